@@ -361,13 +361,13 @@ static int read_pairs(struct circuit_words *words, const struct file *file, cons
             return err_prefix(err, "'%s'", path);
         if (!record.count)
             break;
-        const char *place = arena_format(arena, err, "'%s' line %zu", path, record.line);
-        if (place && record.count != 2)
-            return err_set(err, "%s: expected two words separated by a comma, found %zu", place,
+        const char *origin = arena_format(arena, err, "'%s' line %zu", path, record.line);
+        if (origin && record.count != 2)
+            return err_set(err, "%s: expected two words separated by a comma, found %zu", origin,
                            record.count);
         for (size_t i = 0; i < 2; i++) {
             long long id = 0;
-            if (!place || token_option_read(&id, viewer, place, record.fields[i], arena, err)) {
+            if (!origin || token_option_read(&id, viewer, origin, record.fields[i], arena, err)) {
                 if (err->kind == ERR_USAGE)
                     err->kind = ERR_INPUT; /* the word is in a file, not in an option */
                 return -1;

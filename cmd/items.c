@@ -21,7 +21,7 @@
 
 enum {
     COLUMNS_MAX = 256,                    /* columns to copy */
-    NO_PLACE = ITEM_FIELDS + COLUMNS_MAX, /* of a column that is ignored */
+    NO_FIELD = ITEM_FIELDS + COLUMNS_MAX, /* of a column that is ignored */
     COLUMN_NAME_BYTES_MAX = 256,          /* bytes of a column's name */
     OF_ALL = (2 << ITEM_PAIR) - 1,        /* fields of all commands */
     OF_TEXTS = 1 << ITEM_TEXT | 1 << ITEM_IDS | 1 << ITEM_CLEAN | 1 << ITEM_GOOD | 1 << ITEM_BAD |
@@ -156,7 +156,7 @@ int input_file_open(struct file *file, const char *path, struct err *err)
 
 /* Where the values of a column go: an item_field of the command, or ITEM_FIELDS + the index of its
  * name among those to copy; a new name has the index after the last. */
-static size_t place_of(const struct items *items, const char *name)
+static size_t field_of(const struct items *items, const char *name)
 {
     size_t index = 0, size = strlen(name);
     if (names_find(&index, NAMES(known_columns, COLUMNS_KNOWN), name, size) &&
@@ -195,19 +195,19 @@ static bool joins_texts(struct items *items)
 
 /* As place_of, and note that a field was found. The number of a minimal pair is often called
  * `pair`: this is an own column unless texts can be pairs. */
-static size_t find_place(struct items *items, const char *name)
+static size_t find_field(struct items *items, const char *name)
 {
-    size_t place = place_of(items, name);
-    if (place == ITEM_PAIR && !(items->found >> ITEM_PAIR & 1)) {
+    size_t field = field_of(items, name);
+    if (field == ITEM_PAIR && !(items->found >> ITEM_PAIR & 1)) {
         if (!joins_texts(items)) {
             items->fields &= ~(1u << ITEM_PAIR);
-            return place_of(items, name);
+            return field_of(items, name);
         }
         print_note("'%s': the column '%s' is read as the second text of pairs",
                    shown_path(items->path), name);
     }
-    items->found |= place < ITEM_FIELDS ? 1u << place : 0;
-    return place;
+    items->found |= field < ITEM_FIELDS ? 1u << field : 0;
+    return field;
 }
 
 /* The same, and add a new name. Also refused: a name that is probably a misspelling of a known one
@@ -216,11 +216,11 @@ static size_t add_column(struct items *items, const char *name, struct err *err)
 {
     enum { LETTERS = 5 };
     struct nearest nearest;
-    size_t size = strlen(name), place = find_place(items, name);
-    if (place == ITEM_TEXT && !items->text_name)
+    size_t size = strlen(name), field = find_field(items, name);
+    if (field == ITEM_TEXT && !items->text_name)
         items->text_name = arena_text(&items->arena, name, size, err);
-    if (place != ITEM_FIELDS + items->names.count)
-        return place;
+    if (field != ITEM_FIELDS + items->names.count)
+        return field;
     nearest_begin(&nearest, name, size);
     for (size_t i = 0; i < COLUMNS_KNOWN; i++)
         if (items->fields >> known_columns[i].field & ~items->found >> known_columns[i].field & 1)
@@ -235,7 +235,7 @@ static size_t add_column(struct items *items, const char *name, struct err *err)
         err_set(err, "expected at most %d columns to copy, found '%s' as well", COLUMNS_MAX, name);
     else if ((name = arena_text(&items->arena, name, size, err)))
         texts_add(&items->names, name, &items->arena, err);
-    return place;
+    return field;
 }
 
 /* --- where items begin ------------------------------------------------------------------------ */
@@ -253,11 +253,11 @@ static int add_start(struct items *items, const char *at, size_t size, size_t li
 }
 
 /* Count marks and stray blanks of a cell that has a text. */
-static int survey_cell(struct items *items, size_t place, const char *text, size_t line,
+static int survey_cell(struct items *items, size_t field, const char *text, size_t line,
                        struct err *err)
 {
-    return place < ITEM_FIELDS && ARE_TEXTS >> place & 1
-               ? text_survey_add(&items->survey, text, place == ITEM_TEXT, line, &items->arena, err)
+    return field < ITEM_FIELDS && ARE_TEXTS >> field & 1
+               ? text_survey_add(&items->survey, text, field == ITEM_TEXT, line, &items->arena, err)
                : 0;
 }
 
@@ -272,8 +272,8 @@ static int note_keys(struct items *items, const struct item_start *start, struct
          member && !err->kind; member = json_next(member)) {
         const char *text = "";
         json_get_text(member, &text);
-        size_t place = add_column(items, json_key(member), err);
-        survey_cell(items, place, text, start->line, err);
+        size_t field = add_column(items, json_key(member), err);
+        survey_cell(items, field, text, start->line, err);
     }
     json_free(root);
     return err->kind ? err_prefix(err, "'%s' line %zu", shown_path(items->path), start->line) : 0;
@@ -325,8 +325,8 @@ static int find_records(struct items *items, struct err *err)
         size_t count = csv_read(&items->reader, &record, &arena, err) ? 0 : record.count;
         if (!err->out_of_memory)
             err_clear(err);
-        for (size_t i = 0; i < num_min(count, items->place_count); i++)
-            survey_cell(items, items->places[i], record.fields[i], record.line, err);
+        for (size_t i = 0; i < num_min(count, items->header_count); i++)
+            survey_cell(items, items->field_of_column[i], record.fields[i], record.line, err);
         size_t filled = 0;
         while (filled < count && !*record.fields[filled])
             filled++;
@@ -361,7 +361,7 @@ static int choose_separator(struct items *items, struct err *err)
         if (!err->out_of_memory)
             err_clear(err);
         for (size_t i = 0; i < count; i++) {
-            known |= place_of(items, header.fields[i]) < ITEM_FIELDS;
+            known |= field_of(items, header.fields[i]) < ITEM_FIELDS;
             is_prose |= header.fields[i][0] == ' ';
         }
         arena_release(&arena);
@@ -381,21 +381,22 @@ static int read_header(struct items *items, struct err *err)
 {
     struct csv_record header;
     csv_read(&items->reader, &header, &items->arena, err);
-    items->places = arena_alloc(&items->arena, header.count, sizeof *items->places, err);
-    items->place_count = header.count;
+    items->field_of_column =
+        arena_alloc(&items->arena, header.count, sizeof *items->field_of_column, err);
+    items->header_count = header.count;
     for (size_t i = 0; i < header.count; i++)
-        find_place(items, header.fields[i]);
+        find_field(items, header.fields[i]);
     size_t ignored = 0;
     for (size_t i = 0; i < header.count && !err->kind; i++) {
         const char *name = header.fields[i];
         /* names of rows, as R writes them, or nothing after Excel's last separator */
         bool is_ignored = !*name && header.count > 1 && ignored < COLUMNS_MAX;
-        items->places[i] = is_ignored ? NO_PLACE : add_column(items, name, err);
+        items->field_of_column[i] = is_ignored ? NO_FIELD : add_column(items, name, err);
         ignored += is_ignored;
         if (err->kind)
             err_prefix(err, "column %zu", i + 1);
         for (size_t j = 0; j < i && !is_ignored && !err->kind; j++)
-            if (items->places[j] == items->places[i])
+            if (items->field_of_column[j] == items->field_of_column[i])
                 err_set(err, "expected each column once, found '%s' and '%s', which mean the same",
                         header.fields[j], name);
     }
@@ -580,9 +581,9 @@ static int find_all(struct items *items, enum items_many many, struct err *err)
         return err_usage(err, "expected a text, found none: use \"Life is short\" in quotes, "
                               "--sentence TEXT, --file FILE, --ids LIST or a pipe");
     return err_set(err, "'%s': expected a sentence, found %s", shown_path(items->path),
-                   items->place_count ? "only a header"
-                   : items->file.size ? "only blank lines"
-                                      : "nothing");
+                   items->header_count ? "only a header"
+                   : items->file.size  ? "only blank lines"
+                                       : "nothing");
 }
 
 int items_open(struct items *items, const struct options *options, unsigned fields,
@@ -637,39 +638,39 @@ int column_choose(size_t *index, struct names columns, const char *option, const
     return -1;
 }
 
-void items_place(struct buf *place, const struct items *items, size_t index)
+void items_origin(struct buf *origin, const struct items *items, size_t index)
 {
     const struct item_start *start = &items->starts[index];
     if (items->kind == ITEMS_DOCUMENT)
-        buf_text(place, items->options->input.file ? "--file" : shown_path(items->path));
+        buf_text(origin, items->options->input.file ? "--file" : shown_path(items->path));
     else if (!start->at)
-        buf_text(place, items->options->input.ids ? "--ids" : "");
+        buf_text(origin, items->options->input.ids ? "--ids" : "");
     else if (start->line)
-        buf_format(place, "'%s' %s %zu", shown_path(items->path),
+        buf_format(origin, "'%s' %s %zu", shown_path(items->path),
                    items->formulas.count ? "sentence" : "line", start->line);
     else if (items->count > 1)
-        buf_format(place, "sentence %zu", index);
+        buf_format(origin, "sentence %zu", index);
 }
 
 int items_blame(const struct items *items, size_t index, struct err *err)
 {
-    struct buf place = {0};
-    items_place(&place, items, index);
-    if (place.size)
-        err_prefix(err, "%s", place.bytes);
-    buf_release(&place);
+    struct buf origin = {0};
+    items_origin(&origin, items, index);
+    if (origin.size)
+        err_prefix(err, "%s", origin.bytes);
+    buf_release(&origin);
     return -1;
 }
 
 void items_print_failure(struct items *items, size_t index, const char *message)
 {
     static const char guess[] = ": did you mean"; /* of a name: it differs between texts */
-    struct buf place = {0};
-    items_place(&place, items, index);
+    struct buf origin = {0};
+    items_origin(&origin, items, index);
     const char *reason = message, *last = items->reason;
-    if (place.size && strncmp(message, place.bytes, place.size) == 0)
-        reason += place.size;
-    buf_release(&place);
+    if (origin.size && strncmp(message, origin.bytes, origin.size) == 0)
+        reason += origin.size;
+    buf_release(&origin);
     const char *end = strstr(reason, guess);
     size_t size = end ? (size_t)(end - reason) : strlen(reason);
     if (last && strncmp(last, reason, size) == 0 &&
@@ -696,7 +697,7 @@ struct input input_of(const char *text, const char *pair)
 
 /* Store the value of a column. A field replaces the option of the same name; `continue` may have
  * several values. */
-static int set_value(struct item *item, size_t place, const char *value, struct arena *arena,
+static int set_value(struct item *item, size_t field, const char *value, struct arena *arena,
                      struct err *err)
 {
     struct texts *continuations = &item->options.score.continuations;
@@ -704,26 +705,26 @@ static int set_value(struct item *item, size_t place, const char *value, struct 
     if (invalid < size)
         return err_set(
             err, "column '%s': expected UTF-8, found the byte 0x%02x at byte %zu: " EXCEL_UTF8,
-            place < ITEM_FIELDS ? known_columns[place].name
-                                : item->columns[place - ITEM_FIELDS].name,
+            field < ITEM_FIELDS ? known_columns[field].name
+                                : item->columns[field - ITEM_FIELDS].name,
             (unsigned char)value[invalid], invalid);
-    if (place >= ITEM_FIELDS) {
-        item->columns[place - ITEM_FIELDS].value = value;
+    if (field >= ITEM_FIELDS) {
+        item->columns[field - ITEM_FIELDS].value = value;
         return 0;
     }
-    if (place == ITEM_TEXT)
+    if (field == ITEM_TEXT)
         item->columns[item->column_count].value = value;
-    if (item->options.input.trim && ARE_TEXTS >> place & 1 &&
+    if (item->options.input.trim && ARE_TEXTS >> field & 1 &&
         !(value = text_trim(value, arena, err)))
         return -1;
-    if (place == ITEM_CONTINUE && !item->fields[place])
+    if (field == ITEM_CONTINUE && !item->fields[field])
         *continuations = (struct texts){0};
-    if (place == ITEM_TEXT || place == ITEM_CLEAN || place == ITEM_GOOD || place == ITEM_POSITIVE)
+    if (field == ITEM_TEXT || field == ITEM_CLEAN || field == ITEM_GOOD || field == ITEM_POSITIVE)
         item->input = input_of(value, NULL);
-    if (known_columns[place].option)
-        *(const char **)((char *)&item->options + known_columns[place].option) = value;
-    item->fields[place] = value;
-    return place == ITEM_CONTINUE ? texts_add(continuations, value, arena, err) : 0;
+    if (known_columns[field].option)
+        *(const char **)((char *)&item->options + known_columns[field].option) = value;
+    item->fields[field] = value;
+    return field == ITEM_CONTINUE ? texts_add(continuations, value, arena, err) : 0;
 }
 
 static int read_record(const struct items *items, struct item *item, const struct item_start *start,
@@ -733,18 +734,18 @@ static int read_record(const struct items *items, struct item *item, const struc
     struct csv_reader reader = {start->at, items->reader.end, start->line, items->reader.separator};
     if (csv_read(&reader, &record, arena, err))
         return -1;
-    if (record.count != items->place_count)
-        return err_set(err, "expected %zu fields as in the header, found %zu%s", items->place_count,
-                       record.count,
-                       record.count < items->place_count ? ""
-                       : items->reader.separator == ','  ? ": a text with commas needs quotes"
-                       : items->reader.separator == ';'  ? ": a text with semicolons needs quotes"
-                                                         : ": a text with tabs needs quotes");
+    if (record.count != items->header_count)
+        return err_set(err, "expected %zu fields as in the header, found %zu%s",
+                       items->header_count, record.count,
+                       record.count < items->header_count ? ""
+                       : items->reader.separator == ','   ? ": a text with commas needs quotes"
+                       : items->reader.separator == ';'   ? ": a text with semicolons needs quotes"
+                                                          : ": a text with tabs needs quotes");
     for (size_t i = 0; i < 2 * record.count; i++) { /* fields last: failures have all columns */
         const char *value = record.fields[i % record.count];
-        size_t place = items->places[i % record.count];
-        if (*value && place != NO_PLACE && (place < ITEM_FIELDS) == (i >= record.count) &&
-            set_value(item, place, value, arena, err))
+        size_t field = items->field_of_column[i % record.count];
+        if (*value && field != NO_FIELD && (field < ITEM_FIELDS) == (i >= record.count) &&
+            set_value(item, field, value, arena, err))
             return -1;
     }
     if (items->fields & ITEMS_KEEP_BLANK && !item->fields[ITEM_IDS] && !item->input.text)
@@ -760,16 +761,16 @@ static int read_member(const struct items *items, struct item *item, const struc
 {
     char digits[NUM_DOUBLE_BYTES];
     struct buf text = {0};
-    size_t place = place_of(items, json_key(member));
-    if (place >= ITEM_FIELDS && (json_is_array(member) || json_is_object(member))) {
+    size_t field = field_of(items, json_key(member));
+    if (field >= ITEM_FIELDS && (json_is_array(member) || json_is_object(member))) {
         const char *value = arena_text(arena, written.bytes, written.size, err);
-        item->columns[place - ITEM_FIELDS].literal = true;
-        return err_if(!value || set_value(item, place, value, arena, err));
+        item->columns[field - ITEM_FIELDS].literal = true;
+        return err_if(!value || set_value(item, field, value, arena, err));
     }
-    bool is_list = json_is_array(member) && (place == ITEM_IDS || place == ITEM_CONTINUE);
-    if (place < ITEM_FIELDS && item->fields[place])
+    bool is_list = json_is_array(member) && (field == ITEM_IDS || field == ITEM_CONTINUE);
+    if (field < ITEM_FIELDS && item->fields[field])
         return err_set(err, "field '%s': expected one '%s', found another", json_key(member),
-                       known_columns[place].name);
+                       known_columns[field].name);
     for (const struct json *part = is_list ? json_first(member) : member; part;
          part = is_list ? json_next(part) : NULL) {
         const char *string = NULL;
@@ -790,14 +791,14 @@ static int read_member(const struct items *items, struct item *item, const struc
             num_double(digits, number);
             buf_text(&text, digits);
         }
-        if (place >= ITEM_FIELDS)
-            item->columns[place - ITEM_FIELDS].literal = !string && isfinite(number);
-        if (is_list && place == ITEM_IDS && json_next(part)) {
+        if (field >= ITEM_FIELDS)
+            item->columns[field - ITEM_FIELDS].literal = !string && isfinite(number);
+        if (is_list && field == ITEM_IDS && json_next(part)) {
             buf_char(&text, ',');
             continue;
         }
         const char *value = buf_keep(&text, arena, err);
-        if (!value || set_value(item, place, value, arena, err))
+        if (!value || set_value(item, field, value, arena, err))
             return -1;
     }
     return 0;

@@ -75,8 +75,9 @@ struct items {
     struct texts formulas;    /* predictions of a suite (stimuli.h); empty: not a suite */
     struct texts numbers;     /* of a suite's regions, " 1 2", for each line; empty: not a suite */
     struct csv_reader reader; /* reads the file, or the lines that replace a suite */
-    size_t *places; /* [place_count] CSV: an item_field, or ITEM_FIELDS + an index of names */
-    size_t place_count;
+    size_t
+        *field_of_column; /* [header_count] CSV: an item_field, or ITEM_FIELDS + that of a name */
+    size_t header_count;
     unsigned found; /* 1 << ITEM_…: in the header, or in an object of JSONL */
     struct text_survey {
         size_t marks;            /* number of `|` in the texts of a table; each ends a region */
@@ -130,7 +131,7 @@ int column_choose(size_t *index, struct names columns, const char *option, const
 
 /* Append the origin of an item: 'story.txt' line 3, --ids, sentence 1; nothing for a single
  * sentence. items_blame puts the origin before an error and returns -1. */
-void items_place(struct buf *place, const struct items *items, size_t index);
+void items_origin(struct buf *origin, const struct items *items, size_t index);
 int items_blame(const struct items *items, size_t index, struct err *err);
 
 /* Print why an item failed, unless the last one that was printed failed for the same reason. */

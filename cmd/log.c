@@ -503,13 +503,13 @@ struct log **log_join(const char *const *paths, size_t count, struct arena *aren
         }
         if (!logs && !(logs = arena_alloc(arena, log->shard.count, sizeof *logs, err)))
             return NULL;
-        struct log **place = &logs[log->shard.index - 1];
-        if (*place) {
+        struct log **slot = &logs[log->shard.index - 1];
+        if (*slot) {
             err_set(err, "expected shard %zu once, found '%s' and '%s'", log->shard.index,
-                    (*place)->name, log->name);
+                    (*slot)->name, log->name);
             return NULL;
         }
-        *place = log;
+        *slot = log;
     }
     size_t lacking = 0;
     for (size_t i = 0; logs && i < found->shard.count && lacking <= MISSING_NAMED; i++) {

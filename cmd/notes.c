@@ -30,17 +30,17 @@ void notes_add(struct notes *notes, size_t index, const char *format, ...)
 void notes_print(struct notes *notes, const struct items *items)
 {
     for (const struct note *note = notes->list; note < notes->list + notes->count; note++) {
-        struct buf place = {0};
+        struct buf origin = {0};
         if (note->texts < items->count)
-            items_place(&place, items, note->first);
+            items_origin(&origin, items, note->first);
         if (items->count == 1)
             print_note("%s", note->text);
         else if (note->texts == items->count)
             print_note("%s (all %zu texts)", note->text, note->texts);
         else
             print_note("%s (%zu of %zu texts, first %s)", note->text, note->texts, items->count,
-                       place.bytes ? place.bytes : "");
-        buf_release(&place);
+                       origin.bytes ? origin.bytes : "");
+        buf_release(&origin);
     }
     notes->printed = true;
 }

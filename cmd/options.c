@@ -66,11 +66,11 @@ static const struct option_row *find_text(struct option_set set, const char *nam
 
 bool option_next(struct option_walk *walk)
 {
-    for (; walk->table < 2 * TABLES; walk->table++, walk->place = 0) {
+    for (; walk->table < 2 * TABLES; walk->table++, walk->index = 0) {
         const struct option_row *rows = table_at(walk->set, walk->table);
         walk->is_shared = walk->table % TABLES != 0;
-        while (rows && rows[walk->place].name) {
-            walk->row = &rows[walk->place++];
+        while (rows && rows[walk->index].name) {
+            walk->row = &rows[walk->index++];
             if (walk->row->heading)
                 walk->heading = walk->row->heading;
             if (find_text(walk->set, walk->row->name) == walk->row)

@@ -247,7 +247,7 @@ struct option_walk {
     const struct option_row *row;
     const char *heading;
     bool is_shared;      /* the row is in a shared table */
-    size_t table, place; /* of the next row */
+    size_t table, index; /* of the next row */
 };
 
 bool option_next(struct option_walk *walk);

@@ -927,9 +927,9 @@ static int end(void *state, struct driver *driver, struct err *err)
     bool on_page = format_is(driver->output.format, "text") && !driver->output.to_folder &&
                    !(own->kind->needs & CONTINUE);
 
-    struct buf place = {0};
-    items_place(&place, &driver->items, own->first_blank);
-    const char *first = buf_keep(&place, &driver->kept, err);
+    struct buf origin = {0};
+    items_origin(&origin, &driver->items, own->first_blank);
+    const char *first = buf_keep(&origin, &driver->kept, err);
     if (!first)
         return -1;
     if (own->blank && driver->setting == 0)

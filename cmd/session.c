@@ -232,23 +232,23 @@ void dropped_add(struct dropped *dropped, const struct tokenized *tokenized, siz
 
 int dropped_note(const struct dropped *dropped, const struct items *items, struct err *err)
 {
-    struct buf place = {0};
+    struct buf origin = {0};
     bool one = dropped->count == 1;
     if (!dropped->count)
         return 0;
     if (dropped->input == DROPPED_IN_SOURCE)
-        buf_text(&place, "the source");
+        buf_text(&origin, "the source");
     else if (dropped->input == DROPPED_IN_PAIR)
-        buf_text(&place, "the second text");
+        buf_text(&origin, "the second text");
     else if (items->kind != ITEMS_DOCUMENT)
-        items_place(&place, items, dropped->input);
-    int failed = buf_check(&place, err);
+        items_origin(&origin, items, dropped->input);
+    int failed = buf_check(&origin, err);
     if (!failed)
         print_note("%zu %s not in the vocabulary %s left out: '%s' at byte %zu%s%s%s",
                    dropped->count, one ? "character that is" : "characters that are",
-                   one ? "was" : "were", dropped->first, dropped->at, place.size ? " of " : "",
-                   place.size ? place.bytes : "", one ? "" : " is the first");
-    buf_release(&place);
+                   one ? "was" : "were", dropped->first, dropped->at, origin.size ? " of " : "",
+                   origin.size ? origin.bytes : "", one ? "" : " is the first");
+    buf_release(&origin);
     return failed;
 }
 

@@ -462,7 +462,7 @@ int folder_read(const struct folder *folder, const char *name,
     return failed ? err_prefix(err, "'%s/%s'", folder->path, name) : 0;
 }
 
-enum { PART_BYTES = 1 << 22 }; /* written between two reports of progress */
+enum { CHUNK_BYTES = 1 << 22 }; /* written between two reports of progress */
 
 struct written {
     size_t done, count; /* bytes */
@@ -488,7 +488,7 @@ static int write_file(struct stream *out, const struct folder_file *held,
     if (failed)
         return -1;
     for (size_t at = 0; at < held->size && !out->failure;) {
-        size_t size = held->size - at < PART_BYTES ? held->size - at : PART_BYTES;
+        size_t size = held->size - at < CHUNK_BYTES ? held->size - at : CHUNK_BYTES;
         stream_bytes(out, held->bytes + at, size);
         at += size;
         written->done += size;

@@ -13,7 +13,7 @@
 /* --- live pages ------------------------------------------------------------------------------- */
 
 enum {
-    PART_BYTES = 3 << 24, /* part of a file per element; browsers limit the length of a string */
+    CHUNK_BYTES = 3 << 24, /* part of a file per element; browsers limit the length of a string */
     MODEL_BYTES_MAX = 1 << 30, /* browsers fail to open larger pages */
 };
 
@@ -33,8 +33,8 @@ static int put_file(struct stream *out, const struct folder *folder, const char 
     struct file file = {0};
     if (folder_open(&file, folder, name, err))
         return -1;
-    for (size_t at = 0; out && at < file.size; at += PART_BYTES) {
-        size_t size = file.size - at < PART_BYTES ? file.size - at : PART_BYTES;
+    for (size_t at = 0; out && at < file.size; at += CHUNK_BYTES) {
+        size_t size = file.size - at < CHUNK_BYTES ? file.size - at : CHUNK_BYTES;
         stream_text(out, "<script type=\"text/plain\" class=\"file\" data-name=\"");
         page_put_text(out, name);
         stream_text(out, "\">");

@@ -151,10 +151,10 @@ static void put_cells(struct canvas *svg, struct box box, const struct cells *ce
     bool found[RAMP_LEVELS] = {0};
     for (size_t i = 0; i < cells->rows * cells->columns; i++)
         found[cells->levels[i]] = true;
-    const double place[] = {box.x, box.y, box.width / (double)cells->columns,
-                            box.height / (double)cells->rows};
+    const double area[] = {box.x, box.y, box.width / (double)cells->columns,
+                           box.height / (double)cells->rows};
     canvas_put(svg, "<g shape-rendering=\"crispEdges\" transform=\"translate(# #) scale(# #)\">\n",
-               place);
+               area);
     for (unsigned level = 1; level < RAMP_LEVELS; level++) {
         if (!found[level])
             continue;

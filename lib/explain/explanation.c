@@ -252,11 +252,11 @@ static int find_embeddings(struct trace *trace, struct arena *arena, struct err 
     if (config->embedding_norm && trace->has_norms &&
         weights_norm(weights, slot_of_end(part, SLOT_EMBED_NORM), &trace->embedding_norm, err))
         return -1;
-    if (mechanism_lacks(&config->mechanism, PART_POSITIONS) || rule.positions == POSITIONS_NONE)
+    if (mechanism_lacks(&config->mechanism, BLOCK_POSITIONS) || rule.positions == POSITIONS_NONE)
         return 0;
     for (size_t i = 0; i < text->count; i++)
         weights_add_position(weights, (int)trace->part, positions + i * size,
-                             config_place(config, text->ids, i));
+                             config_position(config, text->ids, i));
     trace->positions = positions;
     return 0;
 }
@@ -288,13 +288,13 @@ static int run(struct trace *trace, const struct passes *passes, struct arena *a
         weights_biases(weights, (int)request->part, &trace->rule->score, &biases, err))
         return -1;
     trace->report = report;
-    trace->has_norms = !mechanism_lacks(&config->mechanism, PART_NORM);
+    trace->has_norms = !mechanism_lacks(&config->mechanism, BLOCK_NORM);
     trace->viewer = viewer;
     trace->weights = weights;
     trace->group = head_shares(&trace->rule->head, request->head);
     trace->bias = score_head_bias(&trace->rule->score, biases, request->head);
     trace->sink = sinks ? sinks + request->head : NULL;
-    if (!mechanism_lacks(&config->mechanism, PART_POSITIONS))
+    if (!mechanism_lacks(&config->mechanism, BLOCK_POSITIONS))
         trace->rotary = trace->rule->head.rotary;
     find_inputs_and_keys(trace);
     return err_if(find_heads(trace, arena, err) || find_embeddings(trace, arena, err));

@@ -20,7 +20,7 @@ static void draw_embedding(struct builder *builder, const char *name)
     const struct trace *trace = builder->trace;
     const struct config *config = trace->config;
     const struct tokenized *text = report_queries(trace->report, trace->part);
-    size_t place = config_place(config, text->ids, trace->query);
+    size_t position = config_position(config, text->ids, trace->query);
     builder_add(builder, "%s = ", name);
     if (config->embedding_scale == sqrtf((float)config->n_embd))
         builder_add(builder, "√%z · ", config->n_embd);
@@ -30,7 +30,7 @@ static void draw_embedding(struct builder *builder, const char *name)
                 trace->word_rows ? " · P_in" : "");
     if (trace->position)
         builder_add(builder, " + %s[%z]", config->sinusoids ? "PE" : "wpe",
-                    place + config->position_offset);
+                    position + config->position_offset);
     if (trace->segment)
         builder_add(builder, " + wse[%z]",
                     (size_t)(text->segments ? text->segments[trace->query] : 0));

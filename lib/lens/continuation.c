@@ -589,16 +589,16 @@ int continuation_report(struct continuation *text, struct report *report, struct
 int likely_table(struct table *table, const struct likely_best *best, struct arena *arena,
                  struct err *err)
 {
-    const struct column *keys = best->places->columns;
+    const struct column *keys = best->positions->columns;
     struct table_rows rows = {
-        .most = best->places->rows.size * best->each, .arena = arena, .err = err};
+        .most = best->positions->rows.size * best->each, .arena = arena, .err = err};
     for (size_t i = 0; i < rows.most && !err->kind; i++) {
-        size_t place = i / best->each, rank = i % best->each;
-        if (!best->lists[place])
+        size_t row = i / best->each, rank = i % best->each;
+        if (!best->lists[row])
             continue;
-        const struct likely *likely = &best->lists[place][rank];
+        const struct likely *likely = &best->lists[row][rank];
         for (size_t k = 0; k < best->keys; k++)
-            rows_integer(&rows, keys[k].name, keys[k].flags, column_integer(&keys[k], place));
+            rows_integer(&rows, keys[k].name, keys[k].flags, column_integer(&keys[k], row));
         rows_integer(&rows, "rank", COLUMN_KEY, (long long)rank + 1);
         rows_integer(&rows, "id", COLUMN_KEY, likely->id);
         rows_label(&rows, "text", COLUMN_KEY,

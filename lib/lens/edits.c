@@ -36,7 +36,7 @@ struct edit_piece {
 struct edit_axis {
     const char *name;
     size_t count; /* of positions; 0: tokens of a text */
-    struct edit_places *places;
+    struct edit_indices *indices;
     bool of_source; /* tokens of the source */
 };
 
@@ -69,7 +69,7 @@ static struct edit_piece next_piece(const char **at, const char *end)
 static int add_range(const struct edit_reader *reader, const struct edit_axis *axis,
                      struct edit_piece piece)
 {
-    struct edit_places *places = axis->places;
+    struct edit_indices *indices = axis->indices;
     struct edit_range range = {0, 0};
     size_t count = axis->count;
     if (is_word(piece, "prompt") && !count)
@@ -85,12 +85,12 @@ static int add_range(const struct edit_reader *reader, const struct edit_axis *a
                          reader->words, axis->name, count - 1, count, count - 1, (int)piece.size,
                          piece.at, count);
     }
-    struct edit_range *items = arena_grow(reader->list->arena, (void *)places->items, places->count,
-                                          sizeof *items, reader->err);
+    struct edit_range *items = arena_grow(reader->list->arena, (void *)indices->items,
+                                          indices->count, sizeof *items, reader->err);
     if (!items)
         return -1;
-    items[places->count++] = range;
-    places->items = items;
+    items[indices->count++] = range;
+    indices->items = items;
     return 0;
 }
 
@@ -197,14 +197,14 @@ static int read_positions(struct edit_reader *reader, struct edit_piece text)
         struct edit_piece piece = next_piece(&at, end);
         const char *sign = memchr(piece.at, '=', piece.size);
         struct edit_piece name = trim(piece.at, sign ? sign : piece.at + piece.size);
-        struct edit_piece place = sign ? trim(sign + 1, piece.at + piece.size) : piece;
+        struct edit_piece rest = sign ? trim(sign + 1, piece.at + piece.size) : piece;
         if ((sign || !axis.name) &&
-            (check_head(reader, name, place) || choose_axis(&axis, reader, name)))
+            (check_head(reader, name, rest) || choose_axis(&axis, reader, name)))
             return -1;
-        if (sign && axis.places->count)
+        if (sign && axis.indices->count)
             return err_usage(reader->err, "%s: expected each %s once, found it again: %.*s",
                              reader->words, axis.name, (int)piece.size, piece.at);
-        piece = place;
+        piece = rest;
         if (add_position(reader, &axis, piece))
             return -1;
     }
@@ -616,7 +616,7 @@ static int read_ablation(struct edit_reader *reader, const char *text)
         return -1;
     for (const char *at = text; at <= end;) {
         struct edit_piece piece = next_piece(&at, end);
-        reader->edit.layers = reader->edit.heads = (struct edit_places){NULL, 0};
+        reader->edit.layers = reader->edit.heads = (struct edit_indices){NULL, 0};
         if (read_heads(reader, piece) || append(reader))
             return -1;
     }

@@ -124,7 +124,7 @@ static int make_rollout(const struct effective *e, const struct announcement *se
                         struct err *err)
 {
     const struct config *c = e->run->config;
-    bool stream = c->kind != MODEL_ATTENTION && !mechanism_lacks(&c->mechanism, PART_RESIDUAL);
+    bool stream = c->kind != MODEL_ATTENTION && !mechanism_lacks(&c->mechanism, BLOCK_RESIDUAL);
     struct held_text *text = &e->texts[seen->text];
     size_t width = text->keys;
     size_t cells = width * width;

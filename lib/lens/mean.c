@@ -53,7 +53,7 @@ static bool column_is_averaged(const struct column *column, const struct derivat
 static int begin_table(struct table_mean *mean, const struct table *table, struct arena *arena,
                        struct err *err)
 {
-    static const char *const places[] = {"model", "layer", "head", "position"};
+    static const char *const axes[] = {"model", "layer", "head", "position"};
     struct column *column = arena_alloc(arena, table->count, sizeof *column, err);
     bool has_position = false;
     size_t index = 0;
@@ -69,7 +69,7 @@ static int begin_table(struct table_mean *mean, const struct table *table, struc
             column->digits = column->digits ? column->digits : NUMERAL_DIGITS;
         } else if (!(column->flags & COLUMN_KEY) || column_is_averaged(column, &mean->how) ||
                    (mean->how.mean_of_texts && has_position &&
-                    !names_find(&index, NAMES_LIST(places), column->name, strlen(column->name)))) {
+                    !names_find(&index, NAMES_LIST(axes), column->name, strlen(column->name)))) {
             column->kind = COLUMN_TEXT;
             column->flags = 0;
         }

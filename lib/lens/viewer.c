@@ -17,7 +17,7 @@ enum {
     TOKENS_WORTH_LITTLE_PACKING = 1024, /* narrow models gain more, since panels are padded */
     NARROW_CHANNELS = 128,
     STEPS_WORTH_PACKING = 256,
-    PART_BYTES = 16 << 20, /* part of a file that a thread unmaps at a time */
+    CHUNK_BYTES = 16 << 20, /* part of a file that a thread unmaps at a time */
 };
 
 /* Open the tokenizer and the machine of an opened model. */
@@ -93,8 +93,8 @@ static void forget_part(void *file, size_t round, size_t thread)
 {
     struct file part = *(const struct file *)file;
     (void)thread;
-    part.bytes += round * PART_BYTES;
-    file_forget(&part, part.bytes + PART_BYTES);
+    part.bytes += round * CHUNK_BYTES;
+    file_forget(&part, part.bytes + CHUNK_BYTES);
 }
 
 void viewer_release(struct viewer *viewer)
@@ -104,7 +104,7 @@ void viewer_release(struct viewer *viewer)
     /* on all threads: one thread takes 4 ms to unmap 80 MB */
     for (size_t i = 0; viewer->machine.pool && i < checkpoint->count; i++) {
         struct file *file = &checkpoint->shards[i].tensors.file;
-        size_t parts = file->size / PART_BYTES;
+        size_t parts = file->size / CHUNK_BYTES;
         pool_run(viewer->machine.pool, (struct loop){parts, (double)file->size, forget_part}, file);
     }
     machine_release(&viewer->machine);

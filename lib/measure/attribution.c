@@ -215,8 +215,8 @@ static int output_back(struct way *way, size_t layer, const struct sublayer *s,
 
 /* --- parts of a layer ------------------------------------------------------------------------- */
 
-/* Columns after the heads. Only edited runs have PART_OF_EDITS. */
-enum { PART_OF_MLP, PART_OF_BIAS, PART_OF_TOKEN, PART_OF_PLACE, PART_OF_EDITS, PARTS };
+/* Columns after the heads. Only edited runs have TERM_EDITS. */
+enum { TERM_MLP, TERM_BIAS, TERM_TOKEN, TERM_POSITION, TERM_EDITS, TERMS };
 
 /* The heads of the text's attention, then those of cross-attention. */
 static size_t head_columns(const struct config *c)
@@ -226,7 +226,7 @@ static size_t head_columns(const struct config *c)
 
 static size_t part_count(const struct edits *edits)
 {
-    return edits ? PARTS : PART_OF_EDITS;
+    return edits ? TERMS : TERM_EDITS;
 }
 
 /* Add a part's contribution to stage `row`. */
@@ -240,9 +240,9 @@ static void put(struct way *way, size_t row, size_t part, double value)
 /* Finish a stage: add the contributions of its biases and edits. */
 static void put_constants(struct way *way, size_t row)
 {
-    put(way, row, head_columns(way->config) + PART_OF_BIAS, way->bias);
+    put(way, row, head_columns(way->config) + TERM_BIAS, way->bias);
     if (way->edits)
-        put(way, row, head_columns(way->config) + PART_OF_EDITS, way->edited);
+        put(way, row, head_columns(way->config) + TERM_EDITS, way->edited);
     way->bias = way->edited = 0;
 }
 
@@ -308,7 +308,7 @@ static int experts_back(struct way *way, size_t layer, const struct sublayer *s)
         if (way->plan->by == BY_EXPERT)
             way->cells[0][layer * expert_columns(c) + e] = (float)part;
     }
-    put(way, layer + 1, head_columns(c) + PART_OF_MLP, sum);
+    put(way, layer + 1, head_columns(c) + TERM_MLP, sum);
     return 0;
 }
 
@@ -321,7 +321,7 @@ static int mlp_back(struct way *way, size_t layer, const struct sublayer *s,
         return -1;
     if (s->mlp.mixture)
         return experts_back(way, layer, s);
-    put(way, layer + 1, head_columns(c) + PART_OF_MLP,
+    put(way, layer + 1, head_columns(c) + TERM_MLP,
         product(way->inner, rows[SITE_MLP_ACT], c->n_inner));
     for (size_t i = 0; way->plan->by == BY_NEURON && i < c->n_inner; i++)
         way->cells[0][layer * c->n_inner + i] =
@@ -481,7 +481,8 @@ static int begin_back(struct way *way, const uint32_t *ids, const unsigned char 
         return -1;
     weights_embed_token(way->weights, PART_SENTENCE, token, ids[way->position]);
     scale_row(token, token, width, c->embedding_scale);
-    weights_add_position(way->weights, PART_SENTENCE, place, config_place(c, ids, way->position));
+    weights_add_position(way->weights, PART_SENTENCE, place,
+                         config_position(c, ids, way->position));
     weights_add_segment(way->weights, place, segments ? segments[way->position] : 0);
     if (c->n_word &&
         weights_matrix(way->weights, slot_of_text(SLOT_EMBED_PROJECT), &projection, way->err))
@@ -498,13 +499,13 @@ static int begin_back(struct way *way, const uint32_t *ids, const unsigned char 
             return -1;
         norm_back(way, u, x, sum, &norm);
     }
-    put(way, 0, head_columns(c) + PART_OF_PLACE, product(u, place, sum));
+    put(way, 0, head_columns(c) + TERM_POSITION, product(u, place, sum));
     if (c->n_word && !c->projects_last) {
         if (matrix_back(way, way->inner, &projection, u))
             return -1;
         u = way->inner;
     }
-    put(way, 0, head_columns(c) + PART_OF_TOKEN, product(u, token, width));
+    put(way, 0, head_columns(c) + TERM_TOKEN, product(u, token, width));
     put_constants(way, 0);
     return 0;
 }
@@ -534,7 +535,7 @@ static int add_numbers(struct axis *axis, const char *prefix, size_t count, stru
 static int make_cells(struct way *way, bool cross, const struct tokenized *keys,
                       struct arena *arena)
 {
-    static const char *const parts[PARTS] = {"mlp", "bias", "token", "place", "edits"};
+    static const char *const parts[TERMS] = {"mlp", "bias", "token", "place", "edits"};
     const struct config *c = way->config;
     const enum attribution_by by = way->plan->by;
     struct axis *axis = &way->columns[cross];

@@ -250,7 +250,7 @@ int circuits_count(struct mean *found, struct mean *random, const struct circuit
 
 const char *const composition_names[COMPOSITIONS] = {"q", "k", "v"};
 
-enum { PART_Q, PART_K, PART_V, PART_O, HEAD_PARTS };
+enum { CIRCUIT_Q, CIRCUIT_K, CIRCUIT_V, CIRCUIT_O, HEAD_PARTS };
 
 /* A matrix of a layer as [C, heads · d] (W_O transposed), and the Gram matrix of each head. */
 struct circuit_part {
@@ -351,20 +351,21 @@ static int read_layer(struct circuit_layer *layer, struct viewer *viewer, size_t
     const struct norm *const norms[] = {&w.q_norm, &w.k_norm};
     for (int i = 0; i < HEAD_PARTS; i++) {
         struct circuit_part *part = &layer->parts[i];
-        part->heads = i == PART_K || i == PART_V ? c->n_kv_head : c->n_head;
-        part->size = i == PART_Q || i == PART_K ? c->d_k : c->d_v;
+        part->heads = i == CIRCUIT_K || i == CIRCUIT_V ? c->n_kv_head : c->n_head;
+        part->size = i == CIRCUIT_Q || i == CIRCUIT_K ? c->d_k : c->d_v;
         part->columns = new_matrix(arena, c->n_embd, part->heads * part->size, err);
-        if (!part->columns.data || (i == PART_O && read_out(part, s, &w, err)))
+        if (!part->columns.data || (i == CIRCUIT_O && read_out(part, s, &w, err)))
             return -1;
-        if (i != PART_O)
-            read_in(part, s, weights[i], &w.norm, s->head.norm.q && i < PART_V ? norms[i] : NULL);
+        if (i != CIRCUIT_O)
+            read_in(part, s, weights[i], &w.norm,
+                    s->head.norm.q && i < CIRCUIT_V ? norms[i] : NULL);
         if (square(part, arena, err))
             return -1;
     }
     layer->lengths = arena_alloc(arena, c->n_head, sizeof *layer->lengths, err);
     for (size_t head = 0; layer->lengths && head < c->n_head; head++)
         layer->lengths[head] =
-            length(&layer->parts[PART_V], &layer->parts[PART_O], head, c->n_head);
+            length(&layer->parts[CIRCUIT_V], &layer->parts[CIRCUIT_O], head, c->n_head);
     return layer->lengths ? 0 : -1;
 }
 
@@ -406,7 +407,7 @@ static int compose_layers(float *cells, struct viewer *viewer, const struct circ
     double *scratch = arena_alloc(&arena, 2 * c->d_v * x->size, sizeof *scratch, err);
     bool ready = out.data && m.data && scratch;
     if (ready) {
-        transpose(out, first->parts[PART_O].columns);
+        transpose(out, first->parts[CIRCUIT_O].columns);
         linear(&viewer->machine, m, out, &w, ACTIVATION_NONE);
     }
     for (size_t i = 0; i < heads * heads && ready; i++) {
@@ -415,7 +416,7 @@ static int compose_layers(float *cells, struct viewer *viewer, const struct circ
         struct matrix both = matrix_columns(matrix_rows(m, one * c->d_v, c->d_v),
                                             later / (heads / x->heads) * x->size, x->size);
         double lengths = first->lengths[one] * length(x, y, later, heads);
-        double found = composed(squares_of(&first->parts[PART_V], one, heads), both,
+        double found = composed(squares_of(&first->parts[CIRCUIT_V], one, heads), both,
                                 squares_of(y, later, heads), scratch);
         cells[one * across + later] = lengths > 0 ? (float)(found / lengths) : NAN;
     }
@@ -426,9 +427,9 @@ static int compose_layers(float *cells, struct viewer *viewer, const struct circ
 /* Compute values [L · H, L · H]; NaN unless the column's head is in a later layer. */
 static int compose(float *values, enum composition way, struct viewer *viewer, struct err *err)
 {
-    static const int sides[COMPOSITIONS][2] = {[COMPOSE_Q] = {PART_Q, PART_K},
-                                               [COMPOSE_K] = {PART_K, PART_Q},
-                                               [COMPOSE_V] = {PART_V, PART_O}};
+    static const int sides[COMPOSITIONS][2] = {[COMPOSE_Q] = {CIRCUIT_Q, CIRCUIT_K},
+                                               [COMPOSE_K] = {CIRCUIT_K, CIRCUIT_Q},
+                                               [COMPOSE_V] = {CIRCUIT_V, CIRCUIT_O}};
     const struct config *c = &viewer->model.config;
     struct arena arena = {0};
     size_t across = c->n_layer * c->n_head;

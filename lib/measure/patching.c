@@ -228,11 +228,11 @@ static int run_received(struct patch_sweep *s, const struct edits *patches)
     struct selection selection = {0};
     struct edits taken = {0};
     size_t *layers = arena_alloc(&s->chunk, s->config->n_layer, sizeof *layers, s->err);
-    struct edit_range *places = arena_alloc(&s->chunk, 2 * count, sizeof *places, s->err);
+    struct edit_range *indices = arena_alloc(&s->chunk, 2 * count, sizeof *indices, s->err);
     struct edit *items = arena_alloc(&s->chunk, s->count * count, sizeof *items, s->err);
     size_t *zeros = arena_alloc(&s->chunk, s->count, sizeof *zeros, s->err);
     s->received = arena_alloc(&s->chunk, s->count * count, sizeof *s->received, s->err);
-    if (!layers || !places || !items || !zeros || !s->received)
+    if (!layers || !indices || !items || !zeros || !s->received)
         return -1;
     selection.layers.items = layers;
     for (size_t layer = s->layer + 1; layer < s->config->n_layer; layer++) {
@@ -242,12 +242,12 @@ static int run_received(struct patch_sweep *s, const struct edits *patches)
             if (receiver->at.layer != layer)
                 continue;
             site_set_add(&selection.sites, receiver->site);
-            places[2 * i] = only(layer);
-            places[2 * i + 1] = only(receiver->at.head);
+            indices[2 * i] = only(layer);
+            indices[2 * i + 1] = only(receiver->at.head);
             for (size_t text = 0; text < s->count; text++) {
                 struct edit *item = &items[taken.count++];
-                *item = take(receiver->site, &places[2 * i], &s->received[text * count + i], text);
-                item->heads = (struct edit_places){&places[2 * i + 1], 1};
+                *item = take(receiver->site, &indices[2 * i], &s->received[text * count + i], text);
+                item->heads = (struct edit_indices){&indices[2 * i + 1], 1};
             }
         }
         if (taken.count > before)
@@ -268,10 +268,10 @@ static int run_copies(struct patch_sweep *s)
     struct edit_range frozen = {(ptrdiff_t)s->layer,
                                 (ptrdiff_t)end_of_paths(s->plan, s->config) - 1};
     size_t most = s->count + s->plan->head_count + 1;
-    struct edit_range *places = arena_alloc(&s->chunk, 3 * most, sizeof *places, s->err);
+    struct edit_range *indices = arena_alloc(&s->chunk, 3 * most, sizeof *indices, s->err);
     struct edit *items = arena_alloc(&s->chunk, most, sizeof *items, s->err);
     struct edits patches = {items, 0};
-    if (!places || !items)
+    if (!indices || !items)
         return -1;
     if (by_paths) {
         items[patches.count] = take(SITE_CONTEXT, &frozen, &base, 0);
@@ -281,13 +281,13 @@ static int run_copies(struct patch_sweep *s)
         const struct cells cells = cells_of(s, s->columns[i]);
         for (size_t k = cells.first; k < cells.end; k++) {
             struct edit *item = &items[patches.count];
-            struct edit_range *place = &places[3 * patches.count++];
+            struct edit_range *place = &indices[3 * patches.count++];
             place[0] = only(head_of(s, k).layer);
             place[1] = only(head_of(s, k).head);
             place[2] = only(token_of(s, k));
             *item = take(s->site, place, &other, i);
-            item->heads = (struct edit_places){place + 1, s->by_head};
-            item->tokens = (struct edit_places){place + 2, s->by_token};
+            item->heads = (struct edit_indices){place + 1, s->by_head};
+            item->tokens = (struct edit_indices){place + 2, s->by_token};
         }
     }
     return by_paths && s->plan->receiver_count ? run_received(s, &patches)

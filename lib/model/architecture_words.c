@@ -204,7 +204,7 @@ static void write_logits(struct buf *out, const struct config *c)
         return;
     }
     buf_text(out, config_ties(c) ? "tied to the token embedding" : "from a separate matrix");
-    buf_text(out, c->biases & BIAS_LOGITS ? ", with a bias" : "");
+    buf_text(out, c->biases & BIASED_LOGITS ? ", with a bias" : "");
     if (c->logit_divisor > 0)
         buf_format(out, ", divided by %g", (double)c->logit_divisor);
     if (c->logit_cap > 0)

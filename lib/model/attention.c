@@ -73,7 +73,7 @@ static struct attention_problem problem_of(const struct pass *pass)
         if (!pass_cache(pass, s) && batch->keys[s].count > problem.fresh_keys)
             problem.fresh_keys = batch->keys[s].count;
     for (size_t map = 0; map < ATTENTION_MAPS; map++)
-        problem.maps |= pass->scratch.maps.places[map] != NULL;
+        problem.maps |= pass->scratch.maps.heads[map] != NULL;
     return problem;
 }
 
@@ -130,10 +130,10 @@ int attention_maps_init(struct pass *pass)
             layer++;
         if (layer == pass->stack->layers)
             continue;
-        maps->places[map] = arena_alloc(pass->arena, heads, sizeof(float *), pass->err);
+        maps->heads[map] = arena_alloc(pass->arena, heads, sizeof(float *), pass->err);
         if (!pass->tap->lend)
             maps->own[map] = arena_room(pass->arena, total, sizeof(float), pass->err);
-        if (!maps->places[map] || (!pass->tap->lend && !maps->own[map]))
+        if (!maps->heads[map] || (!pass->tap->lend && !maps->own[map]))
             return -1;
     }
     return 0;
@@ -145,7 +145,7 @@ size_t attention_rows_bytes(size_t keys)
 }
 
 /* Borrow the memory of a map. A lender that takes its rows gets them from strips of each thread. */
-static int borrow(struct pass *pass, size_t map, size_t layer, float **places)
+static int borrow(struct pass *pass, size_t map, size_t layer, float **to)
 {
     const struct batch *batch = pass->batch;
     struct attention_memory *memory = pass->scratch.attention;
@@ -158,7 +158,7 @@ static int borrow(struct pass *pass, size_t map, size_t layer, float **places)
             .text = s,
             .queries = batch->queries[s].count,
             .keys = batch_keys(batch, s),
-            .heads = places + s * heads,
+            .heads = to + s * heads,
         };
         if (loan.queries && pass->tap->lend(pass->tap->context, &loan, pass->err))
             return -1;
@@ -176,16 +176,16 @@ static int begin_maps(struct pass *pass, size_t layer)
     struct attention_maps *maps = &pass->scratch.maps;
     size_t heads = pass->batch->count * pass->stack->heads;
     for (size_t map = 0; map < ATTENTION_MAPS; map++) {
-        float **places = maps->places[map];
+        float **to = maps->heads[map];
         float *own = maps->own[map];
-        for (size_t k = 0; places && k < heads; k++)
-            places[k] = NULL;
+        for (size_t k = 0; to && k < heads; k++)
+            to[k] = NULL;
         if (!map_is_wanted(pass, map, layer))
             continue;
-        if (!own && borrow(pass, map, layer, places))
+        if (!own && borrow(pass, map, layer, to))
             return -1;
         for (size_t k = 0; own && k < heads; k++) {
-            places[k] = own;
+            to[k] = own;
             own += cells_of(pass, k / pass->stack->heads);
         }
     }
@@ -228,8 +228,8 @@ static uint64_t dropout_key(const struct attention_layer *layer, size_t head)
 {
     const struct pass *pass = layer->pass;
     uint64_t seed = splitmix64(splitmix64(pass->config->mechanism.seed));
-    uint64_t place = layer->layer + ((uint64_t)pass->part << 32);
-    return splitmix64(splitmix64(seed + place) + head);
+    uint64_t where = layer->layer + ((uint64_t)pass->part << 32);
+    return splitmix64(splitmix64(seed + where) + head);
 }
 
 static struct attention_head head_of(const struct attention_layer *layer, size_t text, size_t head,
@@ -264,11 +264,11 @@ static struct attention_head head_of(const struct attention_layer *layer, size_t
     if (s->maps.lent)
         job.lent = s->maps.lent[text];
     for (size_t map = 0; map < ATTENTION_MAPS; map++) {
-        float *const *places = s->maps.places[map];
+        float *const *to = s->maps.heads[map];
         if (job.lent.take && map_is_wanted(pass, map, layer->layer))
             job.maps[map] = memory->maps[map];
-        else if (places)
-            job.maps[map] = places[text * c->heads + head];
+        else if (to)
+            job.maps[map] = to[text * c->heads + head];
     }
     return job;
 }
@@ -357,13 +357,13 @@ enum pass_state attention(struct pass *pass, const struct sublayer *s, size_t la
         PASS_TRY(tap_rows(pass, SITE_SINK, layer, pass->scratch.sinks));
     if (round == rounds)
         return tap_rows(pass, SITE_CONTEXT, layer, pass->scratch.context);
-    struct place_in_pass place = {SITE_SCORES, layer, round / heads, round % heads};
+    struct pass_position position = {SITE_SCORES, layer, round / heads, round % heads};
     if (fault % HEAD_FAULTS == HEAD_NO_NUMBER)
-        return pass_fail_number(pass, &place);
-    place.site = SITE_WEIGHTS;
+        return pass_fail_number(pass, &position);
+    position.site = SITE_WEIGHTS;
     if (fault % HEAD_FAULTS == HEAD_NO_WEIGHT)
-        return pass_fail(pass, &place, "rows that sum to more than 0, found one of 0");
-    return pass_fail(pass, &place,
+        return pass_fail(pass, &position, "rows that sum to more than 0, found one of 0");
+    return pass_fail(pass, &position,
                      pass->edits ? "at least one visible key for each query, found none after the "
                                    "edits"
                                  : "at least one visible key for each query, found none with both "

@@ -25,12 +25,12 @@ size_t head_pairs_of_values(size_t d_v)
     return (d_v + PAIR_COLUMNS - 1) / PAIR_COLUMNS * HEAD_PAIRS_APART;
 }
 
-/* Store token `place` of a page, in which the following values must be 0. */
-static void put_key(uint32_t *page, size_t place, const float *key, size_t d_k)
+/* Store token `offset` of a page, in which the following values must be 0. */
+static void put_key(uint32_t *page, size_t offset, const float *key, size_t d_k)
 {
     enum { PART = 64 }; /* numbers that are rounded together */
     uint32_t part[PART / 2];
-    uint32_t *column = page + place;
+    uint32_t *column = page + offset;
     for (size_t first = 0; first < d_k; first += PART) {
         size_t count = num_min(d_k - first, PART);
         bf16_pair_row(part, key + first, count);
@@ -39,24 +39,24 @@ static void put_key(uint32_t *page, size_t place, const float *key, size_t d_k)
     }
 }
 
-static void put_value(uint32_t *page, size_t place, const float *value, size_t d_v)
+static void put_value(uint32_t *page, size_t offset, const float *value, size_t d_v)
 {
-    uint32_t *pairs = page + place / 2 * PAIR_COLUMNS;
+    uint32_t *pairs = page + offset / 2 * PAIR_COLUMNS;
     for (size_t first = 0; first < d_v; first += PAIR_COLUMNS, pairs += HEAD_PAIRS_APART)
-        if (place % 2)
+        if (offset % 2)
             bf16_put_second(pairs, value + first, num_min(d_v - first, PAIR_COLUMNS));
         else
             bf16_pair_rows(pairs, value + first, none, num_min(d_v - first, PAIR_COLUMNS));
 }
 
-/* Set the values of all tokens from `place` on to 0. */
-static void cut_values(uint32_t *page, size_t place, size_t d_v)
+/* Set the values of all tokens from `offset` on to 0. */
+static void cut_values(uint32_t *page, size_t offset, size_t d_v)
 {
     uint32_t *panel = page;
     for (size_t first = 0; first < d_v; first += PAIR_COLUMNS, panel += HEAD_PAIRS_APART) {
-        if (place % 2)
-            bf16_put_second(panel + place / 2 * PAIR_COLUMNS, none, PAIR_COLUMNS);
-        uint32_t *rest = panel + (place + 1) / 2 * PAIR_COLUMNS;
+        if (offset % 2)
+            bf16_put_second(panel + offset / 2 * PAIR_COLUMNS, none, PAIR_COLUMNS);
+        uint32_t *rest = panel + (offset + 1) / 2 * PAIR_COLUMNS;
         memset(rest, 0, (size_t)(panel + HEAD_PAIRS_APART - rest) * sizeof *rest);
     }
 }
@@ -214,17 +214,17 @@ void cache_store(struct cache *cache, size_t layer, size_t group, struct matrix 
 {
     const struct config *c = cache->config;
     for (size_t row = 0; row < k.rows; row++) {
-        size_t token = cache->count + row, place = token % KEY_PANEL;
+        size_t token = cache->count + row, offset = token % KEY_PANEL;
         const float *key = matrix_row(k, row), *value = matrix_row(v, row);
         void *keys = cache_keys(cache, layer, group, token);
         void *values = cache_values(cache, layer, group, token);
         if (cache->precision == PRECISION_BF16) {
-            put_key(keys, place, key, c->d_k);
-            put_value(values, place, value, c->d_v);
+            put_key(keys, offset, key, c->d_k);
+            put_value(values, offset, value, c->d_v);
             continue;
         }
         for (size_t i = 0; i < c->d_k; i++)
-            ((float *)keys)[i * KEY_PANEL + place] = key[i];
+            ((float *)keys)[i * KEY_PANEL + offset] = key[i];
         memcpy(values, value, c->d_v * sizeof *value);
     }
 }
@@ -250,12 +250,12 @@ void cache_forget(struct cache *cache, size_t count)
             cache->sums[i].count = 0;
     for (size_t layer = 0; layer < c->n_layer; layer++) /* page by page */
         for (size_t token = count; token < end; token = (token / KEY_PANEL + 1) * KEY_PANEL) {
-            size_t place = token % KEY_PANEL;
+            size_t offset = token % KEY_PANEL;
             if (!pairs)
                 memset(cache_values(cache, layer, 0, token), 0,
-                       (KEY_PANEL - place) * value_stride(c) * sizeof(float));
+                       (KEY_PANEL - offset) * value_stride(c) * sizeof(float));
             for (size_t group = 0; pairs && group < c->n_kv_head; group++)
-                cut_values(cache_values(cache, layer, group, token), place, c->d_v);
+                cut_values(cache_values(cache, layer, group, token), offset, c->d_v);
         }
 }
 

@@ -177,17 +177,17 @@ static int blame(const struct checkpoint *checkpoint, const char *file, const ch
     return err_prefix(err, "'%s/%s': tensor '%s'", checkpoint->folder->path, file, tensor);
 }
 
-static int check_entry(const struct safetensors_entry *entry, const struct family_place *place,
+static int check_entry(const struct safetensors_entry *entry, const struct family_layout *layout,
                        struct err *err)
 {
     char expected[PARAMETER_SHAPE_BYTES];
     char found[PARAMETER_SHAPE_BYTES];
-    bool one = entry->count == 1 && entry->rank <= 1 && place->rank == 1 && place->shape[0] == 1;
-    size_t more = place->rank == 1 && entry->rank == 2 && entry->shape[0] == 1; /* [1, E] as [E] */
-    if (!one && (entry->rank != place->rank + more ||
-                 memcmp(entry->shape + more, place->shape, place->rank * sizeof *place->shape)))
+    bool one = entry->count == 1 && entry->rank <= 1 && layout->rank == 1 && layout->shape[0] == 1;
+    size_t more = layout->rank == 1 && entry->rank == 2 && entry->shape[0] == 1; /* [1, E] as [E] */
+    if (!one && (entry->rank != layout->rank + more ||
+                 memcmp(entry->shape + more, layout->shape, layout->rank * sizeof *layout->shape)))
         return err_set(err, "expected %s, found %s",
-                       parameter_shape_text(expected, place->rank, place->shape),
+                       parameter_shape_text(expected, layout->rank, layout->shape),
                        parameter_shape_text(found, entry->rank, entry->shape));
     if (!dtype_is_weight(entry->dtype))
         return err_unsupported(err, "expected F32, F16, BF16 or F64, found %s",
@@ -327,15 +327,15 @@ int checkpoint_find_sines(const struct safetensors_entry **table,
     if (may_have && family_row(config->family, slot))
         found = find_slot(checkpoint, config, slot);
     *table = found.entry;
-    const struct family_place place = {.rank = 2, .shape = {config->n_positions, config->n_embd}};
-    return !found.entry || !check_entry(found.entry, &place, err)
+    const struct family_layout layout = {.rank = 2, .shape = {config->n_positions, config->n_embd}};
+    return !found.entry || !check_entry(found.entry, &layout, err)
                ? 0
                : blame(checkpoint, found.file, found.entry->name, err);
 }
 
 int checkpoint_find(struct found_tensor *found, const struct checkpoint *checkpoint,
-                    const struct config *config, struct slot slot, const struct family_place *place,
-                    struct err *err)
+                    const struct config *config, struct slot slot,
+                    const struct family_layout *layout, struct err *err)
 {
     const char *file = checkpoint->name;
     char name[PARAMETER_NAME_BYTES];
@@ -355,7 +355,7 @@ int checkpoint_find(struct found_tensor *found, const struct checkpoint *checkpo
         return 0;
     if (!found->entry)
         err_set(err, "expected this tensor in the file, found none");
-    else if (check_entry(found->entry, place, err))
+    else if (check_entry(found->entry, layout, err))
         file = found->file;
     else
         return 0;

@@ -100,12 +100,12 @@ size_t config_chosen(const struct config *config, size_t layer)
     return layer < CONFIG_FLAGS_MAX ? config->mixture.chosen[layer] : 0;
 }
 
-size_t config_place(const struct config *config, const uint32_t *ids, size_t token)
+size_t config_position(const struct config *config, const uint32_t *ids, size_t token)
 {
-    size_t place = token;
+    size_t position = token;
     for (size_t i = 0; config->counted && i < token; i++)
-        place -= ids[i] == config->padding_id;
-    return config->counted && ids[token] == config->padding_id ? SIZE_MAX : place;
+        position -= ids[i] == config->padding_id;
+    return config->counted && ids[token] == config->padding_id ? SIZE_MAX : position;
 }
 
 bool config_ties(const struct config *config)

@@ -25,13 +25,13 @@ enum {
 
 /* Which linear layers have a bias. */
 enum config_bias {
-    BIAS_QKV = 1,
-    BIAS_OUT = 2,
-    BIAS_MLP = 4,
-    BIAS_LOGITS = 8,
-    BIAS_TRANSFORM = 16, /* the dense layer before the logits */
-    BIAS_EXPERTS = 32,   /* biases of experts, but for the shared one */
-    BIAS_ALL = 7
+    BIASED_QKV = 1,
+    BIASED_OUT = 2,
+    BIASED_MLP = 4,
+    BIASED_LOGITS = 8,
+    BIASED_TRANSFORM = 16, /* the dense layer before the logits */
+    BIASED_EXPERTS = 32,   /* biases of experts, but for the shared one */
+    BIASED_ALL = 7
 };
 
 /* What follows the last layer. An encoder's file decides: weights_open. */
@@ -267,7 +267,7 @@ size_t config_window(const struct config *config, size_t layer);
 
 /* The index of a token in the table of positions, before the offset of its first row: its number
  * among the tokens that are not padding, if only these count; SIZE_MAX: it is padding. */
-size_t config_place(const struct config *config, const uint32_t *ids, size_t token);
+size_t config_position(const struct config *config, const uint32_t *ids, size_t token);
 
 /* Whether the unembedding is the token embedding: `tied` or `lacks_head`. */
 bool config_ties(const struct config *config);

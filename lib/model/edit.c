@@ -13,19 +13,19 @@ static const char *words_of(const struct edit *edit)
     return edit->words ? edit->words : "edit";
 }
 
-/* --- places ----------------------------------------------------------------------------------- */
+/* --- indices ---------------------------------------------------------------------------------- */
 
-static bool places_have(const struct edit_places *places, size_t place, size_t end, bool grows)
+static bool indices_have(const struct edit_indices *indices, size_t index, size_t end, bool grows)
 {
-    bool found = places->count == 0;
-    for (size_t i = 0; i < places->count && !found; i++) {
-        struct edit_range range = places->items[i];
+    bool found = indices->count == 0;
+    for (size_t i = 0; i < indices->count && !found; i++) {
+        struct edit_range range = indices->items[i];
         ptrdiff_t first = range.first < 0 ? range.first + (ptrdiff_t)end : range.first;
         ptrdiff_t last = range.last == EDIT_PROMPT_END ? (ptrdiff_t)end - 1
                          : grows && range.last == -1   ? PTRDIFF_MAX
                          : range.last < 0              ? range.last + (ptrdiff_t)end
                                                        : range.last;
-        found = (ptrdiff_t)place >= first && (ptrdiff_t)place <= last;
+        found = (ptrdiff_t)index >= first && (ptrdiff_t)index <= last;
     }
     return found;
 }
@@ -33,7 +33,7 @@ static bool places_have(const struct edit_places *places, size_t place, size_t e
 static bool is_of(const struct edit *edit, enum site site, size_t layer)
 {
     return edit->site == site &&
-           (!site_row(site)->in_layer || places_have(&edit->layers, layer, 0, false));
+           (!site_row(site)->in_layer || indices_have(&edit->layers, layer, 0, false));
 }
 
 static bool is_left_out(const struct edits *edits, enum site site, size_t layer)
@@ -87,7 +87,7 @@ static void edit_row(const struct edit *edit, const struct edit_block *block, fl
         size_t column = block->first_column + i;
         if (from && column >= block->column_places)
             return;
-        if (!places_have(&edit->columns, column, block->column_places, false))
+        if (!indices_have(&edit->columns, column, block->column_places, false))
             continue;
         switch (edit->op) {
         case EDIT_SET:
@@ -125,26 +125,26 @@ static void apply(const struct edit *edit, const struct edit_block *block, size_
         size_t row = block->first_row + (block->one_row ? 0 : i);
         bool unknown = edit->source && edit->source->longest != SIZE_MAX &&
                        row >= block->row_places; /* a token after the prompt */
-        if (!unknown && places_have(&edit->tokens, row, block->row_places, block->grows))
+        if (!unknown && indices_have(&edit->tokens, row, block->row_places, block->grows))
             edit_row(edit, block, block->data + head * block->head_stride + i * block->row_stride,
                      values ? from + row * values->stride[rank - 2] : NULL, step);
     }
 }
 
-/* An axis of a block, and the places on it. */
+/* An axis of a block, and the indices on it. */
 struct block_axis {
-    const struct edit_places *places;
+    const struct edit_indices *indices;
     size_t first, count, end;
     bool grows, still; /* still: all have the index `first` */
 };
 
 static bool axis_has(const struct block_axis *axis, size_t at)
 {
-    return at < axis->count &&
-           places_have(axis->places, axis->first + (axis->still ? 0 : at), axis->end, axis->grows);
+    return at < axis->count && indices_have(axis->indices, axis->first + (axis->still ? 0 : at),
+                                            axis->end, axis->grows);
 }
 
-/* Move `at` to the next index of an axis that is a place; returns how many follow one another. */
+/* Move `at` to the next index of an axis that is listed; returns how many follow one another. */
 static size_t next_run(const struct block_axis *axis, size_t *at)
 {
     size_t size = 0;
@@ -188,7 +188,7 @@ void edits_apply(const struct edits *edits, const struct edit_block *block)
         if (edit->function)
             call_function(edit, block);
         for (size_t head = 0; head < block->heads && !edit->function; head++)
-            if (places_have(&edit->heads, block->first_head + head, 0, false))
+            if (indices_have(&edit->heads, block->first_head + head, 0, false))
                 apply(edit, block, head);
     }
 }
@@ -196,8 +196,8 @@ void edits_apply(const struct edits *edits, const struct edit_block *block)
 bool edit_touches(const struct edit *edit, const struct edit_block *block)
 {
     return is_of(edit, block->site, block->layer) &&
-           places_have(&edit->heads, block->first_head, 0, false) &&
-           places_have(&edit->tokens, block->first_row, block->row_places, block->grows);
+           indices_have(&edit->heads, block->first_head, 0, false) &&
+           indices_have(&edit->tokens, block->first_row, block->row_places, block->grows);
 }
 
 /* --- checks --------------------------------------------------------------------------------- */
@@ -219,12 +219,12 @@ int edits_check(const struct edits *edits, const struct config *config, struct e
     return 0;
 }
 
-static int check_places(const struct edit *edit, const struct edit_places *places,
-                        const char *thing, size_t end, struct err *err)
+static int check_indices(const struct edit *edit, const struct edit_indices *indices,
+                         const char *thing, size_t end, struct err *err)
 {
     ptrdiff_t most = (ptrdiff_t)end;
-    for (size_t i = 0; i < places->count; i++) {
-        struct edit_range range = places->items[i];
+    for (size_t i = 0; i < indices->count; i++) {
+        struct edit_range range = indices->items[i];
         range.last = range.last == EDIT_PROMPT_END ? -1 : range.last;
         ptrdiff_t wrong = range.first >= most || range.first < -most ? range.first : range.last;
         if (wrong >= most || wrong < -most)
@@ -249,8 +249,8 @@ int edits_check_text(const struct edits *edits, const struct config *config, siz
         size_t queries = part == PART_SOURCE ? source : tokens;
         size_t rows = site->axes == AXES_GROUP_TOKEN_DIM ? keys : queries;
         const struct edit_source *from = edit->source;
-        if (check_places(edit, &edit->tokens, "token", rows, err) ||
-            (is_map && check_places(edit, &edit->columns, "key", keys, err)))
+        if (check_indices(edit, &edit->tokens, "token", rows, err) ||
+            (is_map && check_indices(edit, &edit->columns, "key", keys, err)))
             return -1;
         if (from && from->longest != SIZE_MAX &&
             (from->exact ? from->longest != rows : from->longest < rows))
@@ -284,7 +284,7 @@ static struct edit_block block_of(const struct pass *pass, enum site site, size_
         .text = text,
         .number = token ? token->number : batch->first + text,
         .rows = rows.count,
-        .first_row = token ? token->place : rows.past,
+        .first_row = token ? token->index : rows.past,
         .grows = token ? token->grows : batch->texts[text].grows,
         .one_row = token != NULL,
         .row_places = of_keys ? keys : queries,

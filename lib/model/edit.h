@@ -38,7 +38,7 @@ struct edit_range {
     ptrdiff_t first, last;
 };
 
-struct edit_places {
+struct edit_indices {
     const struct edit_range *items;
     size_t count;
 };
@@ -64,9 +64,9 @@ struct edit {
     enum edit_op op;
     bool one_text; /* only of text `text` of the batch */
     size_t text;
-    struct edit_places layers, heads; /* if the site has these; k and v have key/value heads */
-    struct edit_places tokens;        /* rows: queries; of k and v, keys */
-    struct edit_places columns;       /* keys, channels, dimensions of a head, or words */
+    struct edit_indices layers, heads; /* if the site has these; k and v have key/value heads */
+    struct edit_indices tokens;        /* rows: queries; of k and v, keys */
+    struct edit_indices columns;       /* keys, channels, dimensions of a head, or words */
     float number;
     const struct edit_source *source;
     edit_function *function; /* in place of `op`; NULL: none */
@@ -95,7 +95,7 @@ void edits_write(struct buf *out, const struct edits *edits);
 
 /* A token: the number of its text, its index, and the number of tokens that indices refer to. */
 struct edit_token {
-    size_t number, place, tokens;
+    size_t number, index, tokens;
     bool grows; /* as in forward.h */
 };
 

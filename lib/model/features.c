@@ -23,7 +23,7 @@ enum {
 static bool config_has_other(const struct config *c)
 {
     return c->kind > MODEL_DECODER || c->rotary.scaling > ROTARY_LONGROPE ||
-           c->biases > (BIAS_ALL | BIAS_LOGITS | BIAS_TRANSFORM | BIAS_EXPERTS) ||
+           c->biases > (BIASED_ALL | BIASED_LOGITS | BIASED_TRANSFORM | BIASED_EXPERTS) ||
            config_flags(c) >= 2 * LAYER_FIRST_PLAIN;
 }
 

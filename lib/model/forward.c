@@ -142,7 +142,7 @@ static void add_places(struct pass *pass, const struct embed_rule *rule, size_t 
 {
     const struct text *text = &pass->batch->texts[index];
     size_t next = pass->batch->queries[index].past;
-    bool placed = !mechanism_lacks(&pass->config->mechanism, PART_POSITIONS) &&
+    bool placed = !mechanism_lacks(&pass->config->mechanism, BLOCK_POSITIONS) &&
                   rule->positions != POSITIONS_NONE;
     for (size_t i = 0; i < rows.rows; i++) {
         float *row = matrix_row(rows, i);
@@ -262,7 +262,7 @@ static enum pass_state norm_heads(struct pass *pass, const struct head_rule *rul
     struct norm norm;
     size_t width = rule->norm.whole ? y.columns : rule->d_k;
     bool is_normed = id == SLOT_Q_NORM ? rule->norm.q : rule->norm.k;
-    bool lacks = mechanism_lacks(&pass->config->mechanism, PART_NORM);
+    bool lacks = mechanism_lacks(&pass->config->mechanism, BLOCK_NORM);
     struct slot slot = pass_slot(pass, id, layer);
     for (size_t first = 0; is_normed && !lacks && first < y.columns; first += width) {
         slot.expert = (short)(rule->norm.own ? (int)(first / width) : -1);
@@ -284,7 +284,7 @@ static enum pass_state norm_both(struct pass *pass, const struct head_rule *rule
 
 static void rotate_heads(const struct pass *pass, const struct head_rule *rule, struct matrix heads)
 {
-    if (!mechanism_lacks(&pass->config->mechanism, PART_POSITIONS))
+    if (!mechanism_lacks(&pass->config->mechanism, BLOCK_POSITIONS))
         rotate(heads, heads, rule->d_k, rule->rotary,
                rule->rotary_is_local ? pass->scratch.local : pass->scratch.rotations);
 }

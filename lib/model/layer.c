@@ -60,7 +60,7 @@ static struct score_rule make_score(const struct config *c, const struct head_ru
                       : c->scale_by_layer               ? own / (float)(layer + 1)
                                                         : own,
         .cap = c->score_cap,
-        .bias = mechanism_lacks(m, PART_POSITIONS) || part == PART_CROSS ? NO_BIAS : c->score_bias,
+        .bias = mechanism_lacks(m, BLOCK_POSITIONS) || part == PART_CROSS ? NO_BIAS : c->score_bias,
         .bias_layer = c->bias_by_layer ? (short)layer : -1,
         .buckets = c->bias_buckets,
         .reach = c->bias_reach,
@@ -101,7 +101,7 @@ static struct sublayer make_sublayer(const struct config *c, enum sublayer_kind 
         .norm_out = styles[style].norm_out,
         .norm_after = styles[style].norm_after,
         .adds_to_normed = style == STYLE_TO_NORMED,
-        .replaces = style == STYLE_BARE || mechanism_lacks(&c->mechanism, PART_RESIDUAL),
+        .replaces = style == STYLE_BARE || mechanism_lacks(&c->mechanism, BLOCK_RESIDUAL),
         .factor = c->residual_scale == 0 ? 1.0f : c->residual_scale,
         .at_out = mlp ? SITE_MLP_OUT : SITE_ATTN_OUT,
     };
@@ -151,7 +151,7 @@ static struct layer make_layer(const struct config *c, enum site_part stack, siz
                                                                    : c->n_inner,
                                              .mixture = chosen ? &c->mixture : NULL,
                                              .chosen = chosen};
-    if (mechanism_lacks(&c->mechanism, PART_MLP)) {
+    if (mechanism_lacks(&c->mechanism, BLOCK_MLP)) {
         struct sublayer *last = &list[made.count - 1];
         enum site *end = last->norm_after ? last->at_after : last->at_sum;
         end[end[0] != SITE_EMBEDDING] = SITE_RESID_POST;
@@ -190,7 +190,7 @@ static struct unembed_rule make_end(const struct config *c)
     struct unembed_rule rule = {
         .norm = c->final_norm,
         .project = c->n_word && !c->projects_last,
-        .bias = c->biases & BIAS_LOGITS,
+        .bias = c->biases & BIASED_LOGITS,
         .divisor = c->logit_divisor,
         .cap = c->logit_cap,
         .at_result = c->end <= END_MASKED ? SITE_LOGITS : SITE_EMBEDDING,

@@ -164,10 +164,10 @@ int mechanism_set_scale(struct mechanism *mechanism, const char *text, struct er
 }
 
 const char *const block_part_names[BLOCK_PARTS] = {
-    [PART_MLP] = "mlp",
-    [PART_NORM] = "norm",
-    [PART_RESIDUAL] = "residual",
-    [PART_POSITIONS] = "positions",
+    [BLOCK_MLP] = "mlp",
+    [BLOCK_NORM] = "norm",
+    [BLOCK_RESIDUAL] = "residual",
+    [BLOCK_POSITIONS] = "positions",
 };
 
 int mechanism_set_without(struct mechanism *mechanism, const char *text, struct err *err)
@@ -252,7 +252,7 @@ void mechanism_write(struct buf *out, const struct mechanism *m)
 
 static int check_family(const struct mechanism *m, const struct config *config, struct err *err)
 {
-    bool alibi = config->score_bias && !mechanism_lacks(m, PART_POSITIONS);
+    bool alibi = config->score_bias && !mechanism_lacks(m, BLOCK_POSITIONS);
     bool is_dense = m->kind == ATTENTION_DENSE || m->kind == ATTENTION_BLOCKED;
     if (config->sinks && (!is_dense || m->renormalise))
         return err_unsupported(err,
@@ -271,7 +271,7 @@ static int check_family(const struct mechanism *m, const struct config *config, 
     bool apart = true; /* the sublayers read the stream one after the other */
     for (const struct sublayer *s = first->sublayers; s < first->sublayers + first->all; s++)
         apart &= s->reads == READS_STREAM && !s->adds_to_normed;
-    if (!apart && mechanism_lacks(m, PART_RESIDUAL))
+    if (!apart && mechanism_lacks(m, BLOCK_RESIDUAL))
         return err_unsupported(err,
                                "--without residual: expected attention and MLP in sequence, each "
                                "with a residual connection, found type \"%s\"",

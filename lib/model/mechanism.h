@@ -43,7 +43,7 @@ enum scale_method {
 };
 
 /* Parts of a GPT-2 block that can be left out; a norm then returns its input. */
-enum block_part { PART_MLP, PART_NORM, PART_RESIDUAL, PART_POSITIONS, BLOCK_PARTS };
+enum block_part { BLOCK_MLP, BLOCK_NORM, BLOCK_RESIDUAL, BLOCK_POSITIONS, BLOCK_PARTS };
 
 struct mechanism {
     enum attention_kind kind;

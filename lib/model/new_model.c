@@ -14,19 +14,19 @@
 
 struct new_model_tensor *new_model_tensor(const struct new_model *new_model, struct slot slot)
 {
-    struct family_place place;
-    family_place(&place, slot, &new_model->config);
+    struct family_layout layout;
+    family_layout(&layout, slot, &new_model->config);
     for (size_t i = 0; i < new_model->count; i++)
-        if (memcmp(&new_model->tensors[i].slot, &place.first, sizeof slot) == 0)
+        if (memcmp(&new_model->tensors[i].slot, &layout.first, sizeof slot) == 0)
             return &new_model->tensors[i];
     return NULL;
 }
 
 static int add_tensor(struct new_model *new_model, struct slot slot, struct err *err)
 {
-    struct family_place place;
-    family_place(&place, slot, &new_model->config);
-    if (memcmp(&place.first, &slot, sizeof slot) != 0)
+    struct family_layout layout;
+    family_layout(&layout, slot, &new_model->config);
+    if (memcmp(&layout.first, &slot, sizeof slot) != 0)
         return 0; /* an earlier slot has the same tensor */
     char *name = arena_alloc(&new_model->arena, PARAMETER_NAME_BYTES, 1, err);
     if (!name)
@@ -35,12 +35,12 @@ static int add_tensor(struct new_model *new_model, struct slot slot, struct err 
     *tensor = (struct new_model_tensor){
         .slot = slot,
         .name = family_tensor_name(name, &new_model->config, slot),
-        .rank = place.rank,
+        .rank = layout.rank,
         .count = 1,
     };
-    memcpy(tensor->shape, place.shape, sizeof tensor->shape);
-    for (size_t axis = 0; axis < place.rank; axis++)
-        tensor->count *= place.shape[axis];
+    memcpy(tensor->shape, layout.shape, sizeof tensor->shape);
+    for (size_t axis = 0; axis < layout.rank; axis++)
+        tensor->count *= layout.shape[axis];
     return 0;
 }
 

@@ -345,7 +345,7 @@ enum pass_state pass_norm(struct pass *pass, struct slot slot, struct matrix y, 
     double work = WORTH * (double)x.rows * (double)x.columns;
     if (weights_norm(pass->weights, slot, &job.norm, pass->err))
         return PASS_FAILED;
-    if (!mechanism_lacks(&pass->config->mechanism, PART_NORM))
+    if (!mechanism_lacks(&pass->config->mechanism, BLOCK_NORM))
         pool_run(pass->machine->pool, (struct loop){rounds, work, norm_some}, &job);
     else if (y.data != x.data)
         copy_rows(y, x);
@@ -355,31 +355,31 @@ enum pass_state pass_norm(struct pass *pass, struct slot slot, struct matrix y, 
 /* --- values for the tap ----------------------------------------------------------------------- */
 
 /* "'h.0.scores' head 1: expected …, found … (text 0)" */
-enum pass_state pass_fail(struct pass *pass, const struct place_in_pass *place,
+enum pass_state pass_fail(struct pass *pass, const struct pass_position *position,
                           const char *expected)
 {
     char site[SITE_NAME_BYTES];
     char head[32] = "";
-    site_tensor_name(site, SITE_OF(pass->part, place->site), (int)place->layer);
-    if (place->head != NO_HEAD)
-        snprintf(head, sizeof head, " head %zu", place->head);
+    site_tensor_name(site, SITE_OF(pass->part, position->site), (int)position->layer);
+    if (position->head != NO_HEAD)
+        snprintf(head, sizeof head, " head %zu", position->head);
     err_set(pass->err, "'%s'%s: expected %s (text %zu)", site, head, expected,
-            pass->batch->first + place->text);
+            pass->batch->first + position->text);
     return PASS_FAILED;
 }
 
-enum pass_state pass_fail_number(struct pass *pass, const struct place_in_pass *place)
+enum pass_state pass_fail_number(struct pass *pass, const struct pass_position *position)
 {
-    bool in_layer = site_row(place->site)->in_layer;
-    int layer = in_layer ? (int)(pass->first_layer + place->layer) : -1;
+    bool in_layer = site_row(position->site)->in_layer;
+    int layer = in_layer ? (int)(pass->first_layer + position->layer) : -1;
     if (weights_check_finite(pass->weights, layer, pass->err))
         return PASS_FAILED;
-    return pass_fail(pass, place, "finite numbers, found infinity or nan");
+    return pass_fail(pass, position, "finite numbers, found infinity or nan");
 }
 
 /* Fail if a number in some columns of a text's rows, or of its heads [T, width] from one on, is not
  * finite. Whole rows, in their order in memory, take a fraction of the time of head after head. */
-static enum pass_state check_finite(struct pass *pass, struct place_in_pass place,
+static enum pass_state check_finite(struct pass *pass, struct pass_position position,
                                     struct matrix rows, size_t width)
 {
     size_t lowest = rows.columns;
@@ -387,16 +387,16 @@ static enum pass_state check_finite(struct pass *pass, struct place_in_pass plac
         lowest = num_min(lowest, first_nonfinite(matrix_row(rows, row), rows.columns));
     if (lowest == rows.columns)
         return PASS_ON;
-    if (place.head != NO_HEAD)
-        place.head += lowest / width;
-    return pass_fail_number(pass, &place);
+    if (position.head != NO_HEAD)
+        position.head += lowest / width;
+    return pass_fail_number(pass, &position);
 }
 
 enum pass_state pass_check_rows(struct pass *pass, enum site site, size_t layer, struct matrix rows)
 {
     for (size_t s = 0; s < pass->batch->count; s++) {
         struct batch_rows span = pass->batch->queries[s];
-        PASS_TRY(check_finite(pass, (struct place_in_pass){site, layer, s, .head = NO_HEAD},
+        PASS_TRY(check_finite(pass, (struct pass_position){site, layer, s, .head = NO_HEAD},
                               matrix_rows(rows, span.first, span.count), rows.columns));
     }
     return PASS_ON;
@@ -433,7 +433,7 @@ enum pass_state tap_rows(struct pass *pass, enum site site, size_t layer, struct
             continue;
         PASS_TRY(check_finite(
             pass,
-            (struct place_in_pass){site, layer, s, .head = has_heads ? watched.first : NO_HEAD},
+            (struct pass_position){site, layer, s, .head = has_heads ? watched.first : NO_HEAD},
             matrix_columns(own, watched.first * width, watched.count * width), width));
         if (tap_show(pass, site, layer, s, has_heads ? values : tensor_slice(&values, 0)))
             return PASS_FAILED;

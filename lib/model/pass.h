@@ -24,8 +24,8 @@ enum {
 /* Memory of a layer's attention maps, [T, S] for each head: lent by the tap, or else a buffer of
  * the pass, which is then announced. */
 struct attention_maps {
-    float **places[ATTENTION_MAPS]; /* [text][head] in the next layer; NULL: not watched */
-    float *own[ATTENTION_MAPS];     /* [text][H, T, S] if not lent; NULL: not watched */
+    float **heads[ATTENTION_MAPS]; /* [text][head] in the next layer; NULL: not watched */
+    float *own[ATTENTION_MAPS];    /* [text][H, T, S] if not lent; NULL: not watched */
     struct lent_maps {
         const size_t *rows; /* as in site.h */
         attention_row_taker take;
@@ -142,7 +142,7 @@ int tap_show(struct pass *pass, enum site site, size_t layer, size_t text, struc
 enum pass_state pass_after(const struct pass *pass, enum site site, size_t layer);
 
 /* The position of a value that is not finite. */
-struct place_in_pass {
+struct pass_position {
     enum site site;
     size_t layer;
     size_t text;
@@ -154,8 +154,8 @@ struct place_in_pass {
 /* Fail because of a value that is not finite: the message names the parameter that caused it, or
  * else the position. Fail with "expected EXPECTED", which also says what was found. Check rows, and
  * fail if a number is not finite. */
-enum pass_state pass_fail_number(struct pass *pass, const struct place_in_pass *place);
-enum pass_state pass_fail(struct pass *pass, const struct place_in_pass *place,
+enum pass_state pass_fail_number(struct pass *pass, const struct pass_position *position);
+enum pass_state pass_fail(struct pass *pass, const struct pass_position *position,
                           const char *expected);
 enum pass_state pass_check_rows(struct pass *pass, enum site site, size_t layer,
                                 struct matrix rows);

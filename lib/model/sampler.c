@@ -255,10 +255,10 @@ size_t likelier(const float *logits, size_t count, uint32_t id)
 /* Insert a logit into the sorted list of the best. */
 static void insert(struct likely *best, size_t best_count, size_t id, float logit)
 {
-    size_t place = best_count;
-    for (; place > 0 && logit > best[place - 1].logprob; place--)
-        best[place] = best[place - 1];
-    best[place] = (struct likely){(uint32_t)id, logit};
+    size_t rank = best_count;
+    for (; rank > 0 && logit > best[rank - 1].logprob; rank--)
+        best[rank] = best[rank - 1];
+    best[rank] = (struct likely){(uint32_t)id, logit};
 }
 
 /* The first index from `at` on with a logit above `least`, or `count`. Parts without one, which is

@@ -15,7 +15,7 @@
 /* A slot of the model, its tensor, and its numbers in the forms that were used so far. */
 struct parameter {
     struct slot slot; /* first, for slot_find */
-    struct family_place place;
+    struct family_layout layout;
     size_t first;  /* index of the first slot of the tensor; of that part of it which */
     size_t holder; /* holds a slot or a few, which has `data` and `halves` for all */
     struct found_tensor found;
@@ -27,7 +27,7 @@ struct parameter {
                             * of biases by distance: those of all distances */
 };
 
-/* The layer in whose place a layer's parameters are: the same, or one that shares them. */
+/* The layer whose parameters a layer has: the same, or one that shares them. */
 static size_t own_layer(const struct config *config, size_t layer)
 {
     size_t of_group = config->group_layers;
@@ -66,12 +66,12 @@ static int find_tensors(struct weights *weights, struct map *wanted, struct err 
     slot_list(all, sizeof *all, config);
     for (size_t i = 0; i < count; i++) {
         struct parameter *p = &all[i];
-        family_place(&p->place, p->slot, config);
-        struct slot holder = p->place.first;
+        family_layout(&p->layout, p->slot, config);
+        struct slot holder = p->layout.first;
         holder.expert = p->slot.expert;
-        p->first = slot_find(all, count, sizeof *p, p->place.first);
+        p->first = slot_find(all, count, sizeof *p, p->layout.first);
         p->holder = slot_find(all, count, sizeof *p, holder);
-        if (checkpoint_find(&p->found, &weights->checkpoint, config, p->slot, &p->place, err))
+        if (checkpoint_find(&p->found, &weights->checkpoint, config, p->slot, &p->layout, err))
             return -1;
         const struct safetensors_entry *entry = p->found.entry;
         if (entry && p->first == i && map_put(wanted, entry->name, strlen(entry->name), 0, err))
@@ -84,7 +84,7 @@ static int find_tensors(struct weights *weights, struct map *wanted, struct err 
 static const char *part_of(const struct parameter *p)
 {
     const struct safetensors_entry *entry = p->found.entry;
-    return (const char *)entry->data + dtype_bytes(entry->dtype, p->place.skipped);
+    return (const char *)entry->data + dtype_bytes(entry->dtype, p->layout.skipped);
 }
 
 /* A model with experts needs only some tensors: without their neighbours, and then whole. */
@@ -92,7 +92,7 @@ static void advise(const struct weights *weights, const struct parameter *p, boo
 {
     const struct safetensors_entry *entry = p->found.entry;
     if (entry && weights->config->mixture.experts)
-        file_advise(part_of(p), dtype_bytes(entry->dtype, p->place.count), soon);
+        file_advise(part_of(p), dtype_bytes(entry->dtype, p->layout.count), soon);
 }
 
 int weights_open(struct weights *weights, struct config *config, const struct folder *folder,
@@ -149,15 +149,15 @@ static int load_floats(struct weights *weights, const struct parameter *p, const
 {
     struct parameter *holder = &weights->parameters[p->holder];
     const struct safetensors_entry *entry = holder->found.entry;
-    const struct family_place *place = &holder->place;
+    const struct family_layout *layout = &holder->layout;
     const float *floats = entry ? safetensors_floats(entry) : NULL;
     if (floats && !holder->data)
-        holder->data = floats + place->skipped;
+        holder->data = floats + layout->skipped;
     if (entry && !holder->data) {
-        float *copy = arena_alloc(&weights->arena, place->count, sizeof *copy, err);
+        float *copy = arena_alloc(&weights->arena, layout->count, sizeof *copy, err);
         if (!copy)
             return -1;
-        dtype_to_float(copy, part_of(holder), entry->dtype, place->count);
+        dtype_to_float(copy, part_of(holder), entry->dtype, layout->count);
         holder->data = copy;
     }
     *data = holder->data;
@@ -175,7 +175,7 @@ static int load_halves(struct weights *weights, const struct parameter *p, const
     if (!holder->halves && entry->dtype == DTYPE_BF16)
         holder->halves = part_of(holder);
     if (!holder->halves) {
-        size_t all = holder->place.count;
+        size_t all = holder->layout.count;
         uint16_t *numbers = arena_room(&weights->arena, all, sizeof *numbers, err);
         for (size_t first = 0; numbers && first < all; first += PART) {
             size_t count = num_min(all - first, PART);
@@ -208,26 +208,26 @@ static void pack(struct weights *weights, struct parameter *p, struct weight *we
 /* The length of a row of a parameter's tensor. */
 static size_t row_length(const struct parameter *p)
 {
-    return p->place.shape[p->place.rank - 1];
+    return p->layout.shape[p->layout.rank - 1];
 }
 
-/* A row as floats: where it lies, or in `memory`; of a tensor [in, out] the slot's part of it, which
- * is copied if it does not lie side by side. */
+/* A row as floats: where it lies, or in `memory`; of a tensor [in, out] the slot's part,
+ * which is copied if it does not lie side by side. */
 static const float *floats_of_row(const struct parameter *p, size_t row, float *memory)
 {
     const struct safetensors_entry *entry = p->found.entry;
-    const struct row_view *view = &p->place.view;
+    const struct row_view *view = &p->layout.view;
     size_t length = row_length(p);
     const float *floats = safetensors_floats(entry);
     if (floats)
-        floats += p->place.skipped + row * length;
+        floats += p->layout.skipped + row * length;
     else
         dtype_to_float(memory, part_of(p) + row * dtype_bytes(entry->dtype, length), entry->dtype,
                        length);
     floats = floats ? floats : memory;
-    for (size_t i = 0; p->place.transposed && view->stride && i < p->place.out; i++)
+    for (size_t i = 0; p->layout.transposed && view->stride && i < p->layout.out; i++)
         memory[i] = floats[row_view_at(view, i)]; /* never after its place: nothing is lost */
-    return !p->place.transposed ? floats : view->stride ? memory : floats + view->first;
+    return !p->layout.transposed ? floats : view->stride ? memory : floats + view->first;
 }
 
 /* Round a slot's part of a tensor [in, out], two rows at a time, or [out, in], whose rows are the
@@ -235,14 +235,14 @@ static const float *floats_of_row(const struct parameter *p, size_t row, float *
 static void fill_pairs(uint32_t *pairs, const struct parameter *p, const struct weight *weight,
                        float *memory, uint32_t *rounded)
 {
-    const struct row_view *view = &p->place.view;
-    for (size_t row = 0; p->place.transposed && row < weight->in; row += 2) {
+    const struct row_view *view = &p->layout.view;
+    for (size_t row = 0; p->layout.transposed && row < weight->in; row += 2) {
         const float *first = floats_of_row(p, row, memory);
         const float *second =
             row + 1 < weight->in ? floats_of_row(p, row + 1, memory + row_length(p)) : NULL;
         pairs_fill_rows(pairs, weight, row, first, second);
     }
-    for (size_t column = 0; !p->place.transposed && column < weight->out; column++) {
+    for (size_t column = 0; !p->layout.transposed && column < weight->out; column++) {
         bf16_pair_row(rounded, floats_of_row(p, row_view_at(view, column), memory), weight->in);
         pairs_fill_column(pairs, weight, column, rounded);
     }
@@ -275,7 +275,7 @@ static int load_whole(struct weights *weights, const struct parameter *p, struct
 {
     struct parameter *first = &weights->parameters[p->holder];
     bool widened = first->found.entry->dtype == DTYPE_BF16;
-    *whole = (struct weight){.in = p->place.in,
+    *whole = (struct weight){.in = p->layout.in,
                              .out = row_length(p),
                              .stride = row_length(p),
                              .rounded = weights->precision == PRECISION_BF16};
@@ -297,7 +297,7 @@ static int load_rows(struct weights *weights, struct parameter *p, bool packing,
 {
     const struct safetensors_entry *entry = p->found.entry;
     struct weight_rows *rows = &weight->rows;
-    rows->view = p->place.view;
+    rows->view = p->layout.view;
     if (weights->precision == PRECISION_BF16) {
         rows->dtype = DTYPE_BF16;
         return load_halves(weights, p, &rows->data, err);
@@ -344,19 +344,19 @@ static int load_matrix(struct weights *weights, struct parameter *p, bool packin
                        struct weight *weight, struct err *err)
 {
     struct weight whole;
-    *weight = (struct weight){.in = p->place.in,
-                              .out = p->place.out,
-                              .stride = p->place.out,
+    *weight = (struct weight){.in = p->layout.in,
+                              .out = p->layout.out,
+                              .stride = p->layout.out,
                               .rounded = weights->precision == PRECISION_BF16};
     if (weight->rounded && !weights->widens)
         return load_pairs(weights, p, weight, err);
-    if (!p->place.transposed)
+    if (!p->layout.transposed)
         return load_rows(weights, p, packing, weight, err);
-    if (p->place.view.stride)
+    if (p->layout.view.stride)
         return load_panels(weights, p, weight, err);
     if (load_whole(weights, p, &whole, err))
         return -1;
-    *weight = weight_columns(&whole, p->place.view.first, p->place.out);
+    *weight = weight_columns(&whole, p->layout.view.first, p->layout.out);
     return 0;
 }
 
@@ -367,14 +367,14 @@ static int load_vector(struct weights *weights, struct parameter *p, const float
     const float *all = NULL;
     if (load_floats(weights, p, &all, err))
         return -1;
-    if (!p->place.view.stride) {
-        *bias = all + p->place.view.first;
+    if (!p->layout.view.stride) {
+        *bias = all + p->layout.view.first;
         return 0;
     }
     if (!p->panels) {
-        float *copy = arena_room(&weights->arena, p->place.out, sizeof *copy, err);
-        for (size_t i = 0; copy && i < p->place.out; i++)
-            copy[i] = all[row_view_at(&p->place.view, i)];
+        float *copy = arena_room(&weights->arena, p->layout.out, sizeof *copy, err);
+        for (size_t i = 0; copy && i < p->layout.out; i++)
+            copy[i] = all[row_view_at(&p->layout.view, i)];
         p->panels = copy;
     }
     *bias = p->panels;
@@ -400,7 +400,7 @@ int weights_joined(struct weights *weights, struct slot q, struct weight *joined
 {
     const struct parameter *p = parameter_at(weights, q);
     *joined = (struct weight){0};
-    if (!p || !p->place.transposed || row_length(p) == p->place.out ||
+    if (!p || !p->layout.transposed || row_length(p) == p->layout.out ||
         weights->precision != PRECISION_FP32)
         return 0;
     return err_if(load_whole(weights, p, joined, err) ||

@@ -56,12 +56,12 @@ int checkpoint_find_sines(const struct safetensors_entry **table,
                           const struct checkpoint *checkpoint, const struct config *config,
                           int part, struct err *err);
 
-/* Find the tensor of a slot, with a supported type and the shape of its place (family.h). An
+/* Find the tensor of a slot, with a supported type and the shape of its layout (family.h). An
  * unembedding that is absent is not found; this is not an error. */
-struct family_place;
+struct family_layout;
 int checkpoint_find(struct found_tensor *found, const struct checkpoint *checkpoint,
-                    const struct config *config, struct slot slot, const struct family_place *place,
-                    struct err *err);
+                    const struct config *config, struct slot slot,
+                    const struct family_layout *layout, struct err *err);
 
 /* Refuse a file of another model: with tensors of layers that the config does not have; or, if
  * `wanted` has the names of all that were found, with tensors that are not parameters (and not

@@ -273,7 +273,7 @@ void bpe_learner_release(struct bpe_learner *learner)
 /* --- words ------------------------------------------------------------------------------------ */
 
 /* The role of a character in a text of words. */
-enum part { PART_WORD, PART_UNSPACED, PART_JOINT, PART_BLANK, PART_OTHER };
+enum glyph { GLYPH_WORD, GLYPH_UNSPACED, GLYPH_JOINT, GLYPH_BLANK, GLYPH_OTHER };
 
 /* A line of a text. With `cuts`, each character of a script without spaces is a word. */
 struct line {
@@ -282,19 +282,19 @@ struct line {
     bool cuts;
 };
 
-static enum part part_at(const struct line *line, size_t at, size_t *length)
+static enum glyph part_at(const struct line *line, size_t at, size_t *length)
 {
     enum { APOSTROPHE = 0x2019 };
     uint32_t c = 0;
     *length = utf8_decode(&c, line->text + at, line->size - at);
     enum utf8_class class = utf8_class(c);
     if (class == UTF8_LETTER && line->cuts && unicode_is_unspaced(c))
-        return PART_UNSPACED;
+        return GLYPH_UNSPACED;
     if (class == UTF8_LETTER || class == UTF8_NUMBER)
-        return PART_WORD;
+        return GLYPH_WORD;
     if (class == UTF8_SPACE)
-        return PART_BLANK;
-    return c == '\'' || c == '-' || c == APOSTROPHE ? PART_JOINT : PART_OTHER;
+        return GLYPH_BLANK;
+    return c == '\'' || c == '-' || c == APOSTROPHE ? GLYPH_JOINT : GLYPH_OTHER;
 }
 
 /* True if spaces separate two characters of scripts without spaces. */
@@ -304,11 +304,11 @@ static bool is_spaced(const struct line *line)
     bool blank = false;
     size_t length = 0;
     for (size_t at = 0; at < line->size; at += length) {
-        enum part part = part_at(line, at, &length);
-        if (part == PART_UNSPACED && after && blank)
+        enum glyph part = part_at(line, at, &length);
+        if (part == GLYPH_UNSPACED && after && blank)
             return true;
-        blank = part == PART_BLANK;
-        after = part == PART_UNSPACED || (blank && after);
+        blank = part == GLYPH_BLANK;
+        after = part == GLYPH_UNSPACED || (blank && after);
     }
     return false;
 }
@@ -321,18 +321,18 @@ static size_t end_of_word(const struct line *line, size_t at)
     size_t end = at;
     size_t joint = 0; /* the position of the first one */
     size_t length = 0;
-    enum part last = PART_OTHER;
-    enum part part = PART_OTHER;
+    enum glyph last = GLYPH_OTHER;
+    enum glyph part = GLYPH_OTHER;
     for (; at < line->size; at += length, last = part) {
         part = part_at(line, at, &length);
-        if (part != PART_WORD && (part != PART_JOINT || last != PART_WORD))
+        if (part != GLYPH_WORD && (part != GLYPH_JOINT || last != GLYPH_WORD))
             break;
-        if (part == PART_JOINT && !joint)
+        if (part == GLYPH_JOINT && !joint)
             joint = at;
-        if (part == PART_WORD)
+        if (part == GLYPH_WORD)
             end = at + length;
     }
-    return joint && at == end && part == PART_UNSPACED ? joint : end;
+    return joint && at == end && part == GLYPH_UNSPACED ? joint : end;
 }
 
 static int push(struct word_list *list, const char *bytes, size_t size, struct err *err)
@@ -351,7 +351,7 @@ static int push_characters(struct word_list *list, const struct line *line, size
 {
     size_t start = *at;
     size_t count = 0, length = 0;
-    for (; *at < line->size && part_at(line, *at, &length) == PART_UNSPACED; count++) {
+    for (; *at < line->size && part_at(line, *at, &length) == GLYPH_UNSPACED; count++) {
         length = utf8_grapheme(line->text + *at, line->size - *at);
         if (push(list, line->text + *at, length, err))
             return -1;
@@ -366,14 +366,14 @@ static int add_line(struct word_list *list, const struct line *line, struct err 
 {
     for (size_t at = 0; at < line->size;) {
         size_t length = 0;
-        enum part part = part_at(line, at, &length);
-        if (part == PART_UNSPACED) {
+        enum glyph part = part_at(line, at, &length);
+        if (part == GLYPH_UNSPACED) {
             if (push_characters(list, line, &at, err))
                 return -1;
             continue;
         }
-        size_t end = part == PART_WORD ? end_of_word(line, at) : at + length;
-        if (part == PART_WORD && push(list, line->text + at, end - at, err))
+        size_t end = part == GLYPH_WORD ? end_of_word(line, at) : at + length;
+        if (part == GLYPH_WORD && push(list, line->text + at, end - at, err))
             return -1;
         at = end;
     }

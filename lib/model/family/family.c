@@ -76,21 +76,21 @@ const char *family_tensor_name(char name[PARAMETER_NAME_BYTES], const struct con
     return name;
 }
 
-void family_place(struct family_place *place, struct slot slot, const struct config *config)
+void family_layout(struct family_layout *layout, struct slot slot, const struct config *config)
 {
     static const struct family_row unnamed;
     const struct family_row *row = family_row(config->family, slot);
     size_t shape[SLOT_RANK_MAX] = {0};
     size_t all = 0;
     row = row ? row : &unnamed;
-    *place = (struct family_place){.view = {0, SIZE_MAX, 0}, .first = slot};
-    place->rank = slot_shape(place->shape, slot, config);
-    place->out = place->shape[0];
-    place->in = place->shape[1];
+    *layout = (struct family_layout){.view = {0, SIZE_MAX, 0}, .first = slot};
+    layout->rank = slot_shape(layout->shape, slot, config);
+    layout->out = layout->shape[0];
+    layout->in = layout->shape[1];
     bool is_bias = slot.id & 1;
     bool is_grouped = row->groups != GROUPS_ONE;
     size_t groups = row->groups == GROUPS_FOUR      ? 4
-                    : row->groups == GROUPS_IN_TURN ? place->out
+                    : row->groups == GROUPS_IN_TURN ? layout->out
                     : is_grouped                    ? config->n_kv_head
                                                     : 1;
     for (size_t i = 0; i < FAMILY_MEMBERS_MAX && row->members[i]; i++) {
@@ -98,27 +98,27 @@ void family_place(struct family_place *place, struct slot slot, const struct con
         member.id = (unsigned char)(row->members[i] + is_bias);
         slot_shape(shape, member, config);
         if (i == 0)
-            place->first = member;
+            layout->first = member;
         if (member.id == slot.id)
-            place->view =
+            layout->view =
                 (struct row_view){all / groups, is_grouped ? shape[0] / groups : SIZE_MAX, 0};
         all += shape[0];
     }
     if (is_grouped)
-        place->view.stride = all / groups;
+        layout->view.stride = all / groups;
     if (row->name)
-        place->shape[0] = all;
-    place->count = place->shape[0] * (place->rank == 2 ? place->in : 1);
-    place->transposed = row->transposed && place->rank == 2;
-    if (place->transposed) {
-        place->shape[0] = place->shape[1];
-        place->shape[1] = all;
+        layout->shape[0] = all;
+    layout->count = layout->shape[0] * (layout->rank == 2 ? layout->in : 1);
+    layout->transposed = row->transposed && layout->rank == 2;
+    if (layout->transposed) {
+        layout->shape[0] = layout->shape[1];
+        layout->shape[1] = all;
     }
     if (row->stacked) {
-        place->first.expert = 0;
-        place->skipped = (size_t)slot.expert * place->count;
-        memmove(place->shape + 1, place->shape, SLOT_RANK_MAX * sizeof *place->shape);
-        place->shape[0] = slot_count(slot.id, config);
-        place->rank++;
+        layout->first.expert = 0;
+        layout->skipped = (size_t)slot.expert * layout->count;
+        memmove(layout->shape + 1, layout->shape, SLOT_RANK_MAX * sizeof *layout->shape);
+        layout->shape[0] = slot_count(slot.id, config);
+        layout->rank++;
     }
 }

@@ -98,7 +98,7 @@ const char *family_tensor_name(char name[PARAMETER_NAME_BYTES], const struct con
                                struct slot slot);
 
 /* The size of a slot's matrix, and where its numbers are in the tensor of a file. */
-struct family_place {
+struct family_layout {
     size_t out, in;
     size_t rank, shape[SLOT_RANK_MAX + 1]; /* of the tensor, which may have other slots, too */
     bool transposed;
@@ -107,7 +107,7 @@ struct family_place {
     struct slot first;     /* the first slot of the tensor */
 };
 
-void family_place(struct family_place *place, struct slot slot, const struct config *config);
+void family_layout(struct family_layout *layout, struct slot slot, const struct config *config);
 
 /* --- for the files of families ----------------------------------------------------------------
  *

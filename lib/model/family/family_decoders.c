@@ -126,14 +126,14 @@ static const struct family_names openai_names =
 
 void family_settle_llama(struct reading *r)
 {
-    family_bias(r, "attention_bias", BIAS_QKV | BIAS_OUT);
-    family_bias(r, "mlp_bias", BIAS_MLP);
+    family_bias(r, "attention_bias", BIASED_QKV | BIASED_OUT);
+    family_bias(r, "mlp_bias", BIASED_MLP);
 }
 
 void family_settle_qkv_bias(struct reading *r)
 {
-    family_bias(r, "attention_bias", BIAS_QKV);
-    family_bias(r, "mlp_bias", BIAS_MLP);
+    family_bias(r, "attention_bias", BIASED_QKV);
+    family_bias(r, "mlp_bias", BIASED_MLP);
 }
 
 /* Set the scaling of a family that has one unless config.json has another object; false: it has. */
@@ -152,7 +152,7 @@ bool family_default_scaling(struct reading *r, enum rotary_scaling scaling, doub
 
 static void settle_apertus(struct reading *r)
 {
-    family_bias(r, "attention_bias", BIAS_QKV | BIAS_OUT);
+    family_bias(r, "attention_bias", BIASED_QKV | BIASED_OUT);
     if (family_default_scaling(r, ROTARY_LLAMA3, 8, 8192))
         r->config->rotary.theta = r->config->family->theta; /* a part of that object */
 }
@@ -160,12 +160,12 @@ static void settle_apertus(struct reading *r)
 static void settle_seed(struct reading *r)
 {
     family_settle_qkv_bias(r);
-    family_bias(r, "attention_out_bias", BIAS_OUT);
+    family_bias(r, "attention_out_bias", BIASED_OUT);
 }
 
 void family_settle_ernie(struct reading *r)
 {
-    family_bias(r, "use_bias", BIAS_ALL);
+    family_bias(r, "use_bias", BIASED_ALL);
 }
 
 /* A window in all layers but each n-th, or as "layer_types" says. */
@@ -302,7 +302,7 @@ static void settle_olmo(struct reading *r)
 static void settle_gemma(struct reading *r)
 {
     r->config->embedding_scale = sqrtf((float)r->config->n_embd);
-    family_bias(r, "attention_bias", BIAS_QKV | BIAS_OUT);
+    family_bias(r, "attention_bias", BIASED_QKV | BIASED_OUT);
 }
 
 /* Without hidden_activation, hidden_act counts, in which "gelu" means gelu_pytorch_tanh. */
@@ -411,7 +411,7 @@ static void settle_neox(struct reading *r)
 {
     bool parallel = family_flag(r, "use_parallel_residual", true);
     r->config->style = parallel ? STYLE_PARALLEL : STYLE_PRE;
-    family_bias(r, "attention_bias", BIAS_QKV | BIAS_OUT);
+    family_bias(r, "attention_bias", BIASED_QKV | BIASED_OUT);
 }
 
 static void settle_stablelm(struct reading *r)
@@ -420,12 +420,12 @@ static void settle_stablelm(struct reading *r)
     r->config->head_norm = (struct head_norm){.q = normed, .k = normed, .own = normed};
     bool parallel = family_flag(r, "use_parallel_residual", false);
     r->config->style = parallel ? STYLE_ONE_NORM : STYLE_PRE;
-    family_bias(r, "use_qkv_bias", BIAS_QKV);
+    family_bias(r, "use_qkv_bias", BIASED_QKV);
 }
 
 static void settle_starcoder2(struct reading *r)
 {
-    family_bias(r, "use_bias", BIAS_ALL);
+    family_bias(r, "use_bias", BIASED_ALL);
     family_settle_window(r);
 }
 
@@ -443,7 +443,7 @@ static void settle_falcon(struct reading *r)
     bool multi_query = family_flag(r, "multi_query", true);
     bool parallel = family_flag(r, "parallel_attn", true);
     bool alibi = family_flag(r, "alibi", false);
-    family_bias(r, "bias", BIAS_ALL);
+    family_bias(r, "bias", BIASED_ALL);
     size_t norms = family_size(r, "num_ln_in_parallel_attn", 2);
     if (norms != 1 && norms != 2)
         err_unsupported(family_fail(r),
@@ -514,7 +514,7 @@ static void settle_opt(struct reading *r)
     c->final_norm = !family_flag(r, "_remove_final_layer_norm", false) && first;
     c->style = first ? STYLE_PRE : STYLE_POST_STREAM;
     c->n_word = family_size(r, "word_embed_proj_dim", c->n_embd);
-    family_bias(r, "enable_bias", BIAS_ALL);
+    family_bias(r, "enable_bias", BIASED_ALL);
     c->norm_shift = family_flag(r, "layer_norm_elementwise_affine", true);
     c->norm_plain = !c->norm_shift;
     if (c->n_word == c->n_embd)
@@ -524,13 +524,13 @@ static void settle_opt(struct reading *r)
 /* --- families --------------------------------------------------------------------------------- */
 
 #define GEMMA RMS, .epsilon = 1e-6f, .tied = true, .norm_offset = true, .d_k = 256
-#define GLM RMS, .epsilon = 1.5625e-7f, .d_k = 128, .n_kv_head = 2, .biases = BIAS_QKV, NEIGHBOURS
+#define GLM RMS, .epsilon = 1.5625e-7f, .d_k = 128, .n_kv_head = 2, .biases = BIASED_QKV, NEIGHBOURS
 #define COHERE \
     DECODER, .style = STYLE_ONE_NORM, .epsilon = 1e-5f, .gated = true, .tied = true, NEIGHBOURS
 
-#define GPTJ                                                                                      \
-    WITH(SHIFTED, .style = STYLE_ONE_NORM, .biases = BIAS_MLP | BIAS_LOGITS, .n_positions = 2048, \
-         .rotary = {.neighbours = true, .components = 64}),                                       \
+#define GPTJ                                                                     \
+    WITH(SHIFTED, .style = STYLE_ONE_NORM, .biases = BIASED_MLP | BIASED_LOGITS, \
+         .n_positions = 2048, .rotary = {.neighbours = true, .components = 64}), \
         "activation_function", "gelu_new", 1, 1e4, .width_key = "rotary_dim", .fixed_rotary = true
 
 const struct family family_decoders[] = {
@@ -538,14 +538,14 @@ const struct family family_decoders[] = {
     {"mistral", &family_llama_names, family_settle_window,
      WITH(LLAMA, .n_positions = 131072, .n_kv_head = 8, .window = 4096), SILU},
     {"qwen2", &family_llama_names, family_settle_switched_window,
-     WITH(LLAMA, .n_positions = 32768, .biases = BIAS_QKV, .window = 4096), SILU},
+     WITH(LLAMA, .n_positions = 32768, .biases = BIASED_QKV, .window = 4096), SILU},
     {"qwen3", &family_llama_names, family_settle_qwen3,
      WITH(LLAMA, .n_positions = 32768, .d_k = 128, NORMED_HEADS, .window = 4096), SILU},
     {"arcee", &family_llama_names, family_settle_llama,
      WITH(DECODER, .n_positions = 4096, .rms = true, .style = STYLE_PRE, .epsilon = 1e-5f),
      "hidden_act", "relu2", 1, 1e4},
     {"seed_oss", &family_llama_names, settle_seed,
-     WITH(LLAMA, .n_positions = 524288, .d_k = 128, .biases = BIAS_QKV), SILU},
+     WITH(LLAMA, .n_positions = 524288, .d_k = 128, .biases = BIASED_QKV), SILU},
     {"helium", &family_llama_names, family_settle_qkv_bias,
      WITH(RMS, .n_positions = 4096, .style = STYLE_PRE, .d_k = 128, .n_kv_head = 20,
           .epsilon = 1e-8f, NEIGHBOURS),
@@ -607,7 +607,8 @@ const struct family family_decoders[] = {
           .n_embd = 4096, .n_layer = 32, .n_head = 32, .n_inner = 14336),
      SILU, .wrapped = true},
     {"phi", &phi_names, settle_phi,
-     WITH(SHIFTED, .n_positions = 2048, .style = STYLE_ONE_NORM, .biases = BIAS_ALL | BIAS_LOGITS),
+     WITH(SHIFTED, .n_positions = 2048, .style = STYLE_ONE_NORM,
+          .biases = BIASED_ALL | BIASED_LOGITS),
      "hidden_act", "gelu_new", 0.5, 1e4},
     {"stablelm", &stablelm_names, settle_stablelm,
      WITH(SHIFTED, .n_positions = 4096, .style = STYLE_PRE, .gated = true), "hidden_act", "silu",
@@ -616,24 +617,24 @@ const struct family family_decoders[] = {
      WITH(SHIFTED, .n_positions = 4096, .style = STYLE_PRE, .norm_offset = true), "hidden_act",
      "relu2", 0.5, 1e4},
     {"starcoder2", &starcoder2_names, settle_starcoder2,
-     WITH(TIED, .n_positions = 4096, .biases = BIAS_ALL), "hidden_act", "gelu_pytorch_tanh", 1,
+     WITH(TIED, .n_positions = 4096, .biases = BIASED_ALL), "hidden_act", "gelu_pytorch_tanh", 1,
      1e4},
     {"gpt_neox", &neox_names, settle_neox,
-     WITH(SHIFTED, .n_positions = 2048, .style = STYLE_PARALLEL, .biases = BIAS_ALL), "hidden_act",
-     "gelu", 0.25, 1e4, "rotary_emb_base", "rotary_pct"},
+     WITH(SHIFTED, .n_positions = 2048, .style = STYLE_PARALLEL, .biases = BIASED_ALL),
+     "hidden_act", "gelu", 0.25, 1e4, "rotary_emb_base", "rotary_pct"},
     {"gpt_neo", &gpt_neo_names, settle_gpt_neo,
-     WITH(TIED, .biases = BIAS_OUT | BIAS_MLP, .n_positions = 2048, .window = 256, .scale = 1),
+     WITH(TIED, .biases = BIASED_OUT | BIASED_MLP, .n_positions = 2048, .window = 256, .scale = 1),
      "activation_function", "gelu_new", 0, 0, .own_mask = true},
     {"gptj", &gptj_names, NULL, GPTJ},
     {"codegen", &codegen_names, settle_codegen, GPTJ},
     {"gpt_bigcode", &bigcode_names, settle_bigcode,
-     WITH(TIED, .biases = BIAS_ALL, .n_positions = 1024), "activation_function",
+     WITH(TIED, .biases = BIASED_ALL, .n_positions = 1024), "activation_function",
      "gelu_pytorch_tanh", 0, 0},
     {"biogpt", &biogpt_names, settle_biogpt,
-     WITH(TIED, .biases = BIAS_ALL, .n_positions = 1024, .position_offset = 2), "hidden_act",
+     WITH(TIED, .biases = BIASED_ALL, .n_positions = 1024, .position_offset = 2), "hidden_act",
      "gelu", 0, 0},
     {"xglm", &xglm_names, settle_biogpt,
-     WITH(TIED, .biases = BIAS_ALL, .n_positions = 2048, .position_offset = 2, .sinusoids = true,
+     WITH(TIED, .biases = BIASED_ALL, .n_positions = 2048, .position_offset = 2, .sinusoids = true,
           .sines = SINES_OFFSET),
      "activation_function", "gelu", 0, 0},
     {"mpt", &mpt_names, settle_mpt,
@@ -641,14 +642,14 @@ const struct family family_decoders[] = {
           .score_bias = BIAS_ALIBI_FROM_END),
      NULL, "gelu", 0, 0, .reads = " clip_qkv "},
     {"openai-gpt", &openai_names, settle_openai,
-     WITH(SHIFTED, .style = STYLE_POST_STREAM, .tied = true, .biases = BIAS_ALL,
+     WITH(SHIFTED, .style = STYLE_POST_STREAM, .tied = true, .biases = BIASED_ALL,
           .n_positions = 512),
      "afn", "gelu", 0, 0, .own_mask = true},
     {"opt", &opt_names, settle_opt,
-     WITH(TIED, .biases = BIAS_ALL, .n_positions = 2048, .position_offset = 2),
+     WITH(TIED, .biases = BIASED_ALL, .n_positions = 2048, .position_offset = 2),
      "activation_function", "relu", 0, 0},
     {"bloom", &bloom_names, settle_bloom,
-     WITH(TIED, .biases = BIAS_ALL, .embedding_norm = true, .score_bias = BIAS_ALIBI), NULL,
+     WITH(TIED, .biases = BIASED_ALL, .embedding_norm = true, .score_bias = BIAS_ALIBI), NULL,
      "gelu_new", 0, 0},
     {"falcon", &bloom_names, settle_falcon, WITH(TIED, .n_positions = 2048), "activation", "gelu",
      0, 0},

@@ -147,10 +147,10 @@ static void settle_modernbert(struct reading *r)
 {
     struct config *c = r->config;
     c->norm_shift = family_flag(r, "norm_bias", false);
-    family_bias(r, "attention_bias", BIAS_QKV | BIAS_OUT);
-    family_bias(r, "mlp_bias", BIAS_MLP);
-    family_bias(r, "classifier_bias", BIAS_TRANSFORM);
-    family_bias(r, "decoder_bias", BIAS_LOGITS);
+    family_bias(r, "attention_bias", BIASED_QKV | BIASED_OUT);
+    family_bias(r, "mlp_bias", BIASED_MLP);
+    family_bias(r, "classifier_bias", BIASED_TRANSFORM);
+    family_bias(r, "decoder_bias", BIASED_LOGITS);
     family_activation(r, "classifier_activation", family_text(r, "classifier_activation", "gelu"));
     c->end_activation = c->activation;
     family_activation(r, "hidden_activation", family_text(r, "hidden_activation", "gelu"));
@@ -168,7 +168,7 @@ static void settle_modernbert(struct reading *r)
 
 #define ENCODER                                                                             \
     STACK, .style = STYLE_POST_STREAM, .norm_shift = true, .tied = true, .epsilon = 1e-12f, \
-           .biases = BIAS_ALL | BIAS_LOGITS | BIAS_TRANSFORM, .embedding_norm = true,       \
+           .biases = BIASED_ALL | BIASED_LOGITS | BIASED_TRANSFORM, .embedding_norm = true, \
            .n_positions = 512, .end = END_MASKED
 
 #define GELU "hidden_act", "gelu", 0, 0
@@ -187,7 +187,7 @@ const struct family family_encoders[] = {
      "hidden_act", "gelu_new", 0, 0},
     {"modernbert", &modernbert_names, settle_modernbert,
      WITH(STACK, .n_positions = 8192, .style = STYLE_PRE, .tied = true, .epsilon = 1e-5f,
-          .biases = BIAS_LOGITS, .gated = true, .final_norm = true, .embedding_norm = true,
+          .biases = BIASED_LOGITS, .gated = true, .final_norm = true, .embedding_norm = true,
           .end = END_MASKED),
      "hidden_activation", "gelu", 1, 160000, "global_rope_theta"},
     {NULL},

@@ -127,7 +127,7 @@ static void settle_qwen2_moe(struct reading *r)
     struct config *c = r->config;
     struct mixture *m = &c->mixture;
     read_qwen(r, 4);
-    family_bias(r, "qkv_bias", BIAS_QKV);
+    family_bias(r, "qkv_bias", BIASED_QKV);
     m->shared_inner = family_size(r, "shared_expert_intermediate_size", m->shared_inner);
     family_settle_switched_window(r);
     size_t end = (size_t)family_integer(r, "max_window_layers", 0, INT32_MAX, 28);
@@ -171,7 +171,7 @@ static void settle_phimoe(struct reading *r)
     family_integer(r, "num_experts_per_tok", 2, 2, 2);
     c->mixture.near = (float)(2 * family_number(r, "router_jitter_noise", 0, 1e6, 0.01));
     family_settle_llama(r);
-    family_bias(r, "lm_head_bias", BIAS_LOGITS);
+    family_bias(r, "lm_head_bias", BIASED_LOGITS);
     family_settle_window(r);
 }
 
@@ -219,7 +219,7 @@ static void settle_gpt_oss(struct reading *r)
     struct config *c = r->config;
     read_experts(r, "num_local_experts", "num_experts_per_tok", 4, NULL);
     json_given(r->root, "hidden_act"); /* "silu" is not what the experts have */
-    family_bias(r, "attention_bias", BIAS_QKV | BIAS_OUT);
+    family_bias(r, "attention_bias", BIASED_QKV | BIASED_OUT);
     c->clamp = (float)family_positive(r, "swiglu_limit", (double)c->clamp);
     c->gate_slope = (float)family_positive(r, "swiglu_alpha", 1.702);
     family_windows(r, 0, 2);
@@ -345,9 +345,9 @@ static void settle_glm4_moe(struct reading *r)
 #define GROUPED(...)                                                                         \
     EXPERTS(128, .router = ROUTER_SIGMOID, .corrected = true, .two_best = true, .factor = 1, \
             .groups = 1, .chosen_groups = 1, .inner = 1408, __VA_ARGS__)
-#define GPT_OSS                                                                        \
-    WITH(LLAMA_5, .n_positions = 131072, .d_k = 64, .n_kv_head = 8, .window = 128,     \
-         .biases = BIAS_ALL | BIAS_EXPERTS, .sinks = true, .clamp = 7, .up_offset = 1, \
+#define GPT_OSS                                                                            \
+    WITH(LLAMA_5, .n_positions = 131072, .d_k = 64, .n_kv_head = 8, .window = 128,         \
+         .biases = BIASED_ALL | BIASED_EXPERTS, .sinks = true, .clamp = 7, .up_offset = 1, \
          EXPERTS(128, .router = ROUTER_OF_CHOSEN, .router_bias = true))
 
 const struct family family_experts[] = {
@@ -355,7 +355,7 @@ const struct family family_experts[] = {
      WITH(LLAMA_5, .n_positions = 131072, .n_kv_head = 8, EXPERTS(8, .renormalised = true)),
      SILU_OF(1e6)},
     {"qwen2_moe", &qwen2_names, settle_qwen2_moe,
-     WITH(LLAMA, .n_positions = 32768, .biases = BIAS_QKV, .window = 4096,
+     WITH(LLAMA, .n_positions = 32768, .biases = BIASED_QKV, .window = 4096,
           EXPERTS(60, .shared_inner = 5632, .inner = 1408, .shared_gate = true)),
      SILU},
     {"qwen3_moe", &experts_names, settle_qwen3_moe,

@@ -157,9 +157,9 @@ static void read_biases(struct reading *r)
     const char *word = "";
     bool all = false;
     if (!member || json_get_bool(member, &all))
-        c->biases = all ? BIAS_QKV | BIAS_OUT : 0;
+        c->biases = all ? BIASED_QKV | BIASED_OUT : 0;
     else if (json_get_text(member, &word) && strcmp(word, "out") == 0 && c->out_proj)
-        c->biases = BIAS_OUT;
+        c->biases = BIASED_OUT;
     else
         json_refuse(json_key(member), member,
                     c->out_proj ? "true, false or \"out\"" : "true or false", family_fail(r));
@@ -231,7 +231,7 @@ static void settle_transformer(struct reading *r)
     c->embedding_scale = scaled ? sqrtf((float)c->n_embd) : 1.0f;
     c->style = family_flag(r, "norm_first", false) ? STYLE_PRE : STYLE_POST;
     c->final_norm = family_flag(r, "final_norm", true);
-    c->biases = family_flag(r, "bias", true) ? BIAS_ALL : BIAS_MLP;
+    c->biases = family_flag(r, "bias", true) ? BIASED_ALL : BIASED_MLP;
 }
 
 /* --- names of tensors, and the rows ----------------------------------------------------------- */
@@ -262,7 +262,7 @@ const struct family family_own[] = {
     [MODEL_GPT2] = {"gpt2", &family_gpt2_names, settle_gpt2,
                     WITH(OWN, .kind = MODEL_GPT2, .vocab_size = 50257, .n_positions = 1024,
                          .n_embd = 768, .n_layer = 12, .n_head = 12, .embedding_scale = 1,
-                         .biases = BIAS_ALL, .initializer_range = 0.02, .bos_id = 50256,
+                         .biases = BIASED_ALL, .initializer_range = 0.02, .bos_id = 50256,
                          .eos_id = 50256)},
     [MODEL_ATTENTION] = {"attention", &transformer_names, settle_attention,
                          WITH(.kind = MODEL_ATTENTION, .n_layer = 1, .n_head = 1,

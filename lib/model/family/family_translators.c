@@ -140,7 +140,7 @@ static void settle_bart(struct reading *r)
                 .d_k = 64, .n_inner = 2048, .scale = 1, .score_bias = BIAS_BUCKETS
 #define BART                                                                                    \
     TRANSLATOR, .norm_shift = true, .tied = true, .epsilon = 1e-5f, .n_layer = 12, .n_head = 1, \
-                .biases = BIAS_ALL | BIAS_LOGITS, .n_positions = 1024
+                .biases = BIASED_ALL | BIASED_LOGITS, .n_positions = 1024
 #define FAMILY(name, names, settle, activation_key, activation, ...)              \
     {                                                                             \
         name, names, settle, WITH(__VA_ARGS__), activation_key, activation, 0, 0, \

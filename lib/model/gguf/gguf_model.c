@@ -431,9 +431,9 @@ static void put_tensors(struct gguf_writer *w)
     const struct gguf_tensor *segments = gguf_find(gguf, "token_types.weight");
     if (segments && segments->rank == 2)
         json_put_integer(&w->json, "type_vocab_size", (long long)segments->sizes[1]);
-    if (has_qkv != (bool)(biases & BIAS_QKV))
+    if (has_qkv != (bool)(biases & BIASED_QKV))
         json_put_bool(&w->json, bias_key ? bias_key : "attention_bias", has_qkv);
-    if (gguf_find(gguf, "blk.0.ffn_up.bias") && !(biases & BIAS_MLP))
+    if (gguf_find(gguf, "blk.0.ffn_up.bias") && !(biases & BIASED_MLP))
         json_put_bool(&w->json, "mlp_bias", true);
 }
 

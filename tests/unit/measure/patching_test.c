@@ -114,12 +114,12 @@ static void expect_edits(enum patch_over over)
             ptrdiff_t token = (ptrdiff_t)(column % tokens);
             struct edit_range range = {at, at};
             struct edit_range one_token = {token, token};
-            struct edit_places places = {&range, 1};
+            struct edit_indices indices = {&range, 1};
             struct edit edit = {
                 .site = site, .op = EDIT_TAKE, .layers = {&layers, 1}, .source = &source};
-            *(by_heads ? &edit.heads : &edit.tokens) = places;
+            *(by_heads ? &edit.heads : &edit.tokens) = indices;
             if (by_token)
-                edit.tokens = (struct edit_places){&one_token, 1};
+                edit.tokens = (struct edit_indices){&one_token, 1};
             struct edits edits = {&edit, 1};
             double expected = edited_logit(&edits);
             ck_assert_msg(found.logits[layer * found.columns + column] == expected,

@@ -125,7 +125,7 @@ TEST(alibi_is_off_without_positions)
 {
     for (size_t way = 0; way < BENT_WAYS; way++) {
         open_rig(configs[0], way, "window:9+global:1",
-                 (struct mechanism){.without = 1U << PART_POSITIONS});
+                 (struct mechanism){.without = 1U << BLOCK_POSITIONS});
         struct text text = text_of(40);
         rig_judge_text(&rig, &text);
         close_rig();

@@ -127,7 +127,7 @@ static const struct planted {
     {SET("attention to a second text", cross, true)},
     {SET("queries that are the input", projections, false)},
     {SET("heads without an output projection", out_proj, false)},
-    {SET("a bias of the logits", biases, BIAS_LOGITS)},
+    {SET("a bias of the logits", biases, BIASED_LOGITS)},
     {SET("a projection of embeddings", n_word, 4)},
     {SET("positions that begin later", position_offset, 2)},
     {SET("a norm of embeddings", embedding_norm, true)},

@@ -221,7 +221,7 @@ TEST(a_temperature_divides_after_cap_and_bias)
         {5, NO_BIAS, 0, 0.5f, 4, NO_BIAS},
         {0, BIAS_ALIBI, 0, 0.5f, 4, BIAS_ALIBI},
         {0, BIAS_ALIBI_ROUNDED, 0, 0.5f, 4, BIAS_ALIBI_ROUNDED},
-        {0, BIAS_ALIBI, 1 << PART_POSITIONS, 0.125f, 0, NO_BIAS},
+        {0, BIAS_ALIBI, 1 << BLOCK_POSITIONS, 0.125f, 0, NO_BIAS},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct config config = {.scale = 0.5f,

@@ -46,14 +46,14 @@ static bool has_tensor(const struct new_model *new_model, const char *name)
 static void add_tensor(struct new_model *new_model, const struct config *config, struct slot slot)
 {
     size_t i = new_model->count;
-    struct family_place place;
+    struct family_layout layout;
     ck_assert_uint_lt(i, TENSORS_MAX);
     family_tensor_name(new_model->names[i], config, slot);
     if (has_tensor(new_model, new_model->names[i]))
         return; /* a part of a fused tensor */
-    family_place(&place, slot, config);
-    size_t *shape = memcpy(new_model->shapes[i], place.shape, sizeof place.shape);
-    size_t rank = place.rank;
+    family_layout(&layout, slot, config);
+    size_t *shape = memcpy(new_model->shapes[i], layout.shape, sizeof layout.shape);
+    size_t rank = layout.rank;
     size_t count = shape[0] * (rank == 2 ? shape[1] : 1);
     new_model->data[i] = heap_alloc(count, sizeof(float), NULL);
     for (size_t k = 0; k < count; k++)

@@ -105,9 +105,9 @@ static double bent(const struct reference_row *row, double score, size_t key)
     double x = score * scale;
     if (cap > 0)
         x = cap * tanh(x / cap);
-    if (c->score_bias == BIAS_ALIBI && !mechanism_lacks(m, PART_POSITIONS))
+    if (c->score_bias == BIAS_ALIBI && !mechanism_lacks(m, BLOCK_POSITIONS))
         x += slope * (double)key;
-    if (c->score_bias == BIAS_ALIBI_ROUNDED && !mechanism_lacks(m, PART_POSITIONS))
+    if (c->score_bias == BIAS_ALIBI_ROUNDED && !mechanism_lacks(m, BLOCK_POSITIONS))
         x += scale * rounded(rounded(slope) * (double)key);
     return x / temperature;
 }

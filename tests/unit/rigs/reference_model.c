@@ -17,7 +17,7 @@ static bool lacks(const struct reference *r, enum block_part part)
 static void add(const struct reference *r, double *x, const double *y, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        x[i] = lacks(r, PART_RESIDUAL) ? y[i] : x[i] + y[i];
+        x[i] = lacks(r, BLOCK_RESIDUAL) ? y[i] : x[i] + y[i];
 }
 
 double reference_activation(enum activation activation, double x)
@@ -52,7 +52,7 @@ static double *embedding(struct reference *r, const uint32_t *ids, size_t count)
         x[i] = (double)reference_of_model(r, "wte.weight")[ids[row] * c->n_embd + column];
         if (c->kind == MODEL_TRANSFORMER && c->embedding_scale != 1)
             x[i] *= sqrt((double)c->n_embd);
-        if (lacks(r, PART_POSITIONS) || c->score_bias)
+        if (lacks(r, BLOCK_POSITIONS) || c->score_bias)
             continue;
         if (c->sinusoids)
             x[i] += column % 2 ? cos(angle) : sin(angle);
@@ -139,8 +139,8 @@ static double *part_of(struct reference *r, const struct reference_stack *stack,
 {
     char name[64];
     snprintf(name, sizeof name, "%s.%s_proj", attention, part);
-    return reference_projected(r, stack->prefix, layer, name, r->model->config.biases & BIAS_QKV, x,
-                               rows);
+    return reference_projected(r, stack->prefix, layer, name, r->model->config.biases & BIASED_QKV,
+                               x, rows);
 }
 
 /* Attention with its residual connection; keys and values are from `y`. */
@@ -190,7 +190,7 @@ static void block_of(struct reference *r, const struct reference_stack *stack, s
         after(r, stack, layer, "ln_cross", SITE_OF(PART_CROSS, SITE_LN_1),
               SITE_OF(PART_CROSS, SITE_RESID_MID), out);
     }
-    if (lacks(r, PART_MLP)) {
+    if (lacks(r, BLOCK_MLP)) {
         keep_stream(r, stack, SITE_OF(part, SITE_RESID_POST), layer, stack->x);
         return;
     }

@@ -66,7 +66,7 @@ double *reference_norm(struct reference *r, const double *x, size_t rows, const 
 {
     size_t width = r->model->config.n_embd;
     double *y = reference_taken(r, rows * width);
-    if (mechanism_lacks(&r->model->config.mechanism, PART_NORM)) {
+    if (mechanism_lacks(&r->model->config.mechanism, BLOCK_NORM)) {
         memcpy(y, x, rows * width * sizeof *y);
         return y;
     }

@@ -27,12 +27,12 @@ struct tiny_tensor *tiny_model_add(struct tiny_model *model, const char *name, e
 static void add_parameter(struct tiny_model *model, struct slot slot, uint32_t *dice)
 {
     char name[PARAMETER_NAME_BYTES];
-    struct family_place place;
-    family_place(&place, slot, &model->config);
-    if (memcmp(&place.first, &slot, sizeof slot) != 0)
+    struct family_layout layout;
+    family_layout(&layout, slot, &model->config);
+    if (memcmp(&layout.first, &slot, sizeof slot) != 0)
         return; /* a part of a fused tensor */
     family_tensor_name(name, &model->config, slot);
-    struct tiny_tensor *tensor = tiny_model_add(model, name, DTYPE_F32, place.rank, place.shape);
+    struct tiny_tensor *tensor = tiny_model_add(model, name, DTYPE_F32, layout.rank, layout.shape);
     for (size_t i = 0; i < tensor->count; i++)
         tensor->values[i] = (float)((int)(dice_bits(dice) % 255) - 127) / 256;
 }
