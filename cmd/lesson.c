@@ -306,6 +306,7 @@ static int read_tables(struct page_lesson *lesson, const char *line, struct aren
     stream_capture(&html);
     int failed = explain_command(&options, err);
     stream_capture(NULL);
+    failed = failed || buf_check(&html, err);
     if (!failed && lesson->parts) {
         char *end;
         char heading[NUM_COUNT_BYTES + sizeof "<h2>. "];
@@ -376,7 +377,7 @@ static int write_page(struct tour *tour, struct err *err)
 
 /* Choose the language, and the step of the operand, or all. The default is step 1 for text, else
  * all. */
-static int read_options(struct tour *tour, struct err *err)
+static int parse_options(struct tour *tour, struct err *err)
 {
     const struct options *options = tour->options;
     const struct own_options *own = options_own(options);
@@ -492,7 +493,7 @@ static int show_screens(struct tour *tour, struct err *err)
 int lesson_command(const struct options *options, struct err *err)
 {
     struct tour tour = {.options = options};
-    int failed = read_options(&tour, err);
+    int failed = parse_options(&tour, err);
     tour.columns = page_layout(options, NULL).columns;
     if (!failed)
         failed = options->output.path ? write_page(&tour, err) : show_screens(&tour, err);
