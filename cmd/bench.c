@@ -97,7 +97,7 @@ struct sizes {
     long long most;
 };
 
-static int read_sizes(size_t *sizes, size_t *count, struct sizes list, struct err *err)
+static int parse_sizes(size_t *sizes, size_t *count, struct sizes list, struct err *err)
 {
     for (const char *item = list.text; item; item = list_next(item)) {
         long long number = 0;
@@ -113,14 +113,14 @@ static int read_sizes(size_t *sizes, size_t *count, struct sizes list, struct er
     return 0;
 }
 
-static int read_lengths(struct bench_run *run, struct err *err)
+static int parse_lengths(struct bench_run *run, struct err *err)
 {
     struct bench_plan *plan = &run->plan;
     const struct own_options *own = options_own(run->options);
-    if (read_sizes(run->lengths, &plan->length_count,
-                   (struct sizes){"--tokens", own->lengths, TOKENS_MAX}, err) ||
-        read_sizes(run->widths, &plan->width_count,
-                   (struct sizes){"--widths", own->widths, WIDTH_MAX}, err))
+    if (parse_sizes(run->lengths, &plan->length_count,
+                    (struct sizes){"--tokens", own->lengths, TOKENS_MAX}, err) ||
+        parse_sizes(run->widths, &plan->width_count,
+                    (struct sizes){"--widths", own->widths, WIDTH_MAX}, err))
         return -1;
     if (own->widths && !own->lengths)
         run->lengths[plan->length_count++] = WIDTH_TOKENS;
@@ -132,7 +132,7 @@ static int read_lengths(struct bench_run *run, struct err *err)
     return 0;
 }
 
-static int read_options(struct bench_run *run, struct err *err)
+static int parse_options(struct bench_run *run, struct err *err)
 {
     const struct options *options = run->options;
     const char *only = options_own(options)->only;
@@ -149,7 +149,7 @@ static int read_options(struct bench_run *run, struct err *err)
     if (options_own(options)->widths && (model || options_own(options)->shape))
         return err_usage(err, "--widths and the model '%s' cannot be combined",
                          model ? model : options_own(options)->shape);
-    if (output_choose_table(&run->output, &options->output, err) || read_lengths(run, err) ||
+    if (output_choose_table(&run->output, &options->output, err) || parse_lengths(run, err) ||
         (only &&
          names_choose_set(&run->plan.kinds, NAMES(task_rows, TASK_KINDS), "--only", only, err)))
         return -1;
@@ -224,7 +224,7 @@ int bench_command(const struct options *options, struct err *err)
                  .seconds_most = SECONDS_MOST,
                  .progress = &run.progress.sink},
     };
-    int failed = read_options(&run, err) || find_folder(&run, err);
+    int failed = parse_options(&run, err) || find_folder(&run, err);
     if (!failed) {
         progress_begin(&run.progress, NULL);
         failed = measure(&run, err);

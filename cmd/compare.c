@@ -74,7 +74,7 @@ static bool are_same(const struct tokenized *a, const struct tokenized *b)
 }
 
 /* Read the texts with both models, which must give the same ids. Notes are printed once. */
-static int read_both(struct compare_run *run, struct err *err)
+static int tokenize_both(struct compare_run *run, struct err *err)
 {
     bool is_quiet = progress_is_quiet();
     run->pairs = session_read_items(&run->sessions[0], &run->items, err);
@@ -187,7 +187,7 @@ static int compare_models(struct compare_run *run, const struct options *options
     if (other)
         return err_usage(err, "--%s: expected one model, found two", other);
     if (open_first(run, err) || session_begin(&run->sessions[1], err) ||
-        comparison_check_models(&first->model, &second->model, err) || read_both(run, err))
+        comparison_check_models(&first->model, &second->model, err) || tokenize_both(run, err))
         return -1;
     const struct comparison_run runs[] = {
         {&run->sessions[0].viewer, first->model.name, NULL, false},

@@ -48,7 +48,7 @@ struct inquiry {
 /* --- options ---------------------------------------------------------------------------------- */
 
 /* Read --show. Default: all numbers for data, else the first one and that of --target. */
-static int read_numbers(struct inquiry *inquiry, struct names names, struct err *err)
+static int parse_numbers(struct inquiry *inquiry, struct names names, struct err *err)
 {
     const char *list = inquiry->options->select.show;
     const struct format *format = inquiry->driver->output.format;
@@ -60,8 +60,8 @@ static int read_numbers(struct inquiry *inquiry, struct names names, struct err 
 }
 
 /* Read --layer of the decoder; default: all. */
-static int read_layers(struct layers *layers, const struct inquiry *inquiry, struct arena *arena,
-                       struct err *err)
+static int parse_layers(struct layers *layers, const struct inquiry *inquiry, struct arena *arena,
+                        struct err *err)
 {
     struct selection selection = {.sites = SITE_SET(SITE_CONTEXT)};
     int failed = selection_layers(&selection, inquiry->options->select.layer,
@@ -78,7 +78,7 @@ static const char *answer_option(const char **value, const struct options *optio
 }
 
 /* Read one token, or two: ' Mary: John'. */
-static int read_answer(struct inquiry *inquiry, struct arena *arena, struct err *err)
+static int parse_answer(struct inquiry *inquiry, struct arena *arena, struct err *err)
 {
     const struct viewer *viewer = inquiry->viewer;
     struct question *question = &inquiry->question;
@@ -100,7 +100,7 @@ static int read_answer(struct inquiry *inquiry, struct arena *arena, struct err 
 }
 
 /* Without --query, the last mask token of a masked model, else the last token. */
-static int read_position(struct inquiry *inquiry, struct arena *arena, struct err *err)
+static int parse_position(struct inquiry *inquiry, struct arena *arena, struct err *err)
 {
     const char *position = inquiry->options->attribute.position;
     const struct viewer *viewer = inquiry->viewer;
@@ -209,8 +209,8 @@ static int ask_lens(struct inquiry *inquiry, struct arena *arena, struct err *er
     bool mean = of_texts || inquiry->driver->derivation.mean_of_layers;
     if (scoring_check(&scoring, err) ||
         lens_find_site(&plan->site, options->lens.site, config, err) ||
-        read_numbers(inquiry, NAMES_LIST(lens_numbers), err) ||
-        read_layers(&listed, inquiry, arena, err) ||
+        parse_numbers(inquiry, NAMES_LIST(lens_numbers), err) ||
+        parse_layers(&listed, inquiry, arena, err) ||
         !(layers = arena_alloc(arena, listed.count, sizeof *layers, err)))
         return -1;
     plan->layers = (struct layers){layers, 0};
@@ -291,7 +291,7 @@ static int ask_attribution(struct inquiry *inquiry, struct arena *arena, struct 
     size_t index = BY_PART;
     if (names_choose(&index, NAMES(attribution_ways, ATTRIBUTION_WAYS), "--by", name, err) ||
         (inquiry->options->select.layer &&
-         read_layers(&inquiry->split.layers, inquiry, arena, err)))
+         parse_layers(&inquiry->split.layers, inquiry, arena, err)))
         return -1;
     inquiry->split.by = (enum attribution_by)index;
     if (inquiry->job)
@@ -427,7 +427,7 @@ const struct command command_patch = {
     .without = "sentence document ids words from",
 };
 
-static int read_over(struct patching_plan *plan, const struct options *options, struct err *err)
+static int parse_over(struct patching_plan *plan, const struct options *options, struct err *err)
 {
     const char *name = options->patch.over;
     size_t index = PATCH_HEADS;
@@ -451,8 +451,8 @@ static int read_over(struct patching_plan *plan, const struct options *options, 
 }
 
 /* Read `9.6`, a layer and a head. */
-static int read_head(struct patch_head *head, const char *option, const char *text, size_t size,
-                     const struct config *config, struct err *err)
+static int parse_head(struct patch_head *head, const char *option, const char *text, size_t size,
+                      const struct config *config, struct err *err)
 {
     const char *dot = memchr(text, '.', size);
     size_t first = dot ? (size_t)(dot - text) : size;
@@ -466,14 +466,14 @@ static int read_head(struct patch_head *head, const char *option, const char *te
 }
 
 /* Read `26.0,27.8`, the heads that are patched. */
-static int read_heads(struct patching_plan *plan, const char *option, const char *list, size_t size,
-                      struct arena *arena, struct err *err)
+static int parse_heads(struct patching_plan *plan, const char *option, const char *list,
+                       size_t size, struct arena *arena, struct err *err)
 {
     struct patch_head *heads = arena_alloc(arena, size + 1, sizeof *heads, err);
     for (const char *at = list, *end = list + size; heads && at <= end; at++) {
         struct patch_head *head = &heads[plan->head_count++];
         size_t item = num_min(strcspn(at, ","), (size_t)(end - at));
-        if (read_head(head, option, at, item, &plan->viewer->model.config, err))
+        if (parse_head(head, option, at, item, &plan->viewer->model.config, err))
             return -1;
         for (const struct patch_head *one = heads; one < head; one++)
             if (one->layer == head->layer && one->head == head->head)
@@ -485,8 +485,8 @@ static int read_heads(struct patching_plan *plan, const char *option, const char
     return heads ? 0 : -1;
 }
 
-static int read_joint(struct patching_plan *plan, const struct options *options,
-                      struct arena *arena, struct err *err)
+static int parse_joint(struct patching_plan *plan, const struct options *options,
+                       struct arena *arena, struct err *err)
 {
     const char *list = options->patch.joint;
     enum site site = patch_overs[plan->over].site;
@@ -500,13 +500,13 @@ static int read_joint(struct patching_plan *plan, const struct options *options,
     if (options->select.layer)
         return err_usage(err, "--layer and --joint cannot be combined: --joint names layers");
     plan->joint = true;
-    return read_heads(plan, "--joint", list, strlen(list), arena, err);
+    return parse_heads(plan, "--joint", list, strlen(list), arena, err);
 }
 
 /* Read `10.0,10.7.q`: heads without a part have the next one's. Keys and values are received by the
  * key/value head; note which other heads use it. */
-static int read_receivers(struct patching_plan *plan, const char *list, bool notes,
-                          struct arena *arena, struct err *err)
+static int parse_receivers(struct patching_plan *plan, const char *list, bool notes,
+                           struct arena *arena, struct err *err)
 {
     static const char *const parts[] = {"q", "k", "v"};
     const struct config *config = &plan->viewer->model.config;
@@ -519,8 +519,8 @@ static int read_receivers(struct patching_plan *plan, const char *list, bool not
         const char *dot = platform_last_byte(at, '.', size);
         bool has_part =
             dot && names_find(&part, NAMES_LIST(parts), dot + 1, (size_t)(at + size - dot) - 1);
-        if (read_head(&receiver->at, "--path", at, has_part ? (size_t)(dot - at) : size, config,
-                      err))
+        if (parse_head(&receiver->at, "--path", at, has_part ? (size_t)(dot - at) : size, config,
+                       err))
             return -1;
         for (; has_part && named < plan->receiver_count; named++)
             receivers[named].site = (enum site)(SITE_Q + part);
@@ -542,8 +542,8 @@ static int read_receivers(struct patching_plan *plan, const char *list, bool not
 }
 
 /* Read `9.6:10.0.q`, `9.6,9.9:logits` or `:10.0,10.7.q`; --joint may have named the senders. */
-static int read_path(struct patching_plan *plan, const struct options *options, bool notes,
-                     struct arena *arena, struct err *err)
+static int parse_path(struct patching_plan *plan, const struct options *options, bool notes,
+                      struct arena *arena, struct err *err)
 {
     static const char *const endings[] = {".q", ".k", ".v"};
     const char *from = options->patch.path;
@@ -562,8 +562,8 @@ static int read_path(struct patching_plan *plan, const struct options *options, 
     if (size && plan->joint)
         return err_usage(err, "--joint and --path FROM:TO cannot be combined: both name senders; "
                               "use --path :TO");
-    if ((!to_logits && read_receivers(plan, to, notes, arena, err)) ||
-        (size && read_heads(plan, "--path", from, size, arena, err)))
+    if ((!to_logits && parse_receivers(plan, to, notes, arena, err)) ||
+        (size && parse_heads(plan, "--path", from, size, arena, err)))
         return -1;
     plan->joint |= plan->head_count > 1;
     for (size_t i = 0; i < plan->receiver_count; i++)
@@ -579,7 +579,7 @@ static int read_path(struct patching_plan *plan, const struct options *options, 
 }
 
 /* Read the corrupt text, and its source. */
-static int read_corrupt(struct inquiry *inquiry, struct arena *arena, struct err *err)
+static int tokenize_corrupt(struct inquiry *inquiry, struct arena *arena, struct err *err)
 {
     const struct options *options = inquiry->options;
     const char *text = options->patch.corrupt;
@@ -607,11 +607,12 @@ static int ask_patch(struct inquiry *inquiry, struct arena *arena, struct err *e
 {
     struct patching_plan *plan = &inquiry->plan;
     plan->viewer = inquiry->viewer;
-    if (read_layers(&plan->layers, inquiry, arena, err) || read_over(plan, inquiry->options, err) ||
-        read_joint(plan, inquiry->options, arena, err) ||
-        read_numbers(inquiry, NAMES(patch_numbers, PATCH_NUMBERS), err) ||
-        read_path(plan, inquiry->options, !inquiry->job, arena, err) ||
-        (inquiry->job && read_corrupt(inquiry, arena, err)))
+    if (parse_layers(&plan->layers, inquiry, arena, err) ||
+        parse_over(plan, inquiry->options, err) ||
+        parse_joint(plan, inquiry->options, arena, err) ||
+        parse_numbers(inquiry, NAMES(patch_numbers, PATCH_NUMBERS), err) ||
+        parse_path(plan, inquiry->options, !inquiry->job, arena, err) ||
+        (inquiry->job && tokenize_corrupt(inquiry, arena, err)))
         return -1;
     if (inquiry->job)
         patching_add_memory(&inquiry->job->memory, plan, &inquiry->job->pair);
@@ -675,9 +676,9 @@ static int prepare(void *state, struct driver *driver, struct err *err)
 static int ask(struct inquiry *inquiry, struct arena *arena, struct err *err)
 {
     const struct instrument *instrument = instrument_of(inquiry->driver);
-    return err_if(read_answer(inquiry, arena, err) || instrument->ask(inquiry, arena, err) ||
+    return err_if(parse_answer(inquiry, arena, err) || instrument->ask(inquiry, arena, err) ||
                   (inquiry->job && (instrument != &lens_instrument || inquiry->lens.is_last) &&
-                   read_position(inquiry, arena, err)));
+                   parse_position(inquiry, arena, err)));
 }
 
 static int open(void *state, struct driver *driver, struct err *err)

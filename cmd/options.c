@@ -204,7 +204,7 @@ static const char *take_next(struct option_reader *reader, const struct option_r
     return NULL;
 }
 
-static int read_long(struct option_reader *reader, char *argument)
+static int parse_long(struct option_reader *reader, char *argument)
 {
     const char *name = argument + 2;
     size_t size = strcspn(name, "=");
@@ -227,7 +227,7 @@ static int read_long(struct option_reader *reader, char *argument)
 }
 
 /* Read `-q`, `-qv`, `-m life` or `-mlife`. */
-static int read_letters(struct option_reader *reader, char *argument)
+static int parse_letters(struct option_reader *reader, char *argument)
 {
     for (const char *letter = argument + 1; *letter; letter++) {
         const struct option_row *row = option_find_letter(reader->options->set, *letter);
@@ -286,7 +286,7 @@ static int find_done(struct option_set *set, char *const *arguments, struct err 
 
 /* Read the next operand, or the next option with its value. Refused: `-layer`, which would be read
  * as letters, and `–layer` with the dash of a word processor, which would be read as a text. */
-static int read_argument(struct option_reader *reader, bool *only_operands)
+static int parse_argument(struct option_reader *reader, bool *only_operands)
 {
     char *argument = *reader->next++;
     bool is_long = strncmp(argument, "--", 2) == 0;
@@ -306,7 +306,7 @@ static int read_argument(struct option_reader *reader, bool *only_operands)
         return 0;
     }
     reader->changes_nothing = true;
-    return (is_long ? read_long : read_letters)(reader, argument);
+    return (is_long ? parse_long : parse_letters)(reader, argument);
 }
 
 static void preset(struct options *options, const struct option_row *row)
@@ -342,7 +342,7 @@ int options_parse(struct options *options, const struct command *command, char *
     buf_text(&line, "");
     while (*reader.next && !failed) {
         char **first = reader.next;
-        failed = read_argument(&reader, &only_operands);
+        failed = parse_argument(&reader, &only_operands);
         for (; first < reader.next && !reader.changes_nothing; first++)
             add_word(&line, *first);
     }

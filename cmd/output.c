@@ -341,7 +341,7 @@ struct layout page_layout(const struct options *options, const struct style *sty
 /* --- colours ---------------------------------------------------------------------------------- */
 
 /* Read --color. With auto, any NO_COLOR that is not empty disables colours: https://no-color.org */
-static int read_colour(struct style *style, const struct options *options, struct err *err)
+static int parse_colour(struct style *style, const struct options *options, struct err *err)
 {
     enum { AUTO, ALWAYS, NEVER };
     static const char *const times[] = {[AUTO] = "auto", [ALWAYS] = "always", [NEVER] = "never"};
@@ -383,7 +383,7 @@ int looks_read(struct style *style, const struct options *options, struct err *e
         .dark = ground && strcmp(ground, ";7") != 0 && strcmp(ground, ";15") != 0,
         .form = {.font_size = looks->font_size, .dpi = looks->dpi},
     };
-    return err_if(style_read(style, &words, err) || read_colour(style, options, err) ||
+    return err_if(style_read(style, &words, err) || parse_colour(style, options, err) ||
                   language_read(&style->language, options, err));
 }
 

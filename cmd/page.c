@@ -85,8 +85,8 @@ static size_t layers_of(const struct config *config)
     return num_max(config->n_layer, stack_of(config, PART_SOURCE)->layers);
 }
 
-static int read_explain(struct page_state *own, const struct config *config, struct arena *arena,
-                        struct err *err)
+static int parse_explain(struct page_state *own, const struct config *config, struct arena *arena,
+                         struct err *err)
 {
     const char *list = own->driver->options->page.explain;
     size_t heads = config_most_heads(config), count = layers_of(config) * heads;
@@ -311,7 +311,7 @@ static int open(void *state, struct driver *driver, struct err *err)
     if (request->derivation.mean_of_texts)
         return err_usage(err, "--mean texts: a page shows each text: 'attn-cli run' averages them");
     return err_if(output_check_selection(&driver->output, &request->selection, err) ||
-                  read_explain(own, &session->viewer.model.config, &session->arena, err));
+                  parse_explain(own, &session->viewer.model.config, &session->arena, err));
 }
 
 /* --- facts about a text ----------------------------------------------------------------------- */

@@ -479,11 +479,11 @@ static int check_joined(const struct tokenized *read, const struct tokenized *te
 
 /* Read the texts into pairs [count]. Returns the tokens of each continuation; NULL with `err`.
  * Refused: a continuation that changes tokens of the text or has none, and several mask tokens. */
-static const struct score_region *read_continuations(struct text_with_source *pairs,
-                                                     const struct text_with_source *pair,
-                                                     const struct texts *continuations,
-                                                     const struct viewer *viewer,
-                                                     struct arena *arena, struct err *err)
+static const struct score_region *tokenize_continuations(struct text_with_source *pairs,
+                                                         const struct text_with_source *pair,
+                                                         const struct texts *continuations,
+                                                         const struct viewer *viewer,
+                                                         struct arena *arena, struct err *err)
 {
     const struct tokenized *text = &pair->sentence;
     struct score_region *parts = arena_alloc(arena, continuations->count, sizeof *parts, err);
@@ -614,7 +614,7 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
     text->part_count = text->continues ? continuations->count : item->region_count;
     text->parts =
         text->continues
-            ? read_continuations(text->pairs, &job->pair, continuations, viewer, arena, err)
+            ? tokenize_continuations(text->pairs, &job->pair, continuations, viewer, arena, err)
             : regions_find(sentence, item, viewer->chat ? strlen(viewer->chat->before) : 0, arena,
                            err);
     for (size_t i = 0; i < own->count && text->continues && !err->kind; i++) {

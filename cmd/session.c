@@ -62,8 +62,9 @@ int mechanism_options_list(struct mechanism **mechanisms, size_t *count,
 
 /* Read a text, in the template of --chat, and its source (NULL: none) as tokens. If the model has
  * no tokenizer, the source is a list of ids. */
-static int read_texts(struct text_with_source *pair, const struct viewer *viewer,
-                      struct input input, const char *source, struct arena *arena, struct err *err)
+static int tokenize_texts(struct text_with_source *pair, const struct viewer *viewer,
+                          struct input input, const char *source, struct arena *arena,
+                          struct err *err)
 {
     const struct input other =
         viewer->tokenizer ? input_of(source, NULL) : (struct input){.ids = source};
@@ -82,7 +83,8 @@ static int read_edit_text(struct session *session, struct text_with_source *pair
         if (!input.ids)
             return -1;
     }
-    return read_texts(pair, &session->viewer, input, session->options->input.source, arena, err);
+    return tokenize_texts(pair, &session->viewer, input, session->options->input.source, arena,
+                          err);
 }
 
 /* Read the texts of --reference, which point into `items`. */
@@ -384,7 +386,7 @@ int session_read_item(struct session *session, struct item *item, struct text_wi
     if (item->fields[ITEM_SOURCE] && edits_by_texts)
         return err_unsupported(err, "--%s: expected one --source for all texts, found a column",
                                item->options.edit.from ? "from" : "reference");
-    if (read_texts(pair, viewer, item->input, item->options.input.source, arena, err))
+    if (tokenize_texts(pair, viewer, item->input, item->options.input.source, arena, err))
         return -1;
     if (session->adds_beginning)
         pair->sentence.words_before = pair->sentence.added_before;

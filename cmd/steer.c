@@ -137,7 +137,8 @@ static int add_texts(struct steer_run *run, size_t side, const struct text_with_
 }
 
 /* Read the texts of one side, as many at a time as share a pass. */
-static int read_side(struct steer_run *run, const struct items *items, size_t side, struct err *err)
+static int tokenize_side(struct steer_run *run, const struct items *items, size_t side,
+                         struct err *err)
 {
     bool is_table = items->fields >> ITEM_NEGATIVE & 1; /* of both sides */
     struct arena arena = {0};
@@ -179,7 +180,7 @@ static int read_files(struct steer_run *run, struct err *err)
         if (!file)
             run->options.input.file = side ? own->negative : own->positive;
         int failed = items_open(&items, &run->options, fields, ITEMS_SOME, err) ||
-                     read_side(run, &items, side, err);
+                     tokenize_side(run, &items, side, err);
         items_release(&items);
         run->options.input.file = file;
         if (failed)

@@ -200,7 +200,7 @@ static char take(struct formula *formula, const char *signs)
 }
 
 /* Read the surprisal of a region, 3;%match%, or of all regions, *;%match%; or a number. */
-static bool read_number(double *value, struct formula *formula)
+static bool parse_number(double *value, struct formula *formula)
 {
     char region[8] = "", condition[256] = "";
     int size = 0;
@@ -220,21 +220,21 @@ static bool read_number(double *value, struct formula *formula)
 }
 
 /* Read an operand, and apply the operators after it that bind at least as strongly as a level. */
-static bool read_value(double *value, struct formula *formula, size_t level)
+static bool parse_value(double *value, struct formula *formula, size_t level)
 {
     enum { OPERANDS_MAX = 512 };
     static const char *const operators[] = {"|", "&", "<>=", "+-"};
     if (++formula->operands > OPERANDS_MAX)
         return false;
     char bracket = take(formula, "([");
-    if (bracket ? !read_value(value, formula, 0) || !take(formula, bracket == '(' ? ")" : "]")
-                : !read_number(value, formula))
+    if (bracket ? !parse_value(value, formula, 0) || !take(formula, bracket == '(' ? ")" : "]")
+                : !parse_number(value, formula))
         return false;
     for (size_t i = sizeof operators / sizeof *operators; i-- > level;)
         for (char sign; (sign = take(formula, operators[i]));) {
             double left = *value, right;
             bool is_truth = formula->is_truth;
-            if (!read_value(&right, formula, i + 1))
+            if (!parse_value(&right, formula, i + 1))
                 return false;
             formula->lacks_truth |= i < 2 && !(is_truth && formula->is_truth);
             formula->is_truth = i < 3;
@@ -256,7 +256,7 @@ static int predict(double *value, const char *text, const struct score_total *ro
                    struct err *err)
 {
     struct formula formula = {.rows = rows, .end = rows ? rows + count : NULL, .at = text};
-    bool is_read = read_value(value, &formula, 0) && !*formula.at;
+    bool is_read = parse_value(value, &formula, 0) && !*formula.at;
     if (is_read && formula.is_truth && !formula.lacks_truth)
         return 0;
     if (is_read)

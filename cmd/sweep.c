@@ -163,7 +163,7 @@ static int check_name(const struct sweep *sweep, const char *name, struct err *e
 }
 
 /* Read NAME=LIST, such as head=0-3,7, or for a number s=-3:3:0.5. */
-static int read_sweep(struct sweep *sweep, const char *text, struct arena *arena, struct err *err)
+static int parse_sweep(struct sweep *sweep, const char *text, struct arena *arena, struct err *err)
 {
     struct swept_option *swept = &sweep->items[sweep->count];
     size_t name_size = strcspn(text, "=");
@@ -206,7 +206,7 @@ int sweep_read(struct sweep *sweep, const struct options *options, struct arena 
         if (add_value(&sweep->items->values, sweep->models.items[i], arena, err))
             return err_prefix(err, "--model");
     for (size_t i = 0; i < texts->count; i++)
-        if (read_sweep(sweep, texts->items[i], arena, err))
+        if (parse_sweep(sweep, texts->items[i], arena, err))
             return -1;
     if (options->batch.repeat > 1)
         sweep->items[sweep->count++] =
@@ -340,7 +340,7 @@ int model_blame(const char *name, struct err *err)
 /* --- shards ----------------------------------------------------------------------------------- */
 
 /* Read a number from the environment. -1: it is not set, or with `err` invalid. */
-static long long read_variable(const char *name, struct err *err)
+static long long parse_variable(const char *name, struct err *err)
 {
     const char *text = getenv(name);
     long long number = -1;
@@ -355,15 +355,15 @@ static int find_shard(struct job_shard *shard, struct err *err)
     static const char *const ranks[][2] = {{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
                                            {"PMI_SIZE", "PMI_RANK"},
                                            {"SLURM_STEP_NUM_TASKS", "SLURM_PROCID"}};
-    long long task = read_variable("SLURM_ARRAY_TASK_ID", err);
-    long long first = read_variable("SLURM_ARRAY_TASK_MIN", err);
-    long long last = read_variable("SLURM_ARRAY_TASK_MAX", err);
-    long long step = read_variable("SLURM_ARRAY_TASK_STEP", err);
+    long long task = parse_variable("SLURM_ARRAY_TASK_ID", err);
+    long long first = parse_variable("SLURM_ARRAY_TASK_MIN", err);
+    long long last = parse_variable("SLURM_ARRAY_TASK_MAX", err);
+    long long step = parse_variable("SLURM_ARRAY_TASK_STEP", err);
     long long count = -1, rank = -1;
     size_t way = 0;
     for (; way < sizeof ranks / sizeof *ranks && count < 0; way++) {
-        count = read_variable(ranks[way][0], err);
-        rank = read_variable(ranks[way][1], err);
+        count = parse_variable(ranks[way][0], err);
+        rank = parse_variable(ranks[way][1], err);
     }
     if (task < 0 && count < 0)
         err_usage(err, "--shard auto: expected SLURM_ARRAY_TASK_ID, OMPI_COMM_WORLD_RANK, PMI_RANK "

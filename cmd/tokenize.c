@@ -80,8 +80,8 @@ static int encode(const struct tokenize_run *run, struct tokens *tokens, const s
 }
 
 /* Read the tokens of a text, and add its dropped characters to `dropped`. */
-static int read_text(struct tokenize_run *run, size_t index, struct dropped *dropped,
-                     struct err *err)
+static int tokenize_text(struct tokenize_run *run, size_t index, struct dropped *dropped,
+                         struct err *err)
 {
     struct item item;
     struct arena arena = {0};
@@ -117,7 +117,7 @@ static int read_text(struct tokenize_run *run, size_t index, struct dropped *dro
     return is_read && failed ? items_blame(&run->items, index, err) : err_if(failed);
 }
 
-static int read_all(struct tokenize_run *run, struct err *err)
+static int tokenize_all(struct tokenize_run *run, struct err *err)
 {
     struct dropped dropped = {0};
     run->lacks = arena_alloc(&run->arena, run->items.count, sizeof *run->lacks, err);
@@ -125,7 +125,7 @@ static int read_all(struct tokenize_run *run, struct err *err)
         return -1;
     for (size_t i = 0; i < run->items.count; i++) {
         struct err why = {0};
-        run->lacks[i] = read_text(run, i, &dropped, &why);
+        run->lacks[i] = tokenize_text(run, i, &dropped, &why);
         if (run->lacks[i] && (why.about != ERR_ABOUT_EMPTY || run->items.count == 1))
             return err_adopt(err, &why);
         if (run->lacks[i] && !run->failed++)
@@ -277,7 +277,7 @@ int tokenize_command(const struct options *options, struct err *err)
     if (!failed && options->tokens.decode)
         failed = decode(&run, err);
     else if (!failed)
-        failed = items_open(&run.items, options, 0, ITEMS_WHOLE, err) || read_all(&run, err) ||
+        failed = items_open(&run.items, options, 0, ITEMS_WHOLE, err) || tokenize_all(&run, err) ||
                  (options->tokens.only_ids ? print_bytes(&run, &run.lines, err)
                                            : print_tables(&run, err)) ||
                  items_check_failed(run.failed, run.items.count, "failed", run.failure, err);

@@ -192,7 +192,7 @@ static int open_model(struct train_run *run, struct err *err)
                             : weight_init_draw(&model->new_model, &init, err);
 }
 
-static int read_texts(struct train_run *run, struct err *err)
+static int tokenize_texts(struct train_run *run, struct err *err)
 {
     const struct texts *paths = &options_own(run->options)->data;
     struct trainer_settings *settings = &run->state.settings;
@@ -347,8 +347,8 @@ int train_command(const struct options *options, struct err *err)
     int failed = check_options(&run, err) ||
                  (name && model_find(&run.model.like, name, &run.model.arena, err)) ||
                  take_settings(&run, err);
-    failed = failed || open_model(&run, err) || read_texts(&run, err) || open_trainer(&run, err) ||
-             run_steps(&run, err);
+    failed = failed || open_model(&run, err) || tokenize_texts(&run, err) ||
+             open_trainer(&run, err) || run_steps(&run, err);
     if (run.out.buffer && stream_commit(&run.out, failed ? NULL : err))
         failed = -1;
     target_folder_close(&run.target);

@@ -286,9 +286,9 @@ static void count_run(struct attn_model *model, const struct attn_ids *texts, si
 
 /* Check the ids of texts and sources, and set the attention pattern and the edits of a request,
  * which may be NULL. */
-static int read_request(struct host_call *call, struct attn_model *model,
-                        const struct attn_ids *texts, size_t count,
-                        const struct attn_request *request)
+static int check_request(struct host_call *call, struct attn_model *model,
+                         const struct attn_ids *texts, size_t count,
+                         const struct attn_request *request)
 {
     struct viewer *viewer = &model->viewer;
     struct config *config = &viewer->model.config;
@@ -441,7 +441,7 @@ int attn_run_all(struct attn_model *model, const struct attn_ids *texts, size_t 
                  const struct attn_request *request, struct attn_error *error)
 {
     struct host_call call = {0};
-    int failed = begin_call(&call, model) || read_request(&call, model, texts, count, request) ||
+    int failed = begin_call(&call, model) || check_request(&call, model, texts, count, request) ||
                  run_request(&call, model, texts, count, request, NULL);
     return end_call(&call, failed, error);
 }
@@ -497,7 +497,7 @@ int attn_score_all(struct attn_model *model, const struct attn_ids *texts, size_
                    struct attn_error *error)
 {
     struct host_call call = {0};
-    int failed = begin_call(&call, model) || read_request(&call, model, texts, count, request) ||
+    int failed = begin_call(&call, model) || check_request(&call, model, texts, count, request) ||
                  check_given(scores, "a buffer for scores", &call.err) ||
                  score_texts(&call, model, texts, count, request, scores);
     return end_call(&call, failed, error);
@@ -520,7 +520,7 @@ int attn_score(struct attn_model *model, const struct attn_ids *ids, float *logp
 
 /* --- continuing a text ------------------------------------------------------------------------ */
 
-static int read_prompt(struct text_with_source *pair, const struct viewer *viewer,
+static int take_prompt(struct text_with_source *pair, const struct viewer *viewer,
                        const struct attn_ids *ids, const struct attn_request *request,
                        struct arena *arena, struct err *err)
 {
@@ -560,7 +560,7 @@ static int generate(struct host_call *call, struct attn_model *model, const stru
     struct text_with_source pair = {.prompt_count = 0};
     bool packs = viewer->model.weights.packing_words, more = true;
     int failed = continuation_prepare(viewer, &how, 1, err) ||
-                 read_prompt(&pair, viewer, ids, request, &call->arena, err) ||
+                 take_prompt(&pair, viewer, ids, request, &call->arena, err) ||
                  continuation_open(&text, viewer, &pair, &how, err);
     viewer->model.weights.packing_words |= packs;
     if (failed)
@@ -608,7 +608,7 @@ int attn_generate(struct attn_model *model, const struct attn_ids *ids,
 {
     struct host_call call = {0};
     int failed = begin_call(&call, model) || check_generation(generation, &call.err) ||
-                 read_request(&call, model, ids, 1, request) ||
+                 check_request(&call, model, ids, 1, request) ||
                  generate(&call, model, ids, request, generation);
     return end_call(&call, failed, error);
 }
@@ -692,7 +692,7 @@ static int find_weight(const struct weight_row **row, struct slot *slot,
 }
 
 /* A matrix as floats, or a vector, with the axes of its form. */
-static int read_weight(struct attn_tensor *tensor, struct weights *weights, struct slot slot,
+static int copy_weight(struct attn_tensor *tensor, struct weights *weights, struct slot slot,
                        const struct weight_row *row, struct arena *arena, struct err *err)
 {
     struct weight matrix = {0};
@@ -752,7 +752,7 @@ int attn_weight(struct attn_model *model, const char *name,
     bool packing = weights->packing, packing_words = weights->packing_words;
     weights->packing = weights->packing_words = false; /* for products alone */
     int failed = find_weight(&row, &slot, weights->config, name, &call.err) ||
-                 read_weight(&tensor, weights, slot, row, &call.arena, &call.err);
+                 copy_weight(&tensor, weights, slot, row, &call.arena, &call.err);
     weights->packing = packing;
     weights->packing_words = packing_words;
     tensor.name = name;
@@ -843,7 +843,7 @@ int attn_step(struct attn_cache *cache, const struct attn_ids *ids,
         return end_call(&call, -1, error);
     size_t past = cache->cache.count;
     host_object_hold(&cache->object);
-    int failed = read_request(&call, cache->model, ids, 1, request) ||
+    int failed = check_request(&call, cache->model, ids, 1, request) ||
                  check_step(cache, ids, request, &call.err) ||
                  run_request(&call, cache->model, ids, 1, request, &cache->cache) ||
                  mapping_list_check(&cache->model->object, &call.err);

@@ -18,8 +18,8 @@ enum {
 };
 
 /* Returns the number of characters, above NEAREST_CHARACTERS if the text is too long. */
-static size_t read_characters(uint32_t characters[NEAREST_CHARACTERS], const char *text,
-                              size_t size)
+static size_t parse_characters(uint32_t characters[NEAREST_CHARACTERS], const char *text,
+                               size_t size)
 {
     size_t count = 0;
     for (size_t at = 0; at < size; count++) {
@@ -78,7 +78,7 @@ static bool begins(const uint32_t *text, size_t size, const uint32_t *with, size
 void nearest_begin(struct nearest *nearest, const char *word, size_t size)
 {
     *nearest = (struct nearest){0};
-    nearest->size = read_characters(nearest->word, word, size);
+    nearest->size = parse_characters(nearest->word, word, size);
     nearest->exactly = SIZE_MAX;
     nearest->limit = nearest->size < 5 ? nearest->size > 1 : (nearest->size + 1) / 3;
     nearest->steps = nearest->limit;
@@ -92,7 +92,7 @@ void nearest_offer(struct nearest *nearest, const char *name)
 void nearest_offer_bytes(struct nearest *nearest, const char *name, size_t name_bytes)
 {
     uint32_t characters[NEAREST_CHARACTERS];
-    size_t count = read_characters(characters, name, name_bytes);
+    size_t count = parse_characters(characters, name, name_bytes);
     if (count > NEAREST_CHARACTERS || nearest->size > NEAREST_CHARACTERS || !nearest->size)
         return;
     const uint32_t *word = nearest->word;

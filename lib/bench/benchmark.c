@@ -117,7 +117,7 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) static float add_
     return add_lanes(sums[0]);
 }
 
-static void read_piece(void *context, size_t round, size_t thread)
+static void parse_piece(void *context, size_t round, size_t thread)
 {
     const float *data = context;
     size_t count = PIECE_BYTES / sizeof *data;
@@ -128,7 +128,7 @@ static void read_piece(void *context, size_t round, size_t thread)
 /* Each window reads on where the last one ended: data read earlier has left the caches by then. */
 static struct bench_work measure_limits(struct peak *peak, struct machine *machine)
 {
-    const struct loop reads = {WINDOW_BYTES / PIECE_BYTES, ALL_THREADS, read_piece};
+    const struct loop reads = {WINDOW_BYTES / PIECE_BYTES, ALL_THREADS, parse_piece};
     struct bench_work best = {0};
     for (int i = 0; i < WINDOWS; i++) {
         double start = clock_seconds();

@@ -50,7 +50,7 @@ static int cannot_read(struct err *err)
 }
 
 /* Read the first line of a file, without its newline. */
-static int read_line(char *line, size_t size, FILE *file, struct err *err)
+static int parse_line(char *line, size_t size, FILE *file, struct err *err)
 {
     ssize_t got = pread(fileno(file), line, size - 1, 0);
     line[got > 0 ? got : 0] = '\0';
@@ -106,7 +106,7 @@ static int run(const char *const arguments[], FILE *in, FILE *out, struct err *e
         failed = err_output(err, "%s was ended by a signal: %s; svg does not need it", program,
                             strsignal(WTERMSIG(status)));
     else if (status)
-        failed = read_line(remark, sizeof remark, remarks, err) ||
+        failed = parse_line(remark, sizeof remark, remarks, err) ||
                  err_output(err, "%s failed: %s", program, *remark ? remark : "it did not say why");
     fclose(remarks);
     return err_if(failed);
@@ -118,7 +118,7 @@ static int ask(char *line, size_t size, const char *const arguments[], struct er
     FILE *out = open_temporary(err);
     if (!out)
         return -1;
-    int failed = run(arguments, NULL, out, err) || read_line(line, size, out, err);
+    int failed = run(arguments, NULL, out, err) || parse_line(line, size, out, err);
     fclose(out);
     return err_if(failed);
 }
@@ -175,7 +175,7 @@ int drawing_check(struct err *err)
 
 /* Read the letters of other scripts than Latin, Greek and Cyrillic, each once. Symbols are in all
  * fonts that figures use. */
-static size_t read_letters(uint32_t letters[LETTERS_MAX], FILE *file)
+static size_t parse_letters(uint32_t letters[LETTERS_MAX], FILE *file)
 {
     char bytes[4] = {0};
     size_t count = 0, size = 0;
@@ -217,7 +217,7 @@ static void note_missing(const struct drawing *drawing)
     static atomic_flag noted = ATOMIC_FLAG_INIT;
     uint32_t letters[LETTERS_MAX], first = 0;
     struct buf missing = {0};
-    size_t count = drawing->note ? read_letters(letters, drawing->svg_file) : 0;
+    size_t count = drawing->note ? parse_letters(letters, drawing->svg_file) : 0;
     if (!count || has_font(letters, count))
         return;
     for (size_t i = 0; i < count; i++) {

@@ -189,7 +189,7 @@ static int check_head(const struct edit_reader *reader, struct edit_piece name,
 }
 
 /* Parse head=6,token=-1,3: a name applies until the next one. */
-static int read_positions(struct edit_reader *reader, struct edit_piece text)
+static int parse_positions(struct edit_reader *reader, struct edit_piece text)
 {
     struct edit_axis axis = {NULL, 0, NULL};
     const char *end = text.at + text.size;
@@ -468,7 +468,7 @@ static int read_file(struct edit_reader *reader, char sign, const char *text)
     return 0;
 }
 
-static int read_value(struct edit_reader *reader, char sign, struct edit_piece value)
+static int parse_value(struct edit_reader *reader, char sign, struct edit_piece value)
 {
     static const char resample[] = "resample:";
     const char *text = arena_text(reader->list->arena, value.at, value.size, reader->err);
@@ -542,7 +542,7 @@ static int append(struct edit_reader *reader)
 }
 
 /* Parse `h.9.context`, `enc.0.weights`, or a site's name alone. */
-static int read_site(struct edit_reader *reader, struct edit_piece name)
+static int parse_site(struct edit_reader *reader, struct edit_piece name)
 {
     enum site *site = &reader->edit.site;
     bool encoder = name.size > 4 && memcmp(name.at, "enc.", 4) == 0;
@@ -578,7 +578,7 @@ static const char *find_sign(const char *text, const char **open, const char **c
     return sign + (*close ? strspn(sign, " ") : strcspn(sign, "=*+"));
 }
 
-static int read_words(struct edit_reader *reader, const char *text)
+static int parse_words(struct edit_reader *reader, const char *text)
 {
     const char *end = text + strlen(text), *open = NULL, *close = NULL;
     const char *sign = find_sign(text, &open, &close);
@@ -587,13 +587,13 @@ static int read_words(struct edit_reader *reader, const char *text)
                          "%s: expected SITE[POSITIONS] = VALUE, * NUMBER or + VALUE, such as "
                          "'h.0.context[head=1,token=-1] = 0'",
                          reader->words);
-    return err_if(read_site(reader, trim(text, open ? open : sign)) ||
-                  (open && read_positions(reader, trim(open + 1, close))) ||
-                  read_value(reader, *sign, trim(sign + 1, end)) || append(reader));
+    return err_if(parse_site(reader, trim(text, open ? open : sign)) ||
+                  (open && parse_positions(reader, trim(open + 1, close))) ||
+                  parse_value(reader, *sign, trim(sign + 1, end)) || append(reader));
 }
 
 /* Parse `9.6`, or `9`: all heads. */
-static int read_heads(struct edit_reader *reader, struct edit_piece piece)
+static int parse_heads(struct edit_reader *reader, struct edit_piece piece)
 {
     const struct edit_axis layers = layer_axis(reader);
     const struct edit_axis heads = {"head", heads_of_site(reader->config, reader->edit.site),
@@ -607,24 +607,24 @@ static int read_heads(struct edit_reader *reader, struct edit_piece piece)
                : 0;
 }
 
-static int read_ablation(struct edit_reader *reader, const char *text)
+static int parse_ablation(struct edit_reader *reader, const char *text)
 {
     const char *sign = strchr(text, '=');
     const char *end = sign ? sign : text + strlen(text);
     reader->edit = (struct edit){.site = SITE_CONTEXT, .op = EDIT_SET};
-    if (sign && read_value(reader, '=', trim(sign + 1, text + strlen(text))))
+    if (sign && parse_value(reader, '=', trim(sign + 1, text + strlen(text))))
         return -1;
     for (const char *at = text; at <= end;) {
         struct edit_piece piece = next_piece(&at, end);
         reader->edit.layers = reader->edit.heads = (struct edit_indices){NULL, 0};
-        if (read_heads(reader, piece) || append(reader))
+        if (parse_heads(reader, piece) || append(reader))
             return -1;
     }
     return 0;
 }
 
 /* Parse 4:2, 9:4:2 or 9.6:4:2. */
-static int read_knockout(struct edit_reader *reader, const char *text)
+static int parse_knockout(struct edit_reader *reader, const char *text)
 {
     struct edit *edit = &reader->edit;
     const struct edit_axis queries = {"query", 0, &edit->tokens};
@@ -641,7 +641,7 @@ static int read_knockout(struct edit_reader *reader, const char *text)
                 reader->err, "%s: expected QUERY:KEY such as 4:2, found '%.*s'%s", reader->words,
                 (int)piece.size, piece.at,
                 memchr(piece.at, '.', piece.size) ? ": --ablate LAYER.HEAD removes a head" : "");
-        if ((first && read_heads(reader, trim(piece.at, first))) ||
+        if ((first && parse_heads(reader, trim(piece.at, first))) ||
             add_position(reader, &queries, trim(first ? first + 1 : piece.at, second)) ||
             add_position(reader, &keys, trim(second + 1, piece.at + piece.size)))
             return -1;
@@ -685,9 +685,9 @@ int edit_list_add(struct edit_list *list, enum edit_form form, const char *text,
         const char *option, *separator;
         int (*read)(struct edit_reader *, const char *);
     } forms[] = {
-        [EDIT_WORDS] = {"--edit", ";", read_words},
-        [EDIT_ABLATION] = {"--ablate", "", read_ablation},
-        [EDIT_KNOCKOUT] = {"--knockout", "", read_knockout},
+        [EDIT_WORDS] = {"--edit", ";", parse_words},
+        [EDIT_ABLATION] = {"--ablate", "", parse_ablation},
+        [EDIT_KNOCKOUT] = {"--knockout", "", parse_knockout},
     };
     for (;; text++) {
         struct edit_reader reader = {.list = list, .config = list->config, .err = err};

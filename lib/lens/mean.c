@@ -81,7 +81,7 @@ static int begin_table(struct table_mean *mean, const struct table *table, struc
 }
 
 /* Read the keys of a row; false if one is missing. */
-static bool read_keys(struct table_mean *mean, const struct table *table, size_t row)
+static bool parse_keys(struct table_mean *mean, const struct table *table, size_t row)
 {
     for (size_t i = 0; i < table->count; i++) {
         const struct column *column = &table->columns[i];
@@ -150,7 +150,7 @@ static int add_table(struct table_mean *mean, const struct table *table, struct 
     bool all_differ = mean->how.mean_of_texts && !mean->count; /* first text: no rows to look up */
     for (size_t row = 0, at = 0; row < table->rows.size; row++) {
         struct mean_row *to = NULL;
-        if (!read_keys(mean, table, row))
+        if (!parse_keys(mean, table, row))
             continue;
         if (!(to = find_row(mean, &at, all_differ ? 0 : mean->count, arena, err)))
             return -1;

@@ -81,7 +81,7 @@ int selection_sites(struct selection *selection, const char *list, const struct 
     }
 }
 
-static bool read_number(ptrdiff_t *number, const char *text, size_t size)
+static bool parse_number(ptrdiff_t *number, const char *text, size_t size)
 {
     long long value = 0;
     if (!num_parse_part(text, size, -(1LL << 40), 1LL << 40, &value))
@@ -95,12 +95,12 @@ bool selection_range(ptrdiff_t *first, ptrdiff_t *last, const char *text, size_t
     const char *dash = size > 1 ? memchr(text + 1, '-', size - 1) : NULL;
     size_t head = dash ? (size_t)(dash - text) : size;
     ptrdiff_t end = (ptrdiff_t)count;
-    if (!read_number(first, text, head))
+    if (!parse_number(first, text, head))
         return false;
     *last = *first;
     if (dash && dash + 1 == text + size)
         *last = -1;
-    else if (dash && !read_number(last, dash + 1, size - head - 1))
+    else if (dash && !parse_number(last, dash + 1, size - head - 1))
         return false;
     if (!count)
         return (*first < 0) != (*last < 0) || *first <= *last;
@@ -115,7 +115,7 @@ bool selection_index(size_t *index, const char *text, size_t size, size_t count)
 {
     ptrdiff_t number = 0;
     ptrdiff_t end = (ptrdiff_t)count;
-    if (!read_number(&number, text, size) || number < -end || number >= end)
+    if (!parse_number(&number, text, size) || number < -end || number >= end)
         return false;
     *index = (size_t)(number < 0 ? number + end : number);
     return true;

@@ -73,7 +73,7 @@ bool axis_has_heads(const struct axis *axis)
 }
 
 /* Parse labels of layers (3) and heads (L0H3); their axes also have others, such as "embed". */
-static void read_label(const struct axis *axis, size_t index, int *layer, int *head)
+static void parse_label(const struct axis *axis, size_t index, int *layer, int *head)
 {
     const char *label = axis->labels[index].plain;
     bool is_number = label[0] && label[strspn(label, "0123456789")] == '\0';
@@ -88,9 +88,9 @@ static void read_label(const struct axis *axis, size_t index, int *layer, int *h
 void sheet_layer_head(const struct sheet *sheet, size_t row, size_t column, int *layer, int *head)
 {
     *layer = *head = -1;
-    read_label(&sheet->rows, row, layer, head);
+    parse_label(&sheet->rows, row, layer, head);
     if (column != SHEET_NO_COLUMN)
-        read_label(&sheet->columns, column, layer, head);
+        parse_label(&sheet->columns, column, layer, head);
     *layer = sheet->layer >= 0 ? sheet->layer : *layer;
     *head = sheet->head >= 0 ? sheet->head : *layer >= 0 ? *head : -1;
 }

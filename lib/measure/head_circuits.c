@@ -281,7 +281,7 @@ static int square(struct circuit_part *part, struct arena *arena, struct err *er
 }
 
 /* Load W_Q, W_K or W_V, with the norm before it and the scales of the norm after it (or NULL). */
-static void read_in(struct circuit_part *part, const struct sublayer *s, const struct weight *w,
+static void load_in(struct circuit_part *part, const struct sublayer *s, const struct weight *w,
                     const struct norm *before, const struct norm *after)
 {
     struct matrix m = part->columns;
@@ -304,7 +304,7 @@ static void read_in(struct circuit_part *part, const struct sublayer *s, const s
 }
 
 /* Load W_O, transposed, with the norm after it. */
-static int read_out(struct circuit_part *part, const struct sublayer *s,
+static int load_out(struct circuit_part *part, const struct sublayer *s,
                     const struct attention_weights *w, struct err *err)
 {
     struct arena arena = {0};
@@ -339,7 +339,7 @@ static double length(const struct circuit_part *x, const struct circuit_part *y,
     return sqrt(product(squares_of(x, head, heads), squares_of(y, head, heads), x->size * x->size));
 }
 
-static int read_layer(struct circuit_layer *layer, struct viewer *viewer, size_t number,
+static int load_layer(struct circuit_layer *layer, struct viewer *viewer, size_t number,
                       struct arena *arena, struct err *err)
 {
     const struct config *c = &viewer->model.config;
@@ -354,10 +354,10 @@ static int read_layer(struct circuit_layer *layer, struct viewer *viewer, size_t
         part->heads = i == CIRCUIT_K || i == CIRCUIT_V ? c->n_kv_head : c->n_head;
         part->size = i == CIRCUIT_Q || i == CIRCUIT_K ? c->d_k : c->d_v;
         part->columns = new_matrix(arena, c->n_embd, part->heads * part->size, err);
-        if (!part->columns.data || (i == CIRCUIT_O && read_out(part, s, &w, err)))
+        if (!part->columns.data || (i == CIRCUIT_O && load_out(part, s, &w, err)))
             return -1;
         if (i != CIRCUIT_O)
-            read_in(part, s, weights[i], &w.norm,
+            load_in(part, s, weights[i], &w.norm,
                     s->head.norm.q && i < CIRCUIT_V ? norms[i] : NULL);
         if (square(part, arena, err))
             return -1;
@@ -439,7 +439,7 @@ static int compose(float *values, enum composition way, struct viewer *viewer, s
     int failed = !layers;
     for (size_t later = 0; later < c->n_layer && !failed; later++) {
         const struct circuit_part *parts = layers[later].parts;
-        failed = read_layer(&layers[later], viewer, later, &arena, err);
+        failed = load_layer(&layers[later], viewer, later, &arena, err);
         for (size_t first = 0; first < later && !failed; first++)
             failed =
                 compose_layers(values + first * c->n_head * across + later * c->n_head, viewer,

@@ -218,8 +218,8 @@ static const struct role roles[ROLES] = {
 const struct roles head_roles = {0.5, 2, roles, ROLES};
 
 /* Parse the argument after the colon: an offset, or `texts` or `repeats` for attention scores. */
-static int read_argument(struct score *score, const char *argument, const char *option,
-                         struct err *err)
+static int parse_argument(struct score *score, const char *argument, const char *option,
+                          struct err *err)
 {
     const struct score_row *row = score->row;
     bool on_rows = row->material == OF_TEXTS || row->material == OF_REPEATS;
@@ -247,7 +247,7 @@ const struct score *score_choose(struct score_list *list, const char *option, co
     score.material = score.row->material;
     score.offset = score.row->offset;
     if ((name[size] || score.row->takes_offset) &&
-        read_argument(&score, name[size] ? name + size + 1 : "", option, err))
+        parse_argument(&score, name[size] ? name + size + 1 : "", option, err))
         return NULL;
     if (names_find(&row, NAMES(list->items, list->count), name, strlen(name)))
         return &list->items[row];

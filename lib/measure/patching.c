@@ -88,7 +88,7 @@ static const float *row_of(const struct patch_sweep *s, const float *logits)
 
 /* --- passes of copies ------------------------------------------------------------------------- */
 
-static int read_logits(void *context, const struct announcement *seen, struct err *err)
+static int take_logits(void *context, const struct announcement *seen, struct err *err)
 {
     struct patch_sweep *s = context;
     (void)err;
@@ -137,7 +137,7 @@ static int run_from(struct patch_sweep *s, const size_t *firsts, size_t layer,
 static int run_to_logits(struct patch_sweep *s, size_t layer, const struct edits *patches)
 {
     const struct selection selection = {.sites = SITE_SET(SITE_LOGITS), .last_logits = s->is_last};
-    return run_from(s, s->firsts, layer, patches, &selection, read_logits);
+    return run_from(s, s->firsts, layer, patches, &selection, take_logits);
 }
 
 /* --- patches as edits ------------------------------------------------------------------------- */

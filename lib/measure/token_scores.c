@@ -289,7 +289,7 @@ static int add_window(struct score_reading *reading, struct err *err)
 }
 
 /* Score as many windows as fit into a pass. */
-static int read_windows(struct score_reading *reading, struct arena *arena, struct err *err)
+static int score_windows(struct score_reading *reading, struct arena *arena, struct err *err)
 {
     struct viewer *viewer = reading->scoring->viewer;
     const struct config *config = &viewer->model.config;
@@ -364,7 +364,7 @@ int scoring_run(struct scored *scored, const struct scoring *scoring, const stru
     int failed = 0;
     machine->progress = NULL;
     while (reading.text < look->count && !failed) {
-        failed = read_windows(&reading, arena, err);
+        failed = score_windows(&reading, arena, err);
         arena_clear(&reading.pass);
         progress_tell(sink, done += reading.target_count, tokens);
     }

@@ -199,8 +199,8 @@ static int add_change(struct config_edit *edit, const struct config_key *key, co
     return 0;
 }
 
-static int read_change(struct config_edit *edit, const char *item, size_t size, struct arena *arena,
-                       struct err *err)
+static int parse_change(struct config_edit *edit, const char *item, size_t size,
+                        struct arena *arena, struct err *err)
 {
     const char *equals = memchr(item, '=', size);
     if (!equals || equals == item || equals + 1 == item + size)
@@ -226,7 +226,7 @@ int config_edit_read(struct config_edit *edit, const char *list, struct arena *a
 {
     for (;; list++) {
         size_t size = strcspn(list, ",");
-        if (read_change(edit, list, size, arena, err))
+        if (parse_change(edit, list, size, arena, err))
             return -1;
         list += size;
         if (!*list)

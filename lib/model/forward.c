@@ -483,8 +483,8 @@ static enum pass_state tap_stream(struct pass *pass, struct pass *part, const en
 }
 
 /* y = what a sublayer reads: the stream x [T, C] or its norm. */
-static enum pass_state read_stream(struct pass *pass, const struct sublayer *s, size_t layer,
-                                   struct matrix *y)
+static enum pass_state enter_sublayer(struct pass *pass, const struct sublayer *s, size_t layer,
+                                      struct matrix *y)
 {
     *y = s->norm_before ? pass->scratch.norm : pass->scratch.x;
     return s->norm_before
@@ -504,14 +504,14 @@ static enum pass_state run_layer(struct pass *pass, size_t layer)
         struct pass *p = s->part == PART_CROSS ? pass->cross : pass;
         bool is_mlp = s->kind == SUBLAYER_MLP;
         if (s->reads == READS_STREAM)
-            PASS_TRY(read_stream(p, s, layer, &y));
+            PASS_TRY(enter_sublayer(p, s, layer, &y));
         if (s->at_input)
             PASS_TRY(tap_rows(p, s->at_input, layer, y));
         if (s->adds_to_normed)
             copy_rows(x, y);
         PASS_TRY(is_mlp ? mlp(p, &s->mlp, layer, y) : attend(p, s, layer, y));
         if (s + 1 < end && s[1].reads == READS_BLOCK_INPUT)
-            PASS_TRY(read_stream(p, s + 1, layer, &y)); /* before x changes */
+            PASS_TRY(enter_sublayer(p, s + 1, layer, &y)); /* before x changes */
         PASS_TRY(write_out(p, s, layer));
         PASS_TRY(tap_stream(pass, p, s->at_sum, layer));
         if (s->norm_after)

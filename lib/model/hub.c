@@ -48,7 +48,7 @@ static bool is_revision(const char *text)
 }
 
 /* False: the text is not a name. */
-static bool read_name(struct hub_name *name, const char *text)
+static bool parse_name(struct hub_name *name, const char *text)
 {
     size_t size = size_of_model(text);
     const char *revision = text[size] == '@' ? text + size + 1 : "";
@@ -61,7 +61,7 @@ static bool read_name(struct hub_name *name, const char *text)
 }
 
 /* An address may continue, for example with /tree/main. */
-static bool read_address(struct hub_name *name, const char *path)
+static bool parse_address(struct hub_name *name, const char *path)
 {
     size_t size = size_of_model(path);
     size_t first = strcspn(path, "/");
@@ -83,7 +83,7 @@ bool hub_guess(struct hub_name *name, const char *text)
     bool is_address = path != text;
     if (strncmp(path, "./", 2) == 0 && !strchr(path + 2, '/')) /* a future folder */
         path += 2;
-    if (!(is_address ? read_address : read_name)(name, path))
+    if (!(is_address ? parse_address : parse_name)(name, path))
         return false;
     const struct owner_row *row = find_owner(name->model);
     if (row)
@@ -171,7 +171,7 @@ int hub_find(const char **path, const char *text, struct arena *arena, struct er
 {
     struct hub_name name;
     const char *cache = NULL;
-    if (!read_name(&name, text))
+    if (!parse_name(&name, text))
         return 0;
     if (find_cache(&cache, arena, err))
         return -1;

@@ -121,11 +121,17 @@ static struct sublayer make_sublayer(const struct config *c, enum sublayer_kind 
     return s;
 }
 
-/* Make the sublayers of a layer of a text (PART_SENTENCE) or of its source (PART_SOURCE). */
-static struct layer make_layer(const struct config *c, enum site_part stack, size_t layer)
+/* The most sublayers of a layer: attention, attention to the source, an MLP. */
+static size_t most_sublayers(const struct config *c)
 {
-    struct layer made = {0};
-    struct sublayer *list = made.sublayers;
+    return 1 + (c->n_encoder_layer > 0) + (c->style != STYLE_BARE);
+}
+
+/* Make the sublayers of a layer of a text (PART_SENTENCE) or of its source (PART_SOURCE). */
+static struct layer make_layer(const struct config *c, enum site_part stack, size_t layer,
+                               struct sublayer *list)
+{
+    struct layer made = {.sublayers = list};
     enum sublayer_kind kind = config_is_cross(c) ? SUBLAYER_ATTEND_SOURCE : SUBLAYER_ATTEND;
     list[made.count++] = make_sublayer(c, kind, stack, layer);
     if (stack == PART_SENTENCE && c->n_encoder_layer)
@@ -213,8 +219,9 @@ static struct unembed_rule make_end(const struct config *c)
     return rule;
 }
 
-/* Make a stack around its layers, which are given memory. */
-static struct stack make_stack(const struct config *c, enum site_part part, struct layer *layers)
+/* Make a stack and its layers, from the one with this number on in the description's memory. */
+static struct stack make_stack(const struct config *c, enum site_part part,
+                               struct description *made, size_t first)
 {
     bool of_text = part == PART_SENTENCE;
     bool positions = c->style != STYLE_BARE && config_adds_positions(c);
@@ -224,7 +231,7 @@ static struct stack make_stack(const struct config *c, enum site_part part, stru
         .width = c->n_embd,
         .layers = of_text ? c->n_layer : c->n_encoder_layer,
         .heads = own_heads ? c->n_encoder_head : c->n_head,
-        .layer = layers,
+        .layer = made->layers + first,
         .embed = {.width = config_word_width(c),
                   .rows = own_table ? c->n_encoder_vocab : c->vocab_size,
                   .own_table = own_table,
@@ -244,20 +251,23 @@ static struct stack make_stack(const struct config *c, enum site_part part, stru
     };
     if (of_text && c->style != STYLE_BARE)
         stack.unembed = make_end(c);
+    struct sublayer *sublayers = (struct sublayer *)(made->layers + config_layers(c));
     for (size_t layer = 0; layer < stack.layers; layer++)
-        layers[layer] = make_layer(c, part, layer);
+        made->layers[first + layer] =
+            make_layer(c, part, layer, sublayers + (first + layer) * most_sublayers(c));
     return stack;
 }
 
 int config_describe(struct config *c, struct err *err)
 {
     struct description *made = c->description;
-    size_t bytes = sizeof *made + config_layers(c) * sizeof *made->layers;
+    size_t of_layer = sizeof *made->layers + most_sublayers(c) * sizeof(struct sublayer);
+    size_t bytes = sizeof *made + config_layers(c) * of_layer;
     if ((!made || made->owner != c) && !(made = heap_alloc(bytes, 1, err)))
         return -1;
     made->owner = c;
-    made->text = make_stack(c, PART_SENTENCE, made->layers);
-    made->source = make_stack(c, PART_SOURCE, made->layers + c->n_layer);
+    made->text = make_stack(c, PART_SENTENCE, made, 0);
+    made->source = make_stack(c, PART_SOURCE, made, c->n_layer);
     c->description = made;
     return 0;
 }

@@ -22,7 +22,7 @@
 #include "model/score_rule.h"
 #include "model/site.h"
 
-enum { SUBLAYERS_MAX = 4 };
+enum { SUBLAYERS_MAX = 3 }; /* of a layer */
 
 /* From the input of a sublayer to queries, keys and values. */
 struct head_rule {
@@ -89,7 +89,7 @@ struct sublayer {
  * in the list, as they are announced. */
 struct layer {
     size_t count, all;
-    struct sublayer sublayers[SUBLAYERS_MAX];
+    const struct sublayer *sublayers; /* [all] */
 };
 
 /* The MLP, or the attention of a part, that a layer runs; NULL: it has none. */

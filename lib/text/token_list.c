@@ -66,7 +66,7 @@ static size_t largest(size_t limit)
 
 /* Read the digits from `at` to `end` as a number; false if it is above `most` or has other
  * characters. */
-static bool read_digits(const char *at, const char *end, size_t most, uint32_t *id)
+static bool parse_digits(const char *at, const char *end, size_t most, uint32_t *id)
 {
     size_t number = 0;
     for (; at < end; at++) {
@@ -99,7 +99,7 @@ bool id_list_next(struct id_list *list, uint32_t *id, struct err *err)
         most = *start == '-' ? 0 : most;
         digits++;
     }
-    if (!lacks && read_digits(digits, list->at, most, id))
+    if (!lacks && parse_digits(digits, list->at, most, id))
         return true;
     list->failed = true;
     const char *shown = label_excerpt(start, (size_t)(list->at - start));

@@ -630,7 +630,7 @@ static int take_heads(struct train_step *step, struct projections *heads, struct
 }
 
 /* If queries, keys and values are stored in groups, they share one matrix, as in GPT-2. */
-static int read_layer(struct train_step *step, size_t layer, struct err *err)
+static int open_layer(struct train_step *step, size_t layer, struct err *err)
 {
     const struct config *c = step->config;
     const struct new_model_tensor *bias =
@@ -675,7 +675,7 @@ static int take_tape(struct train_step *step, struct err *err)
     step->layers = arena_alloc(&step->arena, c->n_layer + 1, sizeof *step->layers, err);
     for (size_t i = 0; step->layers && i < c->n_layer; i++) {
         struct layer_tape *t = &step->layers[i];
-        if (read_layer(step, i, err) || take_layer(step, t, t->count, err) ||
+        if (open_layer(step, i, err) || take_layer(step, t, t->count, err) ||
             take_matrix(step, &t->active, c->n_inner, err) ||
             !(t->weights =
                   arena_alloc(&step->arena, squares * step->weights_stride, sizeof(float), err)))

@@ -50,7 +50,7 @@ static int find(size_t *index, const char *option, struct names names, const cha
 }
 
 /* Parse LOW:HIGH. Bounds must suit a ramp that begins at 0 or has 0 in its middle. */
-static int read_bounds(struct extent *bounds, const char *text, struct err *err)
+static int parse_bounds(struct extent *bounds, const char *text, struct err *err)
 {
     const char *colon = strchr(text, ':');
     char first[NUM_DOUBLE_BYTES] = "";
@@ -69,7 +69,7 @@ static int read_bounds(struct extent *bounds, const char *text, struct err *err)
 
 /* --- figures for print ------------------------------------------------------------------------ */
 
-static bool read_length(double *points, const char *text)
+static bool parse_length(double *points, const char *text)
 {
     static const struct {
         const char *name;
@@ -90,11 +90,11 @@ static bool read_length(double *points, const char *text)
     return false;
 }
 
-static int read_width(struct figure_form *form, const char *text, struct err *err)
+static int parse_width(struct figure_form *form, const char *text, struct err *err)
 {
     size_t venue = 0;
     double points = 0;
-    if (!read_length(&points, text)) {
+    if (!parse_length(&points, text)) {
         if (strchr("0123456789.-+", *text))
             return err_usage(err,
                              "--figure-width: expected a number with in, cm, mm or pt, such as "
@@ -135,7 +135,7 @@ const char *figure_form_label(char label[PANEL_LABEL_BYTES], const struct figure
     return label;
 }
 
-static int read_tokens(struct figure_form *form, const char *text, struct err *err)
+static int parse_tokens(struct figure_form *form, const char *text, struct err *err)
 {
     int end = 0;
     bool plain = !text[strspn(text, "0123456789-")] && *text != '-' && !strstr(text, "--");
@@ -152,7 +152,7 @@ static int read_tokens(struct figure_form *form, const char *text, struct err *e
 }
 
 /* Parse LAYER.HEAD:ROW:COLUMN, LAYER:ROW:COLUMN or ROW:COLUMN. */
-static bool read_mark(struct cell_mark *mark, const char *text, size_t size)
+static bool parse_mark(struct cell_mark *mark, const char *text, size_t size)
 {
     int end = 0;
     bool plain = strspn(text, "0123456789.:") == size;
@@ -170,11 +170,11 @@ static bool read_mark(struct cell_mark *mark, const char *text, size_t size)
     return plain && found && (size_t)end == size;
 }
 
-static int read_marks(struct figure_form *form, const char *list, struct err *err)
+static int parse_marks(struct figure_form *form, const char *list, struct err *err)
 {
     for (const char *at = list; at; at = list_next(at)) {
         struct cell_mark mark;
-        if (!read_mark(&mark, at, strcspn(at, ",")))
+        if (!parse_mark(&mark, at, strcspn(at, ",")))
             return err_usage(err,
                              "--mark: expected ROW:COLUMN such as 4:2, or with a layer or head, "
                              "0:4:2 or 0.1:4:2, found '%s'",
@@ -187,11 +187,11 @@ static int read_marks(struct figure_form *form, const char *list, struct err *er
     return 0;
 }
 
-static int read_form(struct figure_form *form, const struct style_words *words, struct err *err)
+static int parse_form(struct figure_form *form, const struct style_words *words, struct err *err)
 {
     size_t mask = MASK_HATCH;
     for (size_t i = 0; i < words->mark_count; i++)
-        if (read_marks(form, words->marks[i], err))
+        if (parse_marks(form, words->marks[i], err))
             return -1;
     if (words->font && (!*words->font || strpbrk(words->font, "'\"\\,")))
         return err_usage(
@@ -200,7 +200,7 @@ static int read_form(struct figure_form *form, const struct style_words *words, 
     form->font = words->font;
     const char *labels = form->panel_labels = words->panel_labels;
     const char *letter = labels ? letter_of(labels) : NULL;
-    if (words->width && read_width(form, words->width, err))
+    if (words->width && parse_width(form, words->width, err))
         return -1;
     if (labels && (!letter || letter_of(letter + 1) || strlen(labels) > AROUND_MAX))
         return err_usage(err,
@@ -208,7 +208,7 @@ static int read_form(struct figure_form *form, const struct style_words *words, 
                          "%d bytes, found '%s'",
                          AROUND_MAX, labels);
     if (find(&mask, "--mask", NAMES_LIST(figure_mask_names), words->mask, err) ||
-        (words->tokens && read_tokens(form, words->tokens, err)))
+        (words->tokens && parse_tokens(form, words->tokens, err)))
         return -1;
     form->mask = (enum figure_mask)mask;
     return 0;
@@ -231,7 +231,7 @@ int style_read(struct style *style, const struct style_words *given, struct err 
     if (find(&preset, "--style", NAMES_LIST(style_preset_names), words->preset, err) ||
         find(&scale, "--color-scale", NAMES_LIST(style_scale_names), words->scale, err) ||
         find(&range, "--range", NAMES_LIST(ranges), bounds ? NULL : words->range, err) ||
-        (bounds && read_bounds(&style->bounds, words->range, err)) ||
+        (bounds && parse_bounds(&style->bounds, words->range, err)) ||
         find(&view, "--view", NAMES_LIST(style_view_names), words->view, err) ||
         find(&cells, "--cells", NAMES_LIST(style_cells_names), words->cells, err) ||
         find(&palette, "--palette", NAMES(palette_rows, palette_count), words->palette, err))
@@ -242,5 +242,5 @@ int style_read(struct style *style, const struct style_words *given, struct err 
     style->view = words->view ? (enum style_view)(view + 1) : VIEW_FIT;
     style->cells = words->cells ? (enum style_cells)(cells + 1) : CELLS_FIT;
     style->palette = words->palette ? &palette_rows[palette] : NULL;
-    return read_form(&style->form, words, err);
+    return parse_form(&style->form, words, err);
 }

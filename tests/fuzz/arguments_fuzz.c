@@ -7,10 +7,11 @@
 #include "../../cmd/sweep.h"
 #include "lens/selection.h"
 #include "model/family/family.h"
+#include "model/layer.h"
 
 static struct arena arena; /* reused by the next input */
 
-static const struct config config = {
+static struct config config = {
     .kind = MODEL_GPT2,
     .family = &family_own[MODEL_GPT2],
     .style = STYLE_PRE,
@@ -88,6 +89,10 @@ void fuzz_one(const char *bytes, size_t size)
         arguments[i - 1] = parts.parts[i];
     arguments[parts.count - 1] = NULL;
     arena_clear(&arena);
+    if (!config.description && config_describe(&config, &fuzz_err)) {
+        fuzz_refused();
+        return;
+    }
     const struct command *command = command_find(parts.parts[0], &fuzz_err);
     if (!command || options_parse(&options, command, arguments, &arena, &fuzz_err)) {
         fuzz_refused();
