@@ -61,7 +61,7 @@ static int open_setting(struct driver *driver, size_t setting, struct err *err)
     close_setting(driver);
     if (sweep_set(&driver->sweep, setting, &driver->current, &session->arena, err))
         return -1;
-    if (looks_read(&driver->style, &driver->current, err))
+    if (display_read(&driver->style, &driver->current, err))
         return blame_setting(driver, err);
     driver->current.input.begins_texts = driver->begins_texts;
     driver->items.options = &driver->current;
@@ -512,16 +512,17 @@ int driver_check(struct driver *driver, struct err *err)
 
 /* --- groups ----------------------------------------------------------------------------------- */
 
-int group_look(const struct group *group, const struct selection *selection, struct err *err)
+int group_capture(const struct group *group, const struct selection *selection, struct err *err)
 {
     struct report *reports = arena_alloc(group->arena, group->count, sizeof *reports, err);
     struct text_with_source *pairs = arena_alloc(group->arena, group->count, sizeof *pairs, err);
-    const struct look look = {selection, pairs, group->count, group->jobs[0]->number, reports};
+    const struct capture_request asked = {selection, pairs, group->count, group->jobs[0]->number,
+                                          reports};
     if (!reports || !pairs)
         return -1;
     for (size_t i = 0; i < group->count; i++)
         pairs[i] = group->jobs[i]->pair;
-    if (viewer_look(group->viewer, &look, group->arena, err))
+    if (viewer_capture(group->viewer, &asked, group->arena, err))
         return -1;
     for (size_t i = 0; i < group->count; i++)
         group->jobs[i]->report = reports[i];
@@ -790,7 +791,8 @@ int driver_prepare(struct driver *driver, const struct task *task, const struct 
     if (!output.format && output_is_folder(output.path) && !driver->is_batch)
         output.format = task->folder;
     if (!driver->state || session_read_options(&driver->session, err) ||
-        output_choose(&driver->output, &output, err) || looks_read(&driver->style, options, err) ||
+        output_choose(&driver->output, &output, err) ||
+        display_read(&driver->style, options, err) ||
         sweep_read(&driver->sweep, options, &driver->kept, err) ||
         shard_read(&driver->shard, options->batch.shard, err) ||
         items_open(&driver->items, options, task->fields, many, err))
@@ -830,7 +832,7 @@ int driver_prepare(struct driver *driver, const struct task *task, const struct 
     size_t results = driver->identity.stacked ? 1 : driver->identity.count;
     if (output_check_count(&driver->output, results, err))
         return -1;
-    looks_note(&options->looks, &driver->output);
+    display_note(&options->display, &driver->output);
     columns_note(
         &driver->output, driver->columns, driver->identity.of_pairs,
         (struct names){driver->items.names.items, driver->items.names.count, sizeof(char *)});

@@ -19,7 +19,7 @@
  *     }
  *     static int run(void *state, const struct group *group, struct err *err)
  *     {
- *         int failed = group_look(group, state, err);
+ *         int failed = group_capture(group, state, err);
  *         for (size_t i = 0; i < group->count && !failed; i++)
  *             failed = make_table(&group->jobs[i]->report, group->arena, err);
  *         return failed;
@@ -28,7 +28,7 @@
  *                     struct err *err)
  *     {
  *         viewer_add_memory(&job->memory, &driver->session.viewer, state, &job->pair,
- *                           LOOK_AT_ALL);
+ *                           CAPTURE_ALL);
  *         return 0;
  *     }
  *     static const struct task norm_task = {
@@ -124,7 +124,7 @@ struct task {
     /* Called before the first job of a setting. */
     int (*begin)(void *state, struct driver *driver, struct err *err);
 
-    /* Fill the report of each job, with group_look or with other passes. Required. */
+    /* Fill the report of each job, with group_capture or with other passes. Required. */
     int (*run)(void *state, const struct group *group, struct err *err);
 
     /* Process a job before its result is written; called in the order of the jobs, while other
@@ -212,7 +212,7 @@ void driver_accumulate(struct driver *driver, size_t results);
 int driver_write(struct driver *driver, const struct report *report, struct err *err);
 
 /* Run one pass over the texts of a group. Their reports get the selected tensors. */
-int group_look(const struct group *group, const struct selection *selection, struct err *err);
+int group_capture(const struct group *group, const struct selection *selection, struct err *err);
 
 /* Set what identifies a result in the output, for a task that writes it during the pass. */
 int driver_identify(struct driver *driver, const struct job *job, struct identity *identity,

@@ -76,13 +76,13 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
     (void)arena;
     (void)err;
     viewer_add_memory(&job->memory, &driver->session.viewer, &own->selection, &job->pair,
-                      LOOK_AT_ALL);
+                      CAPTURE_ALL);
     return 0;
 }
 
 static int run(void *state, const struct group *group, struct err *err)
 {
-    return group_look(group, &((const struct examples_state *)state)->selection, err);
+    return group_capture(group, &((const struct examples_state *)state)->selection, err);
 }
 
 static int add(void *state, struct job *job, struct err *err)

@@ -32,11 +32,11 @@ static const struct option_row own_options[] = {
     STRING("format", 0, "FORMAT", IN(output.format),
            "format (default: by the extension of -o, else text)",
            .values = &values_formats_of_people),
-    STRING("lang", 0, "LANGUAGE", IN(looks.language), "language: en (default) or zh (Chinese)",
+    STRING("lang", 0, "LANGUAGE", IN(display.language), "language: en (default) or zh (Chinese)",
            .values = &values_languages),
     INTEGER("digits", 0, "N", IN(explain.digits), 1, NUMERAL_DIGITS_MAX,
             "number of decimals (default: 4)"),
-    FLAG("full", 0, IN(looks.full),
+    FLAG("full", 0, IN(display.full),
          "show complete vectors, all keys and the matrices (json always has them)"),
     {0},
 };

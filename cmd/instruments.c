@@ -240,7 +240,7 @@ static int find_lens(struct inquiry *inquiry, struct arena *arena, struct err *e
     inquiry->lens.position = inquiry->question.position;
     facts_text(inquiry->facts, "site", site_name(inquiry->lens.site));
     return err_if(
-        lens_look(&lens, &inquiry->lens, &job->pair, arena, err) ||
+        lens_capture(&lens, &inquiry->lens, &job->pair, arena, err) ||
         lens_report(&job->report, &lens, inquiry->numbers, inquiry->viewer->tokenizer, arena, err));
 }
 

@@ -39,14 +39,14 @@ struct own_options {
 
 static const struct option_row own_options[] = {
     FLAG("list", 0, OWN(list), "list the steps with their command lines"),
-    STRING("lang", 0, "LANGUAGE", IN(looks.language), "language: en (default) or zh (Chinese)",
+    STRING("lang", 0, "LANGUAGE", IN(display.language), "language: en (default) or zh (Chinese)",
            .values = &values_languages),
     STRING("output", 'o', "FILE", IN(output.path),
            "HTML page to write (default: text on standard output)", .flags = OPTION_PROCESS),
     STRING("model", 'm', "MODEL", IN(model.name), "with -o: model of the last step (default: tiny)",
            .values = &values_models),
     STRING("sentence", 's', "TEXT", OWN(sentence), "with -o: text of the last step"),
-    INTEGER("width", 0, "N", IN(looks.width), 20, 100000,
+    INTEGER("width", 0, "N", IN(display.width), 20, 100000,
             "columns of text output (default: terminal, else 80)"),
     {0},
 };
@@ -119,7 +119,7 @@ static int show_step(struct tour *tour, size_t step, struct err *err)
     const struct command *command = read_line(&options, row->line, &tour->arena, err);
     if (!command || stream_to(&out, STDOUT_FILENO, err))
         return -1;
-    options.looks.width = tour->options->looks.width;
+    options.display.width = tour->options->display.width;
     stream_format(&out, "%zu/%zu  ", step + 1, lesson_steps);
     text_wrap(&out, row->title, TITLE_COLUMN, TITLE_COLUMN, tour->columns);
     stream_char(&out, '\n');
@@ -302,7 +302,7 @@ static int read_tables(struct page_lesson *lesson, const char *line, struct aren
     if (!read_line(&options, line, arena, err))
         return -1;
     options.output.format = "html";
-    options.looks.width = TABLE_COLUMNS;
+    options.display.width = TABLE_COLUMNS;
     stream_capture(&html);
     int failed = explain_command(&options, err);
     stream_capture(NULL);
@@ -358,7 +358,8 @@ static int write_page(struct tour *tour, struct err *err)
     size_t more = is_whole(tour) ? 2 : 0;
     struct output_options output = tour->options->output;
     output.format = "html";
-    if (looks_read(&tour->style, tour->options, err) || output_choose(&tour->output, &output, err))
+    if (display_read(&tour->style, tour->options, err) ||
+        output_choose(&tour->output, &output, err))
         return -1;
     if (tour->output.to_folder)
         return err_usage(err, "--output: expected a file, found the folder '%s'",

@@ -82,7 +82,7 @@ struct output_options {
 };
 
 /* Options of pages and figures. */
-struct looks_options {
+struct display_options {
     struct style_words style;
     const char *color, *title, *language;
     struct texts marks;
@@ -131,7 +131,7 @@ struct options {
     struct edit_options edit;
     struct select_options select;
     struct output_options output;
-    struct looks_options looks;
+    struct display_options display;
     struct generate_options generate;
     struct score_options score;
     struct {
@@ -201,7 +201,7 @@ struct option_row {
     const char *heading;             /* of this row and the following ones; NULL: as above */
     const struct value_list *values; /* NULL: any text */
     const char *joints;              /* separators of several values; NULL: one value */
-    unsigned looks;                  /* LOOKS_… of the formats that it affects; 0: all */
+    unsigned display;                /* DISPLAY_… of the formats that it affects; 0: all */
     unsigned flags;
 };
 

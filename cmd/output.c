@@ -21,7 +21,7 @@ static const char row_format[] = "\"format\": \"" JSON_FORMAT("row") "\"";
 const struct format format_rows[] = {
     /* FORMATS_OF_WORKING: explain has these */
     {"text", ".txt", "tables with four decimals, fitted to the terminal", UNIT_SENTENCE,
-     .looks = LOOKS_CELLS | LOOKS_COLOURS | LOOKS_TERMINAL, .has_tokens = true,
+     .display = DISPLAY_CELLS | DISPLAY_COLOURS | DISPLAY_TERMINAL, .has_tokens = true,
      .show = "tokens,weights,context",
      .show_of_encoder = "tokens,enc.weights,weights,cross_weights", .layer = "-1",
      .has_tables = true, .write = text_page_write},
@@ -30,7 +30,7 @@ const struct format format_rows[] = {
     {"html", ".html",
      "interactive page (run, page and generate); static page (explain, attribute, "
      "patch)",
-     UNIT_SENTENCE, .for_files = true, .looks = LOOKS_VIEW | LOOKS_COLOURS | LOOKS_TITLE,
+     UNIT_SENTENCE, .for_files = true, .display = DISPLAY_VIEW | DISPLAY_COLOURS | DISPLAY_TITLE,
      .can_show_all = true, .show = "embedding,weights",
      .show_of_encoder = "embedding,source_embedding,enc.weights,weights,cross_weights",
      .write = html_report_write},
@@ -51,15 +51,16 @@ const struct format format_rows[] = {
     {"safetensors", ".safetensors", "all tensors by name, float32; tokens in the metadata",
      UNIT_SENTENCE, .for_files = true, .one_sentence = true, .has_tokens = true, .has_origin = true,
      .cell_bytes = 4, .keeps_shape = true, .begin = tensors_begin, .sheet = array_sheet},
-    {"svg", ".svg", "vector figure", UNIT_SHEET, .looks = LOOKS_PICTURE | LOOKS_FONT,
+    {"svg", ".svg", "vector figure", UNIT_SHEET, .display = DISPLAY_PICTURE | DISPLAY_FONT,
      .is_picture = true, .one_sentence = true, .has_origin = true, .write = figure_write_svg},
     {"tex", ".tex", "the same figure as TikZ code for LaTeX, to \\input or to compile", UNIT_SHEET,
-     .looks = LOOKS_PICTURE, .is_picture = true, .one_sentence = true, .write = figure_write_tex},
+     .display = DISPLAY_PICTURE, .is_picture = true, .one_sentence = true,
+     .write = figure_write_tex},
     {"png", ".png", "the same figure in pixels (see --dpi); needs rsvg-convert", UNIT_SHEET,
-     .looks = LOOKS_PICTURE | LOOKS_FONT | LOOKS_PIXELS, .for_files = true, .is_picture = true,
-     .one_sentence = true, .write = figure_write_png, .check = drawing_check},
+     .display = DISPLAY_PICTURE | DISPLAY_FONT | DISPLAY_PIXELS, .for_files = true,
+     .is_picture = true, .one_sentence = true, .write = figure_write_png, .check = drawing_check},
     {"pdf", ".pdf", "the same figure as a PDF page; needs rsvg-convert", UNIT_SHEET,
-     .looks = LOOKS_PICTURE | LOOKS_FONT, .for_files = true, .is_picture = true,
+     .display = DISPLAY_PICTURE | DISPLAY_FONT, .for_files = true, .is_picture = true,
      .one_sentence = true, .write = figure_write_pdf, .check = drawing_check},
 };
 
@@ -326,14 +327,14 @@ struct identity identity_first(size_t count)
 
 struct layout page_layout(const struct options *options, const struct style *style)
 {
-    const struct looks_options *looks = &options->looks;
+    const struct display_options *display = &options->display;
     struct winsize window;
     struct layout layout = {.style = style, .note = print_note};
-    if (looks->full)
+    if (display->full)
         return layout;
     bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col >= NARROWEST;
-    layout.columns = looks->width ? (size_t)looks->width : known ? window.ws_col : PAGE_COLUMNS;
-    layout.is_piped = !looks->width && !(known && output_is_standard(options->output.path));
+    layout.columns = display->width ? (size_t)display->width : known ? window.ws_col : PAGE_COLUMNS;
+    layout.is_piped = !display->width && !(known && output_is_standard(options->output.path));
     layout.lines = PAGE_LINES;
     return layout;
 }
@@ -353,7 +354,7 @@ static int parse_colour(struct style *style, const struct options *options, stru
     bool is_full =
         strstr(colours, "truecolor") || strstr(colours, "24bit") || strstr(terminal, "-direct");
     size_t when = AUTO;
-    if (names_choose(&when, NAMES_LIST(times), "--color", options->looks.color, err))
+    if (names_choose(&when, NAMES_LIST(times), "--color", options->display.color, err))
         return -1;
     style->depth = when == NEVER || (when == AUTO && !wanted) ? DEPTH_NONE
                    : is_full                                  ? DEPTH_FULL
@@ -363,46 +364,46 @@ static int parse_colour(struct style *style, const struct options *options, stru
 
 int language_read(const char **language, const struct options *options, struct err *err)
 {
-    *language = options->looks.language ? options->looks.language : "en";
+    *language = options->display.language ? options->display.language : "en";
     if (strcmp(*language, "en") == 0 || strcmp(*language, "zh") == 0)
         return 0;
     return err_usage(err, "--lang: expected en or zh, found '%s'", *language);
 }
 
-int looks_read(struct style *style, const struct options *options, struct err *err)
+int display_read(struct style *style, const struct options *options, struct err *err)
 {
     const char *colours = getenv("COLORFGBG"); /* ends with the background: 7 and 15 are white */
     const char *ground = colours ? strrchr(colours, ';') : NULL;
-    const struct looks_options *looks = &options->looks;
-    struct style_words words = looks->style;
-    words.marks = looks->marks.items;
-    words.mark_count = looks->marks.count;
+    const struct display_options *display = &options->display;
+    struct style_words words = display->style;
+    words.marks = display->marks.items;
+    words.mark_count = display->marks.count;
     *style = (struct style){
-        .title = looks->title,
+        .title = display->title,
         .hide_first = options->select.hide_first,
         .dark = ground && strcmp(ground, ";7") != 0 && strcmp(ground, ";15") != 0,
-        .form = {.font_size = looks->font_size, .dpi = looks->dpi},
+        .form = {.font_size = display->font_size, .dpi = display->dpi},
     };
     return err_if(style_read(style, &words, err) || parse_colour(style, options, err) ||
                   language_read(&style->language, options, err));
 }
 
-/* If a page contains pictures, html has the LOOKS_… of svg. */
-void looks_note(const struct looks_options *options, const struct output *output)
+/* If a page contains pictures, html has the DISPLAY_… of svg. */
+void display_note(const struct display_options *options, const struct output *output)
 {
     static const struct option_row *const tables[] = {terminal_options, figure_options};
     static const char none[sizeof(long long)] = {0}; /* value of options that were not given */
-    const struct options given = {.looks = *options};
+    const struct options given = {.display = *options};
     const struct format *format = output->format;
     bool is_drawn = output->folder.path || (output->draws_pages && format_is(format, "html"));
-    unsigned looks = is_drawn ? format_find("svg")->looks : format->looks;
+    unsigned display = is_drawn ? format_find("svg")->display : format->display;
     struct buf idle = {0};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         for (const struct option_row *row = tables[i]; row->name; row++)
-            if (row->looks && !(row->looks & looks) &&
+            if (row->display && !(row->display & display) &&
                 memcmp((const char *)&given + row->offset, none,
                        row->kind == OPTION_FLAG ? sizeof(bool) : sizeof none) != 0 &&
-                !(row->offset == IN(looks.color) && strcmp(options->color, "always") != 0))
+                !(row->offset == IN(display.color) && strcmp(options->color, "always") != 0))
                 buf_format(&idle, "%s--%s", idle.size ? ", " : "", row->name);
     if (idle.size && !idle.out_of_memory)
         print_note("no effect on --format %s: %s", format->name, idle.bytes);

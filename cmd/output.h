@@ -103,14 +103,14 @@ struct layout page_layout(const struct options *options, const struct style *sty
 struct identity identity_first(size_t count);
 
 /* Read --palette, --range, --view and the like. --color auto depends on standard output. */
-int looks_read(struct style *style, const struct options *options, struct err *err);
+int display_read(struct style *style, const struct options *options, struct err *err);
 
 /* The language of --lang: "en" (default) or "zh". */
 int language_read(const char **language, const struct options *options, struct err *err);
 
 /* Print a note that lists given options without effect on the format. If output->folder is open,
  * figures are written, too. */
-void looks_note(const struct looks_options *options, const struct output *output);
+void display_note(const struct display_options *options, const struct output *output);
 
 /* Print a note if columns of the input have names of ours, which then get a prefix. `own` are the
  * names in tables; NULL: results are matrices. `of_pairs`: some text is a pair. */

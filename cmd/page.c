@@ -177,13 +177,13 @@ static int find_explained(struct page_run *run, struct err *err)
     struct arena *arena = run->arena;
     struct selection selection;
     struct report *report = arena_alloc(arena, 1, sizeof *report, err);
-    const struct look look = {&selection, run->pair, 1, 0, report};
+    const struct capture_request asked = {&selection, run->pair, 1, 0, report};
     const bool *explains = explained_heads(run);
     if (!report || select_layers(&selection, explains, config, arena, err))
         return -1;
     if (site_set_is_empty(selection.sites))
         return 0;
-    if (viewer_look(run->viewer, &look, arena, err))
+    if (viewer_capture(run->viewer, &asked, arena, err))
         return -1;
     struct array *arrays = arena_alloc(arena, report->array_count, sizeof *arrays, err);
     size_t count = 0;
@@ -391,11 +391,11 @@ static int find_next(struct page_run *run, struct err *err)
         return -1;
     struct selection selection = {.sites = next_tokens_sites(&plan)};
     struct report report;
-    const struct look look = {&selection, run->pair, 1, 0, &report, NULL};
+    const struct capture_request asked = {&selection, run->pair, 1, 0, &report, NULL};
     if (!plan.count)
         return 0; /* nothing is predicted */
     return err_if(selection_layers(&selection, NULL, config, run->arena, err) ||
-                  viewer_look(run->viewer, &look, run->arena, err) ||
+                  viewer_capture(run->viewer, &asked, run->arena, err) ||
                   next_tokens_of_report(&run->facts.next, &plan, &report, &run->pair->sentence,
                                         run->arena, err));
 }
@@ -445,13 +445,14 @@ static int find_live(struct page_run *run, struct err *err)
 /* --- texts ------------------------------------------------------------------------------------ */
 
 /* Run a text once. `name` is "unedited" or "edited"; NULL if there is one run. */
-static int look_once(struct page_run *run, const struct page_state *own, const struct group *group,
-                     const char *name, struct err *err)
+static int capture_once(struct page_run *run, const struct page_state *own,
+                        const struct group *group, const char *name, struct err *err)
 {
     struct job *job = group->jobs[0];
     uint32_t **translations = group->driver->translations;
     struct viewer *viewer = group->viewer;
-    const struct look look = {&own->request.selection, &job->pair, 1, job->number, &run->report};
+    const struct capture_request asked = {&own->request.selection, &job->pair, 1, job->number,
+                                          &run->report};
     *run = (struct page_run){.own = own,
                              .options = &job->item.options,
                              .viewer = viewer,
@@ -466,7 +467,7 @@ static int look_once(struct page_run *run, const struct page_state *own, const s
                                        .untrained = model_is_untrained(&viewer->model),
                                        .roles = &head_roles,
                                        .run = name}};
-    if (viewer_look(viewer, &look, group->arena, err) || find_words(run, err) ||
+    if (viewer_capture(viewer, &asked, group->arena, err) || find_words(run, err) ||
         find_scores(run, err) || find_explained(run, err) || find_next(run, err) ||
         find_effects(run, err) || find_live(run, err))
         return -1;
@@ -475,7 +476,7 @@ static int look_once(struct page_run *run, const struct page_state *own, const s
                : 0;
 }
 
-/* Add the memory of what look_once looks at. */
+/* Add the memory of what capture_once captures. */
 static int read(void *state, struct driver *driver, struct job *job, struct arena *arena,
                 struct err *err)
 {
@@ -497,7 +498,7 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
         return -1;
     for (size_t i = 0; i < heads; i++)
         explained += !explains || explains[i];
-    viewer_add_memory(memory, viewer, &selection, pair, LOOK_AT_ALL);
+    viewer_add_memory(memory, viewer, &selection, pair, CAPTURE_ALL);
     memory->held += viewer_captured_bytes(viewer, &selection, pair) * (double)explained /
                     (double)(num_max(selection.layers.count, 1) * config_most_heads(config));
     next_tokens_add_memory(memory, &next, pair);
@@ -520,7 +521,7 @@ static int run(void *state, const struct group *group, struct err *err)
     job->is_written = true; /* by `add` */
     for (size_t i = 0; i < count && !failed; i++) {
         viewer->edits = i + 1 < count ? NULL : edits;
-        failed = look_once(&runs[i], own, group, count > 1 ? names[i] : NULL, err);
+        failed = capture_once(&runs[i], own, group, count > 1 ? names[i] : NULL, err);
     }
     viewer->edits = edits;
     return err_if(failed);

@@ -135,12 +135,12 @@ static int take_maps(void *context, const struct report *whole, struct report *p
 }
 
 /* True if attention maps are written during the pass, so that few are in memory. */
-static bool is_streamed(const struct driver *driver, const struct look *look)
+static bool is_streamed(const struct driver *driver, const struct capture_request *asked)
 {
     const struct derivation *how = &driver->derivation;
     return !driver->is_batch && driver->output.format->sheet && !how->mean_of_heads &&
            !how->mean_of_layers && !how->mean_of_texts && !how->stats &&
-           viewer_goes_by_map(&driver->session.viewer, look);
+           viewer_goes_by_map(&driver->session.viewer, asked);
 }
 
 static bool has_parts(const struct tokenized *tokenized)
@@ -189,15 +189,17 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
 {
     struct run_state *own = state;
     const struct request *request = &own->request;
-    const struct look look = {.selection = &request->selection, .pairs = &job->pair, .count = 1};
-    bool is_labelled = !site_set_is_empty(request->selection.sites) && driver->output.format->looks;
+    const struct capture_request asked = {
+        .selection = &request->selection, .pairs = &job->pair, .count = 1};
+    bool is_labelled =
+        !site_set_is_empty(request->selection.sites) && driver->output.format->display;
     if (is_labelled && !request->derivation.words &&
         (has_parts(&job->pair.sentence) || has_parts(&job->pair.source)))
         notes_add(&driver->notes, job->index,
                   "a character of several tokens is shown as its parts, as in 爱₂: --words joins "
                   "them");
     job->result_bytes = request_add_memory(&job->memory, request, &driver->session.viewer,
-                                           &job->pair, is_streamed(driver, &look));
+                                           &job->pair, is_streamed(driver, &asked));
     struct report report = {.sentence = job->pair.sentence, .source = job->pair.source};
     const size_t *queries = NULL;
     size_t count = 0;
@@ -220,12 +222,13 @@ static int run(void *state, const struct group *group, struct err *err)
     const struct selection *selection = &((struct run_state *)state)->request.selection;
     struct job *job = group->jobs[0];
     struct streamed streamed = {.group = group};
-    const struct look look = {selection, &job->pair, 1, job->number, &job->report, NULL};
+    const struct capture_request asked = {selection,   &job->pair,   1,
+                                          job->number, &job->report, NULL};
     bool writes = group->viewer == &group->driver->session.viewer; /* no other thread does */
-    if (!writes || group->count > 1 || !is_streamed(group->driver, &look))
-        return group_look(group, selection, err);
+    if (!writes || group->count > 1 || !is_streamed(group->driver, &asked))
+        return group_capture(group, selection, err);
     int failed =
-        viewer_look_by_map(group->viewer, &look, take_maps, &streamed, group->arena, err) ||
+        viewer_capture_by_map(group->viewer, &asked, take_maps, &streamed, group->arena, err) ||
         writer_end(&streamed.writer, err);
     writer_release(&streamed.writer);
     job->is_written = true;

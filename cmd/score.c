@@ -722,27 +722,27 @@ static int run(void *state, const struct group *group, struct err *err)
 {
     const struct score_state *own = state;
     struct scoring scoring = own->scoring;
-    struct look look = {.first = group->jobs[0]->number};
+    struct capture_request asked = {.first = group->jobs[0]->number};
     for (size_t i = 0; i < group->count; i++)
-        look.count += ((const struct scored_item *)group->jobs[i]->own)->count;
-    struct text_with_source *pairs = arena_alloc(group->arena, look.count, sizeof *pairs, err);
-    struct scored *scored = arena_alloc(group->arena, look.count + 1, sizeof *scored, err);
+        asked.count += ((const struct scored_item *)group->jobs[i]->own)->count;
+    struct text_with_source *pairs = arena_alloc(group->arena, asked.count, sizeof *pairs, err);
+    struct scored *scored = arena_alloc(group->arena, asked.count + 1, sizeof *scored, err);
     if (!pairs || !scored)
         return -1;
     for (size_t i = 0, at = 0; i < group->count; i++) {
         struct scored_item *item = group->jobs[i]->own;
         memcpy(&pairs[at], item->text.pairs, item->count * sizeof *pairs);
-        item->text.scored = &scored[item->count ? at : look.count];
+        item->text.scored = &scored[item->count ? at : asked.count];
         at += item->count;
     }
-    look.pairs = pairs;
+    asked.pairs = pairs;
     scoring.viewer = group->viewer;
     bool apart = own->driver->session.edits.by_text && !(own->kind->needs & CONTINUE);
-    const size_t step = apart ? 1 : look.count, end = look.count;
-    for (look.count = step; look.pairs < pairs + end; look.pairs += step, look.first += step) {
+    const size_t step = apart ? 1 : asked.count, end = asked.count;
+    for (asked.count = step; asked.pairs < pairs + end; asked.pairs += step, asked.first += step) {
         if (apart) /* each text has its own positions by name */
-            group->viewer->edits = look.pairs->edits;
-        if (scoring_run(&scored[look.pairs - pairs], &scoring, &look, group->arena, err))
+            group->viewer->edits = asked.pairs->edits;
+        if (scoring_run(&scored[asked.pairs - pairs], &scoring, &asked, group->arena, err))
             return -1;
     }
     for (size_t i = 0; i < group->count; i++)

@@ -110,13 +110,13 @@ static int add_texts(struct steer_run *run, size_t side, const struct text_with_
                      size_t count, struct arena *arena, struct err *err)
 {
     struct report *reports = arena_alloc(arena, count, sizeof *reports, err);
-    const struct look look = {&run->selection, pairs, count, 0, reports, NULL};
+    const struct capture_request asked = {&run->selection, pairs, count, 0, reports, NULL};
     struct viewer *viewer = &run->session.viewer;
     const struct edits *edits = viewer->edits;
     if (!reports)
         return -1;
     viewer->edits = pairs->edits; /* the same of all: a text with its own is alone */
-    int failed = viewer_look(viewer, &look, arena, err);
+    int failed = viewer_capture(viewer, &asked, arena, err);
     viewer->edits = edits;
     for (size_t i = 0; i < count && !failed; i++)
         for (size_t layer = 0; layer < reports[i].array_count; layer++) {

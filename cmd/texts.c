@@ -20,8 +20,8 @@ int request_make(struct request *request, struct driver *driver, struct err *err
     const struct select_options *options = &session->options->select;
     const struct viewer *viewer = &session->viewer;
     const struct config *config = &viewer->model.config;
-    const struct style_words *words = &session->options->looks.style;
-    bool is_talk = words->preset && format->looks & LOOKS_CELLS && config->causal &&
+    const struct style_words *words = &session->options->display.style;
+    bool is_talk = words->preset && format->display & DISPLAY_CELLS && config->causal &&
                    !has_encoder(config) && !(words->tokens && *words->tokens == '0');
     bool translates = has_encoder(config); /* has more to show by default */
     const char *usual = translates ? format->show_of_encoder : format->show;
@@ -89,11 +89,11 @@ double request_add_memory(struct memory *memory, const struct request *request,
     const struct derivation *how = &request->derivation;
     size_t heads = selection->heads ? selection->head_count : viewer->model.config.n_head;
     size_t layers = num_max(selection->layers.count, 1);
-    struct memory look = {0};
-    viewer_add_memory(&look, viewer, selection, pair, by_map ? LOOK_BY_MAP : LOOK_AT_ALL);
+    struct memory captured = {0};
+    viewer_add_memory(&captured, viewer, selection, pair, by_map ? CAPTURE_MAPS : CAPTURE_ALL);
     double bytes = viewer_captured_bytes(viewer, selection, pair);
-    double held = by_map ? look.held : bytes; /* then each step makes a copy of this size */
-    memory->held += look.held;
+    double held = by_map ? captured.held : bytes; /* then each step makes a copy of this size */
+    memory->held += captured.held;
     if (how->mean_of_heads)
         memory->held += held /= (double)heads;
     if (how->mean_of_layers)
@@ -103,7 +103,7 @@ double request_add_memory(struct memory *memory, const struct request *request,
         memory->held += held /= (double)pair->sentence.count;
     if (site_set_has(selection->sites, SITE_SINK)) /* copies with one more column */
         memory->held += held;
-    memory->during = fmax(memory->during, look.during);
+    memory->during = fmax(memory->during, captured.during);
     return by_map ? bytes : held;
 }
 

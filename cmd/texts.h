@@ -19,8 +19,8 @@ struct request {
  * Refused: tensors that the model does not have with its mechanism. */
 int request_make(struct request *request, struct driver *driver, struct err *err);
 
-/* Add the memory of a look and of what is derived from it. `by_map`: viewer_look_by_map. Returns
- * the bytes of the result's tensors. */
+/* Add the memory of a capture and of what is derived from it. `by_map`: viewer_capture_by_map.
+ * Returns the bytes of the result's tensors. */
 double request_add_memory(struct memory *memory, const struct request *request,
                           const struct viewer *viewer, const struct text_with_source *pair,
                           bool by_map);

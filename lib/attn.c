@@ -332,18 +332,18 @@ struct showing {
     struct arena tensor;
 };
 
-static int pass_on(void *context, const struct announcement *seen, struct err *err)
+static int pass_on(void *context, const struct announcement *announced, struct err *err)
 {
     struct showing *showing = context;
     struct capture *capture = &showing->capture;
     struct array_list *list = capture->lists;
-    struct tensor values = seen->values;
+    struct tensor values = announced->values;
     const size_t *heads = values.rank == 3 ? capture->all_heads.items : NULL;
     char name[SITE_NAME_BYTES];
     if (mapping_list_check(&showing->model->object, err))
         return -1;
     if (heads && capture->selection->heads) {
-        struct announcement alone = *seen;
+        struct announcement alone = *announced;
         alone.text = 0;
         arena_clear(&showing->tensor);
         list->count = 0;
@@ -353,17 +353,17 @@ static int pass_on(void *context, const struct announcement *seen, struct err *e
         values = array_tensor(list->items);
     }
     struct attn_tensor tensor = {
-        .name = site_tensor_name(name, seen->site, seen->layer),
-        .layer = seen->layer,
+        .name = site_tensor_name(name, announced->site, announced->layer),
+        .layer = announced->layer,
         .data = values.data,
-        .rank = values.rank - (site_row(seen->site)->axes == AXES_HEAD_TOKEN),
+        .rank = values.rank - (site_row(announced->site)->axes == AXES_HEAD_TOKEN),
         .heads = heads,
-        .text = showing->first + seen->text,
+        .text = showing->first + announced->text,
     };
     for (size_t axis = 0; axis < tensor.rank; axis++) {
         tensor.shape[axis] = values.shape[axis];
         tensor.stride[axis] = values.stride[axis];
-        tensor.axes[axis] = site_axis_name(seen->site, axis);
+        tensor.axes[axis] = site_axis_name(announced->site, axis);
     }
     if (showing->request->sink(showing->request->context, &tensor))
         return err_set(err, "'%s': the sink ended the pass", name);
@@ -462,7 +462,7 @@ static int score_texts(struct host_call *call, struct attn_model *model,
     struct scoring scoring = {.viewer = viewer, .within_word = request && request->within_word};
     struct text_with_source *pairs = arena_alloc(arena, count, sizeof *pairs, err);
     struct scored *scored = arena_alloc(arena, count, sizeof *scored, err);
-    struct look look = {.pairs = pairs, .count = count};
+    struct capture_request asked = {.pairs = pairs, .count = count};
     for (size_t i = 0; pairs && i < count; i++) {
         struct tokenized *text = &pairs[i].sentence;
         *text = (struct tokenized){
@@ -482,7 +482,7 @@ static int score_texts(struct host_call *call, struct attn_model *model,
     if (!pairs || !scored || check_texts(model, texts, count, err) || scoring_check(&scoring, err))
         return -1;
     count_run(model, texts, count);
-    if (scoring_run(scored, &scoring, &look, arena, err))
+    if (scoring_run(scored, &scoring, &asked, arena, err))
         return -1;
     for (size_t i = 0; i < count; i++)
         for (size_t token = 0; token < texts[i].count; token++)

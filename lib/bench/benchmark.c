@@ -283,9 +283,9 @@ static struct text *make_text(size_t tokens, const struct config *config, struct
     return text;
 }
 
-static int ignore(void *context, const struct announcement *seen, struct err *err)
+static int ignore(void *context, const struct announcement *announced, struct err *err)
 {
-    (void)context, (void)seen, (void)err;
+    (void)context, (void)announced, (void)err;
     return 0;
 }
 
@@ -296,12 +296,12 @@ struct stopwatch {
 };
 
 /* With several texts, the time is from the last values to the first context. */
-static int take_time(void *context, const struct announcement *seen, struct err *err)
+static int take_time(void *context, const struct announcement *announced, struct err *err)
 {
     struct stopwatch *stopwatch = context;
     double now = clock_seconds();
     (void)err;
-    if (seen->site == SITE_V) {
+    if (announced->site == SITE_V) {
         stopwatch->begun = now;
     } else if (stopwatch->begun > 0) {
         stopwatch->seconds += now - stopwatch->begun;
@@ -447,9 +447,9 @@ static int count_scores(double *pairs, const struct config *config, size_t token
     uint32_t *keys = arena_alloc(arena, 2 * tokens, sizeof *keys, err);
     *pairs = 0;
     for (size_t query = 0; keys && query < tokens; query++) {
-        struct key_range seen = score_visible(rule, query, tokens);
+        struct key_range visible = score_visible(rule, query, tokens);
         size_t count = rule->pattern ? score_keys(rule, query, tokens, keys, keys + tokens)
-                                     : seen.end - seen.first;
+                                     : visible.end - visible.first;
         *pairs += m->kind == ATTENTION_LINEAR    ? 1
                   : m->kind == ATTENTION_LOWRANK ? (double)num_min(m->segments, count)
                                                  : (double)count;

@@ -103,10 +103,10 @@ static const char *kind_of(const struct report *report, const struct axis *axis)
     return report->words && axis->labels == report->words ? "words" : "numbers";
 }
 
-static size_t seen_columns(const struct sheet *sheet, size_t row)
+static size_t visible_columns(const struct sheet *sheet, size_t row)
 {
-    size_t columns = sheet->columns.size, seen = row + 1 + has_sink(&sheet->columns);
-    return sheet->causal && seen < columns ? seen : columns;
+    size_t columns = sheet->columns.size, visible = row + 1 + has_sink(&sheet->columns);
+    return sheet->causal && visible < columns ? visible : columns;
 }
 
 size_t page_count_numbers(const struct report *report)
@@ -115,7 +115,7 @@ size_t page_count_numbers(const struct report *report)
     for (size_t i = 0; i < report->array_count; i++) { /* all heads have the same shape */
         struct sheet sheet = array_matrix(report, &report->arrays[i], 0);
         for (size_t row = 0; row < sheet.rows.size; row++)
-            count += array_matrix_count(&report->arrays[i]) * seen_columns(&sheet, row);
+            count += array_matrix_count(&report->arrays[i]) * visible_columns(&sheet, row);
     }
     return count;
 }
@@ -127,9 +127,9 @@ static void put_values(struct stream *out, const struct report *report, const st
     for (size_t i = 0; i < array_matrix_count(array); i++) {
         struct sheet sheet = array_matrix(report, array, i);
         for (size_t row = 0; row < sheet.rows.size; row++) {
-            size_t seen = seen_columns(&sheet, row);
-            for (size_t next = 0; next < seen; next++) {
-                bool is_sink = next + 1 == seen && has_sink(&sheet.columns);
+            size_t visible = visible_columns(&sheet, row);
+            for (size_t next = 0; next < visible; next++) {
+                bool is_sink = next + 1 == visible && has_sink(&sheet.columns);
                 size_t column = is_sink ? sheet.columns.size - 1 : next;
                 float value =
                     sheet_hides(&sheet, row, column) ? NAN : sheet_cell(&sheet, row, column);

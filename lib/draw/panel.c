@@ -212,7 +212,7 @@ void panel_fit_numbers(struct section *section)
         section->number_size = size;
 }
 
-static bool looks_zero(const struct section *section, float value)
+static bool display_zero(const struct section *section, float value)
 {
     char number[NUMERAL_BYTES];
     numeral_write(number, section->numeral, value);
@@ -229,7 +229,7 @@ bool panel_blanks(const struct section *section)
     for (; may && sheet < end; sheet++)
         for (size_t r = 0; r < sheet->rows.size; r++)
             for (size_t c = 0; c < sheet->columns.size; c++)
-                if (!sheet_hides(sheet, r, c) && looks_zero(section, sheet_cell(sheet, r, c)))
+                if (!sheet_hides(sheet, r, c) && display_zero(section, sheet_cell(sheet, r, c)))
                     return true;
     return false;
 }
@@ -250,7 +250,7 @@ static void draw_numbers(const struct section *section, const struct sheet *shee
             font.colour = colour_ink(heat ? section->ramp.colours[level] : colour_of_hex(0xffffff));
             numeral_write(number, section->numeral, sheet_cell(sheet, r, c));
             const char *text = sheet_text(sheet, r, c);
-            if (blanks && looks_zero(section, sheet_cell(sheet, r, c)))
+            if (blanks && display_zero(section, sheet_cell(sheet, r, c)))
                 continue;
             canvas_text_fit(canvas, at, text ? text : number, section->columns.pitch, &font);
         }

@@ -278,11 +278,11 @@ static int run(struct trace *trace, const struct passes *passes, struct arena *a
     struct report *report = arena_alloc(arena, 1, sizeof *report, err);
     const struct config *config = &viewer->model.config;
     struct selection selection;
-    const struct look look = {&selection, passes->pair, 1, 0, report};
+    const struct capture_request asked = {&selection, passes->pair, 1, 0, report};
     const float *biases = NULL, *sinks = NULL;
     struct slot slot = slot_of((int)request->part, SLOT_SINKS, request->layer);
     if (!report || begin(trace, &selection, config, request, arena, err) ||
-        viewer_look(viewer, &look, arena, err) ||
+        viewer_capture(viewer, &asked, arena, err) ||
         weights_block(weights, (int)request->part, request->layer, &trace->block, err) ||
         weights_vector(weights, slot, &sinks, err) ||
         weights_biases(weights, (int)request->part, &trace->rule->score, &biases, err))
@@ -682,12 +682,12 @@ static int explain(struct table **end, const struct trace *trace, const struct p
                    struct arena *arena, struct err *err)
 {
     const struct explain_request *request = passes->request;
-    size_t seen = 0; /* first visible key: the example */
-    while (seen + 1 < trace->keys && trace->masked[seen] == -INFINITY)
-        seen++;
+    size_t visible = 0; /* first visible key: the example */
+    while (visible + 1 < trace->keys && trace->masked[visible] == -INFINITY)
+        visible++;
     struct builder builder = {
         .trace = trace,
-        .key = seen,
+        .key = visible,
         .digits = request->digits,
         .language = request->language,
         .gives = trace->query == request->query,
@@ -769,6 +769,6 @@ int explanation_add_memory(struct memory *memory, const struct viewer *viewer,
     memory->held += bytes * (double)request->query_count;
     if (begin(&trace, &selection, &viewer->model.config, request, arena, err))
         return -1;
-    viewer_add_memory(memory, viewer, &selection, pair, LOOK_AT_ALL);
+    viewer_add_memory(memory, viewer, &selection, pair, CAPTURE_ALL);
     return 0;
 }

@@ -73,15 +73,15 @@ struct array *capture_add(struct capture *capture, size_t text, struct array ite
     return &list->items[list->count++];
 }
 
-int capture_sink(void *context, const struct announcement *seen, struct err *err)
+int capture_sink(void *context, const struct announcement *announced, struct err *err)
 {
-    const struct tensor *values = &seen->values;
-    struct array item = {.site = seen->site,
-                         .layer = seen->layer,
+    const struct tensor *values = &announced->values;
+    struct array item = {.site = announced->site,
+                         .layer = announced->layer,
                          .heads.name = values->rank == 3 ? "head" : NULL,
                          .rows.size = values->shape[values->rank - 2],
                          .columns.size = values->shape[values->rank - 1]};
-    const struct array *array = capture_add(context, seen->text, item, true, err);
+    const struct array *array = capture_add(context, announced->text, item, true, err);
     float *data = array ? (float *)array->data : NULL;
     for (size_t i = 0; array && i < array_matrix_count(array); i++) {
         struct tensor matrix =

@@ -44,12 +44,12 @@ static int run_texts(struct continuation *text, const struct text *texts, size_t
     return viewer_run(text->viewer, &selection, &list, tap, err);
 }
 
-static int keep_logits(void *context, const struct announcement *seen, struct err *err)
+static int keep_logits(void *context, const struct announcement *announced, struct err *err)
 {
     struct continuation *text = context;
-    float *logits = arena_room(&text->step, tensor_count(&seen->values), sizeof *logits, err);
+    float *logits = arena_room(&text->step, tensor_count(&announced->values), sizeof *logits, err);
     if (logits)
-        tensor_copy(logits, &seen->values);
+        tensor_copy(logits, &announced->values);
     text->logits = logits;
     return logits ? 0 : -1;
 }
@@ -226,7 +226,7 @@ void continuation_add_memory(struct memory *memory, const struct viewer *viewer,
     size_t tokens = continuation_capacity(viewer, generation, pair->sentence.count);
     size_t beams = beams_of(viewer, generation);
     size_t cache = cache_bytes(config, viewer->model.weights.precision, tokens);
-    viewer_add_memory(memory, viewer, &logits, pair, LOOK_RUN);
+    viewer_add_memory(memory, viewer, &logits, pair, CAPTURE_NOTHING);
     memory->held += (double)cache * (beams ? 2 * (double)beams : 1);
     if (can_screen(viewer, generation, tokens - pair->sentence.count))
         memory->held += (double)config->vocab_size * (double)config->n_embd;
@@ -306,18 +306,18 @@ static int open_search(struct beam_search *search, struct err *err)
 }
 
 /* Take the most likely next tokens of a beam. */
-static int take_logits(void *context, const struct announcement *seen, struct err *err)
+static int take_logits(void *context, const struct announcement *announced, struct err *err)
 {
     struct beam_search *search = context;
     struct continuation *text = search->text;
-    struct beam_candidate *candidates = search->candidates + seen->text * search->most;
-    const struct beam *beam = &search->live[seen->text];
+    struct beam_candidate *candidates = search->candidates + announced->text * search->most;
+    const struct beam *beam = &search->live[announced->text];
     size_t count = config_of(text)->vocab_size;
     float *scores = arena_room(&text->step, count, sizeof *scores, err);
     struct likely *best = arena_room(&text->step, search->most, sizeof *best, err);
     if (!best || !scores)
         return -1;
-    tensor_copy(scores, &seen->values); /* single row */
+    tensor_copy(scores, &announced->values); /* single row */
     double log_sum = logsumexp(scores, count);
     for (size_t i = 0; i < count && has_encoder(config_of(text)); i++)
         scores[i] = (float)((double)scores[i] - log_sum);
@@ -326,7 +326,7 @@ static int take_logits(void *context, const struct announcement *seen, struct er
         log_sum = config_of(text)->generation.renormalised ? logsumexp(scores, count) : 0;
     topk(best, search->most, scores, count, 0);
     for (size_t i = 0; i < search->most; i++)
-        candidates[i] = (struct beam_candidate){seen->text, best[i].id,
+        candidates[i] = (struct beam_candidate){announced->text, best[i].id,
                                                 beam->total + (double)best[i].logprob - log_sum};
     return 0;
 }
@@ -573,14 +573,14 @@ int continuation_report(struct continuation *text, struct report *report, struct
     const struct selection *selection = text->generation.selection;
     struct text_with_source pair = {
         .source = *text->source, .prompt_count = text->prompt_count, .grows = true};
-    struct look look = {
+    struct capture_request asked = {
         .selection = selection ? selection : &nothing,
         .pairs = &pair,
         .count = 1,
         .reports = report,
     };
     return err_if(whole_text(&pair.sentence, text, arena, err) ||
-                  viewer_look(text->viewer, &look, arena, err) ||
+                  viewer_capture(text->viewer, &asked, arena, err) ||
                   (!selection && continuation_tables(report, text, arena, err)));
 }
 

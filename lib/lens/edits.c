@@ -902,9 +902,10 @@ static int gather(struct gathering *gathering, const struct edit_texts *texts)
         bool is_from = i == references;
         size_t number = is_from ? 0 : i;
         const struct text_with_source *pair = is_from ? texts->from : &texts->reference[i];
-        const struct look look = {&gathering->selection, pair, 1, number, &report, NULL};
+        const struct capture_request asked = {
+            &gathering->selection, pair, 1, number, &report, NULL};
         arena_clear(&gathering->pass);
-        if (viewer_look(gathering->viewer, &look, &gathering->pass, err) ||
+        if (viewer_capture(gathering->viewer, &asked, &gathering->pass, err) ||
             keep(gathering, &report, is_from ? EDIT_FROM : EDIT_RESAMPLE, number) ||
             (has_mean && !is_from && text_mean_add(mean, &report, err)))
             return err_prefix(err, is_from ? "--from" : "--reference");

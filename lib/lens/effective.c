@@ -80,11 +80,11 @@ static const float *values_of(const struct effective *e, const struct held_text 
 
 /* Compute |a| times the norm of v W_O, which equals |a v W_O|; or of v, if there is no W_O or the
  * site is value_weighted. */
-static int make_weighted(const struct effective *e, const struct announcement *seen, enum site site,
-                         struct err *err)
+static int make_weighted(const struct effective *e, const struct announcement *announced,
+                         enum site site, struct err *err)
 {
     const struct config *c = e->run->config;
-    const struct held_text *text = &e->texts[seen->text];
+    const struct held_text *text = &e->texts[announced->text];
     size_t keys = text->keys, cells = text->queries * keys;
     struct weight out;
     bool has_out = site == SITE_NORM_WEIGHTED && c->out_proj;
@@ -94,8 +94,9 @@ static int make_weighted(const struct effective *e, const struct announcement *s
     float *rows = arena_room(e->scratch, c->d_v * width, sizeof *rows, err);
     float *products = arena_room(e->scratch, keys * width, sizeof *products, err);
     if (!lengths || !values || !rows || !products ||
-        (has_out && weights_matrix(e->run->weights,
-                                   slot_of(PART_SENTENCE, SLOT_O, (size_t)seen->layer), &out, err)))
+        (has_out &&
+         weights_matrix(e->run->weights, slot_of(PART_SENTENCE, SLOT_O, (size_t)announced->layer),
+                        &out, err)))
         return -1;
     for (size_t head = 0; head < c->n_head; head++) {
         struct matrix v = {(float *)values_of(e, text, head), keys, c->d_v, c->d_v};
@@ -113,19 +114,19 @@ static int make_weighted(const struct effective *e, const struct announcement *s
             values[head * cells + i] = (float)(fabs(weight) * lengths[i % keys]);
         }
     }
-    return show(e, seen, site, values, err);
+    return show(e, announced, site, values, err);
 }
 
 /* --- attention rollout ------------------------------------------------------------------------ */
 
 /* rollout = mixed · rollout, starting with the identity matrix; mixed = (mean a + 1) / 2 or,
  * without a residual stream, mean a. */
-static int make_rollout(const struct effective *e, const struct announcement *seen, enum site site,
-                        struct err *err)
+static int make_rollout(const struct effective *e, const struct announcement *announced,
+                        enum site site, struct err *err)
 {
     const struct config *c = e->run->config;
     bool stream = c->kind != MODEL_ATTENTION && !mechanism_lacks(&c->mechanism, BLOCK_RESIDUAL);
-    struct held_text *text = &e->texts[seen->text];
+    struct held_text *text = &e->texts[announced->text];
     size_t width = text->keys;
     size_t cells = width * width;
     double *mixed = arena_room(e->scratch, cells, sizeof *mixed, err);
@@ -141,12 +142,14 @@ static int make_rollout(const struct effective *e, const struct announcement *se
         double mean = sum / (double)c->n_head;
         mixed[i] = stream ? (mean + (i / width == i % width)) / 2 : mean;
     }
-    for (size_t i = 0; seen->layer > 0 && i < width; i++)
+    for (size_t i = 0; announced->layer > 0 && i < width; i++)
         for (size_t k = 0; k < width; k++)
             for (size_t j = 0; j < width && mixed[i * width + k] != 0; j++)
                 y[i * width + j] += mixed[i * width + k] * text->rollout[k * width + j];
-    memcpy(text->rollout, seen->layer > 0 ? y : mixed, cells * sizeof *y);
-    return is_selected(e, site, seen->layer) ? show_square(e, seen, site, text->rollout, err) : 0;
+    memcpy(text->rollout, announced->layer > 0 ? y : mixed, cells * sizeof *y);
+    return is_selected(e, site, announced->layer)
+               ? show_square(e, announced, site, text->rollout, err)
+               : 0;
 }
 
 /* --- value zeroing: change of a layer's output without the values of a token ------------------ */
@@ -178,15 +181,15 @@ static void leave_out(float *y, const struct effective *e, const struct held_tex
 
 /* distances [T]: how much the layer's output at a query changes without each key. */
 static int measure_query(double *distances, const struct effective *e,
-                         const struct announcement *seen, size_t query, struct err *err)
+                         const struct announcement *announced, size_t query, struct err *err)
 {
     const struct run *run = e->run;
     const struct config *c = run->config;
-    const struct held_text *text = &e->texts[seen->text];
-    const struct edit_token token = {run->batch->first + seen->text, query,
-                                     batch_prompt(run->batch, seen->text),
-                                     run->batch->texts[seen->text].grows};
-    const struct sublayer *own = attention_of(c, PART_SENTENCE, (size_t)seen->layer);
+    const struct held_text *text = &e->texts[announced->text];
+    const struct edit_token token = {run->batch->first + announced->text, query,
+                                     batch_prompt(run->batch, announced->text),
+                                     run->batch->texts[announced->text].grows};
+    const struct sublayer *own = attention_of(c, PART_SENTENCE, (size_t)announced->layer);
     size_t keys = score_visible(&own->score, query, text->keys).end;
     size_t width = config_out_width(c);
     struct arena arena = {0};
@@ -201,7 +204,7 @@ static int measure_query(double *distances, const struct effective *e,
             scale_row(x.data + i * width, stream + query * width, width, 1);
         leave_out(context.data + i * context.columns, e, text, query, i < keys ? i : text->keys);
     }
-    struct attended_rows rows = {(size_t)seen->layer, x, context, &token};
+    struct attended_rows rows = {(size_t)announced->layer, x, context, &token};
     failed = failed || forward_attended(run, &rows, &arena, err);
     for (size_t i = 0; i < keys && !failed; i++)
         distances[i] = cosine_distance(x.data + i * width, x.data + keys * width, width);
@@ -226,18 +229,18 @@ static void restore_context(const struct effective *e, const struct held_text *t
     }
 }
 
-static int make_zeroing(const struct effective *e, const struct announcement *seen, enum site site,
-                        struct err *err)
+static int make_zeroing(const struct effective *e, const struct announcement *announced,
+                        enum site site, struct err *err)
 {
-    const struct held_text *text = &e->texts[seen->text];
+    const struct held_text *text = &e->texts[announced->text];
     size_t keys = text->keys;
     double *square = arena_alloc(e->scratch, keys * keys, sizeof *square, err);
     if (!square)
         return -1;
-    if (edits_have(e->run->edits, SITE_CONTEXT, (size_t)seen->layer))
+    if (edits_have(e->run->edits, SITE_CONTEXT, (size_t)announced->layer))
         restore_context(e, text);
     for (size_t query = 0; query < text->queries; query++)
-        if (measure_query(square + query * keys, e, seen, query, err))
+        if (measure_query(square + query * keys, e, announced, query, err))
             return -1;
     for (double *row = square; row < square + keys * keys; row += keys) {
         double sum = 0; /* rows sum to 1, or are all 0 */
@@ -246,7 +249,7 @@ static int make_zeroing(const struct effective *e, const struct announcement *se
         for (size_t i = 0; i < keys && sum > 0; i++)
             row[i] /= sum;
     }
-    return show_square(e, seen, site, square, err);
+    return show_square(e, announced, site, square, err);
 }
 
 /* --- entropies -------------------------------------------------------------------------------- */
@@ -264,30 +267,30 @@ void visible_row(struct edit_block block, const struct score_rule *rule, const s
 }
 
 /* Entropies of the rows of weights, in `site`, which may be of an encoder or cross-attention. */
-static int make_entropy(const struct effective *e, const struct announcement *seen, enum site site,
-                        struct err *err)
+static int make_entropy(const struct effective *e, const struct announcement *announced,
+                        enum site site, struct err *err)
 {
     const struct batch *batch = e->run->batch;
-    size_t heads = seen->values.shape[0], queries = seen->values.shape[1];
-    size_t keys = seen->values.shape[2], prompt = batch_prompt(batch, seen->text);
+    size_t heads = announced->values.shape[0], queries = announced->values.shape[1];
+    size_t keys = announced->values.shape[2], prompt = batch_prompt(batch, announced->text);
     enum site_part part = site_part(site);
-    const struct sublayer *own = attention_of(e->run->config, part, (size_t)seen->layer);
+    const struct sublayer *own = attention_of(e->run->config, part, (size_t)announced->layer);
     float *row = arena_room(e->scratch, 2 * keys, sizeof *row, err), *visible = row + keys;
     uint32_t *memory = arena_room(e->scratch, 2 * keys, sizeof *memory, err);
     float *values = arena_room(e->scratch, heads * queries, sizeof *values, err);
     struct edit_block block = {.site = SITE_OF(part, SITE_MASKED),
-                               .layer = (size_t)seen->layer,
-                               .text = seen->text,
-                               .number = batch->first + seen->text,
+                               .layer = (size_t)announced->layer,
+                               .text = announced->text,
+                               .number = batch->first + announced->text,
                                .data = visible,
                                .columns = keys,
-                               .grows = batch->texts[seen->text].grows,
+                               .grows = batch->texts[announced->text].grows,
                                .row_places = prompt,
                                .column_places = part ? keys : prompt};
     if (!row || !memory || !values)
         return -1;
     for (size_t i = 0; i < heads * queries; i++) {
-        struct tensor cells = tensor_slice(&seen->values, i / queries);
+        struct tensor cells = tensor_slice(&announced->values, i / queries);
         cells = tensor_slice(&cells, i % queries);
         tensor_copy(row, &cells);
         double entropy = entropy_of_row(row, keys), count = 0;
@@ -304,7 +307,7 @@ static int make_entropy(const struct effective *e, const struct announcement *se
         }
         values[i] = (float)entropy;
     }
-    struct announcement made = *seen;
+    struct announcement made = *announced;
     made.site = site;
     made.values = tensor_dense(values, 3, (const size_t[]){heads, queries, 1});
     return e->next.sink(e->next.context, &made, err);
@@ -330,35 +333,37 @@ static const struct maker {
 
 enum { MAKERS = sizeof makers / sizeof *makers };
 
-static int sink(void *context, const struct announcement *seen, struct err *err)
+static int sink(void *context, const struct announcement *announced, struct err *err)
 {
     struct effective *e = context;
-    struct held_text *text = &e->texts[seen->text];
-    size_t cells = tensor_count(&seen->values);
-    if (is_selected(e, seen->site, seen->layer) && e->next.sink(e->next.context, seen, err))
+    struct held_text *text = &e->texts[announced->text];
+    size_t cells = tensor_count(&announced->values);
+    if (is_selected(e, announced->site, announced->layer) &&
+        e->next.sink(e->next.context, announced, err))
         return -1;
     for (int which = 0; which < INGREDIENTS; which++) {
         float **held = &text->held[which];
-        if (seen->site != ingredient_sites[which])
+        if (announced->site != ingredient_sites[which])
             continue;
         if (!*held && !(*held = arena_room(e->arena, cells, sizeof **held, err)))
             return -1;
-        tensor_copy(*held, &seen->values);
+        tensor_copy(*held, &announced->values);
     }
-    if (seen->site == SITE_WEIGHTS) {
-        text->queries = seen->values.shape[1];
-        text->keys = seen->values.shape[2];
+    if (announced->site == SITE_WEIGHTS) {
+        text->queries = announced->values.shape[1];
+        text->keys = announced->values.shape[2];
     }
     for (const struct maker *maker = makers; maker < makers + MAKERS; maker++) {
-        enum site site = SITE_OF(site_part(seen->site), maker->site);
-        bool through = site == SITE_ROLLOUT && (size_t)seen->layer < e->rollout_layers;
-        if (site_id(seen->site) != maker->from || !(through || is_selected(e, site, seen->layer)))
+        enum site site = SITE_OF(site_part(announced->site), maker->site);
+        bool through = site == SITE_ROLLOUT && (size_t)announced->layer < e->rollout_layers;
+        if (site_id(announced->site) != maker->from ||
+            !(through || is_selected(e, site, announced->layer)))
             continue;
-        struct announcement made = *seen;
+        struct announcement made = *announced;
         struct arena scratch = {0};
         made.site = site;
         e->scratch = &scratch;
-        int failed = maker->make ? maker->make(e, seen, site, err)
+        int failed = maker->make ? maker->make(e, announced, site, err)
                                  : e->next.sink(e->next.context, &made, err);
         arena_release(&scratch);
         if (failed)

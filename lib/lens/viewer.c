@@ -244,8 +244,9 @@ size_t viewer_visible_maps(const struct viewer *viewer, enum site site, size_t l
 }
 
 /* Set `visible` of masked scores or attention weights of a text, unless it is not needed. */
-static int find_visible(struct array *array, const struct viewer *viewer, const struct look *look,
-                        size_t text, struct arena *arena, struct err *err)
+static int find_visible(struct array *array, const struct viewer *viewer,
+                        const struct capture_request *asked, size_t text, struct arena *arena,
+                        struct err *err)
 {
     size_t layer = (size_t)array->layer;
     enum site_part part = site_part(array->site);
@@ -253,7 +254,7 @@ static int find_visible(struct array *array, const struct viewer *viewer, const 
         array->data ? viewer_visible_maps(viewer, array->site, layer, array->heads.size) : 0;
     if (!maps)
         return 0;
-    const struct text_with_source *pair = &look->pairs[text];
+    const struct text_with_source *pair = &asked->pairs[text];
     size_t rows = array->rows.size, keys = array->columns.size, count = rows * maps;
     float *visible = arena_alloc(arena, count * keys, sizeof *visible, err);
     uint32_t *memory = arena_alloc(arena, 2 * keys, sizeof *memory, err);
@@ -264,7 +265,7 @@ static int find_visible(struct array *array, const struct viewer *viewer, const 
         .site = SITE_OF(part, SITE_MASKED),
         .layer = layer,
         .text = text,
-        .number = look->first + text,
+        .number = asked->first + text,
         .columns = keys,
         .grows = pair->grows,
         .row_places = pair->prompt_count ? pair->prompt_count : pair->sentence.count,
@@ -298,19 +299,19 @@ static void make_mask(struct array *array)
 /* --- reports ---------------------------------------------------------------------------------- */
 
 /* Add the visible keys and the labels of selected queries to the tensors of a text. */
-static int complete(const struct viewer *viewer, const struct look *look, size_t text,
+static int complete(const struct viewer *viewer, const struct capture_request *asked, size_t text,
                     const struct array_list *list, const struct label *next, struct arena *arena,
                     struct err *err)
 {
     for (size_t i = 0; i < list->count; i++) {
         struct array *array = &list->items[i];
-        if (find_visible(array, viewer, look, text, arena, err))
+        if (find_visible(array, viewer, asked, text, arena, err))
             return -1;
         if (site_id(array->site) >= SITE_MASK)
             make_mask(array);
         if (!array->rows.numbers)
             continue;
-        const struct tokenized *sentence = &look->pairs[text].sentence;
+        const struct tokenized *sentence = &asked->pairs[text].sentence;
         const struct label *of = next && array_predicts(array) ? next : sentence->labels;
         size_t count = array->rows.size;
         const size_t *numbers = array->rows.numbers;
@@ -346,15 +347,15 @@ int viewer_report(struct report *report, const struct viewer *viewer, struct are
     return mechanism ? 0 : -1;
 }
 
-static int make_reports(const struct viewer *viewer, const struct look *look,
+static int make_reports(const struct viewer *viewer, const struct capture_request *asked,
                         const struct array_list *lists, struct arena *arena, struct err *err)
 {
     const struct config *config = &viewer->model.config;
-    bool named = viewer->tokenizer && site_set_has(look->selection->sites, SITE_LOGITS);
+    bool named = viewer->tokenizer && site_set_has(asked->selection->sites, SITE_LOGITS);
     const struct label *words =
         named ? labels_of_words(viewer->tokenizer, config->vocab_size, arena, err) : NULL;
     size_t widest = 0; /* columns labelled by numbers */
-    for (size_t i = 0; i < look->count; i++)
+    for (size_t i = 0; i < asked->count; i++)
         for (const struct array *array = lists[i].items; array < lists[i].items + lists[i].count;
              array++)
             if (!array_has_key_columns(array))
@@ -365,56 +366,56 @@ static int make_reports(const struct viewer *viewer, const struct look *look,
         return -1;
     report.numbers = numbers;
     report.words = words;
-    report.heads = look->selection->heads;
-    report.head_count = look->selection->head_count;
-    report.layers = look->selection->layers;
-    report.encoder_layers = look->selection->encoder_layers;
+    report.heads = asked->selection->heads;
+    report.head_count = asked->selection->head_count;
+    report.layers = asked->selection->layers;
+    report.encoder_layers = asked->selection->encoder_layers;
     report.causal = attention_of(config, PART_SENTENCE, 0)->score.ahead == 0;
     report.has_encoder = has_encoder(config);
-    for (size_t i = 0; i < look->count; i++) {
-        const struct tokenized *sentence = &look->pairs[i].sentence;
+    for (size_t i = 0; i < asked->count; i++) {
+        const struct tokenized *sentence = &asked->pairs[i].sentence;
         const struct label *next = NULL;
         if (has_encoder(config) && sentence->labels &&
             !(next = labels_with_next(sentence->labels, sentence->count, arena, err)))
             return -1;
-        if (complete(viewer, look, i, &lists[i], next, arena, err))
+        if (complete(viewer, asked, i, &lists[i], next, arena, err))
             return -1;
         report.sentence = *sentence;
-        report.source = look->pairs[i].source;
+        report.source = asked->pairs[i].source;
         report.arrays = lists[i].items;
         report.array_count = lists[i].count;
         report.next = next;
-        look->reports[i] = report;
+        asked->reports[i] = report;
     }
     return 0;
 }
 
 /* Run the pairs as one ragged batch, and capture the selected tensors. */
-int viewer_look(struct viewer *viewer, const struct look *look, struct arena *arena,
-                struct err *err)
+int viewer_capture(struct viewer *viewer, const struct capture_request *asked, struct arena *arena,
+                   struct err *err)
 {
     struct capture capture;
     struct tap tap = {.sink = capture_sink, .lend = capture_lend, .context = &capture};
-    struct text *items = arena_alloc(&viewer->scratch, look->count, sizeof *items, err);
-    struct text_list texts = {items, look->count, look->first, look->start};
+    struct text *items = arena_alloc(&viewer->scratch, asked->count, sizeof *items, err);
+    struct text_list texts = {items, asked->count, asked->first, asked->start};
     if (!items ||
-        capture_init(&capture, look->selection, &viewer->model.config, look->count, arena, err))
+        capture_init(&capture, asked->selection, &viewer->model.config, asked->count, arena, err))
         return -1;
-    for (size_t i = 0; i < look->count; i++) {
-        items[i] = viewer_text(&look->pairs[i]);
-        capture.lists[i].wanted = selection_queries(look->selection, &look->pairs[i].sentence);
+    for (size_t i = 0; i < asked->count; i++) {
+        items[i] = viewer_text(&asked->pairs[i]);
+        capture.lists[i].wanted = selection_queries(asked->selection, &asked->pairs[i].sentence);
     }
-    return err_if(viewer_run(viewer, look->selection, &texts, tap, err) ||
-                  make_reports(viewer, look, capture.lists, arena, err));
+    return err_if(viewer_run(viewer, asked->selection, &texts, tap, err) ||
+                  make_reports(viewer, asked, capture.lists, arena, err));
 }
 
 /* --- one map after another -------------------------------------------------------------------- */
 
-bool viewer_goes_by_map(const struct viewer *viewer, const struct look *look)
+bool viewer_goes_by_map(const struct viewer *viewer, const struct capture_request *asked)
 {
-    const struct selection *selection = look->selection;
+    const struct selection *selection = asked->selection;
     const struct config *config = &viewer->model.config;
-    size_t tokens = look->pairs[0].sentence.count;
+    size_t tokens = asked->pairs[0].sentence.count;
     size_t heads = 0;
     for (enum site site = 0; site != SITE_END; site = site_next(site)) {
         if (site_set_has(selection->sites, site) && (site < FIRST_MAP || site > LAST_MAP))
@@ -422,10 +423,10 @@ bool viewer_goes_by_map(const struct viewer *viewer, const struct look *look)
         heads +=
             site_set_has(selection->sites, site) * selection->layers.count * selection->head_count;
     }
-    if (look->count != 1 || config->cross || has_encoder(config) ||
+    if (asked->count != 1 || config->cross || has_encoder(config) ||
         !site_exists(config, SITE_RESID_PRE) ||
         heads <
-            FLOATS_AT_ONCE / tokens / selection_query_count(selection, &look->pairs[0].sentence))
+            FLOATS_AT_ONCE / tokens / selection_query_count(selection, &asked->pairs[0].sentence))
         return false;
     for (size_t i = 0; viewer->edits && i < selection->layers.count; i++)
         if (edits_have(viewer->edits, SITE_RESID_PRE, selection->layers.items[i]))
@@ -433,15 +434,15 @@ bool viewer_goes_by_map(const struct viewer *viewer, const struct look *look)
     return true;
 }
 
-/* List the tensors of the look, without values. */
-static int plan_maps(struct capture *plan, const struct look *look, const struct config *config,
-                     struct arena *arena, struct err *err)
+/* List the tensors of the asked, without values. */
+static int plan_maps(struct capture *plan, const struct capture_request *asked,
+                     const struct config *config, struct arena *arena, struct err *err)
 {
-    const struct selection *selection = look->selection;
-    size_t tokens = look->pairs[0].sentence.count;
+    const struct selection *selection = asked->selection;
+    size_t tokens = asked->pairs[0].sentence.count;
     if (capture_init(plan, selection, config, 1, arena, err))
         return -1;
-    plan->lists->wanted = selection_queries(selection, &look->pairs[0].sentence);
+    plan->lists->wanted = selection_queries(selection, &asked->pairs[0].sentence);
     for (size_t i = 0; i < selection->layers.count; i++)
         for (enum site site = FIRST_MAP; site <= LAST_MAP; site++) {
             struct array map = {.site = site,
@@ -457,19 +458,19 @@ static int plan_maps(struct capture *plan, const struct look *look, const struct
 
 /* Each layer begins with a pass for its input, at which the passes of its maps start. These have as
  * many heads as fit into memory, but at least one. */
-int viewer_look_by_map(struct viewer *viewer, const struct look *look, look_taker *take,
-                       void *context, struct arena *arena, struct err *err)
+int viewer_capture_by_map(struct viewer *viewer, const struct capture_request *asked,
+                          maps_taker *take, void *context, struct arena *arena, struct err *err)
 {
     struct capture plan;
     struct selection selection;
     struct report found = {.arrays = NULL};
     struct arena pass = {0};
-    size_t cells = look->pairs[0].sentence.count * viewer->model.config.n_embd;
+    size_t cells = asked->pairs[0].sentence.count * viewer->model.config.n_embd;
     float *stream = arena_room(arena, cells, sizeof *stream, err);
     struct stream_start start = {.streams = (const float *const[]){stream}};
-    struct look one = {&selection, look->pairs, 1, look->first, &found, NULL};
-    if (!stream || plan_maps(&plan, look, &viewer->model.config, arena, err) ||
-        make_reports(viewer, look, plan.lists, arena, err))
+    struct capture_request one = {&selection, asked->pairs, 1, asked->first, &found, NULL};
+    if (!stream || plan_maps(&plan, asked, &viewer->model.config, arena, err) ||
+        make_reports(viewer, asked, plan.lists, arena, err))
         return -1;
     int failed = 0;
     for (size_t i = 0; i < plan.lists->count && !failed; i++) {
@@ -479,7 +480,7 @@ int viewer_look_by_map(struct viewer *viewer, const struct look *look, look_take
         selection = (struct selection){.layers = {&layer, 1}, .head_count = 1};
         if (i == 0 || map[-1].layer != map->layer) {
             selection.sites = SITE_SET(SITE_RESID_PRE);
-            failed = viewer_look(viewer, &one, &pass, err);
+            failed = viewer_capture(viewer, &one, &pass, err);
             if (!failed)
                 memcpy(stream, found.arrays->data, cells * sizeof *stream);
             arena_clear(&pass);
@@ -487,15 +488,15 @@ int viewer_look_by_map(struct viewer *viewer, const struct look *look, look_take
             one.start = &start;
         }
         selection.sites = SITE_SET(map->site);
-        selection.queries = look->selection->queries;
+        selection.queries = asked->selection->queries;
         for (size_t first = 0; first < map->heads.size && !failed; first += most) {
-            struct report part = *look->reports;
+            struct report part = *asked->reports;
             selection.heads = map->heads.numbers + first;
             selection.head_count = num_min(map->heads.size - first, most);
-            failed = viewer_look(viewer, &one, &pass, err);
+            failed = viewer_capture(viewer, &one, &pass, err);
             part.arrays = found.arrays;
             part.array_count = 1;
-            failed = failed || take(context, look->reports, &part, &pass, err);
+            failed = failed || take(context, asked->reports, &part, &pass, err);
             arena_clear(&pass);
         }
     }

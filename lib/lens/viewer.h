@@ -2,10 +2,10 @@
  *
  *     struct viewer viewer;
  *     struct text_with_source pair;
- *     struct look look = {&selection, &pair, 1, 0, &report};
+ *     struct capture_request asked = {&selection, &pair, 1, 0, &report};
  *     if (viewer_open(&viewer, "life", 0, err) ||
  *         viewer_read(&viewer, &pair, &input, NULL, &arena, err) ||
- *         viewer_look(&viewer, &look, &arena, err)) ...
+ *         viewer_capture(&viewer, &asked, &arena, err)) ...
  *     viewer_release(&viewer);
  */
 #pragma once
@@ -50,7 +50,7 @@ struct text_list {
 };
 
 /* Selected tensors of several pairs, and their reports. */
-struct look {
+struct capture_request {
     const struct selection *selection;
     const struct text_with_source *pairs; /* [count] */
     size_t count;
@@ -113,8 +113,8 @@ int viewer_report(struct report *report, const struct viewer *viewer, struct are
                   struct err *err);
 
 /* Run the pairs as one ragged batch. The reports live as long as `arena` and the viewer. */
-int viewer_look(struct viewer *viewer, const struct look *look, struct arena *arena,
-                struct err *err);
+int viewer_capture(struct viewer *viewer, const struct capture_request *asked, struct arena *arena,
+                   struct err *err);
 
 /* --- one map after another -----------------------------------------------------------------------
  *
@@ -125,18 +125,18 @@ int viewer_look(struct viewer *viewer, const struct look *look, struct arena *ar
 #define FIRST_MAP SITE_SCORES
 #define LAST_MAP SITE_WEIGHTS
 
-/* True if a look selects only attention maps of one text, which are large, and no edit changes the
- * input of a layer: such an edit would be applied twice. */
-bool viewer_goes_by_map(const struct viewer *viewer, const struct look *look);
+/* True if a capture selects only attention maps of one text, which are large, and no edit changes
+ * the input of a layer: such an edit would be applied twice. */
+bool viewer_goes_by_map(const struct viewer *viewer, const struct capture_request *asked);
 
-/* Called with the report of the look, whose tensors have no values, and a report of the next heads
+/* Called with the report of the asked, whose tensors have no values, and a report of the next heads
  * of the next tensor; `arena` owns the latter until the function returns. */
-typedef int look_taker(void *context, const struct report *whole, struct report *part,
+typedef int maps_taker(void *context, const struct report *whole, struct report *part,
                        struct arena *arena, struct err *err);
 
-/* Pass the maps of a look to `take`. The look's single report is filled in, without values. */
-int viewer_look_by_map(struct viewer *viewer, const struct look *look, look_taker *take,
-                       void *context, struct arena *arena, struct err *err);
+/* Pass the maps of a capture to `take`. The asked's single report is filled in, without values. */
+int viewer_capture_by_map(struct viewer *viewer, const struct capture_request *asked,
+                          maps_taker *take, void *context, struct arena *arena, struct err *err);
 
 /* The maps of visible keys that a tensor needs, one for each head or one for all. 0 if the causal
  * mask is sufficient, or if an edit may have given hidden keys a value. */
@@ -151,17 +151,17 @@ struct memory {
     double during; /* during a pass; later passes reuse it */
 };
 
-/* Add a pass over one text that only announces the selected tensors (LOOK_BY_ROW: rows of attention
- * maps, one by one), or a look. A list of layers that is NULL has the first ones. */
-enum look_way { LOOK_RUN, LOOK_BY_ROW, LOOK_AT_ALL, LOOK_BY_MAP };
+/* Add a pass over one text that only announces the selected tensors (CAPTURE_ROWS: rows of
+ * attention maps, one by one), or a capture. A list of layers that is NULL has the first ones. */
+enum capture_way { CAPTURE_NOTHING, CAPTURE_ROWS, CAPTURE_ALL, CAPTURE_MAPS };
 
 void viewer_add_memory(struct memory *memory, const struct viewer *viewer,
                        const struct selection *selection, const struct text_with_source *pair,
-                       enum look_way way);
+                       enum capture_way way);
 
 enum { FLOATS_AT_ONCE = 1 << 24 }; /* limit for attention maps: 64 MiB */
 
-/* Bytes of the tensors that viewer_look captures. */
+/* Bytes of the tensors that viewer_capture captures. */
 double viewer_captured_bytes(const struct viewer *viewer, const struct selection *selection,
                              const struct text_with_source *pair);
 

@@ -35,7 +35,7 @@ double viewer_captured_bytes(const struct viewer *viewer, const struct selection
     return floats * sizeof(float);
 }
 
-/* The bytes of the visible keys that a look adds: of all its maps, or, map by map, of the one with
+/* The bytes of the visible keys that a capture adds: of all its maps, or, map by map, of that with
  * most. */
 static double visible_bytes(const struct viewer *viewer, const struct selection *selection,
                             const struct text_with_source *pair, size_t heads_at_once, bool by_map)
@@ -59,16 +59,16 @@ static double visible_bytes(const struct viewer *viewer, const struct selection 
 /* The bytes of a pass: its buffers, the memory of threads, logits, and attention maps of one layer
  * unless they are lent; of those that are taken by rows, a strip for each thread. */
 static double pass_bytes(const struct viewer *viewer, const struct selection *selection,
-                         const struct text_with_source *pair, enum look_way way)
+                         const struct text_with_source *pair, enum capture_way way)
 {
-    bool lends = way != LOOK_RUN;
+    bool lends = way != CAPTURE_NOTHING;
     const struct config *config = &viewer->model.config;
     size_t tokens = num_max(pair->sentence.count, pair->source.count);
     size_t threads = pool_threads(viewer->machine.pool);
     double bytes = (double)pass_memory_bytes(config, tokens) +
                    (double)attention_bytes(config, tokens, tokens, threads);
     struct site_set sites = selection->sites;
-    if (way == LOOK_BY_ROW)
+    if (way == CAPTURE_ROWS)
         bytes += (double)attention_rows_bytes(tokens) * (double)threads;
     if (site_set_has_effective(sites)) {
         bytes += effective_bytes(selection, config, pair->sentence.count);
@@ -86,11 +86,11 @@ static double pass_bytes(const struct viewer *viewer, const struct selection *se
 
 void viewer_add_memory(struct memory *memory, const struct viewer *viewer,
                        const struct selection *selection, const struct text_with_source *pair,
-                       enum look_way way)
+                       enum capture_way way)
 {
     struct selection one = *selection; /* what is captured at once */
     size_t heads = one.heads ? one.head_count : viewer->model.config.n_head;
-    bool by_map = way == LOOK_BY_MAP;
+    bool by_map = way == CAPTURE_MAPS;
     double held = 0;
     if (by_map) {
         one.sites = SITE_SET(SITE_WEIGHTS);
@@ -100,10 +100,10 @@ void viewer_add_memory(struct memory *memory, const struct viewer *viewer,
         heads = (size_t)fmin(most, (double)heads);
         held = (double)heads * map +
                sizeof(float) * site_floats(viewer, &one, SITE_RESID_PRE, pair, true);
-    } else if (way == LOOK_AT_ALL) {
+    } else if (way == CAPTURE_ALL) {
         held = viewer_captured_bytes(viewer, selection, pair);
     }
-    if (way >= LOOK_AT_ALL)
+    if (way >= CAPTURE_ALL)
         held += visible_bytes(viewer, selection, pair, heads, by_map);
     memory->held += held;
     memory->during = fmax(memory->during, pass_bytes(viewer, &one, pair, way));

@@ -79,7 +79,8 @@ static int write_look(struct live *live, struct stream *out, const struct live_r
                                .source = &pair->source,
                                .mask = live->viewer.mask,
                                .explained = is_much ? NULL : &parts[1]};
-    struct look look = {.selection = &selection, .pairs = pair, .count = 1, .reports = report};
+    struct capture_request asked = {
+        .selection = &selection, .pairs = pair, .count = 1, .reports = report};
     if (!report ||
         next_tokens_plan(&plan, &live->viewer, request->next, request->steps, &live->arena, err))
         return -1;
@@ -92,7 +93,7 @@ static int write_look(struct live *live, struct stream *out, const struct live_r
     site_set_join(&selection.sites, next_tokens_sites(&plan));
     return err_if(
         edits_check_text(live->viewer.edits, config, pair->sentence.count, 0, err) ||
-        viewer_look(&live->viewer, &look, &live->arena, err) ||
+        viewer_capture(&live->viewer, &asked, &live->arena, err) ||
         choose_sites(&parts[0], report, shown, &live->arena, err) ||
         choose_sites(&parts[1], report, explained, &live->arena, err) ||
         next_tokens_of_report(&facts.next, &plan, report, &pair->sentence, &live->arena, err) ||

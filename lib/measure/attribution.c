@@ -66,13 +66,13 @@ static double product(const double *u, const float *x, size_t count)
 
 /* --- the pass --------------------------------------------------------------------------------- */
 
-static int keep(void *context, const struct announcement *seen, struct err *err)
+static int keep(void *context, const struct announcement *announced, struct err *err)
 {
     struct way *way = context;
-    const struct tensor *values = &seen->values;
+    const struct tensor *values = &announced->values;
     size_t axis = values->rank - 2;
     struct tensor part = *values;
-    if (site_id(seen->site) != SITE_V) {
+    if (site_id(announced->site) != SITE_V) {
         part.data += values->shape[axis] > 1 ? way->position * values->stride[axis] : 0;
         part.shape[axis] = 1;
     }
@@ -80,7 +80,7 @@ static int keep(void *context, const struct announcement *seen, struct err *err)
     if (!row)
         return -1;
     tensor_copy(row, &part);
-    way->rows[seen->layer < 0 ? 0 : seen->layer][seen->site] = row;
+    way->rows[announced->layer < 0 ? 0 : announced->layer][announced->site] = row;
     return 0;
 }
 
@@ -664,6 +664,6 @@ void attribution_add_memory(struct memory *memory, const struct viewer *viewer,
     size_t keys = pair->sentence.count + pair->source.count;
     size_t numbers = by == BY_SOURCE ? keys * (2 * c->n_head + c->n_embd)
                                      : 2 * c->n_inner; /* of a layer: rows and results */
-    viewer_add_memory(memory, viewer, &selection, pair, LOOK_RUN);
+    viewer_add_memory(memory, viewer, &selection, pair, CAPTURE_NOTHING);
     memory->held += (double)c->n_layer * (double)numbers * sizeof(float);
 }

@@ -375,17 +375,17 @@ static size_t layers_at_once(const struct comparison *s, const struct text_with_
     return cells >= most ? 1 : (size_t)(most / cells);
 }
 
-static int look(struct report *report, const struct comparison_run *run, struct look look,
-                struct arena *arena, struct err *err)
+static int asked(struct report *report, const struct comparison_run *run,
+                 struct capture_request asked, struct arena *arena, struct err *err)
 {
-    look.reports = report;
+    asked.reports = report;
     arena_clear(arena);
     if (run->mechanism) {
-        run->viewer->edits = run->edited ? look.pairs->edits : NULL;
+        run->viewer->edits = run->edited ? asked.pairs->edits : NULL;
         if (viewer_set_mechanism(run->viewer, run->mechanism, err))
             return -1;
     }
-    return viewer_look(run->viewer, &look, arena, err);
+    return viewer_capture(run->viewer, &asked, arena, err);
 }
 
 static struct layers layers_from(struct layers all, size_t first, size_t most)
@@ -411,11 +411,11 @@ static int compare_text(struct comparison *s, size_t text, struct err *err)
         selection.sites = sites_of(s, first == 0);
         selection.layers = layers_from(all->layers, first, step);
         selection.encoder_layers = layers_from(all->encoder_layers, first, step);
-        const struct look at = {&selection, pair, 1, text, NULL, NULL};
-        if (look(&base, &plan->runs[0], at, &s->first, err))
+        const struct capture_request at = {&selection, pair, 1, text, NULL, NULL};
+        if (asked(&base, &plan->runs[0], at, &s->first, err))
             return -1;
         for (size_t run = 1; run < plan->run_count; run++) {
-            if (look(&other, &plan->runs[run], at, &s->other, err))
+            if (asked(&other, &plan->runs[run], at, &s->other, err))
                 return s->of_models ? -1 : err_prefix(err, "%s", plan->runs[run].name);
             for (size_t i = 0; i < base.array_count; i++)
                 if (add_tensor(s, run, &base.arrays[i], &other, err))
@@ -795,7 +795,7 @@ static void add_run(struct memory *memory, const struct comparison_run *run,
         viewer_set_mechanism(viewer, run->mechanism, NULL); /* it was checked */
         viewer->edits = run->edited ? pair->edits : NULL;
     }
-    viewer_add_memory(memory, viewer, selection, pair, LOOK_AT_ALL);
+    viewer_add_memory(memory, viewer, selection, pair, CAPTURE_ALL);
 }
 
 void comparison_add_memory(struct memory *memory, const struct comparison_plan *plan,

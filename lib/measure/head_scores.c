@@ -568,7 +568,7 @@ void head_survey_add_memory(struct memory *memory, const struct viewer *viewer, 
     const struct selection selection = {.sites = SITE_SET(SITE_WEIGHTS),
                                         .layers.count = config->n_layer};
     struct memory own = {0};
-    viewer_add_memory(&own, viewer, &selection, pair, LOOK_BY_ROW);
+    viewer_add_memory(&own, viewer, &selection, pair, CAPTURE_ROWS);
     own.during +=
         (double)((scores + ROLES) * config->n_head) * (double)pair->sentence.count * sizeof(double);
     memory->during = fmax(memory->during, own.during);

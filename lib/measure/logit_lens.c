@@ -201,14 +201,14 @@ static int look_at_report(struct logit_lens *lens, const struct lens_plan *plan,
     return lens->cells ? look_at_all(&work, arena, err) : -1;
 }
 
-int lens_look(struct logit_lens *lens, const struct lens_plan *plan,
-              const struct text_with_source *pair, struct arena *arena, struct err *err)
+int lens_capture(struct logit_lens *lens, const struct lens_plan *plan,
+                 const struct text_with_source *pair, struct arena *arena, struct err *err)
 {
     struct selection selection = {.sites = sites_of(plan)};
     struct report report;
-    struct look look = {&selection, pair, 1, 0, &report};
+    struct capture_request asked = {&selection, pair, 1, 0, &report};
     if (selection_layers(&selection, NULL, &plan->viewer->model.config, arena, err) ||
-        viewer_look(plan->viewer, &look, arena, err) ||
+        viewer_capture(plan->viewer, &asked, arena, err) ||
         look_at_report(lens, plan, &report, &pair->sentence, arena, err))
         return -1;
     for (size_t i = 0; i < plan->layers.count && plan->is_last; i++)
@@ -223,7 +223,7 @@ static void add_look(struct memory *memory, const struct viewer *viewer, struct 
 {
     const struct selection selection = {.sites = sites,
                                         .layers.count = viewer->model.config.n_layer};
-    viewer_add_memory(memory, viewer, &selection, pair, LOOK_AT_ALL);
+    viewer_add_memory(memory, viewer, &selection, pair, CAPTURE_ALL);
     memory->during = fmax(memory->during, logits_piece_bytes(viewer, pair->sentence.count));
 }
 
@@ -458,7 +458,7 @@ int next_tokens_without_heads(const float **found, struct viewer *viewer,
     struct arena own = {0};
     struct logit_lens lens;
     float *shares = arena_alloc(arena, count, sizeof *shares, err);
-    int failed = !shares || lens_look(&lens, &plan, pair, &own, err);
+    int failed = !shares || lens_capture(&lens, &plan, pair, &own, err);
     if (!failed)
         plan.target = lens.cells->best->id;
     for (size_t i = 0; i < count && !failed; i++) {
@@ -471,7 +471,7 @@ int next_tokens_without_heads(const float **found, struct viewer *viewer,
         struct edits edits = {&edit, 1};
         viewer->edits = &edits;
         arena_clear(&own);
-        failed = lens_look(&lens, &plan, pair, &own, err);
+        failed = lens_capture(&lens, &plan, pair, &own, err);
         shares[i] = failed ? 0 : expf(lens.cells->target);
     }
     viewer->edits = before;

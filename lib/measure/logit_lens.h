@@ -5,7 +5,7 @@
  *     struct logit_lens lens;
  *     if (lens_find_site(&plan.site, NULL, &config, err) ||
  *         selection_layers(&selection, NULL, &config, &arena, err) || ...
- *         lens_look(&lens, &plan, &pair, &arena, err)) ...
+ *         lens_capture(&lens, &plan, &pair, &arena, err)) ...
  *
  * For the output of the last layer, these are bit for bit the model's own logits. */
 #pragma once
@@ -52,8 +52,8 @@ struct lens_known {
 int lens_find_site(enum site *site, const char *name, const struct config *config, struct err *err);
 
 /* Compute the lens of a text; the arena owns the results. */
-int lens_look(struct logit_lens *lens, const struct lens_plan *plan,
-              const struct text_with_source *pair, struct arena *arena, struct err *err);
+int lens_capture(struct logit_lens *lens, const struct lens_plan *plan,
+                 const struct text_with_source *pair, struct arena *arena, struct err *err);
 
 /* Add the memory of the lens of a text. */
 void lens_add_memory(struct memory *memory, const struct lens_plan *plan,

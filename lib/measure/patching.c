@@ -88,11 +88,11 @@ static const float *row_of(const struct patch_sweep *s, const float *logits)
 
 /* --- passes of copies ------------------------------------------------------------------------- */
 
-static int take_logits(void *context, const struct announcement *seen, struct err *err)
+static int take_logits(void *context, const struct announcement *announced, struct err *err)
 {
     struct patch_sweep *s = context;
     (void)err;
-    s->logits[seen->text] = answer_of(s, row_of(s, seen->values.data));
+    s->logits[announced->text] = answer_of(s, row_of(s, announced->values.data));
     return 0;
 }
 
@@ -198,15 +198,15 @@ static size_t end_of_paths(const struct patching_plan *plan, const struct config
 }
 
 /* Store the queries, keys or values of a copy's receivers. */
-static int keep_received(void *context, const struct announcement *seen, struct err *err)
+static int keep_received(void *context, const struct announcement *announced, struct err *err)
 {
     struct patch_sweep *s = context;
-    size_t count = s->plan->receiver_count, layer = (size_t)seen->layer;
+    size_t count = s->plan->receiver_count, layer = (size_t)announced->layer;
     for (size_t i = 0; i < count; i++) {
         const struct patch_receiver *receiver = &s->plan->receivers[i];
-        if (receiver->site != seen->site || receiver->at.layer != layer)
+        if (receiver->site != announced->site || receiver->at.layer != layer)
             continue;
-        struct tensor head = tensor_slice(&seen->values, receiver->at.head);
+        struct tensor head = tensor_slice(&announced->values, receiver->at.head);
         struct tensor *values = arena_alloc(&s->chunk, layer + 1, sizeof *values, err);
         float *data = arena_room(&s->chunk, tensor_count(&head), sizeof *data, err);
         if (!values || !data)
@@ -214,7 +214,7 @@ static int keep_received(void *context, const struct announcement *seen, struct 
         tensor_copy(data, &head);
         values[layer] =
             (struct tensor){data, 3, {1, head.shape[0], head.shape[1]}, {0, head.shape[1], 1}};
-        s->received[seen->text * count + i] = source_of(s, values);
+        s->received[announced->text * count + i] = source_of(s, values);
     }
     return 0;
 }
@@ -662,14 +662,14 @@ void patching_add_memory(struct memory *memory, const struct patching_plan *plan
     const struct selection selection = {.sites =
                                             SITE_SET(SITE_RESID_PRE, patch_overs[plan->over].site),
                                         .layers.count = config->n_layer};
-    struct memory look = {0};
+    struct memory captured = {0};
     size_t tokens = pair->sentence.count;
     size_t cache =
         config->causal ? cache_bytes(config, viewer->model.weights.precision, tokens) : 0;
     size_t copies = copies_of(plan, tokens, num_max(cache, 1), config->n_head * tokens);
-    viewer_add_memory(&look, viewer, &selection, pair, LOOK_AT_ALL);
-    memory->held += 2 * look.held + (double)cache * (double)(1 + copies);
-    memory->during = fmax(memory->during, look.during * (double)num_max(copies, 2));
+    viewer_add_memory(&captured, viewer, &selection, pair, CAPTURE_ALL);
+    memory->held += 2 * captured.held + (double)cache * (double)(1 + copies);
+    memory->during = fmax(memory->during, captured.during * (double)num_max(copies, 2));
     memory->held += (double)(copies * plan->receiver_count * tokens) *
                     (double)num_max(config->d_k, config->d_v) * sizeof(float);
 }

@@ -135,7 +135,7 @@ struct score_target {
 /* The windows of a pass, and the beginning of the next one. */
 struct score_reading {
     const struct scoring *scoring;
-    const struct look *look;
+    const struct capture_request *asked;
     struct scored *scored;
     size_t text, first, next; /* the next window's text, first token and first token to score */
     struct text *windows;     /* [count] */
@@ -150,15 +150,15 @@ struct score_reading {
     struct arena pass;
 };
 
-static int keep_rows(void *context, const struct announcement *seen, struct err *err)
+static int keep_rows(void *context, const struct announcement *announced, struct err *err)
 {
     struct score_reading *reading = context;
     (void)err;
     for (; reading->filled < reading->target_count; reading->filled++) {
         const struct score_target *target = &reading->targets[reading->filled];
-        if (target->window != seen->text)
+        if (target->window != announced->text)
             break;
-        struct tensor row = tensor_slice(&seen->values, target->row);
+        struct tensor row = tensor_slice(&announced->values, target->row);
         tensor_copy(matrix_row(reading->rows, reading->filled), &row);
     }
     return 0;
@@ -224,7 +224,7 @@ static bool is_special(const struct text_templates *special, uint32_t id)
 /* Add the next copy of a text to the pass, with a masked token; or the text with its own masks. */
 static int add_copy(struct score_reading *reading, struct err *err)
 {
-    const struct text_with_source *pair = &reading->look->pairs[reading->text];
+    const struct text_with_source *pair = &reading->asked->pairs[reading->text];
     const struct tokenized *sentence = &pair->sentence;
     uint32_t mask = (uint32_t)reading->scoring->viewer->mask;
     bool fills = reading->scored[reading->text].fills;
@@ -263,7 +263,7 @@ static int add_copy(struct score_reading *reading, struct err *err)
 static int add_window(struct score_reading *reading, struct err *err)
 {
     const struct scoring *scoring = reading->scoring;
-    const struct text_with_source *pair = &reading->look->pairs[reading->text];
+    const struct text_with_source *pair = &reading->asked->pairs[reading->text];
     const uint32_t *ids = pair->sentence.ids;
     size_t first = reading->first, tokens = pair->sentence.count;
     size_t end = scoring->context ? num_min(tokens, first + scoring->context) : tokens;
@@ -294,11 +294,11 @@ static int score_windows(struct score_reading *reading, struct arena *arena, str
     struct viewer *viewer = reading->scoring->viewer;
     const struct config *config = &viewer->model.config;
     struct selection selection = {.sites = SITE_SET(site_of_logits(config))};
-    struct text_list list = {.first = reading->look->first + reading->text};
+    struct text_list list = {.first = reading->asked->first + reading->text};
     struct tap tap = {.sink = keep_rows, .context = reading};
     size_t channels = config->n_embd;
     reading->count = reading->tokens = reading->target_count = reading->filled = 0;
-    while (reading->tokens < PASS_TOKENS && reading->text < reading->look->count)
+    while (reading->tokens < PASS_TOKENS && reading->text < reading->asked->count)
         if (viewer->mask < 0 ? add_window(reading, err) : add_copy(reading, err))
             return -1;
     size_t rows = reading->target_count;
@@ -335,25 +335,25 @@ bool text_has_mask(const struct tokenized *text, const struct viewer *viewer)
     return false;
 }
 
-int scoring_run(struct scored *scored, const struct scoring *scoring, const struct look *look,
-                struct arena *arena, struct err *err)
+int scoring_run(struct scored *scored, const struct scoring *scoring,
+                const struct capture_request *asked, struct arena *arena, struct err *err)
 {
     struct machine *machine = &scoring->viewer->machine;
     const struct progress_sink *sink = machine->progress; /* it counts tokens, not layers */
     const struct viewer *viewer = scoring->viewer;
     size_t words = viewer->model.config.vocab_size;
     struct score_reading reading = {
-        .scoring = scoring, .look = look, .scored = scored, .next = viewer->mask < 0};
+        .scoring = scoring, .asked = asked, .scored = scored, .next = viewer->mask < 0};
     size_t tokens = 0, done = 0;
     if (viewer->mask >= 0 && tokenizer_special(&reading.special, viewer->tokenizer, err))
         return -1;
-    for (size_t i = 0; i < look->count; i++) {
-        size_t count = look->pairs[i].sentence.count;
+    for (size_t i = 0; i < asked->count; i++) {
+        size_t count = asked->pairs[i].sentence.count;
         struct token_score *scores =
             arena_room(arena, count + (scoring->begins || scoring->next), sizeof *scores, err);
         if (!scores)
             return -1;
-        bool fills = scoring->next || text_has_mask(&look->pairs[i].sentence, viewer);
+        bool fills = scoring->next || text_has_mask(&asked->pairs[i].sentence, viewer);
         size_t best_count = num_min(fills ? scoring->fill_count : scoring->best_count, words);
         for (size_t k = 0; k < count; k++)
             scores[k] = (struct token_score){.logprob = NAN, .entropy = NAN};
@@ -363,15 +363,15 @@ int scoring_run(struct scored *scored, const struct scoring *scoring, const stru
     }
     int failed = 0;
     machine->progress = NULL;
-    while (reading.text < look->count && !failed) {
+    while (reading.text < asked->count && !failed) {
         failed = score_windows(&reading, arena, err);
         arena_clear(&reading.pass);
         progress_tell(sink, done += reading.target_count, tokens);
     }
     machine->progress = sink;
     arena_release(&reading.pass);
-    for (size_t i = 0; i < look->count && scoring->begins && !failed; i++)
-        move_ends(&scored[i], look->pairs[i].sentence.ids, scoring->begins);
+    for (size_t i = 0; i < asked->count && scoring->begins && !failed; i++)
+        move_ends(&scored[i], asked->pairs[i].sentence.ids, scoring->begins);
     return failed;
 }
 
@@ -391,7 +391,7 @@ void scoring_add_memory(struct memory *memory, const struct scoring *scoring,
                   sizeof(struct likely);
     struct text_with_source pass = *pair;
     pass.sentence.count = num_min(masks ? tokens * tokens : tokens, most); /* copies share passes */
-    viewer_add_memory(memory, viewer, &selection, &pass, LOOK_RUN);
+    viewer_add_memory(memory, viewer, &selection, &pass, CAPTURE_NOTHING);
     memory->during = fmax(memory->during, logits_piece_bytes(viewer, pass.sentence.count)) +
                      (double)(pass.sentence.count * row);
     memory->held += (double)(tokens * (best + sizeof(struct token_score)));

@@ -2,7 +2,7 @@
  * masked model, given all others.
  *
  *     struct scoring scoring = {.viewer = &viewer, .best_count = 5};
- *     if (scoring_check(&scoring, err) || scoring_run(&scored, &scoring, &look, &arena, err)) ...
+ *     if (scoring_check(&scoring, err) || scoring_run(&scored, &scoring, &asked, &arena, err)) ...
  *     scored.tokens[i].logprob ...
  *
  * Texts share passes; logits are computed for a few rows at a time. A text longer than the context
@@ -54,9 +54,9 @@ bool text_has_mask(const struct tokenized *text, const struct viewer *viewer);
  * options for the other kind of model. */
 int scoring_check(const struct scoring *scoring, struct err *err);
 
-/* Score the pairs of `look` into scored [look->count]; the arena holds the tokens. */
-int scoring_run(struct scored *scored, const struct scoring *scoring, const struct look *look,
-                struct arena *arena, struct err *err);
+/* Score the pairs of `asked` into scored [asked->count]; the arena holds the tokens. */
+int scoring_run(struct scored *scored, const struct scoring *scoring,
+                const struct capture_request *asked, struct arena *arena, struct err *err);
 
 /* Add the memory of scoring a text. */
 void scoring_add_memory(struct memory *memory, const struct scoring *scoring,

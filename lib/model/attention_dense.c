@@ -122,20 +122,20 @@ static enum head_fault mask_after(const struct attention_head *head, struct matr
 {
     for (size_t end = query + rows.rows; query < end; query++, rows.data += rows.stride) {
         struct key_range all = {0, head->keys};
-        struct key_range seen = strip_visible(head, query);
+        struct key_range visible = strip_visible(head, query);
         score_apply(&head->layer->rule, &head->bias, head->past + query, rows.data, all,
                     head->keys);
         if (!softmax_row(rows.data, head->keys))
             return HEAD_NO_NUMBER;
         attention_edit(head, SITE_SOFTMAX, query, rows.data, all);
         strip_put_row(head, head->softmax, query, rows.data, head->keys);
-        for (size_t key = 0; key < seen.first; key++)
+        for (size_t key = 0; key < visible.first; key++)
             rows.data[key] = 0.0f;
-        attention_edit(head, SITE_MASKED, query, rows.data, seen);
-        strip_put_row(head, head->masked, query, rows.data, seen.end);
-        if (!normalise_row(rows.data, seen.end))
+        attention_edit(head, SITE_MASKED, query, rows.data, visible);
+        strip_put_row(head, head->masked, query, rows.data, visible.end);
+        if (!normalise_row(rows.data, visible.end))
             return HEAD_NO_WEIGHT;
-        for (size_t key = seen.end; key < rows.columns; key++)
+        for (size_t key = visible.end; key < rows.columns; key++)
             rows.data[key] = 0.0f;
     }
     return HEAD_SOUND;
@@ -151,10 +151,10 @@ static enum head_fault weigh_rows(const struct attention_head *head, struct matr
     enum head_fault fault = (after ? mask_after : mask_before)(head, rows, query);
     for (size_t row = 0; row < rows.rows && fault == HEAD_SOUND; row++) {
         float *weights = matrix_row(rows, row);
-        struct key_range seen = strip_visible(head, query + row);
-        strip_drop(head, weights, query + row, (struct key_range){0, seen.end});
-        attention_edit(head, SITE_WEIGHTS, query + row, weights, seen);
-        strip_put_row(head, head->weights, query + row, weights, seen.end);
+        struct key_range visible = strip_visible(head, query + row);
+        strip_drop(head, weights, query + row, (struct key_range){0, visible.end});
+        attention_edit(head, SITE_WEIGHTS, query + row, weights, visible);
+        strip_put_row(head, head->weights, query + row, weights, visible.end);
     }
     return sound ? fault : HEAD_NO_NUMBER;
 }
@@ -182,12 +182,12 @@ static enum head_fault compute_strip(const struct attention_head *head, const st
     size_t keys = strip_visible(head, strip->first + strip->rows - 1).end;
     bool all = head->scores || head->layer->rule.mask_after;
     size_t first = all ? 0 : strip_visible(head, strip->first).first / KEY_PANEL * KEY_PANEL;
-    struct key_range seen = {first, strip_round_up(keys, STEP)};
-    struct key_range scored = {first, all ? strip_round_up(head->keys, KEY_PANEL) : seen.end};
+    struct key_range visible = {first, strip_round_up(keys, STEP)};
+    struct key_range scored = {first, all ? strip_round_up(head->keys, KEY_PANEL) : visible.end};
     strip_scores(head, strip, scored, memory->scores + first);
-    enum head_fault fault = weigh_strip(head, strip, seen.end);
+    enum head_fault fault = weigh_strip(head, strip, visible.end);
     if (head->layer->wants_context) {
-        strip_context(head, strip, seen, memory->scores + first, false);
+        strip_context(head, strip, visible, memory->scores + first, false);
         strip_write_context(head, strip);
     }
     return fault;
@@ -240,7 +240,7 @@ static void put_block(const struct attention_head *head, size_t query, struct ke
 static void finish_maps(const struct attention_head *head, size_t query, float largest, float sum)
 {
     struct key_range keys = strip_visible(head, query);
-    size_t seen = keys.end - keys.first;
+    size_t visible = keys.end - keys.first;
     size_t future = head->keys - keys.end;
     float *masked = strip_map_row(head, head->masked, query);
     float *weights = strip_map_row(head, head->weights, query);
@@ -250,8 +250,8 @@ static void finish_maps(const struct attention_head *head, size_t query, float l
     }
     if (!weights)
         return;
-    exp_row(weights + keys.first, seen, largest);
-    divide_row(weights + keys.first, seen, sum);
+    exp_row(weights + keys.first, visible, largest);
+    divide_row(weights + keys.first, visible, sum);
     strip_drop(head, weights + keys.first, query, keys);
     nontemporal_fill(weights, keys.first, 0.0f);
     nontemporal_fill(weights + keys.end, future, 0.0f);
@@ -292,14 +292,15 @@ static void compute_block(const struct attention_head *head, const struct strip 
     strip_scores(head, strip, steps, memory->scores);
     for (size_t i = 0; i < strip->rows; i++) {
         float *row = memory->scores + i * memory->strides.scores;
-        struct key_range seen = strip_visible(head, strip->first + i);
-        seen = (struct key_range){num_max(seen.first, block.first), num_min(seen.end, block.end)};
-        if (seen.end > seen.first)
-            add_block(head, strip->first + i, i, row + seen.first - steps.first, seen);
+        struct key_range visible = strip_visible(head, strip->first + i);
+        visible = (struct key_range){num_max(visible.first, block.first),
+                                     num_min(visible.end, block.end)};
+        if (visible.end > visible.first)
+            add_block(head, strip->first + i, i, row + visible.first - steps.first, visible);
         else
-            seen.first = seen.end = block.first;
-        memset(row, 0, (seen.first - steps.first) * sizeof *row);
-        memset(row + seen.end - steps.first, 0, (steps.end - seen.end) * sizeof *row);
+            visible.first = visible.end = block.first;
+        memset(row, 0, (visible.first - steps.first) * sizeof *row);
+        memset(row + visible.end - steps.first, 0, (steps.end - visible.end) * sizeof *row);
     }
     if (head->layer->wants_context)
         strip_context(head, strip, steps, memory->scores, true);

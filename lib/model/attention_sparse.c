@@ -34,7 +34,7 @@ static bool measure(struct attention_size *size, const struct attention_problem 
     size->rows = size->part_rows = 1;
     size->strides.context = problem->attention->head.d_v;
     size->row = score_most(&problem->attention->score, problem->keys);
-    size->seen = size->row;
+    size->visible = size->row;
     if (pattern->random)
         size->drawn = num_min(pattern->random + 1, problem->keys);
     return true;
@@ -98,7 +98,7 @@ static void put_row(const struct attention_head *head, float *map, size_t query,
     for (size_t key = 0; row && key < head->keys; key++)
         row[key] = others;
     for (size_t i = 0; row && i < count; i++)
-        row[head->memory->seen[i]] = head->memory->row[i];
+        row[head->memory->visible[i]] = head->memory->row[i];
 }
 
 /* Sum the weighted values in chains of CHAIN keys of the text. */
@@ -110,8 +110,9 @@ static void sum_values(const struct attention_head *head, size_t count)
     for (size_t first = 0, end = 0; first < count; first = end) {
         float *to = first ? memory->part : memory->context;
         memset(to, 0, width * sizeof(float));
-        for (; end < count && memory->seen[end] / CHAIN == memory->seen[first] / CHAIN; end++) {
-            const float *v = strip_values(head, memory->seen[end]);
+        for (; end < count && memory->visible[end] / CHAIN == memory->visible[first] / CHAIN;
+             end++) {
+            const float *v = strip_values(head, memory->visible[end]);
             add_scaled_row(to, v, width, memory->row[end], v);
         }
         if (first)
@@ -125,23 +126,23 @@ static enum head_fault compute_query(const struct attention_head *head, const st
     size_t query = strip->first;
     const struct attention_memory *memory = head->memory;
     const struct score_rule *rule = &head->layer->rule;
-    size_t count = score_keys(rule, head->past + query, head->keys, memory->seen, memory->drawn);
+    size_t count = score_keys(rule, head->past + query, head->keys, memory->visible, memory->drawn);
     if (!put_scores(head, query))
         return HEAD_NO_NUMBER;
     if (count == 0)
         return HEAD_NO_KEY;
-    multiply_keys(head, query, memory->seen, count, memory->row);
+    multiply_keys(head, query, memory->visible, count, memory->row);
     if (!score_bends(rule))
         scale_row(memory->row, memory->row, count, rule->scale);
     for (size_t i = 0; score_bends(rule) && i < count; i++)
         score_apply(rule, &head->bias, head->past + query, memory->row + i,
-                    (struct key_range){memory->seen[i], memory->seen[i] + 1}, head->keys);
+                    (struct key_range){memory->visible[i], memory->visible[i] + 1}, head->keys);
     put_row(head, head->masked, query, count, -INFINITY);
     if (!softmax_row(memory->row, count))
         return HEAD_NO_NUMBER;
     for (size_t i = 0; head->layer->pass->config->mechanism.dropout > 0 && i < count; i++)
         strip_drop(head, memory->row + i, query,
-                   (struct key_range){memory->seen[i], memory->seen[i] + 1});
+                   (struct key_range){memory->visible[i], memory->visible[i] + 1});
     put_row(head, head->weights, query, count, 0.0f);
     if (!head->layer->wants_context)
         return HEAD_SOUND;
@@ -327,7 +328,7 @@ static enum head_fault compute_linear_row(const struct attention_head *head,
 {
     size_t query = strip->first;
     const struct attention_memory *memory = head->memory;
-    struct key_range seen = strip_visible(head, query);
+    struct key_range visible = strip_visible(head, query);
     size_t width = head->k.columns;
     const float *phi_q = phi(head, matrix_row(head->q, query));
     float *row = memory->scores;
@@ -338,18 +339,18 @@ static enum head_fault compute_linear_row(const struct attention_head *head,
     if (head->scores && first_nonfinite(row, head->keys) < head->keys)
         return HEAD_NO_NUMBER;
     strip_put_row(head, head->scores, query, row, head->keys);
-    memset(row, 0, seen.first * sizeof *row);
-    strip_put_row(head, head->masked, query, row, seen.end);
-    if (first_nonfinite(row, seen.end) < seen.end)
+    memset(row, 0, visible.first * sizeof *row);
+    strip_put_row(head, head->masked, query, row, visible.end);
+    if (first_nonfinite(row, visible.end) < visible.end)
         return HEAD_NO_NUMBER;
-    if (!normalise_row(row, seen.end))
+    if (!normalise_row(row, visible.end))
         return HEAD_NO_WEIGHT;
-    strip_put_row(head, head->weights, query, row, seen.end);
-    if (seen.first == 0 || !head->layer->wants_context)
+    strip_put_row(head, head->weights, query, row, visible.end);
+    if (visible.first == 0 || !head->layer->wants_context)
         return HEAD_SOUND;
     float *context = matrix_row(head->context, query);
     memset(context, 0, head->v.columns * sizeof *context);
-    for (size_t key = seen.first; key < seen.end; key++) {
+    for (size_t key = visible.first; key < visible.end; key++) {
         const float *v = strip_values(head, key);
         add_scaled_row(context, v, head->v.columns, row[key], v);
     }

@@ -48,7 +48,7 @@ struct attention_memory {
             float *part;    /* the same for a chain that is added to it, if there may be several */
             float *row;     /* of one query, or a few numbers for each query of a strip */
             float *sums;    /* of linear and of low-rank attention */
-            uint32_t *seen, *drawn; /* visible keys of a query in a pattern; random ones */
+            uint32_t *visible, *drawn; /* visible keys of a query in a pattern; random ones */
             /* In bf16, pairs of rounded numbers: */
             uint32_t *key_pairs, *value_pairs; /* pages (cache.h) of keys that are in no cache */
             uint32_t *query_pairs;             /* [queries, strides.query] */
@@ -64,7 +64,7 @@ struct attention_memory {
 struct attention_size {
     union {
         struct {
-            size_t panels, scores, context, part, row, sums, seen, drawn;
+            size_t panels, scores, context, part, row, sums, visible, drawn;
             size_t key_pairs, value_pairs, query_pairs, weight_pairs;
         };
         size_t counts[ATTENTION_BUFFERS];

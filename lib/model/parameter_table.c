@@ -21,7 +21,8 @@
     PROPERTY(HEAD_SHIFT, s->head.norm.shift) \
     PROPERTY(SCALE, !c->norm_plain) PROPERTY(XIELU, s->mlp.xielu) \
     PROPERTY(EMBEDDING_NORM, c->embedding_norm) PROPERTY(PROJECTED, c->n_word) \
-    PROPERTY(PROJECTED_LAST, c->projects_last) PROPERTY(OF_TRANSFORM, c->biases & BIASED_TRANSFORM) \
+    PROPERTY(PROJECTED_LAST, c->projects_last) \
+    PROPERTY(OF_TRANSFORM, c->biases & BIASED_TRANSFORM) \
     PROPERTY(OF_QKV, c->biases & BIASED_QKV) PROPERTY(OF_OUT, c->biases & BIASED_OUT) \
     PROPERTY(OF_MLP, c->biases & BIASED_MLP) PROPERTY(OF_EXPERTS, c->biases & BIASED_EXPERTS) \
     PROPERTY(OF_LOGITS, c->biases & BIASED_LOGITS) \

@@ -404,13 +404,13 @@ enum pass_state pass_check_rows(struct pass *pass, enum site site, size_t layer,
 
 int tap_show(struct pass *pass, enum site site, size_t layer, size_t text, struct tensor values)
 {
-    struct announcement seen = {
+    struct announcement announced = {
         .site = SITE_OF(pass->part, site),
         .layer = site_row(site)->in_layer ? (int)layer : -1,
         .text = text,
         .values = values,
     };
-    return pass->tap->sink(pass->tap->context, &seen, pass->err);
+    return pass->tap->sink(pass->tap->context, &announced, pass->err);
 }
 
 enum pass_state tap_rows(struct pass *pass, enum site site, size_t layer, struct matrix rows)

@@ -181,16 +181,17 @@ size_t score_keys(const struct score_rule *rule, size_t query, size_t keys, uint
                   uint32_t *drawn)
 {
     const struct pattern *pattern = rule->pattern;
-    struct key_range seen = score_visible(rule, query, keys);
+    struct key_range visible = score_visible(rule, query, keys);
     size_t count = 0, next = 0;
     size_t root = pattern ? root_of(pattern, keys) : 0;
-    size_t drawn_count = pattern ? draw(pattern, query, seen.end, drawn) : 0;
-    for (size_t key = seen.first; key < seen.end; key++) {
+    size_t drawn_count = pattern ? draw(pattern, query, visible.end, drawn) : 0;
+    for (size_t key = visible.first; key < visible.end; key++) {
         while (next < drawn_count && drawn[next] < key)
             next++;
         if (pattern)
-            key = next_key(pattern, query, root, key, next < drawn_count ? drawn[next] : seen.end);
-        if (key < seen.end)
+            key =
+                next_key(pattern, query, root, key, next < drawn_count ? drawn[next] : visible.end);
+        if (key < visible.end)
             list[count++] = (uint32_t)key;
     }
     return count;

@@ -2,9 +2,9 @@
  * and the keys that are visible to a query. The pass and all that describes it read this one rule.
  *
  *     const struct score_rule *rule = &attention_of(config, PART_SENTENCE, layer)->score;
- *     struct key_range seen = score_visible(rule, query, keys);
+ *     struct key_range visible = score_visible(rule, query, keys);
  *     struct head_bias bias = score_head_bias(rule, biases, head);
- *     score_apply(rule, &bias, query, scores + seen.first, seen, keys);
+ *     score_apply(rule, &bias, query, scores + visible.first, visible, keys);
  *
  * With sparse attention the visible keys are those of the range that are also in the pattern
  * (mechanism.h): score_keys lists them. */

@@ -251,7 +251,7 @@ struct announcement {
 };
 
 /* Returns 0 to continue; -1 with `err` ends the pass. */
-typedef int (*tap_sink)(void *context, const struct announcement *seen, struct err *err);
+typedef int (*tap_sink)(void *context, const struct announcement *announced, struct err *err);
 
 /* A row of an attention map. */
 struct attention_map_row {

@@ -271,7 +271,7 @@ int report_write(const struct format *format, const struct target *target,
     struct writer writer = {0};
     int failed = 0;
     if (report->table_count && !format->has_tables && !report_chapter(report)) {
-        failed = copy_as_arrays(&sheets, report, format->looks & LOOKS_PICTURE, &arena, err);
+        failed = copy_as_arrays(&sheets, report, format->display & DISPLAY_PICTURE, &arena, err);
         report = &sheets;
     }
     if (!format->keeps_shape && !failed) {

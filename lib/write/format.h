@@ -35,7 +35,7 @@ struct model_hash {
     const struct model_hash *next;
 };
 
-/* How large a report is for people, and how it looks. Zero: no limits, the default style. */
+/* How large a report is for people, and how it display. Zero: no limits, the default style. */
 struct layout {
     size_t columns;            /* text: page width; 0: unlimited */
     bool is_piped;             /* text: no reader has this width; tables are as wide as they need */
@@ -50,17 +50,18 @@ struct layout {
 enum format_unit { UNIT_SENTENCE, UNIT_ARRAY, UNIT_SHEET };
 
 /* Display options that affect a format. */
-enum format_looks {
-    LOOKS_VIEW = 1,      /* --view */
-    LOOKS_CELLS = 2,     /* --cells */
-    LOOKS_COLOURS = 4,   /* --color-scale, --range, --palette */
-    LOOKS_TITLE = 8,     /* --title */
-    LOOKS_TERMINAL = 16, /* --color, --width */
-    LOOKS_FIGURE = 32,   /* --figure-width and other options for print */
-    LOOKS_FONT = 64,     /* --font */
-    LOOKS_PIXELS = 128,  /* --dpi */
+enum format_display {
+    DISPLAY_VIEW = 1,      /* --view */
+    DISPLAY_CELLS = 2,     /* --cells */
+    DISPLAY_COLOURS = 4,   /* --color-scale, --range, --palette */
+    DISPLAY_TITLE = 8,     /* --title */
+    DISPLAY_TERMINAL = 16, /* --color, --width */
+    DISPLAY_FIGURE = 32,   /* --figure-width and other options for print */
+    DISPLAY_FONT = 64,     /* --font */
+    DISPLAY_PIXELS = 128,  /* --dpi */
 
-    LOOKS_PICTURE = LOOKS_VIEW | LOOKS_CELLS | LOOKS_COLOURS | LOOKS_TITLE | LOOKS_FIGURE,
+    DISPLAY_PICTURE =
+        DISPLAY_VIEW | DISPLAY_CELLS | DISPLAY_COLOURS | DISPLAY_TITLE | DISPLAY_FIGURE,
 };
 
 struct writer;
@@ -75,7 +76,7 @@ struct format {
     const char *ending; /* file name extension with its dot */
     const char *about;  /* line of help */
     enum format_unit unit;
-    unsigned looks; /* bits LOOKS_… */
+    unsigned display; /* bits DISPLAY_… */
     bool is_picture;
     bool for_files;    /* binary or large: refused on a terminal */
     bool one_sentence; /* at most one text per stream */

@@ -41,19 +41,19 @@ void specimen_close(struct specimen *specimen)
     viewer_release(&specimen->viewer);
 }
 
-static int look(struct viewer *viewer, const struct input *input, struct arena *arena,
-                struct err *err)
+static int asked(struct viewer *viewer, const struct input *input, struct arena *arena,
+                 struct err *err)
 {
     struct text_with_source pair;
     struct selection selection = {0};
     struct report report;
-    struct look wanted = {.selection = &selection, .pairs = &pair, .count = 1};
+    struct capture_request wanted = {.selection = &selection, .pairs = &pair, .count = 1};
     wanted.reports = &report;
     if (viewer_read(viewer, &pair, input, NULL, arena, err) ||
         selection_sites(&selection, "weights", &viewer->model.config, err) ||
         selection_layers(&selection, NULL, &viewer->model.config, arena, err))
         return -1;
-    return viewer_look(viewer, &wanted, arena, err);
+    return viewer_capture(viewer, &wanted, arena, err);
 }
 
 static int run(const struct specimen *specimen, struct viewer *viewer, struct arena *arena,
@@ -62,7 +62,7 @@ static int run(const struct specimen *specimen, struct viewer *viewer, struct ar
     struct tokens tokens;
     struct input input = {.text = specimen->text, .size = strlen(specimen->text)};
     if (specimen->is_model)
-        return look(viewer, &input, arena, err);
+        return asked(viewer, &input, arena, err);
     return tokenizer_encode(viewer->tokenizer, &tokens, input.text, input.size, arena, err);
 }
 

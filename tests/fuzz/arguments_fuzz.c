@@ -71,7 +71,7 @@ static void check_values(const struct options *options)
     check_edits(&options->edit);
     if (options->select.mean)
         expect(derive_read_mean(&how, options->select.mean, MEAN_AXES, &fuzz_err));
-    expect(looks_read(&style, options, &fuzz_err));
+    expect(display_read(&style, options, &fuzz_err));
     expect(shard_read(&shard, options->batch.shard, &fuzz_err));
     if (options->input.ids)
         expect(tokens_from_ids(&tokens, options->input.ids, config.vocab_size, &arena, &fuzz_err));

@@ -89,12 +89,12 @@ static void story_expect_report(struct story *story)
     struct report whole;
     struct input input = story_input(story->text.text.bytes);
     struct text_with_source pair;
-    struct look look = {&story->selection, &pair, 1, 0, &whole};
+    struct capture_request asked = {&story->selection, &pair, 1, 0, &whole};
     struct arena *arena = &story->arena;
     ck_assert_int_eq(continuation_report(&story->text, &grown, arena, NULL), 0);
     ck_assert_int_eq(viewer_read(&story->viewer, &pair, &input, NULL, arena, NULL), 0);
     pair.source = story->prompt.source;
-    ck_assert_int_eq(viewer_look(&story->viewer, &look, arena, NULL), 0);
+    ck_assert_int_eq(viewer_capture(&story->viewer, &asked, arena, NULL), 0);
     ck_assert_uint_eq(grown.source.count, whole.source.count);
     ck_assert_str_eq(grown.sentence.text, whole.sentence.text);
     ck_assert_uint_eq(grown.sentence.count, whole.sentence.count);
@@ -229,12 +229,12 @@ static void expect_logits(struct story *story, size_t count)
     struct input ids = {.ids = story_ids(story)};
     struct text_with_source pair;
     struct report report;
-    struct look look = {&logits, &pair, 1, 0, &report};
+    struct capture_request asked = {&logits, &pair, 1, 0, &report};
     size_t words = story->viewer.model.config.vocab_size;
     bool greedy = !story->text.forced && story->text.count < story->text.capacity;
     ck_assert_int_eq(viewer_read(&story->viewer, &pair, &ids, NULL, &story->arena, NULL), 0);
     pair.source = story->prompt.source;
-    ck_assert_int_eq(viewer_look(&story->viewer, &look, &story->arena, NULL), 0);
+    ck_assert_int_eq(viewer_capture(&story->viewer, &asked, &story->arena, NULL), 0);
     const float *row = report.arrays[0].data + (count - 1) * words;
     ck_assert_mem_eq(story->text.logits, row, words * sizeof *row);
     for (size_t id = 0; id < words && greedy; id++)

@@ -28,16 +28,16 @@ static void open(const char *model, const char *ids)
     ck_assert_msg(!viewer_read(&viewer, &pair, &input, NULL, &arena, &err), "%s", err.text);
 }
 
-static int look(const char *sites, const char *layers)
+static int asked(const char *sites, const char *layers)
 {
     const struct config *config = &viewer.model.config;
     struct selection selection = {0};
-    struct look one = {&selection, &pair, 1, 0, &report};
+    struct capture_request one = {&selection, &pair, 1, 0, &report};
     int failed = selection_sites(&selection, sites, config, &err) ||
                  selection_layers(&selection, layers, config, &arena, &err) ||
                  selection_heads(&selection, NULL, config, &arena, &err);
     ck_assert_msg(!failed, "%s", err.text);
-    return viewer_look(&viewer, &one, &arena, &err);
+    return viewer_capture(&viewer, &one, &arena, &err);
 }
 
 static const char all[] = "value_weighted,norm_weighted,value_zeroing,rollout";
@@ -49,7 +49,7 @@ TEST_LOOP(effective_attention_agrees_with_the_reference, INSTRUMENTS_ALL)
     struct instruments_golden golden;
     instruments_open(&golden, _i);
     open(golden.path, golden.ids.bytes);
-    ck_assert_msg(!look(all, NULL), "%s", err.text);
+    ck_assert_msg(!asked(all, NULL), "%s", err.text);
     ck_assert_uint_eq(report.array_count, 4 * viewer.model.config.n_layer);
     for (size_t i = 0; i < report.array_count; i++) {
         const struct array *kept = &report.arrays[i];
@@ -98,7 +98,7 @@ TEST_LOOP(entropies_are_those_of_the_rows_of_weights, COUNT(entropic))
     if (entropic[_i].window)
         ck_assert_msg(!viewer_set_mechanism(&viewer, &windowed, &err), "%s", err.text);
     viewer.edits = &edits;
-    ck_assert_msg(!look(sites, "-1"), "%s", err.text);
+    ck_assert_msg(!asked(sites, "-1"), "%s", err.text);
     viewer.edits = NULL;
     ck_assert_uint_eq(report.array_count, 4);
     const struct array *masked = &report.arrays[0], *weights = &report.arrays[1];
@@ -155,7 +155,7 @@ static const struct edit changes[] = {
 static const float *rows_of(const char *site, const struct edits *edits, size_t *width)
 {
     viewer.edits = edits;
-    ck_assert_msg(!look(site, "-1"), "%s", err.text);
+    ck_assert_msg(!asked(site, "-1"), "%s", err.text);
     viewer.edits = NULL;
     *width = report.arrays[0].columns.size;
     return report.arrays[0].data;
@@ -196,7 +196,7 @@ TEST_LOOP(value_zeroing_applies_to_the_edited_model, COUNT(models))
                 distances[q][k] = row_distance(whole + q * width, rows + q * width, width);
         }
         viewer.edits = &edited;
-        ck_assert_msg(!look("value_zeroing", "-1"), "%s", err.text);
+        ck_assert_msg(!asked("value_zeroing", "-1"), "%s", err.text);
         for (size_t q = 0; q < TOKENS; q++) {
             double sum = 0;
             for (size_t k = 0; k < TOKENS; k++)
@@ -234,17 +234,18 @@ TEST(other_texts_and_selected_heads_do_not_change_a_bit)
     struct input other = {.ids = "8,1,2"};
     open("tiny", "0,5,9,3,7");
     look_at_heads(&selection, NULL);
-    ck_assert(!viewer_look(&viewer, &(struct look){&selection, &pair, 1, 0, &alone}, &arena, &err));
+    ck_assert(!viewer_capture(&viewer, &(struct capture_request){&selection, &pair, 1, 0, &alone},
+                              &arena, &err));
     pairs[1] = pair;
     ck_assert(!viewer_read(&viewer, &pairs[0], &other, NULL, &arena, &err));
-    ck_assert(
-        !viewer_look(&viewer, &(struct look){&selection, pairs, 2, 0, reports}, &arena, &err));
+    ck_assert(!viewer_capture(&viewer, &(struct capture_request){&selection, pairs, 2, 0, reports},
+                              &arena, &err));
     ck_assert_uint_eq(alone.array_count, 4);
     for (size_t i = 0; i < 4; i++)
         ck_assert(same(&alone.arrays[i], &reports[1].arrays[i]));
     look_at_heads(&selection, "2");
-    ck_assert(
-        !viewer_look(&viewer, &(struct look){&selection, &pair, 1, 0, reports}, &arena, &err));
+    ck_assert(!viewer_capture(&viewer, &(struct capture_request){&selection, &pair, 1, 0, reports},
+                              &arena, &err));
     for (size_t i = 0; i < 4; i++) {
         const struct array *one = &reports[0].arrays[i];
         size_t first = one->heads.name ? 2 * array_cells(one) : 0;

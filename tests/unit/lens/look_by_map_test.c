@@ -64,8 +64,8 @@ TEST_LOOP(maps_one_after_another_have_the_bits_of_all_at_once, COUNT(cases))
     struct selection selection = {0};
     struct text_with_source pair;
     struct report all, planned;
-    const struct look look = {&selection, &pair, 1, 0, &all, NULL};
-    struct look by_map = look;
+    const struct capture_request asked = {&selection, &pair, 1, 0, &all, NULL};
+    struct capture_request by_map = asked;
     struct taken taken = {.all = &all};
     const struct input input = {.ids = "1,4,2,0,3,1,5"};
     size_t cells = 0;
@@ -76,13 +76,13 @@ TEST_LOOP(maps_one_after_another_have_the_bits_of_all_at_once, COUNT(cases))
         selection_layers(&selection, cases[_i].layers, &viewer.model.config, &arena, &err) ||
         selection_heads(&selection, cases[_i].heads, &viewer.model.config, &arena, &err) ||
         viewer_read(&viewer, &pair, &input, NULL, &arena, &err) ||
-        viewer_look(&viewer, &look, &arena, &err) ||
-        viewer_look_by_map(&viewer, &by_map, take, &taken, &arena, &err);
+        viewer_capture(&viewer, &asked, &arena, &err) ||
+        viewer_capture_by_map(&viewer, &by_map, take, &taken, &arena, &err);
     ck_assert_msg(!failed, "%s: %s", cases[_i].model, err.text);
     for (size_t i = 0; i < all.array_count; i++)
         cells += array_cells(&all.arrays[i]);
     ck_assert_uint_eq(taken.cells, cells);
-    ck_assert(!viewer_goes_by_map(&viewer, &look)); /* the text is short */
+    ck_assert(!viewer_goes_by_map(&viewer, &asked)); /* the text is short */
     viewer_release(&viewer);
     arena_release(&arena);
 }

@@ -59,10 +59,11 @@ static void choose(struct selection *selection, const char *sites, const char *h
     ck_assert_msg(!failed, "%s", err.text);
 }
 
-static int look(const struct selection *selection, const struct text_with_source *pairs,
-                size_t count, struct report *reports)
+static int asked(const struct selection *selection, const struct text_with_source *pairs,
+                 size_t count, struct report *reports)
 {
-    return viewer_look(&viewer, &(struct look){selection, pairs, count, 0, reports}, &arena, &err);
+    return viewer_capture(&viewer, &(struct capture_request){selection, pairs, count, 0, reports},
+                          &arena, &err);
 }
 
 /* Write a model without a tokenizer to the folder "mine". */
@@ -94,10 +95,10 @@ TEST(texts_of_a_batch_have_the_bits_of_each_alone)
     choose(&selection, "all", NULL);
     for (size_t i = 0; i < COUNT(texts); i++)
         read_text(&pairs[i], texts[i]);
-    ck_assert_int_eq(look(&selection, pairs, COUNT(texts), together), 0);
+    ck_assert_int_eq(asked(&selection, pairs, COUNT(texts), together), 0);
     for (size_t i = 0; i < COUNT(texts); i++) {
         struct report alone;
-        ck_assert_int_eq(look(&selection, &pairs[i], 1, &alone), 0);
+        ck_assert_int_eq(asked(&selection, &pairs[i], 1, &alone), 0);
         ck_assert_uint_eq(alone.array_count, together[i].array_count);
         for (size_t t = 0; t < alone.array_count; t++) {
             const struct array *a = &alone.arrays[t];
@@ -138,9 +139,9 @@ TEST(a_look_takes_the_memory_that_it_says)
         selection.queries = cases[i].queries;
         ck_assert_int_eq(mechanism_set_attention(&mechanism, cases[i].attention, NULL), 0);
         ck_assert_int_eq(viewer_set_mechanism(&viewer, &mechanism, NULL), 0);
-        viewer_add_memory(&memory, &viewer, &selection, &pair, LOOK_AT_ALL);
+        viewer_add_memory(&memory, &viewer, &selection, &pair, CAPTURE_ALL);
         size_t before = arena.taken_bytes;
-        ck_assert_int_eq(look(&selection, &pair, 1, &report), 0);
+        ck_assert_int_eq(asked(&selection, &pair, 1, &report), 0);
         double taken = (double)(arena.taken_bytes - before);
         ck_assert_double_ge(taken, memory.held);
         ck_assert_double_le(taken, memory.held + 100000);
@@ -176,7 +177,7 @@ TEST(packing_does_not_change_a_bit)
     open_model("tiny");
     read_text(&pair, "Life is short, eat dessert first");
     choose(&selection, "logits", NULL);
-    ck_assert_msg(!look(&selection, &pair, 1, &reports[0]), "%s", err.text);
+    ck_assert_msg(!asked(&selection, &pair, 1, &reports[0]), "%s", err.text);
     viewer_expect(&viewer, 100);
     ck_assert(!viewer.model.weights.packing);
     viewer_expect(&viewer, 100000);
@@ -185,7 +186,7 @@ TEST(packing_does_not_change_a_bit)
     ck_assert(!viewer.model.weights.packing_words);
     viewer_expect_steps(&viewer, 1000);
     ck_assert(viewer.model.weights.packing_words);
-    ck_assert_msg(!look(&selection, &pair, 1, &reports[1]), "%s", err.text);
+    ck_assert_msg(!asked(&selection, &pair, 1, &reports[1]), "%s", err.text);
     ck_assert_mem_eq(reports[0].arrays[0].data, reports[1].arrays[0].data,
                      pair.sentence.count * 512 * sizeof(float));
 }
@@ -198,10 +199,10 @@ TEST(queries_choose_the_logits_that_are_kept)
     open_model("tiny");
     read_text(&pair, "The dog is hungry");
     choose(&selection, "logits", "all");
-    ck_assert_msg(!look(&selection, &pair, 1, &all), "%s", err.text);
+    ck_assert_msg(!asked(&selection, &pair, 1, &all), "%s", err.text);
     selection.queries = "2";
     selection.last_logits = true;
-    ck_assert_msg(!look(&selection, &pair, 1, &one), "%s", err.text);
+    ck_assert_msg(!asked(&selection, &pair, 1, &one), "%s", err.text);
     ck_assert_uint_eq(one.arrays->rows.size, 1);
     ck_assert_mem_eq(one.arrays->data, all.arrays->data + 2 * all.arrays->columns.size,
                      all.arrays->columns.size * sizeof(float));
@@ -230,12 +231,12 @@ TEST_LOOP(a_second_viewer_has_the_same_numbers, 2)
     read_text(&pair, "The dog is hungry");
     choose(&selection, "weights,logits", "all");
     viewer_expect(&viewer, _i ? 1 << 20 : 1);
-    ck_assert_int_eq(look(&selection, &pair, 1, &reports[0]), 0);
+    ck_assert_int_eq(asked(&selection, &pair, 1, &reports[0]), 0);
     ck_assert_int_eq(viewer_share(&second, &viewer, &err), 0);
     size_t shared = viewer.model.weights.arena.taken_bytes;
     ck_assert_uint_eq(pool_threads(second.machine.pool), 1);
-    struct look other = {&selection, &pair, 1, 0, &reports[1]};
-    ck_assert_int_eq(viewer_look(&second, &other, &arena, &err), 0);
+    struct capture_request other = {&selection, &pair, 1, 0, &reports[1]};
+    ck_assert_int_eq(viewer_capture(&second, &other, &arena, &err), 0);
     ck_assert_uint_eq(reports[0].array_count, reports[1].array_count);
     for (size_t i = 0; i < reports[0].array_count; i++)
         ck_assert_mem_eq(reports[0].arrays[i].data, reports[1].arrays[i].data,

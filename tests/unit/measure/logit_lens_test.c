@@ -35,14 +35,14 @@ static void close_model(void)
     arena_release(&arena);
 }
 
-static struct report look(enum site site, const char *layers)
+static struct report asked(enum site site, const char *layers)
 {
     struct err err = {0};
     struct report report;
     struct selection selection = {.sites = SITE_SET(site)};
-    struct look at = {&selection, &pair, 1, 0, &report};
+    struct capture_request at = {&selection, &pair, 1, 0, &report};
     int failed = selection_layers(&selection, layers, &viewer.model.config, &arena, &err) ||
-                 viewer_look(&viewer, &at, &arena, &err);
+                 viewer_capture(&viewer, &at, &arena, &err);
     ck_assert_msg(!failed, "%s", err.text);
     return report;
 }
@@ -58,7 +58,7 @@ static struct logit_lens see(void)
     all.sites = SITE_SET(plan.site);
     failed = failed || selection_layers(&all, NULL, config, &arena, &err);
     plan.layers = all.layers;
-    ck_assert_msg(!failed && !lens_look(&lens, &plan, &pair, &arena, &err), "%s", err.text);
+    ck_assert_msg(!failed && !lens_capture(&lens, &plan, &pair, &arena, &err), "%s", err.text);
     return lens;
 }
 
@@ -69,8 +69,8 @@ TEST_LOOP(logits_of_captured_rows_have_the_bits_of_the_pass, COUNT(models))
     struct err err = {0};
     const struct config *config = &viewer.model.config;
     size_t words = config->vocab_size;
-    struct report logits = look(SITE_LOGITS, NULL);
-    struct report stream = look(
+    struct report logits = asked(SITE_LOGITS, NULL);
+    struct report stream = asked(
         layer_of(config, PART_SENTENCE, 0)->sublayers->norm_after ? SITE_LN_2 : SITE_RESID_POST,
         "-1");
     const struct array *kept = stream.arrays;
@@ -90,7 +90,7 @@ TEST_LOOP(the_last_layer_has_the_predictions_of_the_model, COUNT(models))
 {
     open_model(models[_i]);
     struct logit_lens lens = see();
-    struct look at = {.pairs = &pair, .count = 1};
+    struct capture_request at = {.pairs = &pair, .count = 1};
     struct scoring scoring = {.viewer = &viewer, .best_count = 2};
     struct scored scored;
     ck_assert_int_eq(scoring_run(&scored, &scoring, &at, &arena, NULL), 0);
@@ -126,7 +126,7 @@ TEST_LOOP(the_last_layer_of_a_masked_model_has_its_logits, COUNT(masked))
     viewer.mask = MASK;
     uint32_t *own = (uint32_t *)pair.sentence.ids;
     own[MASK] = MASK;
-    struct report report = look(SITE_LOGITS, NULL);
+    struct report report = asked(SITE_LOGITS, NULL);
     const float *logits = report.arrays->data;
     size_t words = viewer.model.config.vocab_size, layers = viewer.model.config.n_layer;
     struct logit_lens lens = see();
@@ -144,7 +144,7 @@ TEST_LOOP(the_last_layer_of_a_masked_model_has_its_logits, COUNT(masked))
     plan.against = AGAINST;
     plan.is_last = true;
     plan.position = MASK;
-    ck_assert_int_eq(lens_look(&lens, &plan, &pair, &arena, NULL), 0);
+    ck_assert_int_eq(lens_capture(&lens, &plan, &pair, &arena, NULL), 0);
     logits += MASK * words;
     ck_assert_uint_eq(lens.tokens, 1);
     ck_assert_float_eq(lens.cells[layers - 1].target,

@@ -88,10 +88,10 @@ static struct edit_source other_values(enum site site)
     struct selection selection = {.sites = SITE_SET(site)};
     struct report report;
     struct text_with_source other = plan.noise ? corrupt : clean;
-    struct look look = {&selection, &other, 1, 0, &report};
+    struct capture_request asked = {&selection, &other, 1, 0, &report};
     struct tensor *values = arena_alloc(&arena, c->n_layer, sizeof *values, &err);
     ck_assert(values && !selection_layers(&selection, NULL, c, &arena, &err));
-    ck_assert_msg(!viewer_look(&viewer, &look, &arena, &err), "%s", err.text);
+    ck_assert_msg(!viewer_capture(&viewer, &asked, &arena, &err), "%s", err.text);
     for (size_t i = 0; i < report.array_count; i++) {
         const struct array *array = &report.arrays[i];
         values[array->layer < 0 ? 0 : array->layer] = array_tensor(array);

@@ -37,9 +37,9 @@ static struct scored *score(const struct scoring *scoring, const struct text_wit
                             size_t count)
 {
     struct err err = {0};
-    struct look look = {.pairs = pairs, .count = count};
+    struct capture_request asked = {.pairs = pairs, .count = count};
     struct scored *scored = arena_alloc(&arena, count, sizeof *scored, NULL);
-    int failed = scoring_check(scoring, &err) || scoring_run(scored, scoring, &look, &arena, &err);
+    int failed = scoring_check(scoring, &err) || scoring_run(scored, scoring, &asked, &arena, &err);
     ck_assert_msg(!failed, "%s", err.text);
     return scored;
 }
