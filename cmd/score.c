@@ -477,8 +477,9 @@ static int check_joined(const struct tokenized *read, const struct tokenized *te
     return 0;
 }
 
-/* Read the texts into pairs [count]. Returns the tokens of each continuation; NULL with `err`.
- * Refused: a continuation that changes tokens of the text or has none, and several mask tokens. */
+/* Tokenize the text joined with each continuation into pairs [continuations->count]. Returns where
+ * the tokens of each continuation are; NULL with `err`. Refused: a text with several mask tokens;
+ * a continuation without tokens, with a mask token, or that changes tokens of the text. */
 static const struct score_region *tokenize_continuations(struct text_with_source *pairs,
                                                          const struct text_with_source *pair,
                                                          const struct texts *continuations,

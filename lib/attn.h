@@ -47,7 +47,8 @@ extern "C" {
 
 enum { ATTN_ERROR_BYTES = 1024, ATTN_AXES_MAX = 3 };
 
-/* `status` is the exit status of attn-cli: 2 usage, 3 bad input or out of memory, 4 unsupported. */
+/* `status` is the exit status of attn-cli: 2 usage; 3 bad input, out of memory, or ended by a sink;
+ * 4 unsupported; 5 an output that cannot be written (attn_report). */
 struct attn_error {
     int status;
     char text[ATTN_ERROR_BYTES];

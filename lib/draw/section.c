@@ -75,7 +75,8 @@ static const double LABELS_ALONE = 110, LABELS_OF_MANY = 56; /* limits of label 
 static const double LABELLED = 6.25;    /* smallest pitch to label every position */
 static const double LABELLED_AXIS = 84; /* shorter axes have all labels or none */
 
-/* Choose panels per row: slightly wider than high, with as few gaps in the last row as possible. */
+/* Choose panels per row: up to four side by side if they fit, else a grid about as wide as high,
+ * with as few gaps in the last row as possible. */
 static size_t choose_across(const struct section *section)
 {
     size_t panels = section->panels;

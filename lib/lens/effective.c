@@ -10,7 +10,7 @@
 #include "model/pass.h"
 #include "model/score_rule.h"
 
-/* Inputs, captured in each layer. */
+/* What effective sites, such as rollout, are computed from: sites of the layers that need them. */
 enum ingredient { HELD_STREAM, HELD_VALUES, HELD_WEIGHTS, HELD_CONTEXT, INGREDIENTS };
 
 static const enum site ingredient_sites[INGREDIENTS] = {SITE_RESID_PRE, SITE_V, SITE_WEIGHTS,

@@ -90,8 +90,10 @@ static inline bool array_selects(const struct array *array, const struct axis *a
     return !array->name && axis->numbers;
 }
 
-/* Its numbers with the sizes of its axes; their number in files, where [H, T, 1] is [H, T]. */
+/* The array as a tensor: [heads, rows, columns], or [rows, columns] without heads. */
 struct tensor array_tensor(const struct array *array);
+
+/* Number of axes in files: a site with one number for each head and token has [H, T]. */
 size_t array_rank(const struct array *array);
 
 /* A labelled matrix of an array. Hidden cells (keys that a query cannot attend to) have no defined

@@ -177,7 +177,7 @@ _Static_assert(sizeof activation_rows / sizeof *activation_rows == ACTIVATION_CO
                "activation_rows: expected a row for each activation");
 
 /* Other names of these curves in transformers. They differ in the order of operations, and
- * gelu_fast in the eleventh digit of √(2/π), which is beyond the precision of float32. */
+ * gelu_fast has ten digits of √(2/π), which are more than float32 holds. */
 static const struct other_name {
     const char *name;
     enum activation activation;

@@ -183,7 +183,7 @@ static void quantise_vector(struct query *query)
     query->error = sqrt(error) * UP;
 }
 
-/* y = q·p, row by row. */
+/* y[row] = rows[row] · x: q·p of argmax.h. */
 FOR_EACH_ISA
 static void multiply_quants(int32_t *restrict y, const int8_t *restrict rows, size_t count,
                             const int16_t *restrict x, size_t stride)

@@ -30,7 +30,7 @@ struct argmax {
     float *scales;           /* [V] s */
     float *errors;           /* [V] at least ‖w - sq‖ + 2 n u ‖w‖ */
     float *norms;            /* [V] at least ‖sq‖ */
-    double largest;          /* norm of a row; infinity: the rows have no bounds */
+    double largest;          /* at least the largest ‖w‖; infinity: the rows have no bounds */
     int16_t *x;              /* [stride] p of a query */
     double *bounds;          /* [V] upper bounds of its products */
     struct argmax_top *tops; /* its best rows in each part */

@@ -174,7 +174,7 @@ IN_VECTORS static void multiply_row(const struct kernel_shape *shape, const floa
         multiply_panel(a + column * numbers, b, c + column, numbers);
 }
 
-/* Columns that fill no registers are left to plain C. */
+/* The columns after the last whole block of COLUMNS are left to plain C. */
 static void multiply_floats(const struct kernel_shape *shape, const void *a, const void *b,
                             float *c, const void *next_a)
 {

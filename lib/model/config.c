@@ -270,7 +270,7 @@ int config_edit_apply(struct buf *out, const struct config_edit *edit, const cha
 {
     struct json_cursor cursor;
     uint64_t found = 0;        /* bits of changes: their keys were there */
-    assert(edit->count <= 64); /* one change per key */
+    assert(edit->count <= 64); /* bits of `found`; there are fewer keys */
     if (json_cursor_open(&cursor, NULL, text, size, err))
         return -1;
     struct json_cursor inside = cursor;
