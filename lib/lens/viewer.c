@@ -434,7 +434,7 @@ bool viewer_goes_by_map(const struct viewer *viewer, const struct capture_reques
     return true;
 }
 
-/* List the tensors of the asked, without values. */
+/* List the tensors that are asked for, without values. */
 static int plan_maps(struct capture *plan, const struct capture_request *asked,
                      const struct config *config, struct arena *arena, struct err *err)
 {

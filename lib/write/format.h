@@ -35,7 +35,7 @@ struct model_hash {
     const struct model_hash *next;
 };
 
-/* How large a report is for people, and how it display. Zero: no limits, the default style. */
+/* How large a report is for people, and how it is displayed. Zero: no limits, the default style. */
 struct layout {
     size_t columns;            /* text: page width; 0: unlimited */
     bool is_piped;             /* text: no reader has this width; tables are as wide as they need */

@@ -173,9 +173,9 @@ void family_read_rotary(struct reading *reading, double turning, double theta);
 /* Give layers with a window, or those without, a flag. Read a rotary embedding of layers with a
  * window, whose base is under this key, unless it is that of the others; `scaled`: "rope_scaling"
  * is of these layers, too. */
-/* Read "is_causal", after the window. */
-void family_read_causal(struct reading *reading);
-
 void family_flag_layers(struct config *config, bool with_window, unsigned char flag);
 void family_local_rotary(struct reading *reading, const char *theta_key, double otherwise,
                          bool scaled);
+
+/* Read "is_causal", after the window. */
+void family_read_causal(struct reading *reading);
