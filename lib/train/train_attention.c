@@ -103,24 +103,19 @@ static const float *drop_strip(const struct head_work *head, float *to, size_t f
 
 /* --- forward --------------------------------------------------------------------------------- */
 
-/* Softmax of scores, with 0 for later keys. A NaN is kept, so that the loss becomes NaN. */
-static void weigh(const struct head_work *head, float *strip, size_t first)
+/* A NaN among the scores is kept, so that the loss becomes NaN. */
+static void strip_forward(const struct head_work *head, size_t first)
 {
+    float *strip = head->weights + first * head->stride;
     size_t rows = side_at(head, first);
-    for (size_t row = 0; row < rows; row++) {
+    multiply_transposed(head, SCORES, strip, head->q, first);
+    for (size_t row = 0; row < rows; row++) { /* softmax, with 0 for later keys */
         float *weights = strip + row * head->stride;
         size_t visible = first + row + 1;
         scale_row(weights, weights, visible, head->layer->scale);
         softmax_row(weights, visible);
         memset(weights + visible, 0, (first + rows - visible) * sizeof *weights);
     }
-}
-
-static void strip_forward(const struct head_work *head, size_t first)
-{
-    float *strip = head->weights + first * head->stride;
-    multiply_transposed(head, SCORES, strip, head->q, first);
-    weigh(head, strip, first);
     const float *dropped = drop_strip(head, head->strips[0], first);
     for (size_t key = 0; key <= first; key += SIDE)
         call(kernel_at(head, CONTEXT, first, key, key > 0), matrix_row(head->v, key), dropped + key,
@@ -128,23 +123,6 @@ static void strip_forward(const struct head_work *head, size_t first)
 }
 
 /* --- backward --------------------------------------------------------------------------------- */
-
-/* Convert the strip's gradients of weights to gradients of raw scores. */
-static void weigh_backward(const struct head_work *head, float *strip, size_t first)
-{
-    const struct train_step *step = head->layer->step;
-    size_t rows = side_at(head, first);
-    uint64_t key = dropout_key(step, DROP_WEIGHTS);
-    for (size_t row = 0; row < rows; row++) {
-        float *gradients = strip + row * head->stride;
-        size_t visible = first + row + 1;
-        rng_dropout(gradients, visible, key, head->number * head->q.rows + first + row,
-                    dropout_rate(step));
-        softmax_row_backward(gradients, head->weights + (first + row) * head->stride, visible,
-                             head->layer->scale);
-        memset(gradients + visible, 0, (first + rows - visible) * sizeof *gradients);
-    }
-}
 
 /* to [keys, d] (+)= blockᵀ · from [queries, d]. The strip at the keys themselves, in the first head
  * that shares them, sets the block; all others add to it. */
@@ -163,14 +141,25 @@ static void mix_transposed(const struct head_work *head, enum product product, c
 
 static void strip_backward(const struct head_work *head, size_t first)
 {
-    float *gradients = head->strips[0];
+    const struct train_step *step = head->layer->step;
+    float *strip = head->strips[0]; /* gradients of weights, then of scores */
+    size_t rows = side_at(head, first);
+    uint64_t drops = dropout_key(step, DROP_WEIGHTS);
     const float *dropped = drop_strip(head, head->strips[1], first);
-    multiply_transposed(head, SLOPES, gradients, head->dcontext, first);
-    weigh_backward(head, gradients, first);
+    multiply_transposed(head, SLOPES, strip, head->dcontext, first);
+    for (size_t row = 0; row < rows; row++) {
+        float *gradients = strip + row * head->stride;
+        size_t visible = first + row + 1;
+        rng_dropout(gradients, visible, drops, head->number * head->q.rows + first + row,
+                    dropout_rate(step));
+        softmax_row_backward(gradients, head->weights + (first + row) * head->stride, visible,
+                             head->layer->scale);
+        memset(gradients + visible, 0, (first + rows - visible) * sizeof *gradients);
+    }
     for (size_t key = 0; key <= first; key += SIDE) {
-        call(kernel_at(head, DQ, first, key, key > 0), matrix_row(head->k, key), gradients + key,
+        call(kernel_at(head, DQ, first, key, key > 0), matrix_row(head->k, key), strip + key,
              matrix_row(head->dq, first));
-        mix_transposed(head, DK, gradients, first, key);
+        mix_transposed(head, DK, strip, first, key);
         mix_transposed(head, DV, dropped, first, key);
     }
 }

@@ -271,36 +271,31 @@ static struct matrix input_of(const struct layer_tape *t, size_t i)
     return t->stream[t->list[i].reads == READS_STREAM ? i : 0];
 }
 
-static void layer_forward(struct train_step *step)
-{
-    struct layer_tape *t = &step->layers[step->layer];
-    struct matrix out = step->scratch.branch;
-    for (size_t i = 0; i < t->count; i++) {
-        const struct sublayer *rule = &t->list[i];
-        bool is_mlp = rule->kind == SUBLAYER_MLP;
-        struct matrix y = i + 1 < t->count ? t->stream[i + 1] : t[1].stream[0];
-        norm(step, t->norm[i], input_of(t, i), norm_of(t, rule));
-        (is_mlp ? mlp : attend)(step, rule, t->norm[i]);
-        project(step, out, is_mlp ? t->active : t->context,
-                is_mlp ? &t->w.mlp.proj : &t->w.self.out);
-        run_rows(step, y,
-                 (struct row_operation){add_block, .y = y, .x = t->stream[i], .more = out,
-                                        .rule = rule, .key = dropout_key(step, drop_of(rule))});
-    }
-}
-
 /* Run the pass from token ids to norm_f. */
 static void forward(struct train_step *step)
 {
     size_t layers = step->config->n_layer;
-    struct matrix y = step->layers[0].stream[0];
+    struct matrix x = step->layers[0].stream[0], out = step->scratch.branch;
     step->layer = 0;
-    run_rows(step, y,
-             (struct row_operation){embed_block, .y = y, .key = dropout_key(step, DROP_EMBEDDING)});
-    for (size_t layer = 0; layer < layers; layer++) {
-        step->layer = layer;
-        layer_forward(step);
+    run_rows(step, x,
+             (struct row_operation){embed_block, .y = x, .key = dropout_key(step, DROP_EMBEDDING)});
+
+    for (; step->layer < layers; step->layer++) {
+        struct layer_tape *t = &step->layers[step->layer];
+        for (size_t i = 0; i < t->count; i++) {
+            const struct sublayer *rule = &t->list[i];
+            bool is_mlp = rule->kind == SUBLAYER_MLP;
+            struct matrix y = i + 1 < t->count ? t->stream[i + 1] : t[1].stream[0];
+            norm(step, t->norm[i], input_of(t, i), norm_of(t, rule));
+            (is_mlp ? mlp : attend)(step, rule, t->norm[i]);
+            project(step, out, is_mlp ? t->active : t->context,
+                    is_mlp ? &t->w.mlp.proj : &t->w.self.out);
+            run_rows(step, y,
+                     (struct row_operation){add_block, .y = y, .x = t->stream[i], .more = out,
+                                            .rule = rule, .key = dropout_key(step, drop_of(rule))});
+        }
     }
+
     step->layer = 0;
     norm(step, step->norm_f, step->layers[layers].stream[0], &step->final_norm);
 }
@@ -564,36 +559,28 @@ static void layer_backward(struct train_step *step)
     }
 }
 
-/* Runs on one thread and adds to the embedding tables in the order of tokens. */
-static void embed_backward(struct train_step *step)
-{
-    struct matrix d = step->scratch.branch;
-    float *tokens = gradient_of(step, step->wte);
-    float *positions = gradient_of(step, step->wpe);
-    float scale = step->config->embedding_scale;
-    branch_backward(step, DROP_EMBEDDING, 1);
-    for (size_t row = 0; row < d.rows; row++) {
-        const float *from = matrix_row(d, row);
-        size_t position = row % step->plan.tokens + step->config->position_offset;
-        float *token = tokens + step->batch->ids[row] * d.columns;
-        add_scaled_row(token, from, d.columns, scale, d.data);
-        if (positions)
-            add_to_row(positions + position * d.columns, from, d.columns);
-    }
-}
-
 /* Compute all gradients from d.norm, the gradient of norm_f. */
 static void backward(struct train_step *step)
 {
     size_t layers = step->config->n_layer;
-    struct matrix stream = *step->d.stream;
+    struct matrix stream = *step->d.stream, d = step->scratch.branch;
+    float *tokens = gradient_of(step, step->wte), *positions = gradient_of(step, step->wpe);
     memset(stream.data, 0, stream.rows * stream.stride * sizeof(float));
     step->layer = 0;
     norm_backward(step, stream, *step->d.norm, step->layers[layers].stream[0], &step->final_norm);
     for (step->layer = layers; step->layer-- > 0;)
         layer_backward(step);
+
     step->layer = 0;
-    embed_backward(step);
+    branch_backward(step, DROP_EMBEDDING, 1);
+    for (size_t row = 0; row < d.rows; row++) { /* on one thread, in the order of tokens */
+        const float *from = matrix_row(d, row);
+        size_t position = row % step->plan.tokens + step->config->position_offset;
+        float *token = tokens + step->batch->ids[row] * d.columns;
+        add_scaled_row(token, from, d.columns, step->config->embedding_scale, d.data);
+        if (positions)
+            add_to_row(positions + position * d.columns, from, d.columns);
+    }
 }
 
 /* --- memory ----------------------------------------------------------------------------------- */
@@ -629,29 +616,6 @@ static int take_heads(struct train_step *step, struct projections *heads, struct
                    take_matrix(step, &heads->k_plain, keys, err)));
 }
 
-/* If queries, keys and values are stored in groups, they share one matrix, as in GPT-2. */
-static int open_layer(struct train_step *step, size_t layer, struct err *err)
-{
-    const struct config *c = step->config;
-    const struct new_model_tensor *bias =
-        new_model_tensor(step->plan.new_model, slot_of(PART_SENTENCE, SLOT_Q_BIAS, layer));
-    struct layer_tape *t = &step->layers[layer];
-    struct block_weights *w = &t->w;
-    t->list = layer_of(c, PART_SENTENCE, layer)->sublayers;
-    t->count = layer_of(c, PART_SENTENCE, layer)->count;
-    if (weights_block(&step->model, PART_SENTENCE, layer, w, err))
-        return -1;
-    if (t->list[t->count - 1].reads == READS_LAST_INPUT)
-        w->mlp.norm = w->self.norm;
-    if (w->self.q.rows.view.stride > 0) {
-        w->self.joined = w->self.q;
-        w->self.joined.out = (c->n_head + 2 * c->n_kv_head) * c->d_k;
-        w->self.joined.bias = bias ? bias->data : NULL;
-        w->self.joined.rows.view = (struct row_view){0, SIZE_MAX, 0};
-    }
-    return 0;
-}
-
 /* Allocate the matrices that a layer's activations and its gradients have in common, with the
  * streams and inputs of `count` sublayers. */
 static int take_layer(struct train_step *step, struct layer_tape *t, size_t count, struct err *err)
@@ -668,42 +632,37 @@ static int take_layer(struct train_step *step, struct layer_tape *t, size_t coun
            (gated && take_matrix(step, &t->up, c->n_inner, err));
 }
 
+/* Open the weights of layers, and allocate their activations. Queries, keys and values that are
+ * stored in groups share one matrix, as in GPT-2. */
 static int take_tape(struct train_step *step, struct err *err)
 {
     const struct config *c = step->config;
     size_t squares = step->plan.texts * c->n_head * step->plan.tokens;
     step->layers = arena_alloc(&step->arena, c->n_layer + 1, sizeof *step->layers, err);
     for (size_t i = 0; step->layers && i < c->n_layer; i++) {
+        const struct new_model_tensor *bias =
+            new_model_tensor(step->plan.new_model, slot_of(PART_SENTENCE, SLOT_Q_BIAS, i));
         struct layer_tape *t = &step->layers[i];
-        if (open_layer(step, i, err) || take_layer(step, t, t->count, err) ||
-            take_matrix(step, &t->active, c->n_inner, err) ||
+        struct block_weights *w = &t->w;
+        t->list = layer_of(c, PART_SENTENCE, i)->sublayers;
+        t->count = layer_of(c, PART_SENTENCE, i)->count;
+        if (weights_block(&step->model, PART_SENTENCE, i, w, err))
+            return -1;
+        if (t->list[t->count - 1].reads == READS_LAST_INPUT)
+            w->mlp.norm = w->self.norm;
+        if (w->self.q.rows.view.stride > 0) {
+            w->self.joined = w->self.q;
+            w->self.joined.out = (c->n_head + 2 * c->n_kv_head) * c->d_k;
+            w->self.joined.bias = bias ? bias->data : NULL;
+            w->self.joined.rows.view = (struct row_view){0, SIZE_MAX, 0};
+        }
+        if (take_layer(step, t, t->count, err) || take_matrix(step, &t->active, c->n_inner, err) ||
             !(t->weights =
                   arena_alloc(&step->arena, squares * step->weights_stride, sizeof(float), err)))
             return -1;
     }
     return !step->layers || take_matrix(step, step->layers[c->n_layer].stream, c->n_embd, err) ||
            take_matrix(step, &step->norm_f, c->n_embd, err);
-}
-
-/* Fill the tables, which all texts share; the inverse rotation negates the sines. */
-static int take_cos_sin(struct train_step *step, struct err *err)
-{
-    const struct rotary *rotary = &step->config->rotary;
-    struct train_scratch *scratch = &step->scratch;
-    size_t tokens = step->plan.tokens;
-    size_t pairs = rotary->components / 2;
-    if (!config_rotates(step->config))
-        return 0;
-    if (take_matrix(step, &scratch->cos_sin, rotary->components, err) ||
-        take_matrix(step, &scratch->cos_minus_sin, rotary->components, err))
-        return -1;
-    for (size_t text = 0; text < step->plan.texts; text++)
-        rotary_fill(matrix_rows(scratch->cos_sin, text * tokens, tokens), rotary, 0, tokens);
-    copy_rows(scratch->cos_minus_sin, scratch->cos_sin);
-    struct matrix sines = matrix_columns(scratch->cos_minus_sin, pairs, pairs);
-    for (size_t row = 0; row < sines.rows; row++)
-        scale_row(matrix_row(sines, row), matrix_row(sines, row), pairs, -1);
-    return 0;
 }
 
 static int take_scratch(struct train_step *step, struct err *err)
@@ -726,7 +685,24 @@ static int take_scratch(struct train_step *step, struct err *err)
                                  train_attention_floats(step) * sizeof(float), err);
     bool all = scratch->transposed && scratch->transposed_weight && scratch->sums &&
                scratch->losses && scratch->logits.data && scratch->heads;
-    return !all || take_matrix(step, &scratch->branch, c->n_embd, err) || take_cos_sin(step, err);
+    if (!all || take_matrix(step, &scratch->branch, c->n_embd, err))
+        return -1;
+
+    /* rotary tables of all texts; the inverse rotation negates the sines */
+    const struct rotary *rotary = &c->rotary;
+    size_t tokens = step->plan.tokens, pairs = rotary->components / 2;
+    if (!config_rotates(c))
+        return 0;
+    if (take_matrix(step, &scratch->cos_sin, rotary->components, err) ||
+        take_matrix(step, &scratch->cos_minus_sin, rotary->components, err))
+        return -1;
+    for (size_t text = 0; text < step->plan.texts; text++)
+        rotary_fill(matrix_rows(scratch->cos_sin, text * tokens, tokens), rotary, 0, tokens);
+    copy_rows(scratch->cos_minus_sin, scratch->cos_sin);
+    struct matrix sines = matrix_columns(scratch->cos_minus_sin, pairs, pairs);
+    for (size_t row = 0; row < sines.rows; row++)
+        scale_row(matrix_row(sines, row), matrix_row(sines, row), pairs, -1);
+    return 0;
 }
 
 /* --- trainable models and texts --------------------------------------------------------------- */
@@ -741,10 +717,15 @@ int train_step_check(const struct config *c, struct err *err)
     return features_expect(TO_TRAIN, c, NULL, err);
 }
 
-/* A window at least as long as the texts hides no key. */
-static int check_plan(const struct train_step_plan *plan, struct err *err)
+/* --- steps ------------------------------------------------------------------------------------ */
+
+/* Weights are read in place, so that updates take effect. */
+int train_step_open(struct train_step *step, const struct train_step_plan *plan, struct err *err)
 {
-    const struct config *config = &plan->new_model->config;
+    struct new_model *new_model = plan->new_model;
+    struct config *config = &new_model->config;
+    struct weights *model = &step->model;
+    *step = (struct train_step){.plan = *plan, .config = config};
     if (train_step_check(config, err))
         return -1;
     if (config->n_positions && plan->tokens > config->n_positions)
@@ -753,29 +734,17 @@ static int check_plan(const struct train_step_plan *plan, struct err *err)
                        config->n_positions, plan->tokens);
     for (size_t layer = 0; layer < config->n_layer; layer++) {
         const struct score_rule *rule = &attention_of(config, PART_SENTENCE, layer)->score;
-        if (plan->tokens - 1 > rule->back)
+        if (plan->tokens - 1 > rule->back) /* a window as long as the texts hides no key */
             return err_unsupported(err,
                                    "expected texts of at most %zu tokens, the window of layer "
                                    "%zu, found %zu: longer ones are not trained",
                                    rule->back + 1, layer, plan->tokens);
     }
-    return 0;
-}
 
-/* --- steps ------------------------------------------------------------------------------------ */
-
-/* Weights are read in place, so that updates take effect. */
-int train_step_open(struct train_step *step, const struct train_step_plan *plan, struct err *err)
-{
-    struct new_model *new_model = plan->new_model;
-    struct weights *model = &step->model;
-    *step = (struct train_step){.plan = *plan, .config = &new_model->config};
-    if (check_plan(plan, err))
-        return -1;
     step->rows = plan->texts * plan->tokens;
     step->weights_stride = (plan->tokens + LINE - 1) / LINE * LINE;
     step->weights = parameters_of(new_model);
-    if (weights_open(model, &new_model->config, &new_model->folder, err) ||
+    if (weights_open(model, config, &new_model->folder, err) ||
         weights_vector(model, slot_of_text(SLOT_TOKENS), &step->wte, err) ||
         weights_vector(model, slot_of_text(SLOT_POSITIONS), &step->wpe, err) ||
         weights_vector(model, slot_of_text(SLOT_HEAD_BIAS), &step->logit_bias, err) ||

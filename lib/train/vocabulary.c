@@ -120,18 +120,6 @@ static int count_pairs(struct bpe_learner *l, const struct learn_piece *piece, i
     return 0;
 }
 
-/* The most frequent pair, of equal ones the first by its symbols; NULL if none occurs twice. */
-static const struct learn_pair *best_pair(const struct bpe_learner *l)
-{
-    const struct learn_pair none = {.count = 1}, *best = &none;
-    for (const struct learn_pair *pair = l->pairs; pair < l->pairs + l->pair_slots; pair++)
-        if (pair->count != best->count ? pair->count > best->count
-            : pair->left != best->left ? pair->left < best->left
-                                       : pair->right < best->right)
-            best = pair;
-    return best == &none ? NULL : best;
-}
-
 /* --- merging --------------------------------------------------------------------------------- */
 
 static bool has_pair(const struct bpe_learner *l, const struct learn_piece *piece,
@@ -144,30 +132,24 @@ static bool has_pair(const struct bpe_learner *l, const struct learn_piece *piec
     return false;
 }
 
-static void merge_piece(struct bpe_learner *l, struct learn_piece *piece,
-                        const struct learn_token *pair, uint32_t id)
-{
-    uint32_t *symbols = l->symbols + piece->first;
-    size_t kept = 0;
-    for (size_t i = 0; i < piece->size; i++) {
-        bool joins =
-            i + 1 < piece->size && symbols[i] == pair->left && symbols[i + 1] == pair->right;
-        symbols[kept++] = joins ? id : symbols[i];
-        i += joins;
-    }
-    piece->size = kept;
-}
-
 static int merge_all(struct bpe_learner *l, const struct learn_token *pair, uint32_t id,
                      struct err *err)
 {
     for (size_t i = 0; i < l->piece_count; i++) {
         struct learn_piece *piece = &l->pieces[i];
+        uint32_t *symbols = l->symbols + piece->first;
+        size_t kept = 0;
         if (!has_pair(l, piece, pair))
             continue;
         if (count_pairs(l, piece, -1, err))
             return -1;
-        merge_piece(l, piece, pair, id);
+        for (size_t k = 0; k < piece->size; k++) {
+            bool joins =
+                k + 1 < piece->size && symbols[k] == pair->left && symbols[k + 1] == pair->right;
+            symbols[kept++] = joins ? id : symbols[k];
+            k += joins;
+        }
+        piece->size = kept;
         if (count_pairs(l, piece, 1, err))
             return -1;
     }
@@ -201,6 +183,7 @@ static int spell_pieces(struct bpe_learner *l, struct err *err)
     return 0;
 }
 
+/* Merge the most frequent pair, of equal ones the first by its symbols, until none occurs twice. */
 int bpe_learner_run(struct bpe_learner *learner, size_t size, struct err *err)
 {
     learner->tokens = arena_alloc(&learner->arena, size, sizeof *learner->tokens, err);
@@ -208,8 +191,14 @@ int bpe_learner_run(struct bpe_learner *learner, size_t size, struct err *err)
         return -1;
     learner->token_count = BPE_LEARN_BYTES;
     while (learner->token_count < size) {
-        const struct learn_pair *best = best_pair(learner);
-        if (!best)
+        const struct learn_pair none = {.count = 1}, *best = &none;
+        const struct learn_pair *end = learner->pairs + learner->pair_slots;
+        for (const struct learn_pair *pair = learner->pairs; pair < end; pair++)
+            if (pair->count != best->count ? pair->count > best->count
+                : pair->left != best->left ? pair->left < best->left
+                                           : pair->right < best->right)
+                best = pair;
+        if (best == &none)
             break;
         struct learn_token token = {best->left, best->right};
         learner->tokens[learner->token_count] = token;

@@ -237,30 +237,7 @@ static struct new_model_tensor *tensor_of(const struct weight_drawing *drawing, 
                                                     : slot_of(PART_SENTENCE, id, layer));
 }
 
-/* --- bare attention: the words --------------------------------------------------------------- */
-
-static int draw_words(struct weight_drawing *drawing, struct err *err)
-{
-    const struct weight_init *init = drawing->init;
-    const struct new_model_tensor *wte = tensor_of(drawing, SLOT_TOKENS, 0);
-    size_t channels = wte->shape[1];
-    size_t words = wte->shape[0];
-    size_t rows = init->table_rows ? init->table_rows : WEIGHT_INIT_TABLE_ROWS;
-    rows = rows > words ? rows : words;
-    /* From 16 numbers on, they are drawn in blocks of 16; only the last block depends on the size
-     * of the tensor. */
-    size_t blocks = (words * channels + 15) / 16 * 16;
-    size_t count = words * channels + 16 > rows * channels ? rows * channels : blocks;
-    float *table = take_scratch(drawing, count, err);
-    if (!table)
-        return -1;
-    torch_random_seed(&drawing->random, drawing->init->seed);
-    torch_random_normal(&drawing->random, table, count, 0, 1);
-    memcpy(wte->data, table, words * channels * sizeof *table);
-    return 0;
-}
-
-/* --- bare attention: projections ------------------------------------------------------------- */
+/* --- bare attention --------------------------------------------------------------------------- */
 
 /* torch.rand for head `head` of `heads`, which are stored side by side in a matrix, if the model
  * has it. */
@@ -334,15 +311,29 @@ static int draw_linears(struct weight_drawing *drawing, size_t layer, struct err
 
 static int draw_attention(struct weight_drawing *drawing, struct err *err)
 {
-    bool linear = drawing->init->way == WEIGHT_INIT_LINEAR;
-    if (draw_words(drawing, err))
+    const struct weight_init *init = drawing->init;
+    const struct new_model_tensor *wte = tensor_of(drawing, SLOT_TOKENS, 0);
+    bool linear = init->way == WEIGHT_INIT_LINEAR;
+    size_t words = wte->shape[0], channels = wte->shape[1];
+    size_t rows = init->table_rows ? init->table_rows : WEIGHT_INIT_TABLE_ROWS;
+    rows = rows > words ? rows : words;
+    /* From 16 numbers on, they are drawn in blocks of 16; only the last block depends on the size
+     * of the tensor. */
+    size_t blocks = (words * channels + 15) / 16 * 16;
+    size_t count = words * channels + 16 > rows * channels ? rows * channels : blocks;
+    float *table = take_scratch(drawing, count, err);
+    if (!table)
         return -1;
-    torch_random_seed(&drawing->random, drawing->init->seed);
+    torch_random_seed(&drawing->random, init->seed);
+    torch_random_normal(&drawing->random, table, count, 0, 1);
+    memcpy(wte->data, table, words * channels * sizeof *table);
+
+    torch_random_seed(&drawing->random, init->seed);
     size_t layers = drawing->new_model->config.n_layer;
     for (size_t layer = 0; layer < layers; layer++) {
         if ((linear ? draw_linears : draw_rand)(drawing, layer, err))
             return -1;
-        progress_tell(drawing->init->progress, layer + 1, layers);
+        progress_tell(init->progress, layer + 1, layers);
     }
     return 0;
 }
