@@ -59,9 +59,15 @@ static struct matrix ones(size_t columns, struct arena *arena, struct err *err)
     return made;
 }
 
-static int make_product(struct peak *peak, struct machine *machine, enum precision precision,
-                        struct arena *arena, struct err *err)
+static int peak_init(struct peak *peak, struct machine *machine, enum precision precision,
+                     struct arena *arena, struct err *err)
 {
+    size_t cache = platform_cache_bytes(3);
+    peak->cache_bytes = cache ? cache : CACHE_UNKNOWN;
+    size_t size = num_min(num_max(2 * peak->cache_bytes, MEMORY_LEAST), MEMORY_MOST);
+    peak->size_bytes = size / WINDOW_BYTES * WINDOW_BYTES;
+    peak->data = arena_alloc(arena, peak->size_bytes, 1, err);
+
     struct weight *weight = &peak->weight;
     *weight = (struct weight){.in = INPUTS, .out = OUTPUTS, .stride = OUTPUTS};
     bool bf16 = precision == PRECISION_BF16;
@@ -80,20 +86,8 @@ static int make_product(struct peak *peak, struct machine *machine, enum precisi
     weight->panels = bf16 ? NULL : panels;
     peak->x = ones(INPUTS, arena, err);
     peak->y = ones(OUTPUTS, arena, err);
-    if (!pairs || !peak->x.data || !peak->y.data)
-        return -1;
-    return bf16 ? machine_hold_rounded(machine, TOKENS, INPUTS, err) : 0;
-}
-
-static int peak_init(struct peak *peak, struct machine *machine, enum precision precision,
-                     struct arena *arena, struct err *err)
-{
-    size_t cache = platform_cache_bytes(3);
-    peak->cache_bytes = cache ? cache : CACHE_UNKNOWN;
-    size_t size = num_min(num_max(2 * peak->cache_bytes, MEMORY_LEAST), MEMORY_MOST);
-    peak->size_bytes = size / WINDOW_BYTES * WINDOW_BYTES;
-    peak->data = arena_alloc(arena, peak->size_bytes, 1, err);
-    if (!peak->data || make_product(peak, machine, precision, arena, err))
+    if (!peak->data || !pairs || !peak->x.data || !peak->y.data ||
+        (bf16 && machine_hold_rounded(machine, TOKENS, INPUTS, err)))
         return -1;
     memset(peak->data, 1, peak->size_bytes); /* untouched memory would map to one page of zeros */
     return 0;
@@ -457,37 +451,29 @@ static int count_scores(double *pairs, const struct config *config, size_t token
     return keys ? 0 : -1;
 }
 
-static int add_way(struct bench *bench, struct bench_task *task, size_t width, struct arena *arena,
-                   struct err *err)
-{
-    struct config *config = &task->viewer->model.config;
-    size_t n = task->size.tokens;
-    size_t map = 0;
-    set_way(bench, config, task->way);
-    task->name = mechanism_attention_name(task->way, arena, err);
-    if (!task->name || mechanism_check(task->way, config, err) || add_task(bench, *task, err))
-        return -1;
-    double *values = bench->tasks[bench->task_count - 1].values;
-    size_t threads = pool_threads(bench->viewer.machine.pool);
-    values[WIDTH] = (double)width;
-    values[MEMORY] = (double)attention_bytes(config, n, n, threads);
-    if (site_size(&map, config, SITE_WEIGHTS, config->n_head, n, n))
-        values[MAP_MEMORY] = values[MEMORY] + (double)map * sizeof(float);
-    return count_scores(&values[PAIRS], config, n, &bench->arena, err);
-}
-
+/* Plan each kind of attention, at each length or width. */
 static int list_ways(struct bench *bench, struct arena *arena, struct err *err)
 {
     const struct bench_plan *plan = bench->plan;
-    for (size_t way = 0; way < plan->way_count; way++)
-        for (size_t i = 0; i < bench->point_count; i++) {
-            struct bench_task task = {.way = &plan->ways[way], .viewer = &bench->viewer};
-            task.size.tokens = bench->lengths[plan->widths ? 0 : i];
-            if (plan->widths)
-                task.viewer = &bench->wide[i];
-            if (add_way(bench, &task, plan->widths ? plan->widths[i] : 0, arena, err))
-                return -1;
-        }
+    size_t threads = pool_threads(bench->viewer.machine.pool);
+    for (size_t at = 0; at < plan->way_count * bench->point_count; at++) {
+        size_t i = at % bench->point_count, n = bench->lengths[plan->widths ? 0 : i], map = 0;
+        struct bench_task task = {.way = &plan->ways[at / bench->point_count],
+                                  .viewer = plan->widths ? &bench->wide[i] : &bench->viewer,
+                                  .size.tokens = n};
+        struct config *config = &task.viewer->model.config;
+        set_way(bench, config, task.way);
+        task.name = mechanism_attention_name(task.way, arena, err);
+        if (!task.name || mechanism_check(task.way, config, err) || add_task(bench, task, err))
+            return -1;
+        double *values = bench->tasks[bench->task_count - 1].values;
+        values[WIDTH] = (double)(plan->widths ? plan->widths[i] : 0);
+        values[MEMORY] = (double)attention_bytes(config, n, n, threads);
+        if (site_size(&map, config, SITE_WEIGHTS, config->n_head, n, n))
+            values[MAP_MEMORY] = values[MEMORY] + (double)map * sizeof(float);
+        if (count_scores(&values[PAIRS], config, n, &bench->arena, err))
+            return -1;
+    }
     return 0;
 }
 
@@ -526,23 +512,6 @@ static int prepare(struct bench *bench, struct arena *arena, struct err *err)
 /* Each round counts its fastest pass: other processes only slow passes down. Two passes are not
  * counted: the first packs weights and finds the memory size that a pass needs; the second
  * allocates this as one piece, which later passes reuse. */
-static int measure_task(struct bench *bench, const struct bench_task *task, size_t round,
-                        struct err *err)
-{
-    double *best = &task->seconds[round];
-    double sum = 0, once = 0;
-    int (*run)(struct bench *, const struct bench_task *, double *, struct err *) =
-        task->size.logits ? decode : prefill;
-    int uncounted = round == 0 ? 2 : task->way != NULL;
-    while (uncounted-- > 0)
-        if (run(bench, task, &once, err))
-            return -1;
-    for (*best = INFINITY; sum < SECONDS_LEAST; sum += once, *best = fmin(*best, once))
-        if (run(bench, task, &once, err))
-            return -1;
-    return 0;
-}
-
 static int measure(struct bench *bench, struct err *err)
 {
     const struct bench_plan *plan = bench->plan;
@@ -557,8 +526,17 @@ static int measure(struct bench *bench, struct err *err)
             if (progress)
                 progress->report(progress->context, round * bench->task_count + i,
                                  plan->rounds * bench->task_count, note);
-            if (measure_task(bench, task, round, err))
-                return -1;
+            double *best = &task->seconds[round];
+            double sum = 0, once = 0;
+            int (*run)(struct bench *, const struct bench_task *, double *, struct err *) =
+                task->size.logits ? decode : prefill;
+            for (int uncounted = round == 0 ? 2 : task->way != NULL; uncounted > 0; uncounted--)
+                if (run(bench, task, &once, err))
+                    return -1;
+            for (*best = INFINITY; sum < SECONDS_LEAST; sum += once, *best = fmin(*best, once))
+                if (run(bench, task, &once, err))
+                    return -1;
+
             struct bench_task *next = &bench->tasks[i + 1];
             bool is_usual = !plan->lengths && !plan->ways && i + 1 < bench->task_count;
             if (is_usual && next->size.tokens == usual_lengths[USUAL_LENGTHS - 1] &&
@@ -620,19 +598,8 @@ double growth_spread(const size_t *x, const double *y, size_t count)
     return isnan(exponent) ? NAN : spread;
 }
 
-/* The times of the fastest rounds have the same exponent if nothing disturbs the measurement. */
-static double time_spread(const struct bench *bench, const struct bench_task *tasks, double *y)
-{
-    size_t count = bench->point_count;
-    double spread = growth_spread(bench->points, y, count);
-    for (size_t i = 0; i < count; i++)
-        for (size_t k = 0; k < bench->plan->rounds; k++)
-            y[i] = fmin(y[i], tasks[i].seconds[k]);
-    return fmax(spread,
-                fabs(growth_exponent(bench->points, y, count) - tasks->values[TIME_EXPONENT]));
-}
-
-/* Fit the exponents of each kind of attention; all of its rows show them. */
+/* Fit the exponents of each kind of attention; all of its rows show them. The times of the fastest
+ * rounds have the same exponent if nothing disturbs the measurement. */
 static int fit(struct bench *bench, struct err *err)
 {
     size_t count = bench->point_count;
@@ -645,8 +612,13 @@ static int fit(struct bench *bench, struct err *err)
             double exponent = growth_exponent(bench->points, y, count);
             for (size_t i = 0; i < count; i++)
                 tasks[i].values[value + 1] = exponent;
-            double spread = value == SECONDS ? time_spread(bench, tasks, y) : 0;
-            for (size_t i = 0; value == SECONDS && i < count; i++)
+            if (value != SECONDS)
+                continue;
+            double spread = growth_spread(bench->points, y, count);
+            for (size_t i = 0; i < count * bench->plan->rounds; i++)
+                y[i % count] = fmin(y[i % count], tasks[i % count].seconds[i / count]);
+            spread = fmax(spread, fabs(growth_exponent(bench->points, y, count) - exponent));
+            for (size_t i = 0; i < count; i++)
                 tasks[i].values[TIME_SPREAD] = spread;
         }
     return y ? 0 : -1;
@@ -716,18 +688,16 @@ enum { VALUE_ROWS = sizeof value_rows / sizeof *value_rows };
 
 /* Add the cells of a row, "dense ~ n^2.00" and so on. */
 static void add_lines(struct table_rows *rows, const struct bench *bench, size_t point,
-                      const struct column *column, enum value value, double scale)
+                      const char *what, enum value value, double scale)
 {
     for (const struct bench_task *task = bench->tasks; task < bench->tasks + bench->task_count;
          task += bench->point_count) {
         double exponent = task->values[value + 1];
-        struct column line = *column;
-        line.name = isnan(exponent)
-                        ? arena_format(rows->arena, rows->err, "%s%s", task->name, column->title)
-                        : arena_format(rows->arena, rows->err, "%s%s ~ %s^%.2f", task->name,
-                                       column->title, bench->plan->widths ? "d" : "n", exponent);
-        line.title = line.name;
-        rows_float(rows, line, scale * task[point].values[value]);
+        const char *name = isnan(exponent)
+                               ? arena_format(rows->arena, rows->err, "%s%s", task->name, what)
+                               : arena_format(rows->arena, rows->err, "%s%s ~ %s^%.2f", task->name,
+                                              what, bench->plan->widths ? "d" : "n", exponent);
+        rows_float(rows, (struct column){name, name}, scale * task[point].values[value]);
     }
 }
 
@@ -747,13 +717,9 @@ static int make_pictures(struct table *table, const struct bench *bench, struct 
         for (size_t i = 0; i < count; i++, rows_next(&rows)) {
             const char *number = arena_format(arena, err, "%zu", numbers[i] = bench->points[i]);
             rows_label(&rows, thing, COLUMN_KEY, (struct label){number, number, number});
-            if (k == 0)
-                add_lines(&rows, bench, i, &(struct column){.title = ""}, SECONDS, 1e3);
+            add_lines(&rows, bench, i, "", k ? MEMORY : SECONDS, k ? 1e-6 : 1e3);
             if (k == 1)
-                add_lines(&rows, bench, i, &(struct column){.title = ""}, MEMORY, 1e-6);
-            if (k == 1)
-                add_lines(&rows, bench, i, &(struct column){.title = " with maps"}, MAP_MEMORY,
-                          1e-6);
+                add_lines(&rows, bench, i, " with maps", MAP_MEMORY, 1e-6);
         }
         if (rows_finish(&pictures[k], &rows, k ? "memory" : "time", thing))
             return -1;
