@@ -58,9 +58,11 @@ static int open(void *state, struct driver *driver, struct err *err)
     const struct own_options *given = options_own(options);
     *own = (struct examples_state){.top = (size_t)options->lens.best,
                                    .sign = given->smallest ? -1 : 1};
-    if (selection_of_channels(&own->selection, &site, name, layers, config, arena, err) ||
-        selection_channels(&own->channels, &own->channel_count, given->channel, config, site, arena,
-                           err))
+    struct index_range range = {"--channel", "tensor", "channel", 0};
+    if (selection_of_channels(&own->selection, &site, name, layers, config, arena, err))
+        return -1;
+    site_size(&range.count, config, site, 1, 1, 1);
+    if (selection_indices(&own->channels, &own->channel_count, given->channel, &range, arena, err))
         return -1;
     own->count = selection_layers_of(&own->selection, site).count * own->channel_count * own->top;
     own->best = arena_alloc(arena, own->count, sizeof *own->best, err);

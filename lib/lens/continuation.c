@@ -373,27 +373,6 @@ static void keep_ended(struct beam_search *search, const struct beam_candidate *
     last.ids[search->count] = candidate->id;
 }
 
-/* Replace the beams by the chosen candidates: copies of beams with one more token. */
-static int grow(struct beam_search *search, const struct beam_candidate *chosen, size_t count,
-                struct err *err)
-{
-    struct beam *live = search->live;
-    struct beam *grown = search->grown;
-    for (size_t i = 0; i < count; i++) {
-        const struct beam *from = &live[chosen[i].beam];
-        if (cache_copy(&grown[i].cache, &from->cache, err))
-            return -1;
-        memcpy(grown[i].ids, from->ids, search->count * sizeof *from->ids);
-        grown[i].ids[search->count] = chosen[i].id;
-        grown[i].total = chosen[i].total;
-    }
-    search->live = grown;
-    search->grown = live;
-    search->live_count = count;
-    search->count++;
-    return 0;
-}
-
 /* Whether the beams can still lead to a better text than those that are finished. */
 static bool may_improve(const struct beam_search *search)
 {
@@ -410,7 +389,7 @@ static bool may_improve(const struct beam_search *search)
                last->total;
 }
 
-/* Choose the most likely candidates of a step. */
+/* Choose the most likely candidates of a step; the beams grow by these tokens. */
 static int choose(struct beam_search *search, struct err *err)
 {
     const struct continuation *text = search->text;
@@ -429,7 +408,21 @@ static int choose(struct beam_search *search, struct err *err)
         if (!ends)
             candidates[count++] = candidate;
     }
-    return grow(search, candidates, count, err);
+
+    struct beam *live = search->live, *grown = search->grown;
+    for (size_t i = 0; i < count; i++) {
+        const struct beam *from = &live[candidates[i].beam];
+        if (cache_copy(&grown[i].cache, &from->cache, err))
+            return -1;
+        memcpy(grown[i].ids, from->ids, search->count * sizeof *from->ids);
+        grown[i].ids[search->count] = candidates[i].id;
+        grown[i].total = candidates[i].total;
+    }
+    search->live = grown;
+    search->grown = live;
+    search->live_count = count;
+    search->count++;
+    return 0;
 }
 
 /* Find the most likely continuation, whose tokens are the choices from now on. */
@@ -459,23 +452,10 @@ static int search_all(struct continuation *text, struct err *err)
 
 /* --- steps ------------------------------------------------------------------------------------ */
 
-/* The logits of a choice, or what the model's rules make of them; NULL with `err`. */
-static const float *scores_of(struct continuation *text, struct err *err)
-{
-    size_t words = config_of(text)->vocab_size;
-    if (!has_encoder(config_of(text)))
-        return text->logits;
-    float *scores = arena_room(&text->step, words, sizeof *scores, err);
-    if (scores) {
-        memcpy(scores, text->logits, words * sizeof *scores);
-        apply_rules(scores, text, text->ids, text->count);
-    }
-    return scores;
-}
-
 int continuation_next(struct continuation *text, bool *more, struct err *err)
 {
     struct likeliest choice = {0};
+    size_t words = config_of(text)->vocab_size;
     *more = false;
     if (text->generation.beams && !text->forced && search_all(text, err))
         return -1;
@@ -493,15 +473,21 @@ int continuation_next(struct continuation *text, bool *more, struct err *err)
         if (run_texts(text, &unread, 1, tap, err))
             return -1;
     }
-    const float *scores = text->forced || choice.known ? NULL : scores_of(text, err);
-    if (!text->forced && !choice.known && !scores)
-        return -1;
+
+    const float *scores = text->logits;
+    if (!text->forced && !choice.known && has_encoder(config_of(text))) {
+        float *ruled = arena_room(&text->step, words, sizeof *ruled, err);
+        if (!ruled)
+            return -1;
+        memcpy(ruled, text->logits, words * sizeof *ruled);
+        apply_rules(ruled, text, text->ids, text->count);
+        scores = ruled;
+    }
     text->chosen = text->forced   ? text->forced[text->count - text->prompt_count]
                    : choice.known ? choice.id
                                   : sampler_next(&text->sampler, scores);
     if (text->choices) {
         struct choice *made = &text->choices[text->count - text->prompt_count];
-        size_t words = config_of(text)->vocab_size;
         double total = logsumexp(text->logits, words);
         made->chosen =
             (struct likely){text->chosen, (float)((double)text->logits[text->chosen] - total)};

@@ -506,24 +506,19 @@ static int parse_value(struct edit_reader *reader, char sign, struct edit_piece 
 
 /* --- the three options ------------------------------------------------------------------------ */
 
-/* Refuse layers none of which has the site, such as those without experts. */
-static int check_layers(const struct edit_reader *reader)
+/* Add the edit to the list, unless its layers, such as those without experts, lack the site. */
+static int append(struct edit_reader *reader)
 {
-    const struct edit *edit = &reader->edit;
+    struct edit *edit = &reader->edit;
     const struct edit_range *range = edit->layers.items;
     bool found = !edit->layers.count;
     for (size_t i = 0; i < edit->layers.count; i++)
         for (ptrdiff_t layer = range[i].first; layer <= range[i].last; layer++)
             found |= site_is_in_layer(reader->config, edit->site, (size_t)layer);
-    return found ? 0
-                 : err_usage(reader->err, "%s: layer %zu has no '%s'", reader->words,
-                             (size_t)range->first, site_name(edit->site));
-}
+    if (!found)
+        return err_usage(reader->err, "%s: layer %zu has no '%s'", reader->words,
+                         (size_t)range->first, site_name(edit->site));
 
-static int append(struct edit_reader *reader)
-{
-    if (check_layers(reader))
-        return -1;
     struct edit_list *list = reader->list;
     size_t count = list->edits.count;
     list->items = arena_grow(list->arena, list->items, count, sizeof *list->items, reader->err);
@@ -531,10 +526,10 @@ static int append(struct edit_reader *reader)
         arena_grow(list->arena, list->sources, count, sizeof *list->sources, reader->err);
     if (!list->items || !list->sources)
         return -1;
-    reader->edit.words = reader->words;
+    edit->words = reader->words;
     if (list->like)
-        reader->edit.source = list->like->items[count].source;
-    list->items[count] = reader->edit;
+        edit->source = list->like->items[count].source;
+    list->items[count] = *edit;
     list->sources[count] = reader->source;
     list->origins |= 1u << reader->source.origin;
     list->edits = (struct edits){list->items, count + 1};

@@ -33,17 +33,13 @@ struct effective {
     struct arena *scratch; /* of one announcement */
 };
 
-static bool layers_have(struct layers layers, int layer)
-{
-    while (layers.count && layers.items[layers.count - 1] != (size_t)layer)
-        layers.count--;
-    return layers.count;
-}
-
 static bool is_selected(const struct effective *e, enum site site, int layer)
 {
-    return site_set_has(e->selection->sites, site) &&
-           (layer < 0 || layers_have(selection_layers_of(e->selection, site), layer));
+    struct layers layers = selection_layers_of(e->selection, site);
+    bool found = layer < 0;
+    for (size_t i = 0; i < layers.count; i++)
+        found |= layers.items[i] == (size_t)layer;
+    return site_set_has(e->selection->sites, site) && found;
 }
 
 /* Announce contiguous values for the text and layer of `like`. */
@@ -164,22 +160,8 @@ static double cosine_distance(const float *a, const float *b, size_t count)
     return lengths > 0 ? fmax(1 - dot_rows(a, b, count) / lengths, 0) : length_a != length_b;
 }
 
-/* The context [H · dv] of a query without the values of `key`; a key past the last removes none. */
-static void leave_out(float *y, const struct effective *e, const struct held_text *text,
-                      size_t query, size_t key)
-{
-    const struct config *c = e->run->config;
-    for (size_t head = 0; head < c->n_head; head++, y += c->d_v) {
-        size_t row = head * text->queries + query;
-        for (size_t d = 0; d < c->d_v; d++)
-            y[d] = text->held[HELD_CONTEXT][row * c->d_v + d];
-        float weight = key < text->keys ? text->held[HELD_WEIGHTS][row * text->keys + key] : 0;
-        for (size_t d = 0; weight != 0 && d < c->d_v; d++)
-            y[d] -= weight * values_of(e, text, head)[key * c->d_v + d];
-    }
-}
-
-/* distances [T]: how much the layer's output at a query changes without each key. */
+/* distances [T]: how much the layer's output at a query changes without each key. Row `key` of the
+ * context [H · dv] is without the values of that key; the last row is complete. */
 static int measure_query(double *distances, const struct effective *e,
                          const struct announcement *announced, size_t query, struct err *err)
 {
@@ -198,11 +180,18 @@ static int measure_query(double *distances, const struct effective *e,
     x.data = arena_alloc(&arena, x.rows * x.columns, sizeof *x.data, err);
     context.data = arena_alloc(&arena, context.rows * context.columns, sizeof *x.data, err);
     int failed = !x.data || !context.data;
-    for (size_t i = 0; i <= keys && !failed; i++) {
+    for (size_t key = 0; key <= keys && !failed; key++) {
         const float *stream = text->held[HELD_STREAM];
         if (stream)
-            scale_row(x.data + i * width, stream + query * width, width, 1);
-        leave_out(context.data + i * context.columns, e, text, query, i < keys ? i : text->keys);
+            scale_row(x.data + key * width, stream + query * width, width, 1);
+        float *y = matrix_row(context, key);
+        for (size_t head = 0; head < c->n_head; head++, y += c->d_v) {
+            size_t row = head * text->queries + query;
+            float weight = key < keys ? text->held[HELD_WEIGHTS][row * text->keys + key] : 0;
+            memcpy(y, text->held[HELD_CONTEXT] + row * c->d_v, c->d_v * sizeof *y);
+            for (size_t d = 0; weight != 0 && d < c->d_v; d++)
+                y[d] -= weight * values_of(e, text, head)[key * c->d_v + d];
+        }
     }
     struct attended_rows rows = {(size_t)announced->layer, x, context, &token};
     failed = failed || forward_attended(run, &rows, &arena, err);
@@ -212,33 +201,26 @@ static int measure_query(double *distances, const struct effective *e,
     return err_if(failed);
 }
 
-/* Restore the context before its edits, which are applied again without each token. */
-static void restore_context(const struct effective *e, const struct held_text *text)
-{
-    const struct config *c = e->run->config;
-    float *context = text->held[HELD_CONTEXT];
-    for (size_t row = 0; row < c->n_head * text->queries; row++) {
-        const float *weights = text->held[HELD_WEIGHTS] + row * text->keys;
-        const float *values = values_of(e, text, row / text->queries);
-        for (size_t d = 0; d < c->d_v; d++) {
-            double sum = 0;
-            for (size_t key = 0; key < text->keys; key++)
-                sum += (double)weights[key] * (double)values[key * c->d_v + d];
-            context[row * c->d_v + d] = (float)sum;
-        }
-    }
-}
-
+/* An edited context is restored: its edits are applied again without each token. */
 static int make_zeroing(const struct effective *e, const struct announcement *announced,
                         enum site site, struct err *err)
 {
     const struct held_text *text = &e->texts[announced->text];
-    size_t keys = text->keys;
+    size_t keys = text->keys, width = e->run->config->d_v;
+    bool edited = edits_have(e->run->edits, SITE_CONTEXT, (size_t)announced->layer);
     double *square = arena_alloc(e->scratch, keys * keys, sizeof *square, err);
     if (!square)
         return -1;
-    if (edits_have(e->run->edits, SITE_CONTEXT, (size_t)announced->layer))
-        restore_context(e, text);
+    for (size_t row = 0; edited && row < e->run->config->n_head * text->queries; row++) {
+        const float *weights = text->held[HELD_WEIGHTS] + row * keys;
+        const float *values = values_of(e, text, row / text->queries);
+        for (size_t d = 0; d < width; d++) {
+            double sum = 0;
+            for (size_t key = 0; key < keys; key++)
+                sum += (double)weights[key] * (double)values[key * width + d];
+            text->held[HELD_CONTEXT][row * width + d] = (float)sum;
+        }
+    }
     for (size_t query = 0; query < text->queries; query++)
         if (measure_query(square + query * keys, e, announced, query, err))
             return -1;
@@ -372,20 +354,7 @@ static int sink(void *context, const struct announcement *announced, struct err 
     return 0;
 }
 
-/* Watch the inputs of a site: in its layer, or for rollout in all layers up to it. */
-static void watch_one(struct effective *e, struct watch *watch, enum site site, size_t layer)
-{
-    bool through = site == SITE_ROLLOUT;
-    for (size_t below = through ? 0 : layer; below <= layer && site < SITE_ENTROPY; below++)
-        watch_add(watch, SITE_WEIGHTS, below);
-    if (through)
-        e->rollout_layers = num_max(e->rollout_layers, layer + 1);
-    else if (site < SITE_ENTROPY)
-        watch_add(watch, SITE_V, layer);
-    if (site == SITE_VALUE_ZEROING && site_exists(e->run->config, SITE_RESID_PRE))
-        watch_add(watch, SITE_RESID_PRE, layer);
-}
-
+/* Watch the inputs of each site: in its layer, or for rollout in all layers up to it. */
 int effective_begin(const struct selection *selection, const struct run *run, struct watch *watch,
                     struct tap *tap, struct arena *arena, struct err *err)
 {
@@ -401,8 +370,17 @@ int effective_begin(const struct selection *selection, const struct run *run, st
         enum site site = SITE_OF(part, maker->site);
         struct layers layers = selection_layers_of(selection, site);
         for (size_t k = 0; site_set_has(selection->sites, site) && k < layers.count; k++) {
-            watch_add(watch, SITE_OF(part, maker->from), layers.items[k]);
-            watch_one(e, watch, site, layers.items[k]);
+            size_t layer = layers.items[k];
+            bool through = site == SITE_ROLLOUT;
+            watch_add(watch, SITE_OF(part, maker->from), layer);
+            for (size_t below = through ? 0 : layer; below <= layer && site < SITE_ENTROPY; below++)
+                watch_add(watch, SITE_WEIGHTS, below);
+            if (through)
+                e->rollout_layers = num_max(e->rollout_layers, layer + 1);
+            else if (site < SITE_ENTROPY)
+                watch_add(watch, SITE_V, layer);
+            if (site == SITE_VALUE_ZEROING && site_exists(run->config, SITE_RESID_PRE))
+                watch_add(watch, SITE_RESID_PRE, layer);
         }
     }
     watch->head_count = 0; /* needs all heads */

@@ -214,6 +214,7 @@ static int make_table(struct table *table, const struct table_mean *mean, struct
     table->curves = like->curves || like->running; /* not running text: tokens differ */
     return 0;
 }
+
 /* --- tensors of heads and layers -------------------------------------------------------------- */
 
 /* Replace the values of `mean` by the mean of `count` tensors of its shape, summed in float64 in
@@ -244,19 +245,6 @@ static int take_mean(struct array *mean, const struct array *parts, size_t count
     mean->data = data;
     mean->visible = visible;
     mean->visible_step = matrix;
-    return 0;
-}
-
-static int join_heads(struct array *array, struct arena *arena, struct err *err)
-{
-    struct array mean = *array;
-    struct array *heads = arena_alloc(arena, array->heads.size, sizeof *heads, err);
-    for (size_t i = 0; heads && i < array->heads.size; i++)
-        heads[i] = array_head(array, i);
-    mean.heads = (struct axis){.name = NULL};
-    if (!heads || take_mean(&mean, heads, array->heads.size, arena, err))
-        return -1;
-    *array = mean;
     return 0;
 }
 
@@ -313,9 +301,19 @@ int report_take_means(struct array *arrays, struct report *report, const struct 
 {
     if (join_rows(report, how, arena, err))
         return -1;
-    for (size_t i = 0; how->mean_of_heads && i < report->array_count; i++)
-        if (arrays[i].heads.name && join_heads(&arrays[i], arena, err))
+    for (size_t i = 0; how->mean_of_heads && i < report->array_count; i++) {
+        struct array mean = arrays[i];
+        size_t count = mean.heads.size;
+        if (!mean.heads.name)
+            continue;
+        struct array *heads = arena_alloc(arena, count, sizeof *heads, err);
+        for (size_t head = 0; heads && head < count; head++)
+            heads[head] = array_head(&arrays[i], head);
+        mean.heads = (struct axis){.name = NULL};
+        if (!heads || take_mean(&mean, heads, count, arena, err))
             return -1;
+        arrays[i] = mean;
+    }
     return err_if(how->mean_of_layers && join_layers(arrays, report, arena, err));
 }
 
@@ -448,28 +446,26 @@ static int add_facts(struct text_mean *mean, const struct table *table, struct e
     return err_if(err->kind);
 }
 
-static int begin(struct text_mean *mean, const struct report *report, struct err *err)
-{
-    const char *mechanism = report->mechanism;
-    mean->first = *report;
-    for (const struct array *array = report->arrays; array < report->arrays + report->array_count;
-         array++)
-        mean->first.causal &=
-            !array_selects(array, &array->rows) && !array_selects(array, &array->columns);
-    mean->tables = arena_alloc(&mean->arena, report->table_count, sizeof *mean->tables, err);
-    mean->sums = arena_alloc(&mean->arena, report->array_count, sizeof *mean->sums, err);
-    for (size_t i = 0; mean->sums && i < report->array_count; i++)
-        if (begin_tensor(&mean->sums[i], &report->arrays[i], mean->longest, &mean->arena, err))
-            return -1;
-    if (mechanism)
-        mean->first.mechanism = arena_text(&mean->arena, mechanism, strlen(mechanism), err);
-    return err_if(!mean->sums || !mean->tables || (mechanism && !mean->first.mechanism));
-}
-
 int text_mean_add(struct text_mean *mean, const struct report *report, struct err *err)
 {
-    if (!mean->texts && begin(mean, report, err))
-        return -1;
+    const char *mechanism = report->mechanism;
+    if (!mean->texts) {
+        mean->first = *report;
+        mean->tables = arena_alloc(&mean->arena, report->table_count, sizeof *mean->tables, err);
+        mean->sums = arena_alloc(&mean->arena, report->array_count, sizeof *mean->sums, err);
+        if (mechanism)
+            mean->first.mechanism = arena_text(&mean->arena, mechanism, strlen(mechanism), err);
+        if (!mean->sums || !mean->tables || (mechanism && !mean->first.mechanism))
+            return -1;
+    }
+    for (size_t i = 0; i < report->array_count && !mean->texts; i++) {
+        const struct array *array = &report->arrays[i];
+        mean->first.causal &=
+            !array_selects(array, &array->rows) && !array_selects(array, &array->columns);
+        if (begin_tensor(&mean->sums[i], array, mean->longest, &mean->arena, err))
+            return -1;
+    }
+
     for (size_t i = 0; i < report->array_count; i++) {
         struct mean_sums *sums = &mean->sums[i];
         const struct array *array = &report->arrays[i];

@@ -512,18 +512,6 @@ static int select_cells(struct array *arrays, const struct report *report, bool 
     return 0;
 }
 
-static int hide_first(struct array *arrays, struct report *report, struct arena *arena,
-                      struct err *err)
-{
-    const struct tokenized *texts[] = {&report->sentence, &report->source};
-    for (size_t i = 0; i < 1 + (report->source.count > 0); i++)
-        if ((texts[i]->words ? texts[i]->word_count : texts[i]->count) < 2)
-            return err_set(err, "--hide-first: expected a %s of two tokens or more, found one",
-                           i ? "source" : "text");
-    report->first_shown = 1;
-    return group_all(arrays, report, WITHOUT_FIRST, arena, err);
-}
-
 const struct label pooling_labels[POOL_MAX] = {{"first", "first", "first"},
                                                {"last", "last", "last"},
                                                {"mean", "mean", "mean"},
@@ -731,6 +719,7 @@ int derive(struct report *report, const struct derivation *how, const struct tok
            struct arena *arena, struct err *err)
 {
     struct array *arrays = arena_alloc(arena, report->array_count, sizeof *arrays, err);
+    const struct tokenized *texts[] = {&report->sentence, &report->source};
     if (!arrays)
         return -1;
     for (size_t i = 0; i < report->array_count; i++)
@@ -748,7 +737,12 @@ int derive(struct report *report, const struct derivation *how, const struct tok
           !(report->next = labels_with_next(report->sentence.word_labels,
                                             report->sentence.word_count, arena, err)))))
         return -1;
-    if ((how->hide_first && hide_first(arrays, report, arena, err)) ||
+    for (size_t i = 0; how->hide_first && i < 1 + (report->source.count > 0); i++)
+        if ((texts[i]->words ? texts[i]->word_count : texts[i]->count) < 2)
+            return err_set(err, "--hide-first: expected a %s of two tokens or more, found one",
+                           i ? "source" : "text");
+    report->first_shown = how->hide_first ? 1 : report->first_shown;
+    if ((how->hide_first && group_all(arrays, report, WITHOUT_FIRST, arena, err)) ||
         select_cells(arrays, report, how->hides_keys, arena, err) ||
         (how->pool && pool_all(arrays, report, how, arena, err)))
         return -1;

@@ -174,11 +174,24 @@ static bool is_in_stack(const struct selection *selection, bool encoder)
 }
 
 /* Each site selected by name must be in one of the layers. */
-static int check_layers(const struct selection *selection, const struct config *config,
-                        struct err *err)
+int selection_layers(struct selection *selection, const char *list, const struct config *config,
+                     struct arena *arena, struct err *err)
 {
-    const struct layers *layers = &selection->layers;
+    bool in_encoder = has_encoder(config) && is_in_stack(selection, true);
+    const char *owner = has_encoder(config) ? "decoder" : "model";
+    struct index_range range = {"--layer", owner, "layer", config->n_layer};
+    struct index_range encoder = {"--layer", "encoder", "layer",
+                                  stack_of(config, PART_SOURCE)->layers};
+    struct layers *layers = &selection->layers;
     struct site_set all = all_sites(config);
+    *layers = selection->encoder_layers = (struct layers){0};
+    if (in_encoder && parse_list(list, &encoder, &selection->encoder_layers.items,
+                                 &selection->encoder_layers.count, arena, err))
+        return -1;
+    if (in_encoder && !is_in_stack(selection, false))
+        return 0;
+    if (parse_list(list, &range, &layers->items, &layers->count, arena, err))
+        return -1;
     for (enum site site = SITE_RESID_PRE; site < SITE_LN_F; site++) {
         bool of_experts = site >= SITE_ROUTER && site <= SITE_SHARED_OUT;
         bool found = memcmp(&selection->sites, &all, sizeof all) == 0;
@@ -192,25 +205,6 @@ static int check_layers(const struct selection *selection, const struct config *
                                                 : "");
     }
     return 0;
-}
-
-int selection_layers(struct selection *selection, const char *list, const struct config *config,
-                     struct arena *arena, struct err *err)
-{
-    bool in_encoder = has_encoder(config) && is_in_stack(selection, true);
-    const char *owner = has_encoder(config) ? "decoder" : "model";
-    struct index_range range = {"--layer", owner, "layer", config->n_layer};
-    struct index_range encoder = {"--layer", "encoder", "layer",
-                                  stack_of(config, PART_SOURCE)->layers};
-    selection->layers = selection->encoder_layers = (struct layers){0};
-    if (in_encoder && parse_list(list, &encoder, &selection->encoder_layers.items,
-                                 &selection->encoder_layers.count, arena, err))
-        return -1;
-    if (in_encoder && !is_in_stack(selection, false))
-        return 0;
-    return err_if(
-        parse_list(list, &range, &selection->layers.items, &selection->layers.count, arena, err) ||
-        check_layers(selection, config, err));
 }
 
 int selection_indices(const size_t **indices, size_t *count, const char *list,
@@ -231,15 +225,6 @@ int selection_heads(struct selection *selection, const char *list, const struct 
     if (is_in_stack(selection, true))
         range.count = num_min(range.count, stack_of(config, PART_SOURCE)->heads);
     return selection_indices(&selection->heads, &selection->head_count, list, &range, arena, err);
-}
-
-int selection_channels(const size_t **channels, size_t *count, const char *list,
-                       const struct config *config, enum site site, struct arena *arena,
-                       struct err *err)
-{
-    struct index_range range = {"--channel", "tensor", "channel", 0};
-    site_size(&range.count, config, site, 1, 1, 1);
-    return selection_indices(channels, count, list, &range, arena, err);
 }
 
 int selection_of_channels(struct selection *selection, enum site *site, const char *name,

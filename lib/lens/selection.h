@@ -55,14 +55,10 @@ int selection_layers(struct selection *selection, const char *list, const struct
 int selection_heads(struct selection *selection, const char *list, const struct config *config,
                     struct arena *arena, struct err *err);
 
-/* Select --site, a tensor with a row of channels for each token, in some layers. Parse a list of
- * its channels, in ascending order; NULL: all. */
+/* Select --site, a tensor with a row of channels for each token, in some layers. */
 int selection_of_channels(struct selection *selection, enum site *site, const char *name,
                           const char *layers, const struct config *config, struct arena *arena,
                           struct err *err);
-int selection_channels(const size_t **channels, size_t *count, const char *list,
-                       const struct config *config, enum site site, struct arena *arena,
-                       struct err *err);
 
 /* Parse a list of indices below a count, "0,3-5", in ascending order; NULL: all. Messages have the
  * option, and "the text has 5 tokens". */

@@ -587,23 +587,6 @@ struct text_range word_range(const struct tokenized *text, size_t word)
     return own;
 }
 
-/* Give ids the text that they spell. */
-static int spell_ids(struct tokenized *text, const struct tokenizer *tokenizer, struct arena *arena,
-                     struct err *err)
-{
-    struct buf bytes = {0};
-    struct token *tokens = arena_alloc(arena, text->count, sizeof *tokens, err);
-    for (size_t i = 0; tokens && i < text->count; i++) {
-        uint32_t id = text->tokens[i].id;
-        size_t start = wording_add(&bytes, tokenizer, id);
-        tokens[i] = (struct token){id, false, start, bytes.size};
-    }
-    text->size = bytes.size;
-    text->text = buf_keep(&bytes, arena, err);
-    text->tokens = tokens;
-    return err_if(!tokens || !text->text);
-}
-
 /* Words are labelled by their text; special tokens that are not in the text, by their own. */
 int word_spans_find(struct tokenized *tokenized, const struct tokenizer *tokenizer,
                     struct arena *arena, struct err *err)
@@ -611,8 +594,23 @@ int word_spans_find(struct tokenized *tokenized, const struct tokenizer *tokeniz
     struct tokenized text = *tokenized;
     struct word_span *spans = arena_alloc(arena, text.count, sizeof *spans, err);
     struct label *labels = arena_alloc(arena, text.count, sizeof *labels, err);
-    if (!spans || !labels || (!text.text && spell_ids(&text, tokenizer, arena, err)))
+    if (!spans || !labels)
         return -1;
+    if (!text.text) { /* ids get the text that they spell */
+        struct buf bytes = {0};
+        struct token *tokens = arena_alloc(arena, text.count, sizeof *tokens, err);
+        for (size_t i = 0; tokens && i < text.count; i++) {
+            uint32_t id = text.tokens[i].id;
+            size_t start = wording_add(&bytes, tokenizer, id);
+            tokens[i] = (struct token){id, false, start, bytes.size};
+        }
+        text.size = bytes.size;
+        text.text = buf_keep(&bytes, arena, err);
+        text.tokens = tokens;
+        if (!tokens || !text.text)
+            return -1;
+    }
+
     text.words = spans;
     text.word_count = split(spans, &text, tokenizer);
     text.words_before = 0;

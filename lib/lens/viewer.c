@@ -166,32 +166,26 @@ int viewer_read(const struct viewer *viewer, struct text_with_source *pair,
                : 0;
 }
 
-static int check_edits(const struct edits *edits, const struct config *config,
-                       const struct batch *batch, struct err *err)
-{
-    if (edits_check(edits, config, err))
-        return -1;
-    for (size_t s = 0; edits && s < batch->count; s++) {
-        size_t source = batch->sources[s].past + batch->sources[s].count;
-        if (edits_check_text(edits, config, batch_prompt(batch, s), source, err))
-            return batch->count > 1 ? err_prefix(err, "text %zu", batch->first + s) : -1;
-    }
-    return 0;
-}
-
 int viewer_run(struct viewer *viewer, const struct selection *selection,
                const struct text_list *texts, struct tap tap, struct err *err)
 {
     struct watch watch;
     struct batch batch;
-    struct model *model = &viewer->model;
+    struct config *config = &viewer->model.config;
+    const struct edits *edits = viewer->edits;
     struct arena *scratch = &viewer->scratch;
-    struct run run = {&viewer->machine, &model->config, &model->weights,
-                      &batch,           viewer->edits,  texts->start};
-    int failed = watch_init(&watch, &model->config, scratch, err) ||
-                 batch_init(&batch, &model->config, texts->items, texts->count, scratch, err);
+    struct run run = {&viewer->machine, config, &viewer->model.weights,
+                      &batch,           edits,  texts->start};
+    int failed = watch_init(&watch, config, scratch, err) ||
+                 batch_init(&batch, config, texts->items, texts->count, scratch, err) ||
+                 edits_check(edits, config, err);
     batch.first = texts->first;
-    failed = failed || check_edits(viewer->edits, &model->config, &batch, err);
+    for (size_t s = 0; edits && !failed && s < batch.count; s++) {
+        size_t source = batch.sources[s].past + batch.sources[s].count;
+        failed = edits_check_text(edits, config, batch_prompt(&batch, s), source, err);
+        if (failed && batch.count > 1)
+            err_prefix(err, "text %zu", batch.first + s);
+    }
     if (!failed) {
         selection_watch(selection, &watch);
         tap.watch = &watch;
@@ -283,22 +277,10 @@ static int find_visible(struct array *array, const struct viewer *viewer,
     return 0;
 }
 
-/* Turn captured scores into 1 and 0: visible keys are those found, or have a score. */
-static void make_mask(struct array *array)
-{
-    float *cells = (float *)array->data;
-    size_t matrix = array->rows.size * array->columns.size;
-    for (size_t i = 0; i < array->heads.size * matrix; i++) {
-        size_t cell = i / matrix * array->visible_step + i % matrix;
-        bool visible = array->visible ? array->visible[cell] != 0 : cells[i] != -INFINITY;
-        cells[i] = visible == (array->site == SITE_VISIBLE);
-    }
-    array->visible = NULL;
-}
-
 /* --- reports ---------------------------------------------------------------------------------- */
 
-/* Add the visible keys and the labels of selected queries to the tensors of a text. */
+/* Add the visible keys and the labels of selected queries to the tensors of a text. Captured scores
+ * become masks of 1 and 0: visible keys are those found, or have a score. */
 static int complete(const struct viewer *viewer, const struct capture_request *asked, size_t text,
                     const struct array_list *list, const struct label *next, struct arena *arena,
                     struct err *err)
@@ -307,8 +289,15 @@ static int complete(const struct viewer *viewer, const struct capture_request *a
         struct array *array = &list->items[i];
         if (find_visible(array, viewer, asked, text, arena, err))
             return -1;
-        if (site_id(array->site) >= SITE_MASK)
-            make_mask(array);
+        bool is_mask = site_id(array->site) >= SITE_MASK;
+        float *cells = (float *)array->data;
+        size_t matrix = array->rows.size * array->columns.size;
+        for (size_t k = 0; is_mask && k < array->heads.size * matrix; k++) {
+            size_t cell = k / matrix * array->visible_step + k % matrix;
+            bool visible = array->visible ? array->visible[cell] != 0 : cells[k] != -INFINITY;
+            cells[k] = visible == (array->site == SITE_VISIBLE);
+        }
+        array->visible = is_mask ? NULL : array->visible;
         if (!array->rows.numbers)
             continue;
         const struct tokenized *sentence = &asked->pairs[text].sentence;
