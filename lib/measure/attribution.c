@@ -224,11 +224,6 @@ static size_t head_columns(const struct config *c)
     return has_encoder(c) ? 2 * c->n_head : c->n_head;
 }
 
-static size_t part_count(const struct edits *edits)
-{
-    return edits ? TERMS : TERM_EDITS;
-}
-
 /* Add a part's contribution to stage `row`. */
 static void put(struct way *way, size_t row, size_t part, double value)
 {
@@ -553,7 +548,7 @@ static int make_cells(struct way *way, bool cross, const struct tokenized *keys,
         axis->name = "part";
         failed = add_numbers(axis, "", c->n_head, arena, way->err) ||
                  add_numbers(axis, "cross_", head_columns(c) - c->n_head, arena, way->err);
-        for (size_t i = 0; i < part_count(way->edits) && !failed; i++)
+        for (size_t i = 0; i < (way->edits ? TERMS : TERM_EDITS) && !failed; i++)
             failed = add_label(axis, parts[i], arena, way->err);
     }
     if (!failed)

@@ -61,26 +61,6 @@ static size_t step(struct assignment *search, size_t column)
     return nearest;
 }
 
-/* Undo cycles of a match that do not cost less than the original order. */
-static void keep_own(size_t *match, const double *costs, size_t count, bool *seen)
-{
-    for (size_t first = 0; first < count; first++) {
-        double moved = 0, own = 0;
-        if (seen[first + 1])
-            continue;
-        for (size_t i = first; !seen[i + 1]; i = match[i]) {
-            seen[i + 1] = true;
-            moved += costs[i * count + match[i]];
-            own += costs[i * count + i];
-        }
-        for (size_t i = first; own <= moved && match[i] != i;) {
-            size_t next = match[i];
-            match[i] = i;
-            i = next;
-        }
-    }
-}
-
 int assignment_find(size_t *match, const double *costs, size_t count, struct arena *arena,
                     struct err *err)
 {
@@ -113,8 +93,24 @@ int assignment_find(size_t *match, const double *costs, size_t count, struct are
     }
     for (size_t j = 1; j <= count; j++)
         match[search.row_of[j] - 1] = j - 1;
+
+    /* undo cycles that do not cost less than the original order */
     memset(search.seen, 0, size * sizeof *search.seen);
-    keep_own(match, costs, count, search.seen);
+    for (size_t first = 0; first < count; first++) {
+        double moved = 0, own = 0;
+        if (search.seen[first + 1])
+            continue;
+        for (size_t i = first; !search.seen[i + 1]; i = match[i]) {
+            search.seen[i + 1] = true;
+            moved += costs[i * count + match[i]];
+            own += costs[i * count + i];
+        }
+        for (size_t i = first; own <= moved && match[i] != i;) {
+            size_t next = match[i];
+            match[i] = i;
+            i = next;
+        }
+    }
     return 0;
 }
 
@@ -216,18 +212,6 @@ static double whole_of(const float *row, size_t keys, bool has_sinks, size_t hid
     return sum > 0 ? sum : 1;
 }
 
-static double row_distance(const float *a, const float *b, size_t keys, bool has_sinks,
-                           size_t hidden)
-{
-    double of_a = whole_of(a, keys, has_sinks, hidden);
-    double of_b = whole_of(b, keys, has_sinks, hidden);
-    double divergence =
-        has_sinks ? divergence_of(sink_of(a, keys) / of_a, sink_of(b, keys) / of_b) : 0;
-    for (size_t i = hidden; i < keys; i++)
-        divergence += divergence_of((double)a[i] / of_a, (double)b[i] / of_b);
-    return sqrt(divergence / LN_2);
-}
-
 struct pair_loop {
     const struct array *a, *b;
     double *sums; /* [heads, heads] */
@@ -235,20 +219,26 @@ struct pair_loop {
     size_t hidden; /* first queries and keys to leave out */
 };
 
-/* Compare a head of the first model with every head of the other. */
+/* Compare a head of the first model with every head of the other, row by row. */
 static void add_pairs(void *context, size_t head, size_t thread)
 {
     const struct pair_loop *loop = context;
-    size_t heads = loop->a->heads.size;
-    size_t queries = loop->a->rows.size;
-    size_t keys = loop->a->columns.size;
+    size_t heads = loop->a->heads.size, queries = loop->a->rows.size;
+    size_t keys = loop->a->columns.size, hidden = loop->hidden;
+    bool has_sinks = loop->has_sinks;
     (void)thread;
     for (size_t other = 0; other < heads; other++)
-        for (size_t query = loop->hidden; query < queries; query++)
-            loop->sums[head * heads + other] +=
-                row_distance(loop->a->data + (head * queries + query) * keys,
-                             loop->b->data + (other * queries + query) * keys, keys,
-                             loop->has_sinks, loop->hidden);
+        for (size_t query = hidden; query < queries; query++) {
+            const float *a = loop->a->data + (head * queries + query) * keys;
+            const float *b = loop->b->data + (other * queries + query) * keys;
+            double of_a = whole_of(a, keys, has_sinks, hidden);
+            double of_b = whole_of(b, keys, has_sinks, hidden);
+            double divergence =
+                has_sinks ? divergence_of(sink_of(a, keys) / of_a, sink_of(b, keys) / of_b) : 0;
+            for (size_t i = hidden; i < keys; i++)
+                divergence += divergence_of((double)a[i] / of_a, (double)b[i] / of_b);
+            loop->sums[head * heads + other] += sqrt(divergence / LN_2);
+        }
 }
 
 /* Add the differences of some tokens, without the first columns; values that a model masks are

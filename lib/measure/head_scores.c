@@ -274,30 +274,21 @@ bool head_survey_needs(const struct head_survey *survey, enum score_material mat
     return false;
 }
 
-/* Find the tokens at the beginning (of the tokenizer, else of the config) and end of texts. */
-static int find_special(struct head_survey *survey, struct err *err)
+int head_survey_open(struct head_survey *survey, struct arena *arena, struct err *err)
 {
     const struct model *model = &survey->viewer->model;
+    const struct config *config = &model->config;
     const struct tokenizer *tokenizer = survey->viewer->tokenizer;
-    uint32_t bos = 0;
-    bool has_bos = false;
     struct text_templates special = {0};
+    uint32_t bos = 0;
+    bool has_bos = false, has_role = false;
     if (tokenizer && (tokenizer_find_begin(&bos, &has_bos, tokenizer, &model->folder, err) ||
                       tokenizer_special(&special, tokenizer, err)))
         return -1;
     size_t sep = text_template_before(&special.single) + 1; /* the token after a text */
     survey->sep = sep < special.single.count ? (long long)special.single.parts[sep].id : -1;
-    survey->bos = has_bos ? (long long)bos : tokenizer ? -1 : model->config.bos_id;
-    return 0;
-}
+    survey->bos = has_bos ? (long long)bos : tokenizer ? -1 : config->bos_id;
 
-int head_survey_open(struct head_survey *survey, struct arena *arena, struct err *err)
-{
-    const struct config *config = &survey->viewer->model.config;
-    const char *name = survey->viewer->model.name;
-    bool has_role = false;
-    if (find_special(survey, err))
-        return -1;
     survey->heads = config->n_layer * config->n_head;
     survey->selection =
         (struct selection){.sites = SITE_SET(SITE_WEIGHTS), .head_count = config->n_head};
@@ -310,7 +301,7 @@ int head_survey_open(struct head_survey *survey, struct arena *arena, struct err
                              score->name);
         if (score->row->of_source && !has_encoder(config))
             return err_unsupported(err, "score %s: expected an encoder-decoder, found '%s'",
-                                   score->name, name);
+                                   score->name, model->name);
         if (score->row->of_source)
             site_set_add(&survey->selection.sites, SITE_OF(PART_CROSS, SITE_WEIGHTS));
         has_role |= score->row < score_rows + ROLES;
@@ -331,10 +322,9 @@ int head_survey_open(struct head_survey *survey, struct arena *arena, struct err
             .row = &score_rows[i], .material = of_roles, .offset = score_rows[i].offset};
     if (has_encoder(config) && head_survey_needs(survey, OF_TEXTS) && !survey->on_texts)
         return err_usage(err, "--source: expected a text for the encoder-decoder '%s', found none",
-                         name);
-    return err_if(
-        (!has_encoder(config) && model_check(&survey->viewer->model, NEEDS_ONE_TEXT, err)) ||
-        selection_layers(&survey->selection, NULL, config, arena, err));
+                         model->name);
+    return err_if((!has_encoder(config) && model_check(model, NEEDS_ONE_TEXT, err)) ||
+                  selection_layers(&survey->selection, NULL, config, arena, err));
 }
 
 /* --- sums ------------------------------------------------------------------------------------- */
@@ -511,19 +501,6 @@ static int take_rows(void *context, struct attention_map_loan *loan, struct err 
     return 0;
 }
 
-/* As many random tokens as the text has; NULL with `err`. */
-static const uint32_t *random_ids(const struct count *count, const struct head_text *text,
-                                  struct arena *arena, struct err *err)
-{
-    const struct head_survey *survey = count->survey;
-    uint64_t number = text->number * SCORE_MATERIALS + count->material;
-    uint64_t key = rng_fold_in(~survey->seed, number);
-    uint32_t *ids = arena_alloc(arena, text->text.count, sizeof *ids, err);
-    for (size_t i = 0; ids && i < text->text.count; i++)
-        ids[i] = (uint32_t)rng_below(key, i, survey->viewer->model.config.vocab_size);
-    return ids;
-}
-
 static int run(struct count *count, struct viewer *viewer, struct arena *arena, struct err *err)
 {
     const struct head_survey *survey = count->survey;
@@ -533,10 +510,17 @@ static int run(struct count *count, struct viewer *viewer, struct arena *arena, 
     struct tap tap = {.lend = take_rows, .context = count};
     count->values = arena_alloc(arena, count->text_count, sizeof *count->values, err);
     for (size_t i = 0; items && count->values && i < count->text_count; i++) {
-        items[i] = count->texts[i].text;
-        if ((count->random && !(items[i].ids = random_ids(count, &count->texts[i], arena, err))) ||
-            !(count->values[i] = arena_room(arena, items[i].count, measured * sizeof(double), err)))
+        uint64_t number = count->texts[i].number * SCORE_MATERIALS + count->material;
+        uint64_t key = rng_fold_in(~survey->seed, number);
+        struct text *text = &items[i];
+        *text = count->texts[i].text;
+        count->values[i] = arena_room(arena, text->count, measured * sizeof(double), err);
+        uint32_t *ids = count->random ? arena_alloc(arena, text->count, sizeof *ids, err) : NULL;
+        if (!count->values[i] || (count->random && !ids))
             return -1;
+        for (size_t k = 0; ids && k < text->count; k++)
+            ids[k] = (uint32_t)rng_below(key, k, viewer->model.config.vocab_size);
+        text->ids = ids ? ids : text->ids;
     }
     if (!items || !count->values || viewer_run(viewer, &survey->selection, &list, tap, err))
         return -1;

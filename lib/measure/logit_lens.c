@@ -159,31 +159,6 @@ static bool take_known(const struct lens_work *work, const struct lens_known *kn
     return true;
 }
 
-static int look_at_all(struct lens_work *work, struct arena *arena, struct err *err)
-{
-    const struct config *config = &work->plan->viewer->model.config;
-    struct lens_known *known = work->plan->known;
-    size_t tokens = work->lens->tokens;
-    size_t best_count = work->lens->best_count;
-    size_t best_room = work->plan->layers.count * tokens * best_count;
-    size_t step = logits_piece_rows(config->vocab_size, tokens);
-    size_t compared = work->plan->is_brief ? 0 : step;
-    work->last = arena_room(arena, compared, config->vocab_size * sizeof *work->last, err);
-    work->last_sums = arena_room(arena, compared, sizeof *work->last_sums, err);
-    work->best = arena_room(arena, best_room, sizeof *work->best, err);
-    if (!work->last || !work->last_sums || !work->best)
-        return -1;
-    work->ends = find(work->report, site_of_logits(config), config->n_layer - 1);
-    while (known && take_known(work, known))
-        work->first++;
-    if (known)
-        *known = (struct lens_known){*work->lens, work->report, work->sentence->ids};
-    for (; work->first < tokens; work->first += step)
-        if (look_at_tokens(work, num_min(tokens - work->first, step), err))
-            return -1;
-    return 0;
-}
-
 static struct site_set sites_of(const struct lens_plan *plan)
 {
     return SITE_SET(plan->site, site_of_logits(&plan->viewer->model.config));
@@ -194,11 +169,34 @@ static int look_at_report(struct logit_lens *lens, const struct lens_plan *plan,
                           const struct report *report, const struct tokenized *sentence,
                           struct arena *arena, struct err *err)
 {
-    size_t words = plan->viewer->model.config.vocab_size;
-    struct lens_work work = {.plan = plan, .lens = lens, .report = report, .sentence = sentence};
-    *lens = (struct logit_lens){plan, sentence->count, num_min(plan->best_count, words), NULL};
-    lens->cells = arena_alloc(arena, plan->layers.count, lens->tokens * sizeof *lens->cells, err);
-    return lens->cells ? look_at_all(&work, arena, err) : -1;
+    const struct config *config = &plan->viewer->model.config;
+    struct lens_known *known = plan->known;
+    size_t words = config->vocab_size, tokens = sentence->count, layers = plan->layers.count;
+    size_t step = logits_piece_rows(words, tokens);
+    size_t compared = plan->is_brief ? 0 : step;
+    *lens = (struct logit_lens){plan, tokens, num_min(plan->best_count, words), NULL};
+    lens->cells = arena_alloc(arena, layers, tokens * sizeof *lens->cells, err);
+    struct lens_work work = {
+        .plan = plan,
+        .lens = lens,
+        .report = report,
+        .sentence = sentence,
+        .ends = find(report, site_of_logits(config), config->n_layer - 1),
+        .last = arena_room(arena, compared, words * sizeof *work.last, err),
+        .last_sums = arena_room(arena, compared, sizeof *work.last_sums, err),
+        .best = arena_room(arena, layers * tokens * lens->best_count, sizeof *work.best, err),
+    };
+    if (!lens->cells || !work.last || !work.last_sums || !work.best)
+        return -1;
+
+    while (known && take_known(&work, known))
+        work.first++;
+    if (known)
+        *known = (struct lens_known){*lens, report, sentence->ids};
+    for (; work.first < tokens; work.first += step)
+        if (look_at_tokens(&work, num_min(tokens - work.first, step), err))
+            return -1;
+    return 0;
 }
 
 int lens_capture(struct logit_lens *lens, const struct lens_plan *plan,

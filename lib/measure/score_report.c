@@ -312,23 +312,7 @@ static const char *region_name(const struct column *regions, size_t word)
     return name ? name : "";
 }
 
-/* Add the total of a word to a line, and the word to the row's label: "are/is", or "are/is/…" if it
- * would be long. */
-static int add_word(struct score_total *row, size_t line, const struct score_total *total,
-                    const char *word, struct arena *arena, struct err *err)
-{
-    if (!row->name)
-        row->name = arena_text(arena, word, strlen(word), err);
-    else if (!strstr(row->name, word) && !strstr(row->name, "…"))
-        row->name = arena_format(arena, err, "%s/%s", row->name,
-                                 strlen(row->name) + strlen(word) <= LABEL_MOST ? word : "…");
-    while (row->line_count <= line && !err->kind)
-        row->lines = arena_grow(arena, row->lines, row->line_count++, sizeof *row->lines, err);
-    if (!err->kind)
-        score_total_add(&row->lines[line], total);
-    return err_if(err->kind);
-}
-
+/* The label of a row has the words of all lines: "are/is", or "are/is/…" if it would be long. */
 int score_totals_add_words(struct score_totals *totals, size_t line, const struct report *report,
                            struct arena *arena, struct err *err)
 {
@@ -357,8 +341,20 @@ int score_totals_add_words(struct score_totals *totals, size_t line, const struc
                 axis->name, names_at(totals->lines, 0), axis->name, i, label->text);
         total.logprob = column_float(logprobs, i);
         last = score_totals_add(totals, &total, last, arena, err);
-        if (!last || add_word(&totals->rows[last - 1], line, &total, label->plain, arena, err))
+        if (!last)
             return -1;
+        struct score_total *row = &totals->rows[last - 1];
+        const char *word = label->plain;
+        if (!row->name)
+            row->name = arena_text(arena, word, strlen(word), err);
+        else if (!strstr(row->name, word) && !strstr(row->name, "…"))
+            row->name = arena_format(arena, err, "%s/%s", row->name,
+                                     strlen(row->name) + strlen(word) <= LABEL_MOST ? word : "…");
+        while (row->line_count <= line && !err->kind)
+            row->lines = arena_grow(arena, row->lines, row->line_count++, sizeof *row->lines, err);
+        if (err->kind)
+            return -1;
+        score_total_add(&row->lines[line], &total);
     }
     return 0;
 }
@@ -451,28 +447,13 @@ static void put_total(struct table_rows *rows, const struct score_view *view,
     }
 }
 
-/* Add the totals to the facts of a report. */
-static void put_sums(struct facts *facts, const struct score_view *view,
-                     const struct score_totals *totals, struct arena *arena, struct err *err)
-{
-    enum { SUMS_MAX = FACTS_MAX / 2 };
-    bool pairs = totals->kind == TOTALS_OF_PAIRS, predicted = totals->kind == TOTALS_OF_PREDICTIONS;
-    for (size_t i = 0; i < num_min(totals->sum_count, SUMS_MAX); i++) {
-        const struct score_total *sum = &totals->sums[i];
-        const char *name =
-            predicted ? arena_format(arena, err, "accuracy: %s", sum->keys[1]) : "accuracy";
-        if (pairs || predicted)
-            facts_float(facts, name, mean_of(sum->correct, sum->count));
-        else
-            put_facts(facts, view, sum);
-    }
-}
-
 int score_totals_report(struct report *report, const struct score_view *view,
                         const struct score_totals *totals, struct arena *arena, struct err *err)
 {
+    enum { SUMS_MAX = FACTS_MAX / 2 };
     static const char *const names[] = {"totals", "totals", "continuations", "pairs",
                                         "predictions"};
+    bool pairs = totals->kind == TOTALS_OF_PAIRS, predicted = totals->kind == TOTALS_OF_PREDICTIONS;
     const char *unit = view->bits ? "bits" : "nats";
     bool means = totals->kind == TOTALS_OF_WORDS;
     bool of_words = means || totals->kind == TOTALS_OF_MODELS;
@@ -497,6 +478,7 @@ int score_totals_report(struct report *report, const struct score_view *view,
     if (!table || !row || !facts ||
         rows_finish(table, &rows, of_words ? surprisal_name(view) : names[totals->kind], row))
         return -1;
+
     table->rows.size = totals->count;
     table->curves = of_words;
     if (of_words)
@@ -507,19 +489,27 @@ int score_totals_report(struct report *report, const struct score_view *view,
         table->note = arena_format(
             arena, err, "logprob and surprisal are sums over tokens, %s_per_token is the mean",
             unit);
+
     *report = view->origin;
     report->tables = table;
     report->table_count = 1;
     if (totals->pair) {
         report->sentence = totals->pair->sentence;
         report->source = totals->pair->source;
-    } else {
-        const char *thing = totals->kind == TOTALS_OF_PAIRS ? "pair" : "text";
-        report->about =
-            arena_format(arena, err, "%zu %s%s", totals->texts, thing, num_plural(totals->texts));
-        facts_integer(facts, "texts", (long long)totals->texts);
-        put_sums(facts, view, totals, arena, err);
-        report->facts = &facts->table;
+        return err_if(err->kind);
+    }
+    report->about = arena_format(arena, err, "%zu %s%s", totals->texts, pairs ? "pair" : "text",
+                                 num_plural(totals->texts));
+    report->facts = &facts->table;
+    facts_integer(facts, "texts", (long long)totals->texts);
+    for (size_t i = 0; i < num_min(totals->sum_count, SUMS_MAX); i++) {
+        const struct score_total *sum = &totals->sums[i];
+        const char *name =
+            predicted ? arena_format(arena, err, "accuracy: %s", sum->keys[1]) : "accuracy";
+        if (pairs || predicted)
+            facts_float(facts, name, mean_of(sum->correct, sum->count));
+        else
+            put_facts(facts, view, sum);
     }
     return err_if(err->kind);
 }

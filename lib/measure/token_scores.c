@@ -53,37 +53,32 @@ static void see_row(void *context, size_t row, size_t thread)
         piece->work->see(piece->work->context, piece->first + row, logits, words);
 }
 
-static int make_piece(const struct logits_work *work, size_t first, size_t count, struct err *err)
+int logits_of_rows(const struct logits_work *work, struct err *err)
 {
     enum { WORTH = 16 }; /* multiply-adds that take as long as `see` for one logit */
     struct viewer *viewer = work->viewer;
     size_t words = viewer->model.config.vocab_size;
+    size_t rows = work->rows.rows, step = logits_piece_rows(words, rows);
     struct run run = {.machine = &viewer->machine,
                       .config = &viewer->model.config,
                       .weights = &viewer->model.weights};
-    struct scored_piece piece = {
-        .work = work, .logits = {NULL, count, words, words}, .first = first};
-    struct loop loop = {count, WORTH * (double)count * (double)words, see_row};
-    piece.logits.data = arena_room(&viewer->scratch, count, words * sizeof *piece.logits.data, err);
-    int failed = !piece.logits.data ||
-                 forward_logits(&run, piece.logits, matrix_rows(work->rows, first, count),
-                                work->normed, &viewer->scratch, err);
-    if (!failed)
-        pool_run(viewer->machine.pool, loop, &piece);
-    if (atomic_load(&piece.unsound))
-        failed = forward_logits_blame(&run, err);
-    arena_clear(&viewer->scratch);
-    return err_if(failed);
-}
-
-int logits_of_rows(const struct logits_work *work, struct err *err)
-{
-    size_t step = logits_piece_rows(work->viewer->model.config.vocab_size, work->rows.rows);
-    for (size_t first = 0; first < work->rows.rows; first += step) {
-        if (make_piece(work, first, num_min(work->rows.rows - first, step), err))
-            return -1;
+    int failed = 0;
+    for (size_t first = 0; first < rows && !failed; first += step) {
+        size_t count = num_min(rows - first, step);
+        struct scored_piece piece = {
+            .work = work, .logits = {NULL, count, words, words}, .first = first};
+        struct loop loop = {count, WORTH * (double)count * (double)words, see_row};
+        float *data = piece.logits.data =
+            arena_room(&viewer->scratch, count, words * sizeof *data, err);
+        failed = !data || forward_logits(&run, piece.logits, matrix_rows(work->rows, first, count),
+                                         work->normed, &viewer->scratch, err);
+        if (!failed)
+            pool_run(viewer->machine.pool, loop, &piece);
+        if (atomic_load(&piece.unsound))
+            failed = forward_logits_blame(&run, err);
+        arena_clear(&viewer->scratch);
     }
-    return 0;
+    return err_if(failed);
 }
 
 /* --- scores ----------------------------------------------------------------------------------- */
@@ -315,18 +310,6 @@ static int score_windows(struct score_reading *reading, struct arena *arena, str
                   viewer_run(viewer, &selection, &list, tap, err) || logits_of_rows(&work, err));
 }
 
-/* Move the probability that a word ends from the first token of the next word to its last token. */
-static void move_ends(struct scored *scored, const uint32_t *ids, const bool *begins)
-{
-    struct token_score *tokens = scored->tokens;
-    for (size_t i = 1; i < scored->count; i++) {
-        bool ends = i + 1 == scored->count || begins[ids[i + 1]];
-        double moved = ends ? (double)tokens[i + 1].begin : 0;
-        moved -= begins[ids[i]] ? (double)tokens[i].begin : 0;
-        tokens[i].logprob = (float)((double)tokens[i].logprob + moved);
-    }
-}
-
 bool text_has_mask(const struct tokenized *text, const struct viewer *viewer)
 {
     for (size_t i = 0; i < text->count; i++)
@@ -370,8 +353,19 @@ int scoring_run(struct scored *scored, const struct scoring *scoring,
     }
     machine->progress = sink;
     arena_release(&reading.pass);
-    for (size_t i = 0; i < asked->count && scoring->begins && !failed; i++)
-        move_ends(&scored[i], asked->pairs[i].sentence.ids, scoring->begins);
+
+    /* the probability that a word ends moves from the first token of the next word to its last */
+    const bool *begins = scoring->begins;
+    for (size_t k = 0; k < asked->count && begins && !failed; k++) {
+        const uint32_t *ids = asked->pairs[k].sentence.ids;
+        for (size_t i = 1; i < scored[k].count; i++) {
+            struct token_score *token = &scored[k].tokens[i];
+            bool ends = i + 1 == scored[k].count || begins[ids[i + 1]];
+            double moved = ends ? (double)token[1].begin : 0;
+            moved -= begins[ids[i]] ? (double)token->begin : 0;
+            token->logprob = (float)((double)token->logprob + moved);
+        }
+    }
     return failed;
 }
 
