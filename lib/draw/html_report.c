@@ -26,36 +26,28 @@ int page_live_check(struct err *err)
                                       "attn-cli with it");
 }
 
-/* Write a file of the model, unless `out` is NULL, and add its size to `bytes`. */
-static int put_file(struct stream *out, const struct folder *folder, const char *name,
-                    size_t *bytes, struct err *err)
-{
-    struct file file = {0};
-    if (folder_open(&file, folder, name, err))
-        return -1;
-    for (size_t at = 0; out && at < file.size; at += CHUNK_BYTES) {
-        size_t size = file.size - at < CHUNK_BYTES ? file.size - at : CHUNK_BYTES;
-        stream_text(out, "<script type=\"text/plain\" class=\"file\" data-name=\"");
-        page_put_text(out, name);
-        stream_text(out, "\">");
-        page_put_base64(out, file.bytes + at, size);
-        stream_text(out, "</script>\n");
-    }
-    *bytes += file.size;
-    file_release(&file);
-    return 0;
-}
-
-/* Only those that were opened for the model: its folder may hold checkpoints and credentials. */
+/* Write the files of the model, unless `out` is NULL, and sum up their sizes. Only files that were
+ * opened for the model: its folder may hold checkpoints and credentials. */
 static int put_files(struct stream *out, const struct folder *folder, size_t *bytes,
                      struct err *err)
 {
     const struct listing *list = &folder->opened->list;
-    int failed = 0;
     *bytes = 0;
-    for (size_t i = 0; i < list->count && !failed; i++)
-        failed = put_file(out, folder, list->names[i], bytes, err);
-    return failed;
+    for (size_t i = 0; i < list->count; i++) {
+        struct file file = {0};
+        if (folder_open(&file, folder, list->names[i], err))
+            return -1;
+        for (size_t at = 0; out && at < file.size; at += CHUNK_BYTES) {
+            stream_text(out, "<script type=\"text/plain\" class=\"file\" data-name=\"");
+            page_put_text(out, list->names[i]);
+            stream_text(out, "\">");
+            page_put_base64(out, file.bytes + at, num_min(file.size - at, CHUNK_BYTES));
+            stream_text(out, "</script>\n");
+        }
+        *bytes += file.size;
+        file_release(&file);
+    }
+    return 0;
 }
 
 int page_live_bytes(size_t *bytes, const struct folder *folder, struct err *err)
@@ -135,9 +127,26 @@ static int put_head(struct stream *out, const struct report *report, const struc
     return 0;
 }
 
-static int put_end(struct stream *out, const struct folder *live, struct err *err)
+int html_report_write(struct stream *out, const struct report *report, const struct layout *layout,
+                      struct err *err)
 {
-    size_t bytes;
+    if (report_chapter(report))
+        return html_working_write(out, report, layout, err);
+    const struct style *style = layout->style ? layout->style : &style_default;
+    const struct folder *live = layout->page ? layout->page->live : NULL;
+    bool is_lesson = layout->page && layout->page->lesson;
+    size_t bytes, pages = is_lesson ? 1 : num_max(report->identity.count, 1);
+    bool exact = page_count_numbers(report) <= EXACT_MOST / pages;
+    if (report->identity.index == 0 && put_head(out, report, style, live, err))
+        return -1;
+    if (is_lesson && figure_write_arrows(out, report, report->identity.index, err))
+        return -1;
+    stream_text(out, "<script type=\"application/json\" class=\"sentence\">");
+    if (page_sentence_put(out, report, exact, layout->page, err))
+        return -1;
+    stream_text(out, "</script>\n");
+    if (report->identity.index + 1 < report->identity.count)
+        return 0;
     if (live) {
         stream_text(out, "<script type=\"text/plain\" id=\"engine\">");
         page_put_base64(out, page_module.bytes, page_module.size);
@@ -150,25 +159,4 @@ static int put_end(struct stream *out, const struct folder *live, struct err *er
         stream_bytes(out, page_live.bytes, page_live.size);
     stream_bytes(out, page_end.bytes, page_end.size);
     return 0;
-}
-
-int html_report_write(struct stream *out, const struct report *report, const struct layout *layout,
-                      struct err *err)
-{
-    if (report_chapter(report))
-        return html_working_write(out, report, layout, err);
-    const struct style *style = layout->style ? layout->style : &style_default;
-    const struct folder *live = layout->page ? layout->page->live : NULL;
-    bool is_lesson = layout->page && layout->page->lesson;
-    size_t pages = is_lesson ? 1 : num_max(report->identity.count, 1);
-    bool exact = page_count_numbers(report) <= EXACT_MOST / pages;
-    if (report->identity.index == 0 && put_head(out, report, style, live, err))
-        return -1;
-    if (is_lesson && figure_write_arrows(out, report, report->identity.index, err))
-        return -1;
-    stream_text(out, "<script type=\"application/json\" class=\"sentence\">");
-    if (page_sentence_put(out, report, exact, layout->page, err))
-        return -1;
-    stream_text(out, "</script>\n");
-    return report->identity.index + 1 >= report->identity.count ? put_end(out, live, err) : 0;
 }

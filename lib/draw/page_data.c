@@ -291,36 +291,33 @@ static void put_exact(struct json_writer *json, const char *name, const float *v
     stream_char(json->stream, '"');
 }
 
-static void put_next_layer(struct json_writer *json, const struct next_of_step *layer,
-                           size_t tokens)
-{
-    static const char *const steps[STREAM_STEPS] = {"embedding", "attention", "cross-attention",
-                                                    "mlp", "layer"};
-    size_t count = tokens * layer->best_count;
-    json_put_open(json, "\n", '{');
-    json_put_text(json, "step", steps[layer->step]);
-    json_put_integer(json, "layer", (long long)layer->layer);
-    json_put_integer(json, "count", (long long)layer->best_count);
-    json_put_open(json, "ids", '[');
-    json->compact = true;
-    for (size_t i = 0; i < count; i++)
-        json_put_integer(json, NULL, layer->best[i].id);
-    json->compact = false;
-    json_put_close(json, ']');
-    put_exact(json, "logprobs", &layer->best->logprob, count,
-              sizeof *layer->best / sizeof layer->best->logprob);
-    put_exact(json, "came", layer->came, tokens, 1);
-    json_put_close(json, '}');
-}
-
 /* Write predictions and the names of their tokens. */
 static void put_next(struct json_writer *json, const struct next_tokens *next)
 {
+    static const char *const steps[STREAM_STEPS] = {"embedding", "attention", "cross-attention",
+                                                    "mlp", "layer"};
     json_put_open(json, "\nnext", '{');
     json_put_open(json, "layers", '[');
-    for (size_t i = 0; i < next->layer_count; i++)
-        put_next_layer(json, &next->layers[i], next->token_count);
+    for (size_t i = 0; i < next->layer_count; i++) {
+        const struct next_of_step *layer = &next->layers[i];
+        size_t count = next->token_count * layer->best_count;
+        json_put_open(json, "\n", '{');
+        json_put_text(json, "step", steps[layer->step]);
+        json_put_integer(json, "layer", (long long)layer->layer);
+        json_put_integer(json, "count", (long long)layer->best_count);
+        json_put_open(json, "ids", '[');
+        json->compact = true;
+        for (size_t k = 0; k < count; k++)
+            json_put_integer(json, NULL, layer->best[k].id);
+        json->compact = false;
+        json_put_close(json, ']');
+        put_exact(json, "logprobs", &layer->best->logprob, count,
+                  sizeof *layer->best / sizeof layer->best->logprob);
+        put_exact(json, "came", layer->came, next->token_count, 1);
+        json_put_close(json, '}');
+    }
     json_put_close(json, ']');
+
     json_put_open(json, "\nnames", '[');
     json->compact = true;
     for (size_t i = 0; i < next->name_count; i++) {

@@ -111,28 +111,14 @@ static void html_chapter(struct document *document)
     buf_text(out, "</dl>\n");
 }
 
-/* Append links to the chapters. */
-static void add_links(struct buf *out, const struct report *report)
-{
-    const struct chapter *chapter = NULL;
-    buf_text(out, "<nav>\n");
-    for (size_t i = 0; i < report->table_count; i++) {
-        if (report->tables[i].working.chapter == chapter)
-            continue;
-        chapter = report->tables[i].working.chapter;
-        buf_format(out, "<a href=\"#token-%zu\">", chapter->query);
-        html_element(out, "bdi", chapter_token(chapter));
-        buf_text(out, "</a>\n");
-    }
-    buf_text(out, "</nav>\n");
-}
-
-/* Begin the page. Its title, shown on the browser's tab, is the text. */
+/* Begin the page, with links to its chapters. The browser's tab shows the text as its title. */
 static int html_beginning(struct document *document)
 {
     struct buf *out = &document->text;
+    const struct report *report = document->report;
+    const struct chapter *chapter = NULL;
     struct buf title = {0};
-    tokenized_visible(&title, &document->report->sentence);
+    tokenized_visible(&title, &report->sentence);
     buf_format(out, "<!DOCTYPE html>\n<html lang=\"%s\">\n",
                document->language ? document->language : "en");
     buf_text(out, "<head>\n<meta charset=\"utf-8\">\n"
@@ -148,8 +134,18 @@ static int html_beginning(struct document *document)
                document_title(document));
     document_facts(document);
     buf_text(out, "</dl>\n");
-    if (report_chapter(document->report)->is_listed)
-        add_links(out, document->report);
+    if (!report_chapter(report)->is_listed)
+        return 0;
+    buf_text(out, "<nav>\n");
+    for (size_t i = 0; i < report->table_count; i++) {
+        if (report->tables[i].working.chapter == chapter)
+            continue;
+        chapter = report->tables[i].working.chapter;
+        buf_format(out, "<a href=\"#token-%zu\">", chapter->query);
+        html_element(out, "bdi", chapter_token(chapter));
+        buf_text(out, "</a>\n");
+    }
+    buf_text(out, "</nav>\n");
     return 0;
 }
 

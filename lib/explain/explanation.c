@@ -547,23 +547,6 @@ static bool write_changes(struct buf *note, const struct trace *trace, struct si
     return any;
 }
 
-/* Run the pass without the edits of these sites in the traced layer. */
-static int run_without(struct trace *before, const struct passes *passes, struct site_set sites,
-                       struct builder *builder)
-{
-    struct viewer *viewer = passes->viewer;
-    const struct edits *edits = viewer->edits;
-    struct edits rest = {.items = edits->items, .count = edits->count};
-    for (enum site site = 0; site < SITE_PASS_END; site++)
-        if (site_set_has(sites, site))
-            site_set_add(&rest.without, SITE_OF(builder->trace->part, site));
-    rest.without_layer = builder->trace->layer;
-    viewer->edits = &rest;
-    int failed = run(before, passes, builder->arena, builder->err);
-    viewer->edits = edits;
-    return failed;
-}
-
 /* Show vectors before and after the edits. */
 static void show_vectors(struct builder *builder, const struct trace *before,
                          const struct step_row *row, struct site_set sites)
@@ -649,19 +632,31 @@ static int make_step(struct table *step, const struct step_row *row, const struc
     return err_if(builder.err->kind);
 }
 
-/* Add a step. If edits change its values, it has those of its formula, and a step with the edited
- * ones follows. */
+/* Add a step. If edits change its values, it has those of its formula, from a pass without the
+ * edits of its sites in the traced layer, and a step with the edited ones follows. */
 static int add_step(struct table **end, const struct step_row *row, const struct passes *passes,
                     const struct chapter *chapter, struct builder builder)
 {
     const struct trace *trace = builder.trace;
+    struct viewer *viewer = passes->viewer;
     struct trace *before = &passes->before[row - step_rows];
     struct site_set sites = sites_of(trace, row);
     bool dropped_later = row->make == step_softmax && trace->config->mechanism.dropout > 0;
     bool is_edited = !dropped_later && write_changes(NULL, trace, sites, NULL);
     struct table *step = (*end)++;
-    if (is_edited && !before->viewer && run_without(before, passes, sites, &builder))
-        return -1;
+    if (is_edited && !before->viewer) {
+        const struct edits *edits = viewer->edits;
+        struct edits rest = {
+            .items = edits->items, .count = edits->count, .without_layer = trace->layer};
+        for (enum site site = 0; site < SITE_PASS_END; site++)
+            if (site_set_has(sites, site))
+                site_set_add(&rest.without, SITE_OF(trace->part, site));
+        viewer->edits = &rest;
+        int failed = run(before, passes, builder.arena, builder.err);
+        viewer->edits = edits;
+        if (failed)
+            return -1;
+    }
     if (is_edited) {
         before->keys_edited = trace->keys_edited;
         set_query(before, trace->query);

@@ -468,22 +468,6 @@ void step_discriminator(struct builder *builder, const struct trace *trace)
     builder_dot(builder, logit.name, rows[1].values, &w, 0, *logit.values);
 }
 
-/* Write logit_v = 30 · tanh((dot_v + b_v) / 2.5 / 30). */
-static void draw_logits(struct builder *builder, const struct unembed_rule *rule, const char *y,
-                        bool bias, bool finished)
-{
-    bool capped = rule->cap > 0;
-    bool divided = rule->divisor > 0;
-    builder_formula(builder, "%s_v = %s%s · w_v", finished ? "dot" : "logit", y,
-                    rule->project ? " · P_out" : "");
-    if (!finished)
-        return;
-    builder_add(builder, capped ? "logit_v = %n · tanh(" : "logit_v = ", rule->cap);
-    builder_add(builder, !bias ? "dot_v" : capped || divided ? "(dot_v + b_v)" : "dot_v + b_v");
-    builder_add(builder, divided ? " / %n" : "", rule->divisor);
-    builder_formula(builder, capped ? " / %n)" : "", rule->cap);
-}
-
 /* Show the unembedding of the tokens with the largest logits. Columns: the product with y (unless
  * it is the logit), the bias if there is one, and the logit. */
 static void show_tokens(struct builder *builder, const float *y, const struct weight *words,
@@ -523,6 +507,7 @@ void step_logits(struct builder *builder, const struct trace *trace)
 {
     const struct config *c = trace->config;
     const struct unembed_rule rule = stack_of(c, PART_SENTENCE)->unembed;
+    bool capped = rule.cap > 0, divided = rule.divisor > 0;
     struct named_vector y = rule.dense ? row_of(trace, rule.at_dense) : last_of(trace);
     struct weight words, projection;
     const float *bias = NULL;
@@ -538,15 +523,23 @@ void step_logits(struct builder *builder, const struct trace *trace)
     const float *dots = trace_product(trace, y.values, 1, &words, builder->arena, builder->err);
     if (builder->err->kind)
         return;
-    bool finished = bias || rule.divisor > 0 || rule.cap > 0;
+    bool finished = bias || divided || capped;
     memcpy(logits, dots, c->vocab_size * sizeof *logits);
     if (bias)
         add_to_row(logits, bias, c->vocab_size);
-    if (rule.divisor > 0)
+    if (divided)
         divide_row(logits, c->vocab_size, rule.divisor);
-    if (rule.cap > 0)
+    if (capped)
         cap_row(logits, c->vocab_size, rule.cap);
-    draw_logits(builder, &rule, y.name, bias, finished);
+
+    builder_formula(builder, "%s_v = %s%s · w_v", finished ? "dot" : "logit", y.name,
+                    rule.project ? " · P_out" : "");
+    if (finished) { /* logit_v = 30 · tanh((dot_v + b_v) / 2.5 / 30) */
+        builder_add(builder, capped ? "logit_v = %n · tanh(" : "logit_v = ", rule.cap);
+        builder_add(builder, !bias ? "dot_v" : capped || divided ? "(dot_v + b_v)" : "dot_v + b_v");
+        builder_add(builder, divided ? " / %n" : "", rule.divisor);
+        builder_formula(builder, capped ? " / %n)" : "", rule.cap);
+    }
     builder_note(builder, "The tokens with the largest of %z logits; w_v is %s.", c->vocab_size,
                  say(builder->language, config_ties(c) ? "the token's embedding (tied weights)"
                                                        : "the token's row of the unembedding"));
