@@ -100,19 +100,7 @@ static int read_named(void *context, const struct json *root, struct err *err)
     return 0;
 }
 
-/* A member of `added_tokens_decoder`, whose key is the id. */
-static int read_listed_token(struct added_token *token, const struct json *member, struct err *err)
-{
-    const char *name = json_key(member);
-    long long id = 0;
-    *token = (struct added_token){0};
-    if (!num_parse_integer(name, 0, WORD_ID_MAX, &id) || !json_is_object(member))
-        return err_set(err, "'%s': expected an id from 0 to %d as key and an object as value",
-                       label_excerpt(name, strlen(name)), WORD_ID_MAX);
-    token->id = (uint32_t)id;
-    return added_token_read_content(token, member, err) ? err_prefix(err, "'%s'", name) : 0;
-}
-
+/* Read `added_tokens_decoder`: the key of a member is the id. */
 static int read_listed(const struct config_reader *reader, const struct json *root, struct err *err)
 {
     struct tokenizer_config *config = reader->config;
@@ -124,8 +112,15 @@ static int read_listed(const struct config_reader *reader, const struct json *ro
         return -1;
     for (const struct json *at = json_first(members); at; at = json_next(at)) {
         struct added_token *token = &config->listed[config->listed_count++];
-        if (read_listed_token(token, at, err))
-            return -1;
+        const char *name = json_key(at);
+        long long id = 0;
+        *token = (struct added_token){0};
+        if (!num_parse_integer(name, 0, WORD_ID_MAX, &id) || !json_is_object(at))
+            return err_set(err, "'%s': expected an id from 0 to %d as key and an object as value",
+                           label_excerpt(name, strlen(name)), WORD_ID_MAX);
+        token->id = (uint32_t)id;
+        if (added_token_read_content(token, at, err))
+            return err_prefix(err, "'%s'", name);
         token->bytes = arena_text(reader->arena, token->bytes, token->size, err);
         if (!token->bytes)
             return -1;
@@ -285,23 +280,8 @@ int tokenizer_add_listed(struct tokenizer *tokenizer, const struct folder *folde
 
 /* --- next to a tokenizer.json ----------------------------------------------------------------- */
 
-/* Find the present token with the text of a listed one, or the listed one's word, or the next free
- * id, and set its id; `*at` is its index among the items. */
-static int find_listed(struct added_token *token, uint32_t *at, const struct token_set *set,
-                       const struct map *present, uint32_t *next_id, struct err *err)
-{
-    bool found = false;
-    if (map_get(present, token->bytes, token->size, at)) {
-        token->id = set->added.by_id[*at].id;
-        token->special |= set->added.by_id[*at].special;
-        return 0;
-    }
-    if (token_set_find_word(set, token->bytes, token->size, &token->id, &found, err))
-        return -1;
-    token->id = found ? token->id : (*next_id)++;
-    return 0;
-}
-
+/* Add the listed tokens: each takes the id of the present token with its text, or of its word, or
+ * the next free id. */
 static int merge_listed(struct tokenizer *tokenizer, struct err *err)
 {
     struct tokenizer_config *config = &tokenizer->config;
@@ -322,7 +302,14 @@ static int merge_listed(struct tokenizer *tokenizer, struct err *err)
         uint32_t at = (uint32_t)count;
         if (!token.size)
             continue;
-        failed = find_listed(&token, &at, set, &present, &next_id, err);
+        if (map_get(&present, token.bytes, token.size, &at)) {
+            token.id = set->added.by_id[at].id;
+            token.special |= set->added.by_id[at].special;
+        } else {
+            bool found = false;
+            failed = token_set_find_word(set, token.bytes, token.size, &token.id, &found, err);
+            token.id = found ? token.id : next_id++;
+        }
         items[at] = token;
         count += at == count;
         failed = failed || tokenizer_normalize_token(tokenizer, &items[at], err);
@@ -341,6 +328,20 @@ int tokenizer_merge_listed(struct tokenizer *tokenizer, const struct folder *fol
 
 /* --- tokens that are named by their use ------------------------------------------------------- */
 
+/* Find the word of a special token, and take over the added token of its id, if there is one. */
+static int find_special(struct added_token *token, bool *found, const struct token_set *set,
+                        struct err *err)
+{
+    *found = false;
+    if (token->size && token_set_find(set, token->bytes, token->size, &token->id, found, err))
+        return -1;
+    const struct added_token *present = *found ? added_tokens_of_id(&set->added, token->id) : NULL;
+    if (present)
+        *token = *present;
+    token->special = true;
+    return 0;
+}
+
 /* Add the named tokens that are words; those that are added already become special. */
 static int add_named(struct token_set *set, const struct added_token named[NAMED_TOKENS],
                      struct err *err)
@@ -350,16 +351,12 @@ static int add_named(struct token_set *set, const struct added_token named[NAMED
     struct added_token items[NAMED_TOKENS];
     size_t count = 0;
     for (size_t i = 0; i < NAMED_TOKENS; i++) {
-        struct added_token token = !named[i].bytes && i < GPT2_TOKENS ? gpt2 : named[i];
         bool found = false;
         size_t same = 0;
-        if (token.size && token_set_find(set, token.bytes, token.size, &token.id, &found, err))
+        items[count] = !named[i].bytes && i < GPT2_TOKENS ? gpt2 : named[i];
+        if (find_special(&items[count], &found, set, err))
             return -1;
-        const struct added_token *present =
-            found ? added_tokens_of_id(&set->added, token.id) : NULL;
-        items[count] = present ? *present : token;
-        items[count].special = true;
-        while (items[same].id != token.id)
+        while (items[same].id != items[count].id)
             same++;
         count += found && same == count;
     }
@@ -374,14 +371,10 @@ static int add_extra(struct token_set *set, const struct tokenizer_config *confi
     if (!items)
         return -1;
     for (size_t i = 0; i < config->extra_count; i++) {
-        struct added_token token = config->extra[i];
         bool found = false;
-        if (token.size && token_set_find(set, token.bytes, token.size, &token.id, &found, err))
+        items[count] = config->extra[i];
+        if (find_special(&items[count], &found, set, err))
             return -1;
-        const struct added_token *present =
-            found ? added_tokens_of_id(&set->added, token.id) : NULL;
-        items[count] = present ? *present : token;
-        items[count].special = true;
         items[count].in_model = false;
         count += found;
     }
