@@ -534,22 +534,6 @@ static int check_extra(const struct tokenizer *tokenizer, const struct folder *f
     return 0;
 }
 
-/* Check that the class reads the files as M2M-100; without a class, the model decides. */
-static int check_class(const struct tokenizer_config *config, const struct folder *folder,
-                       const char *name, struct err *err)
-{
-    char type[MODEL_TYPE_BYTES];
-    if (tokenizer_model_type(type, folder, err))
-        return -1;
-    if (*config->class ? strcmp(config->class, "M2M100Tokenizer") == 0
-                       : strcmp(type, "m2m_100") == 0)
-        return 0;
-    return err_unsupported(err,
-                           "'%s/%s': expected the tokenizer_class M2M100Tokenizer, found "
-                           "'%s': " OTHER_FILE_WHY,
-                           folder->path, name, label_excerpt(config->class, strlen(config->class)));
-}
-
 /* Fill the tokenizer of the texts, which begin with the language tgt_lang if the files name one, or
  * of their sources. */
 static int fill_language(struct tokenizer *tokenizer, bool is_source, const struct folder *folder,
@@ -557,11 +541,18 @@ static int fill_language(struct tokenizer *tokenizer, bool is_source, const stru
 {
     static const char vocab[] = "vocab.json";
     const struct tokenizer_config *config = &tokenizer->config;
+    char type[MODEL_TYPE_BYTES];
     uint32_t end = 0, before = 0;
     size_t set = 0;
     if (tokenizer_config_read(tokenizer, folder, CONFIG_LISTED | CONFIG_NAMED, err) ||
-        check_class(config, folder, name, err))
+        tokenizer_model_type(type, folder, err))
         return -1;
+    if (*config->class ? strcmp(config->class, "M2M100Tokenizer") != 0
+                       : strcmp(type, "m2m_100") != 0) /* without a class, the model decides */
+        return err_unsupported(
+            err,
+            "'%s/%s': expected the tokenizer_class M2M100Tokenizer, found '%s': " OTHER_FILE_WHY,
+            folder->path, name, label_excerpt(config->class, strlen(config->class)));
     const char *codes = config->language_codes ? config->language_codes : languages[0].name;
     const char *wanted = config->languages[!is_source];
     wanted = !wanted && is_source ? "en" : wanted;

@@ -60,23 +60,6 @@ int added_token_compare_ids(const void *a, const void *b)
     return (one->id > two->id) - (one->id < two->id);
 }
 
-static int check_once(const struct added_tokens *tokens, struct err *err)
-{
-    for (size_t i = 1; i < tokens->count; i++) {
-        const struct added_token *a = &tokens->items[i - 1];
-        const struct added_token *b = &tokens->items[i];
-        if (a->size == b->size && memcmp(a->bytes, b->bytes, a->size) == 0)
-            return err_set(err, "added token '%s' occurs twice, with the ids %u and %u",
-                           label_excerpt(a->bytes, a->size), a->id, b->id);
-        a = &tokens->by_id[i - 1];
-        b = &tokens->by_id[i];
-        if (a->id == b->id)
-            return err_set(err, "id %u belongs to two added tokens, '%s' and '%s'", a->id,
-                           label_excerpt(a->bytes, a->size), label_excerpt(b->bytes, b->size));
-    }
-    return 0;
-}
-
 int added_tokens_init(struct added_tokens *tokens, const struct added_token *items, size_t count,
                       struct arena *arena, struct err *err)
 {
@@ -107,7 +90,20 @@ int added_tokens_init(struct added_tokens *tokens, const struct added_token *ite
     for (size_t byte = 1; byte <= 256; byte++)
         if (tokens->first[byte] < tokens->first[byte - 1])
             tokens->first[byte] = tokens->first[byte - 1];
-    return check_once(tokens, err);
+
+    for (size_t i = 1; i < count; i++) { /* each text and each id is there once */
+        const struct added_token *a = &tokens->items[i - 1];
+        const struct added_token *b = &tokens->items[i];
+        if (a->size == b->size && memcmp(a->bytes, b->bytes, a->size) == 0)
+            return err_set(err, "added token '%s' occurs twice, with the ids %u and %u",
+                           label_excerpt(a->bytes, a->size), a->id, b->id);
+        a = &tokens->by_id[i - 1];
+        b = &tokens->by_id[i];
+        if (a->id == b->id)
+            return err_set(err, "id %u belongs to two added tokens, '%s' and '%s'", a->id,
+                           label_excerpt(a->bytes, a->size), label_excerpt(b->bytes, b->size));
+    }
+    return 0;
 }
 
 /* --- searching a text ------------------------------------------------------------------------- */
@@ -247,30 +243,25 @@ int token_set_find_word(const struct token_set *set, const char *text, size_t si
     return 0;
 }
 
-static int check_id(const struct token_set *set, const struct added_token *token, struct err *err)
-{
-    size_t size = 0;
-    uint32_t id = 0;
-    bool found = false;
-    if (token_set_find_word(set, token->bytes, token->size, &id, &found, err))
-        return -1;
-    if (found ? id == token->id : !word_table_word(&set->words, token->id, &size))
-        return 0;
-    const char *shown = label_excerpt(token->bytes, token->size);
-    if (found)
-        return err_set(err, "added token '%s': expected its id in the vocabulary, %u, found %u",
-                       shown, id, token->id);
-    return err_set(err, "added token '%s': its id %u belongs to another word", shown, token->id);
-}
-
 int token_set_add(struct token_set *set, const struct added_token *items, size_t count,
                   struct err *err)
 {
     if (added_tokens_init(&set->added, items, count, &set->arena, err))
         return -1;
-    for (size_t i = 0; i < count; i++)
-        if (check_id(set, &items[i], err))
+    for (size_t i = 0; i < count; i++) {
+        const char *bytes = items[i].bytes;
+        size_t size = items[i].size, other_size = 0;
+        uint32_t id = 0;
+        bool found = false;
+        if (token_set_find_word(set, bytes, size, &id, &found, err))
             return -1;
+        if (found && id != items[i].id)
+            return err_set(err, "added token '%s': expected its id in the vocabulary, %u, found %u",
+                           label_excerpt(bytes, size), id, items[i].id);
+        if (!found && word_table_word(&set->words, items[i].id, &other_size))
+            return err_set(err, "added token '%s': its id %u belongs to another word",
+                           label_excerpt(bytes, size), items[i].id);
+    }
     return 0;
 }
 

@@ -86,11 +86,12 @@ static const struct merges_class {
 
 enum { CLASS_COUNT = sizeof classes / sizeof *classes };
 
-/* Find the class, of a folder without one by the type of its model. */
-static int find_merges_class(const struct merges_class **class, const struct tokenizer *tokenizer,
-                             const struct folder *folder, struct err *err)
+/* Add the special tokens, and the stages. */
+static int add_stages(struct tokenizer *tokenizer, const struct folder *folder, struct err *err)
 {
     char type[MODEL_TYPE_BYTES];
+    struct buf text = {0};
+    uint32_t first = 0, last = 0;
     size_t found = 0;
     if (find_class(&found, tokenizer, NAMES(classes, CLASS_COUNT),
                    "merges, such as GPT2Tokenizer or Qwen2Tokenizer", folder, err) ||
@@ -98,19 +99,9 @@ static int find_merges_class(const struct merges_class **class, const struct tok
         return -1;
     for (size_t i = 0; i < CLASS_COUNT && !*tokenizer->config.class; i++)
         if (classes[i].model && strcmp(classes[i].model, type) == 0)
-            found = i;
-    *class = &classes[found];
-    return 0;
-}
+            found = i; /* the class of a folder without one, by the type of its model */
+    const struct merges_class *class = &classes[found];
 
-/* Add the special tokens, and the stages. */
-static int add_stages(struct tokenizer *tokenizer, const struct folder *folder, struct err *err)
-{
-    const struct merges_class *class = NULL;
-    struct buf text = {0};
-    uint32_t first = 0, last = 0;
-    if (find_merges_class(&class, tokenizer, folder, err))
-        return -1;
     if (class->usual)
         tokenizer_name_usual(tokenizer, class->usual);
     if (tokenizer_add_listed(tokenizer, folder, err) ||

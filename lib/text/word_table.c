@@ -221,16 +221,6 @@ static int check_id(const struct word_reader *reader, struct json_span word, siz
                    shown(word), reader->id_limit, reader->file_bytes, id);
 }
 
-static int read_id(struct word_reader *reader, struct json_span word, size_t *id)
-{
-    char expected[DESCRIPTION_BYTES];
-    if (json_cursor_number(&reader->at, WORD_ID_MAX, id))
-        return check_id(reader, word, *id);
-    snprintf(expected, sizeof expected, "an id from 0 to %d", WORD_ID_MAX);
-    refuse_value(reader, expected);
-    return err_prefix(reader->err, "word '%s'", shown(word));
-}
-
 /* Read the next text and write the bytes of its word after the other words. */
 static struct json_span write_word(struct word_reader *reader, struct stored_word *stored)
 {
@@ -283,23 +273,9 @@ static int enter_next(struct word_reader *reader)
                    label_excerpt(table->bytes + owner->start, owner->size), shown(entry->word));
 }
 
-/* Queue a word. It is entered later, when its slot has been prefetched. */
-static int add_read(struct word_reader *reader, struct json_span word, struct stored_word stored,
-                    size_t id)
-{
-    struct word_table *table = reader->table;
-    if (reader->read - reader->entered == AHEAD && enter_next(reader))
-        return -1;
-    struct word written = {table->bytes + stored.start, stored.size};
-    uint64_t hash = word_hash(written, stored.form);
-    word_table_prefetch(table, hash);
-    table->used_bytes += stored.size;
-    reader->entries[reader->read++ % AHEAD] = (struct word_entry){word, stored, id, hash};
-    return 0;
-}
-
 static int read_word(struct word_reader *reader, size_t index)
 {
+    char expected[DESCRIPTION_BYTES];
     struct stored_word stored;
     size_t id = index;
     if (json_cursor_kind(&reader->at) != '"') { /* an item of an array: names are texts */
@@ -309,12 +285,25 @@ static int read_word(struct word_reader *reader, size_t index)
     struct json_span word = write_word(reader, &stored);
     if (reader->kind == '{') {
         json_cursor_colon(&reader->at);
-        if (read_id(reader, word, &id))
-            return -1;
-    } else if (check_id(reader, word, id)) {
-        return -1;
+        if (!json_cursor_number(&reader->at, WORD_ID_MAX, &id)) {
+            snprintf(expected, sizeof expected, "an id from 0 to %d", WORD_ID_MAX);
+            refuse_value(reader, expected);
+            return err_prefix(reader->err, "word '%s'", shown(word));
+        }
     }
-    return add_read(reader, word, stored, id);
+    if (check_id(reader, word, id))
+        return -1;
+
+    /* the word is entered later, when its slot has been prefetched */
+    struct word_table *table = reader->table;
+    if (reader->read - reader->entered == AHEAD && enter_next(reader))
+        return -1;
+    struct word written = {table->bytes + stored.start, stored.size};
+    uint64_t hash = word_hash(written, stored.form);
+    word_table_prefetch(table, hash);
+    table->used_bytes += stored.size;
+    reader->entries[reader->read++ % AHEAD] = (struct word_entry){word, stored, id, hash};
+    return 0;
 }
 
 /* Read a score with the rounding of Rust's JSON parser: an integer of all digits is divided by a
