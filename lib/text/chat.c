@@ -59,18 +59,6 @@ static bool has(const char *template, const char *marker)
     return marker && strstr(template, marker);
 }
 
-static const struct chat_form *find_form(const char *template)
-{
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-        const struct chat_form *form = &forms[i];
-        bool dated = has(template, "strftime_now") && strcmp(form->name, "Llama 3.1") != 0;
-        if (has(template, form->markers[0]) && has(template, form->markers[1]) &&
-            !has(template, form->without) && !dated)
-            return form;
-    }
-    return NULL;
-}
-
 /* --- the texts around a message --------------------------------------------------------------- */
 
 /* Append the system message of a ChatML template, if it is in one literal. */
@@ -143,7 +131,13 @@ int chat_open(struct chat *chat, const struct folder *folder, const struct token
         from += is_line_end;
     }
     *to = '\0';
-    const struct chat_form *form = find_form(template);
+    const struct chat_form *form = NULL;
+    for (size_t i = 0; i < sizeof forms / sizeof *forms && !form; i++) {
+        bool dated = has(template, "strftime_now") && strcmp(forms[i].name, "Llama 3.1") != 0;
+        if (has(template, forms[i].markers[0]) && has(template, forms[i].markers[1]) &&
+            !has(template, forms[i].without) && !dated)
+            form = &forms[i];
+    }
     if (!form)
         return err_unsupported(err,
                                "'%s': --chat: the chat template has an unknown form: write its "

@@ -174,27 +174,13 @@ static int read_parts(struct text_template *template, bool is_pair, const struct
     return 0;
 }
 
-static int read_single(struct text_template *single, const struct json *list,
-                       const struct json *specials, struct err *err)
-{
-    size_t texts = 0;
-    if (read_parts(single, false, list, specials, err))
-        return -1;
-    for (size_t i = 0; i < single->count; i++) {
-        bool is_text = single->parts[i].kind != TEMPLATE_SPECIAL;
-        single->parts[i].kind = is_text ? TEMPLATE_FIRST : TEMPLATE_SPECIAL;
-        texts += is_text;
-    }
-    return texts == 1 ? 0
-                      : err_unsupported(err, "expected the text once, found it %zu times", texts);
-}
-
 static int read_template(struct stage_list *list, struct stage *step, const struct json *value,
                          struct err *err)
 {
     struct text_templates one = {0};
     const struct json *single, *pair;
     const struct json *specials = json_given(value, "special_tokens");
+    size_t texts = 0;
     (void)step;
     if (specials && !json_is_object(specials))
         return json_refuse("special_tokens", specials, "an object", err);
@@ -206,8 +192,15 @@ static int read_template(struct stage_list *list, struct stage *step, const stru
         return -1;
     if (!single)
         return err_set(err, "expected a field 'single'");
-    if (read_single(&one.single, single, specials, err))
+    if (read_parts(&one.single, false, single, specials, err))
         return err_prefix(err, "single");
+    for (size_t i = 0; i < one.single.count; i++) {
+        bool is_text = one.single.parts[i].kind != TEMPLATE_SPECIAL;
+        one.single.parts[i].kind = is_text ? TEMPLATE_FIRST : TEMPLATE_SPECIAL;
+        texts += is_text;
+    }
+    if (texts != 1)
+        return err_unsupported(err, "single: expected the text once, found it %zu times", texts);
     if (read_parts(&one.pair, true, pair, specials, err))
         return err_prefix(err, "pair");
     return set_templates(list, &one, err);

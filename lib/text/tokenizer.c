@@ -103,22 +103,14 @@ static int refuse_others(const struct folder *folder, struct err *err)
     return failed;
 }
 
-/* The texts of a pair keep their segments. */
-static struct text_templates templates_without_special(const struct text_templates *templates)
-{
-    struct text_templates without = {.single = text_templates_plain.single};
-    for (size_t i = 0; i < templates->pair.count; i++)
-        if (templates->pair.parts[i].kind != TEMPLATE_SPECIAL)
-            without.pair.parts[without.pair.count++] = templates->pair.parts[i];
-    return without;
-}
-
 /* Set what follows from the stages and the model. */
 static int prepare(struct tokenizer *tokenizer, struct err *err)
 {
     const struct tokenizer_config *config = &tokenizer->config;
     const struct subword *model = &tokenizer->model;
     struct tokenizer_facts *facts = &tokenizer->facts;
+    const struct text_template *pair = &tokenizer->templates.pair;
+    struct text_template *used = &tokenizer->used.pair;
     bool whole = model->row == &subword_rows[SUBWORD_WORD_LEVEL];
     if ((tokenizer->source && prepare(tokenizer->source, err)) ||
         (config->prefixes != ANSWER_NONE &&
@@ -133,7 +125,10 @@ static int prepare(struct tokenizer *tokenizer, struct err *err)
     facts->prefix = decoders_prefix(tokenizer->decoders);
     facts->added = &tokenizer->set.added;
     tokenizer->literal_special = config->splits_special == ANSWER_YES;
-    tokenizer->used = templates_without_special(&tokenizer->templates);
+    tokenizer->used = (struct text_templates){.single = text_templates_plain.single};
+    for (size_t i = 0; i < pair->count; i++) /* texts of a pair keep their segments */
+        if (pair->parts[i].kind != TEMPLATE_SPECIAL)
+            used->parts[used->count++] = pair->parts[i];
     return 0;
 }
 
