@@ -144,16 +144,6 @@ static void flush_unknown(struct beginning *begin)
     begin->has_unknown = false;
 }
 
-static void put_unknown(struct beginning *begin, size_t start, size_t end)
-{
-    if (!begin->bpe->fuses_unknown)
-        flush_unknown(begin);
-    if (!begin->has_unknown)
-        begin->unknown = (struct bpe_token){.id = begin->bpe->unknown, .start = (uint32_t)start};
-    begin->unknown.end = (uint32_t)end;
-    begin->has_unknown = true;
-}
-
 /* Find the entry of a character or byte, with the prefix and suffix that apply to it. */
 static bool find_character(struct beginning *begin, size_t start, size_t end, uint32_t *id)
 {
@@ -207,7 +197,12 @@ static void begin_tokens(struct beginning *begin)
         } else if (fall_back(begin, at, end)) {
             continue;
         } else if (bpe->unknown != BPE_NONE) {
-            put_unknown(begin, at, end);
+            if (!bpe->fuses_unknown)
+                flush_unknown(begin);
+            if (!begin->has_unknown)
+                begin->unknown = (struct bpe_token){.id = bpe->unknown, .start = (uint32_t)at};
+            begin->unknown.end = (uint32_t)end;
+            begin->has_unknown = true;
         } else if (at >= counted) { /* drop the character that contains the byte */
             size_t start = at;
             while (start > counted && utf8_continues(begin->bytes[start]))
@@ -221,15 +216,6 @@ static void begin_tokens(struct beginning *begin)
 }
 
 /* --- joining ---------------------------------------------------------------------------------- */
-
-static void push(struct bpe_piece *piece, uint64_t entry)
-{
-    uint64_t *queue = piece->queue;
-    size_t at = piece->queued++;
-    for (; at > 0 && queue[(at - 1) / 2] > entry; at = (at - 1) / 2)
-        queue[at] = queue[(at - 1) / 2];
-    queue[at] = entry;
-}
 
 static uint64_t pop(struct bpe_piece *piece)
 {
@@ -265,8 +251,14 @@ static inline void find_pair(const struct bpe *bpe, struct bpe_piece *piece, uin
 static inline void queue_pair(const struct bpe *bpe, struct bpe_piece *piece, uint32_t at)
 {
     uint32_t merge = piece->tokens[at].merge;
-    if (merge != BPE_NONE)
-        push(piece, (uint64_t)bpe->merges[merge].rank << 32 | at);
+    uint64_t *queue = piece->queue;
+    if (merge == BPE_NONE)
+        return;
+    uint64_t entry = (uint64_t)bpe->merges[merge].rank << 32 | at;
+    size_t i = piece->queued++;
+    for (; i > 0 && queue[(i - 1) / 2] > entry; i = (i - 1) / 2)
+        queue[i] = queue[(i - 1) / 2];
+    queue[i] = entry;
 }
 
 /* Join a token with the next one, and queue the new pairs with its neighbours. */

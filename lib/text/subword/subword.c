@@ -386,20 +386,6 @@ static int add_unknown_range(const struct subword *model, struct encoder *encode
     return encoder_add(encoder, piece, model->unknown, range.start, range.end, err);
 }
 
-/* Collect the steps of the best path from the base to `end`, in order, at the end of `steps`.
- * Returns the index of the first one. */
-static size_t gather(const struct subword *model, struct best_ways *ways, const char *bytes,
-                     size_t end)
-{
-    size_t first = end - ways->base + 1;
-    for (size_t at = end; at > ways->base;) {
-        uint32_t id = ways->steps[at - ways->base];
-        at = id == BPE_NONE ? utf8_before(bytes, at) : at - model->words->stored[id].size;
-        ways->steps[--first] = id;
-    }
-    return first;
-}
-
 static size_t end_of(const struct subword *model, const char *bytes, size_t size, size_t at,
                      uint32_t id)
 {
@@ -413,8 +399,16 @@ static int add_steps(const struct subword *model, struct encoder *encoder,
                      const struct text_piece *piece, size_t to, struct err *err)
 {
     const char *bytes = piece->text->bytes + piece->range.start;
-    const uint32_t *step = encoder->ways.steps + gather(model, &encoder->ways, bytes, to);
-    for (size_t at = encoder->ways.base, end; at < to; at = end) {
+    const struct best_ways *ways = &encoder->ways;
+    uint32_t *step = ways->steps + (to - ways->base + 1);
+
+    for (size_t at = to; at > ways->base;) { /* collect the steps at the end, in order */
+        uint32_t id = ways->steps[at - ways->base];
+        at = id == BPE_NONE ? utf8_before(bytes, at) : at - model->words->stored[id].size;
+        *--step = id;
+    }
+
+    for (size_t at = ways->base, end; at < to; at = end) {
         uint32_t id = *step++;
         end = end_of(model, bytes, to, at, id);
         while (id == BPE_NONE && model->fuses_unknown && end < to && *step == BPE_NONE)

@@ -102,16 +102,6 @@ static int push(struct word_scan *scan, uint32_t id, size_t end, struct err *err
     return 0;
 }
 
-/* Drop a grapheme. The rest of a grapheme after an entry, and controls, some of which (U+0600) form
- * a grapheme with the digit after them, are dropped by single code points. */
-static void drop(struct word_scan *scan, enum utf8_class class, size_t length)
-{
-    bool single = class == UTF8_CONTROL || scan->at < scan->character_end;
-    size_t end = single ? scan->at + length : end_of_character(scan, scan->at);
-    encoder_drop(scan->encoder, scan->piece, (struct text_range){scan->at, end}, 1);
-    scan->at = end;
-}
-
 /* Find the next longer entry at `found->start`; `node` is the node of the trie, 0 at first. */
 static bool find_longer(const struct word_scan *scan, struct token *found, uint32_t *node)
 {
@@ -212,18 +202,6 @@ static int push_unknown(struct word_scan *scan, size_t run_end, struct err *err)
         aligned_text_origin(scan->piece->text, run, &scan->encoder->hint).start, err);
 }
 
-static int push_run(struct word_scan *scan, const struct text_range *run, struct err *err)
-{
-    if (find_splittable(scan, run, err))
-        return -1;
-    if (!is_splittable(scan, run, run->start))
-        return push_unknown(scan, run->end, err);
-    for (struct token part; scan->at < run->end && find_longest(&part, scan, scan->at, run, true);)
-        if (push(scan, part.id, part.end, err))
-            return -1;
-    return 0;
-}
-
 /* Apply the five rules above at the current position. */
 static int step(struct word_scan *scan, struct err *err)
 {
@@ -237,12 +215,25 @@ static int step(struct word_scan *scan, struct err *err)
         run.end += more;
     if (find_longest(&whole, scan, run.start, &run, false))
         return push(scan, whole.id, whole.end, err);
-    if (is_run)
-        return push_run(scan, &run, err);
-    if (class == UTF8_SPACE)
-        scan->at += length;
-    else
-        drop(scan, class, length);
+    if (is_run && find_splittable(scan, &run, err))
+        return -1;
+    if (is_run && !is_splittable(scan, &run, run.start))
+        return push_unknown(scan, run.end, err);
+    if (is_run) {
+        for (struct token part;
+             scan->at < run.end && find_longest(&part, scan, scan->at, &run, true);)
+            if (push(scan, part.id, part.end, err))
+                return -1;
+        return 0;
+    }
+
+    /* Drop a grapheme. The rest of a grapheme after an entry, and controls, some of which (U+0600)
+     * form a grapheme with the digit after them, are dropped by single code points. */
+    bool single = class == UTF8_SPACE || class == UTF8_CONTROL || scan->at < scan->character_end;
+    size_t end = single ? scan->at + length : end_of_character(scan, scan->at);
+    if (class != UTF8_SPACE)
+        encoder_drop(scan->encoder, scan->piece, (struct text_range){scan->at, end}, 1);
+    scan->at = end;
     return 0;
 }
 
