@@ -59,8 +59,10 @@ static bool map_is_wanted(const struct pass *pass, size_t map, size_t layer)
     return pass_watches(pass, site, layer) && site_exists(pass->config, SITE_OF(pass->part, site));
 }
 
-static struct attention_problem problem_of(const struct pass *pass)
+/* Reserve the memory of every thread for the longest text of the batch; all layers use it. */
+static int take_memory(struct pass *pass)
 {
+    size_t threads = pool_threads(pass->machine->pool);
     const struct batch *batch = pass->batch;
     struct attention_problem problem = {
         .config = pass->config,
@@ -74,14 +76,7 @@ static struct attention_problem problem_of(const struct pass *pass)
             problem.fresh_keys = batch->keys[s].count;
     for (size_t map = 0; map < ATTENTION_MAPS; map++)
         problem.maps |= pass->scratch.maps.heads[map] != NULL;
-    return problem;
-}
 
-/* Reserve the memory of every thread for the longest text of the batch; all layers use it. */
-static int take_memory(struct pass *pass)
-{
-    size_t threads = pool_threads(pass->machine->pool);
-    struct attention_problem problem = problem_of(pass);
     struct attention_size size;
     size_t bytes = 0;
     if (!measure(&size, &bytes, &problem))

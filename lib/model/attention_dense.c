@@ -76,19 +76,6 @@ static void prepare(struct attention_layer *layer)
     }
 }
 
-/* Raw scores, also of masked keys. False: one is not finite. */
-static bool put_scores(const struct attention_head *head, struct matrix rows, size_t query)
-{
-    bool sound = true;
-    attention_edit_scores(head, rows, query);
-    for (size_t row = 0; head->scores && row < rows.rows; row++) {
-        const float *scores = matrix_row(rows, row);
-        sound &= first_nonfinite(scores, head->keys) == head->keys;
-        strip_put_row(head, head->scores, query + row, scores, head->keys);
-    }
-    return sound;
-}
-
 /* Set masked scores to -infinity; their softmax is 0. */
 static enum head_fault mask_before(const struct attention_head *head, struct matrix rows,
                                    size_t query)
@@ -141,13 +128,20 @@ static enum head_fault mask_after(const struct attention_head *head, struct matr
     return HEAD_SOUND;
 }
 
-/* Convert a few rows of scores to weights; masked keys get weight 0. Non-finite numbers are
- * detected in the scores, or by the softmax. */
+/* Convert a few rows of raw scores, also of masked keys, to weights; masked keys get weight 0.
+ * Non-finite numbers are detected in the scores, or by the softmax. */
 static enum head_fault weigh_rows(const struct attention_head *head, struct matrix rows,
                                   size_t query)
 {
     bool after = head->layer->rule.mask_after;
-    bool sound = put_scores(head, rows, query);
+    bool sound = true; /* all scores are finite */
+    attention_edit_scores(head, rows, query);
+    for (size_t row = 0; head->scores && row < rows.rows; row++) {
+        const float *scores = matrix_row(rows, row);
+        sound &= first_nonfinite(scores, head->keys) == head->keys;
+        strip_put_row(head, head->scores, query + row, scores, head->keys);
+    }
+
     enum head_fault fault = (after ? mask_after : mask_before)(head, rows, query);
     for (size_t row = 0; row < rows.rows && fault == HEAD_SOUND; row++) {
         float *weights = matrix_row(rows, row);

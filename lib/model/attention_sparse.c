@@ -357,23 +357,18 @@ static enum head_fault compute_linear_row(const struct attention_head *head,
     return HEAD_SOUND;
 }
 
-/* The part of a head before the first query with a key outside its window. */
-static struct attention_head before_window(const struct attention_head *head)
+static enum head_fault compute_linear(const struct attention_head *head)
 {
-    struct attention_head part = *head;
+    /* sums have the queries before the first with a key outside its window */
+    struct attention_head summed = *head;
     size_t count = 0;
     while (count < head->q.rows && strip_visible(head, count).first == 0)
         count++;
     if (count < head->q.rows) {
-        part.q.rows = part.k.rows = part.v.rows = part.context.rows = count;
-        part.keys = head->past + count;
+        summed.q.rows = summed.k.rows = summed.v.rows = summed.context.rows = count;
+        summed.keys = head->past + count;
     }
-    return part;
-}
 
-static enum head_fault compute_linear(const struct attention_head *head)
-{
-    struct attention_head summed = before_window(head);
     bool maps = head->scores || head->masked || head->weights;
     size_t first = maps ? 0 : summed.q.rows; /* first query that is computed row by row */
     size_t width = head->k.columns;

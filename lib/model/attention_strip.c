@@ -27,31 +27,26 @@ size_t strip_rows_of_size(size_t size)
     return size == 0 ? 1 : size * STEP;
 }
 
-/* In bf16: one panel, and the rounded keys, values, queries and weights of a head. */
-static bool measure_pairs(struct attention_size *size, const struct attention_problem *problem)
-{
-    const struct head_rule *head = &problem->attention->head;
-    size_t queries = strip_round_up(problem->queries, STEP); /* kernels read whole steps */
-    size_t pages = strip_round_up(problem->fresh_keys, KEY_PANEL) / KEY_PANEL;
-    size->panels = KEY_PANEL * head->d_k;
-    size->strides.context = strip_round_up(head->d_v, PAIR_COLUMNS);
-    size->strides.query = matrix_stride(bf16_pairs(head->d_k));
-    size->strides.weight = matrix_stride(KEY_PANEL / 2);
-    size->weight_pairs = size->rows * size->strides.weight;
-    return num_multiply(&size->key_pairs, pages, head_pairs_of_keys(head->d_k)) &&
-           num_multiply(&size->value_pairs, pages, head_pairs_of_values(head->d_v)) &&
-           num_multiply(&size->query_pairs, queries, size->strides.query);
-}
-
 bool strip_measure(struct attention_size *size, const struct attention_problem *problem)
 {
     const struct head_rule *head = &problem->attention->head;
     size->strides.context = head->d_v;
     if (problem->keys > CHAIN)
         size->part_rows = size->rows;
-    if (problem->bf16)
-        return measure_pairs(size, problem);
-    return num_multiply(&size->panels, strip_round_up(problem->fresh_keys, KEY_PANEL), head->d_k);
+    size_t keys = strip_round_up(problem->fresh_keys, KEY_PANEL);
+    if (!problem->bf16)
+        return num_multiply(&size->panels, keys, head->d_k);
+
+    /* in bf16: one panel, and the rounded keys, values, queries and weights of a head */
+    size_t queries = strip_round_up(problem->queries, STEP); /* kernels read whole steps */
+    size->panels = KEY_PANEL * head->d_k;
+    size->strides.context = strip_round_up(head->d_v, PAIR_COLUMNS);
+    size->strides.query = matrix_stride(bf16_pairs(head->d_k));
+    size->strides.weight = matrix_stride(KEY_PANEL / 2);
+    size->weight_pairs = size->rows * size->strides.weight;
+    return num_multiply(&size->key_pairs, keys / KEY_PANEL, head_pairs_of_keys(head->d_k)) &&
+           num_multiply(&size->value_pairs, keys / KEY_PANEL, head_pairs_of_values(head->d_v)) &&
+           num_multiply(&size->query_pairs, queries, size->strides.query);
 }
 
 /* Estimated multiply-adds of a kernel in all heads: about one call per strip. */

@@ -68,22 +68,12 @@ static void choose_one_by_one(const struct mixture *m, float *weights, const flo
     }
 }
 
-static void normalise(const struct mixture *m, float *weights)
-{
-    float sum = 0;
-    for (size_t i = 0; i < m->experts; i++)
-        sum += weights[i];
-    if (sum < m->least)
-        scale_row(weights, weights, m->experts, 1 / m->least);
-    else
-        normalise_row(weights, m->experts);
-}
-
 /* From logits [E] to the weights [E] of `count` experts; the others have 0. */
 static void choose(const struct mixture *m, float *weights, const float *logits,
                    const float *correction, size_t count)
 {
     float picks[EXPERTS_MAX];
+    float sum = 0;
     if (m->router == ROUTER_ONE_BY_ONE) {
         choose_one_by_one(m, weights, logits, count);
         return;
@@ -103,8 +93,12 @@ static void choose(const struct mixture *m, float *weights, const float *logits,
             weights[i] = m->router == ROUTER_OF_CHOSEN ? -INFINITY : 0;
     if (m->router == ROUTER_OF_CHOSEN)
         softmax_row(weights, m->experts);
-    if (m->renormalised)
-        normalise(m, weights);
+    for (size_t i = 0; m->renormalised && i < m->experts; i++)
+        sum += weights[i];
+    if (m->renormalised && sum < m->least)
+        scale_row(weights, weights, m->experts, 1 / m->least);
+    else if (m->renormalised)
+        normalise_row(weights, m->experts);
     if (m->factor > 0)
         scale_row(weights, weights, m->experts, m->factor);
 }

@@ -142,15 +142,6 @@ size_t pass_memory_logits_bytes(const struct config *config, size_t tokens)
     return tokens * config->vocab_size * sizeof(float);
 }
 
-static int take_logits(struct pass *pass)
-{
-    const struct batch *batch = pass->batch;
-    size_t tokens = pass->tap->watch->last_logits ? batch->count : batch->tokens;
-    if (pass->part != PART_SENTENCE || !pass_watches(pass, SITE_LOGITS, 0))
-        return 0;
-    return pass_matrix(pass, &pass->scratch.logits, tokens, pass->config->vocab_size);
-}
-
 /* --- begin and end ---------------------------------------------------------------------------- */
 
 enum precision pass_attention_precision(const struct pass *pass)
@@ -178,23 +169,6 @@ static int reserve_caches(struct pass *pass)
     return 0;
 }
 
-/* Compute the cosines and sines of rotary embeddings, once in each pass. */
-static void fill_rotations(struct pass *pass)
-{
-    const struct config *c = pass->config;
-    const struct scratch *scratch = &pass->scratch;
-    const struct batch *batch = pass->batch;
-    for (size_t s = 0; config_rotates(c) && s < batch->count; s++) {
-        struct batch_rows rows = batch->queries[s];
-        size_t length = num_max(rows.past + rows.count, batch->texts[s].whole_count);
-        rotary_fill(matrix_rows(scratch->rotations, rows.first, rows.count), &c->rotary, rows.past,
-                    length);
-        if (c->rotary_local.components)
-            rotary_fill(matrix_rows(scratch->local, rows.first, rows.count), &c->rotary_local,
-                        rows.past, length);
-    }
-}
-
 int pass_hold_rounded(struct pass *pass)
 {
     const struct config *c = pass->config;
@@ -212,13 +186,33 @@ int pass_hold_rounded(struct pass *pass)
 
 int pass_init(struct pass *pass)
 {
+    const struct config *c = pass->config;
+    const struct batch *batch = pass->batch;
+    struct scratch *scratch = &pass->scratch;
     bool stream_alone = !pass->stack->layers || !pass_goes_to(pass, SITE_RESID_PRE, 0);
     if (pass_memory_take(pass, stream_alone) || pass_hold_rounded(pass))
         return -1;
     if (stream_alone)
         return 0;
-    fill_rotations(pass);
-    return attention_maps_init(pass) || take_logits(pass) || reserve_caches(pass) ? -1 : 0;
+
+    /* the cosines and sines of rotary embeddings, once in each pass */
+    for (size_t s = 0; config_rotates(c) && s < batch->count; s++) {
+        struct batch_rows rows = batch->queries[s];
+        size_t length = num_max(rows.past + rows.count, batch->texts[s].whole_count);
+        rotary_fill(matrix_rows(scratch->rotations, rows.first, rows.count), &c->rotary, rows.past,
+                    length);
+        if (c->rotary_local.components)
+            rotary_fill(matrix_rows(scratch->local, rows.first, rows.count), &c->rotary_local,
+                        rows.past, length);
+    }
+
+    if (attention_maps_init(pass))
+        return -1;
+    size_t logit_rows = pass->tap->watch->last_logits ? batch->count : batch->tokens;
+    if (pass->part == PART_SENTENCE && pass_watches(pass, SITE_LOGITS, 0) &&
+        pass_matrix(pass, &scratch->logits, logit_rows, c->vocab_size))
+        return -1;
+    return reserve_caches(pass);
 }
 
 int pass_init_cross(struct pass *cross, const struct pass *pass, const struct batch *batch)

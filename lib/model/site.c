@@ -345,20 +345,18 @@ enum site site_of_logits(const struct config *config)
     return config->final_norm ? SITE_LN_F : site_of_output(config);
 }
 
-/* Hidden channels of the MLPs of a stack that are not mixtures. */
-static size_t hidden_channels(const struct stack *stack)
-{
-    for (const struct layer *layer = stack->layer; layer < stack->layer + stack->layers; layer++)
-        if (layer_mlp(layer) && !layer_mlp(layer)->mlp.mixture)
-            return layer_mlp(layer)->mlp.inner;
-    return 0;
-}
-
 static size_t channels(const struct config *c, enum site site)
 {
     enum site id = site_id(site);
-    if (id == SITE_MLP_ACT || id == SITE_MLP_GATE || id == SITE_MLP_UP)
-        return hidden_channels(stack_of(c, site_part(site)));
+    if (id == SITE_MLP_ACT || id == SITE_MLP_GATE || id == SITE_MLP_UP) {
+        const struct stack *stack = stack_of(c, site_part(site));
+        for (size_t i = 0; i < stack->layers; i++) {
+            const struct sublayer *mlp = layer_mlp(&stack->layer[i]);
+            if (mlp && !mlp->mlp.mixture)
+                return mlp->mlp.inner;
+        }
+        return 0;
+    }
     if (id == SITE_DISCRIMINATOR)
         return 1;
     return id == SITE_TRANSFORM    ? config_word_width(c)
