@@ -362,10 +362,15 @@ int checkpoint_find(struct found_tensor *found, const struct checkpoint *checkpo
     return blame(checkpoint, file, name, err);
 }
 
-/* The layer in a tensor's name, after the prefix (or a part of it) and `layers`: 12 in "h.12.attn…"
- * and "transformer.h.12.attn…"; -1 if there is none. */
-static long layer_of_name(const char *prefix, const char *layers, const char *name)
+/* The layer in a tensor's name, of the encoder or of the text, after the prefix (or a part of it)
+ * and `layers`: 12 in "h.12.attn…" and "transformer.h.12.attn…"; -1 if there is none. */
+static long layer_of(const char *name, const struct config *config, bool of_encoder)
 {
+    const struct family_names *names = config->family->names;
+    const char *layers = of_encoder ? names->source_layers : names->layers;
+    const char *prefix = names->wrapper ? names->wrapper : names->prefix;
+    if (!layers)
+        return -1;
     while (*prefix && strncmp(name, prefix, strlen(prefix)) != 0)
         prefix = strchr(prefix, '.') + 1;
     name += strlen(prefix);
@@ -373,15 +378,6 @@ static long layer_of_name(const char *prefix, const char *layers, const char *na
         return -1;
     name += strlen(layers);
     return *name >= '0' && *name <= '9' ? strtol(name, NULL, 10) : -1;
-}
-
-/* The layer in a tensor's name, of the encoder or of the text; -1: none. */
-static long layer_of(const char *name, const struct config *config, bool of_encoder)
-{
-    const struct family_names *names = config->family->names;
-    const char *layers = of_encoder ? names->source_layers : names->layers;
-    const char *prefix = names->wrapper ? names->wrapper : names->prefix;
-    return layers ? layer_of_name(prefix, layers, name) : -1;
 }
 
 /* Layers for further tokens; masks and frequencies that older files keep; a head, where the config

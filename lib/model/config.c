@@ -183,22 +183,6 @@ const struct config_key config_keys[] = {
 
 const size_t config_key_count = sizeof config_keys / sizeof *config_keys;
 
-static int add_change(struct config_edit *edit, const struct config_key *key, const char *value,
-                      struct arena *arena, struct err *err)
-{
-    size_t index = 0;
-    while (index < edit->count && edit->changes[index].key != key)
-        index++;
-    if (index == edit->count) {
-        edit->changes = arena_grow(arena, edit->changes, edit->count, sizeof *edit->changes, err);
-        if (!edit->changes)
-            return -1;
-        edit->count++;
-    }
-    edit->changes[index] = (struct config_change){key, value};
-    return 0;
-}
-
 static int parse_change(struct config_edit *edit, const char *item, size_t size,
                         struct arena *arena, struct err *err)
 {
@@ -218,7 +202,21 @@ static int parse_change(struct config_edit *edit, const char *item, size_t size,
     else
         buf_bytes(&text, equals + 1, value_size);
     const char *value = buf_keep(&text, arena, err);
-    return value ? add_change(edit, &config_keys[index], value, arena, err) : -1;
+    if (!value)
+        return -1;
+
+    const struct config_key *key = &config_keys[index];
+    size_t change = 0;
+    while (change < edit->count && edit->changes[change].key != key)
+        change++;
+    if (change == edit->count) {
+        edit->changes = arena_grow(arena, edit->changes, edit->count, sizeof *edit->changes, err);
+        if (!edit->changes)
+            return -1;
+        edit->count++;
+    }
+    edit->changes[change] = (struct config_change){key, value};
+    return 0;
 }
 
 int config_edit_read(struct config_edit *edit, const char *list, struct arena *arena,

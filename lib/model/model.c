@@ -102,20 +102,8 @@ static int unknown_model(const char *name, struct err *err)
     return -1;
 }
 
-/* Find a model of that path, or with the extension .gguf; *path remains NULL if there is none. */
-static int find_inside(const char **path, const char *inside, struct arena *arena, struct err *err)
-{
-    const char *file = arena_format(arena, err, "%s.gguf", inside);
-    if (!file)
-        return -1;
-    if (file_is_directory(inside) || (gguf_is_named(inside) && file_exists(inside)))
-        *path = inside;
-    else if (file_exists(file) && !file_is_directory(file))
-        *path = file;
-    return 0;
-}
-
-/* Search the folders of ATTN_MODEL_PATH, separated by colons; *path remains NULL if none has it. */
+/* Search the folders of ATTN_MODEL_PATH, separated by colons, for a model, or a file with the
+ * extension .gguf; *path remains NULL if none has it. */
 static int find_in_folders(const char **path, const char *name, struct arena *arena,
                            struct err *err)
 {
@@ -124,8 +112,13 @@ static int find_in_folders(const char **path, const char *name, struct arena *ar
     while (folder && *folder && !is_path) {
         size_t size = strcspn(folder, ":");
         const char *inside = arena_format(arena, err, "%.*s/%s", (int)size, folder, name);
-        if (!inside || (size && find_inside(path, inside, arena, err)))
+        const char *file = inside ? arena_format(arena, err, "%s.gguf", inside) : NULL;
+        if (!file)
             return -1;
+        if (size && (file_is_directory(inside) || (gguf_is_named(inside) && file_exists(inside))))
+            *path = inside;
+        else if (size && file_exists(file) && !file_is_directory(file))
+            *path = file;
         if (*path)
             return 0;
         folder += size + (folder[size] == ':');

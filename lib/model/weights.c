@@ -650,25 +650,12 @@ enum {
     SAMPLE_NUMBERS = 1024, /* whole blocks of every quantised type */
 };
 
-static void add_numbers(struct sha256 *hash, const struct safetensors_entry *entry, size_t first,
-                        size_t end)
-{
-    float numbers[NUMBERS_AT_ONCE];
-    const char *bytes = entry->data;
-    file_advise(bytes + dtype_bytes(entry->dtype, first), dtype_bytes(entry->dtype, end - first),
-                true);
-    for (; first < end; first += NUMBERS_AT_ONCE) {
-        size_t count = num_min(end - first, NUMBERS_AT_ONCE);
-        dtype_to_float(numbers, bytes + dtype_bytes(entry->dtype, first), entry->dtype, count);
-        sha256_add(hash, numbers, count * sizeof *numbers);
-    }
-}
-
 /* A sample is a block in the middle: reading more pages of a file would take longer than hashing.
  */
 static void hash_tensors(const struct weights *weights, bool is_sample,
                          char digits[SHA256_DIGITS + 1])
 {
+    float numbers[NUMBERS_AT_ONCE];
     struct sha256 hash;
     sha256_begin(&hash);
     for (size_t i = 0; i < weights->parameter_count; i++) {
@@ -682,8 +669,16 @@ static void hash_tensors(const struct weights *weights, bool is_sample,
         }
         size_t count = info.entry->count;
         size_t middle = (count + SAMPLE_NUMBERS - 1) / SAMPLE_NUMBERS / 2 * SAMPLE_NUMBERS;
-        add_numbers(&hash, info.entry, is_sample ? middle : 0,
-                    is_sample ? num_min(middle + SAMPLE_NUMBERS, count) : count);
+        size_t first = is_sample ? middle : 0;
+        size_t end = is_sample ? num_min(middle + SAMPLE_NUMBERS, count) : count;
+        enum dtype dtype = info.entry->dtype;
+        const char *bytes = info.entry->data;
+        file_advise(bytes + dtype_bytes(dtype, first), dtype_bytes(dtype, end - first), true);
+        for (size_t some; first < end; first += some) {
+            some = num_min(end - first, NUMBERS_AT_ONCE);
+            dtype_to_float(numbers, bytes + dtype_bytes(dtype, first), dtype, some);
+            sha256_add(&hash, numbers, some * sizeof *numbers);
+        }
     }
     sha256_end(&hash, digits);
 }

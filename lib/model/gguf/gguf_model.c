@@ -461,6 +461,12 @@ int gguf_write_config(struct buf *out, const struct gguf *gguf, struct err *err)
     return w.failed ? -1 : buf_check(out, err);
 }
 
+/* Queries, keys and values in a tensor, which llama.cpp's converter may join in any model. */
+static bool is_joined(const char *stem)
+{
+    return strncmp(stem, "attn_qkv.", strlen("attn_qkv.")) == 0;
+}
+
 /* --- tensors, with the names and layouts of their family -------------------------------------- */
 
 struct tensor_reading {
@@ -471,12 +477,6 @@ struct tensor_reading {
     long long heads[2]; /* of queries and of keys */
     struct err *err;
 };
-
-/* Queries, keys and values in a tensor, which llama.cpp's converter may join in any model. */
-static bool is_joined(const char *stem)
-{
-    return strncmp(stem, "attn_qkv.", strlen("attn_qkv.")) == 0;
-}
 
 /* The slot of "blk.3.attn_q.weight", and its row; NULL: the family has no such slot. An encoder and
  * its decoder have "enc." and "dec." before, and the decoder "cross_attn" for "attn". */
@@ -630,19 +630,6 @@ static int lay_out(struct safetensors_entry *entry, struct slot slot, const stru
     return transposed ? transpose_entry(entry, reading) : 0;
 }
 
-static int read_heads(struct tensor_reading *reading)
-{
-    if (gguf_find_architecture(&reading->architecture, reading->gguf, reading->err) ||
-        whole_number(reading->gguf, reading->architecture, "attention.head_count",
-                     &reading->heads[0], reading->err))
-        return -1;
-    reading->family =
-        family_find(reading->architecture->model_type) + reading->architecture->variant;
-    reading->heads[1] = reading->heads[0];
-    return whole_number(reading->gguf, reading->architecture, "attention.head_count_kv",
-                        &reading->heads[1], reading->err);
-}
-
 /* Make a tensor of all experts, which is the last entry, an entry for each. */
 static int split_experts(struct slot slot, const struct config *config,
                          struct tensor_reading *reading)
@@ -749,8 +736,16 @@ static int read_tensors(struct tensor_reading *reading)
         else if (strstr(gguf->tensors[i].name, ".attn_qkv."))
             count += 2;
     tensors->entries = arena_alloc(&tensors->arena, count, sizeof *tensors->entries, reading->err);
-    if (!tensors->entries || read_heads(reading))
+    if (!tensors->entries || gguf_find_architecture(&reading->architecture, gguf, reading->err) ||
+        whole_number(gguf, reading->architecture, "attention.head_count", &reading->heads[0],
+                     reading->err))
         return -1;
+    reading->heads[1] = reading->heads[0];
+    if (whole_number(gguf, reading->architecture, "attention.head_count_kv", &reading->heads[1],
+                     reading->err))
+        return -1;
+    reading->family =
+        family_find(reading->architecture->model_type) + reading->architecture->variant;
     const struct config config = {.family = reading->family};
     for (size_t i = 0; i < gguf->tensor_count; i++) {
         const struct gguf_tensor *tensor = &gguf->tensors[i];

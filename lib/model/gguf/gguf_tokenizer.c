@@ -422,23 +422,6 @@ static int check_count(const struct gguf_value *array, size_t count, const char 
                    count, array->count);
 }
 
-static int check_tokens(const struct vocabulary *vocabulary, struct err *err)
-{
-    struct gguf_value rest = *vocabulary->tokens;
-    struct gguf_text token;
-    for (size_t id = 0; gguf_take_text(&rest, &token); id++) {
-        if (utf8_invalid_at(token.bytes, token.size) < token.size)
-            return err_set(err, "key 'tokenizer.ggml.tokens': item %zu: expected a text in UTF-8",
-                           id);
-        if (kind_of(vocabulary, id) - PIECE_NORMAL > PIECE_BYTE - PIECE_NORMAL)
-            return err_set(err,
-                           "key 'tokenizer.ggml.token_type': item %zu: expected a number from "
-                           "%d to %d, found another",
-                           id, PIECE_NORMAL, PIECE_BYTE);
-    }
-    return 0;
-}
-
 static int read_vocabulary(struct vocabulary *vocabulary, const struct gguf *gguf, struct err *err)
 {
     *vocabulary = (struct vocabulary){.gguf = gguf};
@@ -453,7 +436,19 @@ static int read_vocabulary(struct vocabulary *vocabulary, const struct gguf *ggu
     if (check_count(vocabulary->kinds, count, "tokenizer.ggml.token_type", err) ||
         check_count(vocabulary->scores, count, "tokenizer.ggml.scores", err))
         return -1;
-    return check_tokens(vocabulary, err);
+    struct gguf_value rest = *vocabulary->tokens;
+    struct gguf_text token;
+    for (size_t id = 0; gguf_take_text(&rest, &token); id++) {
+        if (utf8_invalid_at(token.bytes, token.size) < token.size)
+            return err_set(err, "key 'tokenizer.ggml.tokens': item %zu: expected a text in UTF-8",
+                           id);
+        if (kind_of(vocabulary, id) - PIECE_NORMAL > PIECE_BYTE - PIECE_NORMAL)
+            return err_set(err,
+                           "key 'tokenizer.ggml.token_type': item %zu: expected a number from "
+                           "%d to %d, found another",
+                           id, PIECE_NORMAL, PIECE_BYTE);
+    }
+    return 0;
 }
 
 /* The token of an id under a key, if there is one. */
