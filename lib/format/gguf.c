@@ -174,18 +174,6 @@ static int read_pairs(struct gguf *gguf, struct cursor *cursor, struct err *err)
     return 0;
 }
 
-static int read_alignment(struct gguf *gguf, struct err *err)
-{
-    long long alignment = DEFAULT_ALIGNMENT;
-    if (gguf_integer(gguf, "general.alignment", 1, GGUF_ALIGNMENT_MAX, &alignment, err))
-        return -1;
-    if (alignment & (alignment - 1))
-        return err_set(err, "key 'general.alignment': expected a power of 2, found %lld",
-                       alignment);
-    gguf->alignment = (size_t)alignment;
-    return 0;
-}
-
 /* --- tensors ---------------------------------------------------------------------------------- */
 
 static int take_sizes(struct cursor *cursor, struct gguf_tensor *tensor)
@@ -339,8 +327,15 @@ static int read_all(struct gguf *gguf, struct err *err)
     gguf->tensors = arena_alloc(&gguf->arena, gguf->tensor_count + 1, sizeof *gguf->tensors, err);
     if (!gguf->pairs || !gguf->tensors)
         return -1;
-    return err_if(read_pairs(gguf, &cursor, err) || read_alignment(gguf, err) ||
-                  read_tensors(gguf, &cursor, err) || locate_tensors(gguf, &cursor, err));
+    long long alignment = DEFAULT_ALIGNMENT;
+    if (read_pairs(gguf, &cursor, err) ||
+        gguf_integer(gguf, "general.alignment", 1, GGUF_ALIGNMENT_MAX, &alignment, err))
+        return -1;
+    if (alignment & (alignment - 1))
+        return err_set(err, "key 'general.alignment': expected a power of 2, found %lld",
+                       alignment);
+    gguf->alignment = (size_t)alignment;
+    return err_if(read_tensors(gguf, &cursor, err) || locate_tensors(gguf, &cursor, err));
 }
 
 int gguf_read(struct gguf *gguf, struct file *file, struct err *err)

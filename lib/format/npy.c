@@ -95,19 +95,6 @@ static bool read_shape(struct npy *array, const struct parts *parts, const char 
     return at < parts->data;
 }
 
-/* Count the numbers of the shape. Returns false if the data has another size. */
-static bool count_numbers(size_t *count, const struct npy *array, const struct parts *parts,
-                          enum dtype dtype)
-{
-    size_t bytes = 0;
-    *count = 1;
-    for (size_t i = 0; i < array->rank; i++)
-        if (!num_multiply(count, *count, array->shape[i]))
-            return false;
-    return num_multiply(&bytes, *count, dtype_size_bytes(dtype)) &&
-           bytes == (size_t)(parts->end - parts->data);
-}
-
 /* A copy of numbers whose first axis is the contiguous one. */
 static const float *to_c_order(const struct npy *array, const float *data, size_t count,
                                struct arena *arena, struct err *err)
@@ -127,7 +114,7 @@ static const float *to_c_order(const struct npy *array, const float *data, size_
 int npy_read_bytes(struct npy *array, const struct file *file, struct arena *arena, struct err *err)
 {
     struct parts parts;
-    size_t count = 0;
+    size_t count = 1, bytes = 0;
     *array = (struct npy){0};
     if (!find_parts(&parts, file))
         return err_set(err, "expected a NumPy array file (np.save), found something else");
@@ -142,7 +129,11 @@ int npy_read_bytes(struct npy *array, const struct file *file, struct arena *are
                        "type");
     if (!read_shape(array, &parts, find_value(&parts, "'shape'")))
         return err_set(err, "expected a shape of at most %d axes, found another", NPY_RANK_MAX);
-    if (!count_numbers(&count, array, &parts, dtype))
+    bool fits = true;
+    for (size_t i = 0; i < array->rank; i++)
+        fits = fits && num_multiply(&count, count, array->shape[i]);
+    if (!fits || !num_multiply(&bytes, count, dtype_size_bytes(dtype)) ||
+        bytes != (size_t)(parts.end - parts.data))
         return err_set(err, "expected as many numbers as its shape has, found %zu bytes",
                        (size_t)(parts.end - parts.data));
     float *data = arena_room(arena, count, sizeof *data, err);

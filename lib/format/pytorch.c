@@ -383,17 +383,6 @@ static int find(const struct zip_entry **entry, struct pickle_reading *reading, 
     return zip_check(&reading->zip.entries[index], err);
 }
 
-static int check_byte_order(struct pickle_reading *reading, struct err *err)
-{
-    static const char little[] = "little";
-    const struct zip_entry *order = NULL;
-    if (find(&order, reading, "byteorder", NULL, false, err))
-        return -1;
-    if (!order || (order->size == strlen(little) && !memcmp(order->data, little, order->size)))
-        return 0;
-    return err_unsupported(err, "byteorder: expected \"little\", found another");
-}
-
 /* --- a tensor: offset and strides in a storage, in elements ----------------------------------- */
 
 struct storage_layout {
@@ -512,6 +501,7 @@ static int read_pair(struct safetensors_entry *entry, struct pickle_reading *rea
 
 static int read_archive(struct pickle_reading *reading, struct err *err)
 {
+    static const char little[] = "little";
     struct safetensors *tensors = reading->tensors;
     struct pickle pickle = {0};
     if (zip_read(&reading->zip, &tensors->file, &reading->arena, err))
@@ -520,10 +510,12 @@ static int read_archive(struct pickle_reading *reading, struct err *err)
     const char *slash = reading->zip.count ? memchr(first->name, '/', first->name_size) : NULL;
     size_t root = slash ? (size_t)(slash + 1 - first->name) : 0;
     reading->root = arena_text(&reading->arena, root ? first->name : "", root, err);
-    const struct zip_entry *list = NULL;
+    const struct zip_entry *list = NULL, *order = NULL;
     if (!reading->root || find(&list, reading, "data.pkl", NULL, true, err) ||
-        check_byte_order(reading, err))
+        find(&order, reading, "byteorder", NULL, false, err))
         return -1;
+    if (order && (order->size != strlen(little) || memcmp(order->data, little, order->size) != 0))
+        return err_unsupported(err, "byteorder: expected \"little\", found another");
     if (pickle_read(&pickle, list->data, list->size, &reading->arena, err))
         return err_prefix(err, "data.pkl");
     size_t count = pickle.pair_count;
@@ -537,18 +529,6 @@ static int read_archive(struct pickle_reading *reading, struct err *err)
     return safetensors_list(tensors, err);
 }
 
-static int read_file(struct pickle_reading *reading, struct err *err)
-{
-    const struct file *file = &reading->tensors->file;
-    bool archive = file->size > 0 && *file->bytes == 'P';
-    if (archive || !file_refuse_format(file->bytes, file->size, "a zip archive of torch.save", err))
-        return read_archive(reading, err);
-    bool pickle = *file->bytes == '\x80';
-    return pickle ? err_append(err, ": torch.save(torch.load(FILE, weights_only=True), FILE) of "
-                                    "PyTorch 2 writes one")
-                  : -1;
-}
-
 int pytorch_open(struct safetensors *tensors, const struct folder *folder, const char *name,
                  struct err *err)
 {
@@ -556,7 +536,16 @@ int pytorch_open(struct safetensors *tensors, const struct folder *folder, const
     *tensors = (struct safetensors){0};
     if (folder_open(&tensors->file, folder, name, err))
         return -1;
-    int failed = read_file(&reading, err);
+    const struct file *file = &tensors->file;
+    bool archive = file->size > 0 && *file->bytes == 'P';
+    int failed = 0;
+    if (archive || !file_refuse_format(file->bytes, file->size, "a zip archive of torch.save", err))
+        failed = read_archive(&reading, err);
+    else if (*file->bytes == '\x80')
+        failed = err_append(err, ": torch.save(torch.load(FILE, weights_only=True), FILE) of "
+                                 "PyTorch 2 writes one");
+    else
+        failed = -1;
     map_release(&reading.zip.names);
     arena_release(&reading.arena);
     if (!failed)

@@ -49,18 +49,6 @@ static int refuse_field(const char *name, const struct json *field, const char *
                    json_describe(field, found, sizeof found));
 }
 
-static int parse_header(struct json **header, const struct file *file, size_t length,
-                        struct err *err)
-{
-    if (json_parse(header, file->bytes + LENGTH_BYTES, length, err))
-        return err_prefix(err, "header");
-    if (!json_is_object(*header))
-        return refuse_field("header", *header, "an object", err);
-    if (json_unique_keys(*header, err))
-        return err_prefix(err, "header");
-    return 0;
-}
-
 static int check_metadata(const struct json *metadata, struct err *err)
 {
     const char *text = NULL;
@@ -152,19 +140,9 @@ static int check_size(struct safetensors_entry *entry, struct err *err)
     return 0;
 }
 
-static int read_entry(struct safetensors_entry *entry, const struct json *info, struct err *err)
-{
-    char found[FOUND_BYTES];
-    if (!json_is_object(info))
-        return err_set(err, "expected an object, found %s",
-                       json_describe(info, found, sizeof found));
-    return err_if(json_unique_keys(info, err) || read_dtype(entry, info, err) ||
-                  read_shape(entry, info, err) || read_range(entry, info, err) ||
-                  check_size(entry, err));
-}
-
 static int read_entries(struct safetensors *tensors, const struct json *header, struct err *err)
 {
+    char found[FOUND_BYTES];
     size_t most = json_count(header); /* one too many with __metadata__ */
     tensors->entries = arena_alloc(&tensors->arena, most, sizeof *tensors->entries, err);
     if (!tensors->entries)
@@ -180,7 +158,10 @@ static int read_entries(struct safetensors *tensors, const struct json *header, 
         entry->name = arena_text(&tensors->arena, name, strlen(name), err);
         if (!entry->name)
             return -1;
-        if (read_entry(entry, info, err))
+        if (!json_is_object(info))
+            err_set(err, "expected an object, found %s", json_describe(info, found, sizeof found));
+        if (!json_is_object(info) || json_unique_keys(info, err) || read_dtype(entry, info, err) ||
+            read_shape(entry, info, err) || read_range(entry, info, err) || check_size(entry, err))
             return err_prefix(err, "tensor '%s'", name);
     }
     return 0;
@@ -227,30 +208,30 @@ int safetensors_list(struct safetensors *tensors, struct err *err)
     return 0;
 }
 
-static int read_file(struct safetensors *tensors, struct err *err)
-{
-    const struct file *file = &tensors->file;
-    struct json *header = NULL;
-    size_t length = 0;
-    int failed = read_length(&length, file, err) || parse_header(&header, file, length, err) ||
-                 read_entries(tensors, header, err) ||
-                 check_tiling(tensors, file->bytes + LENGTH_BYTES + length, err) ||
-                 safetensors_list(tensors, err);
-    json_free(header);
-    return failed;
-}
-
 int safetensors_open(struct safetensors *tensors, const struct folder *folder, const char *name,
                      struct err *err)
 {
     *tensors = (struct safetensors){0};
     if (folder_open(&tensors->file, folder, name, err))
         return -1;
-    if (read_file(tensors, err)) {
-        safetensors_release(tensors);
-        return err_prefix(err, "'%s/%s'", folder->path, name);
-    }
-    return 0;
+    const struct file *file = &tensors->file;
+    struct json *header = NULL;
+    size_t length = 0;
+    int failed = read_length(&length, file, err);
+    if (!failed && json_parse(&header, file->bytes + LENGTH_BYTES, length, err))
+        failed = err_prefix(err, "header");
+    else if (!failed && !json_is_object(header))
+        failed = refuse_field("header", header, "an object", err);
+    else if (!failed && json_unique_keys(header, err))
+        failed = err_prefix(err, "header");
+    failed = failed || read_entries(tensors, header, err) ||
+             check_tiling(tensors, file->bytes + LENGTH_BYTES + length, err) ||
+             safetensors_list(tensors, err);
+    json_free(header);
+    if (!failed)
+        return 0;
+    safetensors_release(tensors);
+    return err_prefix(err, "'%s/%s'", folder->path, name);
 }
 
 const struct safetensors_entry *safetensors_find(const struct safetensors *tensors,
@@ -283,20 +264,6 @@ void safetensors_release(struct safetensors *tensors)
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-/* "name":{"dtype":"F32","shape":[3,4],"data_offsets":[0,48]}; returns the next offset. */
-static size_t put_tensor(struct json_writer *json, const struct safetensors_tensor *tensor,
-                         size_t begin)
-{
-    size_t end = begin + dtype_float_bytes(tensor->rank, tensor->shape);
-    json_put_name(json, tensor->name, strlen(tensor->name));
-    json_put_open(json, NULL, '{');
-    json_put_text(json, "dtype", "F32");
-    json_put_integers(json, "shape", tensor->shape, tensor->rank);
-    json_put_integers(json, "data_offsets", (const size_t[]){begin, end}, 2);
-    json_put_close(json, '}');
-    return end;
-}
-
 int safetensors_header(struct buf *header, const struct safetensors_tensor *tensors, size_t count,
                        const struct safetensors_note *notes, size_t note_count, struct err *err)
 {
@@ -310,8 +277,16 @@ int safetensors_header(struct buf *header, const struct safetensors_tensor *tens
             json_put_text(&json, notes[i].key, notes[i].text);
         json_put_close(&json, '}');
     }
-    for (size_t i = 0; i < count; i++)
-        begin = put_tensor(&json, &tensors[i], begin);
+    for (size_t i = 0, end; i < count; i++, begin = end) {
+        /* "name":{"dtype":"F32","shape":[3,4],"data_offsets":[0,48]} */
+        end = begin + dtype_float_bytes(tensors[i].rank, tensors[i].shape);
+        json_put_name(&json, tensors[i].name, strlen(tensors[i].name));
+        json_put_open(&json, NULL, '{');
+        json_put_text(&json, "dtype", "F32");
+        json_put_integers(&json, "shape", tensors[i].shape, tensors[i].rank);
+        json_put_integers(&json, "data_offsets", (const size_t[]){begin, end}, 2);
+        json_put_close(&json, '}');
+    }
     json_put_close(&json, '}');
     while (header->size % ALIGN_BYTES && !header->out_of_memory)
         buf_char(header, ' ');

@@ -29,18 +29,6 @@ static const char *part(const struct file *file, uint64_t at, uint64_t size, con
     return memcmp(file->bytes + at, mark, strlen(mark)) == 0 ? file->bytes + at : NULL;
 }
 
-static const char *find_end(const struct file *file)
-{
-    const char *end = NULL;
-    for (size_t comment = 0; comment <= UINT16_MAX && comment + END_BYTES <= file->size;
-         comment++) {
-        end = part(file, file->size - comment - END_BYTES, END_BYTES, "PK\5\6");
-        if (end && num_of_bytes(end + 20, 2) == comment)
-            return end;
-    }
-    return NULL;
-}
-
 struct directory {
     uint64_t count, size, at;
 };
@@ -82,7 +70,13 @@ static int read_end64(struct directory *directory, const char **end, const struc
 
 static int find_directory(struct directory *directory, const struct file *file, struct err *err)
 {
-    const char *end32 = find_end(file);
+    const char *end32 = NULL;
+    size_t comment = 0; /* bytes after the end record */
+    for (; !end32 && comment <= UINT16_MAX && comment + END_BYTES <= file->size; comment++) {
+        end32 = part(file, file->size - comment - END_BYTES, END_BYTES, "PK\5\6");
+        if (end32 && num_of_bytes(end32 + 20, 2) != comment)
+            end32 = NULL;
+    }
     const char *end = end32;
     if (!end32)
         return err_set(err, "expected a zip archive of torch.save, found no directory at its end: "
@@ -221,9 +215,9 @@ int zip_read(struct zip *zip, const struct file *file, struct arena *arena, stru
 
 enum { SLICES = 8, BYTE_VALUES = 256 };
 
-/* sums[n]: the CRC of each byte followed by n zeros. */
-static void fill_sums(uint32_t sums[SLICES][BYTE_VALUES])
+static uint32_t add_bytes(uint32_t crc, const char *bytes, size_t size)
 {
+    uint32_t sums[SLICES][BYTE_VALUES]; /* sums[n]: the CRC of each byte followed by n zeros */
     for (uint32_t byte = 0; byte < BYTE_VALUES; byte++) {
         uint32_t sum = byte;
         for (int bit = 0; bit < 8; bit++)
@@ -233,12 +227,7 @@ static void fill_sums(uint32_t sums[SLICES][BYTE_VALUES])
     for (int n = 1; n < SLICES; n++)
         for (uint32_t byte = 0; byte < BYTE_VALUES; byte++)
             sums[n][byte] = sums[n - 1][byte] >> 8 ^ sums[0][sums[n - 1][byte] & 0xff];
-}
 
-static uint32_t add_bytes(uint32_t crc, const char *bytes, size_t size)
-{
-    uint32_t sums[SLICES][BYTE_VALUES];
-    fill_sums(sums);
     for (; size >= SLICES; size -= SLICES, bytes += SLICES) {
         uint32_t low = crc ^ (uint32_t)num_of_bytes(bytes, 4);
         uint32_t high = (uint32_t)num_of_bytes(bytes + 4, 4);
