@@ -432,19 +432,15 @@ static int open_named(struct file *file, const struct folder *folder, const char
     return failed ? -1 : 0;
 }
 
-static int add_opened(struct opened_files *opened, const char *name, struct err *err)
-{
-    for (size_t i = 0; i < opened->list.count; i++)
-        if (strcmp(opened->list.names[i], name) == 0)
-            return 0;
-    return listing_add(&opened->list, name, opened->arena, err);
-}
-
 int folder_open(struct file *file, const struct folder *folder, const char *name, struct err *err)
 {
     if (open_named(file, folder, name, err))
         return -1;
-    if (!folder->opened || !add_opened(folder->opened, name, err))
+    struct opened_files *opened = folder->opened;
+    for (size_t i = 0; opened && i < opened->list.count; i++)
+        if (strcmp(opened->list.names[i], name) == 0)
+            return 0;
+    if (!opened || !listing_add(&opened->list, name, opened->arena, err))
         return 0;
     file_release(file);
     return -1;

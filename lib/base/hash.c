@@ -78,10 +78,15 @@ static struct map_slot *find(const struct map *map, const char *key, size_t size
     return &slots[i];
 }
 
-static int resize(struct map *map, size_t slot_count, struct err *err)
+int map_reserve(struct map *map, size_t count, struct err *err)
 {
-    struct map bigger = {.slot_count = slot_count, .count = map->count};
-    bigger.slots = heap_alloc(slot_count, sizeof *bigger.slots, err);
+    size_t slots = map->slot_count ? map->slot_count : FIRST_SLOTS;
+    if (double_slots(&slots, count, err))
+        return -1;
+    if (slots == map->slot_count)
+        return 0;
+    struct map bigger = {.slot_count = slots, .count = map->count};
+    bigger.slots = heap_alloc(slots, sizeof *bigger.slots, err);
     if (!bigger.slots)
         return -1;
     for (size_t i = 0; i < map->slot_count; i++) {
@@ -92,14 +97,6 @@ static int resize(struct map *map, size_t slot_count, struct err *err)
     heap_free(map->slots);
     *map = bigger;
     return 0;
-}
-
-int map_reserve(struct map *map, size_t count, struct err *err)
-{
-    size_t slots = map->slot_count ? map->slot_count : FIRST_SLOTS;
-    if (double_slots(&slots, count, err))
-        return -1;
-    return slots == map->slot_count ? 0 : resize(map, slots, err);
 }
 
 int map_put(struct map *map, const char *key, size_t size, uint32_t value, struct err *err)

@@ -417,19 +417,6 @@ static int class_of(utf8proc_int32_t c)
     return utf8proc_get_property(c)->combining_class;
 }
 
-/* Sort marks by class, stably. */
-static void sort_marks(utf8proc_int32_t *marks, utf8proc_int32_t *scratch, size_t count)
-{
-    size_t first[CLASSES + 1] = {0};
-    for (size_t i = 0; i < count; i++)
-        first[class_of(marks[i]) + 1]++;
-    for (size_t class = 1; class <= CLASSES; class ++)
-        first[class] += first[class - 1];
-    for (size_t i = 0; i < count; i++)
-        scratch[first[class_of(marks[i])]++] = marks[i];
-    memcpy(marks, scratch, count * sizeof *marks);
-}
-
 static void sort_all(utf8proc_int32_t *characters, utf8proc_int32_t *scratch, size_t count)
 {
     for (size_t at = 0, end; at < count; at = end) {
@@ -440,8 +427,16 @@ static void sort_all(utf8proc_int32_t *characters, utf8proc_int32_t *scratch, si
         for (size_t i = at + 1; i < end; i++)
             is_sorted &= characters[i] == characters[i - 1] ||
                          class_of(characters[i]) >= class_of(characters[i - 1]);
-        if (!is_sorted)
-            sort_marks(characters + at, scratch, end - at);
+        if (!is_sorted) { /* sort the marks by class, stably */
+            size_t first[CLASSES + 1] = {0};
+            for (size_t i = at; i < end; i++)
+                first[class_of(characters[i]) + 1]++;
+            for (size_t class = 1; class <= CLASSES; class ++)
+                first[class] += first[class - 1];
+            for (size_t i = at; i < end; i++)
+                scratch[first[class_of(characters[i])]++] = characters[i];
+            memcpy(characters + at, scratch, (end - at) * sizeof *characters);
+        }
         end += end == at;
     }
 }
