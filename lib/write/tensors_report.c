@@ -10,19 +10,6 @@
 #include "format/safetensors.h"
 #include "write/format.h"
 
-/* True if the tensors are those of one site in several layers, all of one shape. */
-static bool are_layers(const struct report *report)
-{
-    const struct array *first = report->arrays;
-    for (size_t i = 0; i < report->array_count; i++) {
-        const struct array *other = &first[i];
-        if (other->name || other->site != first->site || other->heads.size != first->heads.size ||
-            other->rows.size != first->rows.size || other->columns.size != first->columns.size)
-            return false;
-    }
-    return report->array_count > 0;
-}
-
 static struct safetensors_tensor *name_tensors(const struct writer *writer, struct arena *arena,
                                                struct err *err)
 {
@@ -30,7 +17,13 @@ static struct safetensors_tensor *name_tensors(const struct writer *writer, stru
     size_t count = report->array_count;
     bool stacked = writer->report->identity.stacked;
     bool of_site = count && !report->arrays->name; /* of a command with --show */
-    bool of_layers = stacked && are_layers(report);
+    bool of_layers = stacked && count; /* the tensors of one site in several layers, of one shape */
+    for (size_t i = 0; i < count; i++) {
+        const struct array *first = report->arrays, *other = &first[i];
+        if (other->name || other->site != first->site || other->heads.size != first->heads.size ||
+            other->rows.size != first->rows.size || other->columns.size != first->columns.size)
+            of_layers = false;
+    }
     if (count != 1 && !of_layers && (stacked || writer->format->unit == UNIT_ARRAY)) {
         err_usage(err, "--format %s: one %s holds one tensor, found %zu: %s%s",
                   writer->format->name, stacked ? "array" : "file", count,

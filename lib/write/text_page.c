@@ -805,20 +805,6 @@ const char *text_of_fact(char number[NUM_SIZE_BYTES], const struct column *fact)
     return number;
 }
 
-/* Write the facts above the tables of a report without a title. Returns true if there are any. */
-static bool write_facts(struct stream *out, const struct table *facts)
-{
-    bool any = false;
-    for (size_t i = 0; facts && i < facts->count; i++) {
-        char number[NUM_SIZE_BYTES];
-        const char *text = text_of_fact(number, &facts->columns[i]);
-        if (text)
-            stream_format(out, "%-14s %s\n", facts->columns[i].title, text);
-        any |= text != NULL;
-    }
-    return any;
-}
-
 enum { RULE_WIDTH = 80 }; /* on a page of unlimited width */
 
 int text_page_write(struct stream *out, const struct report *report, const struct layout *layout,
@@ -841,7 +827,17 @@ int text_page_write(struct stream *out, const struct report *report, const struc
          (!alone && write_tokens(out, &report->source, "source", layout, err))))
         return -1;
     bool shows_arrays = report->shows_arrays || !report->table_count;
-    bool first = report->untitled && !write_facts(out, report->facts); /* nothing above it */
+
+    bool first = report->untitled; /* nothing above it */
+    const struct table *facts = first ? report->facts : NULL;
+    for (size_t i = 0; facts && i < facts->count; i++) {
+        char number[NUM_SIZE_BYTES];
+        const char *text = text_of_fact(number, &facts->columns[i]);
+        if (text)
+            stream_format(out, "%-14s %s\n", facts->columns[i].title, text);
+        first = first && !text;
+    }
+
     for (size_t i = 0; i < report->array_count && shows_arrays; i++) {
         stream_char(out, '\n');
         if (write_tensor(out, report, &report->arrays[i], layout, err))

@@ -286,17 +286,6 @@ static void write_titles(struct document *document)
     buf_release(&lines);
 }
 
-static void write_chapter(struct document *document)
-{
-    if (document->format->chapter) {
-        document->format->chapter(document);
-        return;
-    }
-    if (document->chapter->is_listed)
-        document->format->piece(document, PIECE_CHAPTER, chapter_token(document->chapter));
-    document_chapter_facts(document);
-}
-
 static int write_grid(struct document *document, const struct table *table,
                       const struct sheet *sheet)
 {
@@ -313,19 +302,6 @@ static int write_grid(struct document *document, const struct table *table,
     }
     arena_release(&arena);
     return failed;
-}
-
-static int write_matrix(struct document *document, const struct sheet *sheet)
-{
-    char title[SHEET_NAME_BYTES];
-    const struct column column = {.title = "",
-                                  .kind = COLUMN_VECTOR,
-                                  .digits = NUMERAL_DIGITS,
-                                  .values = sheet->values,
-                                  .width = sheet->columns.size};
-    const struct table table = {.rows = sheet->rows, .columns = &column, .count = 1};
-    document->format->piece(document, PIECE_MATRIX, sheet_title(title, sheet));
-    return err_if(send(document) || write_grid(document, &table, sheet));
 }
 
 /* Write a table between its heading and its note. A table with its working has its formulas, note
@@ -366,6 +342,7 @@ int document_write(const struct document_format *format, struct stream *out,
 {
     const struct style *style = layout->style;
     bool has_chapters = report_chapter(report); /* others are in English */
+    char title[SHEET_NAME_BYTES];
     struct document document = {.format = format,
                                 .report = report,
                                 .layout = layout,
@@ -381,7 +358,14 @@ int document_write(const struct document_format *format, struct stream *out,
     for (size_t i = 0; i < arrays; i++)
         for (size_t k = 0; k < array_matrix_count(&report->arrays[i]) && !failed; k++) {
             struct sheet sheet = array_matrix(report, &report->arrays[i], k);
-            failed = write_matrix(&document, &sheet);
+            const struct column column = {.title = "",
+                                          .kind = COLUMN_VECTOR,
+                                          .digits = NUMERAL_DIGITS,
+                                          .values = sheet.values,
+                                          .width = sheet.columns.size};
+            const struct table table = {.rows = sheet.rows, .columns = &column, .count = 1};
+            format->piece(&document, PIECE_MATRIX, sheet_title(title, &sheet));
+            failed = send(&document) || write_grid(&document, &table, &sheet);
         }
     for (size_t i = 0; i < report->table_count && !failed; i++) {
         const struct table *table = &report->tables[i];
@@ -390,7 +374,13 @@ int document_write(const struct document_format *format, struct stream *out,
         if (table->working.chapter != document.chapter) {
             document.chapter = table->working.chapter;
             document.number = 0;
-            write_chapter(&document);
+            if (format->chapter) {
+                format->chapter(&document);
+            } else {
+                if (document.chapter->is_listed)
+                    format->piece(&document, PIECE_CHAPTER, chapter_token(document.chapter));
+                document_chapter_facts(&document);
+            }
             failed = send(&document);
         }
         document.number++;
