@@ -380,34 +380,18 @@ static int check_texts(const struct attn_model *model, const struct attn_ids *te
     return 0;
 }
 
-/* Run checked texts, after the ids in a cache if there is one, and pass on the selected tensors. */
-static int run_texts(struct showing *showing, const struct selection *selection,
-                     const struct text *texts, size_t count, struct err *err)
-{
-    enum { PASS_TOKENS = 1024 }; /* texts share passes up to this many */
-    const struct tap tap = {.sink = pass_on, .context = showing};
-    for (size_t end = 0; (showing->first = end) < count;) {
-        for (size_t tokens = 0; end < count; tokens += texts[end++].count)
-            if (end > showing->first && tokens + texts[end].count > PASS_TOKENS)
-                break;
-        const struct text_list list = {.items = texts + showing->first,
-                                       .count = end - showing->first,
-                                       .first = showing->first};
-        if (viewer_run(&showing->model->viewer, selection, &list, tap, err))
-            return -1;
-    }
-    return 0;
-}
-
-/* Run texts in a call, which has read their request. */
+/* Run texts in a call, which has read their request, after the ids in a cache if there is one, and
+ * pass on the selected tensors. */
 static int run_request(struct host_call *call, struct attn_model *model, const struct attn_ids *ids,
                        size_t count, const struct attn_request *request, struct cache *cache)
 {
+    enum { PASS_TOKENS = 1024 }; /* texts share passes up to this many */
     const struct config *config = &model->viewer.model.config;
     struct arena *arena = &call->arena;
     struct err *err = &call->err;
     struct selection selection = {0};
     struct showing showing = {.model = model, .request = request};
+    const struct tap tap = {.sink = pass_on, .context = &showing};
     struct text *texts = arena_alloc(arena, count, sizeof *texts, err);
     if (!texts || check_given(request, "a request", err))
         return -1;
@@ -432,9 +416,18 @@ static int run_request(struct host_call *call, struct attn_model *model, const s
     }
     showing.capture.arena = &showing.tensor;
     count_run(model, ids, count);
-    int failed = run_texts(&showing, &selection, texts, count, err);
+
+    int failed = 0;
+    for (size_t end = 0; !failed && (showing.first = end) < count;) {
+        for (size_t tokens = 0; end < count; tokens += texts[end++].count)
+            if (end > showing.first && tokens + texts[end].count > PASS_TOKENS)
+                break;
+        const struct text_list list = {
+            .items = texts + showing.first, .count = end - showing.first, .first = showing.first};
+        failed = viewer_run(&model->viewer, &selection, &list, tap, err);
+    }
     arena_release(&showing.tensor);
-    return failed;
+    return err_if(failed);
 }
 
 int attn_run_all(struct attn_model *model, const struct attn_ids *texts, size_t count,

@@ -32,31 +32,17 @@ static void answer(int signal_number, siginfo_t *info, void *context)
     }
 }
 
-/* The handler runs on the program's stack for signals, if any: some programs need that. */
-static void set_handler(void)
-{
-    struct sigaction action = {.sa_sigaction = answer, .sa_flags = (int)(SA_SIGINFO | SA_ONSTACK)};
-    sigaction(SIGBUS, NULL, &handler.before); /* before ours can be called */
-    action.sa_mask = handler.before.sa_mask;
-    handler.is_set = sigaction(SIGBUS, &action, NULL) == 0;
-}
-
-/* A handler that was set after ours may call ours, which then stays. */
-static void reset_handler(void)
-{
-    struct sigaction now;
-    if (sigaction(SIGBUS, NULL, &now) || !(now.sa_flags & SA_SIGINFO) || now.sa_sigaction != answer)
-        return;
-    sigaction(SIGBUS, &handler.before, NULL);
-    handler.is_set = false;
-}
-
 void host_object_init(struct host_object *object, void (*release)(struct host_object *object))
 {
+    /* a handler runs on the program's stack for signals, if any: some programs need that */
+    struct sigaction action = {.sa_sigaction = answer, .sa_flags = (int)(SA_SIGINFO | SA_ONSTACK)};
     *object = (struct host_object){.holders = 1, .release = release};
     pthread_mutex_lock(&handler.mutex);
-    if (handler.objects++ == 0 && !handler.is_set)
-        set_handler();
+    if (handler.objects++ == 0 && !handler.is_set) {
+        sigaction(SIGBUS, NULL, &handler.before); /* before ours can be called */
+        action.sa_mask = handler.before.sa_mask;
+        handler.is_set = sigaction(SIGBUS, &action, NULL) == 0;
+    }
     pthread_mutex_unlock(&handler.mutex);
 }
 
@@ -67,13 +53,17 @@ void host_object_hold(struct host_object *object)
 
 void host_object_drop(struct host_object *object)
 {
+    struct sigaction now;
     if (atomic_fetch_sub(&object->holders, 1) > 1)
         return;
     if (object->release)
         object->release(object);
     pthread_mutex_lock(&handler.mutex);
-    if (--handler.objects == 0 && handler.is_set)
-        reset_handler();
+    if (--handler.objects == 0 && handler.is_set && sigaction(SIGBUS, NULL, &now) == 0 &&
+        now.sa_flags & SA_SIGINFO && now.sa_sigaction == answer) {
+        sigaction(SIGBUS, &handler.before, NULL);
+        handler.is_set = false; /* otherwise one set after ours may call ours, which stays */
+    }
     pthread_mutex_unlock(&handler.mutex);
 }
 
