@@ -129,8 +129,8 @@ int viewer_capture(struct viewer *viewer, const struct capture_request *asked, s
  * the input of a layer: such an edit would be applied twice. */
 bool viewer_goes_by_map(const struct viewer *viewer, const struct capture_request *asked);
 
-/* Called with the report of the request, whose tensors have no values, and a report of the next heads
- * of the next tensor; `arena` owns the latter until the function returns. */
+/* Called with the report of the request, whose tensors have no values, and a report of the next
+ * heads of the next tensor; `arena` owns the latter until the function returns. */
 typedef int maps_taker(void *context, const struct report *whole, struct report *part,
                        struct arena *arena, struct err *err);
 

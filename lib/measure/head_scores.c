@@ -217,6 +217,14 @@ static const struct role roles[ROLES] = {
 };
 const struct roles head_roles = {0.5, 2, roles, ROLES};
 
+static const struct score_row *score_of_role(size_t role)
+{
+    const struct score_row *row = score_rows;
+    while (strcmp(row->name, roles[role].score) != 0)
+        row++;
+    return row;
+}
+
 /* Parse the argument after the colon: an offset, or `texts` or `repeats` for attention scores. */
 static int parse_argument(struct score *score, const char *argument, const char *option,
                           struct err *err)
@@ -304,7 +312,8 @@ int head_survey_open(struct head_survey *survey, struct arena *arena, struct err
                                    score->name, model->name);
         if (score->row->of_source)
             site_set_add(&survey->selection.sites, SITE_OF(PART_CROSS, SITE_WEIGHTS));
-        has_role |= score->row < score_rows + ROLES;
+        for (size_t k = 0; k < ROLES; k++)
+            has_role |= score->row == score_of_role(k);
         survey->measured[i] = *score;
         /* random tokens have no source: scores of an encoder-decoder are of texts */
         if (score->material == OF_REPEATS && config->cross)
@@ -319,7 +328,7 @@ int head_survey_open(struct head_survey *survey, struct arena *arena, struct err
                                                                          : OF_REPEATS;
     for (size_t i = 0; i < ROLES; i++)
         survey->measured[survey->scores->count + i] = (struct score){
-            .row = &score_rows[i], .material = of_roles, .offset = score_rows[i].offset};
+            .row = score_of_role(i), .material = of_roles, .offset = score_of_role(i)->offset};
     if (has_encoder(config) && head_survey_needs(survey, OF_TEXTS) && !survey->on_texts)
         return err_usage(err, "--source: expected a text for the encoder-decoder '%s', found none",
                          model->name);
@@ -677,7 +686,7 @@ static const char *describe_head(const struct head_results *results,
     size_t role = role_of(result, head);
     const char *verdict = "";
     for (size_t i = 0; i < results->scores->count; i++)
-        if (role < ROLES && results->scores->items[i].row == &score_rows[role])
+        if (role < ROLES && results->scores->items[i].row == score_of_role(role))
             verdict = head_roles.items[role].name;
     for (size_t i = 0; verdict && i < results->scores->count; i++) {
         const struct score_row *score = results->scores->items[i].row;

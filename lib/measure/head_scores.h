@@ -40,7 +40,7 @@ struct score_row {
     long long offset; /* argument of `measure` */
 };
 
-/* The first rows are the roles: a head has one of them, on the texts or on repeated tokens. */
+/* Roles, each with a score: a head has one of them, on the texts or on repeated tokens. */
 enum { ROLES = 7 };
 
 extern const struct roles head_roles;
