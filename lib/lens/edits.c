@@ -122,7 +122,7 @@ static struct edit_axis layer_axis(struct edit_reader *reader)
 
 static size_t heads_of_site(const struct config *config, enum site site)
 {
-    const struct head_rule *head = &layer_of(config, site_part(site), 0)->sublayers->head;
+    const struct head_rule *head = stack_head(config, site_part(site));
     return site_row(site)->axes == AXES_GROUP_TOKEN_DIM ? head->kv_heads : head->heads;
 }
 

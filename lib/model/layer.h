@@ -175,6 +175,13 @@ static inline const struct layer *layer_of(const struct config *config, enum sit
     return &stack_of(config, part)->layer[layer];
 }
 
+/* The heads of the first layer of a part's stack; if it has none, of the text's. */
+static inline const struct head_rule *stack_head(const struct config *config, enum site_part part)
+{
+    const struct stack *stack = stack_of(config, part);
+    return &layer_of(config, stack->layers ? part : PART_SENTENCE, 0)->sublayers->head;
+}
+
 static inline const struct sublayer *attention_of(const struct config *config, enum site_part part,
                                                   size_t layer)
 {

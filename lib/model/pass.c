@@ -269,7 +269,7 @@ enum pass_state pass_after(const struct pass *pass, enum site id, size_t layer)
 size_t pass_heads_of(const struct pass *pass, enum site site)
 {
     bool of_keys = site_row(site)->axes == AXES_GROUP_TOKEN_DIM;
-    const struct head_rule *head = &pass->stack->layer->sublayers->head;
+    const struct head_rule *head = stack_head(pass->config, pass->part);
     return of_keys ? head->kv_heads : site_has_heads(site) ? head->heads : 1;
 }
 

@@ -370,8 +370,7 @@ bool site_size(size_t *count, const struct config *config, enum site site, size_
     enum site id = site_id(site);
     enum site_part part = site_part(site);
     const struct stack *stack = stack_of(config, part);
-    const struct head_rule *head =
-        &layer_of(config, stack->layers ? part : PART_SENTENCE, 0)->sublayers->head;
+    const struct head_rule *head = stack_head(config, part);
     heads = num_min(heads, head->heads);
     bool at_itself = has_encoder(config) && part == PART_SENTENCE;
     size_t queries = part == PART_SOURCE ? source : tokens;
