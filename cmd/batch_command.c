@@ -181,7 +181,7 @@ static int add_files_of_setting(struct inputs *inputs, const struct options *opt
     return 0;
 }
 
-/* Append all models, and the files of all settings, also of those of other shards. Results in bf16
+/* Append all models, and the files of all settings, also of settings of other shards. bf16 results
  * also depend on the machine's bf16 instructions. */
 static int add_files(struct buf *models, struct inputs *inputs, const struct driver *driver,
                      struct err *err)
@@ -325,7 +325,7 @@ static int preview_batch(struct driver *driver, struct err *err)
 
 /* --- --join ----------------------------------------------------------------------------------- */
 
-/* Choose the format of the result: that of the shards; json and jsonl have the same log. */
+/* Choose the format of the joined result: that of the shards; json and jsonl have the same log. */
 static int choose_joined(struct log *shards, const struct options *options, struct err *err)
 {
     const struct names formats = NAMES(format_rows, format_count);

@@ -78,7 +78,7 @@ const struct command command_bench = {
 
 enum { LENGTHS_MAX = 64, TOKENS_MAX = 1000000, WIDTH_MAX = 4096, WIDTH_TOKENS = 1024 };
 
-static const double SECONDS_MOST = 0.5; /* see --tokens */
+static const double SECONDS_MOST = 0.5; /* of 256 tokens, for 1024 to be measured: see --tokens */
 
 struct bench_run {
     const struct options *options;
@@ -91,7 +91,7 @@ struct bench_run {
     struct arena arena;
 };
 
-/* A list of the values of an option; NULL: none. */
+/* The value of an option, a list of numbers up to `most`; `text` is NULL: not given. */
 struct sizes {
     const char *option, *text;
     long long most;

@@ -22,10 +22,10 @@ struct command {
     const char *examples;             /* lines, each a complete command line */
     const struct task *task;          /* how the driver runs its texts, also in a batch */
     command_verb *run;                /* NULL: the driver runs the task */
-    const struct option_row *options; /* its own options */
-    const struct option_row *shared[OPTION_USES]; /* in the order of help, before running_options */
-    const char *without; /* shared options that it does not have: "ids source"; NULL: has all */
-    const struct value_list *operand_values; /* NULL: any value */
+    const struct option_row *options; /* options of this command alone */
+    const struct option_row *shared[OPTION_USES]; /* in order of help; then running_options */
+    const char *without; /* shared options that the command lacks: "ids source"; NULL: none */
+    const struct value_list *operand_values; /* values of operands; NULL: any */
     const struct command *done;              /* batch: the command that runs without --do */
 };
 
@@ -52,7 +52,7 @@ extern command_verb run_command, explain_command, batch_command, page_command, t
     info_command, init_command, train_command, compare_command, patch_command, heads_command,
     bench_command, lesson_command, help_command, steer_command;
 
-/* Print the help of a command, or the overview (NULL). */
+/* Print the help of a command, or the overview (NULL); print the version of the program. */
 int help_of(const struct command *command, struct err *err);
 int help_version(struct err *err);
 
@@ -67,11 +67,11 @@ int only_model(const char **name, const struct options *options, struct err *err
 void print_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void print_failure(const char *text);
 
-/* Print a note for each ignored setting of the tokenizer's file. It may be NULL. */
+/* Print a note for each ignored setting of the tokenizer's file. `tokenizer` may be NULL. */
 void print_note_of_tokenizer(const struct tokenizer *tokenizer);
 
-/* Print a note if this part of the weights' file does not fit into memory beside `others` bytes,
- * which do. */
+/* Print a note if `mapped` bytes of a weights file do not fit into memory beside `others` bytes;
+ * none if `others` bytes alone do not. */
 void print_note_of_weights(double mapped, double others);
 
 /* --- signals ---------------------------------------------------------------------------------- */

@@ -260,7 +260,7 @@ static int make_bytes(struct driver *driver, struct job *work, struct arena *are
     return stream_end(&out, failed, err) || buf_check(&work->bytes, err);
 }
 
-/* Write a result, a failure, or the mean of a setting, whose job is the number of the setting. */
+/* Write a result, a failure, or a result of a whole setting (driver_write). */
 static int write_job(struct driver *driver, struct job *work, struct arena *arena, struct err *err)
 {
     struct stream *out = driver->log ? &driver->log->out : &driver->output.stream;
@@ -381,7 +381,7 @@ static size_t end_of_setting(const struct driver *driver, size_t setting)
     return num_min(driver->end, (setting + 1) * driver->items.count);
 }
 
-/* Weights are packed if enough tokens will follow. */
+/* Tell the viewer how many tokens will run: it packs weights if they are enough. */
 static void expect_tokens(struct driver *driver)
 {
     if (driver->task->expect)
@@ -390,8 +390,8 @@ static void expect_tokens(struct driver *driver)
         viewer_expect(&driver->session.viewer, driver->survey.tokens);
 }
 
-/* Add a job to the totals, and its memory to that of its group; read_group will make the same. A
- * thread formats its result (make_bytes), as hexadecimal digits for a log. */
+/* Add a job to the totals, and its memory to that of a group such as read_group will make. A thread
+ * formats its result (make_bytes), as hexadecimal digits for a log. */
 static int survey_job(struct driver *driver, struct job *work, struct err *err)
 {
     struct survey *survey = &driver->survey;
@@ -431,8 +431,8 @@ static int survey_job(struct driver *driver, struct job *work, struct err *err)
     return 0;
 }
 
-/* The number of groups between two writes of results, in several threads; 1: all threads share each
- * pass. Many short jobs run in groups, as many as fit into memory. */
+/* The number of groups that are read and run together, in several threads; 1: all threads share
+ * each pass. Many short jobs run in groups, as many as fit into memory. */
 static size_t groups_at_once(const struct driver *driver)
 {
     const struct survey *survey = &driver->survey;
@@ -538,8 +538,8 @@ static void group_clear(struct group *group)
     arena_clear(&group->memory);
 }
 
-/* Read the next jobs of the setting, as many as share a pass of `limit` tokens; those that do not
- * fail run. */
+/* Read the next jobs of the setting, as many as share a pass of `limit` tokens. Jobs that fail
+ * here do not run. */
 static int read_group(struct driver *driver, struct group *group, size_t limit, struct err *err)
 {
     size_t left = end_of_setting(driver, driver->setting) - driver->next;
@@ -575,13 +575,13 @@ static int read_group(struct driver *driver, struct group *group, size_t limit, 
 
 /* --- threads ---------------------------------------------------------------------------------- */
 
-/* The groups that run at the same time: one, or several, each in a thread with its own viewer. */
+/* Groups that are read and run together: one, or several in threads with a viewer each. */
 struct turn {
     struct driver *driver;
     struct viewer *viewers; /* [threads] */
     struct group *groups;   /* [most] */
     size_t most, tokens;    /* limits: of groups, and of the tokens of each */
-    size_t threads;         /* divide the rate of all threads, for that of one */
+    size_t threads;         /* number of threads that run groups */
     size_t count, written;  /* groups; how many of them were written */
     pthread_mutex_t mutex;  /* held to write results */
     struct err err;
@@ -608,8 +608,8 @@ static int write_groups(struct turn *turn)
 }
 
 /* Run a group, apply --mean and --words, and write what is complete. A failed pass does not tell
- * which text caused it: a batch then runs each text alone. In one of several threads, format the
- * results before. */
+ * which text caused it: a batch then runs each text alone. With several threads, each
+ * formats the results before the write. */
 static void run_group(void *context, size_t index, size_t thread)
 {
     struct turn *turn = context;
@@ -820,7 +820,7 @@ int driver_prepare(struct driver *driver, const struct task *task, const struct 
     if (driver->accumulates && driver->shard.count > 1 && settings == 1)
         return err_usage(err, "--shard: expected results to divide, found one result of all texts: "
                               "leave out --shard, or divide the settings of a --sweep");
-    /* of this process: at least one setting, as a task may have texts of its own */
+    /* the part of this process: at least one setting, as a task may have texts of its own */
     size_t items = driver->items.count;
     size_t jobs = driver->jobs_of_result = driver->is_batch && driver->accumulates ? items : 1;
     shard_range(&driver->shard, driver->jobs / jobs, &driver->first, &driver->end);

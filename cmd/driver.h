@@ -59,13 +59,13 @@ struct driver;
 
 /* One job, from its texts to its result. */
 struct job {
-    size_t number, index; /* of the job and of its item (SIZE_MAX: several jobs) */
+    size_t number, index; /* number of the job; index of its item (SIZE_MAX: of several) */
     struct item item;
     struct text_with_source pair; /* the text and --source as tokens */
     void *own;                    /* data of the task, in the group's arena */
     struct report report;
-    struct memory memory; /* of its passes and result, set by `read` */
-    double result_bytes;  /* of the result's tensors, set by `read`, if it has any */
+    struct memory memory; /* of the job's passes and result, set by `read` */
+    double result_bytes;  /* of the tensors in the result, set by `read`; 0: no tensors */
     size_t before;        /* number of earlier results; SIZE_MAX: reading this job failed */
     struct buf bytes;     /* the result, formatted by a thread for that `before`; or empty */
     bool is_written;      /* the task wrote the result during the pass */
@@ -81,7 +81,7 @@ struct group {
     size_t count;
     struct arena *arena; /* freed after the results are written */
 
-    /* For the driver: the jobs that were read; those that failed do not run. */
+    /* For the driver: the jobs that were read; jobs that failed do not run. */
     struct job *read; /* [read_count] */
     size_t read_count, tokens;
     bool is_done;
@@ -90,10 +90,10 @@ struct group {
 };
 
 struct task {
-    unsigned fields; /* 1 << ITEM_…: table columns that it reads in addition to the common ones */
+    unsigned fields;      /* 1 << ITEM_…: table columns to read in addition to the common ones */
     enum items_many many; /* number of texts that the command reads; a batch reads any number. A
                            * source without a text is translated, except for ITEMS_PROMPT. */
-    bool begins_words;    /* with --words, texts begin as in score --words: with the same pass */
+    bool begins_words;    /* with --words, texts get a beginning token, as in score --words */
     enum mean_axes means; /* axes that --mean accepts; 0: all */
     bool alone;           /* each job is a group: its pass is long, its result large */
     bool at_once;         /* groups may run in parallel: `run` changes only its group */
@@ -131,7 +131,7 @@ struct task {
      * threads may call `run`. It may change the report only if there are several settings. */
     int (*add)(void *state, struct job *job, struct err *err);
 
-    /* Called after the last job of a setting, and of all: write accumulated or final results. */
+    /* Write results: `end` after the last job of each setting, `finish` after the last of all. */
     int (*end)(void *state, struct driver *driver, struct err *err);
     int (*finish)(void *state, struct driver *driver, struct err *err);
 };
@@ -145,7 +145,7 @@ struct driver {
     struct job_shard shard;
     size_t jobs, first, end, next;     /* number of jobs; range of this process; next job to read */
     size_t first_setting, end_setting; /* range of settings of this process */
-    size_t jobs_of_result;             /* batch --mean texts: jobs of a setting; else 1 */
+    size_t jobs_of_result;             /* batch with one result per setting: jobs of each; else 1 */
 
     /* The open setting. */
     size_t setting;
@@ -161,20 +161,20 @@ struct driver {
         struct dropped dropped; /* characters that are not in the vocabulary */
         double bytes;           /* of the tensors in all results */
         struct weights_bytes weights;
-        double sums; /* bytes of --mean texts */
+        double sums; /* bytes of the sums of --mean texts */
         struct group_size {
             size_t texts, tokens;
             struct memory memory;
-            double formatted; /* results as text, if a thread formats them */
-        } group, most;        /* the group that the last job is in; the largest numbers of any */
-        double held;          /* by all groups together */
+            double formatted; /* bytes of results as text, if a thread formats them */
+        } group, most;        /* the group of the last job; the largest numbers of any group */
+        double held;          /* bytes that all groups hold together */
     } survey;
 
     struct notes notes;           /* of `read` hooks; printed by driver_check */
     struct derivation derivation; /* for every report: from --mean, or set by `open` */
     struct text_mean mean;        /* with --mean texts: sums of the open setting */
     enum beginning begins_texts;  /* as in input_options; a `prepare` hook may change it */
-    const char *columns;          /* names of a table's columns, set by it; NULL: matrices */
+    const char *columns;          /* names of a table's columns, set by `prepare`; NULL: matrices */
     bool accumulates;             /* see driver_accumulate */
     struct output output;
     struct style style;
@@ -183,7 +183,7 @@ struct driver {
     struct log *log;          /* NULL: results go to `output` */
     size_t failed;            /* number of failed jobs so far */
     const char *failure;      /* message of the first failure */
-    size_t written, expected; /* results so far; those plus jobs read but not yet written */
+    size_t written, expected; /* results so far; results plus jobs read but not yet written */
     struct progress progress;
     double seconds;          /* duration of all passes */
     struct arena kept;       /* freed with the driver */

@@ -29,8 +29,8 @@ enum { TOKENS_BEFORE = 8, TOKENS_AFTER = 4 };
 struct example {
     float activation; /* negated for --smallest; -INFINITY: none */
     int layer;
-    bool goes_on;                /* the text, after `ids` */
-    size_t text, item, position; /* number and index of the item */
+    bool goes_on;                /* the text has tokens after `ids` */
+    size_t text, item, position; /* number and index of the item; index of the token */
     size_t count;                /* of `ids`, from at most TOKENS_BEFORE before the position on */
     uint32_t ids[TOKENS_BEFORE + 1 + TOKENS_AFTER];
 };

@@ -85,7 +85,7 @@ struct growth {
 
 /* --- options ---------------------------------------------------------------------------------- */
 
-/* Refuse outputs that cannot have the result, and options that modify a missing one. */
+/* Refuse outputs that cannot have the result, and options that modify a part it lacks. */
 static int check_options(const struct driver *driver, const struct options *options,
                          struct err *err)
 {
@@ -162,7 +162,7 @@ static int read_item(void *state, struct driver *driver, struct job *job, struct
     const struct generate_state *own = state;
     const struct viewer *viewer = &driver->session.viewer;
     struct tokenized *prompt = &job->pair.sentence;
-    if (has_encoder(&viewer->model.config)) { /* without the end of a text */
+    if (has_encoder(&viewer->model.config)) { /* a decoder's prompt has no end token */
         prompt->count -= prompt->added_after;
         prompt->added_after = 0;
     }

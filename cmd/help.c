@@ -347,7 +347,7 @@ static void write_manual(struct stream *out, const struct command *command, stru
 
 /* --- completions ------------------------------------------------------------------------------ */
 
-/* The kind of paths that an argument accepts, by its name in help, in addition to its list. */
+/* The kind of paths that an argument accepts beside listed values, by the name of the argument. */
 static const char *path_kind(const char *argument)
 {
     static const char *const words[][2] = {
@@ -464,7 +464,7 @@ static void add_mention(struct help_search *search, const char *page, const char
     }
 }
 
-/* Find options by their names, lines of help and values, unless a topic lists these. */
+/* Find options by their names, lines of help and values, except values that a topic lists. */
 static void search_rows(struct help_search *search, const char *page, const struct option_row *rows)
 {
     struct value value;

@@ -5,7 +5,7 @@
 #include "command.h"
 #include "attn_host.h"
 
-/* The results of a check that failed are there, as for the program's readers. */
+/* Run a command line. A failed check (ERR_FAILED) is a success here: the results are written. */
 static int run(const char *const *words, const struct edit_values *values, struct arena *arena,
                struct err *err)
 {
@@ -27,8 +27,8 @@ int attn_report(const char *const *words, const struct attn_value *values, size_
                 int (*sink)(void *context, const char *bytes, size_t size), void *context,
                 struct attn_error *error)
 {
-    static _Atomic pid_t busy; /* standard output and provenance are those of the process: its id,
-                                * since a fork during a report of another thread makes none */
+    static _Atomic pid_t busy; /* process that makes a report: standard output and provenance are
+                                * global; its id, since a child forked meanwhile makes none yet */
     pid_t own = getpid(), owner = busy;
     struct host_object object;
     struct host_call call = {0};

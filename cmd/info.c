@@ -247,7 +247,7 @@ static void tell_sizes(struct info *info, const struct model *model, size_t toke
     const char *dtype = NULL;
     size_t parameters = 0; /* a tied matrix counts once */
     size_t bytes = 0;
-    size_t idle = 0, idle_bytes = 0; /* of experts that a token does not have, times experts */
+    size_t idle = 0, idle_bytes = 0; /* of experts that a token does not use, times their number */
     struct weights_bytes held = weights_bytes(weights);
     for (size_t i = 0; i < weights->parameter_count; i++) {
         struct parameter_info own = weights_parameter(weights, i);

@@ -16,7 +16,7 @@
 
 struct inquiry;
 
-/* What differs between the three tasks. */
+/* What differs between the tasks of lens, attribute and patch. */
 struct instrument {
     /* `ask` reads the options, refuses texts that do not fit them, and adds the memory of a text;
      * `find` fills the report. */
@@ -47,7 +47,7 @@ struct inquiry {
 
 /* --- options ---------------------------------------------------------------------------------- */
 
-/* Read --show. Default: all numbers for data, else the first one and that of --target. */
+/* Read --show. Default: all numbers for data, else the first one and the number of --target. */
 static int parse_numbers(struct inquiry *inquiry, struct names names, struct err *err)
 {
     const char *list = inquiry->options->select.show;
@@ -214,7 +214,7 @@ static int ask_lens(struct inquiry *inquiry, struct arena *arena, struct err *er
         !(layers = arena_alloc(arena, listed.count, sizeof *layers, err)))
         return -1;
     plan->layers = (struct layers){layers, 0};
-    for (size_t i = 0; i < listed.count; i++) /* some lack a shared expert */
+    for (size_t i = 0; i < listed.count; i++) /* some layers lack a shared expert */
         if (site_is_in_layer(config, plan->site, listed.items[i]))
             layers[plan->layers.count++] = listed.items[i];
     if (mean && inquiry->numbers == 1u << LENS_ID)
@@ -503,8 +503,8 @@ static int parse_joint(struct patching_plan *plan, const struct options *options
     return parse_heads(plan, "--joint", list, strlen(list), arena, err);
 }
 
-/* Read `10.0,10.7.q`: heads without a part have the next one's. Keys and values are received by the
- * key/value head; note which other heads use it. */
+/* Read `10.0,10.7.q`: heads without a part have that of the next head. Keys and values are
+ * received by the key/value head; note which other heads use it. */
 static int parse_receivers(struct patching_plan *plan, const char *list, bool notes,
                            struct arena *arena, struct err *err)
 {

@@ -30,7 +30,7 @@ enum {
                 1 << ITEM_CORRUPT | 1 << ITEM_CORRUPT_SOURCE | 1 << ITEM_BAD | 1 << ITEM_NEGATIVE,
 };
 
-/* Names of the fields in the order of the enum, then other names of them. */
+/* Names of the fields in the order of enum item_field, then other names of some fields. */
 static const struct {
     const char *name;
     enum item_field field;
@@ -168,7 +168,7 @@ static size_t field_of(const struct items *items, const char *name)
 }
 
 /* True if a model's tokenizer joins two texts, or --special bos, or if a sweep may choose either.
- * What cannot be opened is refused later. */
+ * Also true for a model that cannot be opened, which is refused later. */
 static bool joins_texts(struct items *items)
 {
     const struct options *options = items->options;
@@ -193,7 +193,7 @@ static bool joins_texts(struct items *items)
     return joins || err.kind;
 }
 
-/* As place_of, and note that a field was found. The number of a minimal pair is often called
+/* As field_of, and note that a field was found. The number of a minimal pair is often called
  * `pair`: this is an own column unless texts can be pairs. */
 static size_t find_field(struct items *items, const char *name)
 {
@@ -210,8 +210,8 @@ static size_t find_field(struct items *items, const char *name)
     return field;
 }
 
-/* The same, and add a new name. Also refused: a name that is probably a misspelling of a known one
- * (other capitals or, in words of five letters or more, one other letter) that is missing. */
+/* As find_field, and add a new name to copy. Also refused: a name that is probably a misspelling of
+ * a known one that is missing (other capitals or, from five letters on, one other letter). */
 static size_t add_column(struct items *items, const char *name, struct err *err)
 {
     enum { LETTERS = 5 };
@@ -286,7 +286,8 @@ static void note_blank(const struct items *items, size_t blank)
                    num_plural(blank));
 }
 
-/* One item for each line that is not blank. Numbers count blank lines, too. */
+/* One item for each line that is not blank or, with ITEMS_KEEP_BLANK, for each line of text up to
+ * the last that is not blank. Numbers count blank lines, too. */
 static int find_lines(struct items *items, struct err *err)
 {
     bool keeps_blank = items->fields & ITEMS_KEEP_BLANK && items->kind == ITEMS_LINES;
@@ -313,7 +314,8 @@ static int find_lines(struct items *items, struct err *err)
     return 0;
 }
 
-/* Errors in a record are reported when it is read. Spreadsheets write blank records, `;;`. */
+/* One item for each record of CSV that is not blank (`;;`, as spreadsheets write) or, with
+ * ITEMS_KEEP_BLANK, for each record. Errors in a record are reported when the item is read. */
 static int find_records(struct items *items, struct err *err)
 {
     struct arena arena = {0};
@@ -376,7 +378,7 @@ static int choose_separator(struct items *items, struct err *err)
     return err_if(err->kind);
 }
 
-/* Each column occurs once, and one has the texts. */
+/* Read the header. Refused: a column that occurs twice, and a header without a column of texts. */
 static int read_header(struct items *items, struct err *err)
 {
     struct csv_record header;
@@ -475,8 +477,8 @@ static int find_kind(struct items *items, struct err *err)
     return 0;
 }
 
-/* What neither spreadsheets nor the command show of the texts of a table. With -v, list the columns
- * that the command reads, and those to copy. */
+/* Note marks and blanks in texts, which spreadsheets do not show. With -v, list the columns that
+ * the command reads, and the columns to copy. */
 static void note_texts(struct items *items, enum items_many many)
 {
     const struct text_survey *survey = &items->survey;

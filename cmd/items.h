@@ -76,15 +76,15 @@ struct items {
     struct texts numbers;     /* of a suite's regions, " 1 2", for each line; empty: not a suite */
     struct csv_reader reader; /* reads the file, or the lines that replace a suite */
     size_t
-        *field_of_column; /* [header_count] CSV: an item_field, or ITEM_FIELDS + that of a name */
+        *field_of_column; /* [header_count] CSV: an item_field, or ITEM_FIELDS + index in `names` */
     size_t header_count;
     unsigned found; /* 1 << ITEM_…: in the header, or in an object of JSONL */
     struct text_survey {
         size_t marks;            /* number of `|` in the texts of a table; each ends a region */
-        size_t glued;            /* of those, marks without blanks between two words */
+        size_t glued;            /* of `marks`, those without blanks between two words */
         size_t stray;            /* texts with blanks that --trim removes */
-        const char *glued_words; /* the first: "horse|raced" */
-        size_t stray_line;       /* of the first */
+        const char *glued_words; /* at the first glued mark: "horse|raced" */
+        size_t stray_line;       /* of the first text with stray blanks */
     } survey;
     struct texts names;    /* columns to copy, in order of appearance */
     const char *text_name; /* of the column of texts: text or sentence; NULL: none */
@@ -94,9 +94,9 @@ struct items {
 };
 
 /* The number of texts that a command reads. ITEMS_NONE: none, not even from standard input.
- * ITEMS_SOME: at least one. ITEMS_OR_SOURCE: the same, but --source or a column `source` is enough.
- * ITEMS_ANY: the same, or none. ITEMS_ONE: one; a file of lines is one text. ITEMS_PROMPT: the
- * same, but --source or such a column is enough. ITEMS_WHOLE: several; an operand may be any text,
+ * ITEMS_SOME: at least one. ITEMS_OR_SOURCE: at least one, or --source or a column `source`.
+ * ITEMS_ANY: any number. ITEMS_ONE: one; a file of lines is one text. ITEMS_PROMPT: as ITEMS_ONE,
+ * but --source or a column `source` is enough. ITEMS_WHOLE: several; an operand may be any text,
  * and a file of lines is one text, with its last newline. */
 enum items_many {
     ITEMS_NONE,
@@ -119,13 +119,13 @@ void items_release(struct items *items);
 int items_read(const struct items *items, struct item *item, size_t index, struct arena *arena,
                struct err *err);
 
-/* A text, or two as a pair; either may be NULL. */
+/* The input of a text, or of two as a pair; `text` and `pair` may be NULL. */
 struct input input_of(const char *text, const char *pair);
 
 /* The value of a column to copy; NULL: none. */
 const char *item_column(const struct item *item, const char *name);
 
-/* Find the column of an option in a table, or refuse texts that have none. */
+/* Find the column `name` that an option asks for. Refused: a wrong name, texts without columns. */
 int column_choose(size_t *index, struct names columns, const char *option, const char *name,
                   size_t size, struct err *err);
 
@@ -141,6 +141,6 @@ void items_print_failure(struct items *items, size_t index, const char *message)
 int items_check_failed(size_t failed, size_t items, const char *how, const char *first,
                        struct err *err);
 
-/* Open a whole file or, for "-", standard input; and its name in messages. */
+/* Open a whole file or, for "-", standard input. shown_path is the name of a file in messages. */
 int input_file_open(struct file *file, const char *path, struct err *err);
 const char *shown_path(const char *path);

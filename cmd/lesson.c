@@ -147,7 +147,7 @@ static int show_step(struct tour *tour, size_t step, struct err *err)
     return stream_end(&out, failed, err);
 }
 
-/* True if the whole lesson is shown, whose list and page have more steps than its text. */
+/* True if all steps with a number are shown: a list or a page then has the others, too. */
 static bool is_whole(const struct tour *tour)
 {
     return tour->end - tour->first == lesson_steps;
@@ -185,7 +185,7 @@ static const char scale_commands[] =
 /* What the commands below the table compute: init draws the words, as torch.randn does. */
 struct scale_row {
     double variance;
-    double largest, slope; /* means over queries, and over weights */
+    double largest, slope; /* means: of the largest w of each query; of w(1 − w) over weights w */
 };
 
 struct scale_rows {
@@ -264,7 +264,7 @@ static int show_scale(struct tour *tour, struct err *err)
     return stream_commit(&out, err);
 }
 
-/* The table as a section of the page, which translates its headings. */
+/* The table of `lesson scale` as a section of the page, which translates the headings. */
 static int scale_html(const char **html, struct arena *arena, struct err *err)
 {
     struct scale_rows rows[WIDTHS];
@@ -292,8 +292,8 @@ static int scale_html(const char **html, struct arena *arena, struct err *err)
 
 /* --- the HTML page ---------------------------------------------------------------------------- */
 
-/* The output of an explain command as HTML, from which the page takes its tables; or the sections
- * of it that `parts` names: "9-12". */
+/* The output of an explain command as HTML, from which the page takes its tables; or only the
+ * sections that `lesson->parts` names: "9-12". */
 static int read_tables(struct page_lesson *lesson, const char *line, struct arena *arena,
                        struct err *err)
 {

@@ -130,7 +130,8 @@ struct assembly {
     bool begun;              /* a result was written */
 };
 
-/* Add a line, or the bytes of a result if it has any: "output", or "next" after other results. */
+/* Add a line or, unless lines are results, the bytes of its result if it has any: "output", or
+ * "next" after other results. */
 static int add_line(struct assembly *result, struct log_span line, struct log_span value,
                     struct err *err)
 {
@@ -242,7 +243,7 @@ static int write_facts(struct log *log, bool is_end, struct err *err)
     return err_if(failed);
 }
 
-/* Read the facts of a line. Missing facts are set; with --resume all others must be the same. */
+/* Read the facts of a line. Facts that `log` lacks are set; with --resume, others must be equal. */
 static int read_facts(struct log *log, const struct json *line, bool is_end, struct err *err)
 {
     long long failed = 0;

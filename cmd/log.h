@@ -80,7 +80,7 @@ int log_open(struct log *log, struct err *err);
 /* Add the checksum of a line that was written to `out`. */
 void log_end_line(struct log *log);
 
-/* Write all lines to the file, once the folders that they name are on disk. NULL: does nothing. */
+/* Write all lines to the file, once the folders that they name are on disk. NULL: no log. */
 int log_flush(struct log *log, struct err *err);
 
 /* Finish after the last job: add the number of failures and the message of the first one to

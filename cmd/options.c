@@ -11,7 +11,7 @@
 
 enum { TABLES = 2 + OPTION_USES };
 
-/* A command's own table, its shared ones, and that of all; then those of the command of --do. */
+/* A command's own table, its shared tables, running_options; then the tables of --do's command. */
 static const struct option_row *table_at(struct option_set set, size_t index)
 {
     const struct command *command = index < TABLES ? set.command : set.done;
@@ -35,7 +35,7 @@ bool name_is_among(const char *names, const char *name)
     return false;
 }
 
-/* Find the row of a name among those of a set, or that had this name before (`former`). */
+/* Find the row of a set that has a name or, with `former`, that had the name before. */
 static const struct option_row *find_row(struct option_set set, const char *name, size_t size,
                                          bool former)
 {
@@ -264,7 +264,7 @@ static void add_word(struct buf *line, const char *word)
     buf_char(line, '\'');
 }
 
-/* Find the command of a batch, --do, anywhere on the line. Its options are valid in all of it. */
+/* Find the command of a batch, --do, anywhere on the line; its options are valid before it, too. */
 static int find_done(struct option_set *set, char *const *arguments, struct err *err)
 {
     for (; *arguments && strcmp(*arguments, "--") != 0; arguments++) {

@@ -192,7 +192,7 @@ struct option_row {
     const char *name; /* NULL: the end of the table */
     char letter;      /* 0: none */
     enum option_kind kind;
-    const char *argument;            /* name of its value in help: DIR, N, … */
+    const char *argument;            /* name of the value in help: DIR, N, … */
     size_t offset;                   /* IN(…) or OWN(…) */
     long long min, max;              /* limits of a number */
     const char *about;               /* one line of help */
@@ -280,7 +280,7 @@ struct value_list {
     }                                                                       \
     storage const struct value_list values_##list = {#list, title, list##_at};
 
-/* The same for words, each {name, description or NULL}. */
+/* Define values_LIST of words, each {name, description or NULL}. */
 #define WORDS_(storage, list, title, ...)                                     \
     static const char *const list##_words[][2] = {__VA_ARGS__};               \
     VALUES_(storage, list, title, sizeof list##_words / sizeof *list##_words, \

@@ -19,7 +19,7 @@ enum { ROW_FORMAT_WITHIN = 128 }; /* bytes at the beginning of a file of rows */
 static const char row_format[] = "\"format\": \"" JSON_FORMAT("row") "\"";
 
 const struct format format_rows[] = {
-    /* FORMATS_OF_WORKING: explain has these */
+    /* FORMATS_OF_WORKING: the formats of explain */
     {"text", ".txt", "tables with four decimals, fitted to the terminal", UNIT_SENTENCE,
      .display = DISPLAY_CELLS | DISPLAY_COLOURS | DISPLAY_TERMINAL, .has_tokens = true,
      .show = "tokens,weights,context",
@@ -37,7 +37,7 @@ const struct format format_rows[] = {
     {"json", ".json", "one object with the tokens, and the tensors as nested arrays", UNIT_SENTENCE,
      .has_tokens = true, .has_tables = true, .has_origin = true, .cell_bytes = 9,
      .keeps_shape = true, .begin = json_begin, .sheet = json_sheet, .end = json_end},
-    /* the others */
+    /* formats that explain lacks */
     {"csv", ".csv", "a labelled matrix or a table", UNIT_SHEET, .has_tables = true, .cell_bytes = 8,
      .begin = csv_begin, .sheet = csv_sheet},
     {"tidy", ".tidy.csv", "CSV with one row per cell (long format), for pandas and R",
@@ -388,7 +388,7 @@ int display_read(struct style *style, const struct options *options, struct err 
                   language_read(&style->language, options, err));
 }
 
-/* If a page contains pictures, html has the DISPLAY_… of svg. */
+/* A page of pictures, and a folder with figures, have the DISPLAY_… of svg. */
 void display_note(const struct display_options *options, const struct output *output)
 {
     static const struct option_row *const tables[] = {terminal_options, figure_options};

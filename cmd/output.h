@@ -16,7 +16,7 @@
 #include "options.h"
 #include "write/format.h"
 
-/* The formats of reports. The first ones write tables with their working (lens/sheet.h). */
+/* The formats of reports. The first FORMATS_OF_WORKING write table.working (lens/sheet.h). */
 enum { FORMATS_OF_WORKING = 4 };
 extern const struct format format_rows[];
 extern const size_t format_count;
@@ -52,7 +52,7 @@ struct output {
     struct stream stream;  /* not for a folder */
     const char *rows_path; /* --stack: the file of `rows`, a line about each row; NULL: none */
     struct stream rows;
-    struct target_folder folder; /* also set for a file of a folder, by the task */
+    struct target_folder folder; /* set by a task, too, if its output is a file of a folder */
 };
 
 /* Set up the output. A folder that is not empty is refused without --force. output_choose_table is
@@ -70,10 +70,11 @@ int output_check_count(const struct output *output, size_t texts, struct err *er
  * standard output, or a failure. */
 const char *output_rows_path(const char *path, struct arena *arena, struct err *err);
 
-/* Refuse to replace a file of this name that is not one of rows, or that may not be replaced. */
+/* Refuse to write rows to `path` in place of a file of another kind or one that must be kept. */
 int output_check_rows(const char *path, struct err *err);
 
-/* Open the output if it is not open; write reports; commit, or discard what was not committed. */
+/* Open the output if it is not open; get the stream and the folder for reports; write a report;
+ * commit, or discard what was not committed. */
 int output_open(struct output *output, struct err *err);
 struct target output_target(struct output *output);
 int output_write(struct output *output, const struct report *report, const struct layout *layout,
@@ -112,8 +113,8 @@ int language_read(const char **language, const struct options *options, struct e
  * figures are written, too. */
 void display_note(const struct display_options *options, const struct output *output);
 
-/* Print a note if columns of the input have names of ours, which then get a prefix. `own` are the
- * names in tables; NULL: results are matrices. `of_pairs`: some text is a pair. */
+/* Print a note if columns of the input have names of columns of results, which then get a
+ * prefix. `own`: columns of tables; NULL: results are matrices. `of_pairs`: some text is a pair. */
 void columns_note(const struct output *output, const char *own, bool of_pairs,
                   struct names columns);
 

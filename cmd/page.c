@@ -201,7 +201,7 @@ static int find_explained(struct page_run *run, struct err *err)
     return 0;
 }
 
-/* --- --scores: those of `heads`, on the text and on repeated random tokens -------------------- */
+/* --- --scores: the scores of `heads`, on the text and on repeated random tokens --------------- */
 
 /* Limit for the number of weights: scores then take less than half a second. */
 static const double QUICK_WEIGHTS = 5e6;
@@ -263,7 +263,7 @@ static int find_scores(struct page_run *run, struct err *err)
     }
     if (wanted)
         err_prefix(&none, "--scores all");
-    bool of_length = run->viewer->edits && none.kind == ERR_INPUT; /* of random tokens, too */
+    bool of_length = run->viewer->edits && none.kind == ERR_INPUT; /* too few tokens for an edit */
     if (wanted || !(none.kind == ERR_UNSUPPORTED || of_length))
         return err_adopt(err, &none);
     if (of_length)
@@ -316,7 +316,7 @@ static int open(void *state, struct driver *driver, struct err *err)
 
 /* --- facts about a text ----------------------------------------------------------------------- */
 
-/* Options in the commands that a page shows. The page adds those of model, texts and tensors. */
+/* Options in the commands that a page shows; the page adds options of model, texts and tensors. */
 static const char *const copied[] = {"attention", "mask-after", "scale",   "attention-temperature",
                                      "dropout",   "without",    "seed",    "source",
                                      "pair",      "precision",  "special", "literal-special",
@@ -349,7 +349,7 @@ static int add_option(struct texts *words, const struct option_row *row, const s
     return err_if(err->kind);
 }
 
-/* Set the words of a command line with the same mechanism and edits. */
+/* Set the words of a command line with the mechanism and edits of the run. */
 static int find_words(struct page_run *run, struct err *err)
 {
     const struct options *options = run->options;

@@ -15,7 +15,7 @@ struct scope {
     const struct item *item;
     const struct tokenized *text;
     const char *option; /* in messages */
-    bool one;           /* of several tokens, the last */
+    bool one;           /* a name of several tokens means the last one */
     bool plain;         /* the name is without @ */
     struct arena *arena;
     struct err *err;
@@ -263,7 +263,7 @@ static int resolve(const char **value, const struct scope *scope)
     return found ? 0 : -1;
 }
 
-/* Replace @NAME, a continuation, by the item's value in this column. */
+/* Replace a continuation @NAME by the item's value in the column NAME. */
 static int name_continuations(struct item *item, struct arena *arena, struct err *err)
 {
     struct texts *texts = &item->options.score.continuations;
@@ -285,7 +285,7 @@ static int name_continuations(struct item *item, struct arena *arena, struct err
     return err_if(!items);
 }
 
-/* Replace an index or a range of rows by that of their tokens. */
+/* Replace an index or a range of words, or of tokens after words_before, by a range of tokens. */
 static const char *tokens_of_rows(const char *range, const struct scope *scope)
 {
     const struct tokenized *text = scope->text;
@@ -302,7 +302,7 @@ static const char *tokens_of_rows(const char *range, const struct scope *scope)
         return arena_format(scope->arena, scope->err, "%zu-%zu", words[first].first,
                             words[last].first + words[last].count - 1);
     }
-    selection_range(&first, &last, range, strlen(range), 0); /* from the end: of any text */
+    selection_range(&first, &last, range, strlen(range), 0); /* negative ones stay, for any text */
     first += first < 0 ? 0 : (ptrdiff_t)before;
     last += last < 0 ? 0 : (ptrdiff_t)before;
     return arena_format(scope->arena, scope->err, "%td-%td", first, last);

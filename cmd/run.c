@@ -161,8 +161,8 @@ static bool have_keys(const struct selection *selection)
     return false;
 }
 
-/* --stack: refuse a text whose tensors differ in size from those of the first. Words count by
- * `sentence` and `source`, of which `queries` are selected; without words, bytes do. */
+/* --stack without --pool: refuse a text whose tensors differ in size from the first text's: in
+ * bytes or, with --words, in the number of `queries` and, if tensors have keys, in words. */
 static int check_size(struct run_state *own, const struct job *job, const struct report *report,
                       size_t queries, struct err *err)
 {
@@ -182,8 +182,8 @@ static int check_size(struct run_state *own, const struct job *job, const struct
                            have_keys(&request->selection) ? "" : " or --query -1");
 }
 
-/* Estimate memory. Refused: a text without the selected
- * queries, or without a second token if the first is hidden. */
+/* Estimate memory. Refused: a text without the selected queries, or without a second token if the
+ * first is hidden. */
 static int read(void *state, struct driver *driver, struct job *job, struct arena *arena,
                 struct err *err)
 {

@@ -101,7 +101,7 @@ enum {
     FABLES_PERPLEXITY = 300, /* whole fables have less than 40, parts of them up to 200 */
 };
 
-/* What the options and the input ask for. The first of these names a result in messages. */
+/* What the options and the input ask for. The first one that is set names a result in messages. */
 enum {
     PAIRS = 1 << 0,
     PER = 1 << 1,
@@ -135,8 +135,8 @@ struct kind {
     enum { EACH_ALONE, ROW_FOR_EACH, ROW_FOR_VALUES } table;
     enum totals_kind totals;
     const char *label;  /* column of what is scored: texts, continuations or good texts */
-    const char *row;    /* the row of a table with a column for each model or value */
-    const char *column; /* instead of --per or, if the table has it, of --group */
+    const char *row;    /* name of rows in a table with a column for each model or value */
+    const char *column; /* columns in place of --per; or default of --group, if the input has it */
 };
 
 static const struct kind kinds[] = {
@@ -167,33 +167,33 @@ struct score_state {
     size_t unknown;     /* texts with words that are not in the vocabulary */
     size_t ties;        /* pairs whose texts have the same log-probability */
 
-    bool by_text;               /* a batch with a result for each text; the rest is unused */
+    bool by_text;               /* batch with a result per text; below, only `unigrams` is used */
     struct score_total all;     /* sum over the texts of the open model */
     struct score_totals table;  /* rows of all texts and models */
     const char *other;          /* name of the key that is not an input column; NULL: none */
     const char **keys;          /* [table.key_count] keys of the row to add */
-    struct score_totals *words; /* [texts] a column for each model; or one, a column for each row of
-                                 * the table; NULL: no such table */
+    struct score_totals *words; /* [texts] tables with a column for each model, or one table with a
+                                 * column for each row of `table`; NULL: none */
     const char *title;          /* "2 models" in one table; NULL: a result for each model */
     struct unigrams unigrams;   /* of --unigrams; else without words */
     const char *group;          /* --group, or `item`; NULL: no differences within groups */
-    struct score_totals groups; /* its values; `logprob` is that of the first text */
+    struct score_totals groups; /* values of `group`; `logprob` is that of the first text with it */
     bool compares;              /* a group has several texts */
     const char *folder;         /* for words.csv, totals.csv and the figure; NULL: one output */
 };
 
 /* The texts to score for an item: its own, the text with each continuation, or a minimal pair. */
 struct scored_item {
-    struct score_text text;   /* of the good text, if it is a pair */
+    struct score_text text;   /* the text; of a pair, `pairs` has the good one, then the bad one */
     size_t count;             /* texts; 0: blank */
     struct score_total total; /* of the item's own text, or of the pair */
-    const char *names[2];     /* of the columns of the text and of what is scored */
+    const char *names[2];     /* of the column of texts and of the column of what is scored */
     struct score_totals rows; /* `total`, or a row for each continuation or region */
 };
 
 /* --- options ---------------------------------------------------------------------------------- */
 
-/* The name in messages of the first that is asked for; NULL: a row for each token of one text. */
+/* The name in messages of the first bit of `asked`; NULL: a row for each token of one text. */
 static const char *name_of(unsigned asked)
 {
     for (size_t i = 0; i < sizeof asked_names / sizeof *asked_names; i++)
@@ -202,8 +202,8 @@ static const char *name_of(unsigned asked)
     return NULL;
 }
 
-/* Choose the kind. Options that it does not take are refused, except by the settings of a batch
- * with a result for each text. */
+/* Choose the kind. Options that the kind does not take are refused, except by the settings of a
+ * batch with a result for each text. */
 static int choose_kind(struct score_state *own, const struct options *options, struct err *err)
 {
     const struct driver *driver = own->driver;
@@ -411,7 +411,7 @@ static int open(void *state, struct driver *driver, struct err *err)
     return scoring_check(&own->scoring, err);
 }
 
-/* Memory for the pass, and for logits a few rows at a time. */
+/* The tokens of all passes: a masked model runs a text once for each token. */
 static void expect(void *state, struct driver *driver, size_t tokens)
 {
     struct viewer *viewer = &driver->session.viewer;
@@ -431,7 +431,7 @@ struct gap {
     size_t before, after; /* tokens that stay */
 };
 
-/* At the mask token of a text, without blanks that belong to it, or at the end of the text. */
+/* Find the gap: the mask token without blanks that belong to it, or the end of the text. */
 static int find_gap(struct gap *gap, const struct tokenized *text, const struct viewer *viewer,
                     struct err *err)
 {
@@ -541,7 +541,7 @@ static int find_words(struct tokenized *sentence, const struct viewer *viewer, s
 }
 
 /* A text with mask tokens has no scores, and its rows are likely tokens: in one table, all texts
- * have masks, or none has. --query selects some. */
+ * have masks, or none has. --query must then select a mask token. */
 static int check_masks(struct score_state *own, const struct tokenized *sentence,
                        const struct score_text *text, struct err *err)
 {
@@ -626,7 +626,7 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
         if (task->view.words)
             find_words(&text->pairs[i].sentence, viewer, arena, err);
     }
-    if (bad && !err->kind) { /* with its own positions by name */
+    if (bad && !err->kind) { /* the bad text has positions by name of its own */
         struct item other = *item;
         other.input = input_of(bad, item->options.input.pair);
         if (session_read_item(&driver->session, &other, &text->pairs[1], arena, err))
@@ -803,7 +803,7 @@ static int add_item(struct score_state *own, struct job *job, struct err *err)
 
 /* --- over all texts --------------------------------------------------------------------------- */
 
-/* Totals need all results; with models as columns, results are written after the last model. */
+/* Totals need all results; with models as columns, results are written with the last model. */
 static int begin(void *state, struct driver *driver, struct err *err)
 {
     struct score_state *own = state;

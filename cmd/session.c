@@ -108,8 +108,8 @@ static int read_reference(struct session *session, struct edit_texts *texts, str
     return failed || !pairs ? err_prefix(err, "--reference") : 0;
 }
 
-/* Get the values of --from and --reference. Refused: one of these without an edit that uses it, and
- * an edit without the option that it needs. */
+/* Get the values of --from and --reference. Refused: one of both options without an edit that uses
+ * it, and an edit without the option that it needs. */
 static int fill_edits(struct session *session, struct err *err)
 {
     struct edit_list *list = &session->edits;
@@ -451,7 +451,7 @@ struct text_with_source *session_read_items(struct session *session, const struc
         session->viewer.edits = pairs[i].edits;
         session->token = item.options.explain.token;
         dropped_add(&dropped, &pairs[i].sentence, i);
-        if (i == 0) /* the same for all */
+        if (i == 0) /* --source is the same for all */
             dropped_add(&dropped, &pairs[i].source, DROPPED_IN_SOURCE);
     }
     return pairs && !dropped_note(&dropped, items, err) ? pairs : NULL;

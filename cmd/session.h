@@ -32,7 +32,7 @@ struct dropped {
 };
 
 #define DROPPED_IN_SOURCE SIZE_MAX     /* as `input`: the text is --source */
-#define DROPPED_IN_PAIR (SIZE_MAX - 1) /* or --pair */
+#define DROPPED_IN_PAIR (SIZE_MAX - 1) /* as `input`: the text is --pair */
 
 void dropped_add(struct dropped *dropped, const struct tokenized *tokenized, size_t index);
 
@@ -82,9 +82,9 @@ struct item_positions {
 };
 
 /* Replace names in the options of an item by positions in its texts, and select the queries and
- * keys of the pair. Set `own`, with which positions_tokens reads those of edits. With --words,
- * positions of queries, keys and edits count words; none counts a token before the text that
- * --special none omits. */
+ * keys of the pair. Set `own`, with which positions_tokens reads the positions of edits. With
+ * --words, positions of queries, keys and edits count words, but no special token that is added
+ * before the text. */
 int positions_resolve(struct item_positions *own, struct item *item, struct text_with_source *pair,
                       const struct tokenizer *tokenizer, struct arena *arena, struct err *err);
 
@@ -92,12 +92,12 @@ int positions_resolve(struct item_positions *own, struct item *item, struct text
 const char *positions_tokens(void *context, bool of_source, const char *position, size_t size);
 
 /* Parse an item (items_read). Refused: a source, as --source or a column, for a model without
- * cross-attention, and none for one with it. */
+ * cross-attention; no source for a model with it. */
 int session_open_item(const struct session *session, struct item *item, const struct items *items,
                       size_t index, struct arena *arena, struct err *err);
 
-/* Read the text and the source of an item as tokens, and check them against the edits; with
- * positions by name the item's options and the pair's edits are its own. */
+/* Read the text and the source of an item as tokens, and check them against the edits.
+ * Positions by name are replaced in `item`; edits with such positions are made for the pair. */
 int session_read_item(struct session *session, struct item *item, struct text_with_source *pair,
                       struct arena *arena, struct err *err);
 
@@ -107,7 +107,7 @@ struct text_with_source *session_read_items(struct session *session, const struc
                                             struct err *err);
 
 /* Refuse passes that take more memory than there is: `bytes` with the copies of weights. Otherwise
- * note weights in their file that do not fit beside them. `longest`: tokens of the longest text. */
+ * note if weights in their file do not fit beside `bytes`. `longest`: most tokens of a text. */
 int session_expect(const struct session *session, double bytes, struct weights_bytes weights,
                    size_t longest, struct err *err);
 

@@ -61,7 +61,7 @@ struct steer_run {
     enum site site;
     size_t width;
     double *sums[2];  /* [layers, width] of the positive and of the negative texts */
-    double *norms;    /* [layers] of tokens: sums of the means of texts */
+    double *norms;    /* [layers] sums of the mean norm of the tokens of each text */
     size_t counts[2]; /* of texts */
     float *vectors;   /* [layers, width] */
     const char *ending;
@@ -115,7 +115,7 @@ static int add_texts(struct steer_run *run, size_t side, const struct text_with_
     const struct edits *edits = viewer->edits;
     if (!reports)
         return -1;
-    viewer->edits = pairs->edits; /* the same of all: a text with its own is alone */
+    viewer->edits = pairs->edits; /* all share these: a text with edits of its own is alone */
     int failed = viewer_capture(viewer, &asked, arena, err);
     viewer->edits = edits;
     for (size_t i = 0; i < count && !failed; i++)

@@ -184,7 +184,7 @@ const struct score_region *regions_find(const struct tokenized *sentence, const 
 /* --- predictions ------------------------------------------------------------------------------ */
 
 struct formula {
-    const struct score_total *rows, *end; /* regions of an item; NULL: any region is there */
+    const struct score_total *rows, *end; /* regions of an item; NULL: check only the formula */
     const char *at;
     size_t operands;
     int unknown;      /* bytes of a region at `at` that the item lacks; 0: none */

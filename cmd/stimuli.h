@@ -20,22 +20,22 @@
 int text_survey_add(struct text_survey *survey, const char *text, bool has_marks, size_t line,
                     struct arena *arena, struct err *err);
 
-/* A text without its stray blanks: those within a line become one. NULL with `err`. */
+/* A text without stray blanks at its ends; several within a line become one. NULL with `err`. */
 const char *text_trim(const char *text, struct arena *arena, struct err *err);
 
 /* Divide the text of an item at its marks. A text without marks is a region if the column names it.
- * `numbers` are those of the regions, " 1 2"; NULL: from 1. Refused: another number of names. */
+ * `numbers`: of the regions, " 1 2"; NULL: from 1. Refused: fewer or more names than regions. */
 int regions_read(struct item *item, const char *numbers, struct arena *arena, struct err *err);
 
 /* The regions of an item by the tokens that begin in them. The item's text is `start` bytes after
- * the beginning of the sentence. NULL: it has none, or `err`. */
+ * the beginning of the sentence. NULL: no regions, or `err`. */
 const struct score_region *regions_find(const struct tokenized *sentence, const struct item *item,
                                         size_t start, struct arena *arena, struct err *err);
 
 /* If the file of the items is a suite, replace it by its sentences as JSONL, with the columns item,
  * condition, text and regions. A sentence has its regions in the order of the file; predictions
  * refer to their region_number, as in SyntaxGym. Refused: metrics other than the sum, items and
- * regions without a number, predictions that are not comparisons. It may lack predictions. */
+ * regions without a number, predictions that are not comparisons. A suite may lack predictions. */
 int suite_read(struct items *items, struct err *err);
 
 /* Replace the totals of a suite's regions by its predictions: for each item, then over all. */

@@ -56,7 +56,7 @@ static int add_values(struct texts *values, const char *value, bool of_heads, st
     return 0;
 }
 
-/* Add the numbers of FIRST:LAST:STEP, such as `-3:3:0.5`. Returns 1 if the value is none. */
+/* Add the numbers of FIRST:LAST:STEP, such as `-3:3:0.5`. Returns 1 for a value of another form. */
 static int add_steps(struct texts *values, const char *value, struct arena *arena, struct err *err)
 {
     const char *part = value;

@@ -26,7 +26,7 @@ struct sweep {
     struct swept_option *items;    /* [count]; --repeat is the last */
     size_t count;
     struct texts models; /* matches of --model; may be empty if there is one model */
-    bool of_models;      /* the first one is --model, repeated: results name the model anyway */
+    bool of_models;      /* the first item is --model, repeated: results name the model anyway */
     size_t settings;     /* at least 1 */
 };
 
@@ -35,7 +35,7 @@ struct sweep {
 int sweep_read(struct sweep *sweep, const struct options *options, struct arena *arena,
                struct err *err);
 
-/* Set `options` to those of a setting, and the `value` of each swept option. */
+/* Set `options` to the options of a setting, and the `value` of each swept option. */
 int sweep_set(struct sweep *sweep, size_t setting, struct options *options, struct arena *arena,
               struct err *err);
 
@@ -61,7 +61,7 @@ int model_blame(const char *name, struct err *err);
  *     --shard 2/16     the second of sixteen shards
  *     --shard auto     SLURM_ARRAY_TASK_ID of SLURM_ARRAY_TASK_MIN … MAX; OMPI_COMM_WORLD_RANK of
  *                      …_SIZE; PMI_RANK of PMI_SIZE; SLURM_PROCID of SLURM_STEP_NUM_TASKS, which
- *                      only srun sets. Ranks within array tasks: their numbers are multiplied.
+ *                      only srun sets. Ranks within array tasks: N is tasks times ranks.
  */
 
 struct job_shard {

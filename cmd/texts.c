@@ -23,7 +23,7 @@ int request_make(struct request *request, struct driver *driver, struct err *err
     const struct style_words *words = &session->options->display.style;
     bool is_talk = words->preset && format->display & DISPLAY_CELLS && config->causal &&
                    !has_encoder(config) && !(words->tokens && *words->tokens == '0');
-    bool translates = has_encoder(config); /* has more to show by default */
+    bool translates = has_encoder(config); /* an encoder has tensors to show by default, too */
     const char *usual = translates ? format->show_of_encoder : format->show;
     const char *show = options->show    ? options->show
                        : options->align ? "cross_weights"
@@ -92,7 +92,7 @@ double request_add_memory(struct memory *memory, const struct request *request,
     struct memory captured = {0};
     viewer_add_memory(&captured, viewer, selection, pair, by_map ? CAPTURE_MAPS : CAPTURE_ALL);
     double bytes = viewer_captured_bytes(viewer, selection, pair);
-    double held = by_map ? captured.held : bytes; /* then each step makes a copy of this size */
+    double held = by_map ? captured.held : bytes; /* each step below makes a copy of this size */
     memory->held += captured.held;
     if (how->mean_of_heads)
         memory->held += held /= (double)heads;

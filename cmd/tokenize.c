@@ -1,7 +1,7 @@
 /* tokenize.c: `attn-cli tokenize`: converts text to tokens, and ids to text.
  *
- * A file that is not a table is one text, including its last newline. All texts are read before the
- * first is printed: --only-ids keeps its lines; tables read each text again. */
+ * A file that is not a table is one text, including its last newline. All texts are read before
+ * anything is printed: --only-ids keeps the lines to print; tables read each text again. */
 #include <string.h>
 
 #include "base/num.h"
@@ -49,8 +49,8 @@ struct tokenize_run {
     struct items items;
     size_t count;     /* tokens of the current text */
     struct buf lines; /* of --only-ids: a line of ids per text, separated by blanks */
-    bool *lacks;      /* [items.count] a text of several has no tokens, and so no table */
-    size_t failed;    /* number of these; message of the first */
+    bool *lacks;      /* [items.count] true: one of several texts has no tokens, and so no table */
+    size_t failed;    /* number of texts in `lacks`; message of the first one */
     const char *failure;
     struct arena arena;
 };

@@ -95,7 +95,7 @@ enum { TEST_EVERY = 100, LOSS_BYTES = 64 };
 struct train_run {
     const struct options *options;
     const char *output; /* the folder to write */
-    bool replaces;      /* existing files in it */
+    bool replaces;      /* existing files in `output` may be replaced */
     struct train_checkpoint state;
     struct dataset texts;
     struct model_maker model;
@@ -250,7 +250,7 @@ static void write_line(struct train_run *run, const struct trainer_report *repor
 /* --- steps ----------------------------------------------------------------------------------- */
 
 static volatile sig_atomic_t interrupted;
-static struct sigaction usual; /* action of signals.c, the same for all three */
+static struct sigaction usual; /* action of signals.c for SIGINT, SIGTERM and SIGHUP */
 
 static void note_signal(int number)
 {
