@@ -103,7 +103,7 @@ struct task {
     const char *folder;   /* default format of files in a folder; NULL: --format is required */
     const char *parts;    /* unit of progress for a single text, such as "layers"; NULL: none */
     size_t state_bytes;   /* size of the state that all hooks share; zeroed first */
-    const void *kind;     /* which of several tasks with the same hooks this is, for its file */
+    const void *kind;     /* tells hooks that several tasks share which task runs */
 
     /* Hooks in the order of their calls. A hook that is NULL is skipped. */
 

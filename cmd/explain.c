@@ -66,7 +66,7 @@ struct explain_run {
     const struct text_with_source *pair;
     size_t part;                  /* index of --part */
     const struct tokenized *text; /* text of the query */
-    const char *called;           /* name of that text in messages */
+    const char *called;           /* name of `text` in messages */
     struct explain_request request;
 };
 

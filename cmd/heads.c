@@ -137,7 +137,7 @@ static int find_usual(unsigned *usual, const struct driver *driver, struct err *
 }
 
 /* Choose the usual scores of a kind of model, or `all` that it has except "offset", which needs a
- * number. Scores that read a file, or are of a source, are chosen if these are given. */
+ * number. Scores that read a file, or are of a source, are chosen if it is given. */
 static int choose_rows(struct heads_state *own, const struct driver *driver, unsigned usual,
                        bool all, struct err *err)
 {
@@ -561,7 +561,7 @@ static int run(void *state, const struct group *group, struct err *err)
     if (head_survey_needs(&own->survey, OF_TEXTS) &&
         head_survey_run(&own->survey, group->viewer, OF_TEXTS, texts, group->count, err))
         return -1;
-    /* The result of a text: its own sums and those that need no text. */
+    /* The result of a text: sums over this text, and sums that need no text. */
     for (size_t i = 0; i < group->count && !own->accumulates; i++) {
         struct job *job = group->jobs[i];
         struct head_result result;

@@ -34,7 +34,7 @@ enum {
 static const struct {
     const char *name;
     enum item_field field;
-    size_t option; /* offset of the text of struct options that it replaces; 0: none */
+    size_t option; /* offset of the text in struct options that `field` replaces; 0: none */
 } known_columns[] = {{"text", ITEM_TEXT, 0},
                      {"ids", ITEM_IDS, IN(input.ids)},
                      {"source", ITEM_SOURCE, IN(input.source)},
@@ -194,7 +194,7 @@ static bool joins_texts(struct items *items)
 }
 
 /* As field_of, and note that a field was found. The number of a minimal pair is often called
- * `pair`: this is an own column unless texts can be pairs. */
+ * `pair`: such a column is copied unless texts can be pairs. */
 static size_t find_field(struct items *items, const char *name)
 {
     size_t field = field_of(items, name);

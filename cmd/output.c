@@ -454,7 +454,7 @@ int output_write_table(struct output *output, const struct report *report,
     struct layout layout = page_layout(options, style);
     struct report own = *report;
     own.identity = identity_first(1);
-    layout.lines = 0; /* these commands have no --full */
+    layout.lines = 0; /* no limit, as with --full */
     return err_if(output_open(output, err) || output_write(output, &own, &layout, err) ||
                   output_commit(output, err));
 }

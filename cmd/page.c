@@ -293,7 +293,7 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     if (driver->identity.count != 1)
         return err_usage(err, "--live: expected one text and one model, found %zu pages",
                          driver->identity.count);
-    /* A live page has fields for some settings, which can be changed; it would not keep these. */
+    /* A live page has fields to change some settings; it would not keep the options below. */
     if (select->words || select->mean || select->hide_first || select->layer || select->head ||
         select->key)
         return err_usage(err, "--live: expected no --layer, --head, --key, --words, --mean or "

@@ -212,7 +212,7 @@ static int resolve_words(const char **value, const struct scope *scope)
     return err_if(failed || (*value && !found));
 }
 
-/* The size of a name after @: the longest column, or up to a sign. It may contain blanks. */
+/* The size of a name after @: up to one of `signs` or, if longer, of a column; blanks count. */
 static size_t name_size(const char *name, const struct item *item)
 {
     static const char signs[] = ":,]/;";

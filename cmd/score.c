@@ -130,7 +130,7 @@ static const char *const asked_names[] = {"a table of minimal pairs",
  * of some columns. Without such a table, each text has a result of its own: its tokens, words or
  * continuations. */
 struct kind {
-    unsigned needs; /* the first kind is chosen of which all this is asked for */
+    unsigned needs; /* bits, all in `asked`; the first such kind is chosen */
     unsigned takes; /* MEAN, QUERY and UNIGRAMS, if it accepts them */
     enum { EACH_ALONE, ROW_FOR_EACH, ROW_FOR_VALUES } table;
     enum totals_kind totals;

@@ -278,7 +278,7 @@ int tokenizer_options_set(const struct chat **chat, struct tokenizer *tokenizer,
         *chat = found;
     }
     if (!tokenizer || input->ids)
-        return 0; /* texts are refused later; ids are used as they are */
+        return 0; /* texts without a tokenizer are refused later; ids are used as they are */
     if (input->literal_special)
         tokenizer_literal_special(tokenizer);
     if (when == BOS)

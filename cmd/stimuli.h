@@ -23,7 +23,7 @@ int text_survey_add(struct text_survey *survey, const char *text, bool has_marks
 /* A text without stray blanks at its ends; several within a line become one. NULL with `err`. */
 const char *text_trim(const char *text, struct arena *arena, struct err *err);
 
-/* Divide the text of an item at its marks. A text without marks is a region if the column names it.
+/* Divide the text of an item at its marks. A text without marks is a region if `regions` names it.
  * `numbers`: of the regions, " 1 2"; NULL: from 1. Refused: fewer or more names than regions. */
 int regions_read(struct item *item, const char *numbers, struct arena *arena, struct err *err);
 

@@ -113,7 +113,7 @@ static const char *find_braces(const char *edit, const char *name)
     return NULL;
 }
 
-/* True for a name that is no option, but in an edit. */
+/* True for a name that is no option, but is in braces in an edit. */
 static bool is_in_edits(const struct sweep *sweep, const char *name)
 {
     const struct texts *edits = &sweep->options->edit.edits;
