@@ -24,7 +24,7 @@ struct attn_model {
     struct tokenizer *special; /* adds special tokens; opened when it is needed */
     size_t runs, packing_bytes;
     size_t begin, adds_begin;   /* as in attn_counts */
-    struct mechanism mechanism; /* its own, which a request may replace for one call */
+    struct mechanism mechanism; /* the model's own; a request may replace it for one call */
     char name[];                /* a copy of the caller's, for messages */
 };
 
@@ -44,8 +44,8 @@ static int check_ids(const struct attn_ids *ids, size_t count, const char *thing
     return 0;
 }
 
-/* Without an open model there is nothing to describe. A description is made anew in its own memory,
- * which does not fail. */
+/* Set the mechanism of a model; describe it anew if the model was opened, in the memory of its
+ * description, which does not fail. */
 static void set_mechanism(struct attn_model *model, const struct mechanism *mechanism)
 {
     struct config *config = &model->viewer.model.config;
@@ -90,7 +90,7 @@ static void find_begin(struct attn_model *model)
     struct err none = {0};
     model->begin = SIZE_MAX;
     model->mechanism = config->mechanism;
-    model->viewer.reads_any_length = true; /* of attn_encode; runs check the length */
+    model->viewer.reads_any_length = true; /* for attn_encode; runs check the length */
     if (config_has_start(config)) {
         model->begin = (size_t)config->bos_id;
         model->adds_begin = 1;
@@ -165,7 +165,7 @@ struct attn_counts attn_count(const struct attn_model *model)
     };
 }
 
-/* All arrays are one piece of memory, which begins with `starts`. */
+/* All arrays of attn_ids are one piece of memory, which begins with `starts`. */
 static int copy_ids(struct attn_ids *ids, const struct tokenized *tokenized, struct err *err)
 {
     size_t count = tokenized->count;
@@ -195,7 +195,7 @@ static int copy_ids(struct attn_ids *ids, const struct tokenized *tokenized, str
     return 0;
 }
 
-/* Tokenize with special tokens, by a tokenizer of its own, or without; as a text or as a source. */
+/* Tokenize a text or a source, with special tokens (by the tokenizer `special`) or without. */
 static int encode(const struct attn_model *given, bool special, bool is_source, struct input input,
                   struct attn_ids *ids, struct attn_error *error)
 {
@@ -266,7 +266,7 @@ int attn_set_packing(struct attn_model *model, size_t bytes, struct attn_error *
 }
 
 /* The second call packs weights: a program that runs one text would end before that pays. The first
- * one does if it has enough tokens, and a call with one token never does. */
+ * one does if it has several texts with enough tokens; a call with a token a text never does. */
 static void count_run(struct attn_model *model, const struct attn_ids *texts, size_t count)
 {
     struct viewer *viewer = &model->viewer;
@@ -327,7 +327,7 @@ static int check_request(struct host_call *call, struct attn_model *model,
 struct showing {
     struct attn_model *model;
     const struct attn_request *request;
-    size_t first;           /* text of the pass */
+    size_t first;           /* index of the first text of the pass */
     struct capture capture; /* holds one tensor at a time, where not all heads are selected */
     struct arena tensor;
 };
@@ -615,7 +615,7 @@ enum weight_form {
     FORM_TO_HEADS, /* [head, in, dim] */
     FORM_OF_HEADS, /* [head, dim, out] */
     FORM_SCALES,   /* [out], of a norm */
-    FORM_SHIFTS,   /* of a norm */
+    FORM_SHIFTS,   /* [out], of a norm */
     FORM_BIAS,     /* [out] */
     FORM_HEAD_BIAS /* [head, dim] */
 };
@@ -743,7 +743,7 @@ int attn_weight(struct attn_model *model, const char *name,
         return end_call(&call, -1, error);
     struct weights *weights = &model->viewer.model.weights;
     bool packing = weights->packing, packing_words = weights->packing_words;
-    weights->packing = weights->packing_words = false; /* for products alone */
+    weights->packing = weights->packing_words = false; /* packed weights are for products alone */
     int failed = find_weight(&row, &slot, weights->config, name, &call.err) ||
                  copy_weight(&tensor, weights, slot, row, &call.arena, &call.err);
     weights->packing = packing;

@@ -89,12 +89,12 @@ int attn_encode(const struct attn_model *model, const char *text, size_t size, s
 
 /* Tokenize a text, or a pair of texts (`pair` NULL: one), with the special tokens that attn-cli
  * adds: those of the tokenizer's own program, [CLS] A [SEP] B [SEP] for BERT, and the start token
- * of a model with an encoder. Offsets of a pair count in the token's own text. To be freed as
- * above. */
+ * of a model with an encoder. Offsets of a pair count in the token's own text. Free the
+ * ids with attn_ids_free. */
 int attn_encode_special(struct attn_model *model, const char *text, size_t size, const char *pair,
                         size_t pair_size, struct attn_ids *ids, struct attn_error *error);
 
-/* The same of a source of such a model, which may have another tokenizer. */
+/* attn_encode_special for a source of a model with an encoder, which may have another tokenizer. */
 int attn_encode_source(struct attn_model *model, const char *text, size_t size,
                        struct attn_ids *ids, struct attn_error *error);
 void attn_ids_free(struct attn_ids *ids);
@@ -113,7 +113,7 @@ struct attn_counts {
     size_t positions;  /* 0: any number of tokens */
     size_t begin;      /* id of the token that begins texts, or starts those of a decoder with an
                         * encoder; SIZE_MAX: none */
-    size_t adds_begin; /* 1: the tokenizer's own program begins each text with it */
+    size_t adds_begin; /* 1: the tokenizer's own program begins each text with `begin` */
     size_t mask;       /* id that hides a token from a masked model; SIZE_MAX: not masked */
 };
 
@@ -164,7 +164,7 @@ struct attn_value {
 struct attn_request {
     const char *show;   /* "weights,context" or "all", as in attn-cli run --show; NULL: "weights" */
     const char *layers; /* "0,3-5", "-1" or "all"; NULL: all */
-    const char *heads;  /* the same for query heads; keys and values are those of these heads */
+    const char *heads;  /* as `layers`, for query heads; selects their keys and values, too */
     int (*sink)(void *context, const struct attn_tensor *tensor); /* not 0: end the pass */
     void *context;                                                /* of the sink; may be NULL */
     const struct attn_ids *source; /* for cross-attention and encoders; else NULL */
@@ -184,8 +184,8 @@ struct attn_request {
 int attn_run(struct attn_model *model, const struct attn_ids *ids,
              const struct attn_request *request, struct attn_error *error);
 
-/* Run several texts, which share passes: less time, the same bits. `request->source` has as many.
- * The sink gets the tensors of a pass in the order of layers. */
+/* Run several texts, which share passes: less time, the same bits. `request->source` has a source
+ * for each. The sink gets the tensors of a pass in the order of layers. */
 int attn_run_all(struct attn_model *model, const struct attn_ids *texts, size_t count,
                  const struct attn_request *request, struct attn_error *error);
 
@@ -215,7 +215,7 @@ struct attn_generation {
     double temperature; /* of sampling; 0: the most likely token */
     size_t top_k;       /* 0: all */
     double top_p;       /* 0: all */
-    size_t beams;       /* beam search; 0: as such a model says, else 1: none */
+    size_t beams;       /* beam search; 0: as a model with an encoder says, else 1: none */
     uint64_t seed;
     int past_end; /* not 0: continue after the model's end-of-text token */
     int logprobs; /* not 0: compute log-probabilities, else they are NaN */

@@ -11,7 +11,7 @@
 
 static struct {
     pthread_mutex_t mutex;
-    size_t objects; /* open ones */
+    size_t objects; /* number of open objects */
     bool is_set;
     struct sigaction before;
 } handler = {.mutex = PTHREAD_MUTEX_INITIALIZER};
@@ -19,7 +19,7 @@ static struct {
 static void answer(int signal_number, siginfo_t *info, void *context)
 {
     const struct sigaction *before = &handler.before;
-    bool is_fault = info->si_code > 0; /* else a process sent it */
+    bool is_fault = info->si_code > 0; /* else a process sent the signal */
     if (is_fault && mapping_list_fill(info->si_addr))
         return;
     if (before->sa_flags & SA_SIGINFO) {
@@ -62,7 +62,7 @@ void host_object_drop(struct host_object *object)
     if (--handler.objects == 0 && handler.is_set && sigaction(SIGBUS, NULL, &now) == 0 &&
         now.sa_flags & SA_SIGINFO && now.sa_sigaction == answer) {
         sigaction(SIGBUS, &handler.before, NULL);
-        handler.is_set = false; /* otherwise one set after ours may call ours, which stays */
+        handler.is_set = false; /* a handler set after ours may call ours, which then stays */
     }
     pthread_mutex_unlock(&handler.mutex);
 }

@@ -42,9 +42,9 @@ void host_object_close(struct host_object *object);
 int host_call_begin(struct host_call *call, struct host_object *object);
 int host_call_end(struct host_call *call, int failed, struct attn_error *error);
 
-/* Callers who ignored an earlier failure have NULL. */
+/* Refuse a NULL argument, such as "a model" of callers who ignored an earlier failure. */
 int check_given(const void *given, const char *thing, struct err *err);
 
-/* The values of edits. The caller's must remain. */
+/* Make the values of edits from the caller's, which must stay valid. */
 int host_values(struct edit_values *made, const struct attn_value *values, size_t count,
                 struct arena *arena, struct err *err);

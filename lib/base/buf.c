@@ -59,7 +59,7 @@ void buf_char(struct buf *buf, char c)
     buf_bytes(buf, &c, 1);
 }
 
-/* Each copy doubles the bytes that are there. */
+/* Each memcpy doubles the repeated bytes, up to their total. */
 void buf_repeat(struct buf *buf, const void *bytes, size_t size, size_t times)
 {
     size_t total = 0;

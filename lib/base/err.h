@@ -37,7 +37,7 @@ enum err_about {
 struct err {
     enum err_kind kind;
     enum err_about about;
-    bool out_of_memory; /* the only cause */
+    bool out_of_memory; /* the message is that memory is missing */
     char text[ERR_TEXT_BYTES];
 };
 
@@ -58,7 +58,7 @@ int err_prefix(struct err *err, const char *format, ...) ERR_PRINTF;
 int err_append(struct err *err, const char *format, ...) ERR_PRINTF;
 int err_about(struct err *err, enum err_about about);
 
-/* Set the message for a failed allocation, or copy the message of another. Return -1. */
+/* Set the message for a failed allocation, or copy that of `from`. Return -1. */
 int err_memory(struct err *err, size_t size_bytes);
 int err_adopt(struct err *err, const struct err *from);
 

@@ -91,7 +91,8 @@ static void mapping_list_remove(const void *bytes)
     }
 }
 
-/* The entry of an address. A size belongs to `begin` if that is the same before and after. */
+/* The entry of the file mapped at an address. A size that is read belongs to `begin` if `begin` is
+ * the same before and after. NULL: none. */
 static struct mapping *find_mapping(uintptr_t address)
 {
     for (struct mapping *mapping = first_mapping; mapping; mapping = mapping->next) {
@@ -124,7 +125,7 @@ bool mapping_list_fill(const void *address)
     int error = errno;
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     size_t skipped = ((uintptr_t)address - mapping->begin) / page * page;
-    mapping->is_short = true; /* first_mapping: no thread reads zeros that are not reported */
+    mapping->is_short = true; /* before the zeros, so that each thread reports them */
     void *filled = mmap((char *)mapping->begin + skipped, mapping->size - skipped, PROT_READ,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
     errno = error;
@@ -155,7 +156,7 @@ static int read_all(struct file *file, int descriptor, const char *name, struct 
     char part[READ_BYTES], most[NUM_SIZE_BYTES];
     struct buf bytes = {0};
     ssize_t got = 1;
-    buf_text(&bytes, ""); /* the bytes of no input, too, are not NULL */
+    buf_text(&bytes, ""); /* even without input, `bytes` is not NULL */
     while (got > 0 && bytes.size <= FILE_READ_MAX_BYTES && !bytes.out_of_memory) {
         got = transfer_read(descriptor, part, sizeof part);
         buf_bytes(&bytes, part, got > 0 ? (size_t)got : 0);
@@ -473,7 +474,7 @@ static int path_of(struct buf *path, const struct target_folder *target, const c
     return buf_check(path, err);
 }
 
-/* Write a file with its temporary name. */
+/* Write and finish a file, which keeps its temporary name. */
 static int write_file(struct stream *out, const struct folder_file *held,
                       const struct target_folder *target, struct written *written, struct err *err)
 {

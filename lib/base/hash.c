@@ -9,7 +9,7 @@ enum { FIRST_SLOTS = 16 };
 
 uint64_t hash_keys[2];
 
-/* Odd, so that neither is 0. */
+/* Set both keys to odd numbers, which are not 0. */
 __attribute__((constructor)) static void set_keys(void)
 {
     platform_random(hash_keys, sizeof hash_keys);

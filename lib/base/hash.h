@@ -61,7 +61,7 @@ enum {
 
 struct hash_index {
     uint32_t *slots; /* 0: free; else tag and number + 1 */
-    size_t mask;     /* slots - 1 */
+    size_t mask;     /* number of slots - 1 */
 };
 
 struct hash_probe {

@@ -13,8 +13,8 @@
 
 enum {
     NOT_UTF8 = 0x110000,   /* plus a byte that is not part of a character */
-    PREFIX_CHARACTERS = 2, /* of a word that a name begins with */
-    NAME_CHARACTERS = 3,   /* of a name that a word begins with */
+    PREFIX_CHARACTERS = 2, /* at least, of a word with which a name begins */
+    NAME_CHARACTERS = 3,   /* at least, of a name with which a word begins */
 };
 
 /* Returns the number of characters, above NEAREST_CHARACTERS if the text is too long. */
@@ -106,7 +106,8 @@ void nearest_offer_bytes(struct nearest *nearest, const char *name, size_t name_
     if (steps > nearest->steps)
         return;
     size_t exactly = 2 * distance(nearest->word, nearest->size, characters, count, true);
-    exactly -= exactly && begins(word, nearest->size, characters, count, 1); /* --pairx: --pair */
+    /* prefer --pair for --pairx */
+    exactly -= exactly && begins(word, nearest->size, characters, count, 1);
     if (steps == nearest->steps && exactly >= nearest->exactly)
         return;
     nearest->name = name;

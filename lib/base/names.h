@@ -56,7 +56,7 @@ const char *names_unused(const char *name, struct names taken, struct arena *are
 bool name_ends_in(const char *name, const char *ending);
 bool name_has_ending(const char *name, const char *ending);
 
-enum { NAMES_GUESS_BYTES = 320 }; /* for the longest name that can be near, and the words */
+enum { NAMES_GUESS_BYTES = 320 }; /* for the longest near name and the words around it */
 
 /* Write the end of a message, ": did you mean '…'?", or "" if `name` is NULL. Returns `text`. */
 const char *names_guess(char text[NAMES_GUESS_BYTES], const char *name);
@@ -80,7 +80,7 @@ struct nearest {
     size_t size;    /* of the word, in characters */
     size_t limit;   /* the greatest distance */
     size_t steps;   /* the distance of the name */
-    size_t exactly; /* the distance if case matters */
+    size_t exactly; /* twice the distance with case, less 1 if the word begins with the name */
     uint32_t word[NEAREST_CHARACTERS];
 };
 

@@ -56,9 +56,11 @@ static inline const char *num_plural(size_t count)
 /* Up to 8 bytes as a number, the lowest first. */
 uint64_t num_of_bytes(const char *bytes, size_t size);
 
-/* The digits 0 to 63 of base64. Decode base64, with or without = at the end, to `out`, which has
- * three quarters of the text's size. False: it is not base64. */
+/* The digits 0 to 63 of base64. */
 extern const char base64_digits[];
+
+/* Decode base64, with or without = at the end, to `out`, which has three quarters of the text's
+ * size. False: the text is not base64. */
 bool base64_decode(char *out, size_t *size, const char *text, size_t text_size);
 
 /* --- for people ------------------------------------------------------------------------------- */

@@ -65,7 +65,7 @@ void platform_advise_huge(void *pages, size_t size)
         errno = 0;
 }
 
-/* Without these, both thresholds grow with the largest freed piece. */
+/* Unless they are set, both thresholds of malloc grow with the largest freed piece. */
 void platform_give_back(size_t least)
 {
     mallopt(M_MMAP_THRESHOLD, (int)least);

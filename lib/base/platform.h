@@ -44,7 +44,7 @@ void platform_give_back(size_t least);
  * the system and what control groups and `ulimit -v` leave. SIZE_MAX: unknown. */
 size_t platform_memory_bytes(const char **limit);
 
-/* The same for the pages of files that are mapped already, which `ulimit -v` does not limit. */
+/* As platform_memory_bytes, for pages of mapped files, which `ulimit -v` does not limit. */
 size_t platform_page_bytes(void);
 
 /* The last occurrence of a byte, or NULL. */

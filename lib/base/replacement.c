@@ -15,7 +15,7 @@
 #include "base/memory.h"
 #include "base/platform.h"
 
-/* A file that was read. It is never removed: a closed file is still an input. */
+/* A file that was read. The entry is never removed: a closed file is still an input. */
 struct guarded {
     dev_t device;
     ino_t inode;

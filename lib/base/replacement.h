@@ -28,7 +28,8 @@ int replacement_guard(int descriptor, enum reading_kind kind, struct err *err);
 int replacement_check(const char *path, const struct stat *status, enum reading_kind kind,
                       struct err *err);
 
-/* The same for the file of this name, if any; also refuse one that this user may not write. */
+/* replacement_check with READ_AS_MODEL for the file of this name, if any; also refuse a file that
+ * this user may not write. */
 int replacement_check_name(const char *path, struct err *err);
 
 /* Give a new file the permissions, owner and group of the file at `path` that it will replace, or
@@ -68,9 +69,9 @@ int target_folder_check(const char *path, bool replaces, struct err *err);
 int target_folder_open(struct target_folder *target, const char *path, bool replaces,
                        struct err *err);
 
-/* The same for a folder inside an open one. The lock of the outer folder protects both. */
+/* target_folder_open for a folder inside `outer`, whose lock protects both. */
 int target_folder_open_inside(struct target_folder *target, const char *path,
                               const struct target_folder *outer, struct err *err);
 
-/* Unlock it; remove it if it was made and is empty. */
+/* Unlock the folder; remove it if it was made and is empty. */
 void target_folder_close(struct target_folder *target);

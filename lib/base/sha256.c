@@ -59,7 +59,7 @@ static void add_block(uint32_t state[8], const unsigned char *block)
 
 enum { LEAF_FEATURES = 7, BIT_SHA = 29 };
 
-/* Cached: in a virtual machine, cpuid takes twenty microseconds. */
+/* The answer is cached: in a virtual machine, cpuid takes twenty microseconds. */
 static bool processor_can(void)
 {
     static atomic_int answer; /* 0: unknown; 1: no; 2: yes */
@@ -70,7 +70,7 @@ static bool processor_can(void)
     return atomic_load(&answer) == 2;
 }
 
-/* The same with special instructions, which take the state as (a b e f), (c d g h) and do four
+/* Add blocks with special instructions, which take the state as (a b e f), (c d g h) and do four
  * rounds at a time. */
 __attribute__((target("sha,sse4.1"))) static void add_blocks_quickly(uint32_t state[8],
                                                                      const unsigned char *blocks,

@@ -144,7 +144,7 @@ static size_t terminal_take(struct terminal *terminal, char sign[TERMINAL_SIGN_B
     size_t length = utf8_decode(&c, terminal->held, terminal->held_size);
     if (!length && is_begun(terminal))
         return 1;
-    if (!length && before) { /* not its beginning: the byte is examined again, alone */
+    if (!length && before) { /* not of the held character: the byte is examined again, alone */
         terminal->held_size = before;
         terminal_rest(terminal, sign);
         return 0;
@@ -296,8 +296,8 @@ static int open_in_place(struct stream *stream, const char *path, struct err *er
     return 0;
 }
 
-/* A rename would replace a file that may not be written, or a link. `status` is NULL if there is no
- * file. */
+/* Refuse a file that may not be written and a dangling link: a rename would replace both. `status`
+ * is NULL if there is no file. */
 static int check_replaceable(const char *path, const struct stat *status, enum reading_kind kind,
                              struct err *err)
 {
@@ -393,7 +393,7 @@ static int open_temporary(struct stream *stream, const char *path, struct err *e
         cannot_open(path, err);
         goto failed;
     }
-    /* its mode is private; on failure stream_discard removes it */
+    /* the mode is private so far; on failure stream_discard removes the file */
     return replacement_keep(stream->descriptor, stream->target, err);
 failed: /* a file of that name is not ours: do not remove it */
     replace_temporary(stream->temporary, NULL);

@@ -34,7 +34,7 @@ struct stream {
     char *buffer;       /* NULL: closed */
     size_t used;
     size_t written_bytes; /* all bytes put in, for reports */
-    uint64_t *sum;        /* the caller's checksum (hash_fnv) of these bytes, or NULL */
+    uint64_t *sum;        /* the caller's checksum (hash_fnv) of all bytes put in, or NULL */
     struct terminal {
         bool shows;   /* people read it: escape bytes as terminal_sign does */
         bool colours; /* pass sequences that set colours: the writer has escaped all else */

@@ -201,8 +201,8 @@ uint32_t utf8_small(uint32_t character)
     return (uint32_t)utf8proc_tolower((utf8proc_int32_t)character);
 }
 
-/* True for characters of these categories in Unicode 8, among them one or two that have since moved
- * to another. */
+/* True for characters of the categories in Unicode 8, among them `moved`, which have since moved to
+ * another. */
 static bool is_of(uint32_t character, unsigned categories, const uint32_t moved[2])
 {
     if (unicode_kind(character) == UNICODE_LETTER) /* most characters: one lookup */
@@ -400,7 +400,7 @@ size_t unicode_form_end(enum unicode_form form, const char *text, size_t size, s
         length = utf8_decode(&next, text + end, size - end);
         bool joins = attaches(form, next);
         if (run && joins && utf8_before(text, end) > at) {
-            end = utf8_before(text, end); /* it begins the next segment */
+            end = utf8_before(text, end); /* the last character begins the next segment */
             break;
         }
         run = run && !joins;

@@ -2,10 +2,10 @@
 
 #include <string.h>
 
-/* The end of a record. */
+/* The extent of a record. */
 struct field_extent {
     const char *end; /* before the line break */
-    size_t fields;   /* upper bound of their number */
+    size_t fields;   /* upper bound of the number of fields */
     bool open;       /* a quote is not closed before the end of the file */
 };
 

@@ -19,7 +19,7 @@ struct csv_reader {
 struct csv_record {
     const char **fields; /* [count] 0-terminated, in the arena */
     size_t count;        /* 0 at the end */
-    size_t line;         /* its first line */
+    size_t line;         /* number of the first line of the record */
 };
 
 /* Read the next record and skip empty lines. A quote that is not closed, text after a closing quote

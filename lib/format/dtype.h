@@ -78,7 +78,7 @@ enum { DTYPE_ROWS = 16 };
 void dtype_to_columns(float *to, size_t stride, const char *const from[DTYPE_ROWS],
                       enum dtype dtype, size_t count, size_t jump);
 
-/* sums[row] += x · row, by fused multiply-adds in order; other parameters as above. */
+/* sums[row] += x · row, by fused multiply-adds in order; other parameters as dtype_to_columns. */
 void dtype_add_dots(float sums[DTYPE_ROWS], const float *x, const char *const from[DTYPE_ROWS],
                     enum dtype dtype, size_t count, size_t jump);
 

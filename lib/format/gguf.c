@@ -13,7 +13,7 @@
 
 enum {
     LENGTH_BYTES = 8, /* before a text or the items of an array */
-    KEY_MAX = 65535,  /* bytes of a key or a name, by the format */
+    KEY_MAX = 65535,  /* bytes of a key, by the format; here also of a tensor's name */
     DEFAULT_ALIGNMENT = 32,
     PAIR_BYTES_MIN = 8 + 1 + 4 + 1,        /* a key, a kind, a value */
     TENSOR_BYTES_MIN = 8 + 1 + 4 + 8 + 12, /* a name, a rank, a size, a type, an offset */
@@ -51,7 +51,7 @@ const struct gguf_type gguf_types[GGUF_TYPES] = {
 
 /* --- bytes ------------------------------------------------------------------------------------ */
 
-/* After a failure, numbers are 0, and texts and bytes NULL. */
+/* After a failure, numbers that are read are 0, and texts and bytes NULL. */
 struct cursor {
     const char *at, *end;
     struct err *err;

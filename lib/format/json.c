@@ -220,7 +220,7 @@ static const char *plain_end(const char *at, const char *end)
 
 #endif
 
-/* Inlined: a cursor wants the end alone. */
+/* Skip a text in quotes. Inlined: a cursor wants the end alone. */
 static inline __attribute__((always_inline)) const char *scan_text(struct scanner *in,
                                                                    const char *at)
 {

@@ -58,8 +58,8 @@ bool json_is_object(const struct json *value);
 bool json_is_array(const struct json *value);
 bool json_is_null(const struct json *value);
 
-/* Get a value of a type; the last one gets a whole number in [min, max]. Return false, and leave
- * `*out`, if the value is something else. Texts live as long as the root. */
+/* Get a value of a type; json_get_integer gets a whole number in [min, max]. Return false, and
+ * leave `*out`, if the value is something else. Texts live as long as the root. */
 bool json_get_text(const struct json *value, const char **out);
 bool json_get_number(const struct json *value, double *out);
 bool json_get_bool(const struct json *value, bool *out);
@@ -74,7 +74,7 @@ int json_refuse(const char *field, const struct json *value, const char *expecte
 /* Find a member by its exact name, in linear time. NULL: no such member, or not an object. */
 const struct json *json_member(const struct json *object, const char *name);
 
-/* The same, but also NULL if the member is null. */
+/* As json_member, but also NULL if the member is null. */
 const struct json *json_given(const struct json *object, const char *name);
 
 /* True if json_member or a getter by name has returned it: other members have no effect. */
@@ -98,7 +98,7 @@ int json_double(const struct json *object, const char *name, double min, double 
 int json_bool(const struct json *object, const char *name, bool *out, struct err *err);
 int json_text(const struct json *object, const char *name, const char **out, struct err *err);
 
-/* The same for an array, but absent or null sets `*out` to NULL. */
+/* Get a member that is an array; absent or null sets `*out` to NULL. */
 int json_list(const struct json *object, const char *name, const struct json **out,
               struct err *err);
 
@@ -123,7 +123,7 @@ struct json_span {
 };
 
 /* The first large objects and arrays of a document, which cursors skip without a scan. */
-enum { JSON_CONTAINERS = 16, JSON_CONTAINER_BYTES = 4096 /* at least */ };
+enum { JSON_CONTAINERS = 16, JSON_CONTAINER_BYTES = 4096 /* least size */ };
 
 struct json_extent {
     struct json_container {
@@ -190,12 +190,13 @@ static inline void json_cursor_colon(struct json_cursor *cursor)
 /* Skip a member's name and the colon. */
 struct json_span json_cursor_name(struct json_cursor *cursor);
 
-/* Skip a text. The second writes its decoded bytes to `out`, which has room for the size of the
- * span, and returns their number. */
+/* Skip a text. json_cursor_read writes the decoded bytes to `out`, which has room for the size of
+ * the span, and returns their number. */
 struct json_span json_cursor_text(struct json_cursor *cursor);
 size_t json_cursor_read(struct json_cursor *cursor, char *out);
 
-/* Skip a value; the span of a text includes its quotes. The second also counts members or items. */
+/* Skip a value; the span of a text includes its quotes. json_cursor_count also counts members or
+ * items. */
 struct json_span json_cursor_value(struct json_cursor *cursor);
 struct json_span json_cursor_count(struct json_cursor *cursor, size_t *count);
 

@@ -9,7 +9,7 @@
 #include "format/dtype.h"
 
 enum {
-    RANK_MAX = 32, /* NumPy's limit */
+    RANK_MAX = 32, /* the limit of NumPy 1 */
     ALIGN_BYTES = 64,
     HEADER_BYTES = 1024, /* room for 32 dimensions of 20 digits */
     PREFIX_BYTES = 10,   /* magic, version, length */

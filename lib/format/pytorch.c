@@ -26,7 +26,7 @@ struct pickle_value {
     enum pickle_kind kind;
     uint32_t size; /* bytes of a text, items of a tuple, role of a global */
     union {
-        int64_t integer; /* of a class of storages: enum dtype */
+        int64_t integer; /* of a global that is a class of storages: enum dtype */
         const char *text;
         const struct pickle_value *items;
     };
@@ -365,7 +365,8 @@ struct pickle_reading {
     struct arena arena;
 };
 
-/* Find an entry below the root and check its data. NULL is an error only if it is `needed`. */
+/* Find an entry below the root and check its data. A missing entry is an error only if it is
+ * `needed`, else NULL. */
 static int find(const struct zip_entry **entry, struct pickle_reading *reading, const char *folder,
                 const struct pickle_value *name, bool needed, struct err *err)
 {
@@ -410,7 +411,7 @@ static int read_storage(struct storage_layout *layout, struct safetensors_entry 
                    layout->count, dtype_name(entry->dtype), found->size);
 }
 
-/* From the last dimension, which has the smallest stride. */
+/* Read sizes and strides from the last dimension on, which has stride 1 if elements are in rows. */
 static int read_shape(struct storage_layout *layout, struct safetensors_entry *entry,
                       const struct pickle_value *shape, const struct pickle_value *strides,
                       struct err *err)

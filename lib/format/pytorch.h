@@ -1,7 +1,7 @@
 /* pytorch.h: reads a file of torch.save in place: an uncompressed zip archive with a pickle and an
  * entry for each storage. A pickle is a program, but it is not run: it is read as a list of
- * tensors, and any other opcode, class or value is refused by name. Its size limits time and
- * memory.
+ * tensors, and any other opcode, class or value is refused by name. The file's size limits
+ * time and memory.
  *
  *     struct safetensors tensors = {0};
  *     if (pytorch_open(&tensors, folder, "pytorch_model.bin", err)) ...
@@ -37,7 +37,7 @@ struct zip {
  * entries, a name that occurs twice, and fields that contradict each other. */
 int zip_read(struct zip *zip, const struct file *file, struct arena *arena, struct err *err);
 
-/* Compare the data of an entry with its CRC-32, once. 0 in the directory: not computed
- * (torch.serialization.set_crc32_options). */
+/* Compare the data of an entry with its CRC-32, once. A CRC-32 of 0 is not compared: torch.save can
+ * leave it out (torch.serialization.set_crc32_options). */
 int zip_check(struct zip_entry *entry, struct err *err);
 uint32_t zip_crc32(const char *bytes, size_t size);

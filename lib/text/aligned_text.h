@@ -15,8 +15,8 @@
 #include "base/buf.h"
 
 /* Bytes from `at` on, in units of equal size, each made of `original` adjacent bytes of the
- * original text, from `start` on: one byte of one is unchanged text; three of one are spaces that
- * became ▁; a unit may be made of none. */
+ * original text, from `start` on. `unit` and `original` are 1 and 1 for unchanged text, 3 and 1
+ * for spaces that became ▁; `original` is 0 for inserted text. */
 struct alignment {
     size_t at;
     size_t start;
@@ -27,7 +27,7 @@ struct alignment {
 struct aligned_text {
     const char *bytes; /* valid UTF-8 */
     size_t size;
-    size_t start; /* of the original text, if there are no parts */
+    size_t start; /* position in the original text, if there are no parts */
     const struct alignment *parts;
     size_t part_count; /* 0: unchanged from `start` on */
 };

@@ -66,15 +66,15 @@ struct tokenizer {
     struct stage *normalizers, *pre_tokenizers, *decoders;
     struct subword model;
     struct word_table pieces;        /* of Marian's model, which are not the vocabulary */
-    struct tokenizer *source;        /* of the source of an encoder-decoder; NULL: the same */
+    struct tokenizer *source;        /* for sources of an encoder-decoder; NULL: this one */
     struct text_templates templates; /* of the post-processor */
     bool encoded_pieces; /* pieces come in GPT-2's alphabet, because a step follows ByteLevel */
     struct tokenizer_config config;
     struct display_tokens display;
     struct arena arena;
 
-    bool literal_special;       /* set by users: special tokens in a text are text, */
-    struct text_templates used; /* and tokens around texts */
+    bool literal_special;       /* set by users: special tokens in a text are text */
+    struct text_templates used; /* set by users: the tokens around texts */
 };
 
 /* Fill a tokenizer from the first supported file of the folder. On failure nothing is held. */
@@ -129,9 +129,9 @@ int tokenizer_model_type(char type[MODEL_TYPE_BYTES], const struct folder *folde
  * present token replaces it. */
 int tokenizer_add_listed(struct tokenizer *tokenizer, const struct folder *folder, struct err *err);
 
-/* The same next to a tokenizer.json, in the order of their ids, as transformers does: a token with
- * the text of a present one gives it its properties, and it stays special; a word keeps its id;
- * any other gets the next free id, whatever its id in the file. */
+/* Add the listed tokens next to a tokenizer.json, in the order of ids, as transformers does: a
+ * token with the text of a present one replaces its properties, but a special token stays special;
+ * a word keeps its id; any other gets the next free id, whatever its id in the file. */
 int tokenizer_merge_listed(struct tokenizer *tokenizer, const struct folder *folder,
                            struct err *err);
 

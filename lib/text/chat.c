@@ -125,7 +125,7 @@ int chat_open(struct chat *chat, const struct folder *folder, const struct token
                                "or 'chat_template' in tokenizer_config.json), found none",
                                folder->path);
     char *to = template;
-    for (const char *from = template; *from; from++) { /* escapes \n of literals */
+    for (const char *from = template; *from; from++) { /* \n in a literal is a line break */
         bool is_line_end = from[0] == '\\' && from[1] == 'n';
         *to++ = is_line_end ? '\n' : *from;
         from += is_line_end;

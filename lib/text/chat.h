@@ -18,7 +18,7 @@ struct tokenizer;
 
 struct chat {
     const char *name;           /* name of the form: "ChatML" */
-    const char *before, *after; /* the text of the message */
+    const char *before, *after; /* texts around the message */
     bool trims;                 /* white space around the message is removed */
 };
 

@@ -26,7 +26,7 @@ static size_t invalid_bytes(const char *text, size_t size, bool *open)
 }
 
 /* Append bytes that should be a text, and remove them from `rest`: invalid UTF-8 becomes U+FFFD. A
- * character that more bytes may complete is left there, unless these are the last. */
+ * character that more bytes may complete is left in `rest`, unless no bytes follow (`last`). */
 static void lossy_text_write(struct buf *out, struct buf *rest, bool last)
 {
     size_t at = 0;

@@ -8,7 +8,7 @@
 /* --- the cache of pieces ---------------------------------------------------------------------- */
 
 enum {
-    ENTRIES_MIN = 256, /* a text with fewer gets no cache */
+    ENTRIES_MIN = 256, /* a text worth fewer entries gets no cache */
     BYTES_PER_ENTRY = 32,
 };
 

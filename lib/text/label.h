@@ -25,8 +25,8 @@ struct token_bytes {
 enum { LABEL_AROUND = 3 }; /* tokens before and after one that may share a character with it */
 
 /* Append the visible form of a token of a row. Parts of a character are numbered: 🍰 becomes `🍰₁`
- * and `🍰₂`. If the row has only some of its bytes, or it is invisible, its bytes are shown, and ‿
- * where it continues: `\xf0\x9f‿` and `‿\x8d\xb0`. */
+ * and `🍰₂`. If the row lacks bytes of the character, or it is invisible, bytes are shown, and ‿
+ * where the character continues: `\xf0\x9f‿` and `‿\x8d\xb0`. */
 void label_token(struct buf *out, const struct token_bytes *row, size_t count, size_t index);
 
 /* True if a token begins inside a character. */

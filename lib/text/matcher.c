@@ -10,9 +10,9 @@
 /* --- regular expressions ---------------------------------------------------------------------- */
 
 enum {
-    FREE_STEPS = 128,          /* steps of a search that do not count against the limit */
+    FREE_STEPS = 128,          /* a search of at most so many does not count against the limit */
     STEPS_FACTOR = 4,          /* growth of the limit when the search is repeated */
-    STACK_MAX = 1 << 26,       /* backtracking positions */
+    STACK_MAX = 1 << 26,       /* positions that a search may go back to */
     DEPTH_MAX = 64,            /* nested parentheses */
     PATTERN_BYTES_MAX = 65536, /* above those of all known models */
 };
@@ -280,7 +280,7 @@ static inline char class_at(const struct matcher_walk *walk, size_t at, size_t *
     return byte < 0x80 ? ascii_classes[byte] : class_of_long(walk, at, length);
 }
 
-/* The end of a run of characters of a class from `at` on; `*last` is the start of its last. */
+/* The end of a run of characters of a class from `at` on; `*last`: the start of the last one. */
 static size_t run_end(const struct matcher_walk *walk, size_t at, char class, size_t *last)
 {
     size_t length = 0;
@@ -306,7 +306,7 @@ static size_t spaces_end(const struct matcher_walk *walk, size_t at, bool lines)
     return end == walk->size || last == at ? end : last;
 }
 
-/* The end of a contraction at `at`, or `at`. In any case, ſ is an s too. */
+/* The end of a contraction at `at`, or `at`. With `any_case`, ſ is an s too. */
 static size_t contraction_end(const struct matcher_walk *walk, size_t at, bool any_case)
 {
     static const char *const endings[] = {"s", "t", "re", "ve", "m", "ll", "d", "ſ"};
@@ -474,7 +474,7 @@ static int next_characters(struct matcher_walk *walk, struct text_range *match)
         if (at == walk->size)
             return 0;
         if (row == 1 || row == ROW_ALL || walk->at - at == row)
-            return 1; /* for ROW counts above 1, only ASCII matches */
+            return 1; /* a row of several is of ASCII: a byte each */
     }
 }
 

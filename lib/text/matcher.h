@@ -35,7 +35,7 @@ enum splitter_kind {
     SPLITTER_CLIP_SPECIAL,
 };
 
-/* Patterns with a name; that of o200k has no splitter. */
+/* Patterns with a name; the pattern of o200k has no splitter. */
 struct splitter_pattern {
     const char *name, *pattern;
     enum splitter_kind kind;

@@ -54,7 +54,7 @@ static int strip_nonspacing(char bytes[CHANGE_BYTES], uint32_t c)
     return utf8_is_nonspacing(c) ? 0 : CHANGE_NONE;
 }
 
-/* Remove controls; all white space becomes spaces. */
+/* Remove U+FFFD and controls; tabs, line ends and white space that is no control become spaces. */
 static int clean(char bytes[CHANGE_BYTES], uint32_t c)
 {
     enum { REPLACEMENT = 0xFFFD };
@@ -196,7 +196,7 @@ static int strip(const struct stage *step, struct text_rewriter *rewriter, struc
     return 0;
 }
 
-/* Remove spaces, and their sign, at the end. */
+/* Remove spaces and ▁, the sign of a space, at the end. */
 static int trim(const struct stage *step, struct text_rewriter *rewriter, struct err *err)
 {
     static const char sign[] = "▁";
@@ -426,7 +426,7 @@ static int read_precompiled(struct stage_list *list, struct stage *step, const s
     size_t size = 0;
     if (json_text(value, "precompiled_charsmap", &text, err))
         return -1;
-    if (!text || !*text) /* it maps nothing */
+    if (!text || !*text) /* the map is empty */
         return 0;
     unsigned char *bytes = arena_alloc(list->arena, strlen(text) + 1, 1, err);
     if (!bytes)

@@ -281,7 +281,7 @@ static int add_unigram(struct tokenizer *tokenizer, const struct sentencepiece *
         least = piece->score < least ? piece->score : least;
         most = piece->score > most ? piece->score : most;
     }
-    for (size_t id = 0; id < model->count; id++) /* as in SentencePiece: these win everywhere */
+    for (size_t id = 0; id < model->count; id++) /* as in SentencePiece, user-defined pieces win */
         if (model->pieces[id].kind == PIECE_USER_DEFINED)
             scores[id] = (float)model->pieces[id].word.size * most - 0.1;
     subword_find_bytes(subword->byte_ids, subword->words, model->falls_back);
@@ -433,7 +433,7 @@ static int fill_side(struct tokenizer *tokenizer, const struct folder *folder, c
         return -1;
     if (config->separate == ANSWER_YES && strcmp(name, "target.spm") == 0) {
         vocab = "target_vocab.json";
-        config->listed_count = 0; /* their ids are the source's */
+        config->listed_count = 0; /* listed tokens have ids of the sources' vocabulary */
     }
     if (read_both(tokenizer, folder, vocab, name, "", err) ||
         add_others(&end, tokenizer, folder, vocab, err))
@@ -588,7 +588,7 @@ int tokenizer_fill_m2m(struct tokenizer *tokenizer, const struct folder *folder,
                        struct err *err)
 {
     struct file pieces = {0};
-    if (folder_open(&pieces, folder, name, err)) /* first: it may only seem to be there */
+    if (folder_open(&pieces, folder, name, err)) /* first: it may be there, but inaccessible */
         return -1;
     file_release(&pieces);
     if (!folder_has(folder, "vocab.json"))

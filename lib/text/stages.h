@@ -64,7 +64,7 @@ struct stage_row {
     const char *fallback; /* its text if the field is absent; NULL: it is required */
     int (*read)(struct stage_list *list, struct stage *step, const struct json *value,
                 struct err *err); /* further fields; NULL: there are none */
-    bool adds_steps;              /* `read` adds all steps; it gets NULL */
+    bool adds_steps;              /* `read` adds all steps; its `step` is NULL */
 
     /* A normalizer: `apply` keeps and replaces ranges of a text and drops the rest. If there is a
      * `change` instead, it writes the bytes that replace a character and returns their number, or
@@ -128,8 +128,8 @@ struct sentencepiece_rules {
     const unsigned char *charsmap;   /* the map of characters */
     size_t charsmap_size;
     bool collapses; /* remove spaces at both ends and repeated spaces */
-    bool prefixes;  /* add a space before the text, */
-    bool first;     /* but not after added tokens */
+    bool prefixes;  /* add a space before the text */
+    bool first;     /* with `prefixes`: only at the start of the original text */
     bool escapes;   /* write spaces as ▁ */
 };
 

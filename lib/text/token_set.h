@@ -49,11 +49,11 @@ struct token_text {
 
 struct added_walk {
     const struct aligned_text *text;
-    bool normalized;         /* search for normalized tokens; else for the others */
+    bool normalized;         /* search for normalized tokens; else for those that are not */
     bool plain;              /* special tokens are treated as text */
     struct token_list *list; /* gets the tokens that are found */
     int (*between)(void *context, const struct aligned_text *text, struct text_range range,
-                   struct err *err); /* gets each range between them that is not empty */
+                   struct err *err); /* gets each range between tokens, unless empty */
     void *context;
 };
 

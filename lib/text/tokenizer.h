@@ -34,14 +34,14 @@ const char *tokenizer_file_name(size_t index);
 int tokenizer_open(struct tokenizer **tokenizer, const struct folder *folder, struct err *err);
 void tokenizer_free(struct tokenizer *tokenizer);
 
-/* The same for callers that can also read ids: for an unsupported tokenizer, which is not an error,
- * sets NULL and the reason in `why`; else `why` is "". */
+/* tokenizer_open for callers that can also read ids: for an unsupported tokenizer, which is not an
+ * error, sets NULL and the reason in `why`; else `why` is "". */
 enum { TOKENIZER_WHY_BYTES = ERR_TEXT_BYTES };
 
 int tokenizer_open_if_known(struct tokenizer **tokenizer, const struct folder *folder,
                             char why[TOKENIZER_WHY_BYTES], struct err *err);
 
-/* The tokenizer of the sources of an encoder-decoder: Marian's source.spm; else the same. */
+/* The tokenizer of the sources of an encoder-decoder: Marian's source.spm; else `tokenizer`. */
 const struct tokenizer *tokenizer_of_source(const struct tokenizer *tokenizer);
 
 /* True if the words of a vocab.json without merges.txt are pieces of a byte-level BPE: with the
@@ -63,7 +63,7 @@ void tokenizer_literal_special(struct tokenizer *tokenizer);
 int tokenizer_begin_texts(struct tokenizer *tokenizer, const struct folder *folder,
                           struct err *err);
 
-/* That token, if there is one. */
+/* Find the BOS of tokenizer_begin_texts, if there is one. */
 int tokenizer_find_begin(uint32_t *begin, bool *found, const struct tokenizer *tokenizer,
                          const struct folder *folder, struct err *err);
 
@@ -93,7 +93,7 @@ bool tokenizer_joins(const struct tokenizer *tokenizer);
 int tokenizer_encode_pair(const struct tokenizer *tokenizer, struct tokens *tokens,
                           const struct token_bytes *texts, struct arena *arena, struct err *err);
 
-/* The same for one text, without added special tokens. */
+/* tokenizer_encode without special tokens around the text. */
 int tokenizer_encode_alone(const struct tokenizer *tokenizer, struct tokens *tokens,
                            const char *text, size_t size, struct arena *arena, struct err *err);
 
@@ -120,8 +120,10 @@ int tokenizer_find_mask(long long *mask, const struct tokenizer *tokenizer, stru
 /* The token of what is not in the vocabulary, [UNK]; false: there is none. */
 bool tokenizer_unknown(const struct tokenizer *tokenizer, uint32_t *id);
 
-/* The stages of encoding for `info`, "" for words alone; the id of the token with a role. */
+/* The stages of encoding for `info`, "" for words alone. */
 void tokenizer_stages(const struct tokenizer *tokenizer, struct buf *out);
+
+/* The id of the token with a role. */
 int tokenizer_role(const struct tokenizer *tokenizer, enum token_role role, uint32_t *id,
                    bool *found, struct err *err);
 

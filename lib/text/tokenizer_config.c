@@ -19,7 +19,7 @@ static const char config_name[] = "tokenizer_config.json";
 static const char *const named_keys[NAMED_TOKENS] = {
     "bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"};
 
-/* Reads a file; texts are copied to the arena. */
+/* Reads a file into `config`; texts are copied to the arena. */
 struct config_reader {
     struct tokenizer_config *config;
     unsigned parts;
@@ -202,7 +202,7 @@ int tokenizer_model_type(char type[MODEL_TYPE_BYTES], const struct folder *folde
 bool tokenizer_config_begins(const struct tokenizer_config *config)
 {
     static const char *const classes[] = {"LlamaTokenizer", "CodeLlamaTokenizer", "GemmaTokenizer"};
-    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) /* and its Fast */
+    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) /* with Fast after it, too */
         if (strncmp(config->class, classes[i], strlen(classes[i])) == 0)
             return true;
     return false;

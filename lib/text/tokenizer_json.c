@@ -14,7 +14,7 @@ struct stage_reader {
     size_t file_bytes;
     struct json_extent extent;
     struct json_span vocab, merges; /* NULL bytes: absent */
-    struct json *root;              /* the document; these two are null in it */
+    struct json *root;              /* the document, in which vocab and merges are null */
     const struct json *model;
 };
 

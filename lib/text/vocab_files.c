@@ -58,7 +58,7 @@ static const char *const roberta_tokens[NAMED_TOKENS] = {"<s>",   "</s>", "<unk>
 static const char *const deberta_tokens[NAMED_TOKENS] = {"[CLS]", "[SEP]", "[UNK]", "[SEP]",
                                                          "[PAD]", "[CLS]", "[MASK]"};
 
-/* Classes of transformers that read these files, without `Fast`, and how they split texts: as GPT-2
+/* Classes of transformers that read merges.txt, without `Fast`, and how they split texts: as GPT-2
  * if the class does not say, or if there is none. */
 static const struct merges_class {
     const char *name;
@@ -142,7 +142,7 @@ int tokenizer_fill_vocab(struct tokenizer *tokenizer, const struct folder *folde
 
 /* --- vocab.txt -------------------------------------------------------------------------------- */
 
-/* Classes of transformers that read it, without `Fast`; the last one has RoBERTa's tokens. */
+/* Classes of transformers that read vocab.txt, without `Fast`; the last has RoBERTa's tokens. */
 static const char *const bert_classes[] = {
     "",
     "BertTokenizer",

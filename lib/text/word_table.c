@@ -38,7 +38,7 @@ uint64_t word_hash(struct word word, enum word_form form)
     return hash_mix(hash_near(word.bytes, word.size), form);
 }
 
-/* Find a word. The probe is then at its slot, or at the free slot for it. */
+/* Find a word. If the table does not have it, the probe is then at the free slot for it. */
 static bool find(const struct word_table *table, struct word word, enum word_form form,
                  struct hash_probe *probe, uint32_t *id)
 {
@@ -628,7 +628,7 @@ static int enter_all(struct word_trie *trie, const struct word_table *words, str
     return 0;
 }
 
-/* The first estimate is one or two nodes for each word; if that is too little, memory grows. */
+/* The first estimate is a node for one or two bytes of words; if too few, memory grows. */
 int word_trie_init(struct word_trie *trie, const struct word_table *words, struct err *err)
 {
     size_t capacity = FIRST_ROOM;

@@ -58,8 +58,8 @@ int bpe_add(struct bpe *bpe, const struct bpe_merge *merge, struct err *err)
     return 0;
 }
 
-/* The merge of a pair with a hash, or BPE_NONE. The probe is then at its slot, or at the free slot
- * for it. */
+/* The merge of a pair with a hash, or BPE_NONE. The probe is then ready for hash_replace, or for
+ * hash_put. */
 static inline uint32_t find_merge(const struct bpe *bpe, uint32_t left, uint32_t right,
                                   uint64_t hash, struct hash_probe *probe)
 {
@@ -401,7 +401,7 @@ static int find_word(const struct merge_reader *reader, struct word word, uint32
                    reader->number, label_excerpt(word.bytes, word.size));
 }
 
-/* Find a word that is the result of the last merge, or the next word, as in most files. */
+/* Find the id of a word if it is that of the last merge, or the next id, as in most files. */
 static bool find_near(const struct bpe *bpe, struct word word, uint32_t *id)
 {
     const struct word_table *words = bpe->words;

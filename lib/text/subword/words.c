@@ -29,7 +29,7 @@
 #include "text/label.h"
 #include "text/subword/subword.h"
 
-/* A single Ġ is not enough: Maltese has the letter. */
+/* A single word that begins with Ġ is not enough: Maltese has the letter. */
 bool words_are_byte_level(const struct word_table *words)
 {
     enum { LETTER_BYTES = 2 }; /* the longest character of the byte alphabet */
