@@ -266,7 +266,7 @@ int attn_set_packing(struct attn_model *model, size_t bytes, struct attn_error *
 }
 
 /* The second call packs weights: a program that runs one text would end before that pays. The first
- * one does if it has several texts with enough tokens; a call with a token a text never does. */
+ * one does if it has several texts and enough tokens; one token for each text packs nothing. */
 static void count_run(struct attn_model *model, const struct attn_ids *texts, size_t count)
 {
     struct viewer *viewer = &model->viewer;

@@ -30,8 +30,8 @@ enum err_about {
     ERR_ABOUT_TOKENIZER, /* missing in a model */
     ERR_ABOUT_LENGTH,    /* of a text, above what the model supports */
     ERR_ABOUT_CONTEXT,   /* a text beyond the context, which an option allows */
-    ERR_ABOUT_POSITION,  /* a position that a text lacks, though others may have it */
-    ERR_ABOUT_EMPTY,     /* a text without tokens; others may have some */
+    ERR_ABOUT_POSITION,  /* a position that a text lacks, but other texts may have */
+    ERR_ABOUT_EMPTY,     /* a text without tokens; other texts may have some */
 };
 
 struct err {

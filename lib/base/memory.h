@@ -47,8 +47,8 @@ struct arena {
     size_t next_bytes;  /* the least size of the next block: expected, or used before a clear */
 };
 
-/* Allocate `count` elements of `size` bytes, valid until the arena is released; NULL with `err`.
- * arena_alloc zeroes them; arena_room does not, for large memory that is written first. */
+/* Allocate `count` elements of `size` bytes, valid until the arena is cleared or released; NULL
+ * with `err`. arena_alloc zeroes them; arena_room, for large memory written first, does not. */
 void *arena_alloc(struct arena *arena, size_t count, size_t size, struct err *err);
 void *arena_room(struct arena *arena, size_t count, size_t size, struct err *err);
 
@@ -56,8 +56,8 @@ void *arena_room(struct arena *arena, size_t count, size_t size, struct err *err
  * twice the memory. Returns the array; NULL with `err`. */
 void *arena_grow(struct arena *arena, void *things, size_t count, size_t size, struct err *err);
 
-/* Announce the total size of all pieces to an empty arena: if it fills large pages, the first block
- * has that size and is aligned to a large page. */
+/* Announce the total size of all pieces to an empty arena: from half a large page on, the first
+ * block has that size, in whole large pages, and is aligned to one. */
 void arena_expect(struct arena *arena, size_t size);
 
 /* Copy `size` bytes and add a 0 byte; copy a path without slashes at its end; format a text as

@@ -26,7 +26,7 @@ struct names {
 
 const char *names_at(struct names names, size_t index);
 
-/* Find the name that is exactly `size` bytes; false: none is. */
+/* Find the name that is the `size` bytes of a word; false: none is. */
 bool names_find(size_t *index, struct names names, const char *word, size_t size);
 
 /* The most similar name to a mistyped word; NULL: none is near. */

@@ -28,7 +28,7 @@ struct stream {
     struct buf *memory; /* written to instead of the descriptor, or NULL */
     struct stream *hex; /* gets two digits for each byte instead of the descriptor, or NULL */
     int failure;        /* errno of the first write that failed; 0: none */
-    char *target;       /* NULL: a descriptor of the caller */
+    char *target;       /* NULL: a descriptor, buffer or stream of the caller */
     char *temporary;    /* renamed to `target` */
     bool is_new;        /* commit refuses to replace a file */
     char *buffer;       /* NULL: closed */

@@ -36,7 +36,7 @@ enum {
 };
 
 /* The table's version, "16.0.0"; a letter for each kind; runs of code points of one kind,
- * "C9W5C18", in texts up to NULL; and the same by pages, filled before main: most have one kind. */
+ * "C9W5C18", in texts up to NULL; the kinds by pages, filled before main: most pages have one. */
 extern const char unicode_version[], unicode_letters[];
 extern const char *const unicode_runs[];
 extern uint8_t unicode_page_of[UNICODE_LAST / UNICODE_PAGE + 1];

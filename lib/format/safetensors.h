@@ -40,9 +40,9 @@ struct safetensors {
     struct map names;
 };
 
-/* Open a file and check, in the order of the reference implementation: the header's length, its
- * JSON, unique names, __metadata__, known types, offsets that tile the data, and sizes that match
- * the shapes. Errors name the file and the tensor. Nothing is held after a failure. */
+/* Open a file and check, as the reference implementation does: the header's length, its JSON,
+ * unique names, __metadata__, known types, sizes that match the shapes, and offsets that tile the
+ * data. Errors name the file and the tensor. Nothing is held after a failure. */
 int safetensors_open(struct safetensors *tensors, const struct folder *folder, const char *name,
                      struct err *err);
 

@@ -73,8 +73,8 @@ struct tokenizer {
     struct display_tokens display;
     struct arena arena;
 
-    bool literal_special;       /* set by users: special tokens in a text are text */
-    struct text_templates used; /* set by users: the tokens around texts */
+    bool literal_special;       /* special tokens in a text are text; also set by users */
+    struct text_templates used; /* the tokens around texts, set by users */
 };
 
 /* Fill a tokenizer from the first supported file of the folder. On failure nothing is held. */

@@ -148,7 +148,7 @@ static int read_part(struct template_part *out, const char **special, const stru
     return 0;
 }
 
-/* Read the parts of a template. An unlisted token of a pair is refused when one is encoded. */
+/* Read the parts of a template. An unlisted token of a pair is refused when a pair is encoded. */
 static int read_parts(struct text_template *template, bool is_pair, const struct json *list,
                       const struct json *specials, struct err *err)
 {

@@ -83,8 +83,8 @@ void tokenizer_adds(const struct tokenizer *tokenizer, size_t *before, size_t *a
 int tokenizer_encode(const struct tokenizer *tokenizer, struct tokens *tokens, const char *text,
                      size_t size, struct arena *arena, struct err *err);
 
-/* True if the tokenizer has a template for two texts: one with special tokens, unless it has none
- * at all (words). */
+/* True if the tokenizer can join two texts: a template for pairs has special tokens, or the model
+ * is words. */
 bool tokenizer_joins(const struct tokenizer *tokenizer);
 
 /* Split two texts into tokens with segments, joined as the post_processor joins a pair. Offsets
