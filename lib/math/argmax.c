@@ -17,12 +17,12 @@ enum {
     COLUMNS_MOST = SUMS_ROOM, /* many more would leave a vector too few values */
 };
 
-static const double UP = 1 + 0x1p-20;       /* more than what follows can round down */
+static const double UP = 1 + 0x1p-20;       /* factor of a bound: more than rounding takes away */
 static const float LEAST = 0x1p-100f;       /* a row that has nothing larger becomes zeros */
 static const float TO_WHOLE = 0x1.8p23f;    /* added and taken away again, it rounds */
-static const double ROUNDING = 2 * 0x1p-24; /* 2 u: twice what a product takes */
+static const double ROUNDING = 2 * 0x1p-24; /* 2 u: twice what rounding a product takes */
 
-/* The best of a part of the rows, roughly. */
+/* The row of a part with the largest product, roughly. */
 struct argmax_top {
     float value;
     size_t row;
@@ -161,7 +161,7 @@ struct query {
     double norm, error; /* at least ‖x‖ and ‖x - tp‖ */
 };
 
-/* As the rows, to as many values as a sum of products has room for. */
+/* Quantise x, as the rows are, to integers as large as the sum of products has room for. */
 static void quantise_vector(struct query *query)
 {
     struct argmax *argmax = query->argmax;
@@ -198,7 +198,7 @@ static void multiply_quants(int32_t *restrict y, const int8_t *restrict rows, si
     }
 }
 
-/* What the products roughly are, and how large they may be. */
+/* near = the products, roughly; argmax->bounds: numbers that the products do not exceed. */
 FOR_EACH_ISA
 static void bound_rows(float *restrict near, const struct query *query,
                        const int32_t *restrict products, size_t first, size_t count)

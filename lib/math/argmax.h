@@ -32,8 +32,8 @@ struct argmax {
     float *norms;            /* [V] at least ‖sq‖ */
     double largest;          /* at least the largest ‖w‖; infinity: the rows have no bounds */
     int16_t *x;              /* [stride] p of a query */
-    double *bounds;          /* [V] upper bounds of its products */
-    struct argmax_top *tops; /* its best rows in each part */
+    double *bounds;          /* [V] upper bounds of the products with the query */
+    struct argmax_top *tops; /* [part of the rows] the best row, roughly */
 };
 
 /* Quantise the rows, which are borrowed, on all threads. The arena owns the copy. */

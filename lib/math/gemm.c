@@ -18,7 +18,7 @@ struct blocking {
     size_t size, part, first, count;
 };
 
-/* Blocks have at most three sizes: the size of a kind of block, 0 if there is none. */
+/* Kinds of blocks of a dimension; blocks of a kind have the same size, 0 if there are none. */
 enum blocking_kind { BLOCKING_FIRST, BLOCKING_INNER, BLOCKING_LAST, BLOCKING_KINDS };
 
 /* 100, 32, 8: blocks of 8, 32, 32 and 28. */

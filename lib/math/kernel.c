@@ -220,7 +220,7 @@ static unsigned instructions_for(enum kernel_target target, const struct kernel_
     return target >= TARGET_AVX512 && !splits_sums ? LIBXSMM_X86_AVX512_CORE : LIBXSMM_X86_AVX2;
 }
 
-/* NULL: libxsmm has no code for the shape. */
+/* Generate the code of a shape; NULL: libxsmm has none for it. */
 static kernel_code *generate(struct kernels *kernels, const struct kernel_shape *shape)
 {
     libxsmm_descriptor_blob blob;
@@ -414,7 +414,7 @@ void kernels_get(struct kernels *kernels, struct kernel *kernel, const struct ke
         entry->kernel.code = can_generate(kernels) ? generate(kernels, shape) : NULL;
         entry->settled = true;
     }
-    assert(!shape->pairs || tiles || entry->kernel.code); /* libxsmm has one for every such shape */
+    assert(!shape->pairs || tiles || entry->kernel.code); /* libxsmm has code for all pairs */
     *kernel = entry->kernel;
 }
 

@@ -30,7 +30,7 @@ enum { SUM_SEGMENT = 512 }; /* products of floats in one chain of a sum, at most
 
 enum kernel_target {
     TARGET_C,    /* plain C */
-    TARGET_OLD,  /* AVX2 without a fused multiply-add, which is computed in steps */
+    TARGET_OLD,  /* x86-64 without AVX2, or without fused multiply-adds */
     TARGET_NEON, /* arm64 */
     TARGET_AVX2,
     TARGET_AVX512,
@@ -67,7 +67,7 @@ struct kernel_shape {
                    (kernels_read_in_order) */
 };
 
-/* libxsmm's calling convention: the last three are prefetched. */
+/* libxsmm's calling convention: what the last three arguments point to is prefetched. */
 typedef void kernel_code(const void *a, const void *b, float *c, const void *next_a,
                          const void *next_b, const float *next_c);
 
@@ -117,7 +117,7 @@ enum pair_way {
     PAIR_WAYS,
 };
 
-/* Chosen at the first call; and its name: "float32", "vdpbf16ps" or "amx". */
+/* The way of `kernels`, chosen at the first call; its name: "float32", "vdpbf16ps", "amx". */
 enum pair_way kernels_pair_way(struct kernels *kernels);
 const char *pair_way_name(enum pair_way way);
 

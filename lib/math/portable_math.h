@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Adding this rounds to a whole number, which is then in the low bits. */
+/* A float to which this is added is rounded to a whole number, which is then in the low bits. */
 #define EXP_MAGIC 12582912.0f /* 1.5 · 2^23 */
 
 /* e^r of e^x = 2^n · e^r, |r| ≤ ln 2 / 2, by Taylor's polynomial of degree 7, whose error is below
@@ -154,7 +154,7 @@ static inline double wave_series(double r, int first)
     return sum;
 }
 
-/* Of an angle ≥ 0. π/2 is in two parts, as ln 2 above. */
+/* The sine and cosine of an angle ≥ 0. π/2 is in two parts, as ln 2 is in exp_double. */
 static inline void sine_cosine(double *sine, double *cosine, double angle)
 {
     const double quarter = 1.57079632673412561417e+00;

@@ -41,7 +41,7 @@ static inline float bf16_rounded(float value)
     return bf16_value(bf16_round(value));
 }
 
-/* The pairs of `count` numbers; if it is odd, a 0 follows. */
+/* The number of pairs of `count` numbers, which a 0 follows if `count` is odd. */
 static inline size_t bf16_pairs(size_t count)
 {
     return count / 2 + count % 2;

@@ -21,37 +21,37 @@ enum rotary_scaling {
     ROTARY_LINEAR,   /* f / factor */
     ROTARY_DYNAMIC,  /* a larger θ for texts longer than `positions` */
     ROTARY_LLAMA3,   /* f for short waves, f / factor for long ones, a mixture between them */
-    ROTARY_YARN,     /* the same with another ramp, and longer vectors (Peng et al., 2023) */
+    ROTARY_YARN,     /* as llama3 with another mixture, and longer vectors (Peng et al., 2023) */
     ROTARY_LONGROPE, /* f divided by a list of factors, and longer vectors */
 };
 
-enum { ROTARY_PAIRS_MAX = 128 }; /* of longrope, which has a factor for each pair */
+enum { ROTARY_PAIRS_MAX = 128 }; /* with longrope, which has a factor for each pair */
 
 struct rotary {
     size_t components; /* rotated components of a head, even; 0: none */
-    size_t first;      /* the first of them */
+    size_t first;      /* index of the first rotated component */
     bool neighbours;   /* pairs are 2i and 2i + 1; else i and i + components / 2 */
     double theta;
     enum rotary_scaling scaling;
-    double factor; /* of longrope: for its amplitude; 0: positions / trained_positions */
+    double factor; /* longrope: for the amplitude alone; 0: positions / trained_positions */
     double low_frequency, high_frequency; /* llama3 */
     double fast, slow;                    /* yarn's beta */
-    bool exact;                           /* yarn: its ramp begins and ends between pairs */
+    bool exact;                           /* yarn: the mixture begins and ends between pairs */
     double amplitude;      /* yarn, longrope: factor of rotated vectors; 0: the scaling's own */
-    double long_amplitude; /* longrope: of texts longer than trained_positions; 0: the same */
-    double positions;      /* dynamic, longrope: the longest text */
+    double long_amplitude; /* longrope: of texts longer than trained_positions; 0: `amplitude` */
+    double positions;      /* dynamic: the longest text with this θ; longrope: the longest text */
     double trained_positions;
     float short_factors[ROTARY_PAIRS_MAX],
         long_factors
             [ROTARY_PAIRS_MAX]; /* longrope: for texts up to trained_positions, and longer */
 };
 
-/* The angle between two positions for pair `pair` of a text of `length` tokens; and the factor of
- * all cosines and sines. */
+/* The angle of pair `pair` between neighbouring positions of a text of `length` tokens; the factor
+ * of all cosines and sines. */
 double rotary_frequency(const struct rotary *rotary, size_t pair, size_t length);
 double rotary_amplitude(const struct rotary *rotary, size_t length);
 
-/* Whether angles in texts of `length` and of `before` >= 1 tokens differ. */
+/* Whether angles change when a text of `before` >= 1 tokens grows to `length` tokens. */
 bool rotary_depends(const struct rotary *rotary, size_t before, size_t length);
 
 /* cos_sin [rows, components]: cosines, then sines, of all pairs at positions first, first + 1, … in

@@ -12,7 +12,7 @@
 #endif
 
 enum {
-    STREAMED_FLOATS = 256, /* fewer leave most of their cache lines incomplete */
+    STREAMED_FLOATS = 256, /* fewer floats leave most of their cache lines incomplete */
     LINE = 16,             /* floats of a cache line */
 };
 

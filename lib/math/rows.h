@@ -20,7 +20,7 @@ struct norm {
 /* y = (x - mean) / √(variance + ε) · (offset + scale) + shift, row by row; y may be x. */
 void norm_rows(struct matrix y, struct matrix x, const struct norm *norm);
 
-/* y = x, and y += x. */
+/* y = x; y += x, of all rows or of one. */
 void copy_rows(struct matrix y, struct matrix x);
 void add_rows(struct matrix y, struct matrix x);
 void add_to_row(float *restrict y, const float *restrict x, size_t count);
@@ -82,13 +82,13 @@ struct softmax_range {
     size_t low, first, end;
     float largest, sum; /* the largest scaled element, and the divisor of the softmax */
     const float *sink;  /* an element that no column has; NULL: none */
-    float rest;         /* its part of the softmax */
+    float rest;         /* the sink's part of the softmax */
 };
 
 /* x · scale in the range of each row; the rest is undefined until softmax_range_apply. */
 void softmax_range_scale(struct matrix rows, struct softmax_range *ranges, float scale);
 
-/* Then e^(x - largest) / Σ. False if softmax_row would fail for a row. */
+/* After softmax_range_scale: e^(x - largest) / Σ. False if softmax_row would fail for a row. */
 bool softmax_range_apply(struct matrix rows, struct softmax_range *ranges);
 
 /* --- linear attention ------------------------------------------------------------------------- */

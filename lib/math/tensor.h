@@ -22,7 +22,7 @@ struct tensor {
     size_t stride[TENSOR_RANK_MAX]; /* in floats */
 };
 
-/* An odd number of cache lines, so that a column is spread over the sets of a cache. */
+/* A stride: an odd number of cache lines, so that a column is spread over the sets of a cache. */
 size_t matrix_stride(size_t columns);
 
 static inline float *matrix_row(struct matrix matrix, size_t row)

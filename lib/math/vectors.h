@@ -18,7 +18,7 @@
 #include "math/weight.h"
 
 enum {
-    COLUMNS = REGISTERS * VECTOR_FLOATS, /* at a time */
+    COLUMNS = REGISTERS * VECTOR_FLOATS, /* columns of A at a time */
     THIRDS = ROWS_MAX / 3, /* pointers to every third row of B: strides give the rows between */
     STEP = 8,              /* numbers of a sum between prefetches */
     LINE_BYTES = 64,
@@ -195,8 +195,8 @@ static void multiply_floats(const struct kernel_shape *shape, const void *a, con
 
 /* --- rows as columns -------------------------------------------------------------------------- */
 
-/* Once a cache line: byte `at` of the rows that are read next, of which processors do not see that
- * they follow. `group`: of VECTOR_FLOATS rows from that one on. */
+/* Once a cache line, prefetch byte `at` of the rows that are read after the VECTOR_FLOATS rows from
+ * `group` on: processors do not see that those rows follow. */
 static inline void prefetch_rows(const struct number_rows *rows, size_t group, size_t at)
 {
     for (size_t i = 0; at % LINE_BYTES == 0 && i < VECTOR_FLOATS; i++)
@@ -215,7 +215,7 @@ IN_VECTORS static ALWAYS_INLINE void load_columns(vector columns[VECTOR_FLOATS],
 
 typedef uint32_t words __attribute__((vector_size(VECTOR_FLOATS * WORD_BYTES)));
 
-/* The numbers of pairs in bf16. */
+/* The first and the second numbers of pairs in bf16, as floats. */
 IN_VECTORS static ALWAYS_INLINE vector first_numbers(vector pairs)
 {
     return (vector)((words)pairs << 16);

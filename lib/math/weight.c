@@ -264,13 +264,13 @@ static void add_numbers(float (*chains)[LANES], struct matrix x, const struct nu
     }
 }
 
-/* The same of a segment from number `first` on, where a block of quantised numbers begins. */
+/* add_numbers for a segment from number `first` on, where a block of quantised numbers begins. */
 static void add_segment(float (*chains)[LANES], struct matrix x, const struct number_rows *rows,
                         size_t first)
 {
     struct number_rows segment = *rows;
     size_t skipped = dtype_bytes(rows->dtype, first);
-    for (; segment.count < LANES; segment.count++) /* the first, in place of missing ones */
+    for (; segment.count < LANES; segment.count++) /* the first row, in place of missing ones */
         segment.at[segment.count] = segment.at[0];
     for (size_t row = 0; row < LANES; row++)
         segment.at[row] += skipped;

@@ -113,7 +113,7 @@ void gemv_rows(struct matrix y, struct matrix x, const struct number_rows *rows,
 size_t panels_size(const struct weight *w);
 void panels_fill(float *panels, const struct weight *w);
 
-/* The number of pairs in its panels of pairs. Write rows `row` and `row` + 1 [out] of the matrix
+/* The number of pairs in the panels of a matrix. Write rows `row` and `row` + 1 [out] of the matrix
  * into panels of zeros (`second` NULL: there is none); or a column of rounded pairs. */
 size_t pairs_size(const struct weight *w);
 void pairs_fill_rows(uint32_t *pairs, const struct weight *w, size_t row, const float *first,

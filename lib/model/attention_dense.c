@@ -25,7 +25,7 @@ static bool measure(struct attention_size *size, const struct attention_problem 
     size->rows = strip_rows_of_size(strip_row_size(num_min(problem->queries, STRIP)));
     if (problem->attention->score.kind == ATTENTION_BLOCKED) {
         size_t block = problem->config->mechanism.block;
-        block = strip_round_up(block, STEP) + STEP;      /* it may begin within a step */
+        block = strip_round_up(block, STEP) + STEP;      /* a block may begin within a step */
         keys = num_max(num_min(block, keys), KEY_PANEL); /* raw scores are computed by panels */
         size->row = 2 * STRIP;
     }
@@ -48,7 +48,7 @@ static void fetch_kernels_of(struct attention_layer *layer, size_t rows, size_t 
         strip_fetch_context(layer, rows, KEY_PANEL, true);
     if (rest)
         strip_fetch_context(layer, rows, rest, keys / KEY_PANEL * KEY_PANEL % CHAIN > 0);
-    if (rest && layer->rule.back < SIZE_MAX) /* it may be the first panel */
+    if (rest && layer->rule.back < SIZE_MAX) /* with a window the rest may come first */
         strip_fetch_context(layer, rows, rest, false);
 }
 
@@ -67,7 +67,7 @@ static void prepare(struct attention_layer *layer)
             size_t size = strip_row_size(rows);
             if (!blocked)
                 fetch_kernels_of(layer, size, keys);
-            for (keys = STEP; blocked && keys <= widest; keys += STEP) { /* they begin anywhere */
+            for (keys = STEP; blocked && keys <= widest; keys += STEP) { /* blocks begin anywhere */
                 strip_fetch_scores(layer, size, keys);
                 strip_fetch_context(layer, size, keys, false);
                 strip_fetch_context(layer, size, keys, true);

@@ -45,7 +45,7 @@ struct attention_memory {
             float *panels;  /* [panels][dk, KEY_PANEL] keys, transposed */
             float *scores;  /* [rows of a strip, strides.scores] */
             float *context; /* [rows of a strip, strides.context] */
-            float *part;    /* the same for a chain that is added to it, if there may be several */
+            float *part;    /* as context, of one chain, if context may have several */
             float *row;     /* of one query, or a few numbers for each query of a strip */
             float *sums;    /* of linear and of low-rank attention */
             uint32_t *visible, *drawn; /* visible keys of a query in a pattern; random ones */
@@ -89,13 +89,13 @@ struct attention_layer {
     size_t layer;
     const struct head_rule *heads;
     struct score_rule rule;
-    const float *biases; /* of all distances, if the rule has any */
-    const float *sinks;  /* [H] their scores; NULL: none */
+    const float *biases; /* of scores by all distances, if the rule has any */
+    const float *sinks;  /* [H] scores of the sinks; NULL: none */
     bool wants_context;
     bool bf16;      /* products are made of pairs of rounded numbers */
     unsigned edits; /* a bit for each edited map, from SITE_SCORES on; dense attention only */
     struct kernel score_kernels[ROW_SIZES][KEY_SIZES];      /* by rows, keys */
-    struct kernel context_kernels[ROW_SIZES][KEY_SIZES][2]; /* and by addition */
+    struct kernel context_kernels[ROW_SIZES][KEY_SIZES][2]; /* [1]: adds to a sum */
     atomic_size_t first_fault; /* the lowest round · HEAD_FAULTS + fault */
 };
 
@@ -106,7 +106,7 @@ struct attention_head {
     struct matrix q, k, v, context; /* this head's columns, this text's rows */
     struct cache *cache;            /* has all keys and values; NULL: no cache */
     size_t text, head;
-    size_t group;      /* of keys and values */
+    size_t group;      /* index of the key/value head */
     size_t past, keys; /* number of earlier queries; of all keys */
     union {            /* [T, S] if watched, else NULL */
         struct {
@@ -114,9 +114,9 @@ struct attention_head {
         };
         float *maps[ATTENTION_MAPS];
     };
-    struct lent_maps lent; /* rows of these maps (site.h) */
+    struct lent_maps lent; /* rows of `maps` (site.h) */
     uint64_t dropout_key;  /* key of the head's random numbers */
-    const float *sink;     /* its score; NULL: none */
+    const float *sink;     /* score of the head's sink; NULL: none */
     struct matrix rests;   /* [T, 1] the sink's parts of the softmax */
     struct head_bias bias;
 };
@@ -183,13 +183,13 @@ const float *strip_values(const struct attention_head *head, size_t key);
 void strip_scores(const struct attention_head *head, const struct strip *strip,
                   struct key_range keys, float *to);
 
-/* memory->context [rows, dv] = weights [rows, stride] · v of the range; `adds`: that is added to a
- * context that is 0 or has the sum of earlier ranges. Copy it to the head's context. */
+/* memory->context [rows, dv] = weights [rows, stride] · v of the range; `adds`: the product is
+ * added to a context that is 0 or has a sum of earlier ranges. Copy it to head->context. */
 void strip_context(const struct attention_head *head, const struct strip *strip,
                    struct key_range keys, const float *weights, bool adds);
 void strip_write_context(const struct attention_head *head, const struct strip *strip);
 
-/* The row of a query in an attention map; NULL: it is not watched. */
+/* The row of a query in an attention map; NULL: the map is not watched. */
 float *strip_map_row(const struct attention_head *head, float *map, size_t query);
 
 /* Write a row of an attention map, if it is watched: its first `count` cells, and 0 in all later

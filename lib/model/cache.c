@@ -25,7 +25,7 @@ size_t head_pairs_of_values(size_t d_v)
     return (d_v + PAIR_COLUMNS - 1) / PAIR_COLUMNS * HEAD_PAIRS_APART;
 }
 
-/* Store token `offset` of a page, in which the following values must be 0. */
+/* Store a key, or a value, as token `offset` of a page, whose values after it must be 0. */
 static void put_key(uint32_t *page, size_t offset, const float *key, size_t d_k)
 {
     enum { PART = 64 }; /* numbers that are rounded together */
@@ -204,7 +204,7 @@ void *cache_keys(const struct cache *cache, size_t layer, size_t group, size_t t
 void *cache_values(const struct cache *cache, size_t layer, size_t group, size_t token)
 {
     const struct config *c = cache->config;
-    float *values = cache_keys(cache, layer, c->n_kv_head, token); /* they follow the keys */
+    float *values = cache_keys(cache, layer, c->n_kv_head, token); /* values follow the keys */
     return cache->precision == PRECISION_BF16
                ? values + group * head_pairs_of_values(c->d_v)
                : values + token % KEY_PANEL * value_stride(c) + group * c->d_v;

@@ -17,7 +17,7 @@
 
 enum {
     KEY_PANEL = 64,
-    HEAD_PAIRS_APART = KEY_PANEL / 2 * PAIR_COLUMNS, /* between groups of PAIR_COLUMNS of values */
+    HEAD_PAIRS_APART = KEY_PANEL / 2 * PAIR_COLUMNS, /* from 64 channels of values to the next */
 };
 
 /* The state of linear attention after `count` keys, for one head of one layer. */
@@ -28,7 +28,7 @@ struct cache_sum {
 
 struct cache {
     const struct config *config;
-    enum precision precision; /* of its passes, from the first token on */
+    enum precision precision; /* of passes with this cache, from the first token on */
     size_t count;             /* tokens in it */
     float **pages; /* [page_count] for each layer the keys [Hkv][dk, KEY_PANEL], then the values
                       [KEY_PANEL, Hkv·dv]; in bf16 keys, then values, as bf16 pairs */
@@ -50,8 +50,8 @@ void cache_release(struct cache *cache);
 size_t cache_bytes(const struct config *config, enum precision precision, size_t count);
 int cache_reserve(struct cache *cache, enum precision precision, size_t count, struct err *err);
 
-/* Append the keys [T, dk] and values [T, dv] of one key/value head to reserved memory; add them to
- * the count, after all layers have stored theirs; keep only the first `count` tokens. */
+/* Append the keys [T, dk] and values [T, dv] of one key/value head to reserved memory; count
+ * `count` more tokens, after all layers have stored them; keep only the first `count` tokens. */
 void cache_store(struct cache *cache, size_t layer, size_t group, struct matrix k, struct matrix v);
 void cache_add(struct cache *cache, size_t count);
 void cache_forget(struct cache *cache, size_t count);

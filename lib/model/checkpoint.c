@@ -195,8 +195,8 @@ static int check_entry(const struct safetensors_entry *entry, const struct famil
     return 0;
 }
 
-/* With the family's prefix, or without some of its parts, as the base model alone has it; or with
- * a wrapper before it, or after its prefix. */
+/* Find a tensor by its name with the family's prefix, or without parts of the prefix, as the base
+ * model alone has it; or with a wrapper before the name, or after the prefix. */
 static struct found_tensor find_in_wrapper(const struct checkpoint *checkpoint, const char *name,
                                            const struct family_names *names)
 {
@@ -219,7 +219,7 @@ static struct found_tensor find_in_wrapper(const struct checkpoint *checkpoint, 
     return found;
 }
 
-/* Under its name, or as an old file calls the scale and shift of a norm. */
+/* Find a tensor by its name, or as an old file calls the scale and shift of a norm. */
 static struct found_tensor find_tensor(const struct checkpoint *checkpoint, const char *name,
                                        const struct family_names *names)
 {
@@ -242,7 +242,7 @@ static struct found_tensor find_slot(const struct checkpoint *checkpoint,
     return find_tensor(checkpoint, name, config->family->names);
 }
 
-/* Whether both are there, with different numbers. */
+/* Whether both tensors are there, with different numbers. */
 static bool tensors_differ(const struct safetensors_entry *a, const struct safetensors_entry *b)
 {
     float numbers[DTYPE_BLOCK_MAX], others[DTYPE_BLOCK_MAX];
@@ -341,7 +341,7 @@ int checkpoint_find(struct found_tensor *found, const struct checkpoint *checkpo
     char name[PARAMETER_NAME_BYTES];
     const struct family_row *row = family_row(config->family, slot);
     *found = (struct found_tensor){0};
-    if (row && row->bias && slot.id & 1) { /* if there is a copy, it counts */
+    if (row && row->bias && slot.id & 1) { /* a copy beside the matrix counts */
         snprintf(name, sizeof name, "%s.bias", row->name);
         *found = find_exactly(checkpoint, name);
     }
@@ -380,8 +380,9 @@ static long layer_of(const char *name, const struct config *config, bool of_enco
     return *name >= '0' && *name <= '9' ? strtol(name, NULL, 10) : -1;
 }
 
-/* Layers for further tokens; masks and frequencies that older files keep; a head, where the config
- * says that it is tied, or a copy of its bias; and other heads of an encoder. */
+/* Whether a tensor is a known extra: of layers for further tokens; masks and frequencies in older
+ * files; a head, where the config says that it is tied, or a copy of its bias; another head of an
+ * encoder. */
 static bool is_no_parameter(const char *name, const struct config *config)
 {
     static const char *const endings[] = {".attention.bias",      ".attention.masked_bias",
@@ -461,7 +462,7 @@ int checkpoint_check_names(const struct checkpoint *checkpoint, const struct con
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 
-/* The element that is no finite number, or the count of elements. */
+/* The index of the first element that is not finite, or the count of elements. */
 static size_t find_bad(const struct safetensors_entry *entry, float *bad)
 {
     float some[DTYPE_BLOCK_MAX];

@@ -2,7 +2,7 @@
  *
  * Three values of model_type are kinds of their own: "gpt2", with Hugging Face's keys and defaults;
  * "attention", attention layers alone, for worked examples; "transformer", the encoder-decoder of
- * "Attention is all you need". All others are decoders: family.h. */
+ * "Attention is all you need". All others are MODEL_DECODER, encoders too: family.h. */
 #pragma once
 
 #include "math/activation.h"
@@ -18,7 +18,7 @@ enum model_kind { MODEL_GPT2, MODEL_ATTENTION, MODEL_TRANSFORMER, MODEL_DECODER 
 
 enum {
     CONFIG_FLAGS_MAX = 512,    /* layers of a model in which layers differ */
-    CONFIG_UNREAD_BYTES = 256, /* of a list of keys */
+    CONFIG_UNREAD_BYTES = 256, /* of `unread`, a list of keys */
     CONFIG_ENDS_MAX = 8,       /* end-of-text tokens */
     EXPERTS_MAX = 1024,        /* of a layer */
 };
@@ -61,7 +61,7 @@ struct head_norm {
     bool after_rotary;
 };
 
-/* The bias of the scores, which depends on the position of the key. */
+/* The bias of the scores, by the key's position or its distance from the query. */
 enum score_bias {
     NO_BIAS,
     BIAS_ALIBI,          /* slope · position of the key, after the scale (Press et al., 2021) */
@@ -96,7 +96,7 @@ struct mixture {
     size_t experts;                          /* E; 0: no mixture */
     unsigned short chosen[CONFIG_FLAGS_MAX]; /* in each layer; 0: it has a plain MLP */
     size_t inner, shared_inner;   /* hidden channels of an expert; of one that all tokens have */
-    size_t groups, chosen_groups; /* neighbours, of which only the best groups are chosen from */
+    size_t groups, chosen_groups; /* of neighbours; experts are chosen from the best groups */
     enum router router;
     float factor;      /* of the weights; 0: none */
     float near;        /* ROUTER_ONE_BY_ONE: the largest distance, relative to the best */
@@ -114,14 +114,14 @@ struct generation_rules {
     size_t beams;                                    /* 0 and 1: no search */
     double length_penalty; /* a text's score is its log-probability / (new tokens)^penalty */
     enum { EARLY_NO, EARLY_YES, EARLY_NEVER } early; /* when a search ends */
-    size_t no_repeat;                                /* no tokens of this number occur twice; 0 */
+    size_t no_repeat;                                /* sequences of this length occur once; 0 */
     long long first, last;                           /* forced tokens; -1: none */
     long long banned[CONFIG_ENDS_MAX];
     size_t banned_count;
     bool renormalised; /* probabilities sum to 1 again after these rules */
 };
 
-/* Each field has a row in features.h. */
+/* features.c lists each field. */
 struct config {
     enum model_kind kind;
     size_t vocab_size;      /* V */
@@ -135,13 +135,13 @@ struct config {
     size_t d_out;           /* of attention alone: columns of W_O */
     size_t n_inner;         /* hidden channels of the MLP */
     enum activation activation;
-    size_t n_encoder_inner; /* of the encoder; 0: the same */
+    size_t n_encoder_inner; /* of the encoder's MLPs; 0: n_inner */
     size_t n_encoder_head;  /* 0: as many as the decoder has */
-    size_t n_encoder_vocab; /* rows of its own table of tokens; 0: it has that of the decoder */
+    size_t n_encoder_vocab; /* rows of the encoder's table of tokens; 0: it has the decoder's */
     bool xielu;             /* instead of `activation`: xIELU, with parameters in each layer */
     float embedding_scale;  /* factor of token embeddings */
     bool sinusoids;         /* sinusoidal positions; else learned ones, if any */
-    enum sines sines;       /* their order */
+    enum sines sines;       /* order of sinusoidal positions */
     float epsilon;          /* of the layer norms */
     enum block_style style;
     bool final_norm;              /* after the last layer */
@@ -153,15 +153,15 @@ struct config {
     bool cross;                   /* queries attend to a second text, the source */
     bool projections;             /* else q = k = v = the input */
     bool out_proj;                /* false: the output is the concatenated heads */
-    unsigned biases;              /* BIAS_…, of the projections */
+    unsigned biases;              /* BIASED_… */
     const struct family *family;  /* names and layouts of tensors */
     size_t n_word;                /* channels of token embeddings that are projected to C; 0: C */
     bool projects_last;           /* the sum of embeddings is projected, not the token's alone */
     size_t position_offset;       /* row of the first token in the table of positions */
     bool counted;                 /* positions number the tokens that are not padding */
-    long long padding_id;         /* of padding, if `counted` */
+    long long padding_id;         /* id of the padding token, if `counted` */
     size_t n_segments;            /* rows of the table of segments; 0: none */
-    size_t n_group, group_layers; /* groups of so many layers, which repeat; 0: no groups */
+    size_t n_group, group_layers; /* groups, each run several times; layers of one; 0: none */
     bool embedding_norm;          /* a norm of the embedding */
     bool own_tables;  /* an encoder has tables of positions and norms of embeddings of its own */
     bool rms;         /* RMS norms, else layer norms */
@@ -186,7 +186,7 @@ struct config {
     float residual_scale;                        /* factor of sublayers' outputs; 0: none */
     float logit_divisor;                         /* 0: none */
     unsigned char layer_flags[CONFIG_FLAGS_MAX]; /* LAYER_… */
-    size_t extra_layers;      /* of the file, after the others: for further tokens, not read */
+    size_t extra_layers;      /* of the file, after n_layer: for further tokens, not read */
     long long bos_id, eos_id; /* -1: none */
     long long more_ends[CONFIG_ENDS_MAX - 1]; /* further end-of-text tokens */
     size_t more_end_count;
@@ -250,7 +250,7 @@ static inline size_t config_out_width(const struct config *config)
     return config->kind == MODEL_ATTENTION ? alone : config->n_embd;
 }
 
-/* Flags of any layer. */
+/* The flags that any layer has. */
 unsigned config_flags(const struct config *config);
 
 /* The number of experts that a token has in a layer; 0: it has a plain MLP, as some layers do. */
@@ -280,7 +280,7 @@ int config_read_generation(struct config *config, const struct folder *folder, s
 /* True if texts begin with the start token of a decoder that has an encoder. */
 bool config_has_start(const struct config *config);
 
-/* "gpt2", "attention" or "transformer". */
+/* The model_type of the config's family, such as "gpt2". */
 const char *config_kind_name(const struct config *config);
 
 /* --- other values ----------------------------------------------------------------------------- */
@@ -312,7 +312,7 @@ struct config_edit {
 int config_edit_read(struct config_edit *edit, const char *list, struct arena *arena,
                      struct err *err);
 
-/* Append the changed text: a key that is there, or its alias, gets its new value. */
+/* Append the changed text: a key that is there, or its alias, gets the new value. */
 int config_edit_apply(struct buf *out, const struct config_edit *edit, const char *text,
                       size_t size, struct err *err);
 

@@ -135,7 +135,7 @@ static void apply(const struct edit *edit, const struct edit_block *block, size_
 struct block_axis {
     const struct edit_indices *indices;
     size_t first, count, end;
-    bool grows, still; /* still: all have the index `first` */
+    bool grows, still; /* still: all elements have the index `first` */
 };
 
 static bool axis_has(const struct block_axis *axis, size_t at)

@@ -26,7 +26,7 @@ enum edit_op {
     EDIT_SET,    /* = number */
     EDIT_SCALE,  /* * number */
     EDIT_TAKE,   /* = the element of the source with the same indices */
-    EDIT_ADD,    /* + number, or number times that element */
+    EDIT_ADD,    /* + number, or number times the element of the source */
     EDIT_FORBID, /* of SITE_MASKED: mask the key; the weights are a softmax of the others */
 };
 
@@ -71,7 +71,7 @@ struct edit {
     const struct edit_source *source;
     edit_function *function; /* in place of `op`; NULL: none */
     void *context;
-    const char *words; /* its name in messages: "--ablate 9.6"; NULL: "edit" */
+    const char *words; /* the edit's name in messages: "--ablate 9.6"; NULL: "edit" */
 };
 
 struct edits {
@@ -96,7 +96,7 @@ void edits_write(struct buf *out, const struct edits *edits);
 /* A token: the number of its text, its index, and the number of tokens that indices refer to. */
 struct edit_token {
     size_t number, index, tokens;
-    bool grows; /* as in forward.h */
+    bool grows; /* as in struct text (forward.h) */
 };
 
 /* A block of values of a site. */

@@ -27,7 +27,7 @@ enum purpose {
 extern const char *const feature_words[];
 extern const size_t feature_count;
 
-/* Some of them. */
+/* Some features, in words. */
 enum { FEATURES_MAX = 96 };
 
 struct feature_list {

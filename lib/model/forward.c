@@ -255,7 +255,7 @@ static enum pass_state project(struct pass *pass, const struct head_rule *rule, 
     return PASS_ON;
 }
 
-/* Norm queries or keys, if they are, head by head or as a whole, and clip them then. */
+/* Norm queries or keys, if the rule norms them, by heads or as a whole; then clip them. */
 static enum pass_state norm_heads(struct pass *pass, const struct head_rule *rule, int id,
                                   size_t layer, struct matrix y)
 {

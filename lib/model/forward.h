@@ -53,7 +53,7 @@ struct batch {
     const struct batch_rows *keys;    /* [count] of its keys: `queries` or `sources` */
     size_t tokens;                    /* rows of all texts */
     size_t source_tokens;             /* rows of all sources */
-    size_t key_tokens;                /* rows of all keys: one of the two */
+    size_t key_tokens;                /* rows of all keys: `tokens` or `source_tokens` */
     size_t longest_queries;
     size_t longest_keys; /* of one text, with those in its cache */
     bool cached;         /* a text has a cache; in a batch of sources: they are stored in caches */
@@ -75,7 +75,7 @@ static inline size_t batch_prompt(const struct batch *batch, size_t text)
 /* Refuse a text without tokens, or with more than the model has positions. */
 int batch_check_length(const struct config *config, size_t count, struct err *err);
 
-/* The same for ids after `past` others, and refuse an id beyond the vocabulary of a part. */
+/* Check the length of ids after `past` others; refuse an id beyond the vocabulary of a part. */
 int batch_check_ids(const struct config *config, enum site_part part, const uint32_t *ids,
                     size_t count, size_t past, struct err *err);
 

@@ -68,7 +68,7 @@ enum sublayer_input {
 
 struct sublayer {
     enum sublayer_kind kind;
-    enum site_part part; /* whose sites and parameters */
+    enum site_part part; /* the part whose sites and parameters it has */
     enum sublayer_input reads;
     enum slot_id norm;   /* before it, or after the sum */
     bool norm_before;    /* a norm of what it reads */
@@ -85,8 +85,8 @@ struct sublayer {
     struct mlp_rule mlp;
 };
 
-/* Those after `count` have parameters, but --without leaves them out. Norms that it leaves out stay
- * in the list, as they are announced. */
+/* Sublayers after `count` have parameters, but --without leaves them out. Norms that --without
+ * leaves out stay in the list, as they are announced. */
 struct layer {
     size_t count, all;
     const struct sublayer *sublayers; /* [all] */
@@ -102,7 +102,7 @@ enum site sublayer_end(const struct sublayer *sublayer);
 /* From ids to the stream that enters the first layer. */
 struct embed_rule {
     size_t width, rows; /* of the table of tokens; rows 0: those of the file */
-    bool own_table;     /* of a source: it is not that of the text */
+    bool own_table;     /* a source has a table of tokens of its own */
     float scale;        /* of the token's row alone */
     enum {
         POSITIONS_NONE,
@@ -125,7 +125,7 @@ struct unembed_rule {
     bool project;       /* to the width of the table of tokens */
     enum slot_id dense; /* a dense layer with an activation, before the last matrix, or SLOT_NONE */
     enum activation activation;
-    bool dense_norm;    /* and a norm: SLOT_TRANSFORM_NORM */
+    bool dense_norm;    /* a norm of that layer: SLOT_TRANSFORM_NORM */
     bool first_only;    /* the dense layer reads only the first token: a pooler */
     bool bias;          /* of the last matrix */
     float divisor, cap; /* of the logits: logit / divisor, then cap · tanh(logit / cap); 0: none */
@@ -147,7 +147,7 @@ struct stack {
 struct description {
     const struct config *owner; /* copies of the config borrow the description */
     struct stack text, source;
-    struct layer layers[]; /* those of the text, then of the source */
+    struct layer layers[]; /* layers of the text, then of the source */
 };
 
 /* Make the description of a config; make it anew after a change of the config or its mechanism, in

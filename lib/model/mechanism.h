@@ -42,14 +42,14 @@ enum scale_method {
     SCALE_NUMBER,
 };
 
-/* Parts of a GPT-2 block that can be left out; a norm then returns its input. */
+/* Parts of a model that --without leaves out; a norm then returns its input. */
 enum block_part { BLOCK_MLP, BLOCK_NORM, BLOCK_RESIDUAL, BLOCK_POSITIONS, BLOCK_PARTS };
 
 struct mechanism {
     enum attention_kind kind;
     struct pattern pattern; /* of sparse attention */
     size_t block;           /* keys of a block */
-    size_t segments;        /* of low-rank attention; of a shorter text, its tokens */
+    size_t segments;        /* of low-rank attention; at most the keys of the text */
     bool renormalise; /* --mask-after: softmax over all keys, then masked ones are set to 0 and
                                rows divided by their sum; else the mask is -inf before it */
     enum scale_method scale_method;

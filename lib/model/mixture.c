@@ -24,7 +24,7 @@ static void keep_best(float *numbers, size_t size, size_t count)
         numbers[best[i].id] = best[i].logprob;
 }
 
-/* Leave the experts of the best groups. */
+/* Keep the experts of the best groups; set all others to -infinity. */
 static void keep_groups(const struct mixture *m, float *picks)
 {
     size_t size = m->experts / m->groups;

@@ -26,7 +26,7 @@ bool model_is_there(const char *name)
            (gguf_is_named(name) && file_exists(name));
 }
 
-/* True if it can be neither a bundled model nor a name of the Hub. */
+/* True if a name can be neither that of a bundled model nor one of the Hub. */
 static bool is_path(const char *name)
 {
     return strchr("./~", *name) || gguf_is_named(name);
@@ -158,7 +158,7 @@ static int choose_gguf(const char **path, struct arena *arena, struct err *err)
     return err_if(count > 1 || !*path);
 }
 
-/* Whether it is a directory; -1: it cannot be accessed. */
+/* Whether a path is a directory; -1: it cannot be accessed. */
 static int check_directory(bool *is_directory, const char *path, struct err *err)
 {
     errno = 0;

@@ -22,13 +22,13 @@ enum slot_id {
     SLOT(SEGMENTS),
     SLOT(EMBED_NORM),
     SLOT(EMBED_PROJECT), /* from the channels of embeddings to those of the residual stream */
-    SLOT(PROJECT_OUT),   /* and back */
+    SLOT(PROJECT_OUT),   /* from the residual stream to those of embeddings */
     SLOT(BIASES),        /* of scores by distance [buckets, H], of a stack */
     SLOT(FINAL_NORM),
     SLOT(POOLER),
     SLOT(TRANSFORM), /* the dense layer before the unembedding */
     SLOT(TRANSFORM_NORM),
-    SLOT(DISCRIMINATOR), /* the one before the logit of the discriminator */
+    SLOT(DISCRIMINATOR), /* the dense layer before the discriminator's logit */
     SLOT(DISCRIMINATOR_HEAD),
     SLOT(HEAD),   /* the unembedding [V, C] */
     SLOT(NORM_1), /* from here on: of each layer; first those of its attention */
@@ -42,7 +42,7 @@ enum slot_id {
     SLOT(K),
     SLOT(V),
     SLOT(O),
-    SLOT(LAYER_BIASES), /* of a layer */
+    SLOT(LAYER_BIASES), /* of scores by distance, of a layer */
     SLOT(Q_NORM),
     SLOT(K_NORM),
     SLOT(SINKS),       /* a score of each head */
@@ -56,7 +56,7 @@ enum slot_id {
     SLOT(XIELU_BETA),
     SLOT(XIELU_EPSILON),
     SLOT(ROUTER),     /* of a mixture, in place of GATE, UP and DOWN */
-    SLOT(CORRECTION), /* of the router's choice */
+    SLOT(CORRECTION), /* added where the router chooses experts */
     SLOT(EXPERT_GATE),
     SLOT(EXPERT_UP),
     SLOT(EXPERT_DOWN),

@@ -40,8 +40,8 @@ struct scratch {
     struct matrix k;        /* [S, Hkv·dk] */
     struct matrix v;        /* [S, Hkv·dv] */
     struct matrix narrow;   /* [T, channels] latent attention: what q, or k and v, come from */
-    struct matrix k_plain;  /* [T, H·first] channels of its keys before the rotated ones */
-    struct matrix k_rotary; /* [T, components] rotated channels, the same in all heads */
+    struct matrix k_plain;  /* [T, H·first] channels of latent keys before rotated ones */
+    struct matrix k_rotary; /* [T, components] rotated channels of keys, the same in all heads */
     struct matrix joined;   /* [1, 3C] q, k and v of one token */
     struct matrix context;  /* [T, H·dv] */
     struct matrix sinks;    /* [T, H] what the softmax leaves to the sinks of heads */
@@ -49,14 +49,14 @@ struct scratch {
     struct matrix hidden;   /* [T, I] */
     struct matrix up;       /* [T, I] of a gated MLP */
     struct matrix router;   /* [T, E] logits of the experts */
-    struct matrix experts;  /* [T, E] their weights */
+    struct matrix experts;  /* [T, E] weights of the experts */
     struct matrix gathered; /* [T, C] what one expert reads, and what it gives */
     struct matrix expert_out;
     struct matrix rotations; /* [T, rotated channels] cosines and sines of the rotary embedding */
     struct matrix local;  /* cosines and sines of the layers with a rotary embedding of their own */
     struct matrix logits; /* [T, V], or [texts, V] if only the last are watched */
     struct attention_maps maps;
-    struct attention_memory *attention; /* [thread] its memory, from the first layer on */
+    struct attention_memory *attention; /* [thread] memory of a thread, from the first layer on */
 };
 
 /* --- the pass -------------------------------------------------------------------------------- */
@@ -81,7 +81,7 @@ struct pass {
 };
 
 /* Reserve the buffers of this pass, and memory in caches; make the pass of cross-attention over the
- * same stream; `batch` has the sources as keys. */
+ * stream of `pass`; `batch` has the sources as keys. */
 int pass_init(struct pass *pass);
 int pass_init_cross(struct pass *cross, const struct pass *pass, const struct batch *batch);
 
@@ -195,7 +195,7 @@ enum precision pass_attention_precision(const struct pass *pass);
 enum pass_state mixture(struct pass *pass, const struct mlp_rule *rule, size_t layer,
                         struct matrix x);
 
-/* gate = act(gate) · up, within the limits of a rule; active: it is act(gate) already. */
+/* gate = act(gate) · up, within the limits of a rule; `active`: gate is act(gate) already. */
 void mlp_combine(const struct mlp_rule *rule, struct matrix gate, struct matrix up, bool active);
 
 /* --- attention: attention.c ------------------------------------------------------------------- */

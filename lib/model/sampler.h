@@ -41,7 +41,7 @@ uint64_t sampler_random(uint64_t *state);
 /* log Σ e^logit: a token's log probability is its logit minus this. In double, without libm. */
 double logsumexp(const float *logits, size_t count);
 
-/* The same, and the entropy of the distribution: -Σ p log p, in nats. */
+/* logsumexp, and the entropy of the distribution: -Σ p log p, in nats. */
 double logsumexp_entropy(double *entropy, const float *logits, size_t count);
 
 /* The number of ids that come before `id` in the order of topk. */

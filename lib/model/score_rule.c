@@ -88,7 +88,7 @@ void score_apply(const struct score_rule *rule, const struct head_bias *bias, si
 
 /* --- patterns of visible keys ----------------------------------------------------------------- */
 
-/* The window and stride of `sqrt`; 0 without it. */
+/* The window and stride of the pattern `sqrt`; 0: the pattern has none. */
 static size_t root_of(const struct pattern *pattern, size_t keys)
 {
     return pattern->root ? (size_t)ceil(sqrt((double)keys)) : 0;

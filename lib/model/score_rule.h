@@ -24,7 +24,7 @@ struct score_rule {
     enum score_bias bias;
     size_t heads;                  /* query heads, on which the slopes of ALiBi depend */
     short bias_layer;              /* BIAS_BUCKETS: the layer that has the table; -1: none */
-    unsigned short buckets, reach; /* its rows; the distance from which biases are the same */
+    unsigned short buckets, reach; /* rows of the table; the distance from which biases are equal */
     size_t back, ahead; /* visible keys before and after the query's own; SIZE_MAX: no limit */
     bool sink;          /* the softmax has one score more, which no key has */
     bool mask_after;    /* the softmax is over all keys; then rows are masked and renormalised */
@@ -62,7 +62,7 @@ struct head_bias {
 size_t score_biases_count(const struct score_rule *rule);
 void score_biases_fill(float *biases, const struct score_rule *rule, const float *table);
 
-/* A head's biases, given those of all distances or NULL; that of a key of a text of `keys` keys. */
+/* The biases of a head, given `biases` of all distances or NULL; the bias of one of `keys` keys. */
 struct head_bias score_head_bias(const struct score_rule *rule, const float *biases, size_t head);
 float score_bias(const struct score_rule *rule, const struct head_bias *bias, size_t query,
                  size_t key, size_t keys);

@@ -77,7 +77,7 @@ enum site {
     SITE_NORM_WEIGHTED,
     SITE_VALUE_ZEROING,
     SITE_ROLLOUT,
-    SITE_ENTROPY, /* this and the next: of all parts */
+    SITE_ENTROPY, /* this and the next site: of all parts */
     SITE_ENTROPY_SHARE,
     SITE_MASK,
     SITE_VISIBLE,
@@ -109,7 +109,7 @@ enum site site_next(enum site site);
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-/* The axes of a site: two or three; those without heads come first. */
+/* The axes of a site: two or three. Those from AXES_HEAD_TOKEN on have heads, but not the last. */
 enum site_axes {
     AXES_TOKEN_CHANNEL,   /* [T, C] */
     AXES_FIRST_CHANNEL,   /* [1, C]: of the first token */
@@ -180,16 +180,16 @@ const char *site_stack(enum site site);
 const char *site_name_in_layer(enum site site);
 
 /* Whether a model of this config has the site (models of type "attention" have no norms, for
- * example), and whether a layer has it, if layers differ. The number of layers of its stack; a site
- * outside of layers counts as in one. */
+ * example). */
 bool site_exists(const struct config *config, enum site site);
 
-/* Whether a site belongs to a sublayer that --without leaves out. */
+/* Whether a site belongs to a sublayer that --without leaves out; whether a layer has the site, if
+ * layers differ; the number of layers of the site's stack, 1 for a site outside of layers. */
 bool site_is_left_out(const struct config *config, enum site site);
 bool site_is_in_layer(const struct config *config, enum site site, size_t layer);
 size_t site_layers(const struct config *config, enum site site);
 
-/* The output of a layer; the input of the unembedding, which is the last one or its norm. */
+/* The output of a layer; the input of the unembedding: the last layer's output, or its norm. */
 enum site site_of_output(const struct config *config);
 enum site site_of_logits(const struct config *config);
 

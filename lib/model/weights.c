@@ -16,8 +16,8 @@
 struct parameter {
     struct slot slot; /* first, for slot_find */
     struct family_layout layout;
-    size_t first;  /* index of the first slot of the tensor; of that part of it which */
-    size_t holder; /* holds a slot or a few, which has `data` and `halves` for all */
+    size_t first;  /* index of the parameter that is the tensor's first slot */
+    size_t holder; /* index of the parameter with `data` and `halves` of this part of the tensor */
     struct found_tensor found;
     bool is_read;          /* as a matrix */
     const float *data;     /* NULL until it is used as float32 */
@@ -87,7 +87,7 @@ static const char *part_of(const struct parameter *p)
     return (const char *)entry->data + dtype_bytes(entry->dtype, p->layout.skipped);
 }
 
-/* A model with experts needs only some tensors: without their neighbours, and then whole. */
+/* A model with experts uses only some tensors: read one without neighbours, or all of it soon. */
 static void advise(const struct weights *weights, const struct parameter *p, bool soon)
 {
     const struct safetensors_entry *entry = p->found.entry;
@@ -131,7 +131,7 @@ int weights_share(struct weights *shared, const struct weights *weights,
     *shared = *weights;
     shared->config = config;
     shared->argmax = NULL;        /* searches write to it */
-    shared->checkpoint.count = 0; /* its files are released with `weights` */
+    shared->checkpoint.count = 0; /* the files are released with `weights` */
     shared->checkpoint.arena = (struct arena){0};
     shared->arena = (struct arena){0};
     shared->parameters = arena_alloc(&shared->arena, count, sizeof *shared->parameters, err);
@@ -143,7 +143,7 @@ int weights_share(struct weights *shared, const struct weights *weights,
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 
-/* All numbers of that part of a tensor as float32: in place, or converted. */
+/* All numbers of a parameter's holder as float32: in place, or converted. */
 static int load_floats(struct weights *weights, const struct parameter *p, const float **data,
                        struct err *err)
 {
@@ -164,7 +164,7 @@ static int load_floats(struct weights *weights, const struct parameter *p, const
     return 0;
 }
 
-/* All numbers in bf16, in the order of the file: in place, or rounded. */
+/* All numbers of a parameter's holder in bf16, as ordered in the file: in place, or rounded. */
 static int load_halves(struct weights *weights, const struct parameter *p, const char **halves,
                        struct err *err)
 {

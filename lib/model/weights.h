@@ -158,7 +158,7 @@ int weights_argmax(struct weights *weights, struct machine *machine, struct argm
                    struct err *err);
 
 /* y [C] = the embedding of a token; y += the learned or sinusoidal embedding of a position, if the
- * model has any (-1: of padding, which has no sinusoids); y += that of a segment. */
+ * model has any (SIZE_MAX: of padding, without sinusoids); y += that of a segment. */
 void weights_embed_token(const struct weights *weights, int part, float *y, uint32_t id);
 void weights_add_position(const struct weights *weights, int part, float *y, size_t position);
 void weights_add_segment(const struct weights *weights, float *y, size_t segment);
@@ -175,7 +175,7 @@ struct weights_bytes {
 
 struct weights_bytes weights_bytes(const struct weights *weights);
 
-/* The parameter of a slot, by its index in slot_list or by the slot. */
+/* The parameter of a slot, by the slot's index in slot_list or by the slot. */
 struct parameter_info {
     char name[PARAMETER_NAME_BYTES];
     struct slot slot;

@@ -35,7 +35,7 @@ struct family_row {
     bool bare;       /* the name is whole: nothing comes after it, of a bias "_bias" */
     bool stacked;    /* the tensor has all experts or heads, one after the other: the first axis */
     unsigned char part;
-    const char *bias; /* the whole name of its bias, if it has another; NULL: it has not */
+    const char *bias; /* the whole name of the bias, if it does not begin with `name`; or NULL */
 };
 
 struct family_names {
@@ -69,7 +69,7 @@ struct family {
     const char *reads; /* " key key ": keys that a model of another family may not have, or NULL */
 };
 
-/* Lists of families; each ends with one without a name. The rows of the first have the order of
+/* Lists of families; each ends with one without a name. family_own has the order of
  * enum model_kind. */
 extern const struct family family_own[], family_decoders[], family_encoders[], family_experts[],
     family_translators[];
@@ -103,7 +103,7 @@ struct family_layout {
     size_t rank, shape[SLOT_RANK_MAX + 1]; /* of the tensor, which may have other slots, too */
     bool transposed;
     size_t skipped, count; /* the part of the tensor with the slot: numbers before it, and of it */
-    struct row_view view;  /* its rows there; its columns, if the tensor is transposed */
+    struct row_view view;  /* the slot's rows in the tensor; its columns, if transposed */
     struct slot first;     /* the first slot of the tensor */
 };
 
@@ -170,9 +170,9 @@ bool family_layer_types(struct reading *reading);
 /* Read "rope_theta", "rope_scaling" or "rope_parameters", and the share of rotated channels. */
 void family_read_rotary(struct reading *reading, double turning, double theta);
 
-/* Give layers with a window, or those without, a flag. Read a rotary embedding of layers with a
- * window, whose base is under this key, unless it is that of the others; `scaled`: "rope_scaling"
- * is of these layers, too. */
+/* Give layers with a window, or those without, a flag. Read the rotary embedding of layers with a
+ * window, if it differs from that of other layers: its base is under `theta_key`; `scaled`:
+ * "rope_scaling" is of layers with a window, too. */
 void family_flag_layers(struct config *config, bool with_window, unsigned char flag);
 void family_local_rotary(struct reading *reading, const char *theta_key, double otherwise,
                          bool scaled);

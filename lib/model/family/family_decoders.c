@@ -154,7 +154,7 @@ static void settle_apertus(struct reading *r)
 {
     family_bias(r, "attention_bias", BIASED_QKV | BIASED_OUT);
     if (family_default_scaling(r, ROTARY_LLAMA3, 8, 8192))
-        r->config->rotary.theta = r->config->family->theta; /* a part of that object */
+        r->config->rotary.theta = r->config->family->theta; /* rope_parameters has rope_theta */
 }
 
 static void settle_seed(struct reading *r)
@@ -264,8 +264,8 @@ void family_settle_granite(struct reading *r)
     c->logit_divisor = (float)family_positive(r, "logits_scaling", 1);
 }
 
-/* A list of layers with a rotary embedding (1) and without (0); else every fourth has none. Without
- * "layer_types" "use_sliding_window" gives those without a window. */
+/* A list of layers with a rotary embedding (1) and without (0); else every n-th layer has none, and
+ * without "layer_types" "use_sliding_window" gives layers without a rotary embedding a window. */
 static void settle_smollm3(struct reading *r)
 {
     struct config *c = r->config;
@@ -317,7 +317,7 @@ static void settle_gemma1(struct reading *r)
         family_activation(r, key, name);
 }
 
-/* What the second and third version share. */
+/* What Gemma 2 and Gemma 3 share. */
 static void settle_gemma_scores(struct reading *r)
 {
     struct config *c = r->config;
@@ -391,7 +391,7 @@ static void settle_mpt(struct reading *r)
     r->root = root;
 }
 
-/* In these files "gelu" means gelu_new. */
+/* In files of the first GPT "gelu" means gelu_new. */
 static void settle_openai(struct reading *r)
 {
     r->config->final_norm = false;

@@ -142,7 +142,7 @@ static void settle_albert(struct reading *r)
                 CONFIG_FLAGS_MAX, c->n_group, c->n_layer);
 }
 
-/* Layers with a window have another base of the rotary embedding; the first has no first norm. */
+/* Layers with a window have another base of the rotary embedding; layer 0 has no first norm. */
 static void settle_modernbert(struct reading *r)
 {
     struct config *c = r->config;

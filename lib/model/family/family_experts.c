@@ -101,7 +101,7 @@ static void settle_mixtral(struct reading *r)
     family_settle_window(r);
 }
 
-/* "mlp_only_layers" lists layers with plain MLPs; of "decoder_sparse_step" one has experts. */
+/* Layers in "mlp_only_layers" have plain MLPs; one of "decoder_sparse_step" layers has experts. */
 static void read_qwen(struct reading *r, size_t usual)
 {
     struct config *c = r->config;
@@ -132,7 +132,7 @@ static void settle_qwen2_moe(struct reading *r)
     family_settle_switched_window(r);
     size_t end = (size_t)family_integer(r, "max_window_layers", 0, INT32_MAX, 28);
     bool given = json_given(r->root, "layer_types");
-    for (size_t i = 0; c->window && i < c->n_layer && !given; i++) /* every second one before it */
+    for (size_t i = 0; c->window && i < c->n_layer && !given; i++) /* every second before `end` */
         c->layer_flags[i] = i % 2 == 0 && i < end ? LAYER_WINDOW : 0;
 }
 

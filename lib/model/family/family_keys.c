@@ -222,7 +222,7 @@ static void read_factors(struct reading *r, float *factors, const char *key, siz
     }
 }
 
-/* What each kind of scaling must have. */
+/* Check what each kind of scaling must have. */
 static void check_scaling(struct reading *r, const struct rotary *rotary)
 {
     if (rotary->scaling == ROTARY_PLAIN)
@@ -539,7 +539,7 @@ void family_read_causal(struct reading *r)
         c->window++; /* the last distance, which counts in both directions */
 }
 
-/* The keys of decoders, in all their names. */
+/* Read the keys of MODEL_DECODER, by all their names. */
 static void read_decoder(struct reading *r)
 {
     static const char *const of_roots[FAMILY_NAMES_MAX] = {"rms_norm_eps"};
@@ -599,7 +599,7 @@ int family_read(struct config *config, const struct family *family, const struct
     if (config->kind == MODEL_DECODER)
         read_decoder(&reading);
     else if (!reading.failed)
-        family->settle(&reading); /* it reads all keys */
+        family->settle(&reading); /* which reads all keys */
     return err_if(reading.failed || (family->wrapped && read_ends(config, root, err)));
 }
 

@@ -13,7 +13,7 @@
     }
 #define NAMES(prefix, layers, base, ...) \
     NAMES_OF(prefix, layers, NULL, NULL, base, false, __VA_ARGS__)
-/* Names of a text model in files with images, too: before the prefix, or after it. */
+/* Names of a text model, which models with images have with a wrapper before or after "model.". */
 #define WRAPPED(base) NAMES_OF("model.", "layers.", NULL, "language_model.", base, false, {NULL})
 
 #define OF_CROSS .part = PART_CROSS
@@ -40,7 +40,7 @@
         __VA_ARGS__        \
     }
 
-/* Llama's names and GPT-2's; keys of Llama. */
+/* Names of Llama, GPT-2 and Hunyuan; readers of keys that Llama and other families have. */
 extern const struct family_names family_llama_names, family_gpt2_names, family_hunyuan_names;
 void family_settle_llama(struct reading *reading);
 void family_settle_qkv_bias(struct reading *reading);

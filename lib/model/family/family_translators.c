@@ -67,7 +67,7 @@ static void settle_t5(struct reading *r)
     struct config *c = r->config;
     const char *kind = family_text(r, key, c->gated ? "gated-gelu" : "relu");
     c->gated = strncmp(kind, "gated-", 6) == 0;
-    const char *function = family_text(r, "dense_act_fn", NULL); /* it wins, as is_gated_act does */
+    const char *function = family_text(r, "dense_act_fn", NULL); /* wins, as is_gated_act does */
     if (function)
         family_activation(r, "dense_act_fn", function);
     else if (strcmp(kind, "gated-gelu") == 0)
@@ -93,7 +93,7 @@ static void settle_t5(struct reading *r)
     c->epsilon = (float)family_number(r, "layer_norm_epsilon", 0, 1, (double)c->epsilon);
     c->n_positions = 0; /* distances have no limit */
     if (c->logit_divisor >
-        0) /* a key of transformers 5, which ties all; before, tied ones had it */
+        0) /* by a key of transformers 5; older versions divide the logits of tied models alone */
         c->logit_divisor =
             family_flag(r, "scale_decoder_outputs", c->tied) ? sqrtf((float)c->n_embd) : 0;
     c->bos_id = family_integer(r, "decoder_start_token_id", 0, DIMENSION_MAX, 0);

@@ -27,7 +27,7 @@
     {                                                                              \
         "expert_group_used_count", "topk_group", KEY_SIZE, needed                  \
     }
-/* Of latent attention; yarn's factors of scores, both the same. */
+/* Keys of latent attention; both of yarn's factors of scores, for which files have one key. */
 #define LATENT_Q "attention.q_lora_rank", "q_lora_rank", KEY_WINDOW
 #define LATENT_KV "attention.kv_lora_rank", "kv_lora_rank", KEY_SIZE, true
 #define YARN_SCALE(name) "rope.scaling.yarn_log_multiplier", name, KEY_TENTH
@@ -168,7 +168,7 @@ const struct gguf_tensor_name gguf_tensor_names[] = {
     {"attn_kv_a_mqa", SLOT_KV_DOWN, true},
     {"attn_kv_a_norm", SLOT_KV_DOWN_NORM},
     {"attn_kv_b", SLOT_K, true},
-    {"attn_k_b", SLOT_K, true}, /* and attn_v_b */
+    {"attn_k_b", SLOT_K, true}, /* joined with attn_v_b */
     {"attn_sinks", SLOT_SINKS},
     {"attn_q", SLOT_Q},
     {"attn_k", SLOT_K},
@@ -179,7 +179,7 @@ const struct gguf_tensor_name gguf_tensor_names[] = {
     {"attn_q_norm", SLOT_Q_NORM},
     {"attn_k_norm", SLOT_K_NORM},
     {"post_attention_norm", SLOT_NORM_1_POST},
-    {"attn_output_norm", SLOT_NORM_1}, /* of sums */
+    {"attn_output_norm", SLOT_NORM_1}, /* norms of sums */
     {"layer_output_norm", SLOT_NORM_2},
     {"ffn_norm", SLOT_NORM_2},
     {"ffn_gate", SLOT_GATE},
@@ -187,7 +187,7 @@ const struct gguf_tensor_name gguf_tensor_names[] = {
     {"ffn_up", SLOT_UP},
     {"ffn_down", SLOT_DOWN},
     {"ffn_gate_inp", SLOT_ROUTER},
-    {"exp_probs_b", SLOT_CORRECTION - 1}, /* .bias: what follows */
+    {"exp_probs_b", SLOT_CORRECTION - 1}, /* exp_probs_b.bias: the next slot */
     {"ffn_gate_exps", SLOT_EXPERT_GATE},
     {"ffn_up_exps", SLOT_EXPERT_UP},
     {"ffn_down_exps", SLOT_EXPERT_DOWN},

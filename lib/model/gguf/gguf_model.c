@@ -329,7 +329,7 @@ static void put_scaling(struct gguf_writer *w)
     if (w->failed || (none && !w->architecture->scaling[0].theirs))
         return;
     json_put_open(&w->json, "rope_scaling", '{');
-    if (none) { /* the family may have one by default */
+    if (none) { /* the family may have a scaling by default */
         json_put_text(&w->json, "rope_type", "default");
     } else if (factors) {
         put_longrope(w, same);
@@ -534,7 +534,7 @@ static int read_numbers(struct safetensors_entry *entry, const struct gguf_tenso
         tensor->type->name);
 }
 
-/* As float32, in memory. */
+/* Convert a tensor to float32, in memory. */
 static int convert(struct safetensors_entry *entry, struct tensor_reading *reading)
 {
     float *numbers =
@@ -755,11 +755,11 @@ static int read_tensors(struct tensor_reading *reading)
         bool in_config = strcmp(tensor->name, FACTORS) == 0 ||
                          strcmp(tensor->name, FACTORS_SHORT) == 0 ||
                          strcmp(tensor->name, FACTORS_LONG) == 0;
-        if (joined || in_config || strstr(tensor->name, ".nextn.")) /* for further tokens */
+        if (joined || in_config || strstr(tensor->name, ".nextn.")) /* layers for further tokens */
             continue;
         struct slot slot;
         const struct family_row *row = find_slot(&slot, tensor->name, reading);
-        /* one without a slot is refused with its own name */
+        /* a tensor without a slot is refused with its own name */
         const char *to = row ? family_tensor_name(name, &config, slot) : tensor->name;
         entry->name = arena_text(&tensors->arena, to, strlen(to), reading->err);
         if (!entry->name)
@@ -842,7 +842,7 @@ static int check_split(const struct gguf *gguf, struct err *err)
                                  part + 1, parts, parts);
 }
 
-/* `weights` is where all of it is. */
+/* Fill a folder from a GGUF file, which `weights` names or has in memory. */
 static int fill_folder(struct folder *folder, struct gguf *gguf, struct folder_file weights,
                        struct arena *arena, struct err *err)
 {

@@ -17,7 +17,7 @@
 /* True for names that end in .gguf. */
 bool gguf_is_named(const char *path);
 
-/* Path and arena outlive the folder. Or of bytes in memory, which outlive it, too. */
+/* The folder of a GGUF file, or of its bytes. Path, bytes and arena must outlive the folder. */
 int gguf_folder(struct folder *folder, const char *path, struct arena *arena, struct err *err);
 int gguf_folder_held(struct folder *folder, const char *name, const char *bytes, size_t size,
                      struct arena *arena, struct err *err);

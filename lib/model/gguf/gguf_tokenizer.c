@@ -61,8 +61,8 @@ static const char falcon_stages[] =
 static const struct gguf_pre {
     const char *names;     /* values of tokenizer.ggml.pre, between blanks */
     int pattern;           /* of splitter_patterns */
-    bool digits;           /* each by itself, first */
-    bool composes;         /* NFC, before */
+    bool digits;           /* first, each digit by itself */
+    bool composes;         /* texts become NFC before they are split */
     bool takes_whole;      /* a piece that is an entry is not merged from parts */
     bool begins;           /* texts begin with BOS where no key says so */
     const char *stages;    /* as JSON, instead of pattern and digits */
@@ -94,7 +94,7 @@ static const struct gguf_pre {
     {" viking ", .splits = {" ?[^(\\s|[.,!?…。，、।۔،])]+", "\\p{N}"}},
 };
 
-/* Older files of GPT-2 have no such key. *row stays NULL: it is none of these. */
+/* Read tokenizer.ggml.pre, which older files of GPT-2 lack. *row stays NULL: no row has it. */
 static int read_pre(const struct gguf_pre **row, struct gguf_text *name, const struct gguf *gguf,
                     struct err *err)
 {
