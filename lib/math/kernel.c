@@ -197,7 +197,7 @@ static const libxsmm_gemm_descriptor *describe(libxsmm_descriptor_blob *blob,
 {
     float beta = shape->accumulate ? 1.0f : 0.0f;
     int prefetch = shape->prefetch ? LIBXSMM_GEMM_PREFETCH_AL2 : LIBXSMM_GEMM_PREFETCH_NONE;
-    if (shape->pairs) /* counted in numbers, except the rows of A */
+    if (shape->pairs) /* sizes in numbers, not pairs, except for rows of A */
         return libxsmm_bsgemm_descriptor_init(blob, shape->m, shape->n, 2 * shape->k,
                                               shape->a_stride, 2 * shape->b_stride, shape->c_stride,
                                               1.0f, beta, LIBXSMM_GEMM_FLAG_VNNI_A, prefetch);

@@ -24,7 +24,7 @@ static const struct tensor_format {
 } formats[] = {
     {"model.safetensors", "model.safetensors.index.json", safetensors_open},
     {"pytorch_model.bin", "pytorch_model.bin.index.json", pytorch_open},
-    {GGUF_WEIGHTS_NAME, GGUF_WEIGHTS_NAME, gguf_tensors_open}, /* it has no index */
+    {GGUF_WEIGHTS_NAME, GGUF_WEIGHTS_NAME, gguf_tensors_open}, /* no index */
 };
 
 static int open_shards(struct checkpoint *checkpoint, struct err *err)

@@ -27,7 +27,7 @@ enum edit_op {
     EDIT_SCALE,  /* * number */
     EDIT_TAKE,   /* = the element of the source with the same indices */
     EDIT_ADD,    /* + number, or number times the element of the source */
-    EDIT_FORBID, /* of SITE_MASKED: mask the key; the weights are a softmax of the others */
+    EDIT_FORBID, /* of SITE_MASKED: mask the key; the weights are a softmax of other keys */
 };
 
 #define EDIT_PROMPT_END PTRDIFF_MIN /* as `last`: the last token of the prompt */
@@ -54,9 +54,9 @@ struct edit_source {
     bool exact;     /* a text must have `longest` tokens */
 };
 
-/* Changes a block: all rows of a text in a layer, or those that a cache lacks; with positions, once
- * for each range of them. Of an attention map, one row of a head; several threads call it at once.
- */
+/* Changes a block: all rows of a text in a layer, or those that a cache lacks; with indices, each
+ * run of listed heads, rows and columns. Of an attention map, one row of a head; several threads
+ * call the function at once. */
 typedef void edit_function(void *context, const struct edit_block *block);
 
 struct edit {
@@ -114,6 +114,6 @@ struct edit_block {
     float forbidden;                  /* value of a masked key */
 };
 
-/* Apply the edits of the block's site and layer. Whether an edit changes its first head and row. */
+/* Apply the edits of the block's site and layer. Whether an edit is of its first head and row. */
 void edits_apply(const struct edits *edits, const struct edit_block *block);
 bool edit_touches(const struct edit *edit, const struct edit_block *block);

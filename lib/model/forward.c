@@ -498,7 +498,7 @@ static enum pass_state run_layer(struct pass *pass, size_t layer)
     const struct layer *own = &pass->stack->layer[layer];
     const struct sublayer *list = own->sublayers, *end = list + own->count;
     struct matrix x = pass->scratch.x, y = x; /* y: what a sublayer reads */
-    if (!pass->attended)                      /* otherwise the caller has announced and edited it */
+    if (!pass->attended)                      /* else the caller has announced and edited x */
         PASS_TRY(tap_rows(pass, SITE_RESID_PRE, layer, x));
     for (const struct sublayer *s = list; s < end; s++) {
         struct pass *p = s->part == PART_CROSS ? pass->cross : pass;

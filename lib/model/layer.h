@@ -101,7 +101,7 @@ enum site sublayer_end(const struct sublayer *sublayer);
 
 /* From ids to the stream that enters the first layer. */
 struct embed_rule {
-    size_t width, rows; /* of the table of tokens; rows 0: those of the file */
+    size_t width, rows; /* of the table of tokens */
     bool own_table;     /* a source has a table of tokens of its own */
     float scale;        /* of the token's row alone */
     enum {

@@ -304,7 +304,7 @@ int mechanism_check(const struct mechanism *m, const struct config *config, stru
     if (m->kind == ATTENTION_LOWRANK && config->causal)
         return err_usage(err, "--attention lowrank: expected a model without a causal mask: a "
                               "segment also contains later tokens");
-    if (m->kind == ATTENTION_LOWRANK && m->dropout > 0) /* its tokens share one weight */
+    if (m->kind == ATTENTION_LOWRANK && m->dropout > 0) /* tokens of a segment share one weight */
         return err_usage(err, "--dropout cannot be combined with --attention lowrank");
     return check_family(m, config, err);
 }

@@ -26,7 +26,7 @@ struct model {
     struct arena arena;         /* owns the folder's path if it was searched for */
     struct config config;
     struct weights weights;
-    size_t context; /* context before it was lifted; 0: it was not */
+    size_t context; /* n_positions before --long lifted it; 0: not lifted */
 };
 
 /* Find the folder of a name: a bundled model, else a directory or a GGUF file, else one in a folder

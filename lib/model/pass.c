@@ -68,7 +68,7 @@ static void list_buffers(struct buffer list[BUFFERS], struct scratch *s, const s
     bool block = c->kind != MODEL_ATTENTION;
     size_t experts = c->mixture.experts;
     const struct buffer all[BUFFERS] = {
-        {&s->x, rows, c->n_embd, c->projections ? 0 : SPARE_ROWS}, /* it may be q and v, too */
+        {&s->x, rows, c->n_embd, c->projections ? 0 : SPARE_ROWS}, /* x may be q and v, too */
         {&s->k, keys, w.k},
         {&s->v, keys, w.v, SPARE_ROWS},
         {&s->q, rows, w.q, SPARE_ROWS},

@@ -298,7 +298,7 @@ bool site_exists(const struct config *config, enum site site)
     enum site_part part = site_part(site);
     if (site_id(site) == SITE_ENTROPY || site_id(site) == SITE_ENTROPY_SHARE)
         return site_exists(config, SITE_OF(part, SITE_WEIGHTS));
-    if (site_is_effective(site)) /* those of the layer as a whole are of a text by itself */
+    if (site_is_effective(site)) /* value_zeroing and rollout: not with a source */
         return part == PART_SENTENCE &&
                ((site != SITE_VALUE_ZEROING && site != SITE_ROLLOUT) || !config->cross);
     switch (site_id(site)) {

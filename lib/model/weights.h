@@ -109,7 +109,7 @@ struct weights {
     bool packing;             /* pack matrices on their first use; see gemm.h */
     bool packing_words;       /* pack the unembedding, too; saves time over many passes */
     bool packing_widened;     /* pack bf16 and quantised numbers, too, which become floats */
-    size_t packing_bytes;     /* what matrices that are packed later may take; others are not */
+    size_t packing_bytes;     /* left for panels; matrices that need more are not packed */
     enum precision precision; /* of products; bf16: matrices are rounded on first use */
     bool widens;              /* round to rows, not to pairs: set by a pass for its processor */
 };

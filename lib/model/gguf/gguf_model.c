@@ -178,7 +178,7 @@ static void put_keys(struct gguf_writer *w)
     for (size_t i = 0; i < KEYS_MAX && own[i].theirs; i++)
         put_key(w, &own[i]);
     put_key(w, &epsilons[w->family->defaults->rms]);
-    if (!w->family->defaults->score_bias) /* llama.cpp's files of BLOOM have another number there */
+    if (!w->family->defaults->score_bias) /* BLOOM's files have another context_length */
         put_key(w, &context);
 }
 
@@ -718,7 +718,7 @@ static int join_heads(struct safetensors_entry *entry, const char *name,
             *joined++ = *of_values++;
     }
     entry->count += values.count;
-    entry->end += values.end - values.begin; /* of the file */
+    entry->end += values.end - values.begin; /* bytes of both in the file */
     entry->rank = 2;
     entry->shape[0] = heads * (width + rows);
     return 0;
