@@ -219,7 +219,7 @@ enum value {
     WIDTH,       /* of a head */
     TIME_SPREAD, /* how far the exponent of the time may be off */
 
-    /* Each with the fitted power of the length or width that it is; NAN: only one. */
+    /* Each with its exponent as a power of the length or width, or NAN if there is only one. */
     SECONDS, /* median over rounds */
     TIME_EXPONENT,
     MEMORY, /* working memory of attention in bytes */
@@ -245,7 +245,7 @@ struct bench {
     const struct bench_plan *plan;
     struct viewer viewer;
     struct viewer *wide; /* of each width */
-    bool causal;         /* the model is */
+    bool causal;         /* the model is causal */
     struct peak peak;
     const size_t *lengths; /* lengths of texts */
     size_t length_count;
@@ -377,7 +377,7 @@ static int decode(struct bench *bench, const struct bench_task *task, double *se
 
 /* --- plan of tasks ---------------------------------------------------------------------------- */
 
-/* Choose lengths; for growth, five that double each time, up to the context. */
+/* Choose lengths; for growth, five that double each time, up to the context and at most LONGEST. */
 static int choose_lengths(struct bench *bench, struct err *err)
 {
     const struct bench_plan *plan = bench->plan;
@@ -511,7 +511,7 @@ static int prepare(struct bench *bench, struct arena *arena, struct err *err)
 
 /* Each round counts its fastest pass: other processes only slow passes down. Two passes are not
  * counted: the first packs weights and finds the memory size that a pass needs; the second
- * allocates this as one piece, which later passes reuse. */
+ * allocates that size as one piece, which later passes reuse. */
 static int measure(struct bench *bench, struct err *err)
 {
     const struct bench_plan *plan = bench->plan;

@@ -33,7 +33,7 @@ struct bench_plan {
     size_t width_count;
     const size_t *lengths; /* text lengths in tokens; NULL: chosen to fit the context */
     size_t length_count;
-    double seconds_most;                  /* of 256 tokens, if 1,024 are to be chosen, too */
+    double seconds_most;                  /* limit for 256 tokens; above it, 1,024 are not run */
     enum precision precision;             /* f32 if `ways` is set */
     const struct progress_sink *progress; /* NULL: none */
 };
@@ -56,5 +56,5 @@ double median(const double *first, size_t step_bytes, size_t count, double *sort
 /* The exponent b of y = a * x^b, fitted to the second half of the points; NAN: fewer than two. */
 double growth_exponent(const size_t *x, const double *y, size_t count);
 
-/* The largest difference between this exponent and the slope of two neighbours among its points. */
+/* The largest difference between growth_exponent and the slope of two neighbouring points. */
 double growth_spread(const size_t *x, const double *y, size_t count);

@@ -119,7 +119,7 @@ static bool box_is_crossed(struct box box, struct point from, struct point to)
 }
 
 /* Place a name near its tip, away from the origin if possible, so that no other name overlaps it.
- * Up to RINGS_CLEAR rings around the tip, arrows do not cross it either. */
+ * Up to RINGS_CLEAR rings around the tip, arrows do not cross the name either. */
 static struct box place_name(const struct scene *scene, size_t own, double width, double height)
 {
     const struct box *area = &scene->area;

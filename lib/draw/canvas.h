@@ -93,7 +93,7 @@ double letters_width(const char *text, double size);
 /* Append the text; if it is wider than `width`, an ellipsis replaces its end. */
 void letters_fit(struct buf *out, const char *text, double width, double size);
 
-/* Break a text at spaces into at most `most` lines of that width; the last line holds the rest. The
+/* Break a text at spaces into at most `most` lines of `width`; the last line holds the rest. The
  * arena owns the lines. */
 int letters_break(const char **lines, size_t *count, size_t most, const char *text, double width,
                   double size, struct arena *arena, struct err *err);

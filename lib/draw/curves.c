@@ -41,7 +41,7 @@ void curves_fit(struct section *section)
     const char *widest = sheet->display.logarithmic ? "0.0001" : "00.0";
     double left = line + letters_width(widest, type_size(&section->style->form, TYPE_NAME)) + GAP;
     bool printed = section_is_printed(section);
-    double least = sheet->display.logarithmic ? 12 : 4; /* rows */
+    double least = sheet->display.logarithmic ? 12 : 4; /* rows that the width is for */
     for (int tries = 0; tries < 2; tries++) {           /* pass 2 leaves room for the first label */
         section->left = left;
         section->width = printed

@@ -60,7 +60,7 @@ static int parse_line(char *line, size_t size, FILE *file, struct err *err)
 
 enum { PROGRAM_FILES = 32 }; /* with fewer open files, programs skip fonts and say nothing */
 
-/* Start a program with these streams. Return 0 or an errno value. */
+/* Start a program with its standard streams (NULL: inherited). Return 0 or an errno value. */
 static int start(pid_t *pid, const char *const arguments[], FILE *const streams[3])
 {
     posix_spawn_file_actions_t files;

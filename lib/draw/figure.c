@@ -30,7 +30,7 @@ void figure_title(struct buf *out, const struct report *report, const struct sty
         return;
     if (report->about)
         buf_format(out, " · %s", report->about);
-    if (!report->sentence.count && report->mechanism) /* of texts or the model: no text differs */
+    if (!report->sentence.count && report->mechanism) /* of several texts, or of the model */
         buf_format(out, " · %s", report->mechanism);
     if (!report->sentence.count)
         return;
@@ -199,8 +199,8 @@ static int check_options(const struct figure *figure, const struct style *style,
 
 /* --- layout ----------------------------------------------------------------------------------- */
 
-/* Name each attention of a model with several; with one range they share a colour bar. Returns true
- * (print only, one head each) if they are side by side: the first has the bar, else the last. */
+/* Name each attention of a model with several; attentions of one range share the last one's colour
+ * bar. Returns true (print only, one head each) if all are side by side: the first has the bar. */
 static bool arrange_attentions(struct section *sections, size_t count, const struct style *style,
                                double limit)
 {
@@ -247,7 +247,7 @@ static int plan(struct figure *figure, const struct style *style, struct arena *
     bool row = arrange_attentions(figure->sections, count, style, bar_limit);
     double limit =
         row ? (bar_limit - SECTION_GAP * (double)(count - 1)) / (double)count : bar_limit;
-    size_t bar = 0; /* the section with the colour bar of several */
+    size_t bar = 0; /* the section whose colour bar others share */
     for (size_t i = 0; i < count; i++) {
         const struct section_sheets *what = &figure->sections[i].what;
         if (section_plan(&figure->sections[i], style, limit, arena, err))

@@ -63,7 +63,7 @@ struct section_sheets {
     const char *attention; /* name, if the model has several attentions; else NULL */
     bool first_hidden, cropped;
     bool fills;               /* widen a single matrix to the page if the title has several lines */
-    bool barless, shares_bar; /* another section has the colour bar; several share one */
+    bool barless, shares_bar; /* shares the bar of another; several share one bar */
 };
 
 /* An axis fitted to a length. If not all labels fit, a few positions are numbered instead. */
@@ -90,12 +90,12 @@ struct section {
     struct ramp ramp;
     struct axis_fit rows, columns;
     double number_size;                   /* font size of numbers in cells; 0: no numbers */
-    struct numeral numeral;               /* their number format */
+    struct numeral numeral;               /* format of numbers in cells */
     const char *row_title, *column_title; /* NULL: none */
     const char *bar_title;
     size_t first_label, label_count;  /* "(a)": of each panel, or one for the section */
     struct point at;                  /* upper left corner in the figure */
-    double limit;                     /* of the width */
+    double limit;                     /* width limit of the section */
     double bar_limit;                 /* width limit of the colour bar with its title */
     double head;                      /* height of the subtitle */
     struct box area;                  /* cells or lines, relative to the panel's corner */
@@ -130,12 +130,12 @@ static inline bool section_is_printed(const struct section *section)
     return section->style->form.width > 0;
 }
 
-/* Lay out the sheets of a section, which is zeroed except for these, within a width. The arena owns
+/* Lay out the sheets `what` of a section, which is zeroed else, within a width. The arena owns
  * the layout; the sheets must outlive the section. */
 int section_plan(struct section *section, const struct style *style, double limit,
                  struct arena *arena, struct err *err);
 
-/* Leave out the notes that are below another section, too: the one with the colour bar of both. */
+/* Leave out notes that `other` has, too: the section whose colour bar serves both sections. */
 void section_drop_notes(struct section *section, const struct section *other);
 void section_draw(const struct section *section, struct canvas *canvas);
 

@@ -9,7 +9,7 @@
  * is 0, code 1 is minus infinity, or masked if the tensor `hides` cells, and code 2 + level is on a
  * logarithmic scale from 1e-6 of the tensor's largest magnitude up to it. With negative numbers in
  * the tensor, the lowest bit of a level is the sign, and the scale starts at 1e-5. Masked cells
- * after the query are left out; other exact ones are NaN. */
+ * after the query are left out; other masked cells of exact tensors are NaN. */
 #pragma once
 
 #include "base/file.h"
@@ -31,7 +31,7 @@ struct page_lesson {
     const char *tables; /* explain command whose weight matrices the page shows as well, or NULL */
     const char *parts;  /* sections of explain that the page shows, "9-12"; NULL: all */
     const char *arithmetic;            /* output of explain as HTML, or NULL */
-    bool walk, scale;                  /* of the diagram of a model; of `lesson scale` */
+    bool walk, scale;                  /* the diagram of a model; the page of `lesson scale` */
     const struct page_lesson *chinese; /* the same texts in Chinese; NULL: none */
 };
 
@@ -39,7 +39,7 @@ struct page_lesson {
 struct page_facts {
     const struct config *config;               /* of the model, with the attention options in use */
     const struct tokenized *sentence, *source; /* tokens, even if axes count words */
-    bool by_ids;    /* commands have the ids of a sentence that no text gives, its start included */
+    bool by_ids; /* commands have the sentence's ids, special ones included: no text gives them */
     long long mask; /* id of the token that a masked model replaces; -1: none */
 
     const struct report *explained; /* exact tensors of the heads that the page explains */
@@ -66,7 +66,7 @@ extern report_writer html_report_write, html_working_write; /* working: see writ
 /* Sites needed to explain attention cells, for each attention of the model. */
 struct site_set page_explained_sites(const struct config *config);
 
-/* Estimate the count of numbers at these sites, over all layers and heads. */
+/* Estimate the count of numbers at page_explained_sites, over all layers and heads. */
 size_t page_explained_numbers(const struct config *config, size_t tokens);
 
 /* Write a report and its facts (NULL: none) as JSON that is safe inside HTML elements. */

@@ -212,7 +212,7 @@ static void put_all_labels(struct json_writer *json, const struct report *report
     static const char *const names[] = {"sentence", "source"};
     const struct tokenized *texts[] = {&report->sentence, &report->source};
     size_t first = report->first_shown;
-    size_t words = 0, count = 0;    /* `count`: axes of the sentence have these tokens or words */
+    size_t words = 0, count = 0;    /* `count`: tokens or words on axes of the sentence */
     const struct axis *keys = NULL; /* with a sink */
     for (size_t i = 0; i < report->array_count; i++) {
         const struct array *array = &report->arrays[i];
@@ -329,7 +329,7 @@ static void put_next(struct json_writer *json, const struct next_tokens *next)
     json_put_close(json, '}');
 }
 
-/* Of each of the model's attentions. */
+/* Sites that explain cells, in each of the model's attentions. */
 static const enum site explained_sites[] = {SITE_Q_PRE,   SITE_K_PRE,  SITE_Q,       SITE_K,
                                             SITE_V,       SITE_SCORES, SITE_SOFTMAX, SITE_MASKED,
                                             SITE_WEIGHTS, SITE_CONTEXT};

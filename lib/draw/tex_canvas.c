@@ -8,7 +8,7 @@
 
 /* --- characters ------------------------------------------------------------------------------- */
 
-/* TeX's special characters, characters missing from its oldest fonts (OT1), and those of labels. */
+/* TeX's special characters, characters missing from its oldest fonts (OT1), and signs in labels. */
 static const struct {
     const char *sign, *latex;
 } signs[] = {

@@ -17,7 +17,7 @@
 
 /* --- captured tensors ------------------------------------------------------------------------- */
 
-/* The site of the stream that enters the traced attention; of the input of its queries. */
+/* The site of the stream that enters the traced attention, before a norm. */
 static enum site stream_site(const struct trace *trace)
 {
     const struct sublayer *before = trace->rule - 1;
@@ -261,7 +261,7 @@ static int find_embeddings(struct trace *trace, struct arena *arena, struct err 
     return 0;
 }
 
-/* The inputs of passes, which are of all queries. */
+/* What a pass needs; one pass serves all queries. */
 struct passes {
     struct viewer *viewer;
     const struct text_with_source *pair;
@@ -375,9 +375,9 @@ enum way {
     TURNED_FIRST = 1 << 16, /* rotary embedding, then norms of queries and keys */
 };
 
-/* All steps in the order of the pass. A row applies to a sublayer that has one of `ways`; if it has
- * a site, the pass must have computed it, and after the output of a sublayer the sublayer must
- * announce it. The site is a tensor that the step computes. */
+/* All steps in the order of the pass; `site` is a tensor that the step computes. A row applies to a
+ * sublayer that has one of `ways`; the pass must have computed the site, if any, and at ADDS the
+ * sublayer must announce the site. */
 static const struct step_row {
     int ways;
     enum site site;
@@ -485,7 +485,7 @@ static struct site_set sites_of(const struct trace *trace, const struct step_row
 {
     bool normed = trace->embedding_norm.scale != NULL;
     enum site input = trace->rule->at_input;
-    bool is_two_names = trace->list[trace->count - 1].at_after[0] == SITE_RESID_POST; /* and ln_2 */
+    bool is_two_names = trace->list[trace->count - 1].at_after[0] == SITE_RESID_POST; /* = ln_2 */
     bool is_sum = row->make == step_sum && row->site == SITE_RESID_POST;
     struct site_set sites = {0};
     if (row->make == (normed ? step_embedding : step_input)) {
@@ -495,7 +495,7 @@ static struct site_set sites_of(const struct trace *trace, const struct step_row
     }
     if (row->make == step_input && input)
         site_set_add(&sites, input);
-    bool norms = trace->raw_q.values && !trace->turns_first; /* before they are rotated */
+    bool norms = trace->raw_q.values && !trace->turns_first; /* norms come first */
     if (row->make == (norms ? step_query_norm : step_query))
         site_set_add(&sites, trace->rotary ? SITE_Q_PRE : SITE_Q);
     if (row->make == (norms ? step_key_norm : step_keys))
@@ -593,7 +593,7 @@ static void show_edited(struct builder *builder, const struct trace *before,
         builder_keys(builder);
         builder_column(builder, name, NULL, trace_row(before, site));
         builder_column(builder, "edited", "edited", trace_row(builder->trace, site));
-    } else if (site == SITE_V) { /* and their weights */
+    } else if (site == SITE_V) { /* step_values also shows weights */
         step_values(builder, builder->trace);
         builder->step->working.formula_count = 0;
     } else if (site == SITE_K || site == SITE_K_PRE) {
@@ -632,8 +632,8 @@ static int make_step(struct table *step, const struct step_row *row, const struc
     return err_if(builder.err->kind);
 }
 
-/* Add a step. If edits change its values, it has those of its formula, from a pass without the
- * edits of its sites in the traced layer, and a step with the edited ones follows. */
+/* Add a step. If edits change its values, the step has the values of its formula, from a pass
+ * without the edits of its sites in the traced layer, and a step with the edited values follows. */
 static int add_step(struct table **end, const struct step_row *row, const struct passes *passes,
                     const struct chapter *chapter, struct builder builder)
 {

@@ -33,7 +33,7 @@ struct capture {
     const struct selection *selection;
     const struct config *config;
     struct array_list *lists; /* [text] */
-    size_t capacity;          /* of each list */
+    size_t capacity;          /* arrays that fit into each list */
     /* selected query heads, their key/value heads, and all query heads */
     struct capture_heads query_heads, key_heads, all_heads;
     struct arena *arena;

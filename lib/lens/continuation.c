@@ -87,7 +87,7 @@ static size_t beams_of(const struct viewer *viewer, const struct generation_conf
 
 enum { FORBIDDEN = -1000000000 }; /* the score of a token that cannot be chosen */
 
-/* Whether the last tokens of `ids` [count], with `id` after them, occur before. */
+/* Whether the last `size` tokens of `ids` [count] and then `id` occur earlier in `ids`. */
 static bool repeats(const uint32_t *ids, size_t count, size_t size, uint32_t id)
 {
     const uint32_t *last = ids + count + 1 - size;
@@ -106,7 +106,7 @@ static bool ends_text(const struct config *config, long long id)
 }
 
 /* Give each word a score in place of its logit (or log-probability) after `ids` [count], by the
- * model's rules: a forced token has 0, others that cannot follow FORBIDDEN. */
+ * model's rules: a forced token has 0, and tokens that cannot follow have FORBIDDEN. */
 static void apply_rules(float *scores, const struct continuation *text, const uint32_t *ids,
                         size_t count)
 {
@@ -264,14 +264,14 @@ struct beam_candidate {
 struct beam_search {
     struct continuation *text;
     size_t width;
-    struct beam *beams; /* [3, width] */
+    struct beam *beams; /* [3, width] memory of `live`, `grown` and `ended` */
     struct beam *live;  /* [width] current beams; the first `live_count` have a text */
-    struct beam *grown; /* [width] `live` after a step; each is a third of `beams` */
+    struct beam *grown; /* [width] `live` after a step */
     struct beam *ended; /* [width] finished texts, the best first */
     size_t live_count;
     struct text *texts;                /* [width] */
     struct beam_candidate *candidates; /* [width, most] */
-    size_t most;                       /* per beam */
+    size_t most;                       /* candidates per beam */
     size_t count;                      /* tokens per beam, including the prompt */
     struct arena arena;                /* memory of the search */
 };
@@ -508,7 +508,7 @@ int continuation_next(struct continuation *text, bool *more, struct err *err)
     return buf_check(&text->text, err);
 }
 
-/* The text as if given whole, in memory that outlives the continuation. */
+/* The prompt and the new tokens as one text, in memory that outlives the continuation. */
 static int whole_text(struct tokenized *whole, const struct continuation *text, struct arena *arena,
                       struct err *err)
 {
@@ -592,7 +592,7 @@ int likely_table(struct table *table, const struct likely_best *best, struct are
         if (best->alone)
             rows_float(&rows, (struct column){"probability", .digits = 4},
                        exp_float(likely->logprob));
-        rows_float(&rows, /* unit: see other table */
+        rows_float(&rows, /* not alone: the unit is that of the table of positions */
                    (struct column){"logprob", .unit = best->alone ? "nats" : NULL, .digits = 4},
                    likely->logprob);
         rows_next(&rows);

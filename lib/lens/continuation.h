@@ -52,7 +52,7 @@ struct continuation {
     struct viewer *viewer;
     struct generation_config generation;
     enum continuation_end end;
-    const struct tokenized *source; /* of the encoder; otherwise count is 0 */
+    const struct tokenized *source; /* text of the encoder; its count is 0 without one */
     uint32_t *ids;                  /* [count] prompt and new tokens */
     struct token *tokens;           /* [count] */
     size_t count;
@@ -89,7 +89,7 @@ void continuation_release(struct continuation *text);
 size_t continuation_capacity(const struct viewer *viewer,
                              const struct generation_config *generation, size_t prompt);
 
-/* Add the memory of growing a text to that length. */
+/* Add the memory of growing a text to continuation_capacity tokens. */
 void continuation_add_memory(struct memory *memory, const struct viewer *viewer,
                              const struct generation_config *generation,
                              const struct text_with_source *pair);
@@ -100,8 +100,8 @@ void continuation_add_memory(struct memory *memory, const struct viewer *viewer,
  * an encoder say, which also say when the search ends. */
 int continuation_next(struct continuation *text, bool *more, struct err *err);
 
-/* Replace the prompt of a pair, a text that only begins, by what the model makes of its source. Its
- * choices are put into `kept`; a second call with these `*choices` does not compute them. */
+/* Replace the sentence of a pair, the beginning of a translation, by the model's translation of the
+ * source. `*choices` gets the chosen ids, in `kept`; if it is set, they are not computed again. */
 int continuation_translate(struct text_with_source *pair, struct viewer *viewer, uint32_t **choices,
                            struct arena *kept, struct arena *arena, struct err *err);
 

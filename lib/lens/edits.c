@@ -35,7 +35,7 @@ struct edit_piece {
 /* An axis of the edit. */
 struct edit_axis {
     const char *name;
-    size_t count; /* of positions; 0: tokens of a text */
+    size_t count; /* number of positions; 0: the axis has the tokens of a text */
     struct edit_indices *indices;
     bool of_source; /* tokens of the source */
 };
@@ -94,7 +94,7 @@ static int add_range(const struct edit_reader *reader, const struct edit_axis *a
     return 0;
 }
 
-/* Add a position to an axis: by name, or of rows, as those of the text's tokens. */
+/* Add positions to an axis: numbers or, for `@NAME` and numbers of rows, the text's tokens. */
 static int add_position(const struct edit_reader *reader, const struct edit_axis *axis,
                         struct edit_piece piece)
 {
@@ -714,7 +714,7 @@ struct gathering {
     struct viewer *viewer;
     struct selection selection;
     struct text_mean mean;
-    bool stores;         /* the values of all layers */
+    bool stores;         /* the values of all layers go to the store */
     struct arena *arena; /* of the values */
     struct arena pass;   /* memory of one pass */
     struct err *err;
@@ -779,8 +779,8 @@ static void choose_store(struct gathering *gathering, const struct edit_texts *t
 }
 
 /* Create a source for each edit that uses values of other texts; keep() fills those that are not
- * stored. Select their sites, and the layers in which these are edited; with an encoder, or for the
- * store, all layers. */
+ * stored. Select the edited sites in the layers of edits; with an encoder, or for the store, in all
+ * layers. */
 static int make_sources(struct gathering *gathering, const struct edit_texts *texts)
 {
     const struct config *c = &gathering->viewer->model.config;

@@ -297,8 +297,8 @@ static int make_entropy(const struct effective *e, const struct announcement *an
 
 /* --- the tap ---------------------------------------------------------------------------------- */
 
-/* The sites in the order of their announcements, and the last of the inputs of each. Without a
- * function that input is announced: the viewer makes masks of scores. */
+/* Effective sites in the order of their announcements, each made when its last input, `from`, is
+ * announced. NULL: `from` itself is announced as the site; the viewer makes masks of scores. */
 static const struct maker {
     enum site site, from;
     int (*make)(const struct effective *, const struct announcement *, enum site, struct err *);
@@ -383,7 +383,7 @@ int effective_begin(const struct selection *selection, const struct run *run, st
                 watch_add(watch, SITE_RESID_PRE, layer);
         }
     }
-    watch->head_count = 0; /* needs all heads */
+    watch->head_count = 0; /* effective sites need all heads */
     e->texts = arena_alloc(arena, run->batch->count, sizeof *e->texts, err);
     *tap = (struct tap){.watch = watch, .sink = sink, .context = e};
     return e->texts ? 0 : -1;

@@ -400,7 +400,7 @@ static int begin_tensor(struct mean_sums *sums, const struct array *array, size_
 {
     size_t sheets = array_matrix_count(array);
     *sums = (struct mean_sums){.kept = *array, .rows = array->name ? array->rows.size : longest};
-    if (array_selects(array, &array->rows)) /* of each text its own: row 0 is the first selected */
+    if (array_selects(array, &array->rows)) /* texts differ in rows: 0 is the first selected */
         sums->kept.rows = (struct axis){.size = array->rows.size};
     if (array_selects(array, &array->columns))
         sums->kept.columns = (struct axis){.size = array->columns.size};
@@ -426,7 +426,7 @@ static int begin_tensor(struct mean_sums *sums, const struct array *array, size_
     return 0;
 }
 
-/* Add up the numbers. Texts are equal in all reports; integers (ids, positions) have no mean. */
+/* Add up numeric facts. Facts with texts are equal in all reports; integers have no mean. */
 static int add_facts(struct text_mean *mean, const struct table *table, struct err *err)
 {
     bool is_first = !mean->texts;

@@ -427,7 +427,7 @@ static int group_all(struct array *arrays, const struct report *report, enum gro
     return 0;
 }
 
-/* Keep the positions of an axis that are in a list, of `range`. */
+/* Keep the positions of `from` whose numbers are in a list; `range` has words for messages. */
 static int select_axis(struct axis *axis, struct groups *groups, const struct axis *from,
                        const char *list, struct index_range range, struct arena *arena,
                        struct err *err)
@@ -555,7 +555,7 @@ static int pool_all(struct array *arrays, const struct report *report, const str
     return 0;
 }
 
-/* Of the visible, finite numbers of a sheet. */
+/* Add a row with statistics of the visible, finite numbers of a sheet. */
 static void add_stats(struct table_rows *rows, const struct sheet *sheet, bool shares)
 {
     size_t count = 0;

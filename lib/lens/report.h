@@ -33,10 +33,10 @@ struct identity {
     size_t blank;      /* blank lines before the text, counted in its number */
     bool stacked;      /* npy, safetensors: the reports are rows of one array */
     bool of_pairs;     /* some text is a pair: tidy has columns of segments */
-    const struct identity_column *extras; /* csv, tidy: leading columns; ours are renamed */
+    const struct identity_column *extras; /* csv, tidy: leading columns, which keep their names */
     size_t extra_count;
-    size_t text_count;                   /* csv: 1 if tables also have the text, the next extra */
-    const char *item;                    /* json: leading members, for an item of a batch */
+    size_t text_count; /* csv: 1: tables also have extras[extra_count], the text */
+    const char *item;  /* json: leading members, for an item of a batch */
     const struct provenance *provenance; /* see write/format.h; NULL: omitted */
 };
 
@@ -74,7 +74,7 @@ struct report {
     struct tokenized sentence;
     struct tokenized source;         /* for cross-attention; otherwise count is 0 */
     const struct tokenized *corrupt; /* of patching (`sentence` is the clean text); else NULL */
-    const struct tokenized *corrupt_source; /* its source, if it has another; else NULL */
+    const struct tokenized *corrupt_source; /* source of `corrupt`, if it differs; else NULL */
     const struct array *arrays;
     size_t array_count;
     const struct table *tables;
@@ -169,7 +169,7 @@ extern const struct label pooling_labels[POOL_MAX]; /* without POOL_NONE */
 struct derivation {
     bool mean_of_heads;
     bool mean_of_layers;
-    bool mean_of_texts; /* over several reports, after the others (mean.h) */
+    bool mean_of_texts; /* over several reports, after derive (mean.h) */
     bool words;
     bool hide_first;
     bool hides_keys; /* keys that are not selected are hidden, not left out */
@@ -182,7 +182,7 @@ struct derivation {
 /* Axes with means: texts; layers and texts; heads, layers and texts. */
 enum mean_axes { MEAN_OF_TEXTS = 1, MEAN_OF_LAYERS, MEAN_AXES };
 
-/* Parse a comma-separated list of these axes. */
+/* Parse a comma-separated list of heads, layers and texts, as `axes` allows. */
 int derive_read_mean(struct derivation *how, const char *list, enum mean_axes axes,
                      struct err *err);
 

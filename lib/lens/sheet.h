@@ -74,12 +74,12 @@ struct array {
     const char *name; /* of a computed array; NULL: that of the site */
     enum site site;
     int layer;         /* -1: none */
-    struct axis heads; /* without labels, numbered as in the model; without a name: there is none */
+    struct axis heads; /* without labels: numbered as in the model; without a name: no heads */
     struct axis rows, columns;
     const float *data;    /* contiguous; NULL: not computed yet */
     const float *visible; /* [queries, keys] 0: hidden; NULL: only the causal mask */
     size_t visible_step;  /* offset between heads; 0: shared */
-    size_t shared_by;     /* as in a sheet */
+    size_t shared_by;     /* query heads per key/value head, as in a sheet */
     bool bits;            /* an entropy in bits; the name says so */
     struct display display;
 };
@@ -239,7 +239,7 @@ struct working {
     const struct table *operands;
     size_t operand_count;
     bool is_shown;     /* an operand: also visible in the formulas or the table */
-    bool is_small;     /* an operand: shown even if not all is */
+    bool is_small;     /* an operand: shown even where pages leave out large ones */
     bool of_keys;      /* rows are keys; pages may omit keys with low weights */
     size_t own_row;    /* row of the query, which is marked; or NO_ROW */
     const char *total; /* label of the numbers below the rows; NULL: none */
@@ -327,7 +327,7 @@ void rows_title(struct table_rows *rows, const char *title);
 int rows_finish(struct table *table, const struct table_rows *rows, const char *name,
                 const char *row);
 
-/* Keep only these rows, in this order: sorts, filters or shortens a finished table. */
+/* Keep the rows with indices `rows`, in this order: sorts, filters or shortens a finished table. */
 int table_pick(struct table *table, const size_t *rows, size_t count, struct arena *arena,
                struct err *err);
 

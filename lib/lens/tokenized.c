@@ -28,7 +28,7 @@ static struct token_bytes bytes_of(const struct tokenizer *tokenizer, uint32_t i
     return token;
 }
 
-/* The same, but the digits of an id without known bytes. */
+/* The bytes of a token, or the digits of an id without known bytes. */
 static struct token_bytes bytes_or_number(char number[NUMBER_BYTES],
                                           const struct tokenizer *tokenizer, uint32_t id)
 {
@@ -38,7 +38,7 @@ static struct token_bytes bytes_or_number(char number[NUMBER_BYTES],
     return token;
 }
 
-/* Label the token at `at` of a row, which may split characters; `index` is that on its axis. */
+/* The token at `at` of a row of tokens, which may split characters. */
 struct token_row {
     const struct token_bytes *bytes; /* [count] */
     size_t count, at;

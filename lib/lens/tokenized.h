@@ -48,11 +48,11 @@ struct tokenized {
     const unsigned char *segments;   /* [count] of a pair of texts; NULL: one text */
     size_t count;
     struct token_bytes pair;          /* the second text; NULL bytes: none */
-    size_t second;                    /* its first token; 0: one text */
+    size_t second;                    /* first token of `pair`; 0: one text */
     size_t added_before, added_after; /* special tokens added by the tokenizer */
-    size_t added_between;             /* of a pair: those before token `second` */
+    size_t added_between;             /* of a pair: special tokens before token `second` */
     size_t dropped_count;             /* characters missing in the vocabulary */
-    struct token dropped_first;       /* position of the first */
+    struct token dropped_first;       /* position of the first of these characters */
     const struct word_span *words;    /* [word_count] on axes instead of tokens; NULL: tokens */
     const struct label *word_labels;
     size_t word_count;
@@ -107,7 +107,7 @@ void tokenized_visible(struct buf *out, const struct tokenized *tokenized);
 struct token_match {
     size_t index;
     size_t alike; /* number of later tokens with this name */
-    size_t next;  /* index of the first of these */
+    size_t next;  /* index of the first of these later tokens */
 };
 
 /* Find a token by name; false if none matches. */

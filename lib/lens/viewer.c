@@ -216,7 +216,7 @@ size_t viewer_visible_maps(const struct viewer *viewer, enum site site, size_t l
 {
     enum site_part part = site_part(site);
     bool of_scores =
-        site_id(site) >= SITE_MASK; /* scores of hidden keys are -inf, but 0 in these */
+        site_id(site) >= SITE_MASK; /* a hidden score is -inf; linear or masked late: 0 */
     if (!of_scores && site_id(site) != SITE_MASKED && site_id(site) != SITE_WEIGHTS)
         return 0;
     const struct score_rule *rule = &attention_of(&viewer->model.config, part, layer)->score;
@@ -331,7 +331,7 @@ int viewer_report(struct report *report, const struct viewer *viewer, struct are
         .untrained = model_is_untrained(&viewer->model),
         .precision = viewer->model.weights.precision,
         .mechanism = mechanism && *mechanism ? mechanism : NULL,
-        .has_encoder = true, /* numbers of no tensor are not of the source */
+        .has_encoder = true, /* tables and computed arrays are not of the source */
     };
     return mechanism ? 0 : -1;
 }
@@ -445,8 +445,8 @@ static int plan_maps(struct capture *plan, const struct capture_request *asked,
     return 0;
 }
 
-/* Each layer begins with a pass for its input, at which the passes of its maps start. These have as
- * many heads as fit into memory, but at least one. */
+/* A layer begins with a pass for its input, at which the passes of its maps start. A pass of maps
+ * has as many heads as fit into memory, but at least one. */
 int viewer_capture_by_map(struct viewer *viewer, const struct capture_request *asked,
                           maps_taker *take, void *context, struct arena *arena, struct err *err)
 {

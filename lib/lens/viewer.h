@@ -134,7 +134,7 @@ bool viewer_goes_by_map(const struct viewer *viewer, const struct capture_reques
 typedef int maps_taker(void *context, const struct report *whole, struct report *part,
                        struct arena *arena, struct err *err);
 
-/* Pass the maps of a capture to `take`. The asked's single report is filled in, without values. */
+/* Pass the maps of a capture to `take`. The one report of `asked` is filled in, without values. */
 int viewer_capture_by_map(struct viewer *viewer, const struct capture_request *asked,
                           maps_taker *take, void *context, struct arena *arena, struct err *err);
 
@@ -152,7 +152,7 @@ struct memory {
 };
 
 /* Add a pass over one text that only announces the selected tensors (CAPTURE_ROWS: rows of
- * attention maps, one by one), or a capture. A list of layers that is NULL has the first ones. */
+ * attention maps, one by one), or a capture. Layers without `items` are the first `count`. */
 enum capture_way { CAPTURE_NOTHING, CAPTURE_ROWS, CAPTURE_ALL, CAPTURE_MAPS };
 
 void viewer_add_memory(struct memory *memory, const struct viewer *viewer,
@@ -185,6 +185,6 @@ int effective_begin(const struct selection *selection, const struct run *run, st
 void visible_row(struct edit_block block, const struct score_rule *rule, const struct edits *edits,
                  uint32_t *memory);
 
-/* Bytes that this takes in addition to the pass with its attention weights. */
+/* Bytes that effective sites take in addition to the pass with its attention weights. */
 double effective_bytes(const struct selection *selection, const struct config *config,
                        size_t tokens);

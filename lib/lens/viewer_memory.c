@@ -35,8 +35,8 @@ double viewer_captured_bytes(const struct viewer *viewer, const struct selection
     return floats * sizeof(float);
 }
 
-/* The bytes of the visible keys that a capture adds: of all its maps, or, map by map, of that with
- * most. */
+/* The bytes of the visible keys that a capture adds: of all its maps or, with `by_map`, of the map
+ * with most. */
 static double visible_bytes(const struct viewer *viewer, const struct selection *selection,
                             const struct text_with_source *pair, size_t heads_at_once, bool by_map)
 {
@@ -57,7 +57,7 @@ static double visible_bytes(const struct viewer *viewer, const struct selection 
 }
 
 /* The bytes of a pass: its buffers, the memory of threads, logits, and attention maps of one layer
- * unless they are lent; of those that are taken by rows, a strip for each thread. */
+ * unless they are lent; for maps that are taken by rows, a strip for each thread. */
 static double pass_bytes(const struct viewer *viewer, const struct selection *selection,
                          const struct text_with_source *pair, enum capture_way way)
 {

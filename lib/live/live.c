@@ -16,7 +16,7 @@ struct live {
     struct viewer viewer;
     struct arena arena;                    /* of the present text; the next text reuses it */
     struct arena before;                   /* of the text that `known` belongs to */
-    struct lens_known known[STREAM_STEPS]; /* its predictions, the last step first */
+    struct lens_known known[STREAM_STEPS]; /* predictions of the text before, last step first */
 };
 
 int live_open(struct live **live, const struct folder *folder, struct err *err)

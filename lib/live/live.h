@@ -15,7 +15,7 @@
 
 struct live;
 
-/* Open the model in a folder, on one thread. The folder must outlive it; its path is its name. */
+/* Open the model in a folder, on one thread. The folder, whose path names it, must stay alive. */
 int live_open(struct live **live, const struct folder *folder, struct err *err);
 void live_close(struct live *live);
 

@@ -41,8 +41,8 @@ struct way {
     struct weights *weights;
     const struct edits *edits; /* edits of the run; NULL: none */
     size_t position;
-    size_t tokens, whole;           /* that the position attends to; in the whole text */
-    const struct tokenized *source; /* of the encoder; its output counts as given */
+    size_t tokens, whole;           /* tokens that the position attends to; of the whole text */
+    const struct tokenized *source; /* of the encoder, whose output counts as given */
     const float *(*rows)[SITE_OF(
         PART_CROSS, SITE_END)]; /* [layer] captured rows; layer 0 also has sites outside of
                                      * layers */
@@ -50,7 +50,7 @@ struct way {
     double *added;              /* [C] direction in a sublayer's output */
     double *inner;       /* [I or H · dv] direction at the input of the sublayer's last matrix */
     double bias, edited; /* sums for the current stage */
-    struct axis columns[2]; /* of the report's matrix, and by source of cross-attention's */
+    struct axis columns[2]; /* of the matrix; BY_SOURCE: of that of cross-attention, too */
     float *cells[2];        /* [stages, layers or layers · heads; columns] */
     struct arena scratch;
     struct err *err;

@@ -25,7 +25,7 @@ struct assignment {
     size_t count;
     double *of_row, *of_column; /* dual variables: no cost is below their sum */
     double *least;              /* length of the shortest path to a column */
-    size_t *row_of, *before;    /* of a column: its row; the one before it on the path */
+    size_t *row_of, *before;    /* of a column: its row; the column before it on the path */
     bool *seen;
 };
 
@@ -135,7 +135,7 @@ struct site_sums {
 struct compared_group {
     enum site_part part;
     size_t layer, count, channels;
-    size_t first;  /* its first head among those of all groups */
+    size_t first;  /* index of its first head among the heads of all groups */
     double *pairs; /* models: [count, count] distances, summed over queries */
 };
 
@@ -144,7 +144,7 @@ struct comparison {
     const struct config *config;
     bool of_models;
     struct compared_group *groups;
-    size_t group_count, head_count; /* of all groups */
+    size_t group_count, head_count; /* groups; heads of all groups */
     size_t layers;                  /* of the model, or of the larger stack */
     size_t queries[SITE_PARTS], longest;
     struct compared_head *of_heads; /* [runs after the first][head_count] */
@@ -203,7 +203,7 @@ static double divergence_of(double a, double b)
     return (a + b) / 4 * unlike;
 }
 
-/* The weights of a row, without the first key if it is hidden. */
+/* 1 or, if the first key is hidden, the sum of the row's other weights and its sink. */
 static double whole_of(const float *row, size_t keys, bool has_sinks, size_t hidden)
 {
     double sum = has_sinks && hidden ? sink_of(row, keys) : 0;
@@ -289,7 +289,7 @@ static int add_site(struct comparison *s, struct site_sums *sums, const struct a
     return 0;
 }
 
-/* Compare a tensor of the first run with another run's, if both have equally many channels. */
+/* Compare a tensor of the first run with another run's, if both have equally many numbers. */
 static int add_tensor(struct comparison *s, size_t run, const struct array *a,
                       const struct report *other, struct err *err)
 {
@@ -445,7 +445,7 @@ static void put_setting(struct table_rows *rows, const struct comparison *s, con
         }
     size_t head = index ? index - 1 - group->first : 0;
     head = s->plan->selection->heads ? s->plan->selection->heads[head] : head;
-    bool named = has_encoder(s->config); /* by the attention of the head */
+    bool named = has_encoder(s->config); /* labels also name the attention of the head */
     const char *part = named && index ? attention_parts[group->part].name : "";
     const char *label = name;
     if (index)
@@ -620,7 +620,7 @@ static int add_map(struct report *report, const char *name, struct axis rows, st
     return report_add_array(report, &array, arena, err);
 }
 
-/* Add layers × heads of an attention. */
+/* Add a matrix, layers by heads, with the distances of the heads of an attention. */
 static int draw_heads(struct report *report, const struct comparison *s, enum site_part part,
                       const struct column *distances, struct arena *arena, struct err *err)
 {

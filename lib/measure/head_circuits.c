@@ -148,7 +148,7 @@ static size_t index_of_largest(const float *row, size_t count)
     return twice ? count : best;
 }
 
-/* Count for one head. read [count, dv]: values of the words in this head; out [dv, C or n_word]. */
+/* Count pairs for a head. read [count, dv]: values of words in the head; out [dv, C or n_word]. */
 static int count_head(struct circuit *circuit, size_t layer, size_t head, struct matrix read,
                       struct matrix out)
 {
@@ -369,7 +369,7 @@ static int load_layer(struct circuit_layer *layer, struct viewer *viewer, size_t
     return layer->lengths ? 0 : -1;
 }
 
-/* ‖V·M·Yᵀ‖ of a head and a later head: m is [dv, d]; `scratch` is memory for two of these. */
+/* ‖V·M·Yᵀ‖ of a head and a later head: m is [dv, d]; `scratch` is memory for two such matrices. */
 static double composed(const double *v, struct matrix m, const double *y, double *scratch)
 {
     size_t rows = m.rows;

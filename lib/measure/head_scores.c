@@ -15,7 +15,7 @@
 enum {
     OFFSET_MAX = 1 << 24,
     RANDOM_HALF = 25, /* random tokens, which then repeat */
-    REPEATS = 16,     /* number of such texts */
+    REPEATS = 16,     /* number of texts of repeated tokens */
     NAMED_COUNT = 10, /* heads get no names with fewer pairs or needles */
 };
 
@@ -117,7 +117,7 @@ static double entropy(const struct attention_row *row)
     return entropy_of_row(row->weights, row->keys);
 }
 
-/* Keys outside of a window, or knocked out, have a weight of 0. */
+/* Entropy relative to that of equal weights on all visible keys: those with a weight above 0. */
 static double broad(const struct attention_row *row)
 {
     size_t visible = 0;
@@ -412,7 +412,7 @@ struct count {
     size_t text_count;
     bool random;     /* run random tokens instead of the texts */
     int layer;       /* of the held values; -1: none */
-    bool of_source;  /* they are of cross-attention */
+    bool of_source;  /* the held values are of cross-attention */
     double **values; /* [text] [score, head, query], those of roles last; NaN: no value */
 };
 

@@ -33,7 +33,7 @@ struct score_row {
     enum score_material material;
     double (*measure)(const struct attention_row *); /* NaN: no value; NULL: uses only weights */
     const char *unit;                                /* NULL: a fraction */
-    unsigned usual; /* included by default: bits of enum usual_score. Those of USUAL_TWO_WAY alone
+    unsigned usual; /* included by default: bits of enum usual_score. Scores of USUAL_TWO_WAY alone
                      * are not in `all` of causal models */
     bool of_source; /* of cross-attention, whose keys are the source's tokens */
     bool takes_offset;
@@ -86,7 +86,7 @@ struct head_survey {
     bool on_texts;              /* texts were given */
     bool with_baseline;         /* also measure on random input */
     bool lacks_logits;          /* scores on words and pairs are missing */
-    struct selection selection; /* attention weights of every head, with a source of both kinds */
+    struct selection selection; /* weights of all heads; of cross-attention if a score needs them */
     size_t heads;               /* over all layers */
     /* the scores, with the input on which this survey measures each, then the roles */
     struct score measured[SCORES_MAX + ROLES];
@@ -95,8 +95,8 @@ struct head_survey {
 /* Sums of scores. Each text has its own, merged in the order of texts, independent of threads. */
 struct head_sums {
     struct mean *found, *random; /* [scores, heads] */
-    struct mean *roles;          /* [ROLES, heads] after `found`: of words, without their spaces */
-    struct mean *uniform;        /* [ROLES] the same if attention were uniform */
+    struct mean *roles;          /* [ROLES, heads] stored after `found`; cat is a copy of ␣cat */
+    struct mean *uniform;        /* [ROLES] `roles` of any head if its attention were uniform */
     size_t counts[SCORE_MATERIALS]; /* number of texts, words or pairs */
 };
 
@@ -145,7 +145,7 @@ int head_survey_run_repeats(const struct head_survey *survey, struct viewer *vie
 /* The scores of one model, which may be closed already. */
 struct head_result {
     const char *model;
-    const char *hash;   /* hash of its weights; NULL: only one model */
+    const char *hash;   /* hash of the model's weights; NULL: only one model */
     const char *origin; /* input, such as "1 text given" */
     size_t layers, heads;
     struct head_sums sums;

@@ -45,7 +45,7 @@ struct lens_work {
     struct matrix ends; /* [tokens, C] vectors behind the model's own logits */
     size_t first;       /* token of the first row */
     float *last;        /* [rows, V] the model's own logits, unless the plan is brief */
-    double *last_sums;  /* [rows] logsumexp of these */
+    double *last_sums;  /* [rows] logsumexp of the rows of `last` */
     size_t layer;       /* current layer's index in the lens */
     size_t own;         /* index of the layer with the model's own logits; the layer count if it is
                          * not in the lens */

@@ -7,7 +7,7 @@
  *         selection_layers(&selection, NULL, &config, &arena, err) || ...
  *         lens_capture(&lens, &plan, &pair, &arena, err)) ...
  *
- * For the output of the last layer, these are bit for bit the model's own logits. */
+ * For the output of the last layer, the logits are bit for bit the model's own. */
 #pragma once
 
 #include "lens/prediction.h"

@@ -80,7 +80,7 @@ static double answer_of(const struct patch_sweep *s, const float *logits)
     return question_ask(s->plan->question, logits, s->config->vocab_size);
 }
 
-/* The logits of the position, in those of the last token or of all. */
+/* The logits of the position, in logits of the last token (is_last) or of all tokens. */
 static const float *row_of(const struct patch_sweep *s, const float *logits)
 {
     return logits + (s->is_last ? 0 : s->plan->question->position * s->config->vocab_size);
@@ -155,7 +155,7 @@ static size_t token_of(const struct patch_sweep *s, size_t column)
     return column % s->tokens;
 }
 
-/* The cells that the patch of a column changes: one, or after all listed heads these together. */
+/* The cells that a column's patch changes: its own or, for the column of `joint`, all of them. */
 static struct cells {
     size_t first, end;
 } cells_of(const struct patch_sweep *s, size_t column)
@@ -187,8 +187,8 @@ static struct edit_source source_of(const struct patch_sweep *s, const struct te
     return (struct edit_source){.values = values, .count = 1, .longest = s->tokens, .exact = true};
 }
 
-/* The layer after all senders whose outputs can reach the end of the paths: that of the last
- * receiver, or of the logits. */
+/* Number of layers with senders whose outputs can reach the end of a path: all layers before the
+ * last receiver's or, for the logits, all. */
 static size_t end_of_paths(const struct patching_plan *plan, const struct config *config)
 {
     size_t end = plan->receiver_count ? 0 : config->n_layer;
@@ -340,7 +340,7 @@ static int run_both(struct patch_sweep *s)
                    found->clean);
 }
 
-/* The number of copies of a text in a pass, of `columns` that there are. */
+/* The number of copies of a text in a pass: at least one, and at most `columns`. */
 static size_t copies_of(const struct patching_plan *plan, size_t tokens, size_t cache_bytes,
                         size_t columns)
 {
@@ -364,7 +364,7 @@ static int take_copies(struct patch_sweep *s)
 }
 
 /* The first token that can affect the answer and has a different value in a cell; past the end:
- * none. After the last layer's heads, and on a path to the logits, only the position's can. */
+ * none. After the last layer's heads, and on a path to the logits, only the position can. */
 static size_t first_change(const struct patch_sweep *s, size_t column)
 {
     size_t layer = head_of(s, column).layer;
@@ -653,7 +653,7 @@ int patching_report(struct report *report, const struct patching *patching, unsi
                                 arena, err);
 }
 
-/* Two texts share the first pass. The others run copies, each with a cache, or at least one. */
+/* Two texts share the first pass. Later passes run copies, of a causal model with a cache each. */
 void patching_add_memory(struct memory *memory, const struct patching_plan *plan,
                          const struct text_with_source *pair)
 {

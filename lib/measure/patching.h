@@ -61,7 +61,7 @@ struct patch_receiver {
 struct patching_plan {
     struct viewer *viewer;
     const struct text_with_source *clean, *corrupt;
-    struct question *question; /* answer -1 becomes the clean text's */
+    struct question *question; /* answer -1 becomes the clean run's most likely token */
     enum patch_over over;
     bool noise;                             /* replace clean values by corrupt ones */
     const struct patch_receiver *receivers; /* [receiver_count] of paths; none: the logits */

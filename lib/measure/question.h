@@ -8,7 +8,7 @@ enum { NEEDS_LOGITS = 1, NEEDS_ONE_TEXT = 2, NEEDS_CAUSAL = 4 };
 /* Refuse, as not supported, a model without the features that a measure needs. */
 int model_check(const struct model *model, unsigned needs, struct err *err);
 
-/* The same for logits and what else is needed; and refuse edits of logits, as usage. */
+/* Refuse a model without logits or other needs, as model_check; and, as usage, edits of logits. */
 int logits_check(const struct viewer *viewer, unsigned needs, struct err *err);
 
 /* The logit of a token at a position of a text, or the difference of two logits. */
@@ -17,5 +17,5 @@ struct question {
     long long answer, against; /* ids; answer -1: the most likely token; against -1: none */
 };
 
-/* Its value in logits [count]; an answer of -1 is replaced by the most likely token. */
+/* The value of a question in logits [count]; an answer -1 becomes the most likely token. */
 double question_ask(struct question *question, const float *logits, size_t count);

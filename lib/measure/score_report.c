@@ -24,7 +24,7 @@ static const char *surprisal_name(const struct score_view *view)
     return view->bits ? "surprisal_bits" : "surprisal_nats";
 }
 
-/* In the unit of the view; never -0. */
+/* The surprisal in the unit of the view; never -0. */
 static double surprisal_of(const struct score_view *view, double logprob)
 {
     return (0 - logprob) / (view->bits ? LN_2 : 1);
@@ -108,7 +108,7 @@ static void put_facts(struct facts *facts, const struct score_view *view,
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
-/* The name ends in its unit, or begins with it: nats_per_token. */
+/* Put a number whose name ends in its unit, or begins with it: nats_per_token. */
 static void put_float(struct table_rows *rows, const char *name, unsigned flags, double value)
 {
     const char *unit = strstr(name, "nats") ? "nats" : strstr(name, "bits") ? "bits" : NULL;

@@ -68,12 +68,12 @@ struct score_total {
     size_t tokens;            /* tokens with a score */
     double logprob, bad_logprob; /* with `grouped`, the latter is that of the group's first text */
     double unigrams;             /* log-probability of the words by themselves */
-    size_t words, unknown;     /* words of these texts; words that the list of frequencies lacks */
+    size_t words, unknown;     /* words that are summed; words that the list of frequencies lacks */
     size_t count;              /* pairs, predictions or words */
     double correct;            /* pairs whose good text is likelier; a tie counts half */
     struct score_total *lines; /* [line_count] parts by model or condition */
     size_t line_count;
-    size_t next; /* number, from 1, of the next row */
+    size_t next; /* number, from 1, of the row to show after this one; 0: none */
 };
 
 /* The total of tokens first … first + count - 1, without keys. */

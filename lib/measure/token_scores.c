@@ -182,7 +182,7 @@ static void score_row(void *context, size_t row, const float *logits, size_t cou
     double entropy = 0;
     double total = logsumexp_entropy(&entropy, logits, count);
     topk(best, reading->best_count, logits, count, total);
-    bool is_open = /* it has no token of its own */
+    bool is_open = /* the text has no token there */
         reading->scoring->next || (long long)target->id == reading->scoring->viewer->mask;
     *target->score = (struct token_score){
         .logprob = is_open ? NAN : (float)((double)logits[target->id] - total),
@@ -322,7 +322,7 @@ int scoring_run(struct scored *scored, const struct scoring *scoring,
                 const struct capture_request *asked, struct arena *arena, struct err *err)
 {
     struct machine *machine = &scoring->viewer->machine;
-    const struct progress_sink *sink = machine->progress; /* it counts tokens, not layers */
+    const struct progress_sink *sink = machine->progress; /* of tokens, not of a pass's layers */
     const struct viewer *viewer = scoring->viewer;
     size_t words = viewer->model.config.vocab_size;
     struct score_reading reading = {

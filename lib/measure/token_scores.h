@@ -23,20 +23,20 @@ struct token_score {
     float entropy;             /* of the distribution over this token, in nats */
     size_t rank;               /* from 1, the most likely; 0: none */
     const struct likely *best; /* [best_count] the most likely first; NULL: none */
-    float begin;               /* with `begins`: log-probability of all these tokens together */
+    float begin;               /* with `begins`: log-probability that any token of `begins` comes */
 };
 
 struct scored {
     struct token_score *tokens; /* [count], and the next token's with `next` or `begins` */
     size_t count;
     size_t best_count; /* of every token */
-    bool fills;        /* of a text with mask tokens, only these have results; or of `next` */
+    bool fills; /* only mask tokens of the text, or with `next` the next token, have results */
 };
 
 struct scoring {
     struct viewer *viewer;
     size_t best_count; /* most likely tokens to keep for each; fewer in a small vocabulary */
-    bool within_word;  /* also mask the later tokens of its word (Kauf and Ivanova, 2023) */
+    bool within_word;  /* also mask the later tokens of the token's word (Kauf and Ivanova, 2023) */
     size_t fill_count; /* most likely tokens to keep for each mask token of a text */
     bool next;      /* instead of scores: the tokens that may follow a text, as those of a mask */
     size_t context; /* tokens of a window, at most; 0: texts are read whole */

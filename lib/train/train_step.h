@@ -58,7 +58,7 @@ struct train_batch {
 struct projections {
     struct matrix joined;  /* [N, (H + 2 Hkv)·d] if one matrix projects all (thirds or groups) */
     struct matrix q, k, v; /* [N, H·d], [N, Hkv·d], [N, Hkv·d]: views of `joined`, or separate */
-    struct matrix q_plain, k_plain; /* before the norm of heads; else equal */
+    struct matrix q_plain, k_plain; /* before the norm of heads; without one, q and k */
 };
 
 /* The weights of a layer, and its activations for the backward pass. */
@@ -100,7 +100,7 @@ struct train_step {
     size_t weights_stride;     /* row length of layer_tape.weights */
     struct layer_tape *layers; /* [L + 1]; the last one only has a stream */
     struct matrix norm_f;      /* [N, C] */
-    struct layer_tape d;       /* gradients of the tensors of a sublayer with these names */
+    struct layer_tape d;       /* gradients of one layer's tensors, by their names */
     struct train_scratch scratch;
     const struct train_batch *batch;
     size_t layer; /* current layer; 0 outside of layers */

@@ -18,7 +18,7 @@ enum { FIRST_PAIRS = 256 };
 struct learn_piece {
     const char *bytes;
     size_t size;   /* symbols; at first bytes */
-    size_t first;  /* its first symbol */
+    size_t first;  /* index of its first symbol in `symbols` */
     int64_t count; /* in all texts */
 };
 
@@ -183,7 +183,7 @@ static int spell_pieces(struct bpe_learner *l, struct err *err)
     return 0;
 }
 
-/* Merge the most frequent pair, of equal ones the first by its symbols, until none occurs twice. */
+/* Merge the most frequent pair, of equals the one with the lowest ids, until none occurs twice. */
 int bpe_learner_run(struct bpe_learner *learner, size_t size, struct err *err)
 {
     learner->tokens = arena_alloc(&learner->arena, size, sizeof *learner->tokens, err);
@@ -308,7 +308,7 @@ static bool is_spaced(const struct line *line)
 static size_t end_of_word(const struct line *line, size_t at)
 {
     size_t end = at;
-    size_t joint = 0; /* the position of the first one */
+    size_t joint = 0; /* of the first apostrophe or hyphen; 0: none */
     size_t length = 0;
     enum glyph last = GLYPH_OTHER;
     enum glyph part = GLYPH_OTHER;

@@ -17,21 +17,21 @@
 struct buf;
 
 /* --- byte-level BPE, as for GPT-2: the most frequent pair of adjacent tokens in pieces (bpe.h),
- * the older one of equals, becomes a token, again and again. */
+ * of equals the one with the lowest ids, becomes a token, again and again. */
 
 enum { BPE_LEARN_BYTES = 256, BPE_LEARN_MAX = 65536 };
 
 struct bpe_learner {
-    struct map numbers; /* of pieces */
-    struct arena arena; /* of all that is not of the pairs */
+    struct map numbers; /* index of each piece, by its bytes */
+    struct arena arena; /* memory of all but the pairs */
     struct learn_piece *pieces;
     size_t piece_count;
-    uint32_t *symbols; /* of all pieces, each from its first on */
+    uint32_t *symbols; /* of all pieces, each from piece->first on */
     struct learn_pair *pairs;
     size_t pair_count, pair_slots;
     struct learn_token *tokens; /* [token_count] 256 bytes, then merged pairs */
     size_t token_count;
-    uint32_t signs[BPE_LEARN_BYTES];      /* of bytes, by id */
+    uint32_t signs[BPE_LEARN_BYTES];      /* characters of the byte alphabet, by id */
     const struct progress_sink *progress; /* by tokens; or NULL */
 };
 

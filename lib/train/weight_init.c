@@ -73,7 +73,7 @@ void torch_random_skip_uniform(struct torch_random *random, size_t count)
     }
 }
 
-/* In [0, 1). */
+/* A number in [0, 1). */
 static double draw_double(struct torch_random *random)
 {
     uint64_t high = draw_word(random);
@@ -172,7 +172,7 @@ void torch_random_uniform(struct torch_random *random, float *x, size_t count, d
         x[i] = fmaf(x[i], width, first);
 }
 
-/* The first of a new pair, or the second of the last one. */
+/* A normal number: the first of a new pair, or the second of the last pair. */
 static double draw_normal(struct torch_random *random)
 {
     if (random->waiting) {
@@ -317,8 +317,8 @@ static int draw_attention(struct weight_drawing *drawing, struct err *err)
     size_t words = wte->shape[0], channels = wte->shape[1];
     size_t rows = init->table_rows ? init->table_rows : WEIGHT_INIT_TABLE_ROWS;
     rows = rows > words ? rows : words;
-    /* From 16 numbers on, they are drawn in blocks of 16; only the last block depends on the size
-     * of the tensor. */
+    /* Tables of 16 numbers or more are drawn in blocks of 16; only the last block depends on the
+     * size of the tensor. */
     size_t blocks = (words * channels + 15) / 16 * 16;
     size_t count = words * channels + 16 > rows * channels ? rows * channels : blocks;
     float *table = take_scratch(drawing, count, err);

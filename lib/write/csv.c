@@ -7,7 +7,7 @@
  *     1:is,0.25,0.75                     weights,0,0,1:is,0.25,0.75
  *                                        weights,0,1,0:Life,1,0
  *
- * One matrix is such a table, too, if its stream has columns of the input, which precede these.
+ * One matrix is such a table, too, if its stream has columns of the input: they come before tensor.
  *
  * In pandas, one head is `t[(t.layer == 0) & (t["head"] == 3)].set_index("row").iloc[:, 3:]`; in
  * gnuplot, with commas as separator, `plot "< grep -e ^tensor -e ^weights,0,3, heads.csv |
@@ -68,8 +68,8 @@ void csv_field(struct buf *out, const char *text)
 
 /* --- cells ------------------------------------------------------------------------------------ */
 
-/* A line, or part of one. The header is the same walk over the columns as a row, but gets their
- * names where rows get their cells. */
+/* A line, or part of one. The header is the same walk over the columns as a row, but gets names of
+ * columns where rows get cells. */
 struct csv_line {
     struct writer *writer;
     struct buf *out;
@@ -93,8 +93,8 @@ static void add_field(struct buf *out, const char *text)
     buf_char(out, ',');
 }
 
-/* Append the name of a column. It is changed if a column of the input has it: a leading one or,
- * unless it is one of these (`leads`), one that a table has itself. */
+/* Append the name of a column, as attn_… if a leading column of the input has the name or, unless
+ * the column leads (`leads`), a leading column of the table itself. */
 static void add_name(struct csv_line *line, const char *name, bool leads)
 {
     struct writer *writer = line->writer;

@@ -15,7 +15,7 @@ struct rest {
 
 typedef int char_class(int c); /* isalnum and others */
 
-/* The size of a run of such characters, from an offset on. */
+/* The size of a run of characters of a class, from an offset on. */
 static size_t run_of(const struct rest *rest, size_t from, char_class *is)
 {
     size_t size = from;

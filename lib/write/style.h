@@ -118,7 +118,7 @@ struct style {
     bool two_sided;                /* use a two-sided palette for all numbers */
     const char *title;             /* NULL: model and sentence; "": no title or subtitles */
     const char *language;          /* of pages, as in HTML; NULL: en */
-    bool hide_first;               /* for pages, which can show and hide it */
+    bool hide_first;               /* pages begin without the first token, and can show it */
     enum style_depth depth;
     bool dark; /* the terminal's background, if known */
     struct figure_form form;
@@ -198,7 +198,7 @@ struct colour_norms {
     struct extent found;      /* range of the numbers, ignoring bounds */
 };
 
-/* Map numbers of a range, or of sheets on a light background. `fraction`: they are fractions
+/* Map numbers of a range, or of sheets on a light background. `fraction`: the numbers are fractions
  * (sheet.h). */
 struct colour_norms norms_of(struct extent extent, bool fraction, const struct style *style,
                              bool dark);

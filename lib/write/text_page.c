@@ -490,7 +490,7 @@ enum {
 };
 
 struct matrices {
-    const struct sheet *sheets; /* [count] one per head; norms are theirs */
+    const struct sheet *sheets; /* [count] one per head, with `norms` */
     struct colour_norm *norms;
     size_t count;
     struct line_writer lines;
@@ -561,7 +561,7 @@ static void fit_columns(struct matrices *matrices, size_t page)
  * with the same numbers. */
 static void fit_matrices(struct matrices *matrices, const struct layout *layout)
 {
-    const struct sheet *first = matrices->sheets; /* all sheets have these axes */
+    const struct sheet *first = matrices->sheets; /* all sheets have its axes */
     bool numbers = matrices->heat.numbers;
     size_t page = layout->columns;
     char text[TEXT_CORNER_BYTES];
@@ -637,7 +637,7 @@ static void add_title(struct matrices *matrices, const struct axis *columns, siz
     size_t number = columns->first + column;
     if (!matrices->index_width)
         text_label(cell, columns, column, matrices->cell.width);
-    else if (columns->first + columns->size <= 10 || number % 5 == 0) /* others would touch */
+    else if (columns->first + columns->size <= 10 || number % 5 == 0) /* more numbers would touch */
         buf_format(cell, "%zu", number % 100);
     line_put(&matrices->lines, &matrices->cell);
 }
@@ -645,7 +645,7 @@ static void add_title(struct matrices *matrices, const struct axis *columns, siz
 static void add_number(struct matrices *matrices, const struct sheet *sheet, size_t row,
                        size_t column, const struct colour_norm *norm)
 {
-    char number[NUMERAL_BYTES] = ""; /* none for the last token's next one */
+    char number[NUMERAL_BYTES] = ""; /* "": NaN, as after the last token */
     float value = sheet_cell(sheet, row, column);
     const char *text = sheet_text(sheet, row, column);
     const struct text_heat *heat = &matrices->heat;
@@ -657,7 +657,7 @@ static void add_number(struct matrices *matrices, const struct sheet *sheet, siz
 
 enum { HEADER = -1, RULE = -2 }; /* lines above the rows, and above the second text of a pair */
 
-/* Append a line of a sheet: a slot of its rows, or one of these. An ellipsis replaces visible
+/* Append a line of a sheet: a slot of its rows, HEADER or RULE. An ellipsis replaces visible
  * numbers: if all omitted numbers are masked, there is none. */
 static void add_line(struct matrices *matrices, size_t index, int which)
 {

@@ -341,7 +341,7 @@ int document_write(const struct document_format *format, struct stream *out,
                    struct err *err)
 {
     const struct style *style = layout->style;
-    bool has_chapters = report_chapter(report); /* others are in English */
+    bool has_chapters = report_chapter(report); /* without chapters: in English */
     char title[SHEET_NAME_BYTES];
     struct document document = {.format = format,
                                 .report = report,

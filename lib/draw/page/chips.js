@@ -1,7 +1,7 @@
 // Tokens of the text as chips, and the sentence that names heads by role.
 
 const ROLES_LISTED = 6; // heads named for each role, at most
-const EFFECT_LEAST = 0.01; // of a head on the prediction
+const EFFECT_LEAST = 0.01; // smallest effect of a head that is named
 const NOT_TRAINED = 'This model is not trained: its numbers show the computation, not language';
 
 const CHIPS = { source: 'source', chips: 'sentence' }; // boxes, and the labels that they show

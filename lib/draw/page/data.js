@@ -159,8 +159,8 @@ class Sentence {
         return this.madeNext;
     }
 
-    // The tensors that explain the cells of a head, by their names in text attention; null where
-    // the page does not hold them.
+    // The tensors that explain the cells of a head, by names without enc. and cross_; null if the
+    // page does not hold them.
     explainedHead(tensor, head) {
         const found = {};
         const prefix = /^(enc\.|cross_)?/.exec(tensor.tensor)[0];

@@ -115,7 +115,7 @@ class Why {
         }));
     }
 
-    // The command that prints the same on a terminal.
+    // The command that prints this explanation on a terminal.
     command() {
         const part = { 'enc.': 'encoder', cross_: 'cross' }[this.prefix()];
         const labels = this.numbers.weights.tensor.labels('row') || [];

@@ -43,7 +43,7 @@ function numberOfFiles(text) {
     return `${digits}e${power[0]}${String(size).padStart(2, '0')}`;
 }
 
-// The bytes of `run --format csv`; the corner cell says if it is a change.
+// The bytes of `run --format csv`; the corner cell says if the numbers are changes.
 function headAsCsv(tensor, index) {
     const labels = { row: tensor.labels('row'), column: tensor.labels('column') };
     const name = (axis, at) => (labels[axis] ? `${at}:${labels[axis][at]}` : String(at));

@@ -38,7 +38,7 @@ function targetsOf(tensor) {
     });
 }
 
-// The mean weight on each role's keys, and the same if attention were uniform over visible keys.
+// The mean weight on each role's keys, and that of attention that is uniform over visible keys.
 function profileOf(tensor, index) {
     tensor.profiles ??= new Map();
     if (tensor.profiles.has(index)) return tensor.profiles.get(index);

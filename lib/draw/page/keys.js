@@ -53,7 +53,7 @@ const KEYS = {
 };
 
 function press(event) {
-    if (document.querySelector('dialog[open]')) return; // it has its own keys
+    if (document.querySelector('dialog[open]')) return; // a dialog has its own keys
     const field = event.target.closest?.('select, input');
     if (event.ctrlKey || event.metaKey || event.altKey || (field && event.key !== 'Escape')) return;
     if (!KEYS[event.key]) return;

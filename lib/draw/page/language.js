@@ -20,7 +20,7 @@ function say(text, ...values) {
 // Entries with # (any text, or one word if they are short) or ~ (a text that has an entry itself),
 // longer ones first: a pattern and its translation, in which #1 is the first of these texts.
 let patterns = [];
-const translations = new Map(); // known ones
+const translations = new Map(); // by text
 
 function readTable() {
     const groupOf = (text) => (one) => (one === '#' && text.length < 10 ? '(\\S+)' : '(.+?)');
@@ -101,7 +101,7 @@ const changes = new MutationObserver((records) => {
     for (const { type, target, addedNodes } of records)
         if (type === 'childList') addedNodes.forEach((node) => eachNode(node, translateNode));
         else translateNode(target);
-    changes.takeRecords(); // these are its own
+    changes.takeRecords(); // changes by the translation itself
 });
 
 // Translate the page, or restore it, if its language changed.

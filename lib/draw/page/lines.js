@@ -54,7 +54,7 @@ class LinesView {
         return [this.y(stroke.row, first) + by, this.y(stroke.column, leftmost) + by];
     }
 
-    // Find rows by query or by line.
+    // The strongest line at the pointer or, near the queries, of the query there; null: none.
     cellAt(event) {
         const { matrix, tensor } = this;
         const share = clamp((event.offsetX - 10) / LINES_ACROSS, 0, 1);

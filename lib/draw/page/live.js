@@ -2,7 +2,7 @@
 
 const LIVE_PAUSE = 80; // milliseconds without a key before a long run
 const LIVE_LONG = 50; // a run that takes more milliseconds waits for that pause
-const LIVE_SLOW = 200; // if runs take more, predictions after each step wait for it, too
+const LIVE_SLOW = 200; // if runs take more, predictions after each step wait for LIVE_PAUSE
 const LIVE_LEAST = 100; // between two runs: browsers refuse more addresses
 const EFFECTS_MOST = 500; // milliseconds for runs without each head
 
@@ -61,7 +61,7 @@ function complete(sentence, pause = LIVE_PAUSE) {
     }, pause);
 }
 
-// Add the predictions after each step, then those without each head; false if nothing is missing.
+// Add the predictions after each step, then the effects of heads; false if nothing is missing.
 function addPart(sentence) {
     const run = sentence.request;
     if (!sentence.nextTokens) return false;

@@ -130,12 +130,12 @@ function highlight() {
     const keys = views.lines?.show(cell);
     views.matrix.show(cell, state.kept, (!state.kept && keys) || new Set([cell.column]));
     drawReadout(cell);
-    drawPrediction(Math.min(cell.row, shownTensor().rowCount - 1)); // A may have more
+    drawPrediction(Math.min(cell.row, shownTensor().rowCount - 1)); // text A may have more rows
     highlightChips(cell);
 }
 
 function keepCell(cell, byKey = false) {
-    if (state.lesson) return; // its matrices keep none
+    if (state.lesson) return; // a lesson keeps no cell
     hovered = null;
     state.kept = cell && { row: cell.row, column: cell.column };
     state.row = cell ? cell.row : state.row;
@@ -166,7 +166,7 @@ function marksOfRole(tensor, head) {
 }
 
 function headTitle() {
-    const { untrained } = current(); // a presentation shows it nowhere else
+    const { untrained } = current(); // shown nowhere else in a presentation
     return `${headWords()}${untrained && isPresenting() ? ' · not trained' : ''}`;
 }
 

@@ -157,7 +157,7 @@ class MatrixView {
         this.drawNumbers();
         this.drawSecond();
         this.drawMarks();
-        if (this.point !== hover) this.show(null, null); // else highlight does
+        if (this.point !== hover) this.show(null, null); // else highlight() shows labels
     }
 
     drawGrid() {

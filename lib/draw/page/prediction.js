@@ -100,7 +100,7 @@ function drawBars(list, compares) {
 // A row for each step; the text below names the step with the winner's largest gain.
 function drawLayers(next, row) {
     const steps = next.layers;
-    byId('layers').hidden = steps.length < 2 && current().whole !== false; // they follow
+    byId('layers').hidden = steps.length < 2 && current().whole !== false; // steps may follow
     for (const id of ['layer-rows', 'entry']) byId(id).replaceChildren();
     if (steps.length < 2) return;
     const actual = current().masks ? null : current().labels.sentence[row + 1];

@@ -185,7 +185,7 @@ function headColour(index, count) {
     return `oklch(${isDark() ? 0.72 : 0.6} 0.14 ${(360 * index) / count})`;
 }
 
-// The rows and keys that remain when --hide-first drops the first token.
+// The first row and key that remain when --hide-first drops the first token.
 function firstShown(tensor) {
     return look.hide_first && tensor.rowCount > 1 ? 1 : 0;
 }

@@ -114,7 +114,7 @@ class WalkView {
         if (remember) rememberState();
     }
 
-    // Next to the diagram; if it does not fit, below the station.
+    // Put the panel next to the diagram or, if it does not fit there, below the station.
     placePanel(button) {
         if (getComputedStyle(this.row).gridTemplateColumns.includes(' ')) return;
         button.closest('.branch, .lane').after(this.panel);

@@ -11,7 +11,7 @@
 
 #define fuse_columns fuse_vectors
 
-/* One number. Its branch is rarely taken but cannot be used in vectors; see fuse_four. */
+/* a · b + c, rounded once. The rare branch cannot be used in vectors: see fuse_four. */
 static inline float fuse_one(float a, float b, float c)
 {
     double sum = (double)a * b + c;
