@@ -193,7 +193,7 @@ enum {
     DECODE_STEPS = 8, /* per measurement */
     DECODE_CACHED = 64,
     LENGTHS = 5,    /* default number of text lengths for growth */
-    LONGEST = 4096, /* longest of them */
+    LONGEST = 4096, /* largest default length */
     NOTE_BYTES = 128,
 };
 
@@ -244,7 +244,7 @@ struct bench_task {
 struct bench {
     const struct bench_plan *plan;
     struct viewer viewer;
-    struct viewer *wide; /* of each width */
+    struct viewer *wide; /* [width_count] a model for each width */
     bool causal;         /* the model is causal */
     struct peak peak;
     const size_t *lengths; /* lengths of texts */
@@ -655,7 +655,7 @@ static int summarise(struct bench *bench, struct err *err)
 enum { OF_TASKS = 1, OF_LENGTHS = 2, OF_WIDTHS = 4, OF_GROWTH = OF_LENGTHS | OF_WIDTHS };
 
 static const struct value_row {
-    unsigned tables; /* that have the column */
+    unsigned tables; /* bits of the tables that have the column */
     enum value value;
     double scale; /* multiplies the displayed value */
     struct column column;

@@ -334,7 +334,7 @@ static void draw_lines(const struct section *section, const struct sheet *sheets
 {
     struct arena arena = {0};
     size_t heads = section->tracks;
-    size_t most = section->rows.cells * section->columns.cells; /* per head */
+    size_t most = section->rows.cells * section->columns.cells; /* lines of a head */
     struct cells *cells = arena_alloc(&arena, heads, sizeof *cells, canvas->err);
     struct stroke *strokes = arena_alloc(&arena, most, sizeof *strokes, canvas->err);
     for (size_t head = 0; head < heads && !canvas->err->kind; head++)

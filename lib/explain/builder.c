@@ -278,7 +278,7 @@ float *builder_floats(struct builder *builder, size_t count)
 
 /* --- operands: numbers and matrices ----------------------------------------------------------- */
 
-/* Begin the step's next operand, with these numbers; NULL: there are none, this query lists no
+/* Begin the step's next operand, with numbers `values`; NULL: there are none, this query lists no
  * operands, or memory ran out. */
 static struct table *add_operand(struct builder *builder, const char *name, const char *symbol,
                                  const float *values, struct axis rows, size_t width)

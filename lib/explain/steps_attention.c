@@ -368,7 +368,7 @@ void step_query_rotary(struct builder *builder, const struct trace *trace)
     work_rotation(builder, trace->q_pre, turned.values);
 }
 
-/* The example is the key at the query's position; the table of scores has all keys, unless they are
+/* The example is the key at the query's position; the table of scores has all keys, unless keys are
  * changed once more. */
 void step_key_rotary(struct builder *builder, const struct trace *trace)
 {

@@ -332,7 +332,7 @@ static int read_control_vector(struct npy *arrays, size_t layers, const struct e
     return err_if(failed);
 }
 
-/* Without layers in the edit: those that the file has. */
+/* Add the layers that the file has, if the edit names none; a named layer must be in the file. */
 static int choose_file_layers(struct edit_reader *reader, const struct npy *arrays, size_t layers,
                               const char *path)
 {
@@ -455,7 +455,7 @@ static int read_file(struct edit_reader *reader, char sign, const char *text)
     }
     edit->op = sign == '+' ? EDIT_ADD : EDIT_TAKE;
     edit->number = (float)number;
-    if (reader->list->like) { /* with the layers of the file */
+    if (reader->list->like) { /* `like` has the layers of the file */
         const struct edit *like = &reader->list->like->items[reader->list->edits.count];
         edit->layers = like->layers;
         edit->function = like->function;

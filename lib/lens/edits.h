@@ -69,7 +69,7 @@ struct edit_list {
     struct edit_store *store;     /* NULL: none */
     const char *key;              /* in the store: lists with the same key have the same values */
     const struct edit_list *like; /* has the same edits, with values; NULL: read the values */
-    bool of_rows; /* positions are those of rows: of words, or after a beginning token */
+    bool of_rows; /* positions count rows: words, or tokens after a beginning token */
     bool by_text; /* set if positions, by name or of rows, differ from text to text */
     /* Tokens of a position by name or of rows, "4-5,7", or NULL. NULL function: not known. */
     const char *(*tokens_of)(void *context, bool of_source, const char *position, size_t size);

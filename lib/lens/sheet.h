@@ -68,8 +68,8 @@ struct display {
 };
 
 /* An array of numbers: captured at a site for the selected heads, or computed; a matrix, or one for
- * each head. A captured one that lacks the heads or the layer of its site is the mean over them.
- * Rows and columns without labels have those of the site, in the texts of the report. */
+ * each head. A captured array without the heads or the layer of its site is the mean over them.
+ * Rows and columns without labels have the labels of the site, in the texts of the report. */
 struct array {
     const char *name; /* of a computed array; NULL: that of the site */
     enum site site;

@@ -151,7 +151,7 @@ size_t wording_add(struct buf *text, const struct tokenizer *tokenizer, uint32_t
 const char *wording_around(const uint32_t *ids, size_t count, size_t marked,
                            const struct tokenizer *tokenizer, struct arena *arena, struct err *err);
 
-/* Find the words of a text. The tokenizer must be its own, or define its ids. */
+/* Find the words of a text. The tokenizer must be the text's own, or define its ids. */
 int word_spans_find(struct tokenized *tokenized, const struct tokenizer *tokenizer,
                     struct arena *arena, struct err *err);
 

@@ -782,7 +782,7 @@ static void add_run(struct memory *memory, const struct comparison_run *run,
 {
     struct viewer *viewer = run->viewer;
     if (run->mechanism) {
-        viewer_set_mechanism(viewer, run->mechanism, NULL); /* it was checked */
+        viewer_set_mechanism(viewer, run->mechanism, NULL); /* the mechanism was checked */
         viewer->edits = run->edited ? pair->edits : NULL;
     }
     viewer_add_memory(memory, viewer, selection, pair, CAPTURE_ALL);

@@ -28,7 +28,7 @@ struct score_view {
 /* A text, or its continuations: a text is read together with each of these. */
 struct score_text {
     struct text_with_source *pairs; /* with continuations [part_count] */
-    const struct scored *scored;    /* likewise, the scores of `pairs` */
+    const struct scored *scored;    /* scores of `pairs`, with continuations [part_count] */
     const struct score_region {     /* [part_count] continuations, or regions of the text */
         const char *name;
         long long number;
@@ -62,15 +62,16 @@ enum totals_kind {
 struct score_total {
     const char *name;         /* row label in figures: "reduced, verb"; of words: "are/is" */
     const char *const *keys;  /* [key_count] NULL: missing */
-    const char *bad;          /* bad text of one pair; its last key is the good text */
+    const char *bad;          /* bad text of one pair; the last key is the good text */
     long long number;         /* of the text or of the region; COLUMN_MISSING: none */
     size_t position, earlier; /* a word's index in its region; earlier regions of the same name */
     size_t tokens;            /* tokens with a score */
-    double logprob, bad_logprob; /* with `grouped`, the latter is that of the group's first text */
-    double unigrams;             /* log-probability of the words by themselves */
-    size_t words, unknown;     /* words that are summed; words that the list of frequencies lacks */
-    size_t count;              /* pairs, predictions or words */
-    double correct;            /* pairs whose good text is likelier; a tie counts half */
+    double logprob,
+        bad_logprob;       /* the latter of the bad text or, if `grouped`, the first of a group */
+    double unigrams;       /* log-probability of the words by themselves */
+    size_t words, unknown; /* words that are summed; words that the list of frequencies lacks */
+    size_t count;          /* pairs, predictions or words */
+    double correct;        /* pairs whose good text is likelier; a tie counts half */
     struct score_total *lines; /* [line_count] parts by model or condition */
     size_t line_count;
     size_t next; /* number, from 1, of the row to show after this one; 0: none */

@@ -140,7 +140,7 @@ struct score_reading {
     struct matrix rows;            /* [target_count, C] */
     size_t filled;                 /* rows */
     struct text_templates special; /* of a masked model */
-    size_t best_count;             /* of any text */
+    size_t best_count;             /* largest number of any text */
     struct likely *best;           /* [target_count, best_count]; it outlives the pass */
     struct arena pass;
 };

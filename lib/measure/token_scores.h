@@ -29,7 +29,7 @@ struct token_score {
 struct scored {
     struct token_score *tokens; /* [count], and the next token's with `next` or `begins` */
     size_t count;
-    size_t best_count; /* of every token */
+    size_t best_count; /* likely tokens kept for every token */
     bool fills; /* only mask tokens of the text, or with `next` the next token, have results */
 };
 

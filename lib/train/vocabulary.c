@@ -19,7 +19,7 @@ struct learn_piece {
     const char *bytes;
     size_t size;   /* symbols; at first bytes */
     size_t first;  /* index of its first symbol in `symbols` */
-    int64_t count; /* in all texts */
+    int64_t count; /* occurrences in all texts */
 };
 
 struct learn_pair {

@@ -36,7 +36,7 @@ struct weight_init {
 
     /* Of bare attention: */
     enum weight_init_way way;
-    size_t table_rows; /* of nn.Embedding; 0: WEIGHT_INIT_TABLE_ROWS; at least the words */
+    size_t table_rows; /* of nn.Embedding; 0: WEIGHT_INIT_TABLE_ROWS; at least vocab_size */
     const struct progress_sink *progress; /* receives finished layers; NULL: nothing */
 };
 
@@ -47,7 +47,7 @@ enum { ORIGIN_SEED = 123 }; /* of the bundled random models */
 
 /* --- random numbers ---------------------------------------------------------------------------
  *
- * Those of PyTorch on a CPU, for the same seed in the same order. The generator is mt19937. A
+ * The random numbers of PyTorch on a CPU, for the same seed, in order. The generator is mt19937. A
  * uniform number takes 24 bits of a word. In tensors of 16 and more, normal numbers take a word
  * each, in blocks of 16 (Box-Muller; j and j + 8 are a pair; if 16 does not divide the count, the
  * last 16 are drawn again). In smaller tensors a pair takes four words, in double precision, and

@@ -310,7 +310,7 @@ int csv_sheet(struct writer *writer, const struct sheet *sheet, struct err *err)
 /* --- tidy: a line for each cell ------------------------------------------------------------------
  *
  * A line is joined from parts that are formatted once: for the row, such as "weights,0,1,3,the,",
- * and for each column, such as "0,Life,". `columns` holds the latter, each with a final NUL. */
+ * and for each column, such as "0,Life,". `columns` holds those of columns, each with a NUL. */
 
 static const char *const row_names[] = {"row", "row_token", "row_segment"};
 static const char *const column_names[] = {"column", "column_token", "column_segment"};

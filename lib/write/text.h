@@ -42,7 +42,7 @@ struct text_cut {
     size_t size; /* positions of the axis */
 };
 
-/* Show at most this many positions, but at least 2; or as many as fit into `lines` (0: unlimited),
+/* Show at most `shown` positions, but at least 2; or as many as fit into `lines` (0: unlimited),
  * including the ellipsis. */
 struct text_cut text_cut_to(size_t size, size_t shown);
 struct text_cut text_cut_lines(size_t size, size_t lines);

@@ -828,7 +828,7 @@ int text_page_write(struct stream *out, const struct report *report, const struc
         return -1;
     bool shows_arrays = report->shows_arrays || !report->table_count;
 
-    bool first = report->untitled; /* nothing above it */
+    bool first = report->untitled; /* no title is above the facts */
     const struct table *facts = first ? report->facts : NULL;
     for (size_t i = 0; facts && i < facts->count; i++) {
         char number[NUM_SIZE_BYTES];

@@ -25,7 +25,7 @@ const CHINESE = {
     dim: '维',
     word: '词',
 
-    // its tables, as explain titles them
+    // tables of the lesson, as explain titles them
     '# of #': '# / #',
     variance: '方差',
     'largest weight': '最大权重',
@@ -58,7 +58,7 @@ const CHINESE = {
     'WO,h: the rows of the output projection that belong to head h.':
         'WO,h：输出投影中属于头 h 的行。',
 
-    // its diagram (walk.js, stations.js)
+    // the diagram of the lesson (walk.js, stations.js)
     'The tensor of the station': '节点的张量',
     '# stations, # with their tensors; arrow keys go on': '# 个节点，其中 # 个有张量；方向键移动',
     '# heads of # × # numbers': '# 个头，每个头 # × # 个数',

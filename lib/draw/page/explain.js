@@ -89,7 +89,7 @@ class Why {
         }
         if (ways.slopes[head] > 0) {
             const slope = Math.fround(ways.slopes[head]);
-            const known = ways.alibi === 'bloom'; // others: lib/explain/steps_attention.c
+            const known = ways.alibi === 'bloom'; // other kinds: lib/explain/steps_attention.c
             if (known) value = Math.fround(value + Math.fround(slope * key));
             const words = `+ ALiBi: slope ${exact(slope)}, key ${key}`;
             steps.push(['with ALiBi', words, known ? value : NaN]);

@@ -85,7 +85,7 @@ function isStrong({ value, even }) {
     return value >= ROLE_LEAST && value >= ROLE_TIMES * even;
 }
 
-// The role of a head, or null; the largest of those that reach the threshold.
+// The role of a head: the largest of the roles that reach the threshold; null: none.
 function roleOf(tensor, index) {
     if (!hasRoles(tensor)) return null;
     const found = profileOf(tensor, index).filter(isStrong);

@@ -22,7 +22,7 @@ function drawTable(parent, tensor, index) {
         caption.textContent += `; the first ${end - left} of ${tensor.columnCount} columns`;
 }
 
-// A table with these names of columns and rows; `marked`: the current row.
+// A table with names of columns (`heads`) and of rows; `marked`: the current row.
 function tableOf(heads, names, textOf, { corner = '', marked, className = '' } = {}) {
     const table = element('table', '', className);
     const head = table.createTHead().insertRow();

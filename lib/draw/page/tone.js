@@ -177,7 +177,7 @@ function variable(name) {
     return variables.get(key);
 }
 
-// A colour for each of several heads: lib/write/palette.c has the same.
+// A colour for each of several heads: lib/write/palette.c has the same colours.
 const FEW = '#0072b2 #d55e00 #009e73 #cc79a7 #e69f00 #56b4e9 #7a4fbf #6b6b6b'.split(' ');
 
 function headColour(index, count) {
