@@ -177,7 +177,7 @@ int cells_make(struct cells *cells, const struct section *section, const struct 
  * which the widest number fits. Size 0: numbers are off, do not fit or all look like 0. */
 void panel_fit_numbers(struct section *section);
 
-/* True if some numbers would look like 0 and are left out: colours tell these cells from masked
+/* True if some numbers would look like 0 and are left out: colours tell their cells from masked
  * ones. A single column has all its numbers. */
 bool panel_blanks(const struct section *section);
 

@@ -65,7 +65,7 @@ static int show_square(const struct effective *e, const struct announcement *lik
     return values ? show(e, like, site, values, err) : -1;
 }
 
-/* The values [S, dv] of a query head. */
+/* The values [S, dv] that a query head uses. */
 static const float *values_of(const struct effective *e, const struct held_text *text, size_t head)
 {
     const struct config *c = e->run->config;
@@ -201,7 +201,7 @@ static int measure_query(double *distances, const struct effective *e,
     return err_if(failed);
 }
 
-/* An edited context is restored: its edits are applied again without each token. */
+/* An edited context is computed again without edits, which then apply without each token, too. */
 static int make_zeroing(const struct effective *e, const struct announcement *announced,
                         enum site site, struct err *err)
 {

@@ -103,7 +103,7 @@ struct head_sums {
 struct head_text {
     struct text text;
     const bool *marked;     /* OF_NEEDLES: tokens of the needle; else NULL */
-    size_t number;          /* among texts of this material */
+    size_t number;          /* number among the texts of one material */
     struct head_sums *sums; /* receives the results */
     const uint32_t *before; /* [count] head_copies, for roles; NULL: copies have the same id */
 };

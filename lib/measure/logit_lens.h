@@ -18,7 +18,7 @@ struct lens_cell {
     float entropy;             /* in nats */
     float kl;                  /* Σ p log(p / q), p: the model's own output, q: this cell */
     float target;              /* log-probability, or difference of two logits; NaN: no target */
-    size_t rank;               /* of the target, from 1; 0: no target */
+    size_t rank;               /* rank of the target, from 1; 0: no target */
 };
 
 struct lens_plan {

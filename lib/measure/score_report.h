@@ -66,12 +66,11 @@ struct score_total {
     long long number;         /* of the text or of the region; COLUMN_MISSING: none */
     size_t position, earlier; /* a word's index in its region; earlier regions of the same name */
     size_t tokens;            /* tokens with a score */
-    double logprob,
-        bad_logprob;       /* the latter of the bad text or, if `grouped`, the first of a group */
-    double unigrams;       /* log-probability of the words by themselves */
-    size_t words, unknown; /* words that are summed; words that the list of frequencies lacks */
-    size_t count;          /* pairs, predictions or words */
-    double correct;        /* pairs whose good text is likelier; a tie counts half */
+    double logprob, bad_logprob; /* bad_logprob: with `grouped`, of the group's first text */
+    double unigrams;             /* log-probability of the words by themselves */
+    size_t words, unknown;     /* words that are summed; words that the list of frequencies lacks */
+    size_t count;              /* pairs, predictions or words */
+    double correct;            /* pairs whose good text is likelier; a tie counts half */
     struct score_total *lines; /* [line_count] parts by model or condition */
     size_t line_count;
     size_t next; /* number, from 1, of the row to show after this one; 0: none */
@@ -94,7 +93,7 @@ struct score_totals {
     enum totals_kind kind;
     bool are_single;          /* a row is one text, pair or word; false: a group of them */
     bool has_unigrams;        /* add SLOR */
-    bool hides_text;          /* for people only: a column of the input before the row has it */
+    bool hides_text;          /* people get no text: a column of the input has it */
     bool grouped;             /* add the difference to the first text of the group */
     const char *const *names; /* [key_count] of the key columns; the last key labels the row */
     size_t key_count;

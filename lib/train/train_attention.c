@@ -225,7 +225,7 @@ static void run_group(void *context, size_t round, size_t thread)
     }
 }
 
-/* Get the kernels for blocks of SIDE rows and keys or, if short, of the remainder. */
+/* Get the kernels for blocks of SIDE rows and keys or, if short, of tokens % SIDE. */
 static void get_kernels(struct layer_work *layer, bool short_rows, bool short_keys)
 {
     const struct train_step *step = layer->step;

@@ -44,8 +44,8 @@ struct dataset {
 int dataset_add(struct dataset *dataset, const struct tokenizer *tokenizer, const char *bytes,
                 size_t size, struct err *err);
 
-/* Set the length of texts, and hold out a share of lines at the end. Refused if either part is too
- * short for one text. */
+/* Set the length of texts, and hold out a share of lines, at least one, at the end. Refused unless
+ * two lines have the tokens of a text after them. */
 int dataset_finish(struct dataset *dataset, size_t tokens, double held_out, struct err *err);
 void dataset_release(struct dataset *dataset);
 

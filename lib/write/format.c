@@ -135,7 +135,7 @@ static int folder_begin(struct writer *writer, const struct target_folder *targe
             return -1;
     }
     if (!shared)
-        folder->report.identity.extra_count = 0; /* a file of its own is a matrix as it is */
+        folder->report.identity.extra_count = 0; /* a file has its matrix without these columns */
     return 0;
 }
 
