@@ -174,7 +174,7 @@ int cells_make(struct cells *cells, const struct section *section, const struct 
                struct arena *arena, struct err *err);
 
 /* Choose the number format (at most two decimals, fewer for large numbers) and the font size at
- * which the widest number fits. Size 0: numbers are off, do not fit or all look like 0. */
+ * which the widest number fits. Size 0: numbers are off, do not fit or are all below 0.1. */
 void panel_fit_numbers(struct section *section);
 
 /* True if some numbers would look like 0 and are left out: colours tell their cells from masked

@@ -69,7 +69,7 @@ static int write_look(struct live *live, struct stream *out, const struct live_r
     const struct config *config = &live->viewer.model.config;
     const struct site_set shown = selection.sites;
     bool is_much = page_explained_numbers(config, pair->sentence.count) > CELLS_MAX ||
-                   stack_of(config, PART_SOURCE)->layers; /* for every key */
+                   stack_of(config, PART_SOURCE)->layers; /* too much to run at every keystroke */
     const struct site_set explained = is_much ? (struct site_set){0} : page_explained_sites(config);
     struct report *report = arena_alloc(&live->arena, 1, sizeof *report, err);
     struct report parts[2];

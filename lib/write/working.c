@@ -254,7 +254,7 @@ static int send(struct document *document)
     return failed;
 }
 
-/* Write the titles; without one, the facts above the tables. */
+/* Write the titles; of an untitled report the facts that are above its tables. */
 static void write_titles(struct document *document)
 {
     char number[NUM_SIZE_BYTES];
