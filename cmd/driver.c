@@ -581,7 +581,6 @@ struct turn {
     struct viewer *viewers; /* [threads] */
     struct group *groups;   /* [most] */
     size_t most, tokens;    /* limits: of groups, and of the tokens of each */
-    size_t threads;         /* number of threads that run groups */
     size_t count, written;  /* groups; how many of them were written */
     pthread_mutex_t mutex;  /* held to write results */
     struct err err;
@@ -682,7 +681,7 @@ static int run_setting(struct driver *driver, size_t setting, struct err *err)
     size_t threads = most > 1 ? pool_threads(viewer->machine.pool) : 1;
     struct viewer *viewers = arena_alloc(&arena, threads, sizeof *viewers, err);
     struct group *groups = arena_alloc(&arena, most, sizeof *groups, err);
-    struct turn turn = {driver, viewer, groups, 1, 1, threads, .mutex = PTHREAD_MUTEX_INITIALIZER};
+    struct turn turn = {driver, viewer, groups, 1, 1, .mutex = PTHREAD_MUTEX_INITIALIZER};
     failed |= !viewers || !groups;
     while (!failed && driver->next < end) {
         size_t tokens = 0;
