@@ -1,0 +1,641 @@
+#include "measure/resid_parts.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "math/rotary.h"
+#include "math/rows.h"
+#include "model/forward.h"
+
+/* Some of the rows that a stream keeps: of key positions, or the one after them, the query's. */
+struct some_rows {
+    enum site_part part; /* whose stream */
+    size_t first, count;
+};
+
+const char *resid_part_name(char name[RESID_PART_BYTES], struct resid_part part)
+{
+    static const char *const kinds[] = {
+        [RESID_TOKEN] = "token", [RESID_PLACE] = "place", [RESID_SEGMENT] = "segment",
+        [RESID_BIAS] = "bias",   [RESID_MLP] = "mlp",     [RESID_HERE] = "here",
+        [RESID_PROBE] = "probe"};
+    char layer[16] = "", head[16];
+    if (part.layer >= 0)
+        snprintf(layer, sizeof layer, "L%d.", part.layer);
+    snprintf(head, sizeof head, "H%d", part.head);
+    snprintf(name, RESID_PART_BYTES, "%s%s%s%s", part.of == PART_SOURCE ? "enc." : "", layer,
+             part.of == PART_CROSS ? "cross." : "",
+             part.kind == RESID_HEAD ? head : kinds[part.kind]);
+    return name;
+}
+
+/* --- the pass --------------------------------------------------------------------------------- */
+
+/* Whether the attention reads the source, and whose stream its keys are in. */
+static bool reads_source(const struct resid_pass *stream)
+{
+    const struct config *c = &stream->viewer->model.config;
+    return attention_of(c, stream->at.part, stream->at.layer)->kind == SUBLAYER_ATTEND_SOURCE;
+}
+
+static enum site_part keys_part(const struct resid_pass *stream)
+{
+    return reads_source(stream) ? PART_SOURCE : stream->at.part;
+}
+
+/* Keep rows of the positions and the query, heads side by side; keys and values of all tokens. */
+static int keep(void *context, const struct announcement *announced, struct err *err)
+{
+    struct resid_pass *stream = context;
+    enum site id = site_id(announced->site);
+    const struct tensor *values = &announced->values;
+    size_t axis = values->rank - 2, tokens = values->shape[axis];
+    size_t heads = axis ? values->shape[0] : 1, each = values->shape[axis + 1];
+    bool whole = id == SITE_K || id == SITE_V;
+    enum site_part of = site_part(announced->site) == PART_SOURCE ? PART_SOURCE : PART_SENTENCE;
+    bool of_keys = of == keys_part(stream);
+    bool of_query = of == (stream->at.part == PART_SOURCE ? PART_SOURCE : PART_SENTENCE);
+    size_t count = whole ? tokens : stream->position_count + 1;
+    float *rows = arena_alloc(stream->arena, count * heads * each, sizeof *rows, err);
+    if (!rows)
+        return -1;
+    if (whole)
+        tensor_copy(rows, values);
+    for (size_t i = 0; i < count && !whole; i++) {
+        bool is_query = i == stream->position_count;
+        size_t position = is_query ? stream->query : stream->positions[i];
+        for (size_t head = 0; head < heads && (is_query ? of_query : of_keys); head++)
+            memcpy(rows + (i * heads + head) * each,
+                   values->data + position * values->stride[axis] +
+                       (axis ? head * values->stride[0] : 0),
+                   each * sizeof *rows);
+    }
+    stream->kept[announced->layer][announced->site] = rows;
+    return 0;
+}
+
+int resid_capture(struct resid_pass *stream, struct arena *arena, struct err *err)
+{
+    struct viewer *viewer = stream->viewer;
+    const struct config *c = &viewer->model.config;
+    const struct text text = viewer_text(stream->pair);
+    struct text_list one = {&text, 1, stream->number, NULL};
+    size_t decoder = stream->at.part == PART_SOURCE ? 0 : stream->at.layer + 1;
+    size_t encoder = stream->at.part == PART_SOURCE  ? stream->at.layer + 1
+                     : stream->at.part == PART_CROSS ? stack_of(c, PART_SOURCE)->layers
+                                                     : 0;
+    size_t most = num_max(c->n_layer, stack_of(c, PART_SOURCE)->layers);
+    size_t *numbers = arena_alloc(arena, most, sizeof *numbers, err);
+    stream->arena = arena;
+    stream->kept = arena_alloc(arena, most, sizeof *stream->kept, err);
+    if (!numbers || !stream->kept)
+        return -1;
+    for (size_t i = 0; i < most; i++)
+        numbers[i] = i;
+    struct selection selection = {.layers = {numbers, decoder},
+                                  .encoder_layers = {numbers, encoder}};
+    for (enum site_part part = 0; part < SITE_PARTS; part++) {
+        const enum site ids[] = {SITE_Q, SITE_K, SITE_V, SITE_CONTEXT, SITE_MLP_OUT};
+        for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+            if ((part == PART_SOURCE ? encoder : decoder) && site_exists(c, SITE_OF(part, ids[i])))
+                site_set_add(&selection.sites, SITE_OF(part, ids[i]));
+    }
+    return viewer_run(viewer, &selection, &one, (struct tap){.sink = keep, .context = stream}, err);
+}
+
+/* --- attention -------------------------------------------------------------------------------- */
+
+static size_t position_of(const struct resid_pass *stream, size_t row)
+{
+    return row < stream->position_count ? stream->positions[row] : stream->query;
+}
+
+static const struct tokenized *text_of(const struct resid_pass *stream, enum site_part part)
+{
+    return part == PART_SOURCE ? &stream->pair->source : &stream->pair->sentence;
+}
+
+/* The number of keys of a layer's attention. */
+static size_t keys_of(const struct resid_pass *stream, struct resid_head head)
+{
+    const struct config *c = &stream->viewer->model.config;
+    bool reads = attention_of(c, head.part, head.layer)->kind == SUBLAYER_ATTEND_SOURCE;
+    return text_of(stream, reads ? PART_SOURCE : head.part)->count;
+}
+
+const float *resid_values(const struct resid_pass *stream, struct resid_head head)
+{
+    const struct head_rule *rule =
+        &attention_of(&stream->viewer->model.config, head.part, head.layer)->head;
+    return stream->kept[head.layer][SITE_OF(head.part, SITE_V)] +
+           head_shares(rule, head.head) * keys_of(stream, head) * rule->d_v;
+}
+
+int resid_attend(struct resid_attention *to, const struct resid_pass *stream,
+                 struct resid_head head, bool at_query, size_t row, struct arena *arena,
+                 struct err *err)
+{
+    struct weights *weights = &stream->viewer->model.weights;
+    const struct sublayer *s = attention_of(&stream->viewer->model.config, head.part, head.layer);
+    const struct score_rule *rule = &s->score;
+    const size_t d = s->head.d_k, keys = keys_of(stream, head);
+    const size_t kept = at_query ? stream->position_count : row;
+    const size_t query = position_of(stream, kept);
+    const float *q = stream->kept[head.layer][SITE_OF(head.part, SITE_Q)] +
+                     (kept * s->head.heads + head.head) * d;
+    const float *k = stream->kept[head.layer][SITE_OF(head.part, SITE_K)] +
+                     head_shares(&s->head, head.head) * keys * d;
+    const float *biases = NULL, *sinks = NULL;
+    struct slot of_sinks = slot_of((int)head.part, SLOT_SINKS, head.layer);
+    float *raw = arena_alloc(arena, 2 * keys, sizeof *raw, err), *masked = raw + keys;
+    uint32_t *list = arena_alloc(arena, 2 * keys, sizeof *list, err);
+    double *numbers = arena_alloc(arena, 3 * keys, sizeof *numbers, err);
+    struct score_rule before = *rule; /* a cap */
+    before.cap = before.temperature = 0;
+    if (!raw || !list || !numbers || weights_biases(weights, (int)head.part, rule, &biases, err) ||
+        weights_vector(weights, of_sinks, &sinks, err))
+        return -1;
+    *to = (struct resid_attention){.keys = keys,
+                                   .list = list,
+                                   .plain = numbers,
+                                   .score = numbers + keys,
+                                   .weights = numbers + 2 * keys};
+    const struct head_bias bias = score_head_bias(rule, biases, head.head);
+    for (size_t i = 0; i < keys; i++) {
+        double product = dot_rows(q, k + i * d, d);
+        to->plain[i] = (double)rule->scale * product;
+        raw[i] = masked[i] = (float)product;
+    }
+    score_apply(&before, &bias, query, raw, (struct key_range){0, keys}, keys);
+    score_apply(rule, &bias, query, masked, (struct key_range){0, keys}, keys);
+
+    to->visible = score_keys(rule, query, keys, list, list + keys);
+    double most = sinks ? (double)sinks[head.head] : -INFINITY, sum = 0;
+    for (size_t i = 0; i < to->visible; i++)
+        most = fmax(most, (double)masked[list[i]]);
+    for (size_t i = 0; i < to->visible; i++)
+        sum += to->weights[list[i]] = exp((double)masked[list[i]] - most);
+    to->of_sink = sinks ? exp((double)sinks[head.head] - most) : 0;
+    sum += to->of_sink;
+    for (size_t i = 0; i < keys; i++) {
+        to->weights[i] /= sum;
+        to->score[i] = rule->bias == NO_BIAS ? to->plain[i] : (double)raw[i];
+    }
+    to->of_sink /= sum;
+    return 0;
+}
+
+/* --- parts of vectors ------------------------------------------------------------------------- */
+
+static int parts_take(struct resid_parts *parts, size_t most, size_t rows, size_t width,
+                      struct arena *arena, struct err *err)
+{
+    *parts = (struct resid_parts){.most = most, .rows = rows, .width = width};
+    parts->items = arena_alloc(arena, most, sizeof *parts->items, err);
+    parts->values = arena_room(arena, most * rows * width, sizeof *parts->values, err);
+    return parts->items && parts->values ? 0 : -1;
+}
+
+static struct matrix parts_matrix(const struct resid_parts *parts, size_t first, size_t count)
+{
+    return (struct matrix){parts->values + first * parts->rows * parts->width, count * parts->rows,
+                           parts->width, parts->width};
+}
+
+/* The rows of a part, which are 0 if there was none. */
+static struct matrix part_rows(struct resid_parts *parts, struct resid_part part)
+{
+    size_t i = 0;
+    while (i < parts->count &&
+           (parts->items[i].kind != part.kind || parts->items[i].of != part.of ||
+            parts->items[i].layer != part.layer || parts->items[i].head != part.head))
+        i++;
+    struct matrix rows = parts_matrix(parts, i, 1);
+    if (i == parts->count) {
+        parts->items[parts->count++] = part;
+        memset(rows.data, 0, rows.rows * rows.columns * sizeof *rows.data);
+    }
+    return rows;
+}
+
+static void add_constant(struct resid_parts *parts, struct resid_part constant, const float *values)
+{
+    if (!values)
+        return;
+    struct matrix rows = part_rows(parts, constant);
+    for (size_t row = 0; row < rows.rows; row++)
+        add_to_row(matrix_row(rows, row), values, rows.columns);
+}
+
+/* The parts of norm(x), with the divisor of their sum x; its shift is a part `constant`. */
+static void norm_parts(struct resid_parts *parts, const struct norm *norm,
+                       struct resid_part constant)
+{
+    const size_t width = parts->width;
+    for (size_t row = 0; row < parts->rows; row++) {
+        double sum = 0, square = 0;
+        for (size_t i = 0; i < width; i++) {
+            double x = 0;
+            for (size_t p = 0; p < parts->count; p++)
+                if (parts->items[p].kind != RESID_PROBE)
+                    x += (double)parts->values[(p * parts->rows + row) * width + i];
+            sum += norm->rms ? 0 : x;
+            square += x * x;
+        }
+        double mean = sum / (double)width, divisor = 0;
+        divisor = sqrt(fmax(square / (double)width - mean * mean, 0) + (double)norm->epsilon);
+        for (size_t p = 0; p < parts->count; p++) {
+            float *x = parts->values + (p * parts->rows + row) * width;
+            double own = 0;
+            for (size_t i = 0; i < width && !norm->rms; i++)
+                own += (double)x[i] / (double)width;
+            for (size_t i = 0; i < width; i++)
+                x[i] = (float)(((double)x[i] - own) / divisor *
+                               ((double)norm->scale[i] + (double)norm->offset));
+        }
+    }
+    add_constant(parts, constant, norm->shift);
+}
+
+/* to = the parts of x · W; its bias is a part `constant`. */
+static int product_parts(struct resid_parts *to, const struct resid_parts *from,
+                         const struct weight *w, struct resid_part constant,
+                         const struct resid_pass *stream, struct arena *arena, struct err *err)
+{
+    struct weight matrix = *w;
+    matrix.bias = NULL;
+    if (parts_take(to, from->count + 2, from->rows, w->out, arena, err))
+        return -1;
+    memcpy(to->items, from->items, from->count * sizeof *to->items);
+    to->count = from->count;
+    linear(&stream->viewer->machine, parts_matrix(to, 0, to->count),
+           parts_matrix(from, 0, from->count), &matrix, ACTIVATION_NONE);
+    add_constant(to, constant, w->bias);
+    return 0;
+}
+
+/* --- parts of the stream ---------------------------------------------------------------------- */
+
+/* The most parts of a stream before a layer. */
+static size_t most_parts(const struct resid_pass *stream, enum site_part part)
+{
+    const struct config *c = &stream->viewer->model.config;
+    enum { ENDS = 6 };
+    const struct stack *stack = stack_of(c, part);
+    size_t probes = stream->probe ? stack->heads * c->d_v : 0;
+    return ENDS + probes + stack->layers * (2 * stack->heads + 2);
+}
+
+/* The parts of the embedding: tokens, positions, segments, and constants between them. */
+static int embed_parts(struct resid_parts *parts, const struct resid_pass *stream,
+                       struct some_rows rows, struct arena *arena, struct err *err)
+{
+    struct viewer *viewer = stream->viewer;
+    const struct config *c = &viewer->model.config;
+    struct weights *weights = &viewer->model.weights;
+    const struct stack *stack = stack_of(c, rows.part);
+    const struct embed_rule *rule = &stack->embed;
+    const struct tokenized *text = text_of(stream, rows.part);
+    const struct resid_part token = {RESID_TOKEN, rows.part, -1, 0},
+                            bias = {RESID_BIAS, rows.part, -1, 0};
+    const size_t sum = rule->project == PROJECT_LAST ? rule->width : stack->width;
+    struct resid_parts words, projected;
+    struct weight projection;
+    struct norm norm;
+    if (rule->project != PROJECT_NEVER &&
+        weights_matrix(weights, slot_of_text(SLOT_EMBED_PROJECT), &projection, err))
+        return -1;
+
+    if (parts_take(&words, 3, rows.count, rule->width, arena, err) ||
+        parts_take(parts, most_parts(stream, rows.part), rows.count, stack->width, arena, err))
+        return -1;
+    struct matrix x = part_rows(&words, token);
+    for (size_t i = 0; i < rows.count; i++) {
+        size_t position = position_of(stream, rows.first + i);
+        weights_embed_token(weights, (int)rows.part, matrix_row(x, i), text->ids[position]);
+        scale_row(matrix_row(x, i), matrix_row(x, i), x.columns, rule->scale);
+    }
+    if (rule->project == PROJECT_TOKENS) {
+        if (product_parts(&projected, &words, &projection, bias, stream, arena, err))
+            return -1;
+        words = projected;
+    }
+
+    struct resid_parts all; /* of the sum, before its norm */
+    if (parts_take(&all, words.count + 4, rows.count, sum, arena, err))
+        return -1;
+    for (size_t i = 0; i < words.count; i++)
+        add_rows(part_rows(&all, words.items[i]), parts_matrix(&words, i, 1));
+    for (size_t i = 0; i < rows.count; i++) {
+        size_t position = position_of(stream, rows.first + i);
+        if (rule->positions != POSITIONS_NONE) {
+            x = part_rows(&all, (struct resid_part){RESID_PLACE, rows.part, -1, 0});
+            weights_add_position(weights, (int)rows.part, matrix_row(x, i),
+                                 config_position(c, text->ids, position));
+        }
+        if (rule->segments) {
+            x = part_rows(&all, (struct resid_part){RESID_SEGMENT, rows.part, -1, 0});
+            weights_add_segment(weights, matrix_row(x, i),
+                                text->segments ? text->segments[position] : 0);
+        }
+    }
+    if (rule->norm) {
+        int part = c->own_tables ? (int)rows.part : PART_SENTENCE;
+        if (weights_norm(weights, slot_of_end(part, SLOT_EMBED_NORM), &norm, err))
+            return -1;
+        norm_parts(&all, &norm, bias);
+    }
+    if (rule->project == PROJECT_LAST) {
+        if (product_parts(&projected, &all, &projection, bias, stream, arena, err))
+            return -1;
+        all = projected;
+    }
+    for (size_t i = 0; i < all.count; i++)
+        add_rows(part_rows(parts, all.items[i]), parts_matrix(&all, i, 1));
+    return 0;
+}
+
+/* What a sublayer adds: a part for each head, or the MLP, and the bias. */
+static int output_parts(struct resid_parts *parts, const struct resid_pass *stream,
+                        const struct sublayer *s, size_t layer, struct some_rows rows,
+                        const struct weight *last, struct arena *arena, struct err *err)
+{
+    const struct stack *stack = stack_of(&stream->viewer->model.config, rows.part);
+    const struct head_rule *heads = &s->head;
+    const struct resid_part bias = {RESID_BIAS, rows.part, (int)layer, 0};
+    bool is_mlp = s->kind == SUBLAYER_MLP, has_bias = weight_exists(last) && last->bias;
+    size_t probes = stream->probe ? heads->heads * heads->d_v : 0;
+    size_t most = is_mlp ? 2 : heads->heads + probes + 1;
+    if (parts_take(parts, most, rows.count, stack->width, arena, err))
+        return -1;
+    if (is_mlp) {
+        const float *out = stream->kept[layer][SITE_OF(s->part, SITE_MLP_OUT)];
+        struct matrix y = part_rows(parts, (struct resid_part){RESID_MLP, s->part, (int)layer, 0});
+        for (size_t i = 0; i < rows.count; i++)
+            for (size_t k = 0; k < y.columns; k++)
+                matrix_row(y, i)[k] =
+                    out[(rows.first + i) * y.columns + k] - (has_bias ? last->bias[k] : 0);
+    } else {
+        const float *context = stream->kept[layer][SITE_OF(s->part, SITE_CONTEXT)];
+        float *w = arena_room(arena, heads->d_v * stack->width, sizeof *w, err);
+        size_t width = heads->heads * heads->d_v;
+        if (!w)
+            return -1;
+        for (size_t head = 0; head < heads->heads; head++) {
+            const float *from = context + rows.first * width + head * heads->d_v;
+            struct matrix y =
+                part_rows(parts, (struct resid_part){RESID_HEAD, s->part, (int)layer, (int)head});
+            if (!heads->no_out)
+                weight_copy(w, stack->width, last,
+                            (struct weight_piece){head * heads->d_v, heads->d_v, 0});
+            for (size_t d = 0; d < heads->d_v && heads->no_out; d++) /* as if W_O were 1 */
+                for (size_t i = 0; i < stack->width; i++)
+                    w[d * stack->width + i] = i == head * heads->d_v + d;
+            for (size_t i = 0; i < rows.count; i++, from += width)
+                for (size_t d = 0; d < heads->d_v; d++)
+                    add_scaled_row(matrix_row(y, i), w + d * stack->width, stack->width, from[d],
+                                   w);
+            const struct resid_part *probe = stream->probe;
+            bool probed = probe && probe->of == s->part && probe->layer == (int)layer &&
+                          (probe->head < 0 || probe->head == (int)head);
+            for (size_t d = 0; d < heads->d_v && probed; d++)
+                add_constant(parts,
+                             (struct resid_part){RESID_PROBE, s->part, (int)layer,
+                                                 (int)(head * heads->d_v + d)},
+                             w + d * stack->width);
+        }
+    }
+    if (has_bias)
+        add_constant(parts, bias, last->bias);
+    return 0;
+}
+
+/* The parts of the stream that a sublayer reads; of a stack's end, if `layer` is the number of its
+ * layers. */
+static int parts_before(struct resid_parts *parts, const struct resid_pass *stream, size_t layer,
+                        enum site_part reader, struct some_rows rows, struct arena *arena,
+                        struct err *err)
+{
+    struct viewer *viewer = stream->viewer;
+    const struct config *c = &viewer->model.config;
+    struct weights *weights = &viewer->model.weights;
+    const struct stack *stack = stack_of(c, rows.part);
+    if (embed_parts(parts, stream, rows, arena, err))
+        return -1;
+    for (size_t at = 0; at < stack->layers && at <= layer; at++) {
+        const struct layer *own = layer_of(c, rows.part, at);
+        const struct resid_part bias = {RESID_BIAS, rows.part, (int)at, 0};
+        struct block_weights w;
+        struct attention_weights cross = {0};
+        if (weights_block(weights, (int)rows.part, at, &w, err) ||
+            (has_encoder(c) && rows.part == PART_SENTENCE &&
+             weights_attention(weights, PART_CROSS, at, &cross, err)))
+            return -1;
+        for (const struct sublayer *s = own->sublayers; s < own->sublayers + own->count; s++) {
+            bool is_mlp = s->kind == SUBLAYER_MLP;
+            const struct attention_weights *heads = s->part == PART_CROSS ? &cross : &w.self;
+            const struct norm *norm = is_mlp ? &w.mlp.norm : &heads->norm;
+            struct arena scratch = {0};
+            struct resid_parts out;
+            if (at == layer && !is_mlp && s->part == reader)
+                return 0;
+            const struct weight *last = is_mlp ? &w.mlp.proj : &heads->out;
+            if (output_parts(&out, stream, s, at, rows, last, &scratch, err)) {
+                arena_release(&scratch);
+                return -1;
+            }
+            if (s->norm_out)
+                norm_parts(&out, is_mlp ? &w.mlp.post : &heads->post, bias);
+            if (s->adds_to_normed)
+                norm_parts(parts, norm, bias);
+            if (s->replaces)
+                parts->count = 0;
+            for (size_t i = 0; i < out.count; i++) {
+                struct matrix y = part_rows(parts, out.items[i]), x = parts_matrix(&out, i, 1);
+                add_scaled_row(y.data, x.data, y.rows * y.columns, s->factor, x.data);
+            }
+            if (s->norm_after)
+                norm_parts(parts, norm, bias);
+            arena_release(&scratch);
+        }
+    }
+    struct norm norm;
+    if (!stack->unembed.norm || rows.part != PART_SOURCE)
+        return 0;
+    if (weights_norm(weights, slot_of_end(PART_SOURCE, SLOT_FINAL_NORM), &norm, err))
+        return -1;
+    norm_parts(parts, &norm, (struct resid_part){RESID_BIAS, PART_SOURCE, -1, 0});
+    return 0;
+}
+
+/* --- parts of queries and keys ---------------------------------------------------------------- */
+
+/* Some columns of all parts. */
+static int cut_parts(struct resid_parts *to, const struct resid_parts *from, size_t first,
+                     size_t count, struct arena *arena, struct err *err)
+{
+    if (parts_take(to, from->count + 2, from->rows, count, arena, err))
+        return -1;
+    for (size_t i = 0; i < from->count; i++)
+        copy_rows(part_rows(to, from->items[i]),
+                  matrix_columns(parts_matrix(from, i, 1), first, count));
+    return 0;
+}
+
+/* The parts of some columns of x · W. */
+static int project_parts(struct resid_parts *to, const struct resid_parts *from,
+                         const struct weight *w, size_t first, size_t count,
+                         const struct resid_pass *stream, struct arena *arena, struct err *err)
+{
+    const struct resid_part here = {RESID_HERE, PART_SENTENCE, -1, 0};
+    struct weight columns = *w;
+    struct resid_parts all;
+    bool slices = weight_can_slice(w, first);
+    if (slices)
+        columns = weight_columns(w, first, count);
+    if (product_parts(&all, from, &columns, here, stream, arena, err))
+        return -1;
+    *to = all;
+    return all.width == count ? 0 : cut_parts(to, &all, first, count, arena, err);
+}
+
+/* to = the parts of norm(x · W), the narrow vectors of latent attention. */
+static int narrow_parts(struct resid_parts *to, const struct resid_parts *from, int down,
+                        int scales, const struct resid_pass *stream, struct arena *arena,
+                        struct err *err)
+{
+    struct weights *weights = &stream->viewer->model.weights;
+    const struct resid_part here = {RESID_HERE, PART_SENTENCE, -1, 0};
+    int part = (int)stream->at.part;
+    struct weight w;
+    struct norm norm;
+    if (weights_matrix(weights, slot_of(part, down, stream->at.layer), &w, err) ||
+        weights_norm(weights, slot_of(part, scales, stream->at.layer), &norm, err) ||
+        product_parts(to, from, &w, here, stream, arena, err))
+        return -1;
+    norm_parts(to, &norm, here);
+    return 0;
+}
+
+/* Numbers beyond the limit are constants of the head. */
+static void clip_parts(struct resid_parts *parts, float clip)
+{
+    struct matrix here = part_rows(parts, (struct resid_part){RESID_HERE, PART_SENTENCE, -1, 0});
+    size_t cells = parts->rows * parts->width;
+    for (size_t i = 0; i < cells; i++) {
+        double x = 0;
+        for (size_t p = 0; p < parts->count; p++)
+            if (parts->items[p].kind != RESID_PROBE)
+                x += (double)parts->values[p * cells + i];
+        for (size_t p = 0; fabs(x) > (double)clip && p < parts->count; p++)
+            parts->values[p * cells + i] = 0;
+        if (fabs(x) > (double)clip)
+            here.data[i] = x > 0 ? clip : -clip;
+    }
+}
+
+/* From the parts that the attention reads to those of the query, or of keys or values, of the
+ * head. */
+static int side_parts(struct resid_parts *to, struct resid_parts *from, enum resid_side side,
+                      const struct resid_pass *stream, struct some_rows rows, struct arena *arena,
+                      struct err *err)
+{
+    struct viewer *viewer = stream->viewer;
+    struct weights *weights = &viewer->model.weights;
+    const struct head_rule *rule =
+        &attention_of(&viewer->model.config, stream->at.part, stream->at.layer)->head;
+    const struct resid_part here = {RESID_HERE, PART_SENTENCE, -1, 0};
+    const int part = (int)stream->at.part;
+    const bool of_query = side == RESID_QUERY, of_value = side == RESID_VALUE;
+    const size_t layer = stream->at.layer, d = of_value ? rule->d_v : rule->d_k;
+    const size_t head = of_query ? stream->at.head : head_shares(rule, stream->at.head);
+    const size_t heads = of_query ? rule->heads : rule->kv_heads;
+    const bool is_normed = of_query ? rule->norm.q : side == RESID_KEY && rule->norm.k;
+    const bool whole = is_normed && rule->norm.whole, each = is_normed && !whole;
+    struct slot scales = slot_of(part, of_query ? SLOT_Q_NORM : SLOT_K_NORM, layer);
+    struct resid_parts narrow, plain, turned;
+    struct norm norm;
+    struct weight w;
+    if (is_normed && rule->norm.own)
+        scales.expert = (short)head;
+    if (is_normed && weights_norm(weights, scales, &norm, err))
+        return -1;
+
+    if (rule->by == HEADS_AS_IS)
+        return cut_parts(to, from, head * d, d, arena, err);
+    if (rule->by == HEADS_LATENT && !of_query &&
+        narrow_parts(&narrow, from, SLOT_KV_DOWN, SLOT_KV_DOWN_NORM, stream, arena, err))
+        return -1;
+    if (rule->by == HEADS_LATENT && side == RESID_KEY) {
+        size_t first = rule->rotary->first;
+        if (weights_matrix(weights, slot_of(part, SLOT_K, layer), &w, err) ||
+            project_parts(&plain, &narrow, &w, head * first, first, stream, arena, err) ||
+            weights_matrix(weights, slot_of(part, SLOT_K_ROTARY, layer), &w, err) ||
+            product_parts(&turned, from, &w, here, stream, arena, err) ||
+            parts_take(to, plain.count + turned.count + 1, from->rows, d, arena, err))
+            return -1;
+        for (size_t i = 0; i < plain.count; i++)
+            copy_rows(matrix_columns(part_rows(to, plain.items[i]), 0, first),
+                      parts_matrix(&plain, i, 1));
+        for (size_t i = 0; i < turned.count; i++)
+            copy_rows(matrix_columns(part_rows(to, turned.items[i]), first, turned.width),
+                      parts_matrix(&turned, i, 1));
+    } else {
+        bool latent = rule->by == HEADS_LATENT && (of_value || rule->latent_q);
+        int id = of_value ? SLOT_V : side == RESID_KEY ? SLOT_K : latent ? SLOT_Q_UP : SLOT_Q;
+        if ((latent && of_query &&
+             narrow_parts(&narrow, from, SLOT_Q_DOWN, SLOT_Q_DOWN_NORM, stream, arena, err)) ||
+            weights_matrix(weights, slot_of(part, id, layer), &w, err) ||
+            project_parts(to, latent ? &narrow : from, &w, whole ? 0 : head * d,
+                          whole ? heads * d : d, stream, arena, err))
+            return -1;
+        if (whole)
+            norm_parts(to, &norm, here);
+        if (rule->clip > 0 && !each)
+            clip_parts(to, rule->clip);
+        struct resid_parts all = *to;
+        if (whole && cut_parts(to, &all, head * d, d, arena, err))
+            return -1;
+    }
+
+    if (each && !rule->norm.after_rotary)
+        norm_parts(to, &norm, here);
+    if (rule->rotary && !of_value) {
+        size_t length = text_of(stream, rows.part)->count, columns = rule->rotary->components;
+        struct matrix turns = {arena_room(arena, rows.count * columns, sizeof(float), err),
+                               rows.count, columns, columns};
+        if (!turns.data)
+            return -1;
+        for (size_t i = 0; i < rows.count; i++)
+            rotary_fill(matrix_rows(turns, i, 1), rule->rotary, position_of(stream, rows.first + i),
+                        length);
+        for (size_t i = 0; i < to->count; i++)
+            rotate(parts_matrix(to, i, 1), parts_matrix(to, i, 1), d, rule->rotary, turns);
+    }
+    if (each && rule->norm.after_rotary)
+        norm_parts(to, &norm, here);
+    return 0;
+}
+
+int resid_side_parts(struct resid_parts *parts, const struct resid_pass *stream,
+                     enum resid_side side, struct key_range some, struct arena *arena,
+                     struct err *err)
+{
+    const struct config *c = &stream->viewer->model.config;
+    const struct resid_head at = stream->at;
+    const struct resid_part here = {RESID_HERE, PART_SENTENCE, -1, 0};
+    bool of_query = side == RESID_QUERY, of_source = !of_query && reads_source(stream);
+    enum site_part own = at.part == PART_SOURCE || of_source ? PART_SOURCE : PART_SENTENCE;
+    const struct some_rows rows = {own, of_query ? stream->position_count : some.first,
+                                   of_query ? 1 : some.end - some.first};
+    struct attention_weights w;
+    struct resid_parts before;
+    if (weights_attention(&stream->viewer->model.weights, (int)at.part, at.layer, &w, err) ||
+        parts_before(&before, stream, of_source ? SIZE_MAX : at.layer, at.part, rows, arena, err))
+        return -1;
+    if (attention_of(c, at.part, at.layer)->norm_before && !of_source)
+        norm_parts(&before, &w.norm, here);
+    return side_parts(parts, &before, side, stream, rows, arena, err);
+}

@@ -1,0 +1,96 @@
+/* resid_parts.h: the residual stream at some positions as a sum of parts: the embeddings, and what
+ * each earlier head, MLP and bias added to it.
+ *
+ * With the divisors of norms fixed, all that lies between the embeddings and the queries and keys
+ * of a head is affine: a norm, a product, a rotation of a sum is the sum of those of its parts, and
+ * a constant, which is a part, too.
+ *
+ *     struct resid_pass pass = {.viewer = &viewer, .pair = &pair, ...};
+ *     if (resid_capture(&pass, arena, err) ||
+ *         resid_side_parts(&parts, &pass, RESID_QUERY, none, arena, err) || ... the sum of values
+ */
+#pragma once
+
+#include "lens/viewer.h"
+#include "model/layer.h"
+
+enum resid_part_kind {
+    RESID_TOKEN,
+    RESID_PLACE, /* the position's embedding */
+    RESID_SEGMENT,
+    RESID_BIAS, /* of a layer, or of the embedding and, in an encoder, of its last norm */
+    RESID_HEAD,
+    RESID_MLP,
+    RESID_HERE,  /* constants of the head whose queries and keys are asked for */
+    RESID_PROBE, /* of channel `head` of a layer's context: see struct resid_pass */
+};
+
+struct resid_part {
+    enum resid_part_kind kind;
+    enum site_part of; /* the attention of a head; else whose stream it is in */
+    int layer;         /* -1: of the embedding */
+    int head;
+};
+
+enum { RESID_PART_BYTES = 48 };
+
+/* Write a part's name, "L16.H0", "enc.token", "L0.cross.H2". Returns `name`. */
+const char *resid_part_name(char name[RESID_PART_BYTES], struct resid_part part);
+
+/* Some parts of `rows` vectors. */
+struct resid_parts {
+    struct resid_part *items; /* [count] */
+    float *values;            /* [count][rows, width] */
+    size_t count, most, rows, width;
+};
+
+/* A head, by the attention that it is in. */
+struct resid_head {
+    enum site_part part;
+    size_t layer, head;
+};
+
+/* A pass up to an attention, and what it announced there. */
+struct resid_pass {
+    struct viewer *viewer;
+    const struct text_with_source *pair;
+    struct resid_head at;
+    size_t number;           /* of the text, for messages */
+    size_t query;            /* a position of the stream that the queries are made of */
+    const size_t *positions; /* [position_count] whose keys are split, in the stream of the keys */
+    size_t position_count;
+    const struct resid_part *probe; /* NULL; or a head, or all of a layer (-1): each channel of its
+                                     * context, as if it were 1, makes a part that is in no sum,
+                                     * since all that follows is linear in it */
+
+    /* From resid_capture on. */
+    const float *(*kept)[SITE_COUNT]; /* [layer] rows of the positions, then of the query, heads
+                                       * side by side; of keys and values all, head by head */
+    struct arena *arena;
+};
+
+/* Run the text as far as the attention, and keep what the parts at the query and the positions are
+ * made of. */
+int resid_capture(struct resid_pass *stream, struct arena *arena, struct err *err);
+
+/* The attention of a head at a kept row: of the query, or of a position. */
+struct resid_attention {
+    size_t keys, visible;
+    uint32_t *list;        /* [visible] keys */
+    double *plain, *score; /* [keys] scale · q · k; with biases, before a cap */
+    double *weights;       /* [keys] 0: hidden */
+    double of_sink;        /* what is left to a sink */
+};
+
+int resid_attend(struct resid_attention *attention, const struct resid_pass *pass,
+                 struct resid_head head, bool at_query, size_t row, struct arena *arena,
+                 struct err *err);
+
+/* The values of a head, [keys, dv]. */
+const float *resid_values(const struct resid_pass *pass, struct resid_head head);
+
+/* Make the parts of the head's query, or of its keys or values at some of the positions. */
+enum resid_side { RESID_QUERY, RESID_KEY, RESID_VALUE };
+
+int resid_side_parts(struct resid_parts *parts, const struct resid_pass *pass, enum resid_side side,
+                     struct key_range some, struct arena *arena, struct err *err);
