@@ -12,6 +12,7 @@
 #include "measure/attribution.h"
 #include "measure/logit_lens.h"
 #include "measure/patching.h"
+#include "measure/score_attribution.h"
 #include "measure/token_scores.h"
 
 struct inquiry;
@@ -41,6 +42,7 @@ struct inquiry {
     struct lens_plan lens;
     struct attribution_plan split;
     struct attribution attribution;
+    struct score_plan score; /* --head */
     struct patching_plan plan;
     struct text_with_source corrupt; /* of patching */
 };
@@ -155,6 +157,21 @@ static const char *describe_answer(const struct inquiry *inquiry, const char *so
                         cap ? cap : "", cap ? " final soft cap)" : "");
 }
 
+/* Read `9.6`, a layer and a head. */
+static int parse_head(struct patch_head *head, const char *option, const char *text, size_t size,
+                      const struct stack *stack, struct err *err)
+{
+    const char *dot = memchr(text, '.', size);
+    size_t first = dot ? (size_t)(dot - text) : size;
+    if (dot && selection_index(&head->layer, text, first, stack->layers) &&
+        selection_index(&head->head, dot + 1, size - first - 1, stack->heads))
+        return 0;
+    return err_usage(err,
+                     "%s: expected LAYER.HEAD, a layer from 0 to %zu and a head from 0 to %zu, "
+                     "such as 9.6, found '%.*s'",
+                     option, stack->layers - 1, stack->heads - 1, (int)size, text);
+}
+
 /* --- lens ------------------------------------------------------------------------------------- */
 
 static const struct option_row lens_options[] = {
@@ -256,11 +273,26 @@ static const struct option_row attribute_options[] = {
            .heading = "Attribution"),
     STRING("query", 0, "N", IN(attribute.position),
            "position whose logit is split (default: -1, the last token; in masked models the last "
-           "[MASK])",
+           "[MASK]); with --head the query: also a token, 1:is",
            .former = "position"),
-    STRING("by", 0, "part|source|neuron|expert", IN(attribute.by),
-           "split by component (default), source token, neuron or expert",
-           .values = &values_attributions),
+    STRING("head", 0, "L.H", IN(attribute.head),
+           "split a score of this head instead, 18.6: why query looks at --key"),
+    STRING(
+        "key", 0, "K", IN(attribute.key),
+        "with --head: the key, 4 or a token; its score less that of another key, 4:2, of the mean "
+        "of all visible keys, 4:mean, or of all keys by their weights, 4:weights"),
+    STRING("part", 0, "PART", IN(attribute.part),
+           "with --head, in encoder-decoders: self (default), cross or encoder"),
+    STRING("corrupt", 0, "TEXT", IN(patch.corrupt),
+           "with --head: a text of as many tokens, whose pairs are subtracted"),
+    INTEGER("depth", 0, "N", IN(attribute.depth), 0, 100,
+            "with --head: steps of the path behind the largest part of each side (default: 2)",
+            .preset = 2),
+    STRING(
+        "by", 0, "part|pair|source|neuron|expert", IN(attribute.by),
+        "split by component (default), source token, neuron or expert; with --head, by part, pair "
+        "or source",
+        .values = &values_attributions),
     STRING("layer", 0, "LIST", IN(select.layer),
            "list only the parts of these layers: 0,3-5, -1 for the last, all (default: all parts)"),
     STRING("mean", 0, "texts", IN(select.mean), "average over texts", .flags = OPTION_FIXED),
@@ -277,7 +309,8 @@ const struct command command_attribute = {
                 "attn-cli attribute \"Life is short, eat dessert\" --query 1 --by source\n"
                 "attn-cli attribute \"Life is short, eat dessert\" --ablate 0.1,1.2\n"
                 "attn-cli attribute \"Life is short, eat dessert\" -o attribution.svg\n"
-                "attn-cli attribute \"Life is short\" --by neuron --format tidy > neurons.csv\n",
+                "attn-cli attribute \"Life is short\" --by neuron --format tidy > neurons.csv\n"
+                "attn-cli attribute \"lemon cherry apple lemon\" --head 1.3 --key 5:mean\n",
     .task = &attribute_task,
     .options = attribute_options,
     .shared = {text_options, model_options, edit_options, output_options, terminal_options,
@@ -285,8 +318,120 @@ const struct command command_attribute = {
     .without = "words precision verbose",
 };
 
+/* Read the corrupt text, and its source. */
+static int tokenize_corrupt(struct inquiry *inquiry, struct arena *arena, struct err *err)
+{
+    const struct options *options = inquiry->options;
+    const char *text = options->patch.corrupt;
+    struct input input =
+        options->input.ids ? (struct input){.ids = text} : input_of(text, options->input.pair);
+    const char *source = options->patch.corrupt_source;
+    const struct input of_source =
+        inquiry->viewer->tokenizer ? input_of(source, NULL) : (struct input){.ids = source};
+    struct text_with_source *pair = &inquiry->job->pair, *corrupt = &inquiry->corrupt;
+    if (!text)
+        return err_usage(err,
+                         "expected --corrupt TEXT or a text in the column 'corrupt', found none");
+    if (source && !pair->source.count)
+        return err_usage(err, "--corrupt-source: expected a model with an encoder, found '%s'",
+                         inquiry->viewer->model.name);
+    if (input_wrap(&input, inquiry->viewer->chat, arena, err) ||
+        viewer_read(inquiry->viewer, corrupt, &input, source ? &of_source : NULL, arena, err))
+        return err_prefix(err, "--corrupt");
+    if (!source)
+        corrupt->source = pair->source;
+    return patching_check_texts(&pair->sentence, &corrupt->sentence, err);
+}
+
+/* Read a position, in place of which a word may have stood. */
+static int parse_token(size_t *index, const char *option, const char *text, size_t size,
+                       size_t count, struct err *err)
+{
+    return selection_index(index, text, size, count)
+               ? 0
+               : err_usage(err, "%s: expected a word, or an index from 0 to %zu, found '%.*s'",
+                           option, count - 1, (int)size, text);
+}
+
+/* Read --key: a key, and what its score is compared with: another, `mean` or `weights`. */
+static int parse_key(struct score_plan *plan, const struct options *options, size_t keys,
+                     struct err *err)
+{
+    static const char *const againsts[] = {[AGAINST_MEAN] = "mean", [AGAINST_WEIGHTS] = "weights"};
+    const char *key = options->attribute.key, *colon = strchr(key, ':');
+    const char *against = colon ? colon + 1 : options->attribute.against;
+    plan->against = against && *against ? AGAINST_KEY : AGAINST_NOTHING;
+    for (size_t i = AGAINST_MEAN; plan->against && i <= AGAINST_WEIGHTS; i++)
+        if (strcmp(against, againsts[i]) == 0)
+            plan->against = (enum score_against)i;
+    if (parse_token(&plan->key, "--key", key, colon ? (size_t)(colon - key) : strlen(key), keys,
+                    err) ||
+        (plan->against == AGAINST_KEY &&
+         parse_token(&plan->other, "--key", against, strlen(against), keys, err)))
+        return -1;
+    return plan->by == SCORE_BY_SOURCE && plan->against != AGAINST_NOTHING
+               ? err_usage(err, "--by source: expected --key without a contrast, found '%s'", key)
+               : 0;
+}
+
+/* Read --head and the options that go with it; those of a text, if there is one. */
+static int ask_score(struct inquiry *inquiry, struct arena *arena, struct err *err)
+{
+    static const char *const ways[] = {"part", "pair", "source"};
+    const struct options *options = inquiry->options;
+    const struct config *c = &inquiry->viewer->model.config;
+    struct score_plan *plan = &inquiry->score;
+    struct patch_head head;
+    size_t part = PART_SENTENCE, by = SCORE_BY_PART;
+    const char *name = options->attribute.head;
+    if (names_choose(&by, NAMES_LIST(ways), "--by", options->attribute.by, err) ||
+        options_exclude(options, "head", "answer layer mean", err) ||
+        names_choose(&part, NAMES(attention_parts, SITE_PARTS), "--part", options->attribute.part,
+                     err))
+        return -1;
+    if (part != PART_SENTENCE && !has_encoder(c))
+        return err_usage(err, "--part: expected an encoder-decoder, found '%s'",
+                         inquiry->viewer->model.name);
+    if (!options->attribute.key)
+        return err_usage(err, "--head: expected --key, the key whose score is split, found none");
+    if (parse_head(&head, "--head", name, strlen(name), stack_of(c, (enum site_part)part), err))
+        return -1;
+    if (by == SCORE_BY_SOURCE && !head.layer && part != PART_CROSS)
+        return err_usage(err, "--by source: expected a head with others before it, found '%s'",
+                         name);
+    *plan = (struct score_plan){.viewer = inquiry->viewer,
+                                .head = {(enum site_part)part, head.layer, head.head},
+                                .by = (enum score_by)by,
+                                .depth = (size_t)options->attribute.depth};
+    if (!inquiry->job)
+        return 0;
+    const struct text_with_source *pair = &inquiry->job->pair;
+    bool reads = attention_of(c, plan->head.part, head.layer)->kind == SUBLAYER_ATTEND_SOURCE;
+    const struct tokenized *of_query = part == PART_SOURCE ? &pair->source : &pair->sentence;
+    const struct tokenized *of_key = reads ? &pair->source : of_query;
+    const char *query = options->attribute.position ? options->attribute.position : "-1";
+    plan->number = inquiry->job->index;
+    if (parse_token(&plan->query, "--query", query, strlen(query), of_query->count, err) ||
+        parse_key(plan, options, of_key->count, err))
+        return -1;
+    score_attribution_add_memory(&inquiry->job->memory, plan, pair);
+    if (!options->patch.corrupt)
+        return 0;
+    plan->corrupt = &inquiry->corrupt;
+    return tokenize_corrupt(inquiry, arena, err);
+}
+
 static int ask_attribution(struct inquiry *inquiry, struct arena *arena, struct err *err)
 {
+    if (inquiry->options->attribute.head)
+        return ask_score(inquiry, arena, err);
+    const char *missing = inquiry->options->attribute.key    ? "key"
+                          : inquiry->options->attribute.part ? "part"
+                          : inquiry->options->patch.corrupt  ? "corrupt"
+                                                             : NULL;
+    if (missing)
+        return err_usage(err, "--%s: expected --head, the head whose score is split, found none",
+                         missing);
     const char *name = inquiry->options->attribute.by;
     size_t index = BY_PART;
     if (names_choose(&index, NAMES(attribution_ways, ATTRIBUTION_WAYS), "--by", name, err) ||
@@ -300,8 +445,50 @@ static int ask_attribution(struct inquiry *inquiry, struct arena *arena, struct 
     return 0;
 }
 
+static int find_score(struct inquiry *inquiry, struct arena *arena, struct err *err)
+{
+    const struct score_plan *plan = &inquiry->score;
+    struct report *report = &inquiry->job->report;
+    struct facts *facts = inquiry->facts;
+    struct score_attribution found;
+    inquiry->score.viewer = inquiry->viewer;
+    if (score_attribution_make(&found, report, plan, &inquiry->job->pair, arena, err))
+        return -1;
+    inquiry->attribution = (struct attribution){found.score, found.sum};
+    const struct label *query = &report_queries(report, plan->head.part)->labels[plan->query];
+    const struct label *key = &report_keys(report, plan->head.part)->labels[plan->key];
+    facts_text(facts, "head", inquiry->options->attribute.head);
+    facts_integer(facts, "query", (long long)plan->query);
+    facts_integer(facts, "key", (long long)plan->key);
+    facts_float(facts, "score", found.score);
+    facts_float(facts, "bias", found.bias);
+    facts_float(facts, "sum", found.sum);
+    facts_float(facts, "weight", found.weight);
+    const char *against =
+        plan->against == AGAINST_MEAN      ? ", less the mean of all keys"
+        : plan->against == AGAINST_WEIGHTS ? ", less that of all keys by their weights"
+        : plan->against == AGAINST_NOTHING
+            ? ""
+            : arena_format(arena, err, ", less that to %s (%zu)",
+                           report_keys(report, plan->head.part)->labels[plan->other].text,
+                           plan->other);
+    facts_text(facts, "against",
+               plan->against == AGAINST_MEAN      ? "mean"
+               : plan->against == AGAINST_WEIGHTS ? "weights"
+               : plan->against == AGAINST_KEY     ? arena_format(arena, err, "%zu", plan->other)
+                                                  : NULL);
+    if (!against)
+        return -1;
+    report->about = arena_format(arena, err, "score of head %s from %s (%zu) to %s (%zu)%s: %.4f",
+                                 inquiry->options->attribute.head, query->text, plan->query,
+                                 key->text, plan->key, against, found.score);
+    return report->about ? 0 : -1;
+}
+
 static int find_attribution(struct inquiry *inquiry, struct arena *arena, struct err *err)
 {
+    if (inquiry->options->attribute.head)
+        return find_score(inquiry, arena, err);
     struct attribution *found = &inquiry->attribution;
     struct report *report = &inquiry->job->report;
     inquiry->split.viewer = inquiry->viewer;
@@ -333,7 +520,9 @@ static int add_remainder(void *state, struct job *job, struct err *err)
     (void)err;
     remainder->most =
         fmax(remainder->most, fabs(inquiry->attribution.logit - inquiry->attribution.sum));
-    remainder->what = inquiry->question.against >= 0 ? "logit difference" : "logit";
+    remainder->what = inquiry->options->attribute.head ? "score"
+                      : inquiry->question.against >= 0 ? "logit difference"
+                                                       : "logit";
     if (!remainder->texts++)
         snprintf(remainder->logit, sizeof remainder->logit, "%s; ", job->report.about);
     return 0;
@@ -450,30 +639,16 @@ static int parse_over(struct patching_plan *plan, const struct options *options,
     return 0;
 }
 
-/* Read `9.6`, a layer and a head. */
-static int parse_head(struct patch_head *head, const char *option, const char *text, size_t size,
-                      const struct config *config, struct err *err)
-{
-    const char *dot = memchr(text, '.', size);
-    size_t first = dot ? (size_t)(dot - text) : size;
-    if (dot && selection_index(&head->layer, text, first, config->n_layer) &&
-        selection_index(&head->head, dot + 1, size - first - 1, config->n_head))
-        return 0;
-    return err_usage(err,
-                     "%s: expected LAYER.HEAD, a layer from 0 to %zu and a head from 0 to %zu, "
-                     "such as 9.6, found '%.*s'",
-                     option, config->n_layer - 1, config->n_head - 1, (int)size, text);
-}
-
 /* Read `26.0,27.8`, the heads that are patched. */
 static int parse_heads(struct patching_plan *plan, const char *option, const char *list,
                        size_t size, struct arena *arena, struct err *err)
 {
+    const struct stack *text = stack_of(&plan->viewer->model.config, PART_SENTENCE);
     struct patch_head *heads = arena_alloc(arena, size + 1, sizeof *heads, err);
     for (const char *at = list, *end = list + size; heads && at <= end; at++) {
         struct patch_head *head = &heads[plan->head_count++];
         size_t item = num_min(strcspn(at, ","), (size_t)(end - at));
-        if (parse_head(head, option, at, item, &plan->viewer->model.config, err))
+        if (parse_head(head, option, at, item, text, err))
             return -1;
         for (const struct patch_head *one = heads; one < head; one++)
             if (one->layer == head->layer && one->head == head->head)
@@ -519,8 +694,8 @@ static int parse_receivers(struct patching_plan *plan, const char *list, bool no
         const char *dot = platform_last_byte(at, '.', size);
         bool has_part =
             dot && names_find(&part, NAMES_LIST(parts), dot + 1, (size_t)(at + size - dot) - 1);
-        if (parse_head(&receiver->at, "--path", at, has_part ? (size_t)(dot - at) : size, config,
-                       err))
+        if (parse_head(&receiver->at, "--path", at, has_part ? (size_t)(dot - at) : size,
+                       stack_of(config, PART_SENTENCE), err))
             return -1;
         for (; has_part && named < plan->receiver_count; named++)
             receivers[named].site = (enum site)(SITE_Q + part);
@@ -576,31 +751,6 @@ static int parse_path(struct patching_plan *plan, const struct options *options,
                            "--path: expected a receiver in a layer after the sender's, %zu, found "
                            "%zu",
                            latest, last);
-}
-
-/* Read the corrupt text, and its source. */
-static int tokenize_corrupt(struct inquiry *inquiry, struct arena *arena, struct err *err)
-{
-    const struct options *options = inquiry->options;
-    const char *text = options->patch.corrupt;
-    struct input input =
-        options->input.ids ? (struct input){.ids = text} : input_of(text, options->input.pair);
-    const char *source = options->patch.corrupt_source;
-    const struct input of_source =
-        inquiry->viewer->tokenizer ? input_of(source, NULL) : (struct input){.ids = source};
-    struct text_with_source *pair = &inquiry->job->pair, *corrupt = &inquiry->corrupt;
-    if (!text)
-        return err_usage(err,
-                         "expected --corrupt TEXT or a text in the column 'corrupt', found none");
-    if (source && !pair->source.count)
-        return err_usage(err, "--corrupt-source: expected a model with an encoder, found '%s'",
-                         inquiry->viewer->model.name);
-    if (input_wrap(&input, inquiry->viewer->chat, arena, err) ||
-        viewer_read(inquiry->viewer, corrupt, &input, source ? &of_source : NULL, arena, err))
-        return err_prefix(err, "--corrupt");
-    if (!source)
-        corrupt->source = pair->source;
-    return patching_check_texts(&pair->sentence, &corrupt->sentence, err);
 }
 
 static int ask_patch(struct inquiry *inquiry, struct arena *arena, struct err *err)
@@ -676,9 +826,10 @@ static int prepare(void *state, struct driver *driver, struct err *err)
 static int ask(struct inquiry *inquiry, struct arena *arena, struct err *err)
 {
     const struct instrument *instrument = instrument_of(inquiry->driver);
+    bool has_position = (instrument != &lens_instrument || inquiry->lens.is_last) &&
+                        !inquiry->options->attribute.head;
     return err_if(parse_answer(inquiry, arena, err) || instrument->ask(inquiry, arena, err) ||
-                  (inquiry->job && (instrument != &lens_instrument || inquiry->lens.is_last) &&
-                   parse_position(inquiry, arena, err)));
+                  (inquiry->job && has_position && parse_position(inquiry, arena, err)));
 }
 
 static int open(void *state, struct driver *driver, struct err *err)
@@ -758,8 +909,10 @@ static const struct task lens_task = {TASK(1 << ITEM_TARGET, MEAN_OF_LAYERS),
                                       .kind = &lens_instrument, .pages = "attn-cli page --lens",
                                       .at_once = true};
 static const struct task attribute_task = {
-    TASK(OF_ANSWER, MEAN_OF_TEXTS), .kind = &attribute_instrument,
-    .state_bytes = sizeof(struct remainder), .add = add_remainder, .finish = note_remainder};
+    TASK(OF_ANSWER | 1 << ITEM_CORRUPT | 1 << ITEM_HEAD | 1 << ITEM_KEY | 1 << ITEM_AGAINST,
+         MEAN_OF_TEXTS),
+    .kind = &attribute_instrument, .state_bytes = sizeof(struct remainder), .add = add_remainder,
+    .finish = note_remainder};
 static const struct task patch_task = {
     TASK(OF_ANSWER | 1 << ITEM_CLEAN | 1 << ITEM_CORRUPT | 1 << ITEM_CORRUPT_SOURCE, MEAN_OF_TEXTS),
     .kind = &patch_instrument, .parts = "patches"};

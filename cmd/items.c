@@ -50,9 +50,13 @@ static const struct {
                      {"bad", ITEM_BAD, 0},
                      {"positive", ITEM_POSITIVE, 0},
                      {"negative", ITEM_NEGATIVE, 0},
+                     {"head", ITEM_HEAD, IN(attribute.head)},
+                     {"key", ITEM_KEY, IN(attribute.key)},
+                     {"against", ITEM_AGAINST, IN(attribute.against)},
                      {"sentence", ITEM_TEXT, 0},
                      {"sentence_good", ITEM_GOOD, 0},
-                     {"sentence_bad", ITEM_BAD, 0}};
+                     {"sentence_bad", ITEM_BAD, 0},
+                     {"query", ITEM_POSITION, IN(attribute.position)}};
 enum { COLUMNS_KNOWN = sizeof known_columns / sizeof *known_columns };
 
 /* --- operands --------------------------------------------------------------------------------- */

@@ -148,7 +148,8 @@ struct options {
         const char *pairs, *needles;
     } heads; /* files that a batch hashes */
     struct {
-        const char *answer, *position, *by;
+        const char *answer, *position, *by, *head, *key, *against, *part;
+        long long depth;
     } attribute; /* patch uses answer and position, too */
     struct {
         const char *explain, *scores;

@@ -329,6 +329,23 @@ const char *positions_tokens(void *context, bool of_source, const char *position
     return tokens;
 }
 
+/* Replace the words of a key and of another that it is compared with, `it:they` or `it:mean`. */
+static int resolve_key(const char **value, struct scope scope)
+{
+    const char *colon = *value ? strchr(*value, ':') : NULL;
+    const char *key =
+        colon ? arena_text(scope.arena, *value, (size_t)(colon - *value), scope.err) : *value;
+    const char *other = colon ? colon + 1 : NULL;
+    bool is_word = other && strcmp(other, "mean") != 0 && strcmp(other, "weights") != 0;
+    if (!*value)
+        return 0;
+    if (!key || resolve_words(&key, &scope) || (is_word && resolve_words(&other, &scope)))
+        return -1;
+    *value = other ? arena_format(scope.arena, scope.err, "%s:%s", key, other) : key;
+    scope.plain = false;
+    return err_if(!*value || resolve(value, &scope));
+}
+
 int positions_resolve(struct item_positions *own, struct item *item, struct text_with_source *pair,
                       const struct tokenizer *tokenizer, struct arena *arena, struct err *err)
 {
@@ -355,7 +372,11 @@ int positions_resolve(struct item_positions *own, struct item *item, struct text
         if (resolve(values[i], &scopes[i]))
             return -1;
     }
-    if (resolve(&options->explain.token,
+    const char *part = options->attribute.part;
+    bool of_source = part && strcmp(part, "self") != 0;
+    if (resolve_key(&options->attribute.key, (struct scope){item, of_source ? keys : sentence,
+                                                            "--key", true, true, arena, err}) ||
+        resolve(&options->explain.token,
                 &(struct scope){item, sentence, "--query", true, false, arena, err}) ||
         (options->score.continuations.count && name_continuations(item, arena, err)))
         return -1;

@@ -393,6 +393,10 @@ same(model.lens([1, 2], edits={"h.0.mlp_out": 0}), "lens", "--ids", "1,2", "--ed
      "h.0.mlp_out = 0", "--format", "csv")
 same(model.attribute(["Life is", "the dog"], answer=" short: eat"), "attribute", "-s", "Life is",
      "-s", "the dog", "--answer", " short: eat", "--format", "tidy")
+same(model.why("the dog ran", (1, 3), 1, 2, "mean"), "attribute", "the dog ran", "--head", "1.3",
+     "--key", "1:mean", "--query", "2", "--format", "csv")
+same(model.why("the dog ran", "1.3", "dog", by="pair"), "attribute", "the dog ran", "--head",
+     "1.3", "--key", "dog", "--by", "pair", "--format", "tidy")
 same(model.patch("The keys", "The key"), "patch", "--clean", "The keys", "--corrupt", "The key",
      "--format", "tidy")
 same(model.examples(["the dog ran", "a cat"], channel=[3, 7], top=2), "examples", "-s",

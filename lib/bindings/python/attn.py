@@ -1142,6 +1142,19 @@ class Model(_Closing):
         lists, answer=[" Mary: John", " Anna: Tom"]."""
         return self._table("attribute", "tidy", options, text=text)
 
+    def why(self, text, head, key, query=-1, against=None, **options) -> Table:
+        """Why a head looks at a key: its score as sums of parts of the query's and the key's
+        stream, as attn-cli attribute --head finds them: a row for each part of each side.
+        head=(18, 6); key and query are indices or words; against=2, "mean" or "weights" compares
+        with other keys; by="pair" and "source" give cells of these matrices."""
+        if not isinstance(head, str):
+            head = "%d.%d" % tuple(head)
+        if against is not None:
+            key = "%s:%s" % (key, against)
+        form = "csv" if options.get("by", "part") == "part" else "tidy"
+        return self._table("attribute", form, dict(options, head=head, key=str(key),
+                                                   query=str(query)), text=text)
+
     def align(self, text=None, **options) -> Table:
         """For each token of a text those of its source, as attn-cli run --align: source="…";
         without a text, of the model's own translation. layer=1, head="0,3" choose heads."""

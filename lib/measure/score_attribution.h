@@ -1,0 +1,60 @@
+/* score_attribution.h: why a head looks at a key: the score of a query and a key as a sum over
+ * pairs of a part of the query's stream and a part of the key's (resid_parts.h).
+ *
+ *     score = Σ_a Σ_b scale · q_a · k_b + bias
+ *
+ * That is the score before a soft cap and the mask, and `bias` the one of the distance (ALiBi, T5).
+ * A contrast is the score less that of another key, or of all keys, weighted: what is the same for
+ * all keys of the query cancels.
+ *
+ *     struct score_plan plan = {&viewer, {PART_SENTENCE, 18, 6}, 16, 4, AGAINST_MEAN};
+ *     if (score_attribution_make(&found, &report, &plan, &arena, err)) ...
+ */
+#pragma once
+
+#include "measure/resid_parts.h"
+
+enum score_against {
+    AGAINST_NOTHING,
+    AGAINST_KEY,
+    AGAINST_MEAN,    /* of the visible keys */
+    AGAINST_WEIGHTS, /* the keys, weighted by the head's attention */
+};
+
+/* The array beside the tables. */
+enum score_by {
+    SCORE_BY_PART,   /* of each side: what a part adds with all parts of the other side */
+    SCORE_BY_PAIR,   /* all pairs */
+    SCORE_BY_SOURCE, /* of each side and layer: heads by the tokens that they read it from */
+    SCORE_WAYS,
+};
+
+struct score_plan {
+    struct viewer *viewer;
+    struct resid_head head;
+    size_t query, key;
+    enum score_against against;
+    size_t other; /* AGAINST_KEY */
+    enum score_by by;
+    size_t depth; /* steps of the path behind the largest part of each side; 0: no path */
+    const struct text_with_source *corrupt; /* NULL; else its pairs are subtracted */
+    size_t number;                          /* of the text, for messages */
+};
+
+struct score_attribution {
+    double score, bias; /* of the contrast, if it is one */
+    double sum;         /* of all pairs, and the bias */
+    double weight;      /* the head's attention to the key */
+};
+
+/* Add to the report of a pair: arrays `score_query` and `score_key`, the sums of each part over
+ * those of the other side [L + 2, parts], or `score_pairs`; and tables `score_parts` and
+ * `score_pairs`, the largest pairs. Refused: as usage, a key that is hidden from the query; as not
+ * supported, edits. */
+int score_attribution_make(struct score_attribution *found, struct report *report,
+                           const struct score_plan *plan, const struct text_with_source *pair,
+                           struct arena *arena, struct err *err);
+
+/* Add the memory of the attribution of a text. */
+void score_attribution_add_memory(struct memory *memory, const struct score_plan *plan,
+                                  const struct text_with_source *pair);
