@@ -826,10 +826,11 @@ static int prepare(void *state, struct driver *driver, struct err *err)
 static int ask(struct inquiry *inquiry, struct arena *arena, struct err *err)
 {
     const struct instrument *instrument = instrument_of(inquiry->driver);
-    bool has_position = (instrument != &lens_instrument || inquiry->lens.is_last) &&
-                        !inquiry->options->attribute.head;
+    const struct options *options = inquiry->options;
     return err_if(parse_answer(inquiry, arena, err) || instrument->ask(inquiry, arena, err) ||
-                  (inquiry->job && has_position && parse_position(inquiry, arena, err)));
+                  (inquiry->job && !options->attribute.head &&
+                   (instrument != &lens_instrument || inquiry->lens.is_last) &&
+                   parse_position(inquiry, arena, err)));
 }
 
 static int open(void *state, struct driver *driver, struct err *err)

@@ -158,8 +158,8 @@ static int select_layers(struct selection *selection, const bool *explains,
     return 0;
 }
 
-/* Set the bytes of all heads of a text in the page. Returns the heads to explain (NULL: all): those
- * of the options, or all if they are small enough. */
+/* The heads to explain (NULL: all): those of --explain; without it all, if their tensors are small
+ * enough, else none. Sets facts.explained_bytes, the size of the tensors of all heads, about. */
 static const bool *explained_heads(struct page_run *run)
 {
     const struct page_state *own = run->own;

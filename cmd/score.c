@@ -364,7 +364,7 @@ static int open(void *state, struct driver *driver, struct err *err)
     const char *of_words = words ? "--words" : score->begin_word ? "--begin-word" : NULL;
     if (choose_kind(own, options, err))
         return -1;
-    const char *instead = name_of(own->asked); /* of a row for each token */
+    const char *instead = name_of(own->asked); /* the option that asks for other rows than tokens */
     own->view = (struct score_view){.viewer = viewer,
                                     .bits = options->select.bits,
                                     .words = words,

@@ -264,7 +264,8 @@ static int resolve(char **target, const char *path, const struct stat *status, s
     return failed ? -1 : 0;
 }
 
-/* The open descriptor that /dev/stdout, /dev/stderr or /dev/fd/N names; -1: another path. */
+/* The descriptor that a path such as /dev/stdout, /dev/fd/N or /proc/self/fd/N names, open or not;
+ * -1: another path. */
 static int file_descriptor_of(const char *path)
 {
     static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};

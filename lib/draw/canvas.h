@@ -119,7 +119,7 @@ struct drawing_page {
 struct drawing {
     struct canvas canvas;
     enum drawing_form form;
-    /* for PNG and PDF */
+    /* for PNG and PDF, which are made of a temporary SVG; `note` also for TikZ */
     long long dpi;
     struct stream *out;
     struct stream svg; /* writes to svg_file */

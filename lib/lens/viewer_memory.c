@@ -35,8 +35,8 @@ double viewer_captured_bytes(const struct viewer *viewer, const struct selection
     return floats * sizeof(float);
 }
 
-/* The bytes of the visible keys that a capture adds: of all its maps or, with `by_map`, of the map
- * with most. */
+/* The bytes of the maps of visible keys (viewer_visible_maps) that a capture stores beside its
+ * attention maps; with `by_map` only beside the one that needs most. */
 static double visible_bytes(const struct viewer *viewer, const struct selection *selection,
                             const struct text_with_source *pair, size_t heads_at_once, bool by_map)
 {

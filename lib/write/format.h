@@ -78,15 +78,17 @@ struct format {
     enum format_unit unit;
     unsigned display; /* bits DISPLAY_… */
     bool is_picture;
-    bool for_files;    /* binary or large: refused on a terminal */
-    bool one_sentence; /* at most one text per stream */
-    bool has_tables;   /* false: the numbers of tables are written as sheets */
-    bool has_tokens;   /* writes tokens even without arrays */
-    bool keeps_shape;  /* arrays have the shapes of their sites */
-    bool can_show_all; /* readers can show and hide the first token */
-    bool has_origin;   /* writes provenance */
-    int cell_bytes;    /* bytes of a number in a large matrix, about */
-    const char *show, *show_of_encoder, *layer; /* defaults of options; NULL: weights, all */
+    bool for_files;              /* binary or large: refused on a terminal */
+    bool one_sentence;           /* at most one text per stream */
+    bool has_tables;             /* false: the numbers of tables are written as sheets */
+    bool has_tokens;             /* writes tokens even without arrays */
+    bool keeps_shape;            /* arrays have the shapes of their sites */
+    bool can_show_all;           /* readers can show and hide the first token */
+    bool has_origin;             /* writes provenance */
+    int cell_bytes;              /* bytes of a number in a large matrix, about */
+    const char *show;            /* default of --show; NULL: weights */
+    const char *show_of_encoder; /* the same for models with an encoder; NULL: all its weights */
+    const char *layer;           /* default of --layer; NULL: all */
     writer_step *begin;
     writer_sheet_step *sheet;
     writer_step *end;              /* NULL: no action */

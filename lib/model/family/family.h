@@ -39,7 +39,8 @@ struct family_row {
 };
 
 struct family_names {
-    const char *prefix; /* of all but SLOT_TRANSFORM to SLOT_HEAD; base models lack it, or a part */
+    const char
+        *prefix; /* of names but those of SLOT_TRANSFORM to SLOT_HEAD_BIAS; some files lack it */
     const char *layers,
         *source_layers;              /* before a layer's number, in the text and its encoder; {g}:
                                          * the number of its group */

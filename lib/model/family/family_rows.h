@@ -40,7 +40,7 @@
         __VA_ARGS__        \
     }
 
-/* Names of Llama, GPT-2 and Hunyuan; readers of keys that Llama and other families have. */
+/* Names of tensors, and readers of keys of config.json, that rows in several files use. */
 extern const struct family_names family_llama_names, family_gpt2_names, family_hunyuan_names;
 void family_settle_llama(struct reading *reading);
 void family_settle_qkv_bias(struct reading *reading);
