@@ -115,7 +115,8 @@ static int add_file(struct buf *text, const char *path, const struct file *read,
     return 0;
 }
 
-/* Append a model with the hash of a sample of its weights, as they are large, and of its files. */
+/* Append a model with a hash of its config, the files of its tokenizer and, as weights are large,
+ * a sample of the weights. */
 static int add_model(struct buf *text, const char *name, struct err *err)
 {
     struct model model = {0};

@@ -78,7 +78,7 @@ const struct command command_bench = {
 
 enum { LENGTHS_MAX = 64, TOKENS_MAX = 1000000, WIDTH_MAX = 4096, WIDTH_TOKENS = 1024 };
 
-static const double SECONDS_MOST = 0.5; /* of 256 tokens, for 1024 to be measured: see --tokens */
+static const double SECONDS_MOST = 0.5; /* limit for 256 tokens; above it, 1024 are not run */
 
 struct bench_run {
     const struct options *options;
@@ -177,7 +177,7 @@ static int find_folder(struct bench_run *run, struct err *err)
                        : shape_make_head(new_model, width, err))
             return -1;
         run->folders[i] = new_model->folder;
-        if (heap_expect(new_model->files[0].size, run->folders[i].path, err)) /* packed weights */
+        if (heap_expect(new_model->files[0].size, run->folders[i].path, err)) /* to pack weights */
             return -1;
     }
     return 0;

@@ -235,7 +235,7 @@ int compare_command(const struct options *options, struct err *err)
                  output_choose_table(&run.output, &options->output, err);
     bool of_models = !failed && models.count == 2;
     if (of_models)
-        run.options.model.names = models; /* operands, too, may read pairs: see items_open */
+        run.options.model.names = models; /* for items_open: does a tokenizer join pairs? */
     for (size_t i = 0; i < 2; i++)
         run.sessions[i] =
             (struct session){.options = &run.options, .model = of_models ? models.items[i] : NULL};

@@ -100,7 +100,8 @@ static const char *name_folder(const struct driver *driver, const struct job *jo
     return buf_keep(&name, arena, err);
 }
 
-/* Set the index of a result. The number of its item, which counts blank texts, is `blank` more. */
+/* Set the index of a result, and `blank`: by how much the number of the item is larger, which
+ * counts blank texts. */
 static void set_index(struct identity *identity, const struct job *job, size_t index)
 {
     size_t texts = identity->sentences;
@@ -185,7 +186,7 @@ static int write_line(struct driver *driver, struct stream *out, const struct jo
 {
     struct json_writer json = {.stream = out};
     const struct identity *identity = &report->identity;
-    size_t first = strcspn(identity->item, ","); /* the rest comes after the result */
+    size_t first = strcspn(identity->item, ","); /* the members after "job" follow the result */
     json_put_open(&json, NULL, '{');
     json_put_integer(&json, "job", (long long)work->number);
     if (work->fault) {
@@ -322,9 +323,9 @@ int driver_write(struct driver *driver, const struct report *report, struct err 
 
 /* --- jobs ------------------------------------------------------------------------------------- */
 
-/* Keep the reason why a job failed. The whole command fails outside a batch, unless a text lacks
- * tokens or a position that others have; with --fail-fast, for a mean or an array, and if memory
- * ran out, since another run may have enough. */
+/* Keep the reason why a job failed. The whole command fails outside a batch, unless one of
+ * several texts lacks tokens or a position; with --fail-fast, for a result of all texts or an
+ * array (--stack), and if memory ran out, since another run may have enough. */
 static int fail_job(const struct driver *driver, struct job *work, struct err *why,
                     struct arena *arena, struct err *err)
 {
@@ -607,8 +608,8 @@ static int write_groups(struct turn *turn)
 }
 
 /* Run a group, apply --mean and --words, and write what is complete. A failed pass does not tell
- * which text caused it: a batch then runs each text alone. With several threads, each
- * formats the results before the write. */
+ * which text caused it: a batch then runs each text alone. Of several threads, each
+ * formats the results of its group in memory (make_bytes) before it waits to write. */
 static void run_group(void *context, size_t index, size_t thread)
 {
     struct turn *turn = context;
@@ -687,7 +688,7 @@ static int run_setting(struct driver *driver, size_t setting, struct err *err)
         size_t tokens = 0;
         double start = clock_seconds();
         double share = (double)(end - driver->next) / (double)jobs * (double)driver->survey.tokens /
-                       (double)threads; /* of a thread */
+                       (double)threads; /* tokens left for each thread, about */
         size_t limit = num_min(turn.tokens, num_max(1, (size_t)share + driver->survey.longest));
         turn.count = turn.written = 0;
         while (turn.count < turn.most && driver->next < end && !failed) {
@@ -705,7 +706,7 @@ static int run_setting(struct driver *driver, size_t setting, struct err *err)
         double rate = (double)tokens / seconds * group_seconds;
         if (tokens)
             turn.tokens = rate < GROUP_TOKENS ? num_max((size_t)rate, 1) : GROUP_TOKENS;
-        for (size_t i = 0; turn.most < most && i < threads && !failed; i++) /* once */
+        for (size_t i = 0; turn.most < most && i < threads && !failed; i++) /* first turn */
             failed = viewer_share(&viewers[i], viewer, err);
         if (threads > 1)
             turn.viewers = viewers;

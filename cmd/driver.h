@@ -67,7 +67,7 @@ struct job {
     struct memory memory; /* of the job's passes and result, set by `read` */
     double result_bytes;  /* of the tensors in the result, set by `read`; 0: no tensors */
     size_t before;        /* number of earlier results; SIZE_MAX: reading this job failed */
-    struct buf bytes;     /* the result, formatted by a thread for that `before`; or empty */
+    struct buf bytes;     /* the result, formatted by a thread as number `before`; or empty */
     bool is_written;      /* the task wrote the result during the pass */
     enum err_kind fault;  /* why there is no result; ERR_NONE: there is one */
     const char *message;
@@ -91,7 +91,7 @@ struct group {
 
 struct task {
     unsigned fields;      /* 1 << ITEM_…: table columns to read in addition to the common ones */
-    enum items_many many; /* number of texts that the command reads; a batch reads any number. A
+    enum items_many many; /* number of texts that the command reads; a batch reads any but 0. A
                            * source without a text is translated, except for ITEMS_PROMPT. */
     bool begins_words;    /* with --words, texts get a beginning token, as in score --words */
     enum mean_axes means; /* axes that --mean accepts; 0: all */

@@ -30,8 +30,8 @@ struct example {
     float activation; /* negated for --smallest; -INFINITY: none */
     int layer;
     bool goes_on;                /* the text has tokens after `ids` */
-    size_t text, item, position; /* number and index of the item; index of the token */
-    size_t count;                /* of `ids`, from at most TOKENS_BEFORE before the position on */
+    size_t text, item, position; /* item: its number, its index in items; token: its index */
+    size_t count;                /* of `ids`; the first is up to TOKENS_BEFORE before the token */
     uint32_t ids[TOKENS_BEFORE + 1 + TOKENS_AFTER];
 };
 

@@ -99,7 +99,7 @@ const struct command command_heads = {
 struct heads_state {
     const struct own_options *options;
     struct score_list scores;
-    const struct score *map;      /* NULL: a table */
+    const struct score *map;      /* --map; NULL: all of `scores` */
     const struct score *sort;     /* NULL: order of layers and heads */
     size_t way;                   /* index of --composition */
     bool has_all;                 /* --score has `all` */
@@ -114,7 +114,7 @@ struct heads_state {
 
 /* --- scores ----------------------------------------------------------------------------------- */
 
-/* Find the usual scores of all models, so that shards of a sweep have the same. */
+/* Find the kinds (USUAL_…) of all models, so that shards of a sweep have the same usual scores. */
 static int find_usual(unsigned *usual, const struct driver *driver, struct err *err)
 {
     const struct sweep *sweep = &driver->sweep;
@@ -136,8 +136,9 @@ static int find_usual(unsigned *usual, const struct driver *driver, struct err *
     return 0;
 }
 
-/* Choose the usual scores of a kind of model, or `all` that it has except "offset", which needs a
- * number. Scores that read a file, or are of a source, are chosen if it is given. */
+/* Choose the usual scores of kinds of models or, with `all`, all scores that these models have but
+ * "offset", which needs a number. Scores that read a file, or are of a source, are chosen if the
+ * file or the source is given. */
 static int choose_rows(struct heads_state *own, const struct driver *driver, unsigned usual,
                        bool all, struct err *err)
 {
@@ -482,7 +483,7 @@ static int begin(void *state, struct driver *driver, struct err *err)
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-/* The value of a row in the column of --sort. A missing value is the lowest. */
+/* The value of a row in the column of --sort, the lowest if it is missing; 0 without --sort. */
 static double rank_of(const struct column *sort, size_t row)
 {
     return sort ? fmax(column_float(sort, row), (double)-INFINITY) : 0;
@@ -516,7 +517,7 @@ static int make_table(struct report *report, const struct heads_state *own,
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
-/* Make the report of one model, of one text in a batch, or of all models (NULL). */
+/* Make the report of a model, of a text in a batch or, if `result` is NULL, of all models. */
 static int make_report(struct report *report, const struct heads_state *own,
                        struct head_result *result, struct arena *arena, struct err *err)
 {

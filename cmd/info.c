@@ -82,7 +82,7 @@ static void tell(struct info *info, const char *label, const char *name, const c
     facts_title(info->facts, label, NULL);
 }
 
-/* Add a fact and release its buffer. An empty text is no value. */
+/* Add a fact and release its buffer. An empty buffer makes a fact without a value. */
 static void tell_buf(struct info *info, const char *label, const char *name, struct buf *gathered)
 {
     bool empty = !gathered->size && !gathered->out_of_memory;
@@ -247,7 +247,7 @@ static void tell_sizes(struct info *info, const struct model *model, size_t toke
     const char *dtype = NULL;
     size_t parameters = 0; /* a tied matrix counts once */
     size_t bytes = 0;
-    size_t idle = 0, idle_bytes = 0; /* of experts that a token does not use, times their number */
+    size_t idle = 0, idle_bytes = 0; /* of experts that a token leaves idle, times all experts */
     struct weights_bytes held = weights_bytes(weights);
     for (size_t i = 0; i < weights->parameter_count; i++) {
         struct parameter_info own = weights_parameter(weights, i);
@@ -395,7 +395,7 @@ static void list_tensors(struct info *info, const struct weights *weights)
 
 static int write_report(struct info *info, const char *model)
 {
-    if (info->tokenizer && *tokenizer_facts(info->tokenizer)->gap) { /* no other words are known */
+    if (info->tokenizer && *tokenizer_facts(info->tokenizer)->gap) { /* of words: list them all */
         size_t count = tokenizer_size(info->tokenizer);
         struct buf text = {0};
         for (size_t id = 0; id < count && id < WORDS_SHOWN; id++) {

@@ -44,7 +44,7 @@ struct inquiry {
     struct attribution attribution;
     struct score_plan score; /* --head */
     struct patching_plan plan;
-    struct text_with_source corrupt; /* of patching */
+    struct text_with_source corrupt; /* text of --corrupt, also for --head */
 };
 
 /* --- options ---------------------------------------------------------------------------------- */
@@ -343,7 +343,7 @@ static int tokenize_corrupt(struct inquiry *inquiry, struct arena *arena, struct
     return patching_check_texts(&pair->sentence, &corrupt->sentence, err);
 }
 
-/* Read a position, in place of which a word may have stood. */
+/* Read the position of a token; a word in its place was replaced before (positions.c). */
 static int parse_token(size_t *index, const char *option, const char *text, size_t size,
                        size_t count, struct err *err)
 {
@@ -353,7 +353,8 @@ static int parse_token(size_t *index, const char *option, const char *text, size
                            option, count - 1, (int)size, text);
 }
 
-/* Read --key: a key, and what its score is compared with: another, `mean` or `weights`. */
+/* Read --key: a key, and after a colon, or in the column `against`, what the score of the key is
+ * compared with: another key, `mean` or `weights`. */
 static int parse_key(struct score_plan *plan, const struct options *options, size_t keys,
                      struct err *err)
 {
@@ -374,7 +375,7 @@ static int parse_key(struct score_plan *plan, const struct options *options, siz
                : 0;
 }
 
-/* Read --head and the options that go with it; those of a text, if there is one. */
+/* Read --head and the options that go with it; those that name tokens, only if there is a text. */
 static int ask_score(struct inquiry *inquiry, struct arena *arena, struct err *err)
 {
     static const char *const ways[] = {"part", "pair", "source"};
@@ -509,7 +510,7 @@ static int find_attribution(struct inquiry *inquiry, struct arena *arena, struct
 struct remainder {
     double most;
     size_t texts;
-    const char *what;       /* logit or logit difference */
+    const char *what;       /* score, logit or logit difference */
     char logit[NOTE_BYTES]; /* of the first text */
 };
 

@@ -171,7 +171,7 @@ static size_t field_of(const struct items *items, const char *name)
     return ITEM_FIELDS + index;
 }
 
-/* True if a model's tokenizer joins two texts, or --special bos, or if a sweep may choose either.
+/* True if a model's tokenizer or --special bos joins two texts, or if a sweep may choose either.
  * Also true for a model that cannot be opened, which is refused later. */
 static bool joins_texts(struct items *items)
 {
@@ -214,8 +214,9 @@ static size_t find_field(struct items *items, const char *name)
     return field;
 }
 
-/* As find_field, and add a new name to copy. Also refused: a name that is probably a misspelling of
- * a known one that is missing (other capitals or, from five letters on, one other letter). */
+/* As find_field, and add a new name to those to copy. Refused: an invalid name, too many names, and
+ * a name that is probably a misspelling of a known one that is missing (other capitals or, from
+ * five letters on, one other letter). */
 static size_t add_column(struct items *items, const char *name, struct err *err)
 {
     enum { LETTERS = 5 };
@@ -296,7 +297,7 @@ static int find_lines(struct items *items, struct err *err)
 {
     bool keeps_blank = items->fields & ITEMS_KEEP_BLANK && items->kind == ITEMS_LINES;
     const char *at = items->reader.at, *end = items->reader.end;
-    size_t first = items->count, count = first; /* up to the last line that is not blank */
+    size_t first = items->count, count = first; /* items up to the last that is not blank */
     for (size_t line = 1; at < end; line++) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         size_t size = (size_t)((newline ? newline : end) - at);

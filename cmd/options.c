@@ -216,7 +216,7 @@ static int parse_long(struct option_reader *reader, char *argument)
         return value
                    ? err_usage(reader->err, "--%s: expected no value, found '%s'", row->name, value)
                    : give_option(reader, row, "true");
-    const char *blank = value ? "" : "="; /* from `--layer= 0` and `--layer = 0` */
+    const char *blank = value ? "" : "="; /* value of `--layer= 0`, `--layer = 0` */
     if (!value && !(value = take_next(reader, row)))
         return -1;
     if (strcmp(value, blank) == 0 && !takes_any_text(row))

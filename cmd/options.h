@@ -34,8 +34,8 @@ struct texts {
 /* Append a text, which is not copied; the list is in the arena. */
 int texts_add(struct texts *texts, const char *text, struct arena *arena, struct err *err);
 
-/* Whether the model's beginning token comes before texts, if its tokenizer adds none; or a note
- * says that it does not. */
+/* What comes before texts: what the tokenizer adds; the beginning token, if the tokenizer adds
+ * nothing; or what the tokenizer adds, with a note if that is nothing. */
 enum beginning { BEGINNING_OF_TOKENIZER, BEGINNING_ADDED, BEGINNING_NOTED };
 
 struct input_options {
@@ -44,7 +44,7 @@ struct input_options {
     const char *file, *ids, *source, *pair, *special;
     bool literal_special, any_length, document, chat, trim;
     bool is_hosted;              /* attn_report: standard input is not read */
-    enum beginning begins_texts; /* without --special */
+    enum beginning begins_texts; /* with --special auto, the default */
 };
 
 struct model_options {

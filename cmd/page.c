@@ -55,7 +55,7 @@ struct page_state {
 };
 
 enum { PAGE_NEXT_BEST = 50 };             /* default of --top */
-static const double QUICK_PRODUCTS = 5e9; /* take half a second */
+static const double QUICK_PRODUCTS = 5e9; /* multiplications of half a second */
 
 /* A run of a text, by a viewer with the mechanism and edits of the options. */
 struct page_run {
@@ -286,7 +286,7 @@ static int prepare(void *state, struct driver *driver, struct err *err)
         return err_usage(err, "--unedited: expected --edit, --ablate or --knockout, found none");
     driver->accumulates = true;
     own->driver = driver;
-    driver->identity.count = driver->jobs * runs_of(own); /* pages of all models */
+    driver->identity.count = driver->jobs * runs_of(own); /* pages of all jobs */
     driver->identity.sentences = driver->items.count;
     if (!options->page.live)
         return 0;
@@ -354,7 +354,7 @@ static int find_words(struct page_run *run, struct err *err)
 {
     const struct options *options = run->options;
     struct texts words = {0};
-    bool adds_beginning = run->own->driver->session.adds_beginning; /* for --words */
+    bool adds_beginning = run->own->driver->session.adds_beginning; /* --words: before the text */
     if (adds_beginning && (texts_add(&words, "--special", run->arena, err) ||
                            texts_add(&words, "bos", run->arena, err)))
         return -1;
@@ -518,7 +518,7 @@ static int run(void *state, const struct group *group, struct err *err)
     struct page_run *runs = arena_alloc(group->arena, count, sizeof *runs, err);
     int failed = !runs;
     job->own = runs;
-    job->is_written = true; /* by `add` */
+    job->is_written = true; /* `add` writes the pages */
     for (size_t i = 0; i < count && !failed; i++) {
         viewer->edits = i + 1 < count ? NULL : edits;
         failed = capture_once(&runs[i], own, group, count > 1 ? names[i] : NULL, err);

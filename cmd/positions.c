@@ -302,7 +302,7 @@ static const char *tokens_of_rows(const char *range, const struct scope *scope)
         return arena_format(scope->arena, scope->err, "%zu-%zu", words[first].first,
                             words[last].first + words[last].count - 1);
     }
-    selection_range(&first, &last, range, strlen(range), 0); /* negative ones stay, for any text */
+    selection_range(&first, &last, range, strlen(range), 0); /* negative indices stay as they are */
     first += first < 0 ? 0 : (ptrdiff_t)before;
     last += last < 0 ? 0 : (ptrdiff_t)before;
     return arena_format(scope->arena, scope->err, "%td-%td", first, last);

@@ -101,7 +101,8 @@ enum {
     FABLES_PERPLEXITY = 300, /* whole fables have less than 40, parts of them up to 200 */
 };
 
-/* What the options and the input ask for. The first one that is set names a result in messages. */
+/* What the options and the input ask for. The first bit that is set names a result in messages, if
+ * it has one of asked_names. */
 enum {
     PAIRS = 1 << 0,
     PER = 1 << 1,
@@ -160,7 +161,7 @@ struct score_state {
     unsigned asked;
     struct scoring scoring;
     struct score_view view;
-    bool asks;          /* the first text was read, and says whether `view.fills` */
+    bool asks;          /* the first text was read, and has set `view.fills` */
     size_t unscored;    /* texts whose first token has no score */
     size_t blank;       /* texts without tokens */
     size_t first_blank; /* index of the first blank text */
@@ -294,7 +295,7 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     const char *path = options->score.unigrams;
     struct output *output = &driver->output;
     struct arena *kept = &driver->kept;
-    size_t models = driver->sweep.settings; /* in a batch, all settings */
+    size_t models = driver->sweep.settings; /* in a batch, of settings */
     own->driver = driver;
     if (options_exclude(options, "next", "at top begin-word bits", err) ||
         options_exclude(options, "unigrams", "query", err) || choose_kind(own, options, err))
@@ -370,7 +371,7 @@ static int open(void *state, struct driver *driver, struct err *err)
                                     .words = words,
                                     .for_people = for_people,
                                     .next = score->next > 0,
-                                    .fills = own->view.fills, /* as the first text says */
+                                    .fills = own->view.fills, /* set by the first text */
                                     .has_regions = driver->items.survey.marks > 0,
                                     .of_pairs = driver->identity.of_pairs};
     own->scoring =
@@ -718,7 +719,7 @@ static int report_item(const struct score_state *task, struct job *job, struct a
                : score_report(&job->report, &task->view, &job->pair, text, arena, err);
 }
 
-/* Score the texts of all items together. */
+/* Score the texts of all items together or, if edits have positions by name, each alone. */
 static int run(void *state, const struct group *group, struct err *err)
 {
     const struct score_state *own = state;

@@ -60,7 +60,7 @@ struct session {
     struct edit_list edits;
     struct edit_store *store; /* of the settings of a sweep; NULL: none */
     bool adds_beginning;      /* --special auto found a token to put before texts */
-    const char *token;        /* --query in the last text that session_read_items read */
+    const char *token;        /* --query, resolved in the last text of session_read_items */
     struct arena arena;
 };
 

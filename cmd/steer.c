@@ -105,7 +105,7 @@ static int choose_site(struct steer_run *run, struct err *err)
     return err_if(err->kind);
 }
 
-/* Add the mean over the selected tokens of each text. */
+/* Add the means over the selected tokens of each text to the sums of a side and to the norms. */
 static int add_texts(struct steer_run *run, size_t side, const struct text_with_source *pairs,
                      size_t count, struct arena *arena, struct err *err)
 {
@@ -115,7 +115,7 @@ static int add_texts(struct steer_run *run, size_t side, const struct text_with_
     const struct edits *edits = viewer->edits;
     if (!reports)
         return -1;
-    viewer->edits = pairs->edits; /* all share these: a text with edits of its own is alone */
+    viewer->edits = pairs->edits; /* of all `pairs`: a text with edits of its own is alone */
     int failed = viewer_capture(viewer, &asked, arena, err);
     viewer->edits = edits;
     for (size_t i = 0; i < count && !failed; i++)
@@ -140,7 +140,7 @@ static int add_texts(struct steer_run *run, size_t side, const struct text_with_
 static int tokenize_side(struct steer_run *run, const struct items *items, size_t side,
                          struct err *err)
 {
-    bool is_table = items->fields >> ITEM_NEGATIVE & 1; /* of both sides */
+    bool is_table = items->fields >> ITEM_NEGATIVE & 1; /* a row has texts of both sides */
     struct arena arena = {0};
     struct text_with_source pairs[AT_ONCE];
     size_t count = 0, tokens = 0, most = run->session.edits.by_text ? 1 : AT_ONCE;

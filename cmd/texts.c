@@ -64,7 +64,7 @@ int request_make(struct request *request, struct driver *driver, struct err *err
         selection_layers(selection, layer, config, &session->arena, err) ||
         selection_heads(selection, options->head, config, &session->arena, err))
         return -1;
-    selection->tokens &= options->show || !how->mean_of_texts; /* by default, what has a mean */
+    selection->tokens &= options->show || !how->mean_of_texts; /* tokens have no mean */
     selection->bits = options->bits;
     if (options->bits && !strstr(show, "entropy"))
         return err_usage(err, "--bits: expected entropy in --show, found '%s'", show);
@@ -101,7 +101,7 @@ double request_add_memory(struct memory *memory, const struct request *request,
     memory->held += held * (how->words + how->hide_first);
     if (how->pool)
         memory->held += held /= (double)pair->sentence.count;
-    if (site_set_has(selection->sites, SITE_SINK)) /* copies with one more column */
+    if (site_set_has(selection->sites, SITE_SINK)) /* weights with one more column */
         memory->held += held;
     memory->during = fmax(memory->during, captured.during);
     return by_map ? bytes : held;
