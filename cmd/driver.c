@@ -462,7 +462,7 @@ double driver_memory(const struct driver *driver)
                       : bytes + memory->during + memory->held;
 }
 
-/* Refuses jobs beyond the available memory: the system would end them after minutes. */
+/* Refuses jobs beyond the available memory: the system would end the process after minutes. */
 int driver_check(struct driver *driver, struct err *err)
 {
     struct survey *survey = &driver->survey;

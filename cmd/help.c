@@ -133,7 +133,7 @@ static void write_entry(const struct page *page, const char *form, const char *a
     text_wrap(page->out, about, ABOUT_COLUMN, ABOUT_COLUMN, page->columns);
 }
 
-/* Write a list of names and clear it; nothing if it is empty. */
+/* Write the text `first` and a list of names, and clear the list; nothing if it is empty. */
 static void write_names(const struct page *page, struct buf *names, const char *first,
                         size_t column)
 {

@@ -450,9 +450,9 @@ static bool take_separator(struct csv_reader *reader)
     return true;
 }
 
-/* The ending of the name decides; without one, the beginning of the file: an object, or a header
- * with several columns, one of which the command reads. A .txt file with such a header, as Excel's
- * "Text (tab delimited)", gets a note. */
+/* Set the kind of the file by the ending of its name or, without one, by its beginning: an object,
+ * or a header with several columns, one of which the command reads. A .txt file with such a
+ * header, as Excel's "Text (tab delimited)", gets a note. */
 static int find_kind(struct items *items, struct err *err)
 {
     const char *path = items->path;

@@ -12,7 +12,7 @@ struct lesson {
     const char *next;               /* before the command of the next step */
     const char *more;               /* on a terminal, below a screen that is not the last */
     const char *last;               /* after the last step */
-    const char *variance, *largest; /* columns of `lesson scale` */
+    const char *variance, *largest; /* headings of `lesson scale` */
     const struct page_lesson *steps;
 };
 

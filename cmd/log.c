@@ -106,7 +106,7 @@ void log_end_line(struct log *log)
     log->sum = HASH_FNV_BEGIN;
 }
 
-/* Count a line that is already in the log. */
+/* Count a line that is already in the log, as a failure if it is one; keep the first message. */
 static int count_line(struct log *log, struct log_span line, struct log_span value, struct err *err)
 {
     struct json *root = NULL;
@@ -126,7 +126,7 @@ static int count_line(struct log *log, struct log_span line, struct log_span val
 struct assembly {
     struct stream out, rows; /* rows: "about" of each line that has it, if `rows_path` is set */
     const char *rows_path;
-    bool is_lines, is_array; /* lines are results; they become an array */
+    bool is_lines, is_array; /* lines are results; lines become an array */
     bool begun;              /* a result was written */
 };
 

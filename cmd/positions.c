@@ -21,7 +21,7 @@ struct scope {
     struct err *err;
 };
 
-/* True if no word goes on across a byte: there is a space, a sign, or a script without spaces. */
+/* True if no word goes on across byte `at`: a space, a sign or a script without spaces is there. */
 static bool is_edge(const char *text, size_t size, size_t at)
 {
     uint32_t before = 0, after = 0;
@@ -85,8 +85,8 @@ static int refuse_word(const struct scope *scope, const char *column, const char
                          scope->option, (int)size, word, guess);
 }
 
-/* Find a word that occurs once, or its occurrence number `nth` from 1 (0: the only one). It is from
- * a column, or (NULL) of the option. Returns 1 if the text lacks it. */
+/* Find a word that occurs once, or its occurrence number `nth` from 1 (0: the only one). The word
+ * is from `column` or, if that is NULL, from the option. Returns 1 if the text lacks the word. */
 static int find_word(struct word_span *found, const struct scope *scope, const char *column,
                      const char *word, size_t size, size_t nth)
 {

@@ -655,9 +655,9 @@ static const char *whole_text(const struct tokenized *text, struct arena *arena,
     return buf_keep(&whole, arena, err);
 }
 
-/* Report an item. Its total is that of its text, or of the tokens or words of --query; with
- * --unigrams also that of its words by themselves; a pair also has that of its bad text. Its rows
- * are this total, or those of its continuations or regions; a region without tokens has a row only
+/* Report an item. `total` is of its text, or of the tokens or words of --query; with --unigrams it
+ * also has the log-probability of the words by themselves, of a pair that of the bad text. `rows`
+ * has this total, or a row for each continuation or region; a region without tokens has a row only
  * in a suite. */
 static int report_item(const struct score_state *task, struct job *job, struct arena *arena,
                        struct err *err)

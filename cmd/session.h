@@ -58,7 +58,7 @@ struct session {
     struct mechanism mechanism; /* from the options */
     struct viewer viewer;
     struct edit_list edits;
-    struct edit_store *store; /* of the settings of a sweep; NULL: none */
+    struct edit_store *store; /* values that settings of a sweep share; NULL: none */
     bool adds_beginning;      /* --special auto found a token to put before texts */
     const char *token;        /* --query, resolved in the last text of session_read_items */
     struct arena arena;

@@ -61,7 +61,7 @@ struct steer_run {
     enum site site;
     size_t width;
     double *sums[2];  /* [layers, width] of the positive and of the negative texts */
-    double *norms;    /* [layers] sums of the mean norm of the tokens of each text */
+    double *norms;    /* [layers] sums over all texts of the mean norm of the tokens */
     size_t counts[2]; /* of texts */
     float *vectors;   /* [layers, width] */
     const char *ending;

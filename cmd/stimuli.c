@@ -249,9 +249,9 @@ static bool parse_value(double *value, struct formula *formula, size_t level)
     return true;
 }
 
-/* The value of a prediction for an item, above 0 if it holds, from the totals of its regions, whose
- * keys begin with item and condition. Refused: regions that the item lacks. Without `rows`, check
- * only the formula. */
+/* Set the value of a prediction for an item, above 0 if it holds, from the totals of the item's
+ * regions, whose keys begin with item and condition. Refused: regions that the item lacks. Without
+ * `rows`, check only the formula. */
 static int predict(double *value, const char *text, const struct score_total *rows, size_t count,
                    struct err *err)
 {
@@ -284,7 +284,7 @@ int suite_predict_all(struct score_totals *table, const struct texts *formulas, 
     *table = (struct score_totals){
         .kind = TOTALS_OF_PREDICTIONS, .names = names, .key_count = 2, .texts = table->texts};
     while (next < end) {
-        const struct score_total *rows = next; /* of an item */
+        const struct score_total *rows = next; /* first of an item */
         while (next < end && strcmp(next->keys[0], rows->keys[0]) == 0 &&
                !(next > rows && next->number == rows->number &&
                  strcmp(next->keys[1], rows->keys[1]) == 0))

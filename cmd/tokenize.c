@@ -44,7 +44,7 @@ struct tokenize_run {
     struct output output;
     struct folder folder;
     struct tokenizer *tokenizer;
-    const struct tokenizer *of_texts; /* of an encoder-decoder, the tokenizer of the source */
+    const struct tokenizer *of_texts; /* `tokenizer` or, of an encoder-decoder, that of sources */
     const struct chat *chat;
     struct items items;
     size_t count;     /* tokens of the current text */
