@@ -63,7 +63,7 @@ struct attn_model *attn_open(const char *name, size_t threads, struct attn_error
 void attn_close(struct attn_model *model);
 
 /* The second run, score or step of more than one token packs the matrices that it uses, and so do
- * later ones, and a first one of many texts: they take less time, and have the same bits. Packed
+ * later ones, and a first one of many texts: this saves time, with the same bits. Packed
  * copies take four bytes for each number, together at most `bytes` (0: nothing is packed; default:
  * SIZE_MAX), and at most half of the memory that is free at the second run. Other matrices are used
  * as the file has them. To be called before the second run. Returns 0, or -1 with `error`. */

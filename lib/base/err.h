@@ -58,7 +58,7 @@ int err_prefix(struct err *err, const char *format, ...) ERR_PRINTF;
 int err_append(struct err *err, const char *format, ...) ERR_PRINTF;
 int err_about(struct err *err, enum err_about about);
 
-/* Set the message for a failed allocation, or copy that of `from`. Return -1. */
+/* Set the message for an allocation that failed, or copy the message of `from`. Return -1. */
 int err_memory(struct err *err, size_t size_bytes);
 int err_adopt(struct err *err, const struct err *from);
 

@@ -35,7 +35,7 @@ struct mapping {
 static _Atomic(struct mapping *) first_mapping;
 static _Thread_local const void *current_owner;
 
-/* Set the path of a free entry, or of a new one. */
+/* Take a free entry of the list, or a new one, and set the path. NULL with `err`. */
 static struct mapping *take_entry(char *path, struct err *err)
 {
     for (struct mapping *mapping = first_mapping; mapping; mapping = mapping->next) {
@@ -91,8 +91,8 @@ static void mapping_list_remove(const void *bytes)
     }
 }
 
-/* The entry of the file mapped at an address. A size that is read belongs to `begin` if `begin` is
- * the same before and after. NULL: none. */
+/* The entry of the file mapped at an address, or NULL. A size belongs to `begin` if `begin` is
+ * equal before and after the size is read. */
 static struct mapping *find_mapping(uintptr_t address)
 {
     for (struct mapping *mapping = first_mapping; mapping; mapping = mapping->next) {
@@ -509,7 +509,7 @@ static int write_files(struct stream *streams, const struct folder *folder,
     for (size_t i = 0; i < folder->file_count; i++) {
         if (!stream_commit(&streams[i], err))
             continue;
-        for (size_t k = 0; k < i && !target->replaces; k++) /* remove the files before it, too */
+        for (size_t k = 0; k < i && !target->replaces; k++) /* also remove those before i */
             if (!path_of(&path, target, folder->files[k].name, NULL))
                 unlink(path.bytes);
         buf_release(&path);

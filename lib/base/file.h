@@ -29,7 +29,7 @@ struct file {
 };
 
 /* Map a file, or read a pipe or device up to FILE_READ_MAX_BYTES; file_map_regular, for files of
- * models, refuses these without waiting for them. No result replaces the file (replacement.h). */
+ * models, refuses pipes and devices at once. replacement.h guards the file against results. */
 int file_map(struct file *file, const char *path, struct err *err);
 int file_map_regular(struct file *file, const char *path, struct err *err);
 
@@ -47,7 +47,7 @@ void file_forget(const struct file *file, const char *end);
 /* Tell the system not to read ahead in a range of a mapped file, or to read it soon. */
 void file_advise(const char *bytes, size_t size, bool soon);
 
-/* True if the mapped file was written to since. (Another file at that path is no change.) */
+/* True if a file was written to after it was mapped. (Another file at `path` is no change.) */
 bool file_has_changed(const struct file *file, const char *path);
 
 void file_release(struct file *file);
@@ -58,13 +58,13 @@ int file_refuse_format(const char *bytes, size_t size, const char *expected, str
 
 /* --- pages of mapped files that cannot be read ------------------------------------------------
  *
- * Someone made the file shorter, and SIGBUS comes. Functions for its handler are safe there. */
+ * Someone made the file shorter, and a read raises SIGBUS. The functions for a handler are safe. */
 
 /* For a handler that ends the program: the path of the file mapped at an address, or NULL. */
 const char *mapping_list_path(const void *address);
 
-/* For a handler that continues with zeros (lib/attn.c): fill an owner's file with zeros, from the
- * page of this address on. False: the address is in no owner's file, or the system refuses. */
+/* For a handler that continues with zeros (lib/attn_host.c): fill an owner's file with zeros, from
+ * the page of this address on. False: the address is in no owner's file, or the system refuses. */
 bool mapping_list_fill(const void *address);
 
 /* Set the owner of the files that this thread maps from now on. Returns the previous owner. */
@@ -92,7 +92,7 @@ bool file_exists(const char *path);
 /* True if both paths lead to the same file or directory. */
 bool file_is_same(const char *path, const char *other);
 
-/* Remove a file, if it exists. Make a directory in an existing one, unless it exists. */
+/* Remove a file, if there is one; make a directory, without its parents, if there is none. */
 int file_remove(const char *path, struct err *err);
 int file_make_directory(const char *path, struct err *err);
 
@@ -125,7 +125,7 @@ struct opened_files {
     struct arena *arena;
 };
 
-/* True also for an inaccessible file: opening it reports the error. */
+/* True if the folder has the file, or an inaccessible one: folder_open reports the error. */
 bool folder_has(const struct folder *folder, const char *name);
 
 /* Open a file of the folder; release it with file_release. Errors name path and file. */

@@ -38,7 +38,7 @@ uint64_t hash_fnv(uint64_t hash, const char *bytes, size_t size)
     return hash;
 }
 
-/* Double `slots`, a power of two, until at most half of them are used. */
+/* Double `*slots`, a power of two, until `count` entries use at most half of the slots. */
 static int double_slots(size_t *slots, size_t count, struct err *err)
 {
     if (count > SIZE_MAX / 4)

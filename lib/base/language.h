@@ -4,6 +4,6 @@
  */
 #pragma once
 
-/* A text, or a format with the same values in the same order, in a language; NULL, "en", or a text
- * without a translation: the text itself. */
+/* The translation of `english`, a text or a format, whose values keep their order; `english` itself
+ * unless `language` is "zh", and if there is no translation. */
 const char *say(const char *language, const char *english) __attribute__((format_arg(2)));

@@ -135,7 +135,7 @@ struct arena_block {
     struct arena_block *older;
     size_t size_bytes; /* from the first aligned byte on */
     size_t used_bytes;
-    bool is_zero; /* after the used bytes */
+    bool is_zero; /* the bytes after the used ones are 0 */
     char *start;
 };
 

@@ -67,7 +67,8 @@ char *arena_path(struct arena *arena, const char *path, struct err *err);
 char *arena_format(struct arena *arena, struct err *err, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Forget all pieces but keep the memory, so that the same work again allocates nothing. */
+/* Forget all pieces. A single block is kept; several are freed, and the next block has their total
+ * size, so that work that is repeated soon allocates nothing. */
 void arena_clear(struct arena *arena);
 
 /* Free all memory. The arena is empty and can be used again. */

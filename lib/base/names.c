@@ -13,8 +13,8 @@
 
 enum {
     NOT_UTF8 = 0x110000,   /* plus a byte that is not part of a character */
-    PREFIX_CHARACTERS = 2, /* at least, of a word with which a name begins */
-    NAME_CHARACTERS = 3,   /* at least, of a name with which a word begins */
+    PREFIX_CHARACTERS = 2, /* least length of a word with which a name begins */
+    NAME_CHARACTERS = 3,   /* least length of a name with which a word begins */
 };
 
 /* Returns the number of characters, above NEAREST_CHARACTERS if the text is too long. */

@@ -19,14 +19,14 @@ struct names {
     size_t count, stride;     /* rows, and bytes from one name to the next */
 };
 
-/* The names of rows with a field `name`; of an array of names. */
+/* NAMES: the names of rows that have a field `name`; NAMES_LIST: the names of an array. */
 #define NAMES(rows, row_count) ((struct names){&(rows)->name, (row_count), sizeof *(rows)})
 #define NAMES_LIST(array) \
     ((struct names){(array), sizeof(array) / sizeof *(array), sizeof *(array)})
 
 const char *names_at(struct names names, size_t index);
 
-/* Find the name that is the `size` bytes of a word; false: none is. */
+/* Find the name that equals the `size` bytes of `word`; false: none does. */
 bool names_find(size_t *index, struct names names, const char *word, size_t size);
 
 /* The most similar name to a mistyped word; NULL: none is near. */
@@ -41,18 +41,18 @@ int names_choose_item(size_t *index, struct names names, const char *option, con
 int names_refuse(struct names names, const char *option, const char *word, size_t size,
                  struct err *err);
 
-/* Read a list of names separated by commas as a set of bits. */
+/* Read a list of names separated by commas as a set: bit i is name i. */
 int names_choose_set(unsigned *set, struct names names, const char *option, const char *list,
                      struct err *err);
 
 /* The item after the next comma of a list; NULL: there is none. */
 const char *list_next(const char *item);
 
-/* The name of a column with as many `attn_` before it as make it unused. NULL with `err`. */
+/* A column's name, after as many `attn_` as make it differ from all `taken`. NULL with `err`. */
 const char *names_unused(const char *name, struct names taken, struct arena *arena,
                          struct err *err);
 
-/* True if a name ends in `ending`; or, as a file's name, has it in any case after other bytes. */
+/* True if a name ends in `ending`; if a file's name ends in it, in any case, after other bytes. */
 bool name_ends_in(const char *name, const char *ending);
 bool name_has_ending(const char *name, const char *ending);
 
@@ -64,7 +64,7 @@ const char *names_guess(char text[NAMES_GUESS_BYTES], const char *name);
 /* --- the name nearest to a mistyped word ------------------------------------------------------
  *
  * By optimal string alignment distance: characters inserted, removed, changed, or swapped with
- * their neighbours; at most about a third of the word. Case matters only between equals. A name
+ * their neighbours; at most about a third of the word. Case decides between equals only. A name
  * that begins with the word has distance 1; a name with which the word begins is just near enough.
  *
  *     nearest_begin(&nearest, "lyaer", 5);
@@ -78,8 +78,8 @@ struct nearest {
     const char *name; /* the nearest so far, the first of equals, borrowed; NULL: none is near */
     size_t name_bytes;
     size_t size;    /* of the word, in characters */
-    size_t limit;   /* the greatest distance */
-    size_t steps;   /* the distance of the name */
+    size_t limit;   /* the greatest distance of a near name */
+    size_t steps;   /* the distance of `name`, or `limit` */
     size_t exactly; /* twice the distance with case, less 1 if the word begins with the name */
     uint32_t word[NEAREST_CHARACTERS];
 };

@@ -34,14 +34,14 @@ bool platform_has_access_list(const char *path);
 /* The time of the last write to a file. */
 struct timespec platform_written(const struct stat *status);
 
-/* Advise the system to use large pages here. */
+/* Advise the system to use large pages for this memory. */
 void platform_advise_huge(void *pages, size_t size);
 
 /* Return freed pieces of this size or above to the system. */
 void platform_give_back(size_t least);
 
-/* The bytes that this process can still allocate, and the reason: the least of the free memory of
- * the system and what control groups and `ulimit -v` leave. SIZE_MAX: unknown. */
+/* The bytes that this process can still allocate: the least of the free memory of the system and
+ * what control groups and `ulimit -v` leave, which `*limit` names. SIZE_MAX: unknown. */
 size_t platform_memory_bytes(const char **limit);
 
 /* As platform_memory_bytes, for pages of mapped files, which `ulimit -v` does not limit. */

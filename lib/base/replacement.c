@@ -76,8 +76,9 @@ int replacement_check_name(const char *path, struct err *err)
     return access(path, W_OK) == 0 || file_is_absent() ? 0 : cannot_write(path, err);
 }
 
-/* Returns the mode of the old file. The group gets no more than others if it cannot be the old
- * file's, or if the old group permissions are the mask of an access control list. */
+/* Give a new file the old one's owner and group, as far as allowed; returns its mode: the old one.
+ * The group gets no more than others if it cannot be the old group, or if the old permissions of
+ * the group are the mask of an access control list. */
 static mode_t keep_owner(int descriptor, const char *path, const struct stat *old)
 {
     struct stat new;

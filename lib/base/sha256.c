@@ -59,7 +59,7 @@ static void add_block(uint32_t state[8], const unsigned char *block)
 
 enum { LEAF_FEATURES = 7, BIT_SHA = 29 };
 
-/* The answer is cached: in a virtual machine, cpuid takes twenty microseconds. */
+/* True if the processor has the instructions. Cached: cpuid takes 20 µs in a virtual machine. */
 static bool processor_can(void)
 {
     static atomic_int answer; /* 0: unknown; 1: no; 2: yes */
@@ -149,7 +149,7 @@ void sha256_add(struct sha256 *hash, const void *bytes, size_t size)
         memcpy(hash->block, from + whole * SHA256_BLOCK_BYTES, size);
 }
 
-/* Add a one, zeros up to the end of a block, and in its last eight bytes the size in bits. */
+/* Add a 1 bit, zeros up to the end of a block, and in its last eight bytes the size in bits. */
 void sha256_end(struct sha256 *hash, char digits[SHA256_DIGITS + 1])
 {
     static const char hex[] = "0123456789abcdef";

@@ -105,7 +105,7 @@ size_t terminal_colour(const char *bytes, size_t size)
     return at < size && bytes[at] == 'm' ? at + 1 : 0;
 }
 
-/* Blanks, except controls other than newline and tab: also no-break and ideographic spaces. */
+/* True for newline, tab and blanks from U+00A0 on, such as no-break and ideographic spaces. */
 static bool is_space(uint32_t c)
 {
     return c == '\n' || c == '\t' || (c >= 0xa0 && utf8_class(c) == UTF8_SPACE);
@@ -120,7 +120,7 @@ static bool is_begun(const struct terminal *terminal)
     return terminal->held_size < whole && (terminal->held_size == 1 || (last & 0xc0) == 0x80);
 }
 
-/* Remove the held bytes and write them escaped. */
+/* Move the held bytes, escaped, to `sign`. */
 static void terminal_rest(struct terminal *terminal, char sign[TERMINAL_SIGN_BYTES])
 {
     escape(sign, terminal->held, terminal->held_size);

@@ -74,7 +74,7 @@ void stream_flush(struct stream *stream);
  * before the first is committed. On failure the stream is discarded. */
 int stream_finish(struct stream *stream, struct err *err);
 
-/* Finish, and give the file its name; or remove it, as after a failure. */
+/* Finish a stream, and give the file its name; or close a stream, and remove its temporary file. */
 int stream_commit(struct stream *stream, struct err *err);
 void stream_discard(struct stream *stream);
 
@@ -102,7 +102,7 @@ enum { TERMINAL_SIGN_BYTES = 40 }; /* the longest of our colours; \xNN four time
 size_t terminal_colour(const char *bytes, size_t size);
 
 /* Write the first character of a label, or \xNN for each byte if it would be invisible, as are all
- * blanks but U+0020. Returns its number of bytes. */
+ * blanks but U+0020. Returns the number of bytes that the character has. */
 size_t terminal_sign(char sign[TERMINAL_SIGN_BYTES], const char *bytes, size_t size);
 
 /* --- read and write despite signals, and on descriptors that do not block --------------------- */

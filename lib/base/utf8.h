@@ -36,7 +36,7 @@ enum {
 };
 
 /* The table's version, "16.0.0"; a letter for each kind; runs of code points of one kind,
- * "C9W5C18", in texts up to NULL; the kinds by pages, filled before main: most pages have one. */
+ * "C9W5C18", in texts up to NULL; the kinds by pages, filled before main. */
 extern const char unicode_version[], unicode_letters[];
 extern const char *const unicode_runs[];
 extern uint8_t unicode_page_of[UNICODE_LAST / UNICODE_PAGE + 1];
@@ -51,7 +51,7 @@ static inline enum unicode_kind unicode_kind(uint32_t character)
 /* True for \w of regular expressions. */
 bool unicode_is_word(enum unicode_kind kind);
 
-/* True if one of the ranges, which ascend, has the character. */
+/* unicode_is_in: true if one of the ranges of characters, which ascend, has the character. */
 struct unicode_range {
     uint32_t first, last;
 };
@@ -121,7 +121,7 @@ static inline size_t utf8_decode(uint32_t *character, const char *bytes, size_t 
         *character = b[0];
         return 1;
     }
-    /* most others have three bytes, the last two without further conditions */
+    /* most characters beyond ASCII have three bytes, the last two without further conditions */
     if (size < 3 || (b[0] & 0xF0) != 0xE0 || b[0] == 0xE0 || b[0] == 0xED ||
         !utf8_continues(bytes[1]) || !utf8_continues(bytes[2]))
         return utf8_decode_long(character, bytes, size);

@@ -39,7 +39,7 @@ static ALWAYS_INLINE int bits_at(const struct blocks *some, int row, int bit, in
     return (int)(some->words[bit / 32][row] >> bit % 32 & ((1U << count) - 1));
 }
 
-/* Bit `bit` of byte `byte`, and those after it. */
+/* `count` bits of a row's words, from bit `bit` of byte `byte` on. */
 static ALWAYS_INLINE int byte_bits(const struct blocks *some, int row, int byte, int bit, int count)
 {
     return bits_at(some, row, 8 * byte + bit, count);
@@ -103,7 +103,7 @@ static ALWAYS_INLINE int two_bits(const struct blocks *some, int row, int i, int
     return byte_bits(some, row, from + i / 8 * 32 + i % 2 * SLICE, i % 8 / 2 * 2, 2);
 }
 
-/* Scales and minima of slices, two bits of q. */
+/* A byte for each slice with the factors of scale and minimum, then two bits of q. */
 static ALWAYS_INLINE int q2_k(const struct blocks *some, int row, int i, int j)
 {
     return two_bits(some, row, i, SLICE + j);

@@ -21,7 +21,7 @@ enum {
 
 static const struct {
     const char *name;
-    size_t size; /* 0: it varies */
+    size_t size; /* bytes of a value; 0: varies */
     bool is_whole, is_signed;
 } gguf_kinds[GGUF_KINDS] = {
     [GGUF_U8] = {"uint8", 1, true},   [GGUF_I8] = {"int8", 1, true, true},
@@ -33,7 +33,7 @@ static const struct {
     [GGUF_F64] = {"float64", 8},
 };
 
-/* By ggml's numbers, four per line. */
+/* Indexed by ggml's numbers of the types, four per line. */
 /* clang-format off */
 const struct gguf_type gguf_types[GGUF_TYPES] = {
     {"F32", 1, 4},        {"F16", 1, 2},      {"Q4_0", 32, 18},     {"Q4_1", 32, 20},
@@ -213,7 +213,7 @@ static int take_type(struct cursor *cursor, struct gguf_tensor *tensor)
     return err_if(cursor->failed);
 }
 
-/* `begin` and `end` count from the start of all data; locate_tensors adds its offset. */
+/* Set `begin` and `end`, from the start of all data; locate_tensors adds the offset of the data. */
 static int take_range(struct cursor *cursor, struct gguf_tensor *tensor, size_t alignment)
 {
     struct err *err = cursor->err;

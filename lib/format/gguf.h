@@ -67,7 +67,7 @@ struct gguf_tensor {
     size_t rank;
     size_t sizes[GGUF_RANK_MAX]; /* the contiguous dimension is first */
     size_t count;                /* of numbers: the product of the sizes */
-    size_t begin, end;           /* bytes of the file */
+    size_t begin, end;           /* offsets of the data in the file */
 };
 
 struct gguf {
@@ -104,7 +104,7 @@ int gguf_text(const struct gguf *gguf, const char *key, struct gguf_text *text, 
 int gguf_array(const struct gguf *gguf, const char *key, enum gguf_kind item_kind,
                const struct gguf_value **array, struct err *err);
 
-/* Remove the first text from a copy of an array; get an item of an array of numbers. */
+/* Take the first text from a copy of an array, false: none is left; get a number of an array. */
 bool gguf_take_text(struct gguf_value *rest, struct gguf_text *text);
 double gguf_item(const struct gguf_value *array, size_t index);
 

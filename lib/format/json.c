@@ -386,7 +386,7 @@ static uint32_t read_unit(const char *digits)
                       hex_value(digits[2]) << 4 | hex_value(digits[3]));
 }
 
-/* The escape at `in`, of 2, 6 or 12 bytes; returns how many. */
+/* Decode the escape at `in`, of 2, 6 or 12 bytes; returns how many. */
 static size_t unescape(char **out, const char *in)
 {
     static const char letters[] = "bfnrt";
@@ -420,7 +420,7 @@ size_t json_cursor_read(struct json_cursor *cursor, char *out)
 
 size_t json_unescape(char *out, struct json_span text)
 {
-    struct json_cursor cursor = {.at = text.bytes - 1}; /* the quotes are there */
+    struct json_cursor cursor = {.at = text.bytes - 1}; /* the quote is there */
     return json_cursor_read(&cursor, out);
 }
 

@@ -29,8 +29,8 @@ struct json_writer {
     bool comma;    /* the next value needs a comma */
 };
 
-/* Begin an object or array by '{' or '[', and end it by '}' or ']'. Before the next value, write
- * white space such as "\n ", after the comma; or its name, which may have any bytes. */
+/* Begin an object or array by '{' or '[', and end it by '}' or ']'. json_put_gap writes
+ * white space, "\n ", before the next value, json_put_name the value's name, of any bytes. */
 void json_put_open(struct json_writer *json, const char *name, char bracket);
 void json_put_close(struct json_writer *json, char bracket);
 void json_put_gap(struct json_writer *json, const char *gap);

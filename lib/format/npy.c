@@ -95,7 +95,7 @@ static bool read_shape(struct npy *array, const struct parts *parts, const char 
     return at < parts->data;
 }
 
-/* A copy of numbers whose first axis is the contiguous one. */
+/* A copy in C order of numbers in Fortran order, whose first axis is the contiguous one. */
 static const float *to_c_order(const struct npy *array, const float *data, size_t count,
                                struct arena *arena, struct err *err)
 {

@@ -12,7 +12,7 @@
 enum pickle_kind {
     PICKLE_NONE = 'N',
     PICKLE_BOOL = 'b',
-    PICKLE_INTEGER = 'i', /* from 0 */
+    PICKLE_INTEGER = 'i', /* not negative */
     PICKLE_TEXT = 't',
     PICKLE_TUPLE = 'P',
     PICKLE_DICT = 'D',
@@ -189,7 +189,7 @@ static int global(struct pickle_machine *m, struct err *err)
                            names[0].text, (int)names[1].size, names[1].text);
 }
 
-/* Two lines: module and name. */
+/* Push the class or function that two lines name: its module and its own name. */
 static int global_by_lines(struct pickle_machine *m, struct err *err)
 {
     for (int i = 0; i < 2; i++) {
@@ -277,7 +277,7 @@ static int storage(struct pickle_machine *m, struct err *err)
 
 static const struct opcode {
     unsigned char code, bytes; /* of its argument */
-    int takes, row;            /* values of the stack; a parameter of `run` */
+    int takes, row;            /* values popped from the stack; a parameter of `run` */
     int (*run)(struct pickle_machine *m, struct err *err);
 } opcodes[] = {
     {0x80, 1, 0, 0, NULL},               /* PROTO */
@@ -387,8 +387,8 @@ static int find(const struct zip_entry **entry, struct pickle_reading *reading, 
 /* --- a tensor: offset and strides in a storage, in elements ----------------------------------- */
 
 struct storage_layout {
-    const char *numbers; /* of the storage */
-    size_t count;        /* of the storage */
+    const char *numbers; /* all elements of the storage */
+    size_t count;        /* elements of the storage */
     size_t offset;
     size_t strides[SAFETENSORS_RANK_MAX];
     bool in_rows; /* contiguous: nothing to copy */

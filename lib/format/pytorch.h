@@ -33,7 +33,7 @@ struct zip {
     struct map names;
 };
 
-/* List the entries of a file; the caller releases the names. Refused: encrypted and compressed
+/* List the entries of a file; the caller releases `names`. Refused: encrypted and compressed
  * entries, a name that occurs twice, and fields that contradict each other. */
 int zip_read(struct zip *zip, const struct file *file, struct arena *arena, struct err *err);
 

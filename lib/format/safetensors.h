@@ -50,7 +50,7 @@ int safetensors_open(struct safetensors *tensors, const struct folder *folder, c
 const struct safetensors_entry *safetensors_find(const struct safetensors *tensors,
                                                  const char *name);
 
-/* The elements in place if they are aligned float32, else NULL; the first byte of a matrix row. */
+/* A tensor's elements in place if they are aligned float32, else NULL; a row of a matrix. */
 const float *safetensors_floats(const struct safetensors_entry *entry);
 const void *safetensors_row(const struct safetensors_entry *entry, size_t row);
 

@@ -117,7 +117,7 @@ static void read_large(uint64_t *numbers, size_t count, const char *extra, const
     }
 }
 
-/* True if a descriptor after the data has its CRC-32 and sizes, in 32 or 64 bits. */
+/* True if a descriptor after an entry's data has the entry's CRC-32 and sizes, in 32 or 64 bits. */
 static bool is_described(const struct zip_entry *entry, const struct file *file)
 {
     uint64_t at = (uint64_t)(entry->data + entry->size - file->bytes);

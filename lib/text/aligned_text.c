@@ -115,7 +115,7 @@ static bool is_too_long(struct text_rewriter *rewriter, size_t size)
     return rewriter->too_long;
 }
 
-/* Copy kept bytes, part by part of their text. */
+/* Copy the bytes [start, end) of the old text, and its parts there. */
 static void copy(struct text_rewriter *rewriter, size_t start, size_t end)
 {
     const struct aligned_text *in = rewriter->in;

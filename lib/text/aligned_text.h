@@ -37,7 +37,7 @@ struct text_range {
     size_t start, end;
 };
 
-/* The original range of bytes; `hint` begins as 0 and speeds up ascending ranges.
+/* The range of the original text; `*hint` begins as 0 and speeds up ascending ranges.
  * aligned_text_find_origin() needs parts. */
 struct text_range aligned_text_find_origin(const struct aligned_text *text, struct text_range range,
                                            size_t *hint);
@@ -54,7 +54,7 @@ static inline struct text_range aligned_text_origin(const struct aligned_text *t
  * by ten would fill the memory, and a pattern that backtracks in every word would take hours. */
 struct text_limits {
     size_t size_max;   /* bytes of the text after any step */
-    size_t steps_left; /* backtracking of all searches by regular expressions (matcher.h) */
+    size_t steps_left; /* backtracking left to all searches by regular expressions (matcher.h) */
 };
 
 enum {

@@ -81,8 +81,8 @@ struct tokenizer {
 int tokenizer_fill(struct tokenizer *tokenizer, const struct folder *folder, struct err *err);
 void tokenizer_release(struct tokenizer *tokenizer);
 
-/* Read one kind of file each: tokenizer_json.c, sentencepiece.c, vocab_files.c. Marian's fills the
- * tokenizer of texts and its `source`. */
+/* Read one kind of file each: tokenizer_json.c, sentencepiece.c, vocab_files.c.
+ * tokenizer_fill_marian fills the tokenizer of texts and its `source`. */
 typedef int tokenizer_filler(struct tokenizer *tokenizer, const struct folder *folder,
                              const char *name, struct err *err);
 tokenizer_filler tokenizer_fill_json, tokenizer_fill_sentencepiece, tokenizer_fill_marian,
@@ -91,7 +91,7 @@ tokenizer_filler tokenizer_fill_json, tokenizer_fill_sentencepiece, tokenizer_fi
 /* Read the words of a vocab.json: vocab_files.c. */
 int tokenizer_read_words(void *tokenizer, const struct file *file, struct err *err);
 
-/* tokenizer_json.c: read stages of a tokenizer.json without a model from `text`, and release it. */
+/* tokenizer_json.c: read the stages in `text`, a tokenizer.json without a model; release `text`. */
 int tokenizer_parse_stages(struct tokenizer *tokenizer, struct buf *text, struct err *err);
 
 /* The types of pieces in SentencePiece's models, and of tokens in GGUF files. */
@@ -115,7 +115,7 @@ enum { SENTENCEPIECE_UNIGRAM = 1, SENTENCEPIECE_BPE = 2 };
 
 /* --- tokenizer_config.json and its companions: tokenizer_config.c --- */
 
-/* Parts of the file that only some kinds of tokenizers need, and so check. */
+/* Parts of tokenizer_config.json that only some kinds of tokenizers need, and so check. */
 enum config_part { CONFIG_LISTED = 1, CONFIG_NAMED = 2 };
 
 int tokenizer_config_read(struct tokenizer *tokenizer, const struct folder *folder, unsigned parts,
@@ -125,8 +125,8 @@ int tokenizer_config_read(struct tokenizer *tokenizer, const struct folder *fold
 enum { MODEL_TYPE_BYTES = 32 };
 int tokenizer_model_type(char type[MODEL_TYPE_BYTES], const struct folder *folder, struct err *err);
 
-/* Add the listed tokens, else those of added_tokens.json, to the present ones; one with the id of a
- * present token replaces it. */
+/* Add the listed tokens, else those of added_tokens.json, to the present ones; a listed token
+ * replaces a present token of the same id. */
 int tokenizer_add_listed(struct tokenizer *tokenizer, const struct folder *folder, struct err *err);
 
 /* Add the listed tokens next to a tokenizer.json, in the order of ids, as transformers does: a
@@ -139,7 +139,7 @@ int tokenizer_merge_listed(struct tokenizer *tokenizer, const struct folder *fol
  * their use (`pad_token`); `<|endoftext|>` is GPT-2's default. */
 int tokenizer_add_named(struct tokenizer *tokenizer, const struct folder *folder, struct err *err);
 
-/* Name the tokens that the files do not name; find a named token, which `file` must have. */
+/* Name as `usual` tokens that no file names; find a named token's id, which `file` must have. */
 void tokenizer_name_usual(struct tokenizer *tokenizer, const char *const usual[NAMED_TOKENS]);
 int tokenizer_find_named(uint32_t *id, const struct tokenizer *tokenizer, enum named_token token,
                          const struct folder *folder, const char *file, struct err *err);

@@ -25,7 +25,7 @@ int decoder_byte_of(const char *token, size_t size);
 struct token_decoder {
     const struct stage *steps; /* NULL: tokens are separated by spaces */
     struct buf *out;
-    size_t count; /* number of tokens */
+    size_t count; /* number of tokens so far */
     struct decoder_state {
         size_t tokens; /* number of tokens that the step received */
         size_t stripped;

@@ -31,7 +31,7 @@ struct piece_cache {
     size_t mask;
     struct piece_entry *last;  /* the last one used, or NULL */
     struct piece_entry *entry; /* gets the tokens that are added; NULL: none does */
-    struct text_range part;    /* the bytes of that entry in its piece */
+    struct text_range part;    /* the bytes of `entry` in the piece */
 };
 
 /* Unigram: the best path to each position of a piece. Only the last positions have sums; steps
@@ -63,7 +63,7 @@ struct encoder {
 int encoder_run(struct encoder *encoder, const struct token_text *text, struct err *err);
 void encoder_release(struct encoder *encoder);
 
-/* Pass a piece to a step; after the last one, `next` is NULL, to the model. */
+/* Pass a piece to the step `next`; to the model if `next` is NULL, after the last step. */
 int encoder_pass(struct encoder *encoder, const struct stage *next, const struct text_piece *piece,
                  struct err *err);
 
@@ -86,8 +86,8 @@ static inline int encoder_add(struct encoder *encoder, const struct text_piece *
                           err);
 }
 
-/* Add the tokens of a part of a piece from the cache and return 1; return 0 if they are not there,
- * and -1 with `err`. After 0, encoder_store stores the tokens that were added since. */
+/* Add the tokens of a part of a piece from the cache and return 1; return 0 if the cache lacks the
+ * part, and -1 with `err`. After 0, encoder_store stores the tokens that were added since. */
 int encoder_add_known(struct encoder *encoder, const struct text_piece *piece,
                       struct text_range part, struct err *err);
 void encoder_store(struct encoder *encoder);

@@ -5,7 +5,7 @@
 #include "base/stream.h"
 #include "base/utf8.h"
 
-/* Write the visible form of the first character; returns its size. Spaces of a line are kept. */
+/* Write the first character's visible form; returns the bytes read. Spaces of a line are kept. */
 static size_t show(char sign[TERMINAL_SIGN_BYTES], const char *bytes, size_t size, bool is_line)
 {
     static const struct {

@@ -65,7 +65,7 @@ struct matcher {
     size_t literal_size;
     enum splitter_kind splitter;
     struct regex *regex; /* owned; threads may share it */
-    const char *pattern; /* the name of a pattern, or NULL */
+    const char *pattern; /* the pattern's name in splitter_patterns, or NULL */
 };
 
 struct matcher_walk {

@@ -217,7 +217,7 @@ const struct stage_kind post_processors = {"processors", rows, sizeof rows / siz
 
 /* --- add_bos_token and add_eos_token ---------------------------------------------------------- */
 
-/* Put a token at `at` if it is not at `present`, or remove it there. */
+/* Insert a token at `at`, unless it is at `present`; if not `wanted`, remove it at `present`. */
 static void set_token(struct text_template *template, size_t at, size_t present,
                       struct template_part token, bool wanted)
 {

@@ -94,7 +94,7 @@ static int pass_changed(const struct stage *step, struct encoder *encoder,
         struct text_piece piece = {&text, {0, text.size}};
         failed = encoder_pass(encoder, step->next, &piece, err);
     }
-    text_rewriter_release(&encoder->spare); /* which a later step left */
+    text_rewriter_release(&encoder->spare); /* memory that a later step left */
     encoder->spare = *rewriter;
     return failed;
 }

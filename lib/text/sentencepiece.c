@@ -14,7 +14,7 @@
 #include "text/builder.h"
 #include "text/label.h"
 
-enum { WORD_BYTES_MOST = 1024 }; /* of BPE: all ways to split a word in two are tried */
+enum { WORD_BYTES_MOST = 1024 }; /* of a word of BPE: all its splits in two are tried */
 
 struct sentencepiece_piece {
     struct word word;
@@ -27,7 +27,7 @@ struct sentencepiece {
     size_t count;
     size_t bytes; /* total size of all words */
     uint64_t kind;
-    bool falls_back, suffix; /* of the trainer */
+    bool falls_back, suffix; /* byte_fallback, treat_whitespace_as_suffix */
     struct sentencepiece_rules rules;
 };
 
@@ -478,7 +478,7 @@ static int add_languages(struct tokenizer *tokenizer, const char *codes, struct 
     const struct word_table *words = &tokenizer->set.words;
     struct added_token items[LANGUAGES_MAX];
     char names[LANGUAGES_MAX][LANGUAGE_BYTES];
-    uint32_t id = 0; /* of the first one */
+    uint32_t id = 0; /* of the first language's token */
     size_t count = 0;
     for (size_t i = 0; i < words->size; i++)
         id += words->stored[i].form != WORD_ABSENT;

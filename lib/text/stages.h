@@ -51,8 +51,8 @@ struct stage {
     enum prepend_scheme prepend; /* when `content` precedes a piece that lacks it */
 
     /* decoders */
-    long long start, stop; /* Strip: how many are removed on each side, at most */
-    bool fused;            /* Strip: of all tokens together, not of each */
+    long long start, stop; /* Strip: how many `content` are removed on each side, at most */
+    bool fused;            /* Strip: `start` is for all tokens together, not for each */
     bool strips_first;     /* Metaspace: no space before the first token */
     bool cleans;           /* WordPiece: remove spaces before punctuation */
 };
@@ -61,7 +61,7 @@ struct stage {
 struct stage_row {
     const char *name;
     const char *content;  /* the field that becomes `content` of a step; NULL: none */
-    const char *fallback; /* its text if the field is absent; NULL: it is required */
+    const char *fallback; /* the field's text if it is absent; NULL: it is required */
     int (*read)(struct stage_list *list, struct stage *step, const struct json *value,
                 struct err *err); /* further fields; NULL: there are none */
     bool adds_steps;              /* `read` adds all steps; its `step` is NULL */

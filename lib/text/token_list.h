@@ -24,7 +24,7 @@ struct tokens {
     struct token *items;
     size_t count;
     size_t dropped_count;        /* number of characters that are not in the vocabulary */
-    struct token *dropped_first; /* the position of the first one, or NULL; its id is not used */
+    struct token *dropped_first; /* the first dropped character, or NULL; id: index of its text */
     unsigned char *segments;     /* [count] of a pair of texts, or NULL */
     size_t second;               /* of a pair: index of the first token of the second text */
     size_t added[3];             /* special tokens before, between (of a pair) and after texts */

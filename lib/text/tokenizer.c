@@ -79,8 +79,8 @@ static bool is_words(const struct tokenizer *tokenizer)
     return tokenizer->model.row == &subword_rows[SUBWORD_WORDS];
 }
 
-/* Refuse a folder with a file whose name tells that its vocabulary has an unsupported form. If its
- * names cannot be listed, it is accepted. */
+/* Refuse a folder with a file whose name tells that its vocabulary has an unsupported form. A
+ * folder whose names cannot be listed is accepted. */
 static int refuse_others(const struct folder *folder, struct err *err)
 {
     static const char *const endings[] = {".tiktoken", ".model", ".spm", ".codes", ".bpe"};

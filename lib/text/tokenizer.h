@@ -128,7 +128,7 @@ int tokenizer_role(const struct tokenizer *tokenizer, enum token_role role, uint
                    bool *found, struct err *err);
 
 struct tokenizer_facts {
-    const char *file;     /* from which it was opened; vocab.json also for merges.txt */
+    const char *file;     /* the tokenizer was opened from it; vocab.json also for merges.txt */
     const char *kind;     /* "words", "byte-level BPE", … */
     const char *gap;      /* between two tokens when they are joined: "" or a space */
     const char *prefix;   /* of WordPiece's tokens that continue a word, "##"; or NULL */

@@ -41,11 +41,11 @@ struct word {
     size_t size;
 };
 
-/* Take the line at `*at`, without its line break, and move to the next. */
+/* The line at `*at`, without its line break; moves `*at` to the next line. */
 struct word word_take_line(const char **at, const char *end);
 
 struct stored_word {
-    uint32_t start; /* of its bytes */
+    uint32_t start; /* offset in the bytes of the table */
     uint32_t size : 30;
     uint32_t form : 2;
 };

@@ -58,8 +58,8 @@ int bpe_add(struct bpe *bpe, const struct bpe_merge *merge, struct err *err)
     return 0;
 }
 
-/* The merge of a pair with a hash, or BPE_NONE. The probe is then ready for hash_replace, or for
- * hash_put. */
+/* The index of the merge of a pair, whose hash is `hash`, and the probe is ready for hash_replace;
+ * or BPE_NONE, and the probe is ready for hash_put. */
 static inline uint32_t find_merge(const struct bpe *bpe, uint32_t left, uint32_t right,
                                   uint64_t hash, struct hash_probe *probe)
 {
@@ -367,7 +367,7 @@ struct merge_reader {
     size_t number;
     size_t prefix; /* bytes that a right part loses when it is joined */
     char *text;    /* the text of a merge, without escapes */
-    char *joined;  /* its two parts joined */
+    char *joined;  /* the two parts of the merge, joined */
     char *decoded; /* the bytes of a word */
     size_t capacity;
     struct err *err;
@@ -401,7 +401,7 @@ static int find_word(const struct merge_reader *reader, struct word word, uint32
                    reader->number, label_excerpt(word.bytes, word.size));
 }
 
-/* Find the id of a word if it is that of the last merge, or the next id, as in most files. */
+/* Find the id of a word if it is the id of the last merge or the next one, as in most files. */
 static bool find_near(const struct bpe *bpe, struct word word, uint32_t *id)
 {
     const struct word_table *words = bpe->words;

@@ -178,7 +178,7 @@ static size_t next_front(const struct subword *model, const char *bytes, size_t 
 int subword_find_fronts(struct subword *model, struct err *err)
 {
     struct bpe *bpe = &model->bpe;
-    uint32_t first = BPE_NONE, last = 0, id = 0; /* of the tokens of bytes */
+    uint32_t first = BPE_NONE, last = 0, id = 0; /* first, last: ids of byte tokens */
     if (!bpe->by_characters || bpe->takes_whole || bpe_drops(bpe) || bpe->prefix.size ||
         bpe->suffix.size)
         return 0;

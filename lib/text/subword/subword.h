@@ -70,7 +70,7 @@ int subword_encode_words(const struct subword *model, struct encoder *encoder,
 /* WordPiece: make the trie of the words, and find the node of the prefix of rests (##). */
 int subword_find_rests(struct subword *model, const char *prefix, struct err *err);
 
-/* Set the ids of <0x00> to <0xFF>: BPE_NONE without byte fallback, or if it is no word. */
+/* Set the ids of <0x00> to <0xFF>: BPE_NONE without byte fallback, or for one that is no word. */
 void subword_find_bytes(uint32_t ids[256], const struct word_table *words, bool falls_back);
 
 /* True if the words are written in word_table.h's alphabet: each of its 256 letters is a word, or
