@@ -109,7 +109,7 @@ enum { BLOCK = 32 }; /* columns at a time: loops of a constant length need no re
 
 #define EIGHT -0.0f, -0.0f, -0.0f, -0.0f, -0.0f, -0.0f, -0.0f, -0.0f
 
-/* Adding -0 changes no number, not even the sign of 0. */
+/* For rows without a bias: adding -0 changes no number, not even the sign of 0. */
 static const float nothing[2 * BLOCK] = {EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGHT};
 
 #define SIMD _Pragma("omp simd")

@@ -40,5 +40,6 @@ struct argmax {
 int argmax_init(struct argmax *argmax, struct machine *machine, const struct weight *words,
                 struct arena *arena, struct err *err);
 
-/* Find the row with the largest product, the first of equals. False: a number may not be finite. */
+/* Find the row with the largest product with x, the first of equals. False: it cannot tell, as a
+ * number may be infinite or NaN. */
 bool argmax_find(struct machine *machine, struct argmax *argmax, const float *x, uint32_t *row);

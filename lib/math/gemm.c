@@ -252,7 +252,8 @@ struct kernel_set {
     struct kernel forms[2][2];
 };
 
-/* If W is in pairs, x is, too; only kernels read it. */
+/* The product x · W and how it is computed. If W is in pairs, x is, too; then only kernels read x.
+ */
 struct product {
     struct matrix x;
     const struct weight *w;
@@ -307,7 +308,7 @@ static void fetch_kernels(struct kernels *kernels, struct product *p)
                           });
 }
 
-/* A chunk of a panel in place. */
+/* The address of a chunk of a panel, packed or in W itself. */
 static const float *find_panel(const struct product *p, size_t panel, size_t chunk)
 {
     size_t row = chunk * p->plan.chunk;
@@ -356,7 +357,7 @@ static const float *find_next(const struct product *p, const struct round *round
 struct product_part {
     const float *panel, *next; /* NULL: nothing is prefetched */
     struct matrix sums;
-    float *segment; /* as large as the sums: those of a segment after the first */
+    float *segment; /* sums of a segment after the first; as large as `sums` */
     struct corner at;
     size_t index; /* of the panel */
 };

@@ -46,8 +46,8 @@ static bool has_fma(void)
     return __builtin_cpu_supports("fma");
 }
 
-/* As libxsmm_cpuid, which executes the cpuid instruction each time: under a hypervisor that is
- * slow. */
+/* The target that libxsmm_cpuid would find; but libxsmm_cpuid executes the cpuid instruction each
+ * time, which is slow under a hypervisor. */
 static enum kernel_target target_of_processor(void)
 {
     bool tiles = false;
@@ -80,7 +80,7 @@ static struct cpu_tuning tuning_of_maker(void)
 #else
 static bool has_fma(void)
 {
-    return true; /* if not, the C library's fmaf computes the same */
+    return true; /* without the instruction fmaf computes the same */
 }
 
 static enum kernel_target target_of_processor(void)

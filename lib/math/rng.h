@@ -14,8 +14,8 @@ uint64_t splitmix64(uint64_t state);
 uint64_t rng_fold_in(uint64_t key, uint64_t number);
 uint64_t rng_below(uint64_t key, uint64_t number, uint64_t limit);
 
-/* Dropout of one row: each element becomes 0 with probability `rate` < 1, else x / (1 - rate). The
- * second is for parts of a row, whose x[0] is element `first`; rng_dropout drops other elements. */
+/* Dropout of one row: each element becomes 0 with probability `rate` < 1, else x / (1 - rate).
+ * rng_dropout_part: of part of a row, whose x[0] is element `first`; it drops other elements. */
 void rng_dropout(float *x, size_t count, uint64_t key, uint64_t number, float rate);
 void rng_dropout_part(float *x, size_t count, size_t first, uint64_t key, float rate);
 

@@ -239,7 +239,7 @@ bool normalise_row(float *x, size_t count)
 
 /* --- softmax over ranges of rows -------------------------------------------------------------- */
 
-/* The range, extended to whole steps. */
+/* The columns of a softmax_range, extended to whole steps. */
 struct steps {
     size_t first, end;
 };

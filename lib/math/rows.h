@@ -40,7 +40,7 @@ enum sines {
 
 /* x[row][2i] += sin((first + row) / 10000^(2i / C)), x[row][2i + 1] += cos(…): the position
  * encoding of "Attention is all you need". In other orders, all sines come before the cosines;
- * those of SINES_OFFSET are of (first + row) / 10000^(i / (C/2 - 1)). */
+ * the angles of SINES_OFFSET are (first + row) / 10000^(i / (C/2 - 1)). */
 void add_sinusoids(struct matrix x, size_t first, enum sines order);
 
 /* y = y · x, and y = c · tanh(y / c), element by element. */
@@ -144,5 +144,5 @@ bool cross_entropy_row(float *x, size_t count, uint32_t target, float factor, do
 void nontemporal_copy(float *to, const float *from, size_t count);
 void nontemporal_fill(float *to, size_t count, float value);
 
-/* Other threads see what this one stored before. */
+/* After this call other threads see what this one has stored. */
 void nontemporal_fence(void);

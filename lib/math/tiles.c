@@ -33,7 +33,7 @@ struct block {
     float *c;
     size_t a_stride, b_stride, c_stride; /* in bytes */
     size_t rows, columns;
-    size_t shaped[3]; /* rows, columns and pairs of the current configuration */
+    size_t shaped[3]; /* rows, columns and pairs that tiles are configured for */
     bool accumulate;
     const char *next; /* prefetched, `lines` cache lines a step */
     size_t lines;

@@ -88,7 +88,7 @@ struct widened_rows {
     size_t count; /* numbers in each row */
 };
 
-/* Numbers [first, first + count), which end at `end` or at the end of a block. */
+/* Widen numbers from `first` on, up to `end` or to the end of a block. */
 static void number_rows_widen(struct widened_rows *some, const struct number_rows *quantised,
                               size_t first, size_t end)
 {

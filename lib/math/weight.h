@@ -49,8 +49,8 @@ struct weight {
     size_t in, out;
     size_t stride;
     struct weight_rows rows;
-    const float *panels;   /* [in][PANEL_COLUMNS] each; NULL: not packed; may be all there is */
-    const uint32_t *pairs; /* [in / 2][PAIR_COLUMNS] each: then nothing else is read */
+    const float *panels;   /* [in][PANEL_COLUMNS] each; NULL: not packed; may be the only form */
+    const uint32_t *pairs; /* [in / 2][PAIR_COLUMNS] each; if not NULL, the only form read */
     bool rounded;          /* W is in bf16, and x is rounded to it, too */
 };
 

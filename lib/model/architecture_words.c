@@ -6,7 +6,7 @@
 #include "math/precision.h"
 #include "model/layer.h"
 
-/* " in layers 0-4, 6": those that have a flag (0: experts); nothing where all have it. */
+/* Write which layers have a flag (0: experts), " in layers 0-4, 6"; nothing if all have it. */
 static void write_layers(struct buf *out, const struct config *c, unsigned flag)
 {
     size_t count = 0;

@@ -219,7 +219,8 @@ static enum head_fault put_panels(const struct attention_head *head, const struc
     return HEAD_SOUND;
 }
 
-/* Store the scaled scores of a block as masked scores, and as weights until the sum is known. */
+/* Copy the scaled scores of a block to the watched maps: as masked scores, and, until the sum is
+ * known, as weights. */
 static void put_block(const struct attention_head *head, size_t query, struct key_range keys,
                       const float *scaled)
 {

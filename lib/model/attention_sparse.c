@@ -101,7 +101,7 @@ static void put_row(const struct attention_head *head, float *map, size_t query,
         row[head->memory->visible[i]] = head->memory->row[i];
 }
 
-/* Sum the weighted values in chains of CHAIN keys of the text. */
+/* memory->context = the sum of the weighted values, in chains of CHAIN keys of the text. */
 static void sum_values(const struct attention_head *head, size_t count)
 {
     const struct attention_memory *memory = head->memory;

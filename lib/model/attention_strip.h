@@ -47,7 +47,7 @@ struct attention_memory {
             float *context; /* [rows of a strip, strides.context] */
             float *part;    /* as context, of one chain, if context may have several */
             float *row;     /* of one query, or a few numbers for each query of a strip */
-            float *sums;    /* of linear and of low-rank attention */
+            float *sums;    /* linear: sums over keys; low-rank: mean keys, then mean values */
             uint32_t *visible, *drawn; /* visible keys of a query in a pattern; random ones */
             /* In bf16, pairs of rounded numbers: */
             uint32_t *key_pairs, *value_pairs; /* pages (cache.h) of keys that are in no cache */
@@ -155,14 +155,14 @@ size_t strip_round_up(size_t size, size_t step);
 /* The keys that are visible to a query. */
 struct key_range strip_visible(const struct attention_head *head, size_t query);
 
-/* Compute the sizes of a thread's memory, given rows and stride; false: a size overflows. */
+/* Compute the sizes of a thread's memory for strips of size->rows rows; false: a size overflows. */
 bool strip_measure(struct attention_size *size, const struct attention_problem *problem);
 
 /* Row sizes of kernels: 0 for one row (a generated token), 1 for 16 rows, 2 for 32 rows. */
 size_t strip_row_size(size_t rows);
 size_t strip_rows_of_size(size_t size);
 
-/* Fetch the kernels for strips of such a size against `keys` keys, a multiple of STEP up to
+/* Fetch the kernels for strips of a row size against `keys` keys, a multiple of STEP up to
  * KEY_PANEL (`add`: to a context that has a sum). */
 void strip_fetch_scores(struct attention_layer *layer, size_t row_size, size_t keys);
 void strip_fetch_context(struct attention_layer *layer, size_t row_size, size_t keys, bool add);

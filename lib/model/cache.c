@@ -123,7 +123,7 @@ static size_t value_stride(const struct config *config)
     return matrix_stride(config->n_kv_head * config->d_v);
 }
 
-/* Words of a page, which are floats or pairs: number for a head's keys, and for a layer. */
+/* The words, which are floats or pairs, that a page has for a head's keys; those for a layer. */
 static size_t key_words(const struct config *c, enum precision precision)
 {
     return precision == PRECISION_BF16 ? head_pairs_of_keys(c->d_k) : c->d_k * KEY_PANEL;

@@ -17,7 +17,7 @@
 
 enum {
     KEY_PANEL = 64,
-    HEAD_PAIRS_APART = KEY_PANEL / 2 * PAIR_COLUMNS, /* from 64 channels of values to the next */
+    HEAD_PAIRS_APART = KEY_PANEL / 2 * PAIR_COLUMNS, /* pairs from 64 channels to the next 64 */
 };
 
 /* The state of linear attention after `count` keys, for one head of one layer. */
@@ -59,9 +59,9 @@ void cache_forget(struct cache *cache, size_t count);
 /* Become a copy of another cache of the same model. */
 int cache_copy(struct cache *cache, const struct cache *from, struct err *err);
 
-/* The panel [dk, KEY_PANEL] of floats with a token's key; the rows of values from that token on, a
- * matrix's stride apart; in bf16 the pages of pairs (uint32_t) with that token. Memory that is not
- * stored yet has finite numbers. */
+/* The panel [dk, KEY_PANEL] of floats with a token's key; the rows of values from that token on,
+ * matrix_stride(Hkv·dv) apart; in bf16 the pages of pairs (uint32_t) with that token. Memory that
+ * is not stored yet has finite numbers. */
 void *cache_keys(const struct cache *cache, size_t layer, size_t group, size_t token);
 void *cache_values(const struct cache *cache, size_t layer, size_t group, size_t token);
 

@@ -16,7 +16,7 @@
 #include "model/family/family.h"
 #include "model/gguf/gguf_model.h"
 
-/* Which files are looked for, in turn: all tensors in one, or an index of those they are in. */
+/* The files that are looked for, in turn: one with all tensors, or an index of several files. */
 static const struct tensor_format {
     const char *single, *index;
     int (*open)(struct safetensors *tensors, const struct folder *folder, const char *name,
@@ -341,7 +341,7 @@ int checkpoint_find(struct found_tensor *found, const struct checkpoint *checkpo
     char name[PARAMETER_NAME_BYTES];
     const struct family_row *row = family_row(config->family, slot);
     *found = (struct found_tensor){0};
-    if (row && row->bias && slot.id & 1) { /* a copy beside the matrix counts */
+    if (row && row->bias && slot.id & 1) { /* a bias beside the matrix is found first */
         snprintf(name, sizeof name, "%s.bias", row->name);
         *found = find_exactly(checkpoint, name);
     }

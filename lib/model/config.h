@@ -96,7 +96,7 @@ struct mixture {
     size_t experts;                          /* E; 0: no mixture */
     unsigned short chosen[CONFIG_FLAGS_MAX]; /* in each layer; 0: it has a plain MLP */
     size_t inner, shared_inner;   /* hidden channels of an expert; of one that all tokens have */
-    size_t groups, chosen_groups; /* of neighbours; experts are chosen from the best groups */
+    size_t groups, chosen_groups; /* groups of neighbouring experts; the best, which are used */
     enum router router;
     float factor;      /* of the weights; 0: none */
     float near;        /* ROUTER_ONE_BY_ONE: the largest distance, relative to the best */
@@ -108,13 +108,14 @@ struct mixture {
     bool router_bias;
 };
 
-/* How tokens are chosen after a source, as in transformers; lengths count all of the decoder. */
+/* How tokens are chosen after a source, as in transformers; all tokens of the decoder count for
+ * max_length and min_length. */
 struct generation_rules {
     size_t max_length, max_new, min_length, min_new; /* 0: none */
     size_t beams;                                    /* 0 and 1: no search */
     double length_penalty; /* a text's score is its log-probability / (new tokens)^penalty */
     enum { EARLY_NO, EARLY_YES, EARLY_NEVER } early; /* when a search ends */
-    size_t no_repeat;                                /* sequences of this length occur once; 0 */
+    size_t no_repeat;                                /* sequences so long occur once; 0: any */
     long long first, last;                           /* forced tokens; -1: none */
     long long banned[CONFIG_ENDS_MAX];
     size_t banned_count;

@@ -114,6 +114,7 @@ struct edit_block {
     float forbidden;                  /* value of a masked key */
 };
 
-/* Apply the edits of the block's site and layer. Whether an edit is of its first head and row. */
+/* Apply the edits of the block's site and layer. Whether an edit is of the block's first row and
+ * head. */
 void edits_apply(const struct edits *edits, const struct edit_block *block);
 bool edit_touches(const struct edit *edit, const struct edit_block *block);

@@ -19,7 +19,7 @@ enum {
     ALL = ANALYSIS | TRAIN,
 };
 
-/* Kinds that no feature names: those that were added to an enum without one. */
+/* Whether a config has a kind that was added to an enum without a feature. */
 static bool config_has_other(const struct config *c)
 {
     return c->kind > MODEL_DECODER || c->rotary.scaling > ROTARY_LONGROPE ||

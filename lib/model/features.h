@@ -40,6 +40,6 @@ void features_find(struct feature_list *list, enum purpose purpose, const struct
 void features_of_sublayer(struct feature_list *list, enum purpose purpose,
                           const struct sublayer *sublayer, const struct config *config);
 
-/* Refuse, as not supported, a config with such features; `name` is of its model, or NULL. */
+/* Refuse a config with features that a purpose does not support; `name`: its model's, or NULL. */
 int features_expect(enum purpose purpose, const struct config *config, const char *name,
                     struct err *err);

@@ -714,7 +714,7 @@ static enum pass_state run_pass(struct pass *pass, const struct stream_start *st
 }
 
 /* Where the pass may stop: after the last watched site, but not before the last values for caches.
- * Those of cross-attention are stored when a source is encoded. */
+ * Values of cross-attention are stored when a source is encoded. */
 static size_t end_of(const struct run *run, const struct watch *watch)
 {
     const struct config *c = run->config;

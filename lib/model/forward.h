@@ -47,7 +47,7 @@ struct batch {
     const struct text *texts; /* [count], borrowed */
     size_t count;
     size_t first;                     /* number of the first text among all batches, for messages */
-    const struct batch_rows *queries; /* [count] of each text */
+    const struct batch_rows *queries; /* [count] the rows of each text */
     const struct batch_rows *sources; /* [count] of its source; without rows if the source is in its
                                          cache, or without cross-attention */
     const struct batch_rows *keys;    /* [count] of its keys: `queries` or `sources` */

@@ -45,7 +45,7 @@ static struct head_rule make_head(const struct config *c, enum site_part part, s
     return rule;
 }
 
-/* The scores of heads with keys of d_k channels, with the config's mechanism. */
+/* The score rule of a layer's heads, with the config's mechanism. */
 static struct score_rule make_score(const struct config *c, const struct head_rule *head,
                                     enum site_part part, size_t layer)
 {
@@ -219,7 +219,7 @@ static struct unembed_rule make_end(const struct config *c)
     return rule;
 }
 
-/* Make a stack and its layers, from the one with this number on in the description's memory. */
+/* Make a stack and its layers, which are in made->layers from `first` on. */
 static struct stack make_stack(const struct config *c, enum site_part part,
                                struct description *made, size_t first)
 {

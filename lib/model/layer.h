@@ -70,7 +70,7 @@ struct sublayer {
     enum sublayer_kind kind;
     enum site_part part; /* the part whose sites and parameters it has */
     enum sublayer_input reads;
-    enum slot_id norm;   /* before it, or after the sum */
+    enum slot_id norm;   /* of the norm before it, or after the sum */
     bool norm_before;    /* a norm of what it reads */
     bool norm_out;       /* a norm of its output, before it is added */
     bool norm_after;     /* the norm of the sum, which is the stream then */

@@ -145,7 +145,7 @@ int mechanism_set_attention(struct mechanism *mechanism, const char *text, struc
     }
 }
 
-/* --- the others ------------------------------------------------------------------------------- */
+/* --- scale, and parts left out ---------------------------------------------------------------- */
 
 int mechanism_set_scale(struct mechanism *mechanism, const char *text, struct err *err)
 {

@@ -105,7 +105,7 @@ static size_t axis_size(enum axis axis, const struct config *c, const struct sta
 }
 
 /* A kind of parameter: its shape, what it needs, and what its bias or shift needs besides. `each`:
- * there is one for each of so many. A shape with an axis of size 0 does not exist. */
+ * a layer has as many as this axis is long. A shape with an axis of size 0 does not exist. */
 static const struct parameter_row {
     enum axis shape[SLOT_RANK_MAX];
     int needs, bias_needs;
@@ -162,7 +162,8 @@ static const struct parameter_row {
     [SLOT_NORM_2_POST / 2] = {{AXIS_CHANNELS}, NORM_OUT | SCALE, SHIFT},
 };
 
-/* Whether the part of a model has such parameters: an encoder has no tables of its own. */
+/* Whether a part of a model has parameters like the slot's: tables of an encoder are its own only
+ * where the config says so. */
 static bool is_of_part(struct slot slot, const struct config *c)
 {
     size_t layers = slot.part == PART_SOURCE ? stack_of(c, PART_SOURCE)->layers

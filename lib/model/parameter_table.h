@@ -22,7 +22,7 @@ enum slot_id {
     SLOT(SEGMENTS),
     SLOT(EMBED_NORM),
     SLOT(EMBED_PROJECT), /* from the channels of embeddings to those of the residual stream */
-    SLOT(PROJECT_OUT),   /* from the residual stream to those of embeddings */
+    SLOT(PROJECT_OUT),   /* from the residual stream to channels of embeddings */
     SLOT(BIASES),        /* of scores by distance [buckets, H], of a stack */
     SLOT(FINAL_NORM),
     SLOT(POOLER),
@@ -35,7 +35,7 @@ enum slot_id {
     SLOT(Q_DOWN), /* to a narrow vector, its norm, and queries from it */
     SLOT(Q_DOWN_NORM),
     SLOT(Q_UP),
-    SLOT(KV_DOWN),  /* the same for keys and values */
+    SLOT(KV_DOWN),  /* to a narrow vector of keys and values */
     SLOT(K_ROTARY), /* the rotated channels of keys, for all heads */
     SLOT(KV_DOWN_NORM),
     SLOT(Q),
@@ -116,7 +116,7 @@ bool slot_is_of_expert(int id);
  * a list are `step` bytes long and begin with the slot; `list` may be NULL. */
 size_t slot_list(void *list, size_t step, const struct config *config);
 
-/* The index of a slot in such a list; SIZE_MAX: it is not in the list. */
+/* The index of a slot in a list of slots; SIZE_MAX: it is not in the list. */
 size_t slot_find(const void *list, size_t count, size_t step, struct slot slot);
 
 enum { PARAMETER_NAME_BYTES = 128, PARAMETER_SHAPE_BYTES = 256 };

@@ -184,7 +184,8 @@ size_t pass_heads_of(const struct pass *pass, enum site site);
 /* The cache with the keys and values of a text: its own, its source's, or NULL. */
 struct cache *pass_cache(const struct pass *pass, size_t text);
 
-/* The precision of attention in this pass: float32 unless it is dense. */
+/* The precision of attention in this pass: that of the weights if it is dense and they are not
+ * widened; else float32. */
 enum precision pass_attention_precision(const struct pass *pass);
 
 /* --- mixtures: mixture.c ------------------------------------------------------------------- */

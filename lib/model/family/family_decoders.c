@@ -89,7 +89,7 @@ static const struct family_names bloom_names =
           {"self_attention.query_key_value", {SLOT_Q, SLOT_K, SLOT_V}, .groups = GROUPS_KV_HEAD},
           {"self_attention.dense", {SLOT_O}});
 
-/* Two norms of the same stream; with one or none in parallel, bloom's names. */
+/* Names of two norms of the same stream; models without have bloom_names. */
 static const struct family_names falcon_names = NAMES(
     "transformer.", "h.", &bloom_names, {"ln_attn", {SLOT_NORM_1}}, {"ln_mlp", {SLOT_NORM_2}});
 
@@ -136,7 +136,7 @@ void family_settle_qkv_bias(struct reading *r)
     family_bias(r, "mlp_bias", BIASED_MLP);
 }
 
-/* Set the scaling of a family that has one unless config.json has another object; false: it has. */
+/* Set the scaling that a family has by default; false: config.json has an object of scaling. */
 bool family_default_scaling(struct reading *r, enum rotary_scaling scaling, double factor,
                             double positions)
 {
@@ -370,7 +370,7 @@ static void settle_bigcode(struct reading *r)
         c->scale = 1;
 }
 
-/* "attn_config" has the keys of attention; without it, as from a GGUF file, they are beside it. */
+/* "attn_config" has the keys of attention; without it, as from a GGUF file, config.json itself. */
 static void settle_mpt(struct reading *r)
 {
     struct config *c = r->config;

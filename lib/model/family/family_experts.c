@@ -79,7 +79,7 @@ static void read_experts(struct reading *r, const char *experts, const char *cho
     struct config *c = r->config;
     struct mixture *m = &c->mixture;
     const struct family *next = c->family + 1;
-    const char *const names[FAMILY_NAMES_MAX] = {experts, "num_local_experts"}; /* saved by v5 */
+    const char *const names[FAMILY_NAMES_MAX] = {experts, "num_local_experts"}; /* transformers 5 */
     m->experts = (size_t)family_named(r, names, 1, DIMENSION_MAX, (double)m->experts);
     usual = chosen ? family_size(r, chosen, usual) : usual;
     m->inner = inner ? family_size(r, inner, m->inner) : c->n_inner;

@@ -242,7 +242,7 @@ static void check_scaling(struct reading *r, const struct rotary *rotary)
         err_set(family_fail(r), "field 'high_freq_factor': expected more than low_freq_factor");
 }
 
-/* What "rope_scaling" has by default. */
+/* Set what "rope_scaling" has by default. */
 static void begin_scaling(struct reading *r, struct rotary *rotary)
 {
     rotary->positions = rotary->trained_positions = (double)r->config->n_positions;
@@ -262,7 +262,7 @@ static void read_scaling(struct reading *r, const struct json *scaling, struct r
     find_scaling(r, rotary);
     check_undone(r, scaling);
     rotary->theta = family_number(r, "rope_theta", 1, 1e12, rotary->theta);
-    double alpha = family_number(r, "alpha", 0, 1e9, 0); /* of θ, for texts of any length */
+    double alpha = family_number(r, "alpha", 0, 1e9, 0); /* raises θ, for texts of any length */
     if (rotary->scaling == ROTARY_DYNAMIC && alpha > 0 && rotary->components > 2) {
         double d = (double)rotary->components;
         rotary->theta *= pow(alpha, d / (d - 2));
@@ -471,7 +471,7 @@ static void read_banned(struct reading *r, struct generation_rules *rules)
     }
 }
 
-/* Refuse rules that would choose other tokens. */
+/* Refuse rules of generation that are not supported and would change which tokens are chosen. */
 static void refuse_rules(struct reading *r)
 {
     static const struct {
@@ -606,7 +606,7 @@ int family_read(struct config *config, const struct family *family, const struct
 /* --- keys that were not read ------------------------------------------------------------------ */
 
 /* Keys without an effect on what a pass computes: of training, of generating, of files. First whole
- * ones, then what is a part of some. */
+ * keys, then parts of keys. */
 static const char idle_keys[] =
     " architectures auto_map cache_implementation do_sample dtype early_stopping id2label init_std "
     "initializer_range is_decoder label2id layerdrop max_length min_length pretraining_tp "

@@ -149,7 +149,7 @@ static void settle_heads(struct reading *r)
                 natural, c->d_k, c->d_v, c->n_kv_head);
 }
 
-/* true: of all four projections; "out": of the output projection, as torch's qkv_bias=False. */
+/* "bias" is true: of all four projections; "out": of the output one, as torch's qkv_bias=False. */
 static void read_biases(struct reading *r)
 {
     struct config *c = r->config;
@@ -184,7 +184,7 @@ static void settle_output(struct reading *r)
                 c->n_embd, width, c->n_layer);
 }
 
-/* A number or, as --scale has them, "none" (1) or "sqrt" (1/√d_k). */
+/* "scale": a number or, as --scale has them, "none" (1) or "sqrt" (1/√d_k). */
 static void read_scale(struct reading *r)
 {
     struct config *c = r->config;

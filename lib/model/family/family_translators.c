@@ -67,7 +67,7 @@ static void settle_t5(struct reading *r)
     struct config *c = r->config;
     const char *kind = family_text(r, key, c->gated ? "gated-gelu" : "relu");
     c->gated = strncmp(kind, "gated-", 6) == 0;
-    const char *function = family_text(r, "dense_act_fn", NULL); /* wins, as is_gated_act does */
+    const char *function = family_text(r, "dense_act_fn", NULL); /* wins over `key` */
     if (function)
         family_activation(r, "dense_act_fn", function);
     else if (strcmp(kind, "gated-gelu") == 0)

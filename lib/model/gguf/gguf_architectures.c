@@ -11,8 +11,8 @@
 #define LOGIT_SCALE "logit_scale", "logit_scale", KEY_REAL, true
 #define NORMED_HEADS(name) "blk.0.attn_q_norm.weight", name, KEY_HAS
 
-/* Of experts: config.json's names of their number, and of those that a token has; their channels;
- * the layers without any. Keys of DeepSeek's relatives. */
+/* Keys of experts: how many there are, and how many a token has, by `name` in config.json; their
+ * channels; the layers without any. Keys of DeepSeek's relatives. */
 #define EXPERTS(name) "expert_count", name, KEY_SIZE, true
 #define CHOSEN(name) "expert_used_count", name, KEY_SIZE, true
 #define EXPERT_SIZE "expert_feed_forward_length", "moe_intermediate_size", KEY_SIZE, true

@@ -300,7 +300,7 @@ static void put_yarn(struct gguf_writer *w)
         put_key(w, &w->architecture->scaling[i]);
 }
 
-/* The factor of all positions, 0 or at least 1; or factors of pairs. */
+/* Write "rope_scaling": a factor of all positions, 0 or at least 1; factors of pairs; or yarn. */
 static void put_scaling(struct gguf_writer *w)
 {
     char key[KEY_BYTES];
@@ -461,7 +461,7 @@ int gguf_write_config(struct buf *out, const struct gguf *gguf, struct err *err)
     return w.failed ? -1 : buf_check(out, err);
 }
 
-/* Queries, keys and values in a tensor, which llama.cpp's converter may join in any model. */
+/* Whether a tensor has queries, keys and values, which llama.cpp's converter may join. */
 static bool is_joined(const char *stem)
 {
     return strncmp(stem, "attn_qkv.", strlen("attn_qkv.")) == 0;
@@ -554,7 +554,7 @@ enum order {
     ORDER_PARTS, /* all queries, all keys, all values, instead of together for each head of keys */
 };
 
-/* The index in a GGUF file of row `row` of a matrix of queries, keys or all; `heads` of these. */
+/* The index in a GGUF file of row `row` of queries, keys or all; `heads`: of queries, of keys. */
 static size_t stored_row(size_t row, size_t size, enum order order, const long long heads[2])
 {
     size_t at = row % size;

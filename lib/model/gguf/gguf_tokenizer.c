@@ -345,7 +345,7 @@ static void put_field(struct buf *out, unsigned field, uint64_t value)
     put_varint(out, value);
 }
 
-/* A message in another; the next one begins. */
+/* Append a message to another as a field, and empty it. */
 static void put_message(struct buf *out, unsigned field, struct buf *message)
 {
     put_field(out, field, message->size);
