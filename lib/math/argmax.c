@@ -77,8 +77,8 @@ static float rounded_up(double value)
     return (float)(value * UP) + FLT_MIN;
 }
 
-/* Each r is off by less than 2^-15, as 1 / s and two products are rounded, and either sum by less
- * than its own n u. */
+/* Each r of `sums` is off by less than 2^-15, as 1 / s and two products are rounded, and either sum
+ * by less than its own n u. */
 static void note_norms(struct argmax *argmax, size_t i, float scale, struct squares *sums)
 {
     double columns = (double)argmax->words.in;

@@ -134,7 +134,7 @@ kernel_body floats_softly;
 
 struct number_rows;
 
-/* Loops by vectors of one instruction set (vectors.h), or NULL if the compiler has none. */
+/* Loops by vectors of one instruction set (vectors.h); NULL if the compiler lacks the set. */
 struct vector_loops {
     /* On x86-64, A must be a panel without gaps whose columns are a multiple of PANEL_FLOATS, or
      * several panels of PANEL_FLOATS columns (shape.panels). */

@@ -24,7 +24,7 @@ static double plain_frequency(const struct rotary *rotary, size_t pair, double t
     return power(theta, -2.0 * (double)pair / (double)rotary->components);
 }
 
-/* The base for texts of this length. */
+/* The base of dynamic scaling for texts of `length` tokens. */
 static double dynamic_theta(const struct rotary *rotary, size_t length)
 {
     double r = (double)rotary->components;

@@ -1,8 +1,8 @@
 /* attention_dense.c: every query against every key that the mask allows, strip by strip: all keys
  * at once, or a block of them at a time.
  *
- * A strip is 32 queries of one head with all keys that are visible to them: small enough for the
- * processor's cache, large enough for the kernels. The scores of a strip are scaled, masked,
+ * A strip is up to 32 queries of a head with all keys that are visible to them: small enough for
+ * the processor's cache, large enough for the kernels. The scores of a strip are scaled, masked,
  * replaced by weights, and multiplied with the values. Watched maps are copied from the strip; no
  * other part of the [T, S] map is stored.
  *

@@ -359,7 +359,7 @@ static enum head_fault compute_linear_row(const struct attention_head *head,
 
 static enum head_fault compute_linear(const struct attention_head *head)
 {
-    /* sums have the queries before the first with a key outside its window */
+    /* summed: the queries before the first one with a key outside its window */
     struct attention_head summed = *head;
     size_t count = 0;
     while (count < head->q.rows && strip_visible(head, count).first == 0)

@@ -37,7 +37,8 @@ struct cache {
     struct arena arena;
 };
 
-/* An empty cache. Unsupported: models that are not causal, or attend only to a source. */
+/* An empty cache. Refused: models that are not causal, or attend only to a source; --mask-after;
+ * the pattern `sqrt`. */
 int cache_init(struct cache *cache, const struct config *config, struct err *err);
 
 /* An empty cache for the source of an encoder-decoder: the first pass stores the decoder's

@@ -373,7 +373,7 @@ static enum pass_state attend(struct pass *pass, const struct sublayer *rule, si
     enum pass_state state = project_all(pass, &rule->head, layer, x, source);
     if (pass->batch->cached && pass->scratch.k.rows && state != PASS_FAILED)
         attention_store(pass, &rule->head,
-                        layer); /* these may be the last values that are needed */
+                        layer); /* the stored values may be the last ones needed */
     return state == PASS_ON ? attention(pass, rule, layer) : state;
 }
 

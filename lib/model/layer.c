@@ -85,7 +85,7 @@ static struct score_rule make_score(const struct config *c, const struct head_ru
     return rule;
 }
 
-/* The norms of a sublayer and the sites around it; `sum` is what the stream is called after it. */
+/* Make a sublayer: its norms and the sites around it; `sum` is the stream after it. */
 static struct sublayer make_sublayer(const struct config *c, enum sublayer_kind kind,
                                      enum site_part part, size_t layer)
 {

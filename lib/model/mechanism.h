@@ -25,7 +25,7 @@ enum attention_kind {
 
 /* The keys that a query attends to in sparse attention: those of all parts that are not 0.
  *
- *     window   the last `window` keys up to the query's own; without a mask as many after it
+ *     window   the last `window` keys up to the query's own; without a mask `window` - 1 after it
  *     stride   keys at a distance that is a multiple of `stride`
  *     global   the first `global` keys; the first `global` queries attend to all keys
  *     random   the query's own, and `random` others, drawn by the seed for each query

@@ -46,7 +46,7 @@ static void keep_groups(const struct mixture *m, float *picks)
             picks[i] = -INFINITY;
 }
 
-/* Choose the best of those left, with its softmax among those near it, `count` times. */
+/* Choose the best expert of those left, with its softmax among those near it, `count` times. */
 static void choose_one_by_one(const struct mixture *m, float *weights, const float *logits,
                               size_t count)
 {

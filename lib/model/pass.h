@@ -45,7 +45,7 @@ struct scratch {
     struct matrix joined;   /* [1, 3C] q, k and v of one token */
     struct matrix context;  /* [T, H·dv] */
     struct matrix sinks;    /* [T, H] what the softmax leaves to the sinks of heads */
-    struct matrix out;      /* [T, C] of attention, then of the MLP */
+    struct matrix out;      /* [T, C] outputs: of attention, then of the MLP */
     struct matrix hidden;   /* [T, I] */
     struct matrix up;       /* [T, I] of a gated MLP */
     struct matrix router;   /* [T, E] logits of the experts */
@@ -184,8 +184,8 @@ size_t pass_heads_of(const struct pass *pass, enum site site);
 /* The cache with the keys and values of a text: its own, its source's, or NULL. */
 struct cache *pass_cache(const struct pass *pass, size_t text);
 
-/* The precision of attention in this pass: that of the weights if it is dense and they are not
- * widened; else float32. */
+/* The precision of attention in this pass: bf16 if attention is dense and matrices are rounded to
+ * pairs; else float32. */
 enum precision pass_attention_precision(const struct pass *pass);
 
 /* --- mixtures: mixture.c ------------------------------------------------------------------- */

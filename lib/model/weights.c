@@ -27,7 +27,7 @@ struct parameter {
                             * of biases by distance: those of all distances */
 };
 
-/* The layer whose parameters a layer has: the same, or one that shares them. */
+/* The layer whose parameters a layer has: its own index, or that of a layer that shares them. */
 static size_t own_layer(const struct config *config, size_t layer)
 {
     size_t of_group = config->group_layers;

@@ -103,7 +103,7 @@ struct family_layout {
     size_t out, in;
     size_t rank, shape[SLOT_RANK_MAX + 1]; /* of the tensor, which may have other slots, too */
     bool transposed;
-    size_t skipped, count; /* the part of the tensor with the slot: numbers before it, and of it */
+    size_t skipped, count; /* the slot's part of the tensor: numbers before it, and in it */
     struct row_view view;  /* the slot's rows in the tensor; its columns, if transposed */
     struct slot first;     /* the first slot of the tensor */
 };

@@ -327,8 +327,8 @@ void family_read_rotary(struct reading *r, double turning, double theta)
     const struct json *full = json_member(parameters, "full_attention");
     c->rotary.theta = family_named(r, thetas, 1, 1e12, theta);
     turning = family_named(r, shares, 0, 1, turning);
-    /* as in transformers 5: "rope_scaling" replaces "rope_parameters", but is added to those of
-     * layers without a window */
+    /* as in transformers 5: "rope_scaling" replaces "rope_parameters", but is added to the
+     * parameters of layers without a window */
     const struct json *own = full ? full : scaling ? NULL : parameters;
     if (!r->failed)
         r->failed = json_double(own, "partial_rotary_factor", 0, 1, &turning, r->err) ||

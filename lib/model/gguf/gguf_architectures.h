@@ -22,7 +22,7 @@ struct gguf_key {
         KEY_SWITCH, /* a boolean; absent: false */
         KEY_WINDOW, /* 0, or absent: null */
         KEY_LAYERS, /* every how many layers have no window; or whether each has one */
-        KEY_HAS,    /* true with the tensor */
+        KEY_HAS,    /* true with the tensor; KEY_LACKS: true without */
         KEY_LACKS,
         KEY_PLAIN, /* a list of the layers without this tensor */
         KEY_VALUE, /* the same for all files */

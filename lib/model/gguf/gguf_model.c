@@ -29,7 +29,7 @@ static const struct gguf_key common_keys[] = {
     {"attention.causal", "is_causal", KEY_FLAG},
 };
 
-/* "llama.block_count": the key of that architecture. */
+/* A key with the architecture's name before it, "llama.block_count"; returns `full`. */
 static const char *full_key(char full[KEY_BYTES], const struct gguf_architecture *architecture,
                             const char *key)
 {
