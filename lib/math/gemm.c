@@ -252,8 +252,7 @@ struct kernel_set {
     struct kernel forms[2][2];
 };
 
-/* The product x · W and how it is computed. If W is in pairs, x is, too; then only kernels read x.
- */
+/* x · W and how it is computed. If W is in pairs, x is, too, and only kernels read x. */
 struct product {
     struct matrix x;
     const struct weight *w;

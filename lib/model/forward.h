@@ -48,9 +48,9 @@ struct batch {
     size_t count;
     size_t first;                     /* number of the first text among all batches, for messages */
     const struct batch_rows *queries; /* [count] the rows of each text */
-    const struct batch_rows *sources; /* [count] of its source; without rows if the source is in its
+    const struct batch_rows *sources; /* [count] rows of each source; none if the source is in its
                                          cache, or without cross-attention */
-    const struct batch_rows *keys;    /* [count] of its keys: `queries` or `sources` */
+    const struct batch_rows *keys;    /* [count] rows of keys: `queries` or `sources` */
     size_t tokens;                    /* rows of all texts */
     size_t source_tokens;             /* rows of all sources */
     size_t key_tokens;                /* rows of all keys: `tokens` or `source_tokens` */

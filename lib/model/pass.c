@@ -109,7 +109,7 @@ size_t pass_memory_bytes(const struct config *config, size_t tokens)
     size_t bytes = bytes_of(list, BUFFERS);
     if (!has_encoder(config))
         return bytes + (config->cross ? bytes_of(list, 1) : 0);
-    /* the encoder has its own pass; keys and values of its output */
+    /* cross-attention: keys and values of the encoder's output; then the encoder's own pass */
     bytes += bytes_of(list + FIRST_OF_KEYS, BUFFERS_OF_KEYS);
     list_buffers(list, &none, config, stack_of(config, PART_SOURCE), tokens, tokens);
     return bytes + bytes_of(list, BUFFERS);

@@ -19,7 +19,7 @@ struct parameter {
     size_t first;  /* index of the parameter that is the tensor's first slot */
     size_t holder; /* index of the parameter with `data` and `halves` of this part of the tensor */
     struct found_tensor found;
-    bool is_read;          /* as a matrix */
+    bool is_read;          /* by weights_matrix */
     const float *data;     /* NULL until it is used as float32 */
     const char *halves;    /* NULL until it is rounded to bf16, in the order of the file, */
     const uint32_t *pairs; /* or in pairs */

@@ -232,7 +232,7 @@ static bool chooses_greedily(struct reading *r)
     return strcmp(family_text(r, "topk_method", "greedy"), "greedy") == 0;
 }
 
-/* What DeepSeek and its relatives have: groups of experts, a shared one, first layers without. */
+/* Read what DeepSeek and its relatives have: expert groups, a shared expert, plain first layers. */
 static void read_grouped(struct reading *r, long long plain)
 {
     struct config *c = r->config;
@@ -281,7 +281,7 @@ static double yarn_scale(struct reading *r)
     return factor * factor;
 }
 
-/* Refuse a text other than this one, if the key is there. */
+/* Refuse a text other than `value` under a key, if the key is there. */
 static void expect_text(struct reading *r, const char *key, const char *value)
 {
     const char *found = family_text(r, key, value);

@@ -342,8 +342,8 @@ static void put_scaling(struct gguf_writer *w)
     json_put_close(&w->json, '}');
 }
 
-/* Sizes of heads of latent attention: newer files have them with "_mla", and without, the sizes of
- * what llama.cpp keeps of each token. */
+/* Sizes of heads of latent attention: newer files have them under keys with "_mla"; keys without
+ * have the sizes of what llama.cpp keeps of each token. */
 static void put_latent(struct gguf_writer *w)
 {
     long long width = read_size(w, "attention.key_length_mla", head_width(w));
@@ -826,7 +826,7 @@ static int add_file(struct folder *folder, struct folder_file *files, const char
     return bytes ? 0 : -1;
 }
 
-/* A model in several files is not read: this one has a part of its tensors. */
+/* Refuse a file with a part of a model's tensors: models in several files are not read. */
 static int check_split(const struct gguf *gguf, struct err *err)
 {
     long long part = 0, parts = 1;

@@ -66,7 +66,7 @@ static const struct gguf_pre {
     bool takes_whole;      /* a piece that is an entry is not merged from parts */
     bool begins;           /* texts begin with BOS where no key says so */
     const char *stages;    /* as JSON, instead of pattern and digits */
-    const char *splits[7]; /* in this order, and NULL: instead of pattern */
+    const char *splits[7]; /* patterns in turn, then NULL; instead of `pattern` */
 } pre_rows[] = {
     {" gpt-2 phi-2 mpt exaone4 trillion gigachat mellum granite-docling ", PATTERN_GPT2},
     {" olmo ", PATTERN_GPT2, false, true},
@@ -252,7 +252,7 @@ static bool spell(struct buf *out, struct gguf_text token, unsigned kind)
     return capital;
 }
 
-/* The name of the token of a role, and its id. */
+/* Read the id under `key`, of a token with a role such as [CLS], and the name of the token. */
 static int read_role(struct buf *name, long long *id, const char *key,
                      const struct vocabulary *vocabulary, struct err *err)
 {
