@@ -18,10 +18,10 @@
 /* --- limits of the machine -------------------------------------------------------------------- */
 
 struct peak {
-    float *data; /* larger than the caches */
+    float *data; /* read to measure memory; larger than the caches, but at most MEMORY_MOST */
     size_t size_bytes, cache_bytes;
     size_t next_byte;     /* where the next read starts */
-    struct weight weight; /* of a product as large as in a pass */
+    struct weight weight; /* the measured product is y = x · weight, as large as one of a pass */
     struct matrix x, y;
 };
 
@@ -38,16 +38,17 @@ enum { WINDOWS = 4 };
 static const double ALL_THREADS = 1e9; /* multiply-adds that are worth all threads */
 
 enum {
-    WINDOW_BYTES = 32 * 1024 * 1024, /* takes some milliseconds */
+    WINDOW_BYTES = 32 * 1024 * 1024, /* reading it takes some milliseconds */
     MEMORY_LEAST = WINDOWS * WINDOW_BYTES,
     MEMORY_MOST = 1024 * 1024 * 1024,
     CACHE_UNKNOWN = 64 * 1024 * 1024,
-    PIECE_BYTES = 1024 * 1024, /* read by one thread */
+    PIECE_BYTES = 1024 * 1024, /* memory that a thread reads at a time */
 };
 
 static _Atomic float total; /* keeps the compiler from removing loops */
 
-/* 256 tokens by GPT-2's widest matrix; as in a pass, its weights exceed the L1 and L2 caches. */
+/* The measured product: 256 tokens by GPT-2's widest matrix, whose weights exceed the L1 and L2
+ * caches, as in a pass. */
 enum { TOKENS = 256, INPUTS = 768, OUTPUTS = 3072, ONES_BF16 = 0x3f803f80 };
 
 static struct matrix ones(size_t columns, struct arena *arena, struct err *err)
@@ -93,7 +94,7 @@ static int peak_init(struct peak *peak, struct machine *machine, enum precision 
     return 0;
 }
 
-enum { SUMS = 16 }; /* independent, so that additions can overlap */
+enum { SUMS = 16 }; /* independent sums, so that additions can overlap */
 
 /* A sanitizer's checks would be measured, too. */
 FOR_EACH_ISA
@@ -143,8 +144,8 @@ static struct bench_work measure_limits(struct peak *peak, struct machine *machi
 
 struct pass_size {
     size_t tokens;
-    size_t cached; /* keys and values computed earlier */
-    bool logits;   /* for the last token */
+    size_t cached; /* tokens whose keys and values were computed earlier */
+    bool logits;   /* logits are computed for the last token */
 };
 
 /* One token's multiply-adds with the weight matrices of all layers, or of the unembedding. */
@@ -190,7 +191,7 @@ static struct bench_work work_of(const struct pass_size *size, const struct weig
 /* --- tasks ------------------------------------------------------------------------------------ */
 
 enum {
-    DECODE_STEPS = 8, /* per measurement */
+    DECODE_STEPS = 8, /* tokens per measurement */
     DECODE_CACHED = 64,
     LENGTHS = 5,    /* default number of text lengths for growth */
     LONGEST = 4096, /* largest default length */
@@ -219,12 +220,13 @@ enum value {
     WIDTH,       /* of a head */
     TIME_SPREAD, /* how far the exponent of the time may be off */
 
-    /* Each with its exponent as a power of the length or width, or NAN if there is only one. */
+    /* Each of these is followed by its exponent as a power of the length or width; NAN: only one
+     * length or width was measured. */
     SECONDS, /* median over rounds */
     TIME_EXPONENT,
     MEMORY, /* working memory of attention in bytes */
     MEMORY_EXPONENT,
-    MAP_MEMORY, /* with the attention weights of a layer */
+    MAP_MEMORY, /* MEMORY with a layer's attention weights */
     MAP_MEMORY_EXPONENT,
     PAIRS, /* of query and key */
     PAIRS_EXPONENT,
@@ -598,8 +600,8 @@ double growth_spread(const size_t *x, const double *y, size_t count)
     return isnan(exponent) ? NAN : spread;
 }
 
-/* Fit the exponents of each kind of attention; all of its rows show them. The times of the fastest
- * rounds have the same exponent if nothing disturbs the measurement. */
+/* Fit the exponents of each kind of attention; all of its rows show them. TIME_SPREAD includes the
+ * exponent of the times of the fastest rounds, which differs if the measurement was disturbed. */
 static int fit(struct bench *bench, struct err *err)
 {
     size_t count = bench->point_count;

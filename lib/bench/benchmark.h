@@ -33,8 +33,8 @@ struct bench_plan {
     size_t width_count;
     const size_t *lengths; /* text lengths in tokens; NULL: chosen to fit the context */
     size_t length_count;
-    double seconds_most;                  /* limit for 256 tokens; above it, 1,024 are not run */
-    enum precision precision;             /* f32 if `ways` is set */
+    double seconds_most;      /* limit of the time for 256 tokens; above it, 1,024 are not run */
+    enum precision precision; /* f32 if `ways` is set */
     const struct progress_sink *progress; /* NULL: none */
 };
 
@@ -49,8 +49,8 @@ int benchmark(struct report *result, const struct bench_plan *plan, struct arena
 enum { AMOUNT_BYTES = 32 };
 const char *amount_write(char text[AMOUNT_BYTES], double value, const char *unit);
 
-/* The median of a member of `count` structs, at least one: `first` is that of the first struct,
- * `step_bytes` the size of a struct. `sorted` has a capacity of `count`. */
+/* The median of a member of `count` structs, at least one: `first` is the member in the first
+ * struct, `step_bytes` the size of a struct. `sorted` has a capacity of `count`. */
 double median(const double *first, size_t step_bytes, size_t count, double *sorted);
 
 /* The exponent b of y = a * x^b, fitted to the second half of the points; NAN: fewer than two. */

@@ -90,7 +90,7 @@ static void draw_box(const struct section *section, struct canvas *canvas,
         canvas->text(canvas, (struct point){y.x + 2 * GAP, y.y + font.size / 2}, text, &font);
     }
     double middle = (low + high) / 2, out = LABELS * 0.7;
-    double left = fmax(out, 2 * (font.size + GAP)); /* of the numbers of Z */
+    double left = fmax(out, 2 * (font.size + GAP)); /* beyond the numbers of axis Z */
     font = section_font(section, TYPE_NAME, 0x111111);
     font.anchor = ANCHOR_MIDDLE;
     struct point x = project(scene, middle, low, low), y = project(scene, high, middle, low);
@@ -105,7 +105,7 @@ static bool box_is_crossed(struct box box, struct point from, struct point to)
 {
     const double at[] = {from.x, from.y}, by[] = {to.x - from.x, to.y - from.y};
     const double low[] = {box.x, box.y}, high[] = {box.x + box.width, box.y + box.height};
-    double enter = 0, leave = 1; /* shares of the line */
+    double enter = 0, leave = 1; /* shares of the line at which it enters and leaves the box */
     for (int i = 0; i < 2; i++) {
         if (by[i] == 0 && (at[i] < low[i] || at[i] > high[i]))
             return false;

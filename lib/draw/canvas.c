@@ -63,7 +63,8 @@ static const uint16_t ascii[] = {
 
 static const char RIGHT_TO_LEFT[] = "\xE2\x80\x8F"; /* invisible right-to-left mark */
 
-/* Widths of the ellipsis, of other characters and of double-width ones (爱, 🍰). */
+/* Widths in thousandths of the size: of the ellipsis, of characters outside of `ascii`, and of
+ * double-width ones (爱, 🍰). */
 enum { ELLIPSIS = 1000, OTHER = 700, WIDE = 1150 };
 
 /* Bytes of the longest prefix of at most `most` thousandths; `width` gets the width of the

@@ -112,14 +112,14 @@ struct drawing_page {
     const char *font;     /* preferred family; NULL: none */
     long long dpi;        /* resolution of PNG; 0: 192 */
     /* Gets a note of characters that no font has, for the first PNG or PDF with such characters, or
-     * of the first TikZ file that pdflatex cannot set; NULL: they are not looked for. */
+     * of the first TikZ file that pdflatex cannot set; NULL: nothing is looked for. */
     void (*note)(const char *format, ...);
 };
 
 struct drawing {
     struct canvas canvas;
     enum drawing_form form;
-    /* for PNG and PDF, which are made of a temporary SVG; `note` also for TikZ */
+    /* fields for PNG and PDF, which are made from a temporary SVG; TikZ also uses `note` */
     long long dpi;
     struct stream *out;
     struct stream svg; /* writes to svg_file */

@@ -19,7 +19,7 @@ struct scale scale_around(double low, double high, double step)
     return (struct scale){low, high, step, numeral_between((float)low, (float)high, digits)};
 }
 
-/* Of the vertical axis; a logarithmic one has powers of ten. */
+/* The scale of the vertical axis; a logarithmic one has powers of ten. */
 static struct scale scale_of(const struct section *section)
 {
     if (section->what.sheets->display.logarithmic) {
@@ -41,7 +41,7 @@ void curves_fit(struct section *section)
     const char *widest = sheet->display.logarithmic ? "0.0001" : "00.0";
     double left = line + letters_width(widest, type_size(&section->style->form, TYPE_NAME)) + GAP;
     bool printed = section_is_printed(section);
-    double least = sheet->display.logarithmic ? 12 : 4; /* rows that the width is for */
+    double least = sheet->display.logarithmic ? 12 : 4; /* room for at least so many rows */
     for (int tries = 0; tries < 2; tries++) {           /* pass 2 leaves room for the first label */
         section->left = left;
         section->width = printed
@@ -77,7 +77,7 @@ static double height_of(double value, struct scale scale, struct box area)
     return area.y + area.height * ((scale.high - value) / (scale.high - scale.low));
 }
 
-/* The middle of a row. */
+/* The x of the middle of a row. */
 static double middle_of(const struct section *section, struct box area, size_t row)
 {
     const struct axis *rows = &section->what.sheets->rows;

@@ -142,8 +142,8 @@ static int match_family(char family[FAMILY_BYTES], const char *name, struct err 
 
 static const char NO_FAMILY[] = "no family has this name";
 
-/* Aliases, such as Times for Nimbus Roman, are accepted. A name is not installed if it gets the
- * same family as an invented name. */
+/* Refuse a name that is not installed: one with the same family as an invented name. Aliases, such
+ * as Times for Nimbus Roman, are accepted. */
 static int check_font(const char *name, struct err *err)
 {
     static const char *const generic[] = {"sans", "sans-serif", "serif", "monospace"};
@@ -196,7 +196,7 @@ static size_t parse_letters(uint32_t letters[LETTERS_MAX], FILE *file)
     return count;
 }
 
-/* True if a font has all of these letters, or if fc-list does not answer. */
+/* True if a font has all `letters`, or if fc-list does not answer. */
 static bool has_font(const uint32_t *letters, size_t count)
 {
     char family[FAMILY_BYTES] = "";

@@ -11,7 +11,7 @@
 #include "text/label.h"
 
 static const double PRINT_MARGIN = 1;
-static const double NARROWEST = 252; /* minimum width, for the title */
+static const double NARROWEST = 252; /* minimum width of a figure, for its title */
 static const double SECTION_GAP = 16;
 static const double SECTION_LEAST = 75; /* minimum width of sections side by side */
 static const double LISTED_WIDEST = 12; /* width of a listed token, in font sizes */
@@ -95,7 +95,7 @@ static bool is_of_text(const struct axis *axis, const struct report *report)
 }
 
 /* Crop the rows and columns that are tokens of the text to the requested range. Sets `cropped` to
- * false if neither are. */
+ * false if neither rows nor columns are. */
 static int crop(struct sheet *sheet, bool *cropped, const struct report *report,
                 const struct figure_form *form, struct arena *arena, struct err *err)
 {
@@ -441,7 +441,7 @@ int figure_write_arrows(struct stream *out, const struct report *report, size_t 
             continue;
         own.arrays = &report->arrays[i];
         own.array_count = 1;
-        own.identity = (struct identity){.count = 0}; /* no origin in each */
+        own.identity = (struct identity){.count = 0}; /* no origin in each figure */
         stream_format(out, "<template data-at=\"%zu:%zu\">\n", text, i);
         if (write_picture(out, DRAWING_SVG, &own, &layout, err))
             return -1;

@@ -15,7 +15,7 @@
 #include "write/style.h"
 
 enum {
-    SECTION_NOTES_MAX = 32, /* limit of lines */
+    SECTION_NOTES_MAX = 32, /* limit of lines of `notes` */
     FIGURE_TITLE_LINES = 3, /* limit; the last line ends with "…" if the title is longer */
     FIGURE_LISTS = 4,       /* limit of axes with listed tokens */
     FIGURE_LISTED = 256,    /* limit of listed tokens; a longer text has no list */
@@ -27,10 +27,10 @@ struct figure {
     size_t title_count;
     struct section *sections;
     size_t section_count;
-    const void *lists[FIGURE_LISTS];   /* texts, or labels, whose axes show positions instead */
+    const void *lists[FIGURE_LISTS];   /* texts or labels to list, as axes show positions */
     const char *listed[FIGURE_LISTED]; /* "12 ␣cabinet", in columns below the sections */
     size_t list_count, listed_count, listed_down;
-    double listed_width; /* of a column, without the gap */
+    double listed_width; /* width of a column of `listed`, without the gap */
     double margin;
     const struct figure_form *form;
 };
@@ -63,7 +63,7 @@ struct section_sheets {
     const char *attention; /* name, if the model has several attentions; else NULL */
     bool first_hidden, cropped;
     bool fills;               /* widen a single matrix to the page if the title has several lines */
-    bool barless, shares_bar; /* shares the bar of another; several share one bar */
+    bool barless, shares_bar; /* barless: another section has the bar; shares_bar: all share it */
 };
 
 /* An axis fitted to a length. If not all labels fit, a few positions are numbered instead. */
@@ -93,7 +93,7 @@ struct section {
     struct numeral numeral;               /* format of numbers in cells */
     const char *row_title, *column_title; /* NULL: none */
     const char *bar_title;
-    size_t first_label, label_count;  /* "(a)": of each panel, or one for the section */
+    size_t first_label, label_count;  /* labels like "(a)": of each panel, or one for the section */
     struct point at;                  /* upper left corner in the figure */
     double limit;                     /* width limit of the section */
     double bar_limit;                 /* width limit of the colour bar with its title */
@@ -174,7 +174,8 @@ int cells_make(struct cells *cells, const struct section *section, const struct 
                struct arena *arena, struct err *err);
 
 /* Choose the number format (at most two decimals, fewer for large numbers) and the font size at
- * which the widest number fits. Size 0: numbers are off, do not fit or are all below 0.1. */
+ * which the widest number fits. Size 0: numbers are off, do not fit, or are all below 0.1 but not
+ * all 0; or cells have several values. */
 void panel_fit_numbers(struct section *section);
 
 /* True if some numbers would look like 0 and are left out: colours tell their cells from masked

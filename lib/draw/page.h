@@ -43,7 +43,7 @@ struct page_facts {
     long long mask; /* id of the token that a masked model replaces; -1: none */
 
     const struct report *explained; /* exact tensors of the heads that the page explains */
-    size_t explained_bytes;         /* estimated size of these tensors for all heads */
+    size_t explained_bytes;         /* estimated size of such tensors for all heads */
 
     const struct next_tokens *next;
     const float *without_heads; /* [layers, heads] probability of the most likely next token without

@@ -145,7 +145,7 @@ static void put_values(struct stream *out, const struct report *report, const st
     end_base64(&exact);
 }
 
-/* Write "mean of layers · mean of heads", either of these, or "". */
+/* Write "mean of layers · mean of heads", one of the two, or "". */
 static const char *mean_of(char text[SHEET_NAME_BYTES], const struct sheet *sheet)
 {
     bool layers = sheet->mean_of_layers;
@@ -213,7 +213,7 @@ static void put_all_labels(struct json_writer *json, const struct report *report
     const struct tokenized *texts[] = {&report->sentence, &report->source};
     size_t first = report->first_shown;
     size_t words = 0, count = 0;    /* `count`: tokens or words on axes of the sentence */
-    const struct axis *keys = NULL; /* with a sink */
+    const struct axis *keys = NULL; /* keys of an array with a sink */
     for (size_t i = 0; i < report->array_count; i++) {
         const struct array *array = &report->arrays[i];
         if (report->words && site_row(array->site)->axes == AXES_TOKEN_WORD)

@@ -15,8 +15,8 @@ static const double CAP = 0.36; /* half the height of a capital, relative to the
 /* --- axes ------------------------------------------------------------------------------------- */
 
 static const double GRID = 0.375;    /* half a pixel at 96 pixels per inch */
-static const double SMALLEST = 0.75; /* size of a cell */
-static const double LABEL_LEAST = 5; /* font size of labels */
+static const double SMALLEST = 0.75; /* smallest size of a cell */
+static const double LABEL_LEAST = 5; /* smallest font size of labels */
 static const double LABEL_MOST = 7.5;
 static const double LABEL_SHARE = 0.8; /* font size relative to the pitch */
 static const double LABEL_GAP = 3;     /* distance between label and cell */
@@ -51,7 +51,7 @@ struct axis_fit axis_fit_cells(const struct section *section, size_t size, doubl
 /* Index of the first label; if labels are thinned out, at a multiple of `every`. */
 static size_t first_label(const struct axis *axis, const struct axis_fit *fit)
 {
-    size_t first = axis->first > 0 ? (size_t)axis->first : 0; /* number */
+    size_t first = axis->first > 0 ? (size_t)axis->first : 0; /* number of the first position */
     if (fit->size > 0 && fit->every > 1)
         return axis_cells(first, fit->every) * fit->every - (size_t)axis->first;
     return fit->size > 0 ? 0 : axis->size;

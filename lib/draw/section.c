@@ -64,11 +64,11 @@ enum { FITS = 5 };
 static const double TALLEST = 520;
 static const double NARROWEST = 228;
 static const double FOOT_GAP = 2;
-static const double LAYER_NAMES = 1.4;                      /* width in lines */
+static const double LAYER_NAMES = 1.4; /* width of layer names, in line heights */
 static const double GAP = 9, GAP_OF_MANY = 4.875, MANY = 8; /* between panels */
-static const double GAP_SHARE = 0.2;                        /* relative to the panel, in print */
-static const double PANEL_LEAST = 90;                       /* minimum width side by side */
-static const double LABELS_SHARE = 0.3;                     /* share of the width, in print */
+static const double GAP_SHARE = 0.2;    /* GAP relative to the panel, in print */
+static const double PANEL_LEAST = 90;   /* minimum width of panels side by side */
+static const double LABELS_SHARE = 0.3; /* of the width for labels, in print */
 static const double LINES_ALONE = 150, LINES_LARGEST = 11;
 static const double CELL_LARGEST = 25, ROW_LARGEST = 15, TEXT_LARGEST = 44;
 static const double LABELS_ALONE = 110, LABELS_OF_MANY = 56; /* limits of label width */
@@ -99,7 +99,7 @@ static size_t choose_across(const struct section *section)
 static void fit(struct section *section, double across)
 {
     const struct sheet *sheet = section->what.sheets;
-    double least = 1.5 * section->style->form.font_size; /* for labelled rows */
+    double least = 1.5 * section->style->form.font_size; /* smallest pitch of labelled rows */
     bool matrix = section->kind == KIND_MATRIX;
     bool shared = !matrix || strcmp(sheet->columns.name, "key") == 0;
     size_t most = shared ? num_max(sheet->rows.size, sheet->columns.size) : sheet->rows.size;
@@ -109,7 +109,7 @@ static void fit(struct section *section, double across)
                      : section->panels > section->across
                          ? across
                          : fmin(fmax(LABELLED * (double)sheet->rows.size, across), TALLEST);
-    double cell = fmax(CELL_LARGEST, 2.5 * section->style->form.font_size); /* for its number */
+    double cell = fmax(CELL_LARGEST, 2.5 * section->style->form.font_size); /* fits a number */
     bool square = matrix && shared;
     double height = square ? fmin(across, TALLEST) : fmin(tallest, largest * (double)most);
     section->rows = axis_fit_cells(section, most, height, square ? cell : largest);
@@ -254,7 +254,7 @@ static void draw_text(const struct section *section, struct canvas *canvas)
 static const double PITCH = 12, THICK = 8, LONGEST = 220, SHORTEST = 4;
 static const double NAMES_MOST = 190, NAME_GAP = 6, NUMBER_GAP = 3;
 static const double ROUNDING = 1e-6;
-static const double NAMES_SHARE = 0.45; /* share of the width, in print */
+static const double NAMES_SHARE = 0.45; /* limit of names as a share of the width, in print */
 
 struct bars {
     struct strongest strongest;
@@ -282,7 +282,7 @@ static int fit_bars(struct section *section, struct arena *arena, struct err *er
     for (size_t i = 0; i < count; i++) {
         struct buf text = {0};
         struct strong_cell cell = bars->strongest.cells[i];
-        cell.sheet.name = ""; /* the subtitle names it, and the only layer, or the only head */
+        cell.sheet.name = ""; /* the subtitle has the sheet's name, and the only layer or head */
         if (section->what.layers == 1)
             cell.sheet.layer = -1;
         if (section->what.heads == 1)
@@ -347,7 +347,7 @@ static void draw_bars(const struct section *section, struct canvas *canvas)
 enum { TICKS_MAX = 16, NUMBER_BYTES = 32, STEPS = 64 };
 
 static const double BAR_WIDTH = 138, BAR_HEIGHT = 6;
-static const double BAR_LEAST = 0.4; /* share of the width; its title may use the rest */
+static const double BAR_LEAST = 0.4; /* least share of the width; the title may use the rest */
 static const double END_ROOM = 3.3; /* for a number at either end, "≤ -1.23e+07", in font sizes */
 static const double TICK = 2;
 static const double LEGEND_PITCH = 7, LEGEND_MARK = 1; /* in font sizes */
@@ -567,7 +567,7 @@ static int make_notes(struct section *section, struct arena *arena, struct err *
                                       form->first_token, form->last_token);
     if (section->what.first_hidden)
         notes[count++] = say(style->language, "the first token is hidden");
-    /* one line on screen, where it widens the figure; wrapped in print */
+    /* a note is one line on screen, where it widens the figure; wrapped in print */
     double limit = section_is_printed(section) ? section->limit : INFINITY;
     for (size_t i = 0; i < count; i++) {
         size_t taken = 0;
@@ -649,7 +649,7 @@ static void name_axes(struct section *section)
 {
     const struct sheet *sheet = section->what.sheets;
     bool has_axes = section->kind < KIND_ARROWS;
-    if (has_axes && style_is_untitled(section->style)) { /* otherwise the subtitle names them */
+    if (has_axes && style_is_untitled(section->style)) { /* otherwise the subtitle names the axes */
         section->row_title = say(section->style->language, sheet->rows.name);
         section->column_title = say(section->style->language, sheet->columns.name);
     }

@@ -495,7 +495,7 @@ static struct site_set sites_of(const struct trace *trace, const struct step_row
     }
     if (row->make == step_input && input)
         site_set_add(&sites, input);
-    bool norms = trace->raw_q.values && !trace->turns_first; /* norms come first */
+    bool norms = trace->raw_q.values && !trace->turns_first; /* norms before the rotation */
     if (row->make == (norms ? step_query_norm : step_query))
         site_set_add(&sites, trace->rotary ? SITE_Q_PRE : SITE_Q);
     if (row->make == (norms ? step_key_norm : step_keys))

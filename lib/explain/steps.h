@@ -31,23 +31,23 @@ struct trace {
     const struct report *report;
     const struct config *config; /* of the model */
     enum site_part part;
-    const struct sublayer *list; /* of the layer */
+    const struct sublayer *list; /* [count] sublayers of the layer */
     size_t count;
-    const struct sublayer *rule; /* of the list: the traced attention */
+    const struct sublayer *rule; /* the traced attention, an item of `list` */
     struct block_weights block;  /* of the traced attention, and the layer's MLP */
     struct viewer *viewer;
     struct weights *weights;         /* of the viewer's model */
     size_t layer, head, query, keys; /* `keys` is S */
     size_t group;                    /* key/value head of this head */
     struct head_bias bias;           /* of the head */
-    const float *sink;               /* the score of its sink; NULL: none */
+    const float *sink;               /* the score of the head's sink; NULL: none */
     bool has_norms;                  /* false: --without norm */
-    bool keys_edited;                /* keys then have a step of their own */
+    bool keys_edited; /* edits change the keys, which then have a step of their own */
 
     size_t input_size;          /* C */
     const float *word_rows;     /* [T, W] embeddings before a projection; else NULL */
     struct norm embedding_norm; /* in layer 0; scale NULL: none */
-    struct weight projection;   /* of tokens or sums to C; exists if W is another */
+    struct weight projection;   /* from W channels of tokens or sums to C; exists if W is not C */
     size_t sum_size;            /* W if sums are projected; else C */
     const float *tokens, *positions, *segments; /* [T, sum_size] summands of layer 0's input; NULL:
                                                    none, or another layer */
@@ -67,7 +67,8 @@ struct trace {
     const float *out;                                /* [w.out] output of the layer's attention */
 };
 
-/* Find a tensor of the layer, or the query's row in it (of this head, if it has heads); or NULL. */
+/* Find a tensor of the layer (trace_find), or the query's row in it (trace_row: of the traced head,
+ * if it has heads); NULL: none. */
 const struct array *trace_find(const struct trace *trace, enum site site);
 const float *trace_row(const struct trace *trace, enum site site);
 const float *trace_row_of_head(const struct trace *trace, enum site site, size_t head);
@@ -84,9 +85,9 @@ struct builder {
     struct table *table;    /* being filled: the step, or an operand */
     struct table *operands; /* of the step */
     struct column spare;    /* the column of a failed step */
-    bool gives;             /* this query lists operands: only the first does */
+    bool gives;             /* the steps list operands: only those of the first query do */
     size_t sublayer;        /* index of the step's sublayer in the trace's list */
-    enum site site;         /* of the step's row */
+    enum site site;         /* of the step's row in the list of all steps */
     size_t key;             /* key used for the worked example */
     int digits;             /* decimals of numbers */
     const char *language;   /* of titles and notes */
@@ -120,8 +121,9 @@ void builder_clip(struct builder *builder, const char *y, const char *x);
 void builder_dot(struct builder *builder, const char *name, const float *x, const struct weight *w,
                  size_t column, float y);
 
-/* Norm: y = (x - μ) / √(σ² + ε) ⊙ γ + β, or an RMS norm; y = x if NULL. builder_norm adds the
- * numbers of x, and a table: the vectors that x is made of (NULL: none is shown), x, γ, β and y. */
+/* Norm: y = (x - μ) / √(σ² + ε) ⊙ γ + β, or an RMS norm; y = x if the norm is NULL. builder_norm
+ * adds the numbers of x, and a table: the vectors that x is made of (NULL: none is shown), x, γ, β
+ * and y. */
 enum { NORM_TERMS = 3 };
 
 void builder_norm_formula(struct builder *builder, const char *y, const char *x,
@@ -156,8 +158,8 @@ float *builder_part(struct builder *builder, const struct weight *w, size_t firs
 /* --- operands: numbers and matrices that a step uses, to recompute it by hand ----------------- */
 
 enum {
-    COLUMNS_MAX = 4,    /* of a step */
-    OPERANDS_MAX = 10,  /* of a step */
+    COLUMNS_MAX = 4,    /* limit of columns of a step */
+    OPERANDS_MAX = 10,  /* limit of operands of a step */
     GIVEN_SMALL = 8,    /* largest matrix side that pages always show */
     GIVEN_WHOLE = 4096, /* largest matrix, in numbers, that is listed whole */
 };

@@ -90,7 +90,7 @@ void step_embedding(struct builder *builder, const struct trace *trace)
         builder_projection(builder, h.name, "n", "in", &trace->projection);
 }
 
-/* The operands are those of all inputs, so that readers can recompute keys, too. */
+/* The step lists operands for all inputs, so that readers can recompute keys, too. */
 void step_input(struct builder *builder, const struct trace *trace)
 {
     const struct config *config = trace->config;
@@ -174,7 +174,7 @@ static void show_product(struct builder *builder, struct named_vector q)
     builder_column(builder, "x", "x", x);
     builder_vectors(builder, "W_q", "W_q", values, width)->total = q.values;
     float clip = trace->rule->head.clip;
-    if (clip == 0 || fabsf(*q.values) != clip) /* else the sum may be a larger one */
+    if (clip == 0 || fabsf(*q.values) != clip) /* at the limit, the sum itself may be larger */
         builder_dot(builder, q.name, trace->x, w, trace->head * width, *q.values);
 }
 
@@ -664,7 +664,7 @@ static float sum_of(const float *values, size_t count)
     return sum;
 }
 
-/* The keys, and the sink if the head has one. */
+/* The number of rows: the keys, and the sink if the head has one. */
 static size_t count_rows(const struct trace *trace)
 {
     return trace->keys + (trace->sink != NULL);

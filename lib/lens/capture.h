@@ -47,8 +47,8 @@ int capture_init(struct capture *capture, const struct selection *selection,
 int capture_sink(void *context, const struct announcement *seen, struct err *err);
 int capture_lend(void *context, struct attention_map_loan *loan, struct err *err);
 
-/* Append a tensor of this shape, reduced to the selected heads and queries, to the list of a text;
- * allocates its values if `has_values`. Returns NULL with `err`. (An encoder may lack heads that
- * are selected.) */
+/* Append a tensor of the shape of `item`, reduced to the selected heads and queries, to the list of
+ * a text; allocates its values if `has_values`. Returns NULL with `err`. (An encoder may lack heads
+ * that are selected.) */
 struct array *capture_add(struct capture *capture, size_t text, struct array item, bool has_values,
                           struct err *err);

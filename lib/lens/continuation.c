@@ -54,7 +54,7 @@ static int keep_logits(void *context, const struct announcement *announced, stru
     return logits ? 0 : -1;
 }
 
-/* The new tokens after a prompt: as many as asked for, or as the model says. */
+/* The number of new tokens after a prompt: as many as asked for, or as the model says. */
 static size_t tokens_after(const struct viewer *viewer, const struct generation_config *generation,
                            size_t prompt)
 {
@@ -74,7 +74,7 @@ size_t continuation_capacity(const struct viewer *viewer,
     return num_min(prompt + tokens, positions ? positions : SIZE_MAX);
 }
 
-/* The beams of a search; 0: none. */
+/* The number of beams of a search; 0: no search. */
 static size_t beams_of(const struct viewer *viewer, const struct generation_config *generation)
 {
     size_t beams = generation->beams;
@@ -252,7 +252,7 @@ struct beam {
     struct cache cache;
     uint32_t *ids; /* [capacity] */
     double total;  /* log-probability of the new tokens; of a finished text, its score */
-    size_t count;  /* of a finished text: tokens; 0: there is none */
+    size_t count;  /* of a finished text: its number of tokens; 0: the item is free */
 };
 
 struct beam_candidate {
@@ -331,7 +331,7 @@ static int take_logits(void *context, const struct announcement *announced, stru
     return 0;
 }
 
-/* Most likely first; ties in the order of beams and ids. */
+/* Order candidates: most likely first; ties in the order of beams and ids. */
 static int compare(const void *a, const void *b)
 {
     const struct beam_candidate *one = a;

@@ -27,7 +27,7 @@ struct text_with_source;
 struct generation_config {
     size_t tokens; /* limit; 0: the model's, or 32 */
     struct sampling sampling;
-    size_t beams;  /* of a search; 0: as the model says, unless it samples; 1: no search */
+    size_t beams;  /* number of beams; 0: as the model says, or if sampling 1; 1: no search */
     bool past_end; /* continue after the model's end-of-text token */
     bool logits;   /* compute and keep the logits of each choice */
     const struct selection *selection; /* for the report; NULL: no tensors */
@@ -85,7 +85,8 @@ int continuation_open(struct continuation *text, struct viewer *viewer,
                       const struct generation_config *generation, struct err *err);
 void continuation_release(struct continuation *text);
 
-/* The tokens of a text of `prompt` tokens after all that were requested, at most the context. */
+/* The number of tokens of a text when all requested ones follow the `prompt` tokens, at most the
+ * context. */
 size_t continuation_capacity(const struct viewer *viewer,
                              const struct generation_config *generation, size_t prompt);
 
@@ -101,7 +102,8 @@ void continuation_add_memory(struct memory *memory, const struct viewer *viewer,
 int continuation_next(struct continuation *text, bool *more, struct err *err);
 
 /* Replace the sentence of a pair, the beginning of a translation, by the model's translation of the
- * source. `*choices` gets the chosen ids, in `kept`; if it is set, they are not computed again. */
+ * source. `*choices` gets the chosen ids, in `kept`; ids that are already there are used instead of
+ * a search. */
 int continuation_translate(struct text_with_source *pair, struct viewer *viewer, uint32_t **choices,
                            struct arena *kept, struct arena *arena, struct err *err);
 

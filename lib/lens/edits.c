@@ -213,8 +213,8 @@ static int parse_positions(struct edit_reader *reader, struct edit_piece text)
 
 /* --- values ----------------------------------------------------------------------------------- */
 
-/* View an array as [heads, tokens, columns]. Axes that the file lacks, and those of size 1 of heads
- * and tokens, get stride 0: they apply to all. */
+/* View an array as [heads, tokens, columns]. Axes that the file lacks, and an axis of heads or
+ * tokens of size 1, get stride 0: its one position applies to all. */
 static int view_file(struct tensor *values, const struct edit *edit, const struct npy *array,
                      const size_t sizes[3], struct err *err)
 {
@@ -753,7 +753,7 @@ static size_t count_texts(const struct edit_list *list, size_t edit, const struc
     return list->sources[edit].origin == EDIT_RESAMPLE ? texts->reference_count : 1;
 }
 
-/* Whether the values of all layers go to the store: if they fit in. */
+/* Set `stores`: the values of all layers go to the store if they fit in. */
 static void choose_store(struct gathering *gathering, const struct edit_texts *texts,
                          size_t longest)
 {

@@ -68,10 +68,11 @@ struct edit_list {
     unsigned origins;             /* one bit per origin used by edits */
     struct edit_store *store;     /* NULL: none */
     const char *key;              /* in the store: lists with the same key have the same values */
-    const struct edit_list *like; /* has the same edits, with values; NULL: read the values */
+    const struct edit_list *like; /* list of the same edits, with values; NULL: read the values */
     bool of_rows; /* positions count rows: words, or tokens after a beginning token */
     bool by_text; /* set if positions, by name or of rows, differ from text to text */
-    /* Tokens of a position by name or of rows, "4-5,7", or NULL. NULL function: not known. */
+    /* Returns the tokens, "4-5,7", of a position by name or of rows; NULL: an error. NULL function:
+     * the tokens are not known. */
     const char *(*tokens_of)(void *context, bool of_source, const char *position, size_t size);
     void *context;
 };
@@ -91,8 +92,8 @@ struct edit_texts {
     const struct text_with_source *from;
 };
 
-/* Run the texts without edits, and copy the values; of a list with a store, those of all layers to
- * the store, unless they are large. Each origin used must have a text, unless the values are
+/* Run the texts without edits, and copy the values; if the list has a store, copy those of all
+ * layers to it, unless they are large. Each origin used must have a text, unless the values are
  * stored. */
 int edit_list_fill(struct edit_list *list, struct viewer *viewer, const struct edit_texts *texts,
                    struct err *err);

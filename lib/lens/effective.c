@@ -201,7 +201,8 @@ static int measure_query(double *distances, const struct effective *e,
     return err_if(failed);
 }
 
-/* An edited context is computed again without edits, which then apply without each token, too. */
+/* Compute value zeroing. An edited context is computed again without edits, which are then applied
+ * without each token, too. */
 static int make_zeroing(const struct effective *e, const struct announcement *announced,
                         enum site site, struct err *err)
 {

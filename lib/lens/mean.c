@@ -321,7 +321,7 @@ int report_take_means(struct array *arrays, struct report *report, const struct 
 
 /* The sums of a tensor: a matrix for each head, large enough for the longest text. */
 struct mean_sums {
-    struct array kept; /* without values; as large as in the longest text so far */
+    struct array kept; /* the tensor without values, as large as in the longest text so far */
     double *values, *visible;
     double *counts;       /* [rows, columns] texts with this cell */
     size_t rows, columns; /* allocated size */
@@ -373,7 +373,8 @@ static bool grows(const struct array *array)
                        : array_has_key_columns(array);
 }
 
-/* Copy the labels and numbers of a computed sheet; of tokens, labelled by position, none. */
+/* Copy the labels and numbers of an axis of a computed sheet; an axis of tokens, which are labelled
+ * by position, gets none. */
 static int keep_axis(struct axis *axis, struct arena *arena, struct err *err)
 {
     static const char *const of_tokens[] = {"token", "key", "position"};

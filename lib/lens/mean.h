@@ -26,8 +26,8 @@ struct text_mean {
     struct arena arena;
 };
 
-/* Add a report with the same tensors as the first (and for sheets the same sizes). Its memory is
- * not used afterwards. Tables for people are skipped. */
+/* Add a report with the same tensors as the first (and for sheets the same sizes). The memory of
+ * the report is not used afterwards. Tables for people are skipped. */
 int text_mean_add(struct text_mean *mean, const struct report *report, struct err *err);
 
 /* Make the report of means; the arena owns it. Tokens are labelled by position, the vocabulary by

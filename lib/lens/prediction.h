@@ -18,14 +18,14 @@ struct next_of_step {
 
 struct next_tokens {
     const struct next_of_step *layers; /* [layer_count] the last one is the model's output */
-    size_t layer_count, token_count, vocabulary; /* no tokens: a masked model, but no mask */
+    size_t layer_count, token_count, vocabulary; /* token_count 0: masked model, text has no mask */
     const uint32_t *named; /* [name_count] token ids used in the layers, and their names */
     const struct label *names;
     size_t name_count;
 };
 
-/* Roles of heads. A head has the role with the highest mean weight on its keys that reaches `least`
- * and `times` the mean of uniform attention. */
+/* Roles of heads. A head has the role with the highest mean weight on the role's keys that reaches
+ * `least` and `times` the mean of uniform attention. */
 struct roles {
     double least, times;
     const struct role {

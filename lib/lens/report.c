@@ -251,7 +251,7 @@ static float *with_column(const float *cells, const float *more, size_t rows, si
     return data;
 }
 
-/* The keys of a sheet, and the sink, which has no number. */
+/* Make an axis of the keys of a sheet and the sink, which has no number. */
 static int add_sink(struct axis *axis, const struct axis *keys, struct arena *arena,
                     struct err *err)
 {
@@ -642,7 +642,8 @@ static void add_aligned(struct table_rows *rows, const struct sheet *sheet, size
     }
 }
 
-/* The token of a row is the next one, which it predicts; the last row has none. */
+/* Add the table of --align. The token of a row is the text's next one, which the row predicts; the
+ * last row has none. */
 static int align(struct report *report, struct arena *arena, struct err *err)
 {
     const struct sheet sheet = array_matrix(report, report->arrays, 0);

@@ -26,7 +26,7 @@ struct identity_column {
  * origin. Zero: the only report, without an origin. */
 struct identity {
     size_t index;      /* number of this report in its stream */
-    size_t count;      /* reports in the stream, with */
+    size_t count;      /* reports in the stream, including `failed` */
     size_t failed;     /* missing reports, whose texts failed */
     const char *model; /* csv, tidy: model column if there are several; NULL: none */
     size_t sentences;  /* texts per model; 0: one per report */
@@ -40,7 +40,7 @@ struct identity {
     const struct provenance *provenance; /* see write/format.h; NULL: omitted */
 };
 
-/* The number of texts, and the number of this text among them. */
+/* The number of texts in the stream; and the number of this text, blank lines counted. */
 static inline size_t identity_sentences(const struct identity *identity)
 {
     return identity->sentences ? identity->sentences : identity->count;
@@ -104,8 +104,8 @@ const struct tokenized *report_keys(const struct report *report, enum site_part 
 const struct label *labels_with_next(const struct label *labels, size_t count, struct arena *arena,
                                      struct err *err);
 
-/* The first of `size` positions that belongs to the second text of a pair, of the tokens or words
- * from `first` on, or of some tokens (`queries`); 0: none, or all. */
+/* The first of `size` positions that belongs to the second text of a pair; the positions are the
+ * tokens or words from `first` on, or the tokens `queries`; 0: none, or all. */
 size_t report_second(const struct tokenized *text, const size_t *queries, size_t first,
                      size_t size);
 
@@ -156,7 +156,7 @@ int report_join_sinks(struct report *report, struct arena *arena, struct err *er
 bool report_has_tables(const struct report *report);
 
 /* Add a table for people, with bars, below the arrays: the cells farthest from `origin` in sheets
- * whose name ends with `ending`. Nothing is added if all cells equal it. */
+ * whose name ends with `ending`. Nothing is added if all cells equal `origin`. */
 int report_add_strongest(struct report *report, const char *ending, float origin,
                          struct arena *arena, struct err *err);
 

@@ -24,7 +24,7 @@ struct selection {
     struct site_set sites;
     struct site_set whole;      /* sites for which all query heads are captured */
     struct site_set all_tokens; /* sites for which all query tokens are captured */
-    bool tokens;                /* the table of tokens */
+    bool tokens;                /* the table of tokens is selected */
     bool bits;                  /* entropies are in bits, not nats */
     bool last_logits; /* compute logits only for each text's last token, if `queries` is NULL */
     struct layers layers;
@@ -97,5 +97,5 @@ size_t selection_query_count(const struct selection *selection, const struct tok
 
 extern const struct attention_part {
     const char *name;  /* value of --part */
-    const char *words; /* in titles */
+    const char *words; /* name in titles */
 } attention_parts[SITE_PARTS];

@@ -31,7 +31,7 @@ struct axis {
     size_t size;
     const struct label *labels; /* [size] */
     ptrdiff_t first;            /* number of the first position: 1 if token 0 is hidden, -1 if a
-                                 * special token precedes word 0; it has no number then */
+                                 * special token, then without number, precedes word 0 */
     const size_t *numbers;      /* [size] numbers of the positions; NULL: first, first + 1, … */
     size_t second;              /* first position of a pair's second text; 0: one text */
 };
@@ -209,7 +209,7 @@ enum {
     COLUMN_SHRINKS = 32,  /* text: shortened if lines are too long */
     COLUMN_PLAIN = 64,    /* text: never 1.2e-05 */
     COLUMN_LEADS = 128,   /* tidy: a leading column */
-    COLUMN_HIDDEN = COLUMN_TEXT_ONLY | COLUMN_DATA_ONLY, /* label of the row only */
+    COLUMN_HIDDEN = COLUMN_TEXT_ONLY | COLUMN_DATA_ONLY, /* the column only labels the rows */
 };
 
 struct column {
@@ -248,7 +248,7 @@ struct working {
 #define NO_ROW ((size_t)-1)
 
 struct table {
-    const char *name; /* in JSON; of the array that it becomes */
+    const char *name; /* name in JSON, and of the array that the table becomes */
     struct axis rows; /* kind of the rows ("token"), their number and labels */
     const struct column *columns;
     size_t count;

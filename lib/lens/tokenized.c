@@ -212,7 +212,7 @@ int tokenized_begin(struct tokenized *tokenized, const struct token_limits *limi
                     struct arena *arena, struct err *err)
 {
     const struct config *config = limits->config;
-    if ((unsigned long long)config->bos_id >= limits->vocabulary) /* -1, too */
+    if ((unsigned long long)config->bos_id >= limits->vocabulary) /* true for -1 (no token), too */
         return err_set(err, "expected a text, since field 'bos_token_id' of config.json names no "
                             "token of the vocabulary to begin with");
     struct tokens tokens = {0};

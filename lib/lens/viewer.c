@@ -343,7 +343,7 @@ static int make_reports(const struct viewer *viewer, const struct capture_reques
     bool named = viewer->tokenizer && site_set_has(asked->selection->sites, SITE_LOGITS);
     const struct label *words =
         named ? labels_of_words(viewer->tokenizer, config->vocab_size, arena, err) : NULL;
-    size_t widest = 0; /* columns labelled by numbers */
+    size_t widest = 0; /* most columns labelled by numbers */
     for (size_t i = 0; i < asked->count; i++)
         for (const struct array *array = lists[i].items; array < lists[i].items + lists[i].count;
              array++)

@@ -88,7 +88,7 @@ void viewer_expect(struct viewer *viewer, size_t tokens);
 void viewer_expect_steps(struct viewer *viewer, size_t steps);
 
 /* Pack all matrices that later passes use, of any type of numbers, as long as they take no more
- * than this many bytes, and half of the memory that is free now. */
+ * than `most_bytes`, and half of the memory that is free now. */
 void viewer_pack(struct viewer *viewer, size_t most_bytes);
 
 /* Tokenize an input of a part: a text (NULL: the model's beginning token), or a source. */
@@ -121,7 +121,7 @@ int viewer_capture(struct viewer *viewer, const struct capture_request *asked, s
  * The attention maps of a long text do not fit into memory together. Each group of heads gets a
  * pass of its own, which begins with the input of its layer and computes no other maps. */
 
-/* The sites of maps. */
+/* The first and the last site of attention maps; sites between them are maps, too. */
 #define FIRST_MAP SITE_SCORES
 #define LAST_MAP SITE_WEIGHTS
 

@@ -46,7 +46,7 @@ void live_close(struct live *live)
     heap_free(live);
 }
 
-/* The tables of a report that belong to some sites. */
+/* Make `part`, a copy of a report with only the tensors of some sites. */
 static int choose_sites(struct report *part, const struct report *report, struct site_set sites,
                         struct arena *arena, struct err *err)
 {

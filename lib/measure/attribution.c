@@ -22,7 +22,7 @@ const struct attribution_way attribution_ways[ATTRIBUTION_WAYS] = {
 
 #define CROSS(id) SITE_OF(PART_CROSS, SITE_##id)
 
-/* Sites that are captured: the row of the position, of values all rows. */
+/* Sites that are captured: only the row of the position, but of values all rows. */
 static const enum site captured_sites[] = {
     SITE_RESID_PRE,  SITE_V,         SITE_WEIGHTS,        SITE_CONTEXT,
     SITE_ATTN_OUT,   SITE_LN_1,      SITE_RESID_MID,      SITE_MLP_ACT,
@@ -49,8 +49,8 @@ struct way {
     double *u;                  /* [C] direction in the residual stream */
     double *added;              /* [C] direction in a sublayer's output */
     double *inner;       /* [I or H · dv] direction at the input of the sublayer's last matrix */
-    double bias, edited; /* sums for the current stage */
-    struct axis columns[2]; /* of the matrix; BY_SOURCE: of that of cross-attention, too */
+    double bias, edited; /* contributions of biases and of edits to the current stage */
+    struct axis columns[2]; /* columns of the result; BY_SOURCE: of cross-attention, too */
     float *cells[2];        /* [stages, layers or layers · heads; columns] */
     struct arena scratch;
     struct err *err;

@@ -145,7 +145,7 @@ struct comparison {
     bool of_models;
     struct compared_group *groups;
     size_t group_count, head_count; /* groups; heads of all groups */
-    size_t layers;                  /* of the model, or of the larger stack */
+    size_t layers;                  /* number of layers of the model, or of its larger stack */
     size_t queries[SITE_PARTS], longest;
     struct compared_head *of_heads; /* [runs after the first][head_count] */
     struct site_sums *of_sites; /* [SITE_COUNT, layers]; layer 0 also for sites outside of layers */

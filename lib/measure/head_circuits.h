@@ -35,7 +35,8 @@ enum { CIRCUIT_WORDS_ALL = 4096, CIRCUIT_WORDS_SAMPLE = 1024 };
 int circuits_all_words(struct circuit_words *words, const struct viewer *viewer, uint64_t seed,
                        struct arena *arena, struct err *err);
 
-/* Refuse, as not supported, models with other features, without W_V and W_O, or without logits. */
+/* Refuse, as not supported, models without W_V and W_O, with features that circuits lack, or, if
+ * `of_logits`, without logits. */
 int circuits_check(const struct model *model, bool of_logits, struct err *err);
 
 /* found [heads] counts pairs in which the logit of the second word rises most; random [heads], the

@@ -377,7 +377,7 @@ static const char *word_of(const struct label *label)
                                                                        : label->text;
 }
 
-/* By word, then by position. */
+/* Order labels by word, then by position. */
 static int order_labels(const void *a, const void *b)
 {
     const struct label *one = *(const struct label *const *)a;
@@ -432,7 +432,7 @@ static size_t first_query(const struct count *count, const struct head_text *tex
     return text->marked ? text->text.count - 1 : !count->of_source;
 }
 
-/* `weights` NULL: uniform attention. */
+/* Measure the score of a query; `weights` NULL: for uniform attention. */
 static double measure(const struct count *count, const struct head_text *text,
                       const struct score *score, size_t query, const float *weights)
 {

@@ -395,7 +395,7 @@ int next_tokens_plan(struct next_plan *plan, struct viewer *viewer, size_t best_
     const struct {
         enum stream_step step;
         enum site site;
-        size_t first, count, best; /* layers; most likely tokens */
+        size_t first, count, best; /* first layer, number of layers; likely tokens */
     } parts[] = {
         {STEP_EMBEDDING, SITE_RESID_PRE, 0, starts, listed},
         {STEP_ATTENTION, SITE_RESID_MID, 0, halves ? layers : 0, listed},

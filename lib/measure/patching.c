@@ -603,7 +603,7 @@ static double number_of(const struct patching *patching, size_t number, double l
                : (logit - patching->corrupt) / (patching->clean - patching->corrupt);
 }
 
-/* A table: each head, and all at once. */
+/* Report a table: a row for each listed head, and one for all at once. */
 static int report_joint(struct report *report, const struct patching *patching, unsigned numbers,
                         struct arena *arena, struct err *err)
 {

@@ -152,7 +152,7 @@ int resid_attend(struct resid_attention *to, const struct resid_pass *stream,
     float *raw = arena_alloc(arena, 2 * keys, sizeof *raw, err), *masked = raw + keys;
     uint32_t *list = arena_alloc(arena, 2 * keys, sizeof *list, err);
     double *numbers = arena_alloc(arena, 3 * keys, sizeof *numbers, err);
-    struct score_rule before = *rule; /* a cap */
+    struct score_rule before = *rule; /* rule for scores before a cap */
     before.cap = before.temperature = 0;
     if (!raw || !list || !numbers || weights_biases(weights, (int)head.part, rule, &biases, err) ||
         weights_vector(weights, of_sinks, &sinks, err))
@@ -390,7 +390,7 @@ static int output_parts(struct resid_parts *parts, const struct resid_pass *stre
             if (!heads->no_out)
                 weight_copy(w, stack->width, last,
                             (struct weight_piece){head * heads->d_v, heads->d_v, 0});
-            for (size_t d = 0; d < heads->d_v && heads->no_out; d++) /* as if W_O were 1 */
+            for (size_t d = 0; d < heads->d_v && heads->no_out; d++) /* W_O as identity */
                 for (size_t i = 0; i < stack->width; i++)
                     w[d * stack->width + i] = i == head * heads->d_v + d;
             for (size_t i = 0; i < rows.count; i++, from += width)

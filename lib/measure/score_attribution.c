@@ -15,8 +15,8 @@ struct splitting {
     const struct sublayer *attention;
     struct resid_pass pass;
     size_t *positions;             /* the visible keys, or those of the contrast */
-    double *shares;                /* their coefficients */
-    size_t at_key;                 /* which of them is the key */
+    double *shares;                /* coefficients of `positions` */
+    size_t at_key;                 /* index of the key in `positions` */
     struct resid_parts query, key; /* [A, dk], and the items of [B, dk] */
     double *keys;                  /* [B, dk] summed over the positions */
     double *pairs;                 /* [A, B] */
@@ -151,13 +151,13 @@ static double margin(const struct splitting *s, bool of_query, size_t part)
         sum += value;
         size += fabs(value);
     }
-    return fabs(sum) > 1e-12 * size ? sum : 0; /* what cancels in a contrast */
+    return fabs(sum) > 1e-12 * size ? sum : 0; /* drops rounding errors of a contrast */
 }
 
 /* --- copies ----------------------------------------------------------------------------------- */
 
-/* A listed pair: a part of each side, and the tokens that these parts, if they are heads, read most
- * of it from. */
+/* A listed pair: a part of each side, and the tokens from which these parts, if they are heads,
+ * read most of `value`. */
 struct listed_pair {
     double value;
     size_t parts[2]; /* of the query, of the key */
@@ -170,11 +170,11 @@ struct reading {
     double *gains;    /* [dv] of each channel of the context */
     double *adds;     /* [keys] */
     long long source; /* the token that adds most; COLUMN_MISSING: the part is no head */
-    double weight;    /* the head's attention to it */
+    double weight;    /* the head's attention to `source` */
 };
 
-/* Read the part of a head, or those of all heads of a layer (head -1), of a row of a side, which is
- * multiplied by `other`. */
+/* Find what `part` of a row of a side, that of a head or of all heads of a layer (head -1), adds to
+ * the product of the row and `other`. */
 static int read_part(struct reading *to, struct resid_pass pass, enum resid_side side, size_t row,
                      const struct resid_part *part, const double *other, struct arena *arena,
                      struct err *err)
@@ -245,7 +245,7 @@ static int list_pairs(struct listed_pair *list, size_t count, const struct split
 {
     const size_t cells = s->query.count * s->key.count;
     double last = INFINITY;
-    size_t at = 0; /* of the last one: of equal ones the first is listed first */
+    size_t at = 0; /* index of the pair listed last; of equal pairs, the first is listed first */
     for (size_t n = 0; n < count; n++) {
         double most = -1;
         size_t best = 0;

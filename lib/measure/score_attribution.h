@@ -34,21 +34,21 @@ struct score_plan {
     struct resid_head head;
     size_t query, key;
     enum score_against against;
-    size_t other; /* AGAINST_KEY */
+    size_t other; /* the other key of AGAINST_KEY */
     enum score_by by;
     size_t depth; /* steps of the path behind the largest part of each side; 0: no path */
-    const struct text_with_source *corrupt; /* NULL; else its pairs are subtracted */
+    const struct text_with_source *corrupt; /* a text whose pairs are subtracted; NULL: none */
     size_t number;                          /* of the text, for messages */
 };
 
 struct score_attribution {
-    double score, bias; /* of the contrast, if it is one */
+    double score, bias; /* of the contrast, if the plan has one */
     double sum;         /* of all pairs, and the bias */
     double weight;      /* the head's attention to the key */
 };
 
-/* Add to the report of a pair: arrays `score_query` and `score_key`, the sums of each part over
- * those of the other side [L + 2, parts], or `score_pairs`; and tables `score_parts` and
+/* Add to the report of a pair: arrays `score_query` and `score_key`, the sum of each part's pairs
+ * with all parts of the other side [L + 2, parts], or `score_pairs`; and tables `score_parts` and
  * `score_pairs`, the largest pairs. Refused: as usage, a key that is hidden from the query; as not
  * supported, edits. */
 int score_attribution_make(struct score_attribution *found, struct report *report,

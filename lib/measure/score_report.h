@@ -95,7 +95,7 @@ struct score_totals {
     bool has_unigrams;        /* add SLOR */
     bool hides_text;          /* people get no text: a column of the input has it */
     bool grouped;             /* add the difference to the first text of the group */
-    const char *const *names; /* [key_count] of the key columns; the last key labels the row */
+    const char *const *names; /* [key_count] names of key columns; the last labels the row */
     size_t key_count;
     struct names lines; /* models or conditions */
     struct score_total *rows;

@@ -15,7 +15,7 @@
 /* --- logits of kept rows ---------------------------------------------------------------------- */
 
 enum {
-    PIECE_BYTES = 32 << 20, /* logits computed at once */
+    PIECE_BYTES = 32 << 20, /* bytes of logits computed at once */
     PIECE_LEAST = 32,       /* rows; fewer would read the unembedding matrix too often */
     PIECE_MOST = 512,
     PASS_TOKENS = 1024, /* windows share a pass up to this many */
@@ -138,9 +138,9 @@ struct score_reading {
     struct score_target *targets; /* [target_count] in the order of their windows */
     size_t target_count;
     struct matrix rows;            /* [target_count, C] */
-    size_t filled;                 /* rows */
+    size_t filled;                 /* rows filled so far */
     struct text_templates special; /* of a masked model */
-    size_t best_count;             /* largest number of any text */
+    size_t best_count;             /* largest best_count of any text */
     struct likely *best;           /* [target_count, best_count]; it outlives the pass */
     struct arena pass;
 };

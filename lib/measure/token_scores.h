@@ -64,7 +64,7 @@ void scoring_add_memory(struct memory *memory, const struct scoring *scoring,
 
 /* --- logits of kept rows, which the lens needs, too ------------------------------------------- */
 
-/* Make the logits of rows, some at a time; `see` is called for each, on any thread. */
+/* Make the logits of `rows`, some at a time; `see` is called for each row, on any thread. */
 struct logits_work {
     struct viewer *viewer;
     struct matrix rows;

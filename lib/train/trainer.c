@@ -96,7 +96,7 @@ int adamw_alloc(struct adamw *adamw, const struct new_model *new_model, struct a
            parameters_alloc(&adamw->squares, new_model, arena, err);
 }
 
-/* In parallel lanes of float64. */
+/* Sums in parallel lanes of float64. */
 FOR_EACH_ISA
 double adamw_norm(const struct parameters *gradients)
 {

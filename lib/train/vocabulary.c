@@ -289,7 +289,7 @@ static enum glyph part_at(const struct line *line, size_t at, size_t *length)
 /* True if spaces separate two characters of scripts without spaces. */
 static bool is_spaced(const struct line *line)
 {
-    bool after = false; /* such a character comes before, perhaps with spaces after it */
+    bool after = false; /* a character of these scripts came before, perhaps with spaces after */
     bool blank = false;
     size_t length = 0;
     for (size_t at = 0; at < line->size; at += length) {

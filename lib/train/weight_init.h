@@ -29,12 +29,12 @@ struct progress_sink;
 
 enum weight_init_way { WEIGHT_INIT_RAND, WEIGHT_INIT_LINEAR };
 
-enum { WEIGHT_INIT_TABLE_ROWS = 50000 }; /* of the embedding in textbooks */
+enum { WEIGHT_INIT_TABLE_ROWS = 50000 }; /* rows of the embedding in textbooks */
 
 struct weight_init {
     uint64_t seed;
 
-    /* Of bare attention: */
+    /* For bare attention: */
     enum weight_init_way way;
     size_t table_rows; /* of nn.Embedding; 0: WEIGHT_INIT_TABLE_ROWS; at least vocab_size */
     const struct progress_sink *progress; /* receives finished layers; NULL: nothing */
@@ -43,7 +43,7 @@ struct weight_init {
 /* Fill a new model that is all 0. Refused, as not supported: models of other types. */
 int weight_init_draw(struct new_model *new_model, const struct weight_init *init, struct err *err);
 
-enum { ORIGIN_SEED = 123 }; /* of the bundled random models */
+enum { ORIGIN_SEED = 123 }; /* seed of the bundled random models */
 
 /* --- random numbers ---------------------------------------------------------------------------
  *

@@ -37,11 +37,11 @@ struct model_hash {
 
 /* How large a report is for people, and how it is displayed. Zero: no limits, the default style. */
 struct layout {
-    size_t columns;            /* text: page width; 0: unlimited */
-    bool is_piped;             /* text: no reader has this width; tables are as wide as they need */
-    size_t lines;              /* text: limit of matrix rows, the middle is omitted; 0: none */
-    bool show_tokens;          /* text: begin with the table of tokens */
-    const struct style *style; /* NULL: the default */
+    size_t columns;   /* text: page width; 0: unlimited */
+    bool is_piped;    /* text: no terminal reads the output; tables are as wide as they need */
+    size_t lines;     /* text: limit of matrix rows, the middle is omitted; 0: none */
+    bool show_tokens; /* text: begin with the table of tokens */
+    const struct style *style;             /* NULL: the default */
     const struct page_facts *page;         /* html: additional facts; NULL: none */
     void (*note)(const char *format, ...); /* gets notes for the user; NULL: there is none */
 };
@@ -87,12 +87,12 @@ struct format {
     bool has_origin;             /* writes provenance */
     int cell_bytes;              /* bytes of a number in a large matrix, about */
     const char *show;            /* default of --show; NULL: weights */
-    const char *show_of_encoder; /* the same for models with an encoder; NULL: all its weights */
+    const char *show_of_encoder; /* default for models with an encoder; NULL: all weights */
     const char *layer;           /* default of --layer; NULL: all */
     writer_step *begin;
     writer_sheet_step *sheet;
-    writer_step *end;              /* NULL: no action */
-    report_writer *write;          /* writes all values at once, instead of the above */
+    writer_step *end;     /* NULL: no action */
+    report_writer *write; /* writes all values at once, instead of `begin`, `sheet` and `end` */
     int (*check)(struct err *err); /* refuses if programs are missing; NULL: no check */
 };
 
@@ -112,7 +112,7 @@ struct writer {
     struct stream *out;
     const struct report *report;
     const struct layout *layout;
-    size_t array, sheet; /* next sheet: its array, and its index in it */
+    size_t array, sheet; /* next sheet: index of its array, and index in that array */
     struct json_writer json;
     struct buf line, columns;    /* for the format's use; released by the writer */
     struct folder_files *folder; /* NULL: writes to a stream */

@@ -224,7 +224,7 @@ static const double SMALL = 0.5; /* in units of the last decimal; smaller number
 
 struct shown_column {
     const struct column *column;
-    const char *name; /* that of a user's column may have escape sequences: its visible form */
+    const char *name; /* visible form of the column's name: a user's may have escape sequences */
     const char *title;
     struct line_cell layout;
     struct text_heat heat;
@@ -561,7 +561,7 @@ static void fit_columns(struct matrices *matrices, size_t page)
  * with the same numbers. */
 static void fit_matrices(struct matrices *matrices, const struct layout *layout)
 {
-    const struct sheet *first = matrices->sheets; /* all sheets have its axes */
+    const struct sheet *first = matrices->sheets; /* all sheets have the axes of the first */
     bool numbers = matrices->heat.numbers;
     size_t page = layout->columns;
     char text[TEXT_CORNER_BYTES];

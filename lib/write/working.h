@@ -37,7 +37,7 @@ struct grid_slot {
     enum slot_kind kind;
     const struct column *column;
     size_t element;
-    size_t gap, width;   /* columns before the cell, and of the cell */
+    size_t gap, width;   /* terminal columns before the cell; width of the cell */
     size_t column_slots; /* in the first slot of a column: its number of slots; else 0 */
     size_t column_width; /* in the first slot of a column: its width */
     struct text_cut cut; /* displayed elements */
@@ -49,7 +49,7 @@ struct grid {
     const struct sheet *sheet;     /* the matrix; NULL: a table */
     const struct chapter *chapter; /* of a table with its working; else NULL */
     const char *language;
-    bool has_labels;    /* false: the columns of the table have them */
+    bool has_labels;    /* lines have labels; false: columns of the table label them */
     int number_width;   /* width of key numbers; 0: none */
     size_t label_width; /* width of row labels with their numbers */
     size_t width;       /* width of the table */

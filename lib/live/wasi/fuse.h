@@ -43,7 +43,7 @@ static inline v128_t fuse_four(v128_t b, const float *a, const float *c, v128_t 
     return rounded;
 }
 
-/* See kernel_plain.c; the number of columns is a multiple of 16. */
+/* sums += b · a, as in kernel_plain.c; the number of columns is a multiple of 16. */
 static inline void fuse_vectors(float *restrict sums, float b, const float *restrict a, int columns)
 {
     for (int at = 0; at < columns; at += 16, sums += 16, a += 16) {
