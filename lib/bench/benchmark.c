@@ -306,8 +306,8 @@ static int take_time(void *context, const struct announcement *announced, struct
     return 0;
 }
 
-/* Set the kind of attention of later passes. The description is made anew in its own memory, which
- * does not fail. */
+/* Set the kind of attention of later passes. config_describe writes the description into memory
+ * that it already has, and does not fail. */
 static void set_way(const struct bench *bench, struct config *config, const struct mechanism *way)
 {
     config->mechanism = *way;

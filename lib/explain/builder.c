@@ -106,7 +106,7 @@ void builder_projection(struct builder *builder, const char *y, const char *x, c
 {
     const struct trace *trace = builder->trace;
     bool clips = *letter == 'v' || ((*letter == 'q' || *letter == 'k') && !trace->raw_q.values);
-    clips &= trace->rule->head.clip > 0; /* else after a norm */
+    clips &= trace->rule->head.clip > 0; /* q and k with norms are clipped after them */
     const char *z = strstr(x, "_j") ? "z_j" : "z";
     builder_add(builder, "%s = %s", clips ? z : y, x);
     if (trace->rule->head.by == HEADS_PROJECTED)

@@ -123,8 +123,8 @@ const char *label_name(const struct label *label);
 struct label label_borrowed(const char *text, bool shows_blanks, struct arena *arena,
                             struct err *err);
 
-/* The label of a head: 0.1 for people; L0H1 for data, since 0.1 and 0.10 would be the same number;
- * of a vocabulary entry. All NULL with `err`. */
+/* The label of a head: 0.1 for people; L0H1 for data, since 0.1 and 0.10 would be the same number.
+ * The label of a vocabulary entry. All NULL with `err`. */
 struct label label_of_head(size_t layer, size_t head, struct arena *arena, struct err *err);
 struct label label_of_word(const struct tokenizer *tokenizer, uint32_t id, struct arena *arena,
                            struct err *err);

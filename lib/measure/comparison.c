@@ -216,7 +216,7 @@ struct pair_loop {
     const struct array *a, *b;
     double *sums; /* [heads, heads] */
     bool has_sinks;
-    size_t hidden; /* first queries and keys to leave out */
+    size_t hidden; /* number of first queries and keys to leave out */
 };
 
 /* Compare a head of the first model with every head of the other, row by row. */

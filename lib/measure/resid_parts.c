@@ -229,7 +229,8 @@ static void add_constant(struct resid_parts *parts, struct resid_part constant, 
         add_to_row(matrix_row(rows, row), values, rows.columns);
 }
 
-/* The parts of norm(x), with the divisor of their sum x; its shift is a part `constant`. */
+/* The parts of norm(x), with the divisor of their sum x; the shift of the norm is a part
+ * `constant`. */
 static void norm_parts(struct resid_parts *parts, const struct norm *norm,
                        struct resid_part constant)
 {
@@ -259,7 +260,7 @@ static void norm_parts(struct resid_parts *parts, const struct norm *norm,
     add_constant(parts, constant, norm->shift);
 }
 
-/* to = the parts of x · W; its bias is a part `constant`. */
+/* to = the parts of x · W; the bias of W is a part `constant`. */
 static int product_parts(struct resid_parts *to, const struct resid_parts *from,
                          const struct weight *w, struct resid_part constant,
                          const struct resid_pass *stream, struct arena *arena, struct err *err)
@@ -519,7 +520,7 @@ static int narrow_parts(struct resid_parts *to, const struct resid_parts *from, 
     return 0;
 }
 
-/* Numbers beyond the limit are constants of the head. */
+/* Clip a sum of parts: numbers beyond `clip` become constants of the head. */
 static void clip_parts(struct resid_parts *parts, float clip)
 {
     struct matrix here = part_rows(parts, (struct resid_part){RESID_HERE, PART_SENTENCE, -1, 0});

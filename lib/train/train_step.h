@@ -121,7 +121,8 @@ int train_step_run(struct train_step *step, const struct train_batch *batch, dou
 
 /* --- shared by the files of a step ------------------------------------------------------------ */
 
-/* The key of the random numbers of a dropout. The rate is 0 if only the loss is computed. */
+/* The key of the random numbers of a dropout; the rate of all dropouts, 0 if only the loss is
+ * computed. */
 enum drop_place { DROP_EMBEDDING, DROP_WEIGHTS, DROP_ATTENTION, DROP_MLP, DROP_PLACES };
 
 uint64_t dropout_key(const struct train_step *step, enum drop_place place);

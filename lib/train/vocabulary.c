@@ -17,8 +17,8 @@ enum { FIRST_PAIRS = 256 };
 
 struct learn_piece {
     const char *bytes;
-    size_t size;   /* symbols; at first bytes */
-    size_t first;  /* index of its first symbol in `symbols` */
+    size_t size;   /* number of symbols; at first, of bytes */
+    size_t first;  /* index of the piece's first symbol in `symbols` */
     int64_t count; /* occurrences in all texts */
 };
 
@@ -308,7 +308,7 @@ static bool is_spaced(const struct line *line)
 static size_t end_of_word(const struct line *line, size_t at)
 {
     size_t end = at;
-    size_t joint = 0; /* of the first apostrophe or hyphen; 0: none */
+    size_t joint = 0; /* offset of the first apostrophe or hyphen; 0: none */
     size_t length = 0;
     enum glyph last = GLYPH_OTHER;
     enum glyph part = GLYPH_OTHER;

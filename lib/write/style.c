@@ -222,7 +222,7 @@ int style_read(struct style *style, const struct style_words *given, struct err 
     struct style_words own = *given, *words = &own;
     bool bounds = words->range && strchr(words->range, ':');
     size_t preset, scale, range, view, cells, palette;
-    if (words->preset) { /* the only one is talk */
+    if (words->preset) { /* the only preset is talk */
         own.cells = own.cells ? own.cells : "heat";
         own.mask = own.mask ? own.mask : "triangle";
         style->title = style->title ? style->title : "";

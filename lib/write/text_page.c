@@ -135,7 +135,7 @@ struct line_cell {
 /* A table written line by line. Memory errors stick until the table is closed. */
 struct line_writer {
     struct stream *out;
-    size_t page;            /* longer lines are shortened */
+    size_t page;            /* page width; longer lines are shortened */
     struct text_heat *heat; /* for line_heated; NULL: none */
     struct buf line, cell;  /* the line, and the cell for line_put */
 };
@@ -584,7 +584,7 @@ static void fit_matrices(struct matrices *matrices, const struct layout *layout)
             numeral_between(extent.low, extent.high, first->display.whole ? 0 : NUMERAL_DIGITS);
         matrices->cell.width = num_max(numeral_write(number, matrices->numeral, extent.low),
                                        numeral_write(number, matrices->numeral, extent.high));
-        if (first->display.texts) /* instead of numbers */
+        if (first->display.texts) /* cells show texts instead of numbers */
             matrices->cell.width = 1;
         for (size_t i = 0; first->display.texts && i < first->rows.size * first->columns.size;
              i++) {
