@@ -506,7 +506,8 @@ static int parse_value(struct edit_reader *reader, char sign, struct edit_piece 
 
 /* --- the three options ------------------------------------------------------------------------ */
 
-/* Add the edit to the list, unless its layers, such as those without experts, lack the site. */
+/* Add the edit to the list. Refused: a site that none of its layers has, such as one of experts in
+ * layers without them. */
 static int append(struct edit_reader *reader)
 {
     struct edit *edit = &reader->edit;

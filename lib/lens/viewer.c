@@ -331,7 +331,7 @@ int viewer_report(struct report *report, const struct viewer *viewer, struct are
         .untrained = model_is_untrained(&viewer->model),
         .precision = viewer->model.weights.precision,
         .mechanism = mechanism && *mechanism ? mechanism : NULL,
-        .has_encoder = true, /* tables and computed arrays are not of the source */
+        .has_encoder = true, /* of any model: then labels of tables are the sentence's */
     };
     return mechanism ? 0 : -1;
 }

@@ -72,7 +72,8 @@ struct weight_piece {
     size_t row, rows, column;
 };
 
-/* Copy a piece of W as stored to rows of `columns` floats. Columns beyond W's are not written. */
+/* Copy a piece of W [in, out], stored in any form, to rows of `columns` floats. Columns beyond W's
+ * are not written. */
 void weight_copy(float *to, size_t columns, const struct weight *w, struct weight_piece piece);
 
 /* Convert bf16 to floats. Get part of a row of an [in, out] matrix, in place or in `scratch`. */

@@ -493,7 +493,7 @@ static int report_settings(struct report *report, const struct comparison *s, st
     report->about = buf_keep(&about, arena, err);
     report->tables = table;
     report->table_count = 1;
-    report->has_encoder = true; /* the tables do not refer to the source */
+    report->has_encoder = true; /* of any model: then labels are the sentence's, not the source's */
     if (s->plan->pair_count == 1)
         report->sentence = s->plan->pairs[0].sentence;
     return err_if(err->kind);

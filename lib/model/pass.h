@@ -196,7 +196,7 @@ enum precision pass_attention_precision(const struct pass *pass);
 enum pass_state mixture(struct pass *pass, const struct mlp_rule *rule, size_t layer,
                         struct matrix x);
 
-/* gate = act(gate) · up, within the limits of a rule; `active`: gate is act(gate) already. */
+/* gate = act(gate) · up, or, with a clamp, as mlp_rule says. `active`: it is act(gate) already. */
 void mlp_combine(const struct mlp_rule *rule, struct matrix gate, struct matrix up, bool active);
 
 /* --- attention: attention.c ------------------------------------------------------------------- */

@@ -63,9 +63,10 @@ int checkpoint_find(struct found_tensor *found, const struct checkpoint *checkpo
                     const struct config *config, struct slot slot,
                     const struct family_layout *layout, struct err *err);
 
-/* Refuse a file of another model: with tensors of layers that the config does not have; or, if
- * `wanted` has the names of all that were found, with tensors that are not parameters (and not
- * known extras of older files), unless the family is open to others. */
+/* Refuse a file of another model. `wanted` NULL: with tensors of layers that the config lacks. Else
+ * `wanted` has the names of the tensors of all parameters; refused are others, but for known extras
+ * of older files and families that are open to others, and copies of the table of tokens with other
+ * numbers. */
 int checkpoint_check_names(const struct checkpoint *checkpoint, const struct config *config,
                            const struct map *wanted, struct err *err);
 

@@ -239,7 +239,8 @@ void family_settle_switched_window(struct reading *r)
     if (used)
         family_window(r, "sliding_window");
     else
-        json_given(r->root, "sliding_window"); /* a number without effect, or 0 */
+        json_given(r->root,
+                   "sliding_window"); /* it was read, but has no effect while windows are off */
     bool given = family_layer_types(r);
     size_t first = (size_t)family_integer(r, "max_window_layers", 0, INT32_MAX, 28);
     if (!used)
