@@ -44,16 +44,6 @@ static int check_ids(const struct attn_ids *ids, size_t count, const char *thing
     return 0;
 }
 
-/* Set the mechanism of a model; describe it anew if the model was opened, in the memory of its
- * description, which does not fail. */
-static void set_mechanism(struct attn_model *model, const struct mechanism *mechanism)
-{
-    struct config *config = &model->viewer.model.config;
-    config->mechanism = *mechanism;
-    if (config->description)
-        config_describe(config, NULL);
-}
-
 /* Every call that runs the model or its tokenizer is between begin_call and end_call, which also
  * ends the settings of its request. */
 static int begin_call(struct host_call *call, const struct attn_model *model)
@@ -65,10 +55,10 @@ static int begin_call(struct host_call *call, const struct attn_model *model)
 static int end_call(struct host_call *call, int failed, struct attn_error *error)
 {
     struct attn_model *model = (struct attn_model *)call->object;
-    if (model) {
-        set_mechanism(model, &model->mechanism);
+    if (model && model->viewer.model.config.description) /* it was opened */
+        viewer_set_mechanism(&model->viewer, &model->mechanism, NULL);
+    if (model)
         model->viewer.edits = NULL;
-    }
     return host_call_end(call, failed, error);
 }
 
@@ -308,7 +298,7 @@ static int check_request(struct host_call *call, struct attn_model *model,
                          (double)request->temperature);
     asked.temperature = request->temperature == 1 ? 0 : request->temperature;
     *list = (struct edit_list){.config = config, .arena = &call->arena};
-    if (mechanism_check(&asked, config, err) ||
+    if (viewer_set_mechanism(viewer, &asked, err) ||
         (request->edits &&
          (host_values(&list->values, request->values, request->value_count, list->arena, err) ||
           edit_list_add(list, EDIT_WORDS, request->edits, err))))
@@ -319,7 +309,6 @@ static int check_request(struct host_call *call, struct attn_model *model,
     if (list->origins & ~(1u << EDIT_NUMBER))
         return err_usage(err, "edits: expected numbers or files, found values of other texts");
     viewer->edits = list->edits.count ? &list->edits : NULL;
-    set_mechanism(model, &asked);
     return 0;
 }
 
