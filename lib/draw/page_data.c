@@ -258,7 +258,8 @@ static void put_attention(struct json_writer *json, const struct config *config)
     json_put_integer(json, "layers", (long long)source->layers);
     json_put_integer(json, "heads", (long long)source->heads);
     json_put_close(json, '}');
-    json_put_integer(json, "queries_of_a_key", (long long)config_shared_by(config));
+    json_put_integer(json, "queries_of_a_key",
+                     (long long)kv_head_shared_by(stack_head(config, PART_SENTENCE)));
     json_put_open(json, "scales", '{'); /* of each attention by layer */
     for (enum site_part part = 0; part < SITE_PARTS; part++) {
         enum site weights = SITE_OF(part, SITE_WEIGHTS);

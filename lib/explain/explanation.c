@@ -291,7 +291,7 @@ static int run(struct trace *trace, const struct passes *passes, struct arena *a
     trace->has_norms = !mechanism_lacks(&config->mechanism, BLOCK_NORM);
     trace->viewer = viewer;
     trace->weights = weights;
-    trace->group = head_shares(&trace->rule->head, request->head);
+    trace->group = kv_head_of(&trace->rule->head, request->head);
     trace->bias = score_head_bias(&trace->rule->score, biases, request->head);
     trace->sink = sinks ? sinks + request->head : NULL;
     if (!mechanism_lacks(&config->mechanism, BLOCK_POSITIONS))

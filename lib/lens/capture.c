@@ -23,7 +23,7 @@ int capture_init(struct capture *capture, const struct selection *selection,
     if (selection->heads)
         capture->query_heads = (struct capture_heads){selection->heads, selection->head_count};
     for (size_t i = 0; i < capture->query_heads.count; i++) {
-        size_t key = config_kv_head(config, capture->query_heads.items[i]);
+        size_t key = kv_head_of(stack_head(config, PART_SENTENCE), capture->query_heads.items[i]);
         if (!capture->key_heads.count || keys[capture->key_heads.count - 1] != key)
             keys[capture->key_heads.count++] = key;
     }
@@ -45,7 +45,8 @@ struct array *capture_add(struct capture *capture, size_t text, struct array ite
     if (item.heads.name) {
         const struct capture_heads *heads = &capture->query_heads;
         bool of_keys = site_row(item.site)->axes == AXES_GROUP_TOKEN_DIM;
-        item.shared_by = of_keys ? config_shared_by(capture->config) : 0;
+        item.shared_by =
+            of_keys ? kv_head_shared_by(stack_head(capture->config, PART_SENTENCE)) : 0;
         item.heads.name = head_word(item.shared_by);
         if (of_keys)
             heads = &capture->key_heads;

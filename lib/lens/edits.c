@@ -144,7 +144,8 @@ static int choose_axis(struct edit_axis *axis, struct edit_reader *reader, struc
     bool is_map = site_row(edit->site)->axes == AXES_HEAD_QUERY_KEY;
     bool of_keys = site_row(edit->site)->axes == AXES_GROUP_TOKEN_DIM;
     bool experts = site_row(edit->site)->axes == AXES_TOKEN_EXPERT;
-    const char *head = head_word(of_keys ? config_shared_by(reader->config) : 0);
+    const char *head =
+        head_word(of_keys ? kv_head_shared_by(stack_head(reader->config, PART_SENTENCE)) : 0);
     site_size(&columns, reader->config, edit->site, 1, 1, 1);
     if (site_row(edit->site)->in_layer)
         axes[count++] = layer_axis(reader);
@@ -172,7 +173,8 @@ static int check_head(const struct edit_reader *reader, struct edit_piece name,
                       struct edit_piece number)
 {
     const struct config *config = reader->config;
-    size_t shared_by = config_shared_by(config);
+    const struct head_rule *rule = stack_head(config, PART_SENTENCE);
+    size_t shared_by = kv_head_shared_by(rule);
     char heads[SHEET_NAME_BYTES];
     ptrdiff_t first = 0;
     ptrdiff_t last = 0;
@@ -180,7 +182,7 @@ static int check_head(const struct edit_reader *reader, struct edit_piece name,
         !is_word(name, "head") ||
         !selection_range(&first, &last, number.at, number.size, config->n_head))
         return 0;
-    size_t kv_head = config_kv_head(config, (size_t)first);
+    size_t kv_head = kv_head_of(rule, (size_t)first);
     return err_usage(reader->err,
                      "%s: expected kv_head=%zu, since '%s' of head %td is kv_head %zu, shared by "
                      "%s, found head=%.*s",

@@ -69,7 +69,8 @@ static int show_square(const struct effective *e, const struct announcement *lik
 static const float *values_of(const struct effective *e, const struct held_text *text, size_t head)
 {
     const struct config *c = e->run->config;
-    return text->held[HELD_VALUES] + config_kv_head(c, head) * text->keys * c->d_v;
+    return text->held[HELD_VALUES] +
+           kv_head_of(stack_head(c, PART_SENTENCE), head) * text->keys * c->d_v;
 }
 
 /* --- weights times norms of values ------------------------------------------------------------ */

@@ -263,8 +263,8 @@ static int heads_back(struct way *way, size_t layer, const struct sublayer *s,
     /* Split by source token: a context is a weighted sum of values, except for its edits. */
     for (size_t i = 0; i < c->n_head * keys; i++) {
         size_t head = i / keys;
-        const float *value =
-            rows[SITE_OF(s->part, SITE_V)] + (config_kv_head(c, head) * keys + i % keys) * c->d_v;
+        const float *value = rows[SITE_OF(s->part, SITE_V)] +
+                             (kv_head_of(&s->head, head) * keys + i % keys) * c->d_v;
         way->cells[cross][layer * c->n_head * keys + i] =
             (float)((double)rows[SITE_OF(s->part, SITE_WEIGHTS)][i] *
                     product(way->inner + head * c->d_v, value, c->d_v));

@@ -209,7 +209,7 @@ static int count_layer(struct circuit *circuit, size_t layer)
     w.v.bias = NULL;
     linear(circuit->machine, read, normed, &w.v, ACTIVATION_NONE);
     for (size_t head = 0; head < c->n_head; head++) {
-        size_t kv_head = config_kv_head(c, head);
+        size_t kv_head = kv_head_of(&s->head, head);
         if (count_head(circuit, layer, head, matrix_columns(read, kv_head * c->d_v, c->d_v),
                        matrix_rows(out, head * c->d_v, c->d_v)))
             return -1;

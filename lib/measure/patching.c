@@ -579,9 +579,10 @@ static int make_array(struct array *array, const struct patching *patching, size
     bool by_token = plan->over == PATCH_HEADS_BY_TOKEN;
     enum site site = patch_overs[plan->over].site;
     bool of_tokens = by_token || !site_has_heads(site);
-    size_t shared_by = site_row(site)->axes == AXES_GROUP_TOKEN_DIM
-                           ? config_shared_by(&plan->viewer->model.config)
-                           : 0;
+    size_t shared_by =
+        site_row(site)->axes == AXES_GROUP_TOKEN_DIM
+            ? kv_head_shared_by(stack_head(&plan->viewer->model.config, PART_SENTENCE))
+            : 0;
     size_t columns = of_tokens ? patched_tokens(plan) : patching->columns;
     size_t first = plan->heads ? plan->heads->head : 0;
     const struct label *labels = of_tokens ? label_tokens(patching, arena, err)

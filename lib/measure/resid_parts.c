@@ -130,7 +130,7 @@ const float *resid_values(const struct resid_pass *stream, struct resid_head hea
     const struct head_rule *rule =
         &attention_of(&stream->viewer->model.config, head.part, head.layer)->head;
     return stream->kept[head.layer][SITE_OF(head.part, SITE_V)] +
-           head_shares(rule, head.head) * keys_of(stream, head) * rule->d_v;
+           kv_head_of(rule, head.head) * keys_of(stream, head) * rule->d_v;
 }
 
 int resid_attend(struct resid_attention *to, const struct resid_pass *stream,
@@ -146,7 +146,7 @@ int resid_attend(struct resid_attention *to, const struct resid_pass *stream,
     const float *q = stream->kept[head.layer][SITE_OF(head.part, SITE_Q)] +
                      (kept * s->head.heads + head.head) * d;
     const float *k = stream->kept[head.layer][SITE_OF(head.part, SITE_K)] +
-                     head_shares(&s->head, head.head) * keys * d;
+                     kv_head_of(&s->head, head.head) * keys * d;
     const float *biases = NULL, *sinks = NULL;
     struct slot of_sinks = slot_of((int)head.part, SLOT_SINKS, head.layer);
     float *raw = arena_alloc(arena, 2 * keys, sizeof *raw, err), *masked = raw + keys;
@@ -551,7 +551,7 @@ static int side_parts(struct resid_parts *to, struct resid_parts *from, enum res
     const int part = (int)stream->at.part;
     const bool of_query = side == RESID_QUERY, of_value = side == RESID_VALUE;
     const size_t layer = stream->at.layer, d = of_value ? rule->d_v : rule->d_k;
-    const size_t head = of_query ? stream->at.head : head_shares(rule, stream->at.head);
+    const size_t head = of_query ? stream->at.head : kv_head_of(rule, stream->at.head);
     const size_t heads = of_query ? rule->heads : rule->kv_heads;
     const bool is_normed = of_query ? rule->norm.q : side == RESID_KEY && rule->norm.k;
     const bool whole = is_normed && rule->norm.whole, each = is_normed && !whole;

@@ -233,7 +233,7 @@ static struct attention_head head_of(const struct attention_layer *layer, size_t
     const struct pass *pass = layer->pass;
     const struct head_rule *c = layer->heads;
     const struct scratch *s = &pass->scratch;
-    size_t group = head_shares(c, head);
+    size_t group = kv_head_of(c, head);
     struct batch_rows queries = pass->batch->queries[text];
     struct batch_rows keys = pass->batch->keys[text];
     struct attention_head job = {

@@ -209,17 +209,6 @@ int config_parse(struct config *config, const char *text, size_t size, struct er
 size_t config_most_heads(const struct config *config);
 size_t config_layers(const struct config *config);
 
-/* The number of query heads that share a key/value head; the key/value head of a query head. */
-static inline size_t config_shared_by(const struct config *config)
-{
-    return config->n_head / config->n_kv_head;
-}
-
-static inline size_t config_kv_head(const struct config *config, size_t head)
-{
-    return head / config_shared_by(config);
-}
-
 /* Whether a text attends only to its source. With an encoder it also attends to itself. */
 static inline bool config_is_cross(const struct config *config)
 {

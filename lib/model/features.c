@@ -125,7 +125,7 @@ static bool sublayer_has_other(const struct sublayer *s)
 
 #define HEAD_FIELDS(FIELD, ARRAY) \
     FIELD(by) FIELD(heads) FIELD(kv_heads) FIELD(d_k) FIELD(d_v) FIELD(latent_q) \
-    FIELD(latent_kv) FIELD(norm) FIELD(rotary) FIELD(rotary_is_local) FIELD(clip) FIELD(no_out)
+    FIELD(latent_kv) FIELD(norm) FIELD(rotary) FIELD(clip) FIELD(no_out)
 
 #define HEAD_FEATURES(FEATURE) \
     FEATURE(s->head.by == HEADS_AS_IS, "queries that are the input", RUN | EXPLAIN) \

@@ -284,9 +284,10 @@ static enum pass_state norm_both(struct pass *pass, const struct head_rule *rule
 
 static void rotate_heads(const struct pass *pass, const struct head_rule *rule, struct matrix heads)
 {
+    bool local = rule->rotary == &pass->config->rotary_local;
     if (!mechanism_lacks(&pass->config->mechanism, BLOCK_POSITIONS))
         rotate(heads, heads, rule->d_k, rule->rotary,
-               rule->rotary_is_local ? pass->scratch.local : pass->scratch.rotations);
+               local ? pass->scratch.local : pass->scratch.rotations);
 }
 
 /* y = x · W */

@@ -21,7 +21,6 @@ static const struct {
 
 static struct head_rule make_head(const struct config *c, enum site_part part, size_t layer)
 {
-    bool turns = part == PART_SENTENCE;
     struct head_rule rule = {
         .by = c->latent_kv     ? HEADS_LATENT
               : c->projections ? HEADS_PROJECTED
@@ -34,8 +33,7 @@ static struct head_rule make_head(const struct config *c, enum site_part part, s
         .latent_kv = c->latent_kv,
         .norm = c->head_norm,
         .clip = c->clip,
-        .rotary = turns ? config_rotary(c, layer) : NULL,
-        .rotary_is_local = turns && config_layer_flags(c, layer) & LAYER_ROTARY_LOCAL,
+        .rotary = part == PART_SENTENCE ? config_rotary(c, layer) : NULL,
         .no_out = !c->out_proj,
     };
     if (part == PART_SOURCE && c->n_encoder_head) {

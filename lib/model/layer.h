@@ -35,15 +35,19 @@ struct head_rule {
     size_t latent_q, latent_kv; /* widths of the narrow vectors; 0: none */
     struct head_norm norm;
     const struct rotary *rotary; /* NULL: none */
-    bool rotary_is_local;        /* it is the config's rotary_local */
     float clip;                  /* of q, k and v to [-clip, clip]; 0: none */
     bool no_out;                 /* the output is the heads side by side */
 };
 
-/* The key/value head of a query head. */
-static inline size_t head_shares(const struct head_rule *rule, size_t head)
+/* The number of query heads that share a key/value head; the key/value head of a query head. */
+static inline size_t kv_head_shared_by(const struct head_rule *rule)
 {
-    return head / (rule->heads / rule->kv_heads);
+    return rule->heads / rule->kv_heads;
+}
+
+static inline size_t kv_head_of(const struct head_rule *rule, size_t head)
+{
+    return head / kv_head_shared_by(rule);
 }
 
 /* The products of an MLP, or of each expert of a mixture, and how experts are chosen. */
