@@ -15,6 +15,8 @@ struct some_rows {
     size_t first, count;
 };
 
+static const struct resid_part here = {RESID_HERE, PART_SENTENCE, -1, 0};
+
 const char *resid_part_name(char name[RESID_PART_BYTES], struct resid_part part)
 {
     static const char *const kinds[] = {
@@ -34,63 +36,63 @@ const char *resid_part_name(char name[RESID_PART_BYTES], struct resid_part part)
 /* --- the pass --------------------------------------------------------------------------------- */
 
 /* Whether the attention reads the source, and whose stream its keys are in. */
-static bool reads_source(const struct resid_pass *stream)
+static bool reads_source(const struct resid_pass *pass)
 {
-    const struct config *c = &stream->viewer->model.config;
-    return attention_of(c, stream->at.part, stream->at.layer)->kind == SUBLAYER_ATTEND_SOURCE;
+    const struct config *c = &pass->viewer->model.config;
+    return attention_of(c, pass->at.part, pass->at.layer)->kind == SUBLAYER_ATTEND_SOURCE;
 }
 
-static enum site_part keys_part(const struct resid_pass *stream)
+static enum site_part keys_part(const struct resid_pass *pass)
 {
-    return reads_source(stream) ? PART_SOURCE : stream->at.part;
+    return reads_source(pass) ? PART_SOURCE : pass->at.part;
 }
 
 /* Keep rows of the positions and the query, heads side by side; keys and values of all tokens. */
 static int keep(void *context, const struct announcement *announced, struct err *err)
 {
-    struct resid_pass *stream = context;
+    struct resid_pass *pass = context;
     enum site id = site_id(announced->site);
     const struct tensor *values = &announced->values;
     size_t axis = values->rank - 2, tokens = values->shape[axis];
     size_t heads = axis ? values->shape[0] : 1, each = values->shape[axis + 1];
     bool whole = id == SITE_K || id == SITE_V;
     enum site_part of = site_part(announced->site) == PART_SOURCE ? PART_SOURCE : PART_SENTENCE;
-    bool of_keys = of == keys_part(stream);
-    bool of_query = of == (stream->at.part == PART_SOURCE ? PART_SOURCE : PART_SENTENCE);
-    size_t count = whole ? tokens : stream->position_count + 1;
-    float *rows = arena_alloc(stream->arena, count * heads * each, sizeof *rows, err);
+    bool of_keys = of == keys_part(pass);
+    bool of_query = of == (pass->at.part == PART_SOURCE ? PART_SOURCE : PART_SENTENCE);
+    size_t count = whole ? tokens : pass->position_count + 1;
+    float *rows = arena_alloc(pass->arena, count * heads * each, sizeof *rows, err);
     if (!rows)
         return -1;
     if (whole)
         tensor_copy(rows, values);
     for (size_t i = 0; i < count && !whole; i++) {
-        bool is_query = i == stream->position_count;
-        size_t position = is_query ? stream->query : stream->positions[i];
+        bool is_query = i == pass->position_count;
+        size_t position = is_query ? pass->query : pass->positions[i];
         for (size_t head = 0; head < heads && (is_query ? of_query : of_keys); head++)
             memcpy(rows + (i * heads + head) * each,
                    values->data + position * values->stride[axis] +
                        (axis ? head * values->stride[0] : 0),
                    each * sizeof *rows);
     }
-    stream->kept[announced->layer][announced->site] = rows;
+    pass->kept[announced->layer][announced->site] = rows;
     return 0;
 }
 
-int resid_capture(struct resid_pass *stream, struct arena *arena, struct err *err)
+int resid_capture(struct resid_pass *pass, struct arena *arena, struct err *err)
 {
-    struct viewer *viewer = stream->viewer;
+    struct viewer *viewer = pass->viewer;
     const struct config *c = &viewer->model.config;
-    const struct text text = viewer_text(stream->pair);
-    struct text_list one = {&text, 1, stream->number, NULL};
-    size_t decoder = stream->at.part == PART_SOURCE ? 0 : stream->at.layer + 1;
-    size_t encoder = stream->at.part == PART_SOURCE  ? stream->at.layer + 1
-                     : stream->at.part == PART_CROSS ? stack_of(c, PART_SOURCE)->layers
-                                                     : 0;
+    const struct text text = viewer_text(pass->pair);
+    struct text_list one = {&text, 1, pass->number, NULL};
+    size_t decoder = pass->at.part == PART_SOURCE ? 0 : pass->at.layer + 1;
+    size_t encoder = pass->at.part == PART_SOURCE  ? pass->at.layer + 1
+                     : pass->at.part == PART_CROSS ? stack_of(c, PART_SOURCE)->layers
+                                                   : 0;
     size_t most = num_max(c->n_layer, stack_of(c, PART_SOURCE)->layers);
     size_t *numbers = arena_alloc(arena, most, sizeof *numbers, err);
-    stream->arena = arena;
-    stream->kept = arena_alloc(arena, most, sizeof *stream->kept, err);
-    if (!numbers || !stream->kept)
+    pass->arena = arena;
+    pass->kept = arena_alloc(arena, most, sizeof *pass->kept, err);
+    if (!numbers || !pass->kept)
         return -1;
     for (size_t i = 0; i < most; i++)
         numbers[i] = i;
@@ -102,50 +104,49 @@ int resid_capture(struct resid_pass *stream, struct arena *arena, struct err *er
             if ((part == PART_SOURCE ? encoder : decoder) && site_exists(c, SITE_OF(part, ids[i])))
                 site_set_add(&selection.sites, SITE_OF(part, ids[i]));
     }
-    return viewer_run(viewer, &selection, &one, (struct tap){.sink = keep, .context = stream}, err);
+    return viewer_run(viewer, &selection, &one, (struct tap){.sink = keep, .context = pass}, err);
 }
 
 /* --- attention -------------------------------------------------------------------------------- */
 
-static size_t position_of(const struct resid_pass *stream, size_t row)
+static size_t position_of(const struct resid_pass *pass, size_t row)
 {
-    return row < stream->position_count ? stream->positions[row] : stream->query;
+    return row < pass->position_count ? pass->positions[row] : pass->query;
 }
 
-static const struct tokenized *text_of(const struct resid_pass *stream, enum site_part part)
+static const struct tokenized *text_of(const struct resid_pass *pass, enum site_part part)
 {
-    return part == PART_SOURCE ? &stream->pair->source : &stream->pair->sentence;
+    return part == PART_SOURCE ? &pass->pair->source : &pass->pair->sentence;
 }
 
 /* The number of keys of a layer's attention. */
-static size_t keys_of(const struct resid_pass *stream, struct resid_head head)
+static size_t keys_of(const struct resid_pass *pass, struct resid_head head)
 {
-    const struct config *c = &stream->viewer->model.config;
+    const struct config *c = &pass->viewer->model.config;
     bool reads = attention_of(c, head.part, head.layer)->kind == SUBLAYER_ATTEND_SOURCE;
-    return text_of(stream, reads ? PART_SOURCE : head.part)->count;
+    return text_of(pass, reads ? PART_SOURCE : head.part)->count;
 }
 
-const float *resid_values(const struct resid_pass *stream, struct resid_head head)
+const float *resid_values(const struct resid_pass *pass, struct resid_head head)
 {
     const struct head_rule *rule =
-        &attention_of(&stream->viewer->model.config, head.part, head.layer)->head;
-    return stream->kept[head.layer][SITE_OF(head.part, SITE_V)] +
-           kv_head_of(rule, head.head) * keys_of(stream, head) * rule->d_v;
+        &attention_of(&pass->viewer->model.config, head.part, head.layer)->head;
+    return pass->kept[head.layer][SITE_OF(head.part, SITE_V)] +
+           kv_head_of(rule, head.head) * keys_of(pass, head) * rule->d_v;
 }
 
-int resid_attend(struct resid_attention *to, const struct resid_pass *stream,
-                 struct resid_head head, bool at_query, size_t row, struct arena *arena,
-                 struct err *err)
+int resid_attend(struct resid_attention *to, const struct resid_pass *pass, struct resid_head head,
+                 bool at_query, size_t row, struct arena *arena, struct err *err)
 {
-    struct weights *weights = &stream->viewer->model.weights;
-    const struct sublayer *s = attention_of(&stream->viewer->model.config, head.part, head.layer);
+    struct weights *weights = &pass->viewer->model.weights;
+    const struct sublayer *s = attention_of(&pass->viewer->model.config, head.part, head.layer);
     const struct score_rule *rule = &s->score;
-    const size_t d = s->head.d_k, keys = keys_of(stream, head);
-    const size_t kept = at_query ? stream->position_count : row;
-    const size_t query = position_of(stream, kept);
-    const float *q = stream->kept[head.layer][SITE_OF(head.part, SITE_Q)] +
-                     (kept * s->head.heads + head.head) * d;
-    const float *k = stream->kept[head.layer][SITE_OF(head.part, SITE_K)] +
+    const size_t d = s->head.d_k, keys = keys_of(pass, head);
+    const size_t kept = at_query ? pass->position_count : row;
+    const size_t query = position_of(pass, kept);
+    const float *q =
+        pass->kept[head.layer][SITE_OF(head.part, SITE_Q)] + (kept * s->head.heads + head.head) * d;
+    const float *k = pass->kept[head.layer][SITE_OF(head.part, SITE_K)] +
                      kv_head_of(&s->head, head.head) * keys * d;
     const float *biases = NULL, *sinks = NULL;
     struct slot of_sinks = slot_of((int)head.part, SLOT_SINKS, head.layer);
@@ -263,7 +264,7 @@ static void norm_parts(struct resid_parts *parts, const struct norm *norm,
 /* to = the parts of x · W; the bias of W is a part `constant`. */
 static int product_parts(struct resid_parts *to, const struct resid_parts *from,
                          const struct weight *w, struct resid_part constant,
-                         const struct resid_pass *stream, struct arena *arena, struct err *err)
+                         const struct resid_pass *pass, struct arena *arena, struct err *err)
 {
     struct weight matrix = *w;
     matrix.bias = NULL;
@@ -271,7 +272,7 @@ static int product_parts(struct resid_parts *to, const struct resid_parts *from,
         return -1;
     memcpy(to->items, from->items, from->count * sizeof *to->items);
     to->count = from->count;
-    linear(&stream->viewer->machine, parts_matrix(to, 0, to->count),
+    linear(&pass->viewer->machine, parts_matrix(to, 0, to->count),
            parts_matrix(from, 0, from->count), &matrix, ACTIVATION_NONE);
     add_constant(to, constant, w->bias);
     return 0;
@@ -280,25 +281,25 @@ static int product_parts(struct resid_parts *to, const struct resid_parts *from,
 /* --- parts of the stream ---------------------------------------------------------------------- */
 
 /* The most parts of a stream before a layer. */
-static size_t most_parts(const struct resid_pass *stream, enum site_part part)
+static size_t most_parts(const struct resid_pass *pass, enum site_part part)
 {
-    const struct config *c = &stream->viewer->model.config;
+    const struct config *c = &pass->viewer->model.config;
     enum { ENDS = 6 };
     const struct stack *stack = stack_of(c, part);
-    size_t probes = stream->probe ? stack->heads * c->d_v : 0;
+    size_t probes = pass->probe ? stack->heads * c->d_v : 0;
     return ENDS + probes + stack->layers * (2 * stack->heads + 2);
 }
 
 /* The parts of the embedding: tokens, positions, segments, and constants between them. */
-static int embed_parts(struct resid_parts *parts, const struct resid_pass *stream,
+static int embed_parts(struct resid_parts *parts, const struct resid_pass *pass,
                        struct some_rows rows, struct arena *arena, struct err *err)
 {
-    struct viewer *viewer = stream->viewer;
+    struct viewer *viewer = pass->viewer;
     const struct config *c = &viewer->model.config;
     struct weights *weights = &viewer->model.weights;
     const struct stack *stack = stack_of(c, rows.part);
     const struct embed_rule *rule = &stack->embed;
-    const struct tokenized *text = text_of(stream, rows.part);
+    const struct tokenized *text = text_of(pass, rows.part);
     const struct resid_part token = {RESID_TOKEN, rows.part, -1, 0},
                             bias = {RESID_BIAS, rows.part, -1, 0};
     const size_t sum = rule->project == PROJECT_LAST ? rule->width : stack->width;
@@ -310,16 +311,16 @@ static int embed_parts(struct resid_parts *parts, const struct resid_pass *strea
         return -1;
 
     if (parts_take(&words, 3, rows.count, rule->width, arena, err) ||
-        parts_take(parts, most_parts(stream, rows.part), rows.count, stack->width, arena, err))
+        parts_take(parts, most_parts(pass, rows.part), rows.count, stack->width, arena, err))
         return -1;
     struct matrix x = part_rows(&words, token);
     for (size_t i = 0; i < rows.count; i++) {
-        size_t position = position_of(stream, rows.first + i);
+        size_t position = position_of(pass, rows.first + i);
         weights_embed_token(weights, (int)rows.part, matrix_row(x, i), text->ids[position]);
         scale_row(matrix_row(x, i), matrix_row(x, i), x.columns, rule->scale);
     }
     if (rule->project == PROJECT_TOKENS) {
-        if (product_parts(&projected, &words, &projection, bias, stream, arena, err))
+        if (product_parts(&projected, &words, &projection, bias, pass, arena, err))
             return -1;
         words = projected;
     }
@@ -330,7 +331,7 @@ static int embed_parts(struct resid_parts *parts, const struct resid_pass *strea
     for (size_t i = 0; i < words.count; i++)
         add_rows(part_rows(&all, words.items[i]), parts_matrix(&words, i, 1));
     for (size_t i = 0; i < rows.count; i++) {
-        size_t position = position_of(stream, rows.first + i);
+        size_t position = position_of(pass, rows.first + i);
         if (rule->positions != POSITIONS_NONE) {
             x = part_rows(&all, (struct resid_part){RESID_PLACE, rows.part, -1, 0});
             weights_add_position(weights, (int)rows.part, matrix_row(x, i),
@@ -349,7 +350,7 @@ static int embed_parts(struct resid_parts *parts, const struct resid_pass *strea
         norm_parts(&all, &norm, bias);
     }
     if (rule->project == PROJECT_LAST) {
-        if (product_parts(&projected, &all, &projection, bias, stream, arena, err))
+        if (product_parts(&projected, &all, &projection, bias, pass, arena, err))
             return -1;
         all = projected;
     }
@@ -359,27 +360,27 @@ static int embed_parts(struct resid_parts *parts, const struct resid_pass *strea
 }
 
 /* What a sublayer adds: a part for each head, or the MLP, and the bias. */
-static int output_parts(struct resid_parts *parts, const struct resid_pass *stream,
+static int output_parts(struct resid_parts *parts, const struct resid_pass *pass,
                         const struct sublayer *s, size_t layer, struct some_rows rows,
                         const struct weight *last, struct arena *arena, struct err *err)
 {
-    const struct stack *stack = stack_of(&stream->viewer->model.config, rows.part);
+    const struct stack *stack = stack_of(&pass->viewer->model.config, rows.part);
     const struct head_rule *heads = &s->head;
     const struct resid_part bias = {RESID_BIAS, rows.part, (int)layer, 0};
     bool is_mlp = s->kind == SUBLAYER_MLP, has_bias = weight_exists(last) && last->bias;
-    size_t probes = stream->probe ? heads->heads * heads->d_v : 0;
+    size_t probes = pass->probe ? heads->heads * heads->d_v : 0;
     size_t most = is_mlp ? 2 : heads->heads + probes + 1;
     if (parts_take(parts, most, rows.count, stack->width, arena, err))
         return -1;
     if (is_mlp) {
-        const float *out = stream->kept[layer][SITE_OF(s->part, SITE_MLP_OUT)];
+        const float *out = pass->kept[layer][SITE_OF(s->part, SITE_MLP_OUT)];
         struct matrix y = part_rows(parts, (struct resid_part){RESID_MLP, s->part, (int)layer, 0});
         for (size_t i = 0; i < rows.count; i++)
             for (size_t k = 0; k < y.columns; k++)
                 matrix_row(y, i)[k] =
                     out[(rows.first + i) * y.columns + k] - (has_bias ? last->bias[k] : 0);
     } else {
-        const float *context = stream->kept[layer][SITE_OF(s->part, SITE_CONTEXT)];
+        const float *context = pass->kept[layer][SITE_OF(s->part, SITE_CONTEXT)];
         float *w = arena_room(arena, heads->d_v * stack->width, sizeof *w, err);
         size_t width = heads->heads * heads->d_v;
         if (!w)
@@ -398,7 +399,7 @@ static int output_parts(struct resid_parts *parts, const struct resid_pass *stre
                 for (size_t d = 0; d < heads->d_v; d++)
                     add_scaled_row(matrix_row(y, i), w + d * stack->width, stack->width, from[d],
                                    w);
-            const struct resid_part *probe = stream->probe;
+            const struct resid_part *probe = pass->probe;
             bool probed = probe && probe->of == s->part && probe->layer == (int)layer &&
                           (probe->head < 0 || probe->head == (int)head);
             for (size_t d = 0; d < heads->d_v && probed; d++)
@@ -415,15 +416,15 @@ static int output_parts(struct resid_parts *parts, const struct resid_pass *stre
 
 /* The parts of the stream that a sublayer reads; of a stack's end, if `layer` is the number of its
  * layers. */
-static int parts_before(struct resid_parts *parts, const struct resid_pass *stream, size_t layer,
+static int parts_before(struct resid_parts *parts, const struct resid_pass *pass, size_t layer,
                         enum site_part reader, struct some_rows rows, struct arena *arena,
                         struct err *err)
 {
-    struct viewer *viewer = stream->viewer;
+    struct viewer *viewer = pass->viewer;
     const struct config *c = &viewer->model.config;
     struct weights *weights = &viewer->model.weights;
     const struct stack *stack = stack_of(c, rows.part);
-    if (embed_parts(parts, stream, rows, arena, err))
+    if (embed_parts(parts, pass, rows, arena, err))
         return -1;
     for (size_t at = 0; at < stack->layers && at <= layer; at++) {
         const struct layer *own = layer_of(c, rows.part, at);
@@ -443,7 +444,7 @@ static int parts_before(struct resid_parts *parts, const struct resid_pass *stre
             if (at == layer && !is_mlp && s->part == reader)
                 return 0;
             const struct weight *last = is_mlp ? &w.mlp.proj : &heads->out;
-            if (output_parts(&out, stream, s, at, rows, last, &scratch, err)) {
+            if (output_parts(&out, pass, s, at, rows, last, &scratch, err)) {
                 arena_release(&scratch);
                 return -1;
             }
@@ -488,15 +489,14 @@ static int cut_parts(struct resid_parts *to, const struct resid_parts *from, siz
 /* The parts of some columns of x · W. */
 static int project_parts(struct resid_parts *to, const struct resid_parts *from,
                          const struct weight *w, size_t first, size_t count,
-                         const struct resid_pass *stream, struct arena *arena, struct err *err)
+                         const struct resid_pass *pass, struct arena *arena, struct err *err)
 {
-    const struct resid_part here = {RESID_HERE, PART_SENTENCE, -1, 0};
     struct weight columns = *w;
     struct resid_parts all;
     bool slices = weight_can_slice(w, first);
     if (slices)
         columns = weight_columns(w, first, count);
-    if (product_parts(&all, from, &columns, here, stream, arena, err))
+    if (product_parts(&all, from, &columns, here, pass, arena, err))
         return -1;
     *to = all;
     return all.width == count ? 0 : cut_parts(to, &all, first, count, arena, err);
@@ -504,17 +504,16 @@ static int project_parts(struct resid_parts *to, const struct resid_parts *from,
 
 /* to = the parts of norm(x · W), the narrow vectors of latent attention. */
 static int narrow_parts(struct resid_parts *to, const struct resid_parts *from, int down,
-                        int scales, const struct resid_pass *stream, struct arena *arena,
+                        int scales, const struct resid_pass *pass, struct arena *arena,
                         struct err *err)
 {
-    struct weights *weights = &stream->viewer->model.weights;
-    const struct resid_part here = {RESID_HERE, PART_SENTENCE, -1, 0};
-    int part = (int)stream->at.part;
+    struct weights *weights = &pass->viewer->model.weights;
+    int part = (int)pass->at.part;
     struct weight w;
     struct norm norm;
-    if (weights_matrix(weights, slot_of(part, down, stream->at.layer), &w, err) ||
-        weights_norm(weights, slot_of(part, scales, stream->at.layer), &norm, err) ||
-        product_parts(to, from, &w, here, stream, arena, err))
+    if (weights_matrix(weights, slot_of(part, down, pass->at.layer), &w, err) ||
+        weights_norm(weights, slot_of(part, scales, pass->at.layer), &norm, err) ||
+        product_parts(to, from, &w, here, pass, arena, err))
         return -1;
     norm_parts(to, &norm, here);
     return 0;
@@ -523,7 +522,7 @@ static int narrow_parts(struct resid_parts *to, const struct resid_parts *from, 
 /* Clip a sum of parts: numbers beyond `clip` become constants of the head. */
 static void clip_parts(struct resid_parts *parts, float clip)
 {
-    struct matrix here = part_rows(parts, (struct resid_part){RESID_HERE, PART_SENTENCE, -1, 0});
+    struct matrix constant = part_rows(parts, here);
     size_t cells = parts->rows * parts->width;
     for (size_t i = 0; i < cells; i++) {
         double x = 0;
@@ -533,25 +532,24 @@ static void clip_parts(struct resid_parts *parts, float clip)
         for (size_t p = 0; fabs(x) > (double)clip && p < parts->count; p++)
             parts->values[p * cells + i] = 0;
         if (fabs(x) > (double)clip)
-            here.data[i] = x > 0 ? clip : -clip;
+            constant.data[i] = x > 0 ? clip : -clip;
     }
 }
 
 /* From the parts that the attention reads to those of the query, or of keys or values, of the
  * head. */
 static int side_parts(struct resid_parts *to, struct resid_parts *from, enum resid_side side,
-                      const struct resid_pass *stream, struct some_rows rows, struct arena *arena,
+                      const struct resid_pass *pass, struct some_rows rows, struct arena *arena,
                       struct err *err)
 {
-    struct viewer *viewer = stream->viewer;
+    struct viewer *viewer = pass->viewer;
     struct weights *weights = &viewer->model.weights;
     const struct head_rule *rule =
-        &attention_of(&viewer->model.config, stream->at.part, stream->at.layer)->head;
-    const struct resid_part here = {RESID_HERE, PART_SENTENCE, -1, 0};
-    const int part = (int)stream->at.part;
+        &attention_of(&viewer->model.config, pass->at.part, pass->at.layer)->head;
+    const int part = (int)pass->at.part;
     const bool of_query = side == RESID_QUERY, of_value = side == RESID_VALUE;
-    const size_t layer = stream->at.layer, d = of_value ? rule->d_v : rule->d_k;
-    const size_t head = of_query ? stream->at.head : kv_head_of(rule, stream->at.head);
+    const size_t layer = pass->at.layer, d = of_value ? rule->d_v : rule->d_k;
+    const size_t head = of_query ? pass->at.head : kv_head_of(rule, pass->at.head);
     const size_t heads = of_query ? rule->heads : rule->kv_heads;
     const bool is_normed = of_query ? rule->norm.q : side == RESID_KEY && rule->norm.k;
     const bool whole = is_normed && rule->norm.whole, each = is_normed && !whole;
@@ -567,14 +565,14 @@ static int side_parts(struct resid_parts *to, struct resid_parts *from, enum res
     if (rule->by == HEADS_AS_IS)
         return cut_parts(to, from, head * d, d, arena, err);
     if (rule->by == HEADS_LATENT && !of_query &&
-        narrow_parts(&narrow, from, SLOT_KV_DOWN, SLOT_KV_DOWN_NORM, stream, arena, err))
+        narrow_parts(&narrow, from, SLOT_KV_DOWN, SLOT_KV_DOWN_NORM, pass, arena, err))
         return -1;
     if (rule->by == HEADS_LATENT && side == RESID_KEY) {
         size_t first = rule->rotary->first;
         if (weights_matrix(weights, slot_of(part, SLOT_K, layer), &w, err) ||
-            project_parts(&plain, &narrow, &w, head * first, first, stream, arena, err) ||
+            project_parts(&plain, &narrow, &w, head * first, first, pass, arena, err) ||
             weights_matrix(weights, slot_of(part, SLOT_K_ROTARY, layer), &w, err) ||
-            product_parts(&turned, from, &w, here, stream, arena, err) ||
+            product_parts(&turned, from, &w, here, pass, arena, err) ||
             parts_take(to, plain.count + turned.count + 1, from->rows, d, arena, err))
             return -1;
         for (size_t i = 0; i < plain.count; i++)
@@ -587,10 +585,10 @@ static int side_parts(struct resid_parts *to, struct resid_parts *from, enum res
         bool latent = rule->by == HEADS_LATENT && (of_value || rule->latent_q);
         int id = of_value ? SLOT_V : side == RESID_KEY ? SLOT_K : latent ? SLOT_Q_UP : SLOT_Q;
         if ((latent && of_query &&
-             narrow_parts(&narrow, from, SLOT_Q_DOWN, SLOT_Q_DOWN_NORM, stream, arena, err)) ||
+             narrow_parts(&narrow, from, SLOT_Q_DOWN, SLOT_Q_DOWN_NORM, pass, arena, err)) ||
             weights_matrix(weights, slot_of(part, id, layer), &w, err) ||
             project_parts(to, latent ? &narrow : from, &w, whole ? 0 : head * d,
-                          whole ? heads * d : d, stream, arena, err))
+                          whole ? heads * d : d, pass, arena, err))
             return -1;
         if (whole)
             norm_parts(to, &norm, here);
@@ -604,13 +602,13 @@ static int side_parts(struct resid_parts *to, struct resid_parts *from, enum res
     if (each && !rule->norm.after_rotary)
         norm_parts(to, &norm, here);
     if (rule->rotary && !of_value) {
-        size_t length = text_of(stream, rows.part)->count, columns = rule->rotary->components;
+        size_t length = text_of(pass, rows.part)->count, columns = rule->rotary->components;
         struct matrix turns = {arena_room(arena, rows.count * columns, sizeof(float), err),
                                rows.count, columns, columns};
         if (!turns.data)
             return -1;
         for (size_t i = 0; i < rows.count; i++)
-            rotary_fill(matrix_rows(turns, i, 1), rule->rotary, position_of(stream, rows.first + i),
+            rotary_fill(matrix_rows(turns, i, 1), rule->rotary, position_of(pass, rows.first + i),
                         length);
         for (size_t i = 0; i < to->count; i++)
             rotate(parts_matrix(to, i, 1), parts_matrix(to, i, 1), d, rule->rotary, turns);
@@ -620,23 +618,21 @@ static int side_parts(struct resid_parts *to, struct resid_parts *from, enum res
     return 0;
 }
 
-int resid_side_parts(struct resid_parts *parts, const struct resid_pass *stream,
-                     enum resid_side side, struct key_range some, struct arena *arena,
-                     struct err *err)
+int resid_side_parts(struct resid_parts *parts, const struct resid_pass *pass, enum resid_side side,
+                     struct key_range some, struct arena *arena, struct err *err)
 {
-    const struct config *c = &stream->viewer->model.config;
-    const struct resid_head at = stream->at;
-    const struct resid_part here = {RESID_HERE, PART_SENTENCE, -1, 0};
-    bool of_query = side == RESID_QUERY, of_source = !of_query && reads_source(stream);
+    const struct config *c = &pass->viewer->model.config;
+    const struct resid_head at = pass->at;
+    bool of_query = side == RESID_QUERY, of_source = !of_query && reads_source(pass);
     enum site_part own = at.part == PART_SOURCE || of_source ? PART_SOURCE : PART_SENTENCE;
-    const struct some_rows rows = {own, of_query ? stream->position_count : some.first,
+    const struct some_rows rows = {own, of_query ? pass->position_count : some.first,
                                    of_query ? 1 : some.end - some.first};
     struct attention_weights w;
     struct resid_parts before;
-    if (weights_attention(&stream->viewer->model.weights, (int)at.part, at.layer, &w, err) ||
-        parts_before(&before, stream, of_source ? SIZE_MAX : at.layer, at.part, rows, arena, err))
+    if (weights_attention(&pass->viewer->model.weights, (int)at.part, at.layer, &w, err) ||
+        parts_before(&before, pass, of_source ? SIZE_MAX : at.layer, at.part, rows, arena, err))
         return -1;
     if (attention_of(c, at.part, at.layer)->norm_before && !of_source)
         norm_parts(&before, &w.norm, here);
-    return side_parts(parts, &before, side, stream, rows, arena, err);
+    return side_parts(parts, &before, side, pass, rows, arena, err);
 }

@@ -71,7 +71,7 @@ struct resid_pass {
 
 /* Run the text as far as the attention, and keep what the parts at the query and the positions are
  * made of. */
-int resid_capture(struct resid_pass *stream, struct arena *arena, struct err *err);
+int resid_capture(struct resid_pass *pass, struct arena *arena, struct err *err);
 
 /* The attention of a head at a kept row: of the query, or of a position. */
 struct resid_attention {
