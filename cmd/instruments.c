@@ -418,6 +418,9 @@ static int ask_score(struct inquiry *inquiry, struct arena *arena, struct err *e
     score_attribution_add_memory(&inquiry->job->memory, plan, pair);
     if (!options->patch.corrupt)
         return 0;
+    if (by == SCORE_BY_SOURCE)
+        return err_usage(err, "--by source: expected no --corrupt, found '%s'",
+                         options->patch.corrupt);
     plan->corrupt = &inquiry->corrupt;
     return tokenize_corrupt(inquiry, arena, err);
 }
