@@ -329,20 +329,17 @@ static int preview_batch(struct driver *driver, struct err *err)
 /* Choose the format of the joined result: that of the shards; json and jsonl have the same log. */
 static int choose_joined(struct log *shards, const struct options *options, struct err *err)
 {
-    const struct names formats = NAMES(format_rows, format_count);
     const char *path = options->output.path;
     const char *results = shards->facts[LOG_RESULTS];
     bool is_lines = strncmp(results, "json", 4) == 0;
-    size_t index = 0;
     if (output_is_folder(path) != shards->is_folder)
         return err_usage(err, "--join: expected %s as --output, found '%s'",
                          shards->is_folder ? "the folder of the shards" : "a file",
                          path ? path : "none");
-    if (shards->is_folder ||
-        (!options->output.format &&
-         (output_is_standard(path) || !format_find_ending(&index, formats, path))))
+    if (shards->is_folder || (!options->output.format && (output_is_standard(path) ||
+                                                          !format_find_ending(path, FORMAT_COUNT))))
         return 0;
-    const struct format *format = format_choose(formats, &options->output, err);
+    const struct format *format = format_choose(FORMAT_COUNT, &options->output, err);
     if (format && !format_is(format, is_lines ? "json jsonl" : results))
         err_usage(err, "--join: expected --format %s, as the shards have, found %s", results,
                   format->name);

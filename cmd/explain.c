@@ -8,8 +8,8 @@
 #include "output.h"
 #include "session.h"
 
-VALUES(formats_of_people, "Formats (--format)", FORMATS_OF_WORKING, format_rows[index].name,
-       format_rows[index].about)
+VALUES(formats_of_people, "Formats (--format)", FORMATS_OF_WORKING, format_rows[index]->name,
+       format_rows[index]->about)
 
 VALUES(parts, NULL, SITE_PARTS, attention_parts[index].name, attention_parts[index].words)
 
@@ -176,7 +176,7 @@ static int explain(struct explain_run *run, struct err *err)
 int explain_command(const struct options *options, struct err *err)
 {
     struct explain_run run = {.options = options, .session.options = options};
-    run.format = format_choose(NAMES(format_rows, FORMATS_OF_WORKING), &options->output, err);
+    run.format = format_choose(FORMATS_OF_WORKING, &options->output, err);
     int failed = !run.format ||
                  names_choose(&run.part, NAMES(attention_parts, SITE_PARTS), "--part",
                               options->explain.part, err) ||

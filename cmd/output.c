@@ -11,66 +11,22 @@
 #include "base/file.h"
 #include "command.h"
 #include "draw/figure.h"
-#include "draw/page.h"
 #include "format/json_writer.h"
 
 enum { ROW_FORMAT_WITHIN = 128 }; /* bytes at the beginning of a file of rows */
 
 static const char row_format[] = "\"format\": \"" JSON_FORMAT("row") "\"";
 
-const struct format format_rows[] = {
-    /* FORMATS_OF_WORKING: the formats of explain */
-    {"text", ".txt", "tables with four decimals, fitted to the terminal", UNIT_SENTENCE,
-     .display = DISPLAY_CELLS | DISPLAY_COLOURS | DISPLAY_TERMINAL, .has_tokens = true,
-     .show = "tokens,weights,context",
-     .show_of_encoder = "tokens,enc.weights,weights,cross_weights", .layer = "-1",
-     .has_tables = true, .write = text_page_write},
-    {"markdown", ".md", "tables for GitHub, GitLab, Jupyter and pandoc", UNIT_SENTENCE,
-     .layer = "-1", .has_tables = true, .write = markdown_page_write},
-    {"html", ".html",
-     "interactive page (run, page and generate); static page (explain, attribute, "
-     "patch)",
-     UNIT_SENTENCE, .for_files = true, .display = DISPLAY_VIEW | DISPLAY_COLOURS | DISPLAY_TITLE,
-     .can_show_all = true, .show = "embedding,weights",
-     .show_of_encoder = "embedding,source_embedding,enc.weights,weights,cross_weights",
-     .write = html_report_write},
-    {"json", ".json", "one object with the tokens, and the tensors as nested arrays", UNIT_SENTENCE,
-     .has_tokens = true, .has_tables = true, .has_origin = true, .cell_bytes = 9,
-     .keeps_shape = true, .begin = json_begin, .sheet = json_sheet, .end = json_end},
-    /* formats that explain lacks */
-    {"csv", ".csv", "a labelled matrix or a table", UNIT_SHEET, .has_tables = true, .cell_bytes = 8,
-     .begin = csv_begin, .sheet = csv_sheet},
-    {"tidy", ".tidy.csv", "CSV with one row per cell (long format), for pandas and R",
-     UNIT_SENTENCE, .has_tables = true, .cell_bytes = 20, .begin = tidy_begin, .sheet = tidy_sheet},
-    {"jsonl", ".jsonl", "one JSON object for each text, one per line", UNIT_SENTENCE,
-     .has_tokens = true, .has_tables = true, .has_origin = true, .cell_bytes = 9,
-     .keeps_shape = true, .begin = json_begin, .sheet = json_sheet, .end = json_end},
-    {"npy", ".npy", "NumPy file with one float32 array", UNIT_ARRAY, .for_files = true,
-     .one_sentence = true, .cell_bytes = 4, .keeps_shape = true, .begin = array_begin,
-     .sheet = array_sheet},
-    {"safetensors", ".safetensors", "all tensors by name, float32; tokens in the metadata",
-     UNIT_SENTENCE, .for_files = true, .one_sentence = true, .has_tokens = true, .has_origin = true,
-     .cell_bytes = 4, .keeps_shape = true, .begin = tensors_begin, .sheet = array_sheet},
-    {"svg", ".svg", "vector figure", UNIT_SHEET, .display = DISPLAY_PICTURE | DISPLAY_FONT,
-     .is_picture = true, .one_sentence = true, .has_origin = true, .write = figure_write_svg},
-    {"tex", ".tex", "the same figure as TikZ code for LaTeX, to \\input or to compile", UNIT_SHEET,
-     .display = DISPLAY_PICTURE, .is_picture = true, .one_sentence = true,
-     .write = figure_write_tex},
-    {"png", ".png", "the same figure in pixels (see --dpi); needs rsvg-convert", UNIT_SHEET,
-     .display = DISPLAY_PICTURE | DISPLAY_FONT | DISPLAY_PIXELS, .for_files = true,
-     .is_picture = true, .one_sentence = true, .write = figure_write_png, .check = drawing_check},
-    {"pdf", ".pdf", "the same figure as a PDF page; needs rsvg-convert", UNIT_SHEET,
-     .display = DISPLAY_PICTURE | DISPLAY_FONT, .for_files = true, .is_picture = true,
-     .one_sentence = true, .write = figure_write_pdf, .check = drawing_check},
-};
-
-const size_t format_count = sizeof format_rows / sizeof *format_rows;
+#define ROW(name) &format_##name,
+const struct format *const format_rows[FORMAT_COUNT] = {FORMATS(ROW)};
+#undef ROW
 
 const struct format *format_find(const char *name)
 {
-    size_t index = 0;
-    struct names names = NAMES(format_rows, format_count);
-    return names_find(&index, names, name, strlen(name)) ? &format_rows[index] : NULL;
+    for (size_t i = 0; i < FORMAT_COUNT; i++)
+        if (strcmp(format_rows[i]->name, name) == 0)
+            return format_rows[i];
+    return NULL;
 }
 
 bool output_is_standard(const char *path)
@@ -90,56 +46,56 @@ int output_to(struct stream *out, const char *path, struct err *err)
                                     : stream_open(out, path, err);
 }
 
-/* The extensions of a table of formats. The longest match counts: `.tidy.csv` before `.csv`. */
-static struct names endings_of(struct names formats)
+/* The longest match counts: `.tidy.csv` before `.csv`. */
+const struct format *format_find_ending(const char *path, size_t count)
 {
-    formats.first++; /* the extension follows the name */
-    return formats;
-}
-
-bool format_find_ending(size_t *index, struct names formats, const char *path)
-{
-    size_t longest = 0;
-    for (size_t i = 0; i < formats.count; i++) {
-        const char *ending = names_at(endings_of(formats), i);
-        size_t size = strlen(ending);
-        if (size <= longest || size > strlen(path) ||
-            strcasecmp(path + strlen(path) - size, ending) != 0)
+    const struct format *found = NULL;
+    size_t size = strlen(path), longest = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t length = strlen(format_rows[i]->ending);
+        if (length <= longest || length > size ||
+            strcasecmp(path + size - length, format_rows[i]->ending) != 0)
             continue;
-        longest = size;
-        *index = i;
+        longest = length;
+        found = format_rows[i];
     }
-    return longest > 0;
+    return found;
 }
 
-const void *format_choose(struct names formats, const struct output_options *options,
-                          struct err *err)
+const struct format *format_choose(size_t count, const struct output_options *options,
+                                   struct err *err)
 {
     size_t index = 0;
     const char *path = options->path, *name = options->format;
+    const char *names[FORMAT_COUNT], *endings[FORMAT_COUNT];
+    for (size_t i = 0; i < count; i++) {
+        names[i] = format_rows[i]->name;
+        endings[i] = format_rows[i]->ending;
+    }
     if (path && !*path) {
         err_usage(err, "--output: expected a path, found ''");
         return NULL;
     }
-    if (names_choose(&index, formats, "--format", name, err))
+    if (names_choose(&index, (struct names){names, count, sizeof *names}, "--format", name, err))
         return NULL;
-    if (!name && !output_is_standard(path) && !format_find_ending(&index, formats, path)) {
+    const struct format *format = format_rows[index];
+    if (!name && !output_is_standard(path) && !(format = format_find_ending(path, count))) {
         const char *file = strrchr(path, '/') ? strrchr(path, '/') : path;
         const char *ending = strrchr(file, '.') ? strrchr(file, '.') : path;
-        names_refuse(endings_of(formats), "--output without --format", ending, strlen(ending), err);
+        names_refuse((struct names){endings, count, sizeof *endings}, "--output without --format",
+                     ending, strlen(ending), err);
         return NULL;
     }
-    const struct format *format = formats.first == &format_rows->name ? &format_rows[index] : NULL;
-    if (format && format->for_files && !path && isatty(STDOUT_FILENO)) {
+    if (format->for_files && !path && isatty(STDOUT_FILENO)) {
         err_usage(err,
                   "--format %s: expected a file (-o FILE) or a pipe, found a terminal: -o - writes "
                   "to it anyway",
                   name);
         return NULL;
     }
-    if (format && format->check && format->check(err))
+    if (format->check && format->check(err))
         return NULL;
-    return (const char *)formats.first + index * formats.stride;
+    return format;
 }
 
 bool format_is(const struct format *format, const char *names)
@@ -161,7 +117,7 @@ int output_choose(struct output *output, const struct output_options *options, s
     output->to_folder = output_is_folder(path);
     if (output->to_folder && !options->format)
         return err_usage(err, "--output: a folder needs --format, for example --format csv");
-    output->format = format_choose(NAMES(format_rows, format_count), options, err);
+    output->format = format_choose(FORMAT_COUNT, options, err);
     if (!output->format)
         return -1;
     return output->to_folder ? target_folder_check(path, output->replaces, err) : 0;

@@ -1,10 +1,9 @@
 /* output.h: the format and the destination of results, and the style of pages and pictures.
  *
- * A row of a table of formats begins with a name and a file extension with its dot. --format
- * chooses the row, else the extension of -o, else it is the first row, which people read.
- *
- *     const struct row *row = format_choose(NAMES(rows, ROWS), &options->output, err);
- *     if (!row || output_to(&stream, options->output.path, err) || row->write(...)) ...
+ *     struct output output = {0};
+ *     if (output_choose(&output, &options->output, err) || output_open(&output, err) ||
+ *         output_write(&output, &report, &layout, err) || output_commit(&output, err)) ...
+ *     output_discard(&output);
  */
 #pragma once
 
@@ -16,20 +15,19 @@
 #include "options.h"
 #include "write/format.h"
 
-/* The formats of reports. The first FORMATS_OF_WORKING write table.working (lens/sheet.h). */
-enum { FORMATS_OF_WORKING = 4 };
-extern const struct format format_rows[];
-extern const size_t format_count;
+/* The formats of reports, in the order of help. */
+extern const struct format *const format_rows[FORMAT_COUNT];
 
 const struct format *format_find(const char *name); /* NULL: unknown */
 
-/* Choose a row of a table of formats. Returns NULL with `err` on failure. Refused: unknown names
- * and extensions; binary or large output to a terminal without `-o -`. */
-const void *format_choose(struct names formats, const struct output_options *options,
-                          struct err *err);
+/* Choose one of the first `count` formats: by --format, else by the extension of -o, else the
+ * first. Returns NULL with `err` on failure. Refused: unknown names and extensions; binary or large
+ * output to a terminal without `-o -`. */
+const struct format *format_choose(size_t count, const struct output_options *options,
+                                   struct err *err);
 
-/* Set `*index` to the row whose extension a path has. Returns false if there is none. */
-bool format_find_ending(size_t *index, struct names formats, const char *path);
+/* The format among the first `count` whose extension a path has; NULL: none. */
+const struct format *format_find_ending(const char *path, size_t count);
 
 /* True if a format has one of the names, "json jsonl"; true if it is a picture or a page. */
 bool format_is(const struct format *format, const char *names);

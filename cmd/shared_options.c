@@ -227,8 +227,8 @@ const struct option_row running_options[] = {
 
 /* --- values from tables of the library -------------------------------------------------------- */
 
-VALUES_(, formats, "Formats (--format)", format_count, format_rows[index].name,
-        format_rows[index].about)
+VALUES_(, formats, "Formats (--format)", FORMAT_COUNT, format_rows[index]->name,
+        format_rows[index]->about)
 VALUES_(, venues, "Venues (--figure-width), by their style files", venue_count,
         venue_rows[index].name, venue_rows[index].about)
 VALUES_(, palettes, "Palettes (--palette)", palette_count, palette_rows[index].name,

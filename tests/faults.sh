@@ -339,8 +339,7 @@ try attribute -m "$in/school" -s 'Anna is'
 try attribute -m "$in/school" -s 'Anna is' --edit 'h.0.attn_out * 0.5' --format csv
 try attribute -m "$in/school" -s 'Anna is' --by source --format html -o here
 try attribute -m "$in/school" -s 'Anna is old' --head 0.1 --key 0:mean --format json -o here
-try attribute -m "$in/llama" -s 'Anna is old' --head 1.1 --key 1 --by source \
-    --corrupt 'Ben is old' -o here.svg
+try attribute -m "$in/llama" -s 'Anna is old' --head 1.1 --key 1 --by source -o here.svg
 try attribute -m "$ROOT/tests/golden-families/opt-350m-style" --ids 1,2 --answer 3:4 -o here.svg
 try bench --growth --tokens 2 --repeat 1 --format csv -o /dev/null
 try patch -m "$in/school" --clean Anna --corrupt old --joint 0.0,0.1 --format json -o here

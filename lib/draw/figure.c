@@ -416,17 +416,24 @@ static int write_picture(struct stream *out, enum drawing_form form, const struc
     return err_if(failed);
 }
 
-#define PICTURE(ending, form)                                                  \
-    int figure_write_##ending(struct stream *out, const struct report *report, \
-                              const struct layout *layout, struct err *err)    \
-    {                                                                          \
-        return write_picture(out, form, report, layout, err);                  \
-    }
+#define PICTURE(name, form, about, ...)                                                      \
+    static int write_##name(struct stream *out, const struct report *report,                 \
+                            const struct layout *layout, struct err *err)                    \
+    {                                                                                        \
+        return write_picture(out, form, report, layout, err);                                \
+    }                                                                                        \
+    FORMAT_ROW(name, "." #name, about, UNIT_SHEET, .is_picture = true, .one_sentence = true, \
+               .write = write_##name, __VA_ARGS__)
 
-PICTURE(svg, DRAWING_SVG)
-PICTURE(tex, DRAWING_TEX)
-PICTURE(png, DRAWING_PNG)
-PICTURE(pdf, DRAWING_PDF)
+PICTURE(svg, DRAWING_SVG, "vector figure", .display = DISPLAY_PICTURE | DISPLAY_FONT,
+        .has_origin = true)
+PICTURE(tex, DRAWING_TEX, "the same figure as TikZ code for LaTeX, to \\input or to compile",
+        .display = DISPLAY_PICTURE)
+PICTURE(png, DRAWING_PNG, "the same figure in pixels (see --dpi); needs rsvg-convert",
+        .display = DISPLAY_PICTURE | DISPLAY_FONT | DISPLAY_PIXELS, .for_files = true,
+        .check = drawing_check)
+PICTURE(pdf, DRAWING_PDF, "the same figure as a PDF page; needs rsvg-convert",
+        .display = DISPLAY_PICTURE | DISPLAY_FONT, .for_files = true, .check = drawing_check)
 
 int figure_write_arrows(struct stream *out, const struct report *report, size_t text,
                         struct err *err)

@@ -44,8 +44,7 @@ int figure_plan(struct figure *figure, const struct report *report, const struct
 int figure_draw(const struct figure *figure, struct canvas *canvas, struct err *err);
 
 /* The formats of figures; the last one is a page of figures for browsers. */
-extern report_writer figure_write_svg, figure_write_tex, figure_write_png, figure_write_pdf,
-    figure_write_page;
+extern report_writer figure_write_page;
 
 /* Write each tensor of three channels without heads as an SVG of arrows, in a <template> that names
  * the text and the tensor by their indices. */

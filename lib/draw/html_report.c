@@ -127,8 +127,8 @@ static int put_head(struct stream *out, const struct report *report, const struc
     return 0;
 }
 
-int html_report_write(struct stream *out, const struct report *report, const struct layout *layout,
-                      struct err *err)
+static int html_report_write(struct stream *out, const struct report *report,
+                             const struct layout *layout, struct err *err)
 {
     if (report_chapter(report))
         return html_working_write(out, report, layout, err);
@@ -160,3 +160,11 @@ int html_report_write(struct stream *out, const struct report *report, const str
     stream_bytes(out, page_end.bytes, page_end.size);
     return 0;
 }
+
+FORMAT_ROW(html, ".html",
+           "interactive page (run, page and generate); static page (explain, attribute, patch)",
+           UNIT_SENTENCE, .for_files = true,
+           .display = DISPLAY_VIEW | DISPLAY_COLOURS | DISPLAY_TITLE, .can_show_all = true,
+           .show = "embedding,weights",
+           .show_of_encoder = "embedding,source_embedding,enc.weights,weights,cross_weights",
+           .write = html_report_write)

@@ -3,7 +3,7 @@
  *
  *     struct page_facts facts = {.config = &model.config, .sentence = &pair.sentence};
  *     struct layout layout = {.page = &facts};
- *     html_report_write(&stream, &report, &layout, err);
+ *     format_html.write(&stream, &report, &layout, err);
  *
  * Numbers are in base64: exact, as the bytes of float32, or short, as two letters (12 bits): code 0
  * is 0, code 1 is minus infinity, or masked if the tensor `hides` cells, and code 2 + level is on a
@@ -61,7 +61,7 @@ struct page_facts {
 };
 
 /* Write reports as one page, with the facts that a layout has in `page`. */
-extern report_writer html_report_write, html_working_write; /* working: see write/working.h */
+extern report_writer html_working_write; /* see write/working.h */
 
 /* Sites needed to explain attention cells, for each attention of the model. */
 struct site_set page_explained_sites(const struct config *config);

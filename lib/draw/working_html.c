@@ -158,7 +158,12 @@ int html_working_write(struct stream *out, const struct report *report, const st
                        struct err *err)
 {
     static const struct document_format format = {
-        html_piece, html_fact, html_table, html_beginning, html_chapter, html_end,
+        .piece = html_piece,
+        .fact = html_fact,
+        .table = html_table,
+        .begin = html_beginning,
+        .chapter = html_chapter,
+        .end = html_end,
     };
     size_t columns = layout->is_piped || !layout->columns ? PAGE_COLUMNS : layout->columns;
     return document_write(&format, out, report, layout, columns, err);

@@ -81,7 +81,7 @@ struct csv_line {
  * the item, of a table. */
 static size_t leading_count(const struct writer *writer)
 {
-    bool has_tables = writer->format->begin == csv_begin && report_has_tables(writer->report);
+    bool has_tables = writer->format == &format_csv && report_has_tables(writer->report);
     return writer->report->identity.extra_count +
            (has_tables ? writer->report->identity.text_count : 0);
 }
@@ -248,7 +248,7 @@ static bool has_leading(const struct writer *writer)
 }
 
 /* Write the first table, or the header of the matrices. Reports of a stream share one header. */
-int csv_begin(struct writer *writer, struct err *err)
+static int csv_begin(struct writer *writer, struct err *err)
 {
     const struct report *report = writer->report;
     struct csv_line line = {writer, &writer->line, report->identity.index == 0, err};
@@ -285,7 +285,7 @@ int csv_begin(struct writer *writer, struct err *err)
     return send_cells(&line);
 }
 
-int csv_sheet(struct writer *writer, const struct sheet *sheet, struct err *err)
+static int csv_sheet(struct writer *writer, const struct sheet *sheet, struct err *err)
 {
     struct stream *out = writer->out;
     struct csv_line line = {writer, &writer->line, false, err};
@@ -306,6 +306,9 @@ int csv_sheet(struct writer *writer, const struct sheet *sheet, struct err *err)
     }
     return 0;
 }
+
+FORMAT_ROW(csv, ".csv", "a labelled matrix or a table", UNIT_SHEET, .has_tables = true,
+           .cell_bytes = 8, .begin = csv_begin, .sheet = csv_sheet)
 
 /* --- tidy: a line for each cell ------------------------------------------------------------------
  *
@@ -363,7 +366,7 @@ static int write_results(struct csv_line *line, const struct table *table)
     return 0;
 }
 
-int tidy_begin(struct writer *writer, struct err *err)
+static int tidy_begin(struct writer *writer, struct err *err)
 {
     static const struct sheet none = {.rows.name = "", .columns.name = ""};
     const struct report *report = writer->report;
@@ -388,7 +391,7 @@ int tidy_begin(struct writer *writer, struct err *err)
     return 0;
 }
 
-int tidy_sheet(struct writer *writer, const struct sheet *sheet, struct err *err)
+static int tidy_sheet(struct writer *writer, const struct sheet *sheet, struct err *err)
 {
     struct csv_line line = {writer, &writer->line, false, err};
     struct csv_line columns = {writer, &writer->columns, false, err};
@@ -421,3 +424,7 @@ int tidy_sheet(struct writer *writer, const struct sheet *sheet, struct err *err
     }
     return 0;
 }
+
+FORMAT_ROW(tidy, ".tidy.csv", "CSV with one row per cell (long format), for pandas and R",
+           UNIT_SENTENCE, .has_tables = true, .cell_bytes = 20, .begin = tidy_begin,
+           .sheet = tidy_sheet)

@@ -1,5 +1,5 @@
-/* format.h: an output format, which has a file in lib/write or lib/draw and a row in the table of
- * cmd/output.c, and the writer of reports.
+/* format.h: output formats, and the writer of reports. A format is a file in lib/write or lib/draw
+ * and a word in FORMATS.
  *
  * A writer first gets the report without values, then its sheets in the order of the arrays. It
  * keeps no sheet, so that each matrix can be written as soon as it is computed:
@@ -8,7 +8,8 @@
  *         writer_sheet(&writer, &sheet, err) || writer_end(&writer, err)) ...
  *     writer_release(&writer);
  *
- * Formats that need all values at once (text, pictures, pages) implement `write` instead.
+ * Formats that need all values at once (pictures, pages) implement `write` instead; texts with
+ * titles and tables are a `document` (write/working.h).
  * report_write writes a report in memory in any format. Write errors stick to the stream. */
 #pragma once
 
@@ -65,6 +66,7 @@ enum format_display {
 };
 
 struct writer;
+struct document_format;
 
 typedef int report_writer(struct stream *out, const struct report *report,
                           const struct layout *layout, struct err *err);
@@ -93,8 +95,24 @@ struct format {
     writer_sheet_step *sheet;
     writer_step *end;     /* NULL: no action */
     report_writer *write; /* writes all values at once, instead of `begin`, `sheet` and `end` */
-    int (*check)(struct err *err); /* refuses if programs are missing; NULL: no check */
+    const struct document_format *document; /* writes them by its functions, instead of `write` */
+    int (*check)(struct err *err);          /* refuses if programs are missing; NULL: no check */
 };
+
+/* Define a format in its file: FORMAT_ROW(csv, ".csv", "a table", UNIT_SHEET, .begin = …). */
+#define FORMAT_ROW(name, ending, ...) \
+    const struct format format_##name = {#name, ending, __VA_ARGS__};
+
+/* All formats, in the order of help; the first is the default. The first FORMATS_OF_WORKING write
+ * table.working (lens/sheet.h): explain has those. */
+#define FORMATS(row)                                                                   \
+    row(text) row(markdown) row(html) row(json) row(csv) row(tidy) row(jsonl) row(npy) \
+        row(safetensors) row(svg) row(tex) row(png) row(pdf)
+
+#define FORMAT_DECLARE(name) extern const struct format format_##name;
+#define FORMAT_ONE(name) +1
+enum { FORMATS_OF_WORKING = 4, FORMAT_COUNT = FORMATS(FORMAT_ONE) };
+FORMATS(FORMAT_DECLARE)
 
 /* --- writing a report ------------------------------------------------------------------------- */
 
@@ -136,10 +154,6 @@ int report_write(const struct format *format, const struct target *target,
                  const struct report *report, const struct layout *layout, struct err *err);
 
 /* --- functions of the formats ----------------------------------------------------------------- */
-
-extern writer_step csv_begin, tidy_begin, json_begin, json_end, array_begin, tensors_begin;
-extern writer_sheet_step csv_sheet, tidy_sheet, json_sheet, array_sheet;
-extern report_writer text_page_write, markdown_page_write;
 
 /* JSON members for other documents: command and provenance (NULL: neither); model; text with its
  * tokens; selection, such as "layer": 3, "heads": [0, 2] (null if an array has none). */

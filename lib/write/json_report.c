@@ -440,7 +440,7 @@ void json_report_metadata(struct buf *out, const struct report *report)
 }
 
 /* Several reports form an array, or lines. json_end writes the last brace. */
-int json_begin(struct writer *writer, struct err *err)
+static int json_begin(struct writer *writer, struct err *err)
 {
     const struct identity *identity = &writer->report->identity;
     const struct report *report = writer->report;
@@ -469,7 +469,7 @@ int json_begin(struct writer *writer, struct err *err)
 }
 
 /* The only column of a matrix is written as a row. */
-int json_sheet(struct writer *writer, const struct sheet *sheet, struct err *err)
+static int json_sheet(struct writer *writer, const struct sheet *sheet, struct err *err)
 {
     char tensor[SITE_NAME_BYTES];
     struct json_writer *json = &writer->json;
@@ -496,7 +496,7 @@ int json_sheet(struct writer *writer, const struct sheet *sheet, struct err *err
     return 0;
 }
 
-int json_end(struct writer *writer, struct err *err)
+static int json_end(struct writer *writer, struct err *err)
 {
     const struct identity *identity = &writer->report->identity;
     bool alone = identity->count <= 1 || writer->json.one_line;
@@ -511,3 +511,10 @@ int json_end(struct writer *writer, struct err *err)
         stream_char(writer->out, '\n');
     return 0;
 }
+
+#define OF_JSON                                                                                 \
+    UNIT_SENTENCE, .has_tokens = true, .has_tables = true, .has_origin = true, .cell_bytes = 9, \
+                   .keeps_shape = true, .begin = json_begin, .sheet = json_sheet, .end = json_end
+
+FORMAT_ROW(json, ".json", "one object with the tokens, and the tensors as nested arrays", OF_JSON)
+FORMAT_ROW(jsonl, ".jsonl", "one JSON object for each text, one per line", OF_JSON)

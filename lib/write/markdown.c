@@ -110,63 +110,11 @@ static void markdown_title(struct buf *out, const struct grid_slot *slot)
     buf_char(out, '$');
 }
 
-static void markdown_line(struct buf *out, const struct grid *grid, const struct grid_line *line)
-{
-    static const struct notation notation = {latex_math, markdown_plain, "$-\\infty$"};
-    char bar[BAR_BYTES];
-    const char *bold = line->is_own || line->kind == LINE_TOTAL ? "**" : "";
-    struct buf sides = {0}; /* of the cells, left or right, below the titles */
-    buf_char(out, '|');
-    if (grid->has_labels) {
-        buf_format(out, " %s", bold);
-        if (grid_has_number(grid, line))
-            buf_format(out, "%zu ", line->row);
-        markdown_plain(out, line->label);
-        buf_format(out, "%s |", bold);
-        buf_text(&sides, ":--|");
-    }
-    for (size_t i = 0; i < grid->slot_count && line->kind != LINE_GAP; i++) {
-        const struct grid_slot *slot = &grid->slots[i];
-        bool is_text = column_is_text(slot->column) || slot->kind == SLOT_BAR;
-        buf_char(out, ' ');
-        if (line->kind == LINE_TITLES && slot->kind == SLOT_CELL && grid->chapter) {
-            markdown_title(out, slot);
-        } else if (line->kind == LINE_ROW && slot->kind == SLOT_BAR) {
-            bar_draw(bar, (double)*column_vector(slot->column, line->row));
-            buf_bytes(out, bar, strcspn(bar, " "));
-        } else {
-            grid_cell(out, grid, line, slot, &notation);
-        }
-        buf_text(out, " |");
-        buf_text(&sides, is_text ? ":--|" : "--:|");
-    }
-    if (line->kind == LINE_TITLES && sides.size)
-        buf_format(out, "\n|%s", sides.bytes);
-    buf_char(out, '\n');
-    buf_fail_with(out, &sides);
-    buf_release(&sides);
-}
+static const struct document_format markdown = {
+    .piece = markdown_piece,
+    .fact = markdown_fact,
+    .bars = {{latex_math, markdown_plain, "$-\\infty$"}, "**", ":--|", "--:|", markdown_title},
+};
 
-static void markdown_table(struct document *document, const struct grid *grid)
-{
-    struct buf *out = &document->text;
-    buf_text(out, document->begun ? "\n" : "");
-    for (size_t i = 0; i < grid->line_count && grid->table->count; i++)
-        if (grid->lines[i].kind != LINE_HEADINGS) /* Markdown tables have a single title line */
-            markdown_line(out, grid, &grid->lines[i]);
-    for (size_t i = 0; i < grid->slot_count; i++) {
-        const struct text_cut *cut = &grid->slots[i].cut;
-        if (grid->slots[i].column_slots && text_is_cut(cut))
-            buf_format(out, say(grid->language, "\n(%zu of %zu elements)\n"),
-                       cut->front + cut->back, cut->size);
-    }
-}
-
-int markdown_page_write(struct stream *out, const struct report *report,
-                        const struct layout *layout, struct err *err)
-{
-    static const struct document_format format = {
-        markdown_piece, markdown_fact, markdown_table, NULL, NULL, NULL,
-    };
-    return document_write(&format, out, report, layout, PAGE_COLUMNS, err);
-}
+FORMAT_ROW(markdown, ".md", "tables for GitHub, GitLab, Jupyter and pandoc", UNIT_SENTENCE,
+           .layer = "-1", .has_tables = true, .document = &markdown)

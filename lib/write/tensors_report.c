@@ -56,7 +56,7 @@ static struct safetensors_tensor *name_tensors(const struct writer *writer, stru
     return tensors;
 }
 
-int tensors_begin(struct writer *writer, struct err *err)
+static int tensors_begin(struct writer *writer, struct err *err)
 {
     const struct report *report = writer->report;
     const struct identity *identity = &writer->report->identity;
@@ -76,7 +76,7 @@ int tensors_begin(struct writer *writer, struct err *err)
 }
 
 /* An npy file cannot hold tokens or names: in a folder, its name and manifest.json supply them. */
-int array_begin(struct writer *writer, struct err *err)
+static int array_begin(struct writer *writer, struct err *err)
 {
     struct safetensors_tensor *tensors = name_tensors(writer, &writer->arena, err);
     stream_binary(writer->out);
@@ -85,10 +85,19 @@ int array_begin(struct writer *writer, struct err *err)
     return tensors ? 0 : -1;
 }
 
-int array_sheet(struct writer *writer, const struct sheet *sheet, struct err *err)
+static int array_sheet(struct writer *writer, const struct sheet *sheet, struct err *err)
 {
     (void)err;
     stream_bytes(writer->out, sheet->values,
                  sheet->rows.size * sheet->columns.size * sizeof *sheet->values);
     return 0;
 }
+
+FORMAT_ROW(npy, ".npy", "NumPy file with one float32 array", UNIT_ARRAY, .for_files = true,
+           .one_sentence = true, .cell_bytes = 4, .keeps_shape = true, .begin = array_begin,
+           .sheet = array_sheet)
+
+FORMAT_ROW(safetensors, ".safetensors", "all tensors by name, float32; tokens in the metadata",
+           UNIT_SENTENCE, .for_files = true, .one_sentence = true, .has_tokens = true,
+           .has_origin = true, .cell_bytes = 4, .keeps_shape = true, .begin = tensors_begin,
+           .sheet = array_sheet)

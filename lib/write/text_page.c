@@ -807,8 +807,8 @@ const char *text_of_fact(char number[NUM_SIZE_BYTES], const struct column *fact)
 
 enum { RULE_WIDTH = 80 }; /* on a page of unlimited width */
 
-int text_page_write(struct stream *out, const struct report *report, const struct layout *layout,
-                    struct err *err)
+static int text_page_write(struct stream *out, const struct report *report,
+                           const struct layout *layout, struct err *err)
 {
     bool alone = !report->source.count;
     if (report_chapter(report))
@@ -853,3 +853,9 @@ int text_page_write(struct stream *out, const struct report *report, const struc
     }
     return 0;
 }
+
+FORMAT_ROW(text, ".txt", "tables with four decimals, fitted to the terminal", UNIT_SENTENCE,
+           .display = DISPLAY_CELLS | DISPLAY_COLOURS | DISPLAY_TERMINAL, .has_tokens = true,
+           .show = "tokens,weights,context",
+           .show_of_encoder = "tokens,enc.weights,weights,cross_weights", .layer = "-1",
+           .has_tables = true, .write = text_page_write)

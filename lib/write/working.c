@@ -286,6 +286,59 @@ static void write_titles(struct document *document)
     buf_release(&lines);
 }
 
+/* Append a line of cells between bars and, below the titles, the sides of the columns. */
+static void bars_line(struct buf *out, const struct grid *grid, const struct grid_line *line,
+                      const struct bars *bars)
+{
+    char bar[BAR_BYTES];
+    const char *bold = bars->bold && (line->is_own || line->kind == LINE_TOTAL) ? bars->bold : "";
+    struct buf sides = {0};
+    buf_char(out, '|');
+    if (grid->has_labels) {
+        buf_format(out, " %s", bold);
+        if (grid_has_number(grid, line))
+            buf_format(out, "%zu ", line->row);
+        bars->notation.text(out, line->label);
+        buf_format(out, "%s |", bold);
+        buf_text(&sides, bars->texts);
+    }
+    for (size_t i = 0; i < grid->slot_count && line->kind != LINE_GAP; i++) {
+        const struct grid_slot *slot = &grid->slots[i];
+        bool is_text = column_is_text(slot->column) || slot->kind == SLOT_BAR;
+        buf_char(out, ' ');
+        if (bars->title && line->kind == LINE_TITLES && slot->kind == SLOT_CELL && grid->chapter) {
+            bars->title(out, slot);
+        } else if (line->kind == LINE_ROW && slot->kind == SLOT_BAR) {
+            bar_draw(bar, (double)*column_vector(slot->column, line->row));
+            buf_bytes(out, bar, strcspn(bar, " "));
+        } else {
+            grid_cell(out, grid, line, slot, &bars->notation);
+        }
+        buf_text(out, " |");
+        buf_text(&sides, is_text ? bars->texts : bars->numbers);
+    }
+    if (line->kind == LINE_TITLES && sides.size)
+        buf_format(out, "\n|%s", sides.bytes);
+    buf_char(out, '\n');
+    buf_fail_with(out, &sides);
+    buf_release(&sides);
+}
+
+static void bars_table(struct document *document, const struct grid *grid)
+{
+    struct buf *out = &document->text;
+    buf_text(out, document->begun ? "\n" : "");
+    for (size_t i = 0; i < grid->line_count && grid->table->count; i++)
+        if (grid->lines[i].kind != LINE_HEADINGS) /* there is a single title line */
+            bars_line(out, grid, &grid->lines[i], &document->format->bars);
+    for (size_t i = 0; i < grid->slot_count; i++) {
+        const struct text_cut *cut = &grid->slots[i].cut;
+        if (grid->slots[i].column_slots && text_is_cut(cut))
+            buf_format(out, say(grid->language, "\n(%zu of %zu elements)\n"),
+                       cut->front + cut->back, cut->size);
+    }
+}
+
 static int write_grid(struct document *document, const struct table *table,
                       const struct sheet *sheet)
 {
@@ -297,7 +350,7 @@ static int write_grid(struct document *document, const struct table *table,
                         .has_labels = document->chapter || sheet};
     int failed = make_grid(&grid, document->chapter ? document->columns : 0, &arena, document->err);
     if (!failed) {
-        document->format->table(document, &grid);
+        (document->format->table ? document->format->table : bars_table)(document, &grid);
         failed = send(document);
     }
     arena_release(&arena);

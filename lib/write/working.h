@@ -11,7 +11,7 @@
 
 enum {
     GRID_GAP = 2,       /* spaces between two elements of a vector */
-    PAGE_COLUMNS = 100, /* usual width of tables in a browser, in characters */
+    PAGE_COLUMNS = 100, /* width of tables in files, in characters */
 };
 
 /* --- grids: each line has a cell for each slot, and perhaps a label before them --------------- */
@@ -97,11 +97,21 @@ struct document;
 /* A fact has a name, a value or text quoted from the input (or ""), and words. */
 typedef void write_fact(struct buf *out, const char *name, const char *quoted, const char *words);
 
-/* Without `begin` and `chapter`, titles and facts are passed to `piece` and `fact`. */
+/* Tables of a markup with bars: `| a | b |`. */
+struct bars {
+    struct notation notation;
+    const char *bold; /* around the query's own label and that of the total; NULL: nothing */
+    const char *texts, *numbers; /* below the title of a column: ":--|" */
+    void (*title)(struct buf *out, const struct grid_slot *slot); /* in a working; or NULL */
+};
+
+/* Without `table`, tables have bars; without `begin` and `chapter`, titles and facts are passed to
+ * `piece` and `fact`. */
 struct document_format {
     void (*piece)(struct document *, enum piece, const char *text);
     write_fact *fact;
     void (*table)(struct document *, const struct grid *);
+    struct bars bars;
     int (*begin)(struct document *);    /* writes the titles, or NULL */
     void (*chapter)(struct document *); /* writes the title and facts of a chapter, or NULL */
     void (*end)(struct document *);     /* NULL: nothing to write */

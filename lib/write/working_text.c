@@ -150,7 +150,11 @@ int text_working_write(struct stream *out, const struct report *report, const st
                        struct err *err)
 {
     static const struct document_format format = {
-        plain_piece, NULL, plain_table, plain_titles, plain_chapter, plain_end,
+        .piece = plain_piece,
+        .table = plain_table,
+        .begin = plain_titles,
+        .chapter = plain_chapter,
+        .end = plain_end,
     };
     size_t margin = layout->columns > INDENT ? INDENT : 0;
     return document_write(&format, out, report, layout, layout->columns - margin, err);

@@ -16,9 +16,9 @@ TEST(a_report_becomes_a_png_and_a_pdf)
 {
     if (!can_draw())
         return;
-    const char *png = fixture_written(figure_write_png, &fixture_odd, &fixture_alone);
+    const char *png = fixture_written(format_png.write, &fixture_odd, &fixture_alone);
     ck_assert_mem_eq(png, "\x89PNG\r\n\x1a\n", 8);
-    const char *pdf = fixture_written(figure_write_pdf, &fixture_odd, &fixture_alone);
+    const char *pdf = fixture_written(format_pdf.write, &fixture_odd, &fixture_alone);
     ck_assert_mem_eq(pdf, "%PDF-1.", 7);
     ck_assert_mem_eq(pdf + fixture_size() - 6, "%%EOF\n", 6);
 }
@@ -28,10 +28,10 @@ TEST(the_same_report_gives_the_same_bytes)
     static char first[1 << 20];
     if (!can_draw())
         return;
-    const char *pdf = fixture_written(figure_write_pdf, &fixture_layers, &fixture_alone);
+    const char *pdf = fixture_written(format_pdf.write, &fixture_layers, &fixture_alone);
     size_t size = fixture_size();
     memcpy(first, pdf, size);
-    pdf = fixture_written(figure_write_pdf, &fixture_layers, &fixture_alone);
+    pdf = fixture_written(format_pdf.write, &fixture_layers, &fixture_alone);
     ck_assert_uint_eq(fixture_size(), size);
     ck_assert_mem_eq(pdf, first, size);
 }

@@ -76,7 +76,7 @@ TEST(exact_numbers_are_base64_of_their_bytes)
 
 TEST(a_page_is_complete_and_loads_nothing)
 {
-    const char *page = fixture_written(html_report_write, &fixture_plain, &fixture_alone);
+    const char *page = fixture_written(format_html.write, &fixture_plain, &fixture_alone);
     ck_assert_int_eq(strncmp(page, "<!doctype html>\n<html lang=\"en\">", 32), 0);
     ck_assert_str_eq(page + fixture_size() - 8, "</html>\n");
     ck_assert_str_eq(between(page, "<title>", "</title>"), "life · Life is Life");
@@ -89,7 +89,7 @@ TEST(a_page_is_complete_and_loads_nothing)
 
 TEST(only_visible_weights_are_written)
 {
-    const char *page = fixture_written(html_report_write, &fixture_plain, &fixture_alone);
+    const char *page = fixture_written(format_html.write, &fixture_plain, &fixture_alone);
     ck_assert_str_eq(between(page, "\"tensors\": [\n", "]}"),
                      "{\"tensor\": \"weights\", \"layer\": 0, \"heads\": [0], \"mean_of\": \"\", "
                      "\"rows\": \"query\", \"columns\": \"key\", \"row_labels\": \"sentence\", "
@@ -99,7 +99,7 @@ TEST(only_visible_weights_are_written)
 
 TEST(axes_name_their_labels)
 {
-    const char *page = fixture_written(html_report_write, &fixture_cross, &fixture_alone);
+    const char *page = fixture_written(format_html.write, &fixture_cross, &fixture_alone);
     ck_assert_str_eq(between(page, "\"labels\": ", ",\n\"tensors\""),
                      "{\"sentence\": [\"3\",\"11\"], \"source\": [\"Life\",\"is\",\"Life\"]}");
     ck_assert_uint_eq(count(page, "\"row_labels\": \"source\", \"column_labels\": \"numbers\""), 1);
@@ -119,7 +119,7 @@ TEST(texts_cannot_end_their_element)
     struct report report = fixture_plain;
     report.model = "<script>";
     report.sentence = (struct tokenized){.tokens = tokens, .labels = labels, .count = 3};
-    const char *page = fixture_written(html_report_write, &report, &layout);
+    const char *page = fixture_written(format_html.write, &report, &layout);
     ck_assert_uint_eq(count(page, "<script"), count(page, "</script>"));
     ck_assert_uint_eq(count(page, "</script><b>"), 0);
     ck_assert_str_eq(between(page, "<title>", "</title>"), "&lt;/title>&amp;");
@@ -130,7 +130,7 @@ TEST(texts_cannot_end_their_element)
 TEST(several_sentences_are_on_one_page)
 {
     static const struct report *const reports[] = {&fixture_plain, &fixture_odd, &fixture_cross};
-    const char *page = fixture_several(html_report_write, reports, 3);
+    const char *page = fixture_several(format_html.write, reports, 3);
     ck_assert_uint_eq(count(page, "json\" class=\"sentence\""), 3);
     ck_assert_uint_eq(count(page, "<html"), 1);
     ck_assert_uint_eq(count(page, "</html>"), 1);
@@ -142,7 +142,7 @@ TEST(a_page_has_its_display_options)
     struct style style = {COLOURS_LOG, RANGE_ROW, VIEW_LINES, .hide_first = true};
     struct layout layout = {.style = &style};
     style.palette = palette_find("greys");
-    const char *page = fixture_written(html_report_write, &fixture_plain, &layout);
+    const char *page = fixture_written(format_html.write, &fixture_plain, &layout);
     ck_assert_str_eq(between(page, "id=\"look\">", "fefefe"),
                      "{\"title\": null, \"scale\": \"log\", \"range\": \"row\", \"view\": "
                      "\"lines\",\n \"colours\": \"ffffff");
@@ -151,5 +151,5 @@ TEST(a_page_has_its_display_options)
 
 TEST(every_failed_allocation_is_an_error)
 {
-    fixture_starve(html_report_write, &fixture_cross);
+    fixture_starve(format_html.write, &fixture_cross);
 }

@@ -100,5 +100,5 @@ TEST(a_cell_has_its_number)
 
 TEST(every_failed_allocation_is_an_error)
 {
-    fixture_starve(figure_write_tex, &fixture_odd);
+    fixture_starve(format_tex.write, &fixture_odd);
 }
