@@ -54,7 +54,7 @@ static int parse_numbers(struct inquiry *inquiry, struct names names, struct err
 {
     const char *list = inquiry->options->select.show;
     const struct format *format = inquiry->driver->output.format;
-    bool for_people = format_is(format, "text markdown") || format_is_looked_at(format);
+    bool for_people = format->for_people || format_is_looked_at(format);
     inquiry->numbers = for_people ? 1 : (1u << names.count) - 1;
     if (!list && inquiry->options->lens.target)
         inquiry->numbers |= 1u << LENS_TARGET;

@@ -360,7 +360,7 @@ static int open(void *state, struct driver *driver, struct err *err)
     const struct options *options = driver->session.options;
     const struct score_options *score = &options->score;
     const struct format *format = driver->output.format;
-    bool for_people = format_is(format, "text markdown");
+    bool for_people = format->for_people;
     bool words = options->select.words;
     const char *of_words = words ? "--words" : score->begin_word ? "--begin-word" : NULL;
     if (choose_kind(own, options, err))

@@ -56,10 +56,10 @@ int request_make(struct request *request, struct driver *driver, struct err *err
                          viewer->model.name);
     if (options->mean && derive_read_mean(how, options->mean, MEAN_AXES, err))
         return -1;
-    const char *layer = options->layer                          ? options->layer
-                        : options->pool && !options->show       ? "-1"
-                        : how->mean_of_layers || !format->layer ? "all"
-                                                                : format->layer;
+    const char *layer = options->layer                               ? options->layer
+                        : options->pool && !options->show            ? "-1"
+                        : how->mean_of_layers || !format->for_people ? "all"
+                                                                     : "-1";
     if (selection_sites(selection, show, config, err) ||
         selection_layers(selection, layer, config, &session->arena, err) ||
         selection_heads(selection, options->head, config, &session->arena, err))

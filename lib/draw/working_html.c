@@ -21,8 +21,10 @@ static void html_element(struct buf *out, const char *name, const char *text)
     buf_format(out, "</%s>", name);
 }
 
-static void html_fact(struct buf *out, const char *name, const char *quoted, const char *words)
+static void html_fact(struct document *document, const char *name, const char *quoted,
+                      const char *words)
 {
+    struct buf *out = &document->text;
     buf_format(out, "<dt>%s</dt><dd>", name);
     if (*quoted)
         html_element(out, "code", quoted);
@@ -33,7 +35,7 @@ static void html_fact(struct buf *out, const char *name, const char *quoted, con
 static void html_cell(struct buf *out, const struct grid *grid, const struct grid_line *line,
                       const struct grid_slot *slot)
 {
-    static const struct notation notation = {html_formula, html_plain, "−∞"};
+    static const struct notation notation = {html_formula, html_text, "−∞", false};
     bool bar = slot->kind == SLOT_BAR;
     if (line->kind == LINE_HEADINGS)
         buf_format(out, "<th class=\"group\" colspan=\"%zu\">", slot->column_slots);

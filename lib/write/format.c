@@ -220,9 +220,8 @@ int writer_end(struct writer *writer, struct err *err)
 {
     const struct format *format = writer->format;
     writer_step *step = writer->folder ? folder_end : format->end;
-    if (!step && format->document)
-        return document_write(format->document, writer->out, writer->report, writer->layout,
-                              PAGE_COLUMNS, err);
+    if (!step && format->markup)
+        return markup_write(format->markup, writer->out, writer->report, writer->layout, err);
     if (!step && format->write)
         return format->write(writer->out, writer->report, writer->layout, err);
     return step ? step(writer, err) : 0;

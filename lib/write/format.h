@@ -8,8 +8,8 @@
  *         writer_sheet(&writer, &sheet, err) || writer_end(&writer, err)) ...
  *     writer_release(&writer);
  *
- * Formats that need all values at once (pictures, pages) implement `write` instead; texts with
- * titles and tables are a `document` (write/working.h).
+ * Formats that need all values at once (pictures, pages) implement `write` instead, and texts with
+ * marks, such as Markdown, have a `markup` (write/working.h) instead of functions.
  * report_write writes a report in memory in any format. Write errors stick to the stream. */
 #pragma once
 
@@ -66,7 +66,7 @@ enum format_display {
 };
 
 struct writer;
-struct document_format;
+struct markup;
 
 typedef int report_writer(struct stream *out, const struct report *report,
                           const struct layout *layout, struct err *err);
@@ -79,6 +79,7 @@ struct format {
     const char *about;  /* line of help */
     enum format_unit unit;
     unsigned display; /* bits DISPLAY_… */
+    bool for_people;  /* shows less by default: the last layer, and the first number of several */
     bool is_picture;
     bool for_files;              /* binary or large: refused on a terminal */
     bool one_sentence;           /* at most one text per stream */
@@ -90,13 +91,12 @@ struct format {
     int cell_bytes;              /* bytes of a number in a large matrix, about */
     const char *show;            /* default of --show; NULL: weights */
     const char *show_of_encoder; /* default for models with an encoder; NULL: all weights */
-    const char *layer;           /* default of --layer; NULL: all */
     writer_step *begin;
     writer_sheet_step *sheet;
     writer_step *end;     /* NULL: no action */
     report_writer *write; /* writes all values at once, instead of `begin`, `sheet` and `end` */
-    const struct document_format *document; /* writes them by its functions, instead of `write` */
-    int (*check)(struct err *err);          /* refuses if programs are missing; NULL: no check */
+    const struct markup *markup; /* of a text with marks, instead of functions (write/working.h) */
+    int (*check)(struct err *err); /* refuses if programs are missing; NULL: no check */
 };
 
 /* Define a format in its file: FORMAT_ROW(csv, ".csv", "a table", UNIT_SHEET, .begin = …). */
@@ -167,8 +167,3 @@ void json_report_metadata(struct buf *out, const struct report *report);
 /* Append a CSV field (RFC 4180), also quoted if a spreadsheet would take it for a formula.
  * Invisible characters become \xNN, invalid UTF-8 becomes U+FFFD. */
 void csv_field(struct buf *out, const char *text);
-
-/* Append a text on one line, safe in a table cell. A backslash escapes anything that CommonMark, or
- * the tables and formulas of GitHub and pandoc, would treat as markup: some characters anywhere,
- * and -- and ..., which would become typographic signs. */
-void markdown_text(struct buf *out, const char *text, size_t size);

@@ -18,12 +18,13 @@
  */
 #include <string.h>
 
-#include "base/language.h"
-#include "text/label.h"
 #include "write/formula.h"
 #include "write/working.h"
 
-void markdown_text(struct buf *out, const char *text, size_t size)
+/* Append a text on one line, safe in a table cell. A backslash escapes anything that CommonMark, or
+ * the tables and formulas of GitHub and pandoc, would treat as markup: some characters anywhere,
+ * and -- and ..., which would become typographic signs. */
+static void markdown_text(struct buf *out, const char *text, size_t size)
 {
     static const char always[] = "\\`*_[]<>|$~^&#@'\"";
     for (size_t i = 0; i < size; i++) {
@@ -32,26 +33,6 @@ void markdown_text(struct buf *out, const char *text, size_t size)
             buf_char(out, '\\');
         buf_char(out, text[i]);
     }
-}
-
-/* Append the visible form of a text. */
-static void markdown_plain(struct buf *out, const char *text)
-{
-    struct buf visible = {0};
-    label_line(&visible, text, strlen(text));
-    markdown_text(out, visible.size ? visible.bytes : "", visible.size);
-    buf_fail_with(out, &visible);
-    buf_release(&visible);
-}
-
-static void markdown_fact(struct buf *out, const char *name, const char *quoted, const char *words)
-{
-    bool is_query = strcmp(name, "query") == 0 || strcmp(name, say("zh", "query")) == 0;
-    const char *bold = is_query ? "**" : "";
-    int indent = (int)strspn(name, " "); /* part of the fact above */
-    buf_format(out, "%.*s- %s: %s", indent, name, name + indent, bold);
-    markdown_text(out, quoted, strlen(quoted));
-    buf_format(out, "%s%s\n", bold, words);
 }
 
 static void markdown_symbol(struct buf *out, const char *word, size_t size)
@@ -70,27 +51,9 @@ static void markdown_word(struct buf *out, const char *word, size_t size)
         buf_bytes(out, word, size);
 }
 
-/* Write a text in a paragraph of its own. */
-static void markdown_piece(struct document *document, enum piece piece, const char *text)
+static void markdown_note(struct buf *out, const char *text)
 {
-    static const char *const marks[][2] = {
-        [PIECE_DOCUMENT] = {"# ", "\n"}, [PIECE_SUBJECT] = {"## "},
-        [PIECE_CHAPTER] = {"## ", "\n"}, [PIECE_MATRIX] = {"### "},
-        [PIECE_FORMULA] = {"$$", "$$"},  [PIECE_WORKED] = {"$", "$"},
-    };
-    struct buf *out = &document->text;
-    buf_text(out, document->begun || out->size ? "\n" : "");
-    buf_text(out, marks[piece][0] ? marks[piece][0] : "");
-    if (piece == PIECE_TITLE)
-        buf_format(out, "##%s %zu. %s", document->chapter->is_listed ? "#" : "", document->number,
-                   text);
-    else if (piece == PIECE_NOTE)
-        formula_prose(out, text, markdown_symbol, markdown_word);
-    else if (piece == PIECE_FORMULA || piece == PIECE_WORKED)
-        latex_math(out, text);
-    else
-        markdown_text(out, text, strlen(text));
-    buf_format(out, "%s\n", marks[piece][1] ? marks[piece][1] : "");
+    formula_prose(out, text, markdown_symbol, markdown_word);
 }
 
 /* Append the title of a column of vectors: $q_{0}$, $(k_j)_{0}$, or only the element's number. */
@@ -110,11 +73,22 @@ static void markdown_title(struct buf *out, const struct grid_slot *slot)
     buf_char(out, '$');
 }
 
-static const struct document_format markdown = {
-    .piece = markdown_piece,
-    .fact = markdown_fact,
-    .bars = {{latex_math, markdown_plain, "$-\\infty$"}, "**", ":--|", "--:|", markdown_title},
+static const struct markup markdown = {
+    .marks = {[PIECE_DOCUMENT] = {"# ", "\n"},
+              [PIECE_SUBJECT] = {"## "},
+              [PIECE_CHAPTER] = {"## ", "\n"},
+              [PIECE_TITLE] = {"## "},
+              [PIECE_MATRIX] = {"### "},
+              [PIECE_FORMULA] = {"$$", "$$"},
+              [PIECE_WORKED] = {"$", "$"}},
+    .fact = {"- ", ": "},
+    .texts = ":--|",
+    .numbers = "--:|",
+    .notation = {latex_math, markdown_text, "$-\\infty$", true},
+    .bold = "**",
+    .note = markdown_note,
+    .title = markdown_title,
 };
 
 FORMAT_ROW(markdown, ".md", "tables for GitHub, GitLab, Jupyter and pandoc", UNIT_SENTENCE,
-           .layer = "-1", .has_tables = true, .document = &markdown)
+           .for_people = true, .has_tables = true, .markup = &markdown)

@@ -857,5 +857,5 @@ static int text_page_write(struct stream *out, const struct report *report,
 FORMAT_ROW(text, ".txt", "tables with four decimals, fitted to the terminal", UNIT_SENTENCE,
            .display = DISPLAY_CELLS | DISPLAY_COLOURS | DISPLAY_TERMINAL, .has_tokens = true,
            .show = "tokens,weights,context",
-           .show_of_encoder = "tokens,enc.weights,weights,cross_weights", .layer = "-1",
+           .show_of_encoder = "tokens,enc.weights,weights,cross_weights", .for_people = true,
            .has_tables = true, .write = text_page_write)

@@ -6,6 +6,7 @@
 #include "base/language.h"
 #include "base/num.h"
 #include "base/utf8.h"
+#include "text/label.h"
 
 enum {
     LABEL_MAX = 16,
@@ -107,7 +108,7 @@ static void fit_labels(struct grid *grid)
 
 /* Append a heading such as "k_j (4 of 64)". */
 static void write_heading(struct buf *out, const struct grid *grid, const struct grid_slot *slot,
-                          add_text *symbol)
+                          void (*symbol)(struct buf *, const char *))
 {
     const struct text_cut *cut = &slot->cut;
     symbol(out, slot->column->title);
@@ -205,6 +206,20 @@ bool grid_has_number(const struct grid *grid, const struct grid_line *line)
            line->row < grid->chapter->key_count;
 }
 
+static void write_text(struct buf *out, const char *text, const struct notation *notation)
+{
+    struct buf visible = {0};
+    if (notation->shows)
+        label_line(&visible, text, strlen(text));
+    if (notation->text)
+        notation->text(out, notation->shows ? visible.bytes : text,
+                       notation->shows ? visible.size : strlen(text));
+    else
+        buf_text(out, text);
+    buf_fail_with(out, &visible);
+    buf_release(&visible);
+}
+
 void grid_cell(struct buf *out, const struct grid *grid, const struct grid_line *line,
                const struct grid_slot *slot, const struct notation *notation)
 {
@@ -236,7 +251,7 @@ void grid_cell(struct buf *out, const struct grid *grid, const struct grid_line 
         shown = sheet && !isnan(value) ? sheet_text(sheet, line->row, slot->element) : NULL;
     }
     if (shown)
-        notation->text(out, shown);
+        write_text(out, shown, notation);
     if (shown || isnan(value))
         return;
     numeral_write(digits, slot->numeral, value);
@@ -280,63 +295,10 @@ static void write_titles(struct document *document)
     for (size_t i = 0; facts && i < facts->count; i++) {
         const char *value = text_of_fact(number, &facts->columns[i]);
         if (value)
-            format->fact(&document->text, facts->columns[i].title, value, "");
+            format->fact(document, facts->columns[i].title, value, "");
     }
     buf_fail_with(&document->text, &lines);
     buf_release(&lines);
-}
-
-/* Append a line of cells between bars and, below the titles, the sides of the columns. */
-static void bars_line(struct buf *out, const struct grid *grid, const struct grid_line *line,
-                      const struct bars *bars)
-{
-    char bar[BAR_BYTES];
-    const char *bold = bars->bold && (line->is_own || line->kind == LINE_TOTAL) ? bars->bold : "";
-    struct buf sides = {0};
-    buf_char(out, '|');
-    if (grid->has_labels) {
-        buf_format(out, " %s", bold);
-        if (grid_has_number(grid, line))
-            buf_format(out, "%zu ", line->row);
-        bars->notation.text(out, line->label);
-        buf_format(out, "%s |", bold);
-        buf_text(&sides, bars->texts);
-    }
-    for (size_t i = 0; i < grid->slot_count && line->kind != LINE_GAP; i++) {
-        const struct grid_slot *slot = &grid->slots[i];
-        bool is_text = column_is_text(slot->column) || slot->kind == SLOT_BAR;
-        buf_char(out, ' ');
-        if (bars->title && line->kind == LINE_TITLES && slot->kind == SLOT_CELL && grid->chapter) {
-            bars->title(out, slot);
-        } else if (line->kind == LINE_ROW && slot->kind == SLOT_BAR) {
-            bar_draw(bar, (double)*column_vector(slot->column, line->row));
-            buf_bytes(out, bar, strcspn(bar, " "));
-        } else {
-            grid_cell(out, grid, line, slot, &bars->notation);
-        }
-        buf_text(out, " |");
-        buf_text(&sides, is_text ? bars->texts : bars->numbers);
-    }
-    if (line->kind == LINE_TITLES && sides.size)
-        buf_format(out, "\n|%s", sides.bytes);
-    buf_char(out, '\n');
-    buf_fail_with(out, &sides);
-    buf_release(&sides);
-}
-
-static void bars_table(struct document *document, const struct grid *grid)
-{
-    struct buf *out = &document->text;
-    buf_text(out, document->begun ? "\n" : "");
-    for (size_t i = 0; i < grid->line_count && grid->table->count; i++)
-        if (grid->lines[i].kind != LINE_HEADINGS) /* there is a single title line */
-            bars_line(out, grid, &grid->lines[i], &document->format->bars);
-    for (size_t i = 0; i < grid->slot_count; i++) {
-        const struct text_cut *cut = &grid->slots[i].cut;
-        if (grid->slots[i].column_slots && text_is_cut(cut))
-            buf_format(out, say(grid->language, "\n(%zu of %zu elements)\n"),
-                       cut->front + cut->back, cut->size);
-    }
 }
 
 static int write_grid(struct document *document, const struct table *table,
@@ -350,7 +312,7 @@ static int write_grid(struct document *document, const struct table *table,
                         .has_labels = document->chapter || sheet};
     int failed = make_grid(&grid, document->chapter ? document->columns : 0, &arena, document->err);
     if (!failed) {
-        (document->format->table ? document->format->table : bars_table)(document, &grid);
+        document->format->table(document, &grid);
         failed = send(document);
     }
     arena_release(&arena);
@@ -474,7 +436,7 @@ static void add_text_fact(struct document *document, const char *name, const str
 {
     struct buf visible = {0};
     tokenized_visible(&visible, text);
-    document->format->fact(&document->text, say(document->language, name),
+    document->format->fact(document, say(document->language, name),
                            visible.size ? visible.bytes : "", "");
     buf_fail_with(&document->text, &visible);
     buf_release(&visible);
@@ -486,7 +448,7 @@ void document_facts(struct document *document)
     const struct tokenized model = {.text = report->model, .size = strlen(report->model)};
     add_text_fact(document, "model", &model);
     if (report->mechanism)
-        document->format->fact(&document->text, say(document->language, "mechanism"), "",
+        document->format->fact(document, say(document->language, "mechanism"), "",
                                report->mechanism);
     add_text_fact(document, "sentence", &report->sentence);
     if (report->source.count)
@@ -496,17 +458,115 @@ void document_facts(struct document *document)
 void document_chapter_facts(struct document *document)
 {
     struct buf words = {0};
-    write_fact *fact = document->format->fact;
-    struct buf *out = &document->text;
     const char *language = document->language;
     const struct chapter *chapter = document->chapter;
     chapter_words(&words, chapter, ", ", language);
-    fact(out, say(language, "query"), chapter_token(chapter), words.size ? words.bytes : "");
+    document->format->fact(document, say(language, "query"), chapter_token(chapter),
+                           words.size ? words.bytes : "");
     buf_clear(&words);
     buf_format(&words, say(language, "%zu of %zu, with %.2f of the weight"), chapter->shown_count,
                chapter->key_count, (double)chapter->shown_weight);
     if (chapter->shown_count < chapter->key_count)
-        fact(out, say(language, "keys shown"), "", words.size ? words.bytes : "");
-    buf_fail_with(out, &words);
+        document->format->fact(document, say(language, "keys shown"), "",
+                               words.size ? words.bytes : "");
+    buf_fail_with(&document->text, &words);
     buf_release(&words);
+}
+
+/* --- languages of marks ----------------------------------------------------------------------- */
+
+/* Write a text in a paragraph of its own. */
+static void markup_piece(struct document *document, enum piece piece, const char *text)
+{
+    const struct markup *markup = document->format->markup;
+    bool is_formula = piece == PIECE_FORMULA || piece == PIECE_WORKED;
+    bool is_inner = piece == PIECE_TITLE && document->chapter->is_listed;
+    const char *const *marks = markup->marks[is_inner ? PIECE_MATRIX : piece];
+    struct buf *out = &document->text;
+    buf_text(out, document->begun || out->size ? "\n" : "");
+    buf_text(out, marks[0] ? marks[0] : "");
+    if (piece == PIECE_TITLE)
+        buf_format(out, "%zu. %s", document->number, text);
+    else if (piece == PIECE_NOTE)
+        markup->note(out, text);
+    else if (is_formula)
+        markup->notation.symbol(out, text);
+    else
+        markup->notation.text(out, text, strlen(text));
+    buf_format(out, "%s\n", marks[1] ? marks[1] : "");
+}
+
+static void markup_fact(struct document *document, const char *name, const char *quoted,
+                        const char *words)
+{
+    const struct markup *markup = document->format->markup;
+    struct buf *out = &document->text;
+    bool is_query = strcmp(name, "query") == 0 || strcmp(name, say("zh", "query")) == 0;
+    const char *bold = is_query && markup->bold ? markup->bold : "";
+    int indent = (int)strspn(name, " "); /* part of the fact above */
+    buf_format(out, "%.*s%s%s%s%s", indent, name, markup->fact[0], name + indent, markup->fact[1],
+               bold);
+    markup->notation.text(out, quoted, strlen(quoted));
+    buf_format(out, "%s%s\n", bold, words);
+}
+
+/* Append a line of cells and, below the titles, one of the columns' sides. */
+static void markup_line(struct buf *out, const struct grid *grid, const struct grid_line *line,
+                        const struct markup *markup)
+{
+    char bar[BAR_BYTES];
+    bool is_bold = markup->bold && (line->is_own || line->kind == LINE_TOTAL);
+    const char *bold = is_bold ? markup->bold : "";
+    struct buf sides = {0};
+    buf_char(out, '|');
+    if (grid->has_labels) {
+        buf_format(out, " %s", bold);
+        if (grid_has_number(grid, line))
+            buf_format(out, "%zu ", line->row);
+        write_text(out, line->label, &markup->notation);
+        buf_format(out, "%s |", bold);
+        buf_text(&sides, markup->texts);
+    }
+    for (size_t i = 0; i < grid->slot_count && line->kind != LINE_GAP; i++) {
+        const struct grid_slot *slot = &grid->slots[i];
+        bool is_text = column_is_text(slot->column) || slot->kind == SLOT_BAR;
+        buf_char(out, ' ');
+        if (line->kind == LINE_TITLES && slot->kind == SLOT_CELL && grid->chapter) {
+            markup->title(out, slot);
+        } else if (line->kind == LINE_ROW && slot->kind == SLOT_BAR) {
+            bar_draw(bar, (double)*column_vector(slot->column, line->row));
+            buf_bytes(out, bar, strcspn(bar, " "));
+        } else {
+            grid_cell(out, grid, line, slot, &markup->notation);
+        }
+        buf_text(out, " |");
+        buf_text(&sides, is_text ? markup->texts : markup->numbers);
+    }
+    if (line->kind == LINE_TITLES && sides.size)
+        buf_format(out, "\n|%s", sides.bytes);
+    buf_char(out, '\n');
+    buf_fail_with(out, &sides);
+    buf_release(&sides);
+}
+
+static void markup_table(struct document *document, const struct grid *grid)
+{
+    struct buf *out = &document->text;
+    buf_text(out, document->begun ? "\n" : "");
+    for (size_t i = 0; i < grid->line_count && grid->table->count; i++)
+        if (grid->lines[i].kind != LINE_HEADINGS) /* a table has a single line of titles */
+            markup_line(out, grid, &grid->lines[i], document->format->markup);
+    for (size_t i = 0; i < grid->slot_count; i++) {
+        const struct text_cut *cut = &grid->slots[i].cut;
+        if (grid->slots[i].column_slots && text_is_cut(cut))
+            buf_format(out, say(grid->language, "\n(%zu of %zu elements)\n"),
+                       cut->front + cut->back, cut->size);
+    }
+}
+
+int markup_write(const struct markup *markup, struct stream *out, const struct report *report,
+                 const struct layout *layout, struct err *err)
+{
+    const struct document_format format = {markup_piece, markup_fact, markup_table, markup};
+    return document_write(&format, out, report, layout, PAGE_COLUMNS, err);
 }

@@ -63,12 +63,12 @@ struct grid {
 /* True for a line of a key, whose number precedes its label. */
 bool grid_has_number(const struct grid *grid, const struct grid_line *line);
 
-/* How a format writes symbols, such as k_j; texts; and minus infinity in a table with its working
- * (NULL: as a number). */
-typedef void add_text(struct buf *out, const char *text);
+/* How a format writes symbols, such as k_j, and texts. */
 struct notation {
-    add_text *symbol, *text;
-    const char *infinity;
+    void (*symbol)(struct buf *out, const char *text);
+    void (*text)(struct buf *out, const char *text, size_t size); /* NULL: as it is */
+    const char *infinity; /* minus infinity in a table with its working; NULL: as a number */
+    bool shows;           /* invisible characters of texts become visible, as in labels */
 };
 
 /* Append the text of a cell; nothing if it is empty, or a bar. */
@@ -90,28 +90,30 @@ enum piece {
     PIECE_FORMULA,  /* of a working */
     PIECE_NOTE,     /* of a working, with symbols */
     PIECE_WORKED,   /* formula with the numbers of a row */
+    PIECES,
 };
 
 struct document;
 
-/* A fact has a name, a value or text quoted from the input (or ""), and words. */
-typedef void write_fact(struct buf *out, const char *name, const char *quoted, const char *words);
-
-/* Tables of a markup with bars: `| a | b |`. */
-struct bars {
+/* A language of marks: texts between marks, and tables `| a | b |`. The members of a working are for
+ * formats of explain. */
+struct markup {
+    const char *marks[PIECES][2]; /* around a text, which has lines of its own; NULL: no mark */
+    const char *fact[2];          /* before and after the name of a fact */
+    const char *texts, *numbers;  /* below the titles: a column of texts, one of numbers, ":--|" */
     struct notation notation;
-    const char *bold; /* around the query's own label and that of the total; NULL: nothing */
-    const char *texts, *numbers; /* below the title of a column: ":--|" */
-    void (*title)(struct buf *out, const struct grid_slot *slot); /* in a working; or NULL */
+    const char *bold;                                             /* of a working */
+    void (*note)(struct buf *out, const char *text);              /* of a working */
+    void (*title)(struct buf *out, const struct grid_slot *slot); /* of a working: of a column */
 };
 
-/* Without `table`, tables have bars; without `begin` and `chapter`, titles and facts are passed to
- * `piece` and `fact`. */
+/* A fact has a name, a value or text quoted from the input (or ""), and words. Without `begin` and
+ * `chapter`, titles and facts are passed to `piece` and `fact`. */
 struct document_format {
     void (*piece)(struct document *, enum piece, const char *text);
-    write_fact *fact;
+    void (*fact)(struct document *, const char *name, const char *quoted, const char *words);
     void (*table)(struct document *, const struct grid *);
-    struct bars bars;
+    const struct markup *markup;        /* of the functions that markup_write has for it */
     int (*begin)(struct document *);    /* writes the titles, or NULL */
     void (*chapter)(struct document *); /* writes the title and facts of a chapter, or NULL */
     void (*end)(struct document *);     /* NULL: nothing to write */
@@ -135,6 +137,10 @@ struct document {
 int document_write(const struct document_format *format, struct stream *out,
                    const struct report *report, const struct layout *layout, size_t columns,
                    struct err *err);
+
+/* Write a report in a language of marks. */
+int markup_write(const struct markup *markup, struct stream *out, const struct report *report,
+                 const struct layout *layout, struct err *err);
 
 /* The title of the document; the label of a chapter's query; append ", layer 0, head 0". */
 const char *document_title(const struct document *document);

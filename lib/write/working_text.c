@@ -49,7 +49,7 @@ static void plain_centred(struct buf *line, const char *heading, size_t columns)
 static void plain_cell(struct document *document, const struct grid *grid,
                        const struct grid_line *line, const struct grid_slot *slot)
 {
-    static const struct notation notation = {buf_text, buf_text, NULL};
+    static const struct notation notation = {.symbol = buf_text};
     char bar[BAR_BYTES];
     struct buf text = {0};
     struct buf *out = &document->text;
