@@ -65,10 +65,10 @@ bool grid_has_number(const struct grid *grid, const struct grid_line *line);
 
 /* How a format writes symbols, such as k_j, and texts. */
 struct notation {
-    void (*symbol)(struct buf *out, const char *text);
+    void (*symbol)(struct buf *out, const char *text);            /* of a working */
     void (*text)(struct buf *out, const char *text, size_t size); /* NULL: as it is */
-    const char *infinity; /* minus infinity in a table with its working; NULL: as a number */
-    bool shows;           /* invisible characters of texts become visible, as in labels */
+    const char *infinity; /* of a working: minus infinity in a table; NULL: as a number */
+    bool shows;           /* cells show invisible characters; titles and facts always do */
 };
 
 /* Append the text of a cell; nothing if it is empty, or a bar. */
@@ -95,12 +95,13 @@ enum piece {
 
 struct document;
 
-/* A language of marks: texts between marks, and tables `| a | b |`. The members of a working are for
- * formats of explain. */
+/* A language of marks: texts between marks, and tables `| a | b |`. The smallest has PIECE_SUBJECT,
+ * PIECE_MATRIX, the marks of facts and of columns, and `text`; what is of a working is for explain. */
 struct markup {
     const char *marks[PIECES][2]; /* around a text, which has lines of its own; NULL: no mark */
     const char *fact[2];          /* before and after the name of a fact */
-    const char *texts, *numbers;  /* below the titles: a column of texts, one of numbers, ":--|" */
+    const char *texts, *numbers;  /* `:--|`: of a column of texts, of numbers, in the line below the
+                                   * titles, which begins with a bar */
     struct notation notation;
     const char *bold;                                             /* of a working */
     void (*note)(struct buf *out, const char *text);              /* of a working */
