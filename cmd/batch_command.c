@@ -1,7 +1,6 @@
 /* batch_command.c: `attn-cli batch`: runs another command on many texts and settings, resumable.
  *
- * The loop is in driver.c. This file has the header of the log, --dry-run, --join and the status.
- */
+ * The loop is in driver.c. This file has the facts of the log's header, --dry-run and --join. */
 #include <limits.h>
 #include <math.h>
 #include <string.h>
@@ -146,7 +145,7 @@ static int add_model(struct buf *text, const char *name, struct err *err)
     return err_if(failed);
 }
 
-/* Files that results depend on, each once. */
+/* Files that results depend on; those of options, in `seen`, once each. */
 struct inputs {
     struct buf text;
     struct texts seen;

@@ -158,7 +158,7 @@ static int parse_options(struct bench_run *run, struct err *err)
     return precision_choose(&run->plan.precision, options->model.precision, err);
 }
 
-/* Use the model of --shape or, for --growth without a model, a single attention head. */
+/* Use the model of --shape, single heads for --growth without a model, or else the given model. */
 static int find_folder(struct bench_run *run, struct err *err)
 {
     const char *name = NULL;
@@ -183,8 +183,8 @@ static int find_folder(struct bench_run *run, struct err *err)
     return 0;
 }
 
-/* Measure and write the result. Note the least certain exponent of times if it may be off by a
- * quarter or more. */
+/* Measure and write the result. Note the least certain exponent of times if it may be off by 0.25
+ * or more. */
 static int measure(struct bench_run *run, struct err *err)
 {
     const struct options *options = run->options;

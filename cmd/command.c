@@ -54,7 +54,7 @@ const struct command *command_find(const char *name, struct err *err)
     return NULL;
 }
 
-/* Append advice that the library cannot give, because it names other commands. */
+/* Append advice that the library cannot give, because it names commands and options. */
 static void add_advice(struct err *err, const struct command *command, const char *model)
 {
     size_t size = strlen(err->text);

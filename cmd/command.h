@@ -1,4 +1,4 @@
-/* command.h: the table of commands, and messages on standard error. */
+/* command.h: the table of commands, messages on standard error, and signals. */
 #pragma once
 
 #include "options.h"
@@ -11,19 +11,19 @@ struct task;
 /* Run a command. Returns 0, or -1 with `err`. */
 typedef int command_verb(const struct options *options, struct err *err);
 
-enum { OPTION_USES = 8 /* most tables of shared options of a command */ };
+enum { OPTION_USES = 8 /* limit for the shared tables of a command */ };
 
-/* A command is one file with its row, its options and its functions. */
+/* A row of the table of commands, in the file that also has its options. */
 struct command {
     const char *name;
     const char *group;                /* heading in the overview; NULL: not listed */
     const char *about;                /* one line of help */
     const char *operands;             /* operands in the usage line, after the options; "": none */
-    const char *examples;             /* lines, each a complete command line */
+    const char *examples;             /* lines, each complete for a shell */
     const struct task *task;          /* how the driver runs its texts, also in a batch */
     command_verb *run;                /* NULL: the driver runs the task */
     const struct option_row *options; /* options of this command alone */
-    const struct option_row *shared[OPTION_USES]; /* in order of help; then running_options */
+    const struct option_row *shared[OPTION_USES]; /* running_options follow them */
     const char *without; /* shared options that the command lacks: "ids source"; NULL: none */
     const struct value_list *operand_values; /* values of operands; NULL: any */
     const struct command *done;              /* batch: the command that runs without --do */
@@ -38,16 +38,16 @@ extern const struct command command_run, command_heads, command_explain, command
     command_compare, command_generate, command_steer, command_examples, command_batch,
     command_bench, command_init, command_train, command_lesson, command_help;
 
-/* All options of a command; for batch, those without --do. */
+/* All options of a command; of batch, as without --do. */
 struct option_set command_set(const struct command *command);
 
-/* Find a command by name. Returns NULL if there is none; the usage error names the nearest one. */
+/* Find a command by name. Returns NULL if there is none; the usage error may name a similar one. */
 const struct command *command_find(const char *name, struct err *err);
 
 /* Run a command with parsed options. */
 int command_start(const struct command *command, const struct options *options, struct err *err);
 
-/* The `run` functions of the commands, each in its command's file. */
+/* The `run` functions of the commands. */
 extern command_verb run_command, explain_command, batch_command, page_command, tokenize_command,
     info_command, init_command, train_command, compare_command, patch_command, heads_command,
     bench_command, lesson_command, help_command, steer_command;
@@ -67,7 +67,7 @@ int only_model(const char **name, const struct options *options, struct err *err
 void print_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void print_failure(const char *text);
 
-/* Print a note for each ignored setting of the tokenizer's file. `tokenizer` may be NULL. */
+/* Note that truncation and padding, if the tokenizer has them, are ignored. It may be NULL. */
 void print_note_of_tokenizer(const struct tokenizer *tokenizer);
 
 /* Print a note if `mapped` bytes of a weights file do not fit into memory beside `others` bytes;
@@ -76,7 +76,7 @@ void print_note_of_weights(double mapped, double others);
 
 /* --- signals ---------------------------------------------------------------------------------- */
 
-/* Install handlers that remove temporary files and print the reason; called first in main. */
+/* Install handlers that remove temporary files before a signal ends the program. */
 void signals_set(void);
 
 /* Set the line to print on an interruption. It must remain valid until the next call; "": none. */

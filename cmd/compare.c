@@ -198,8 +198,8 @@ static int compare_models(struct compare_run *run, const struct options *options
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-/* Move operands that are models to `models`. Without --attention or an edit, an operand of one word
- * that is not a model is refused as a misspelt name. */
+/* List the models of --model and of operands. If there are two, operands that are models are
+ * removed; if fewer, and no --attention or edit, an operand of one word is refused as misspelt. */
 static int find_models(struct texts *models, struct options *options, struct arena *arena,
                        struct err *err)
 {

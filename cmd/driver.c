@@ -100,8 +100,8 @@ static const char *name_folder(const struct driver *driver, const struct job *jo
     return buf_keep(&name, arena, err);
 }
 
-/* Set the index of a result, and `blank`: by how much the number of the item is larger, which
- * counts blank texts. */
+/* Set the index of a result, and `blank`: by how much the number of the item is larger, which also
+ * counts blank and failed texts. */
 static void set_index(struct identity *identity, const struct job *job, size_t index)
 {
     size_t texts = identity->sentences;

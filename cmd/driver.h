@@ -1,10 +1,10 @@
 /* driver.h: runs the commands that read texts and write a result for each.
  *
  * A job is one item (items.h) with one setting (sweep.h). All jobs are read and checked first. Then
- * they run in groups, each group in one pass of the model, and results are written in the order of
- * the jobs, as soon as all earlier ones are written. Groups are so small that each takes a second
- * or two. Several groups of short texts run in parallel, one per thread. One model is open at a
- * time: all items of a setting run before the next setting.
+ * they run in groups, usually one pass of the model for each, and results are written in the order
+ * of the jobs, as soon as all earlier ones are written. A group of several texts takes a second or
+ * two. Several groups of short texts run in parallel, one per thread. One model is open at a time:
+ * all items of a setting run before the next setting.
  *
  * A command is a `task`, a table of hooks. This one writes a table for each text: the norm of the
  * last hidden state of each token.
@@ -36,14 +36,14 @@
  *         .state_bytes = sizeof(struct selection), .open = open, .read = read, .run = run};
  *     const struct command command_norm = {.name = "norm", .task = &norm_task, ...};
  *
- * make_table reads [tokens, channels] from report->arrays and replaces it by report->tables, as
- * lens_report in measure/logit_lens.c does. To write one result for all texts, `prepare` calls
- * driver_accumulate, `add` processes the texts in the order of the jobs, and `finish` calls
+ * make_table sets report->tables from the [tokens, channels] in report->arrays, and array_count to
+ * 0; `end` in examples.c shows how to fill a table. To write one result for all texts, `prepare`
+ * calls driver_accumulate, `add` processes the texts in the order of the jobs, and `finish` calls
  * driver_write, as in heads.c.
  *
  * A command stops at the first invalid job and writes nothing; but of several texts it leaves out
- * those that lack tokens or a position by name, and then fails. `batch` (batch_command.c) runs the
- * same tasks, but writes a failure in place of the result, continues, and keeps a log. */
+ * those that lack tokens or a named position, and then fails. `batch` (batch_command.c) runs the
+ * same tasks, but after a failure it continues; with -o it keeps a log. */
 #pragma once
 
 #include "items.h"
@@ -59,29 +59,29 @@ struct driver;
 
 /* One job, from its texts to its result. */
 struct job {
-    size_t number, index; /* number of the job; index of its item (SIZE_MAX: of several) */
+    size_t number, index; /* number of the job; index of its item (SIZE_MAX: of all items) */
     struct item item;
     struct text_with_source pair; /* the text and --source as tokens */
     void *own;                    /* data of the task, in the group's arena */
     struct report report;
     struct memory memory; /* of the job's passes and result, set by `read` */
     double result_bytes;  /* of the tensors in the result, set by `read`; 0: no tensors */
-    size_t before;        /* number of earlier results; SIZE_MAX: reading this job failed */
-    struct buf bytes;     /* the result, formatted by a thread as number `before`; or empty */
-    bool is_written;      /* the task wrote the result during the pass */
-    enum err_kind fault;  /* why there is no result; ERR_NONE: there is one */
+    size_t before; /* number of earlier results, if no more jobs fail; SIZE_MAX: reading failed */
+    struct buf bytes;    /* the result, formatted by a thread as result number `before`; or empty */
+    bool is_written;     /* the task wrote the result during the pass */
+    enum err_kind fault; /* why there is no result; ERR_NONE: there is one */
     const char *message;
 };
 
 /* Jobs of one setting that run together. */
 struct group {
     struct driver *driver;
-    struct viewer *viewer; /* has the mechanism and the edits of the setting */
+    struct viewer *viewer; /* with the mechanism of the setting, and the edits of these jobs */
     struct job **jobs;     /* [count] */
     size_t count;
     struct arena *arena; /* freed after the results are written */
 
-    /* For the driver: the jobs that were read; jobs that failed do not run. */
+    /* For the driver: all jobs that were read; `jobs` lacks those that failed. */
     struct job *read; /* [read_count] */
     size_t read_count, tokens;
     bool is_done;
@@ -91,21 +91,21 @@ struct group {
 
 struct task {
     unsigned fields;      /* 1 << ITEM_…: table columns to read in addition to the common ones */
-    enum items_many many; /* number of texts that the command reads; a batch reads any but 0. A
+    enum items_many many; /* number of texts that the command reads; a batch reads at least one. A
                            * source without a text is translated, except for ITEMS_PROMPT. */
     bool begins_words;    /* with --words, texts get a beginning token, as in score --words */
     enum mean_axes means; /* axes that --mean accepts; 0: all */
     bool alone;           /* each job is a group: its pass is long, its result large */
     bool at_once;         /* groups may run in parallel: `run` changes only its group */
     bool accumulates;     /* a setting has one result of all texts, as with --mean texts */
-    const char *way_out;  /* advice for texts beyond the context: "--stride N …"; NULL: --long */
+    const char *way_out;  /* advice for texts beyond the context; NULL: add_advice (command.c) */
     const char *pages;    /* the command that writes HTML pages instead; NULL: this one does */
     const char *folder;   /* default format of files in a folder; NULL: --format is required */
     const char *parts;    /* unit of progress for a single text, such as "layers"; NULL: none */
     size_t state_bytes;   /* size of the state that all hooks share; zeroed first */
     const void *kind;     /* tells hooks that several tasks share which task runs */
 
-    /* Hooks in the order of their calls. A hook that is NULL is skipped. */
+    /* Hooks; NULL is skipped. driver_check and driver_run both call `read` and `expect`. */
 
     /* Check the options before a model is open. */
     int (*prepare)(void *state, struct driver *driver, struct err *err);
@@ -131,7 +131,7 @@ struct task {
      * threads may call `run`. It may change the report only if there are several settings. */
     int (*add)(void *state, struct job *job, struct err *err);
 
-    /* Write results: `end` after the last job of each setting, `finish` after the last of all. */
+    /* Write results: `end` after each setting; `finish` after all, unless a batch keeps a log. */
     int (*end)(void *state, struct driver *driver, struct err *err);
     int (*finish)(void *state, struct driver *driver, struct err *err);
 };
@@ -165,9 +165,9 @@ struct driver {
         struct group_size {
             size_t texts, tokens;
             struct memory memory;
-            double formatted; /* bytes of results as text, if a thread formats them */
+            double formatted; /* bytes of results that a thread formats */
         } group, most;        /* the group of the last job; the largest numbers of any group */
-        double held;          /* bytes that all groups hold together */
+        double held;          /* bytes that all jobs would hold together */
     } survey;
 
     struct notes notes;           /* of `read` hooks; printed by driver_check */
@@ -185,7 +185,7 @@ struct driver {
     const char *failure;      /* message of the first failure */
     size_t written, expected; /* results so far; results plus jobs read but not yet written */
     struct progress progress;
-    double seconds;          /* duration of all passes */
+    double seconds;          /* duration of driver_run */
     struct arena kept;       /* freed with the driver */
     uint32_t **translations; /* [jobs] ids for sources without a text */
 };
@@ -201,7 +201,7 @@ int driver_check(struct driver *driver, struct err *err);
 int driver_run(struct driver *driver, size_t done, struct err *err);
 void driver_release(struct driver *driver);
 
-/* After driver_check, the bytes that the run will take. */
+/* After driver_check, an estimate of the bytes that the run will take. */
 double driver_memory(const struct driver *driver);
 
 /* For a `prepare` hook: jobs have no results of their own. `add` processes each job, and `end` or

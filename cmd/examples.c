@@ -1,4 +1,4 @@
-/* examples.c: `attn-cli examples`: tokens of large activations. */
+/* examples.c: `attn-cli examples`: the tokens with the largest activations. */
 #include <math.h>
 #include <string.h>
 
@@ -30,7 +30,7 @@ struct example {
     float activation; /* negated for --smallest; -INFINITY: none */
     int layer;
     bool goes_on;                /* the text has tokens after `ids` */
-    size_t text, item, position; /* item: its number, its index in items; token: its index */
+    size_t text, item, position; /* number and index of the item; index of the token */
     size_t count;                /* of `ids`; the first is up to TOKENS_BEFORE before the token */
     uint32_t ids[TOKENS_BEFORE + 1 + TOKENS_AFTER];
 };
@@ -122,7 +122,7 @@ static int end(void *state, struct driver *driver, struct err *err)
     struct table_rows rows = {.most = own->count, .arena = &driver->session.arena, .err = err};
     struct report report;
     const struct items *items = &driver->items;
-    const struct identity_column **columns = /* of a table of texts, for the items that were read */
+    const struct identity_column **columns = /* of each item that has a row */
         arena_alloc(rows.arena, items->count, sizeof *columns, err);
     if (!columns || viewer_report(&report, viewer, rows.arena, err))
         return -1;

@@ -1,4 +1,4 @@
-/* explain.c: `attn-cli explain`: the arithmetic of one query in one head, step by step. */
+/* explain.c: `attn-cli explain`: the arithmetic of one head, step by step for each query. */
 #include <string.h>
 
 #include "command.h"
@@ -70,7 +70,7 @@ struct explain_run {
     struct explain_request request;
 };
 
-/* Choose the attention of --part, by default the first one of the model; a layer, and a head. */
+/* Choose a layer, a head and the attention of --part, by default self, else cross. */
 static int choose_head(struct explain_run *run, struct err *err)
 {
     const struct options *options = run->options;

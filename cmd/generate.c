@@ -80,12 +80,12 @@ struct growth {
     struct continuation text;
     struct stream beside; /* standard output, if tensors go to a file */
     struct stream *typed; /* prints the text; NULL: it is not printed */
-    double start, read;   /* seconds: before and after the first step, which reads the prompt */
+    double start, read;   /* times before and after the first step, which reads the prompt */
 };
 
 /* --- options ---------------------------------------------------------------------------------- */
 
-/* Refuse outputs that cannot have the result, and options that modify a part it lacks. */
+/* Refuse outputs that cannot hold the result, and options that would not affect it. */
 static int check_options(const struct driver *driver, const struct options *options,
                          struct err *err)
 {
@@ -186,8 +186,8 @@ static bool is_broken(const struct growth *growth)
     return growth->typed && growth->typed->failure;
 }
 
-/* Print the text while it grows: to the output, or beside tensors that go to a file. A batch does
- * not print it. */
+/* Generate the text, and print it while it grows: to the output, or to standard output if tensors
+ * go to a file. A batch does not print it. */
 static int grow(struct growth *growth, struct err *err)
 {
     struct continuation *text = &growth->text;

@@ -3,7 +3,7 @@
  *
  * The command sums the measurements of all texts and writes one result; `batch --do heads` writes a
  * result for each text. Scores that need no text (random tokens, weights, needles) are measured
- * once for each model. */
+ * once for each setting. */
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -586,8 +586,8 @@ static int add(void *state, struct job *job, struct err *err)
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-/* Print a note on the material of the scores, unless the format contains it (text, JSON) or all
- * scores are measured on the texts. */
+/* With texts, print a note on the material of the scores, unless the format contains it (text,
+ * JSON) or all scores are measured on the texts. */
 static void note_material(const struct heads_state *own, const struct driver *driver,
                           const char *origin)
 {
@@ -596,7 +596,7 @@ static void note_material(const struct heads_state *own, const struct driver *dr
         print_note("measured on %s", origin);
 }
 
-/* Write the result of a model after its last text. */
+/* Keep the result of a model after its last text; write maps, and a result of a batch. */
 static int end(void *state, struct driver *driver, struct err *err)
 {
     struct heads_state *own = state;

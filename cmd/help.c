@@ -235,7 +235,7 @@ static void write_overview(const struct page *page)
     buf_release(&help);
 }
 
-/* Write the page of a command. Topics list the values of several commands. */
+/* Write the page of a command, without the lists of values that a topic has. */
 static void write_command(const struct page *page, const struct command *command)
 {
     struct stream *out = page->out;
@@ -276,8 +276,8 @@ static void write_topic(const struct page *page, const struct help_topic *topic)
 
 /* --- manual pages ----------------------------------------------------------------------------- */
 
-/* Write a line of text in roff. A line that ends in a colon is a heading. Characters that roff
- * would change, or that the C locale cannot show, are escaped. */
+/* Write a line of text in roff. A line that is not indented and ends in a colon is a heading.
+ * Characters that roff would change, or that the C locale cannot show, are escaped. */
 static void write_roff(struct stream *out, const char *line, size_t size)
 {
     static const char *const escapes[][2] = {

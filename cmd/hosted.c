@@ -5,7 +5,7 @@
 #include "command.h"
 #include "attn_host.h"
 
-/* Run a command line. A failed check (ERR_FAILED) is a success here: the results are written. */
+/* Run a command line. If only some items failed (ERR_FAILED), that is a success. */
 static int run(const char *const *words, const struct edit_values *values, struct arena *arena,
                struct err *err)
 {
@@ -27,8 +27,8 @@ int attn_report(const char *const *words, const struct attn_value *values, size_
                 int (*sink)(void *context, const char *bytes, size_t size), void *context,
                 struct attn_error *error)
 {
-    static _Atomic pid_t busy; /* process that makes a report: standard output and provenance are
-                                * global; its id, since a child forked meanwhile makes none yet */
+    static _Atomic pid_t busy; /* id of the process while it makes a report, whose output and
+                                * provenance are global; 0: none. A forked child has another. */
     pid_t own = getpid(), owner = busy;
     struct host_object object;
     struct host_call call = {0};

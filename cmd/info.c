@@ -55,7 +55,7 @@ const struct command command_info = {
 };
 
 enum {
-    TOKENS_SHOWN = 16, /* length of a run, if the model has no limit */
+    TOKENS_SHOWN = 16, /* length of a run without --tokens, if the model has no limit */
     WORDS_SHOWN = 500,
     FRAMES_MAX = 4,
 };
@@ -247,7 +247,7 @@ static void tell_sizes(struct info *info, const struct model *model, size_t toke
     const char *dtype = NULL;
     size_t parameters = 0; /* a tied matrix counts once */
     size_t bytes = 0;
-    size_t idle = 0, idle_bytes = 0; /* of experts that a token leaves idle, times all experts */
+    size_t idle = 0, idle_bytes = 0; /* of a token's idle experts, times c->mixture.experts */
     struct weights_bytes held = weights_bytes(weights);
     for (size_t i = 0; i < weights->parameter_count; i++) {
         struct parameter_info own = weights_parameter(weights, i);
@@ -395,7 +395,7 @@ static void list_tensors(struct info *info, const struct weights *weights)
 
 static int write_report(struct info *info, const char *model)
 {
-    if (info->tokenizer && *tokenizer_facts(info->tokenizer)->gap) { /* of words: list them all */
+    if (info->tokenizer && *tokenizer_facts(info->tokenizer)->gap) { /* of words: list them */
         size_t count = tokenizer_size(info->tokenizer);
         struct buf text = {0};
         for (size_t id = 0; id < count && id < WORDS_SHOWN; id++) {

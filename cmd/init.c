@@ -350,7 +350,7 @@ void model_maker_release(struct model_maker *maker)
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-/* Allow one source of sizes, and one of words. */
+/* Allow one source of sizes and one of words, and check the folder of the output. */
 static int check_options(const struct options *options, struct err *err)
 {
     const struct make_options *make = &options->make;

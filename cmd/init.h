@@ -16,7 +16,7 @@
 
 struct model_maker {
     const struct options *options;
-    struct folder like; /* model whose config and vocabulary are used; no path: none */
+    struct folder like; /* model whose config and vocabulary are the default; no path: none */
 
     const char *label;  /* name of the config in messages */
     struct file config; /* before --set */
@@ -26,7 +26,7 @@ struct model_maker {
 
     struct folder words; /* files of the tokenizer; the path is the folder to write */
     struct folder_file files[TOKENIZER_FILES];
-    struct file sources[TOKENIZER_FILES]; /* input files, mapped */
+    struct file sources[TOKENIZER_FILES]; /* input files of the tokenizer */
     struct file *texts;                   /* [text_count] of --vocab-from, then of --sentence */
     size_t text_count;
     struct buf json, merges; /* learnt from the texts */

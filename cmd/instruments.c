@@ -1,5 +1,5 @@
-/* instruments.c: `attn-cli lens`, `attribute` and `patch`: tasks of the driver that explain the
- * prediction at a position of each text. */
+/* instruments.c: `attn-cli lens`, `attribute` and `patch`: tasks of the driver that show where
+ * predictions, or a score of attention, come from. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -61,7 +61,7 @@ static int parse_numbers(struct inquiry *inquiry, struct names names, struct err
     return list ? names_choose_set(&inquiry->numbers, names, "--show", list, err) : 0;
 }
 
-/* Read --layer of the decoder; default: all. */
+/* Read --layer, of encoder-decoders that of the decoder; default: all. */
 static int parse_layers(struct layers *layers, const struct inquiry *inquiry, struct arena *arena,
                         struct err *err)
 {

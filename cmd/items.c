@@ -761,8 +761,8 @@ static int read_record(const struct items *items, struct item *item, const struc
 }
 
 /* Store the value of a member as text: a list of ids with commas between them, each text of a list
- * under `continue`, another list or object that is only copied as it is written. An empty list
- * stores nothing. */
+ * under `continue`, another list or object that is only copied as it is written. An empty list of
+ * ids or continuations stores nothing. */
 static int read_member(const struct items *items, struct item *item, const struct json *member,
                        struct json_span written, struct arena *arena, struct err *err)
 {
@@ -836,7 +836,7 @@ static int read_object(const struct items *items, struct item *item, const struc
     return err_if(failed);
 }
 
-/* Read a record or an object, which must have a text or ids. */
+/* Read a record or an object, which must have a text or ids, or if accepted a source alone. */
 static int read_fields(const struct items *items, struct item *item, const struct item_start *start,
                        struct arena *arena, struct err *err)
 {

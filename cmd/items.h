@@ -26,7 +26,7 @@
 #include "write/format.h"
 
 enum item_field {
-    ITEM_TEXT, /* also read from a column "sentence", its name in our own results */
+    ITEM_TEXT, /* also read from a column "sentence", its name in our JSON */
     ITEM_IDS,
     ITEM_SOURCE,
     ITEM_PAIR, /* the fields up to here belong to every command that reads texts */
@@ -51,10 +51,10 @@ enum item_field {
 enum { ITEMS_KEEP_BLANK = 1 << ITEM_FIELDS };
 
 struct item {
-    size_t number; /* from 0; counts blank lines of a file of lines or JSONL */
+    size_t number; /* from 0; counts blank lines and records, too */
     struct input input;
     bool is_blank;                   /* with ITEMS_KEEP_BLANK: no text */
-    const char *fields[ITEM_FIELDS]; /* columns that replace an option; NULL: none */
+    const char *fields[ITEM_FIELDS]; /* values of columns that the command reads; NULL: none */
     struct options options;          /* of the command line, with `fields` in place */
     struct identity_column *columns; /* [column_count + text_count] to copy; the last is the text */
     size_t column_count, text_count; /* text_count: 0, or 1 if the file is a table of texts */
@@ -70,12 +70,12 @@ struct items {
     struct item_start {
         const char *at;
         size_t size; /* bytes of a text, a line or an object; unused for records of CSV */
-        size_t line; /* in the file, from 1; 0: not from a file */
+        size_t line; /* in the file, from 1; 0: a document, or not from a file */
         size_t number;
     } * starts; /* [count] */
     size_t count;
     const char *path;         /* of the file, "-" for standard input; NULL: none */
-    struct texts formulas;    /* predictions of a suite (stimuli.h); empty: not a suite */
+    struct texts formulas;    /* predictions of a suite (stimuli.h); empty: none */
     struct texts numbers;     /* of a suite's regions, " 1 2", for each line; empty: not a suite */
     struct csv_reader reader; /* reads the file, or the lines that replace a suite */
     size_t
@@ -83,7 +83,7 @@ struct items {
     size_t header_count;
     unsigned found; /* 1 << ITEM_…: in the header, or in an object of JSONL */
     struct text_survey {
-        size_t marks;            /* number of `|` in the texts of a table; each ends a region */
+        size_t marks;            /* number of marks, `|`, in the texts of a table (stimuli.h) */
         size_t glued;            /* of `marks`, those without blanks between two words */
         size_t stray;            /* texts with blanks that --trim removes */
         const char *glued_words; /* at the first glued mark: "horse|raced" */

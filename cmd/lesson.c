@@ -84,7 +84,7 @@ struct tour {
     struct output output; /* of the HTML page */
     struct style style;
     struct layout layout;
-    struct identity identity; /* of the next page */
+    struct identity identity; /* of the next step on the page */
     struct arena arena;
 };
 
@@ -147,7 +147,7 @@ static int show_step(struct tour *tour, size_t step, struct err *err)
     return stream_end(&out, failed, err);
 }
 
-/* True if all steps with a number are shown: a list or a page then has the others, too. */
+/* True if all numbered steps are shown: then a list also has `scale`, a page also the diagram. */
 static bool is_whole(const struct tour *tour)
 {
     return tour->end - tour->first == lesson_steps;
@@ -182,7 +182,7 @@ static const char scale_commands[] =
     "        --show scores,masked,weights --stats --format csv # --scale none: without √d\n"
     "done\n";
 
-/* What the commands below the table compute: init draws the words, as torch.randn does. */
+/* What scale_commands compute: init draws the words, as torch.randn does. */
 struct scale_row {
     double variance;
     double largest, slope; /* means: of the largest w of each query; of w(1 − w) over weights w */
@@ -429,8 +429,8 @@ static int show(struct tour *tour, struct err *err)
 
 /* --- on a terminal, a screen at a time -------------------------------------------------------- */
 
-/* The bytes that fit into `rows`. A screen ends before a paragraph or a heading, which begin at the
- * margin, else at an empty line, else anywhere; it does not end after a heading of one line. */
+/* The bytes that fit into `rows` lines. A screen ends before a paragraph or heading, which begin at
+ * the margin, else at an empty line, else anywhere; it does not end after a heading of one line. */
 static size_t fit_screen(const char *text, size_t size, size_t rows, size_t columns)
 {
     size_t used = 0, best = 0, empty = 0, lines = 0, next;

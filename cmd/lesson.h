@@ -3,7 +3,7 @@
 
 #include "draw/page.h"
 
-/* The tour in a language, from steps.txt. */
+/* The lesson in a language. */
 struct lesson {
     const char *language; /* as in HTML: "zh" */
     const char *name;

@@ -319,8 +319,8 @@ static int check_shared_folder(const char *path, struct err *err)
     return err_if(failed);
 }
 
-/* Check the output. NAME may be a file that can be replaced. If no batch has begun, other existing
- * files are refused, too. */
+/* Check the output. NAME may be a file that can be replaced. If no batch has begun, NAME.part is
+ * refused, too, and without --force existing results. */
 static int check_place(const struct log *log, bool has_begun, struct err *err)
 {
     struct stat status;

@@ -1,4 +1,4 @@
-/* log.h: the log of a batch, with which an interrupted batch continues and shards are joined.
+/* log.h: the log of a batch, from which an interrupted batch continues and shards are joined.
  *
  *     NAME.part     the log: one line of JSON per job in the order of the input, failures too
  *     NAME.batch    a header line: version, command, hashes of input and models, shard. Its lock
@@ -15,8 +15,7 @@
  *
  * When all jobs are done, the result is written from the log to NAME or, for a folder, to
  * DIR/items.jsonl; a log of JSONL is renamed to NAME. A shard keeps its log for log_join.
- * NAME.batch remains, so that --resume on a finished batch returns the same status. No other file
- * is removed or replaced.
+ * NAME.batch remains, so that --resume on a finished batch returns the same status.
  *
  *     struct log log = {.arena = &arena, .path = "out.csv", .jobs = 100, .facts = …};
  *     if (log_open(&log, err)) ...
@@ -36,7 +35,7 @@ enum log_fact {
     LOG_VERSION,
     LOG_COMMAND, /* without options that do not affect results */
     LOG_INPUT,   /* each input file with a hash */
-    LOG_MODELS,  /* each model with a hash of its files */
+    LOG_MODELS,  /* each model with a hash of its files (of the weights, a sample) */
     LOG_RESULTS, /* the format: "csv", "folder of csv" */
     LOG_JOBS,    /* number of jobs of the whole batch */
     LOG_SHARD,   /* 2/16; 1/1 without --shard */
@@ -71,25 +70,25 @@ struct log {
     int part_file, header_file; /* descriptors; header_file is locked; 0: not open */
 };
 
-/* Begin a batch; with `resumes`, continue after the last complete line with a checksum. Refused: a
- * header that differs (the message names the fact); a line that differs from its checksum; an
- * output that another process writes; without `forces`, an existing batch or result; and a
- * NAME.batch that is not a header. */
+/* Begin a batch; with `resumes`, continue after the last complete line with a checksum. Refused: to
+ * resume with another fact, which the message names, or with a line that differs from its checksum;
+ * without `forces`, an existing result, or a batch that is not resumed; an output that another
+ * process writes; a NAME.batch or NAME.part that is not of a batch. */
 int log_open(struct log *log, struct err *err);
 
 /* Add the checksum of a line that was written to `out`. */
 void log_end_line(struct log *log);
 
-/* Write all lines to the file, once the folders that they name are on disk. NULL: no log. */
+/* Write all lines to the files, once the folders that they name are on disk. NULL: no log. */
 int log_flush(struct log *log, struct err *err);
 
 /* Finish after the last job: add the number of failures and the message of the first one to
- * NAME.batch, and write the result. */
+ * NAME.batch and, without --shard, write the result. */
 int log_finish(struct log *log, size_t failed, const char *failure, struct err *err);
 void log_close(struct log *log);
 
-/* Read the logs of all shards from their NAME.part files. Returns them in order, in the arena, or
- * NULL. Refused: shards of different batches; missing, unfinished or repeated shards. */
+/* Read the headers of all shards; `paths` are their NAME.part files. Returns the logs in order, in
+ * the arena, or NULL. Refused: shards of several batches; missing, unfinished or repeated ones. */
 struct log **log_join(const char *const *paths, size_t count, struct arena *arena, struct err *err);
 
 /* Write the results of `logs`, in order, to `path` (as output_to; for a folder, DIR/items.jsonl) in

@@ -192,7 +192,7 @@ static bool takes_any_text(const struct option_row *row)
     return strcmp(row->argument, "TEXT") == 0 || strcmp(row->argument, "TOKEN") == 0;
 }
 
-/* Use the next argument as a value, unless it is an option. */
+/* Use the next argument as a value. Refused: an option, unless the value may be any text. */
 static const char *take_next(struct option_reader *reader, const struct option_row *row)
 {
     const char *value = *reader->next;

@@ -7,7 +7,7 @@
  *     static const struct option_row own_options[] = {
  *         FLAG("list", 0, OWN(list), "list the steps"),
  *         INTEGER("seed", 0, "N", IN(mechanism.seed), 0, LLONG_MAX, "seed of the random tokens"),
- *         STRING("scale", 0, "X", IN(mechanism.scale), "multiply scores by X", .values = &values),
+ *         STRING("scale", 0, "X", IN(mechanism.scale), "multiply scores by X"),
  *         {0},
  *     };
  *     if (options_own(options)->list) ...
@@ -54,7 +54,7 @@ struct model_options {
     long long threads;
 };
 
-/* `seed` is also the seed of generate. */
+/* `seed` is also the seed of generate, heads and batch. */
 struct mechanism_options {
     const char *attention, *scale, *without;
     double temperature, dropout;
@@ -122,7 +122,7 @@ enum { OWN_BYTES = 256 };
 
 struct options {
     struct option_set set;
-    struct texts given; /* long names of the options on the command line, in order */
+    struct texts given; /* long names of the options that were given or swept, in order */
     const char *line;   /* " -m 'my model' 'Life is'", without OPTION_PROCESS options */
     bool quiet, verbose, help;
     struct input_options input;
@@ -206,7 +206,7 @@ struct option_row {
     unsigned flags;
 };
 
-/* The last argument is the line of help; more fields may follow it, such as .preset = 3. */
+/* After the named arguments: the line of help; fields may follow it, such as .preset = 3. */
 #define FLAG(option, abbreviation, field, ...) \
     OPTION_(option, abbreviation, OPTION_FLAG, NULL, field, 0, 0, __VA_ARGS__)
 #define STRING(option, abbreviation, value, field, ...) \

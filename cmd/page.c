@@ -50,14 +50,14 @@ const struct command command_page = {
 struct page_state {
     struct driver *driver;
     struct request request;
-    bool *explains;                   /* [layers, heads] named by --explain; NULL: all */
+    bool *explains; /* [layers, heads] that --explain names; NULL: --explain all */
     const struct page_lesson *lesson; /* NULL: not of a lesson */
 };
 
 enum { PAGE_NEXT_BEST = 50 };             /* default of --top */
 static const double QUICK_PRODUCTS = 5e9; /* multiplications of half a second */
 
-/* A run of a text, by a viewer with the mechanism and edits of the options. */
+/* A run of a text, by a viewer with the mechanism of the options, and with edits or without. */
 struct page_run {
     const struct page_state *own;
     const struct options *options;
@@ -76,7 +76,7 @@ static size_t runs_of(const struct page_state *own)
 /* --- --explain: exact tensors of the heads that a page can explain ---------------------------- */
 
 enum {
-    DEFAULT_BYTES = 1000000, /* limit per page for the tensors of all heads, without --explain */
+    DEFAULT_BYTES = 1000000, /* limit for the exact tensors in the file, without --explain */
     LARGE_BYTES = 10000000,  /* a live page of this size prints a note */
 };
 
@@ -349,12 +349,12 @@ static int add_option(struct texts *words, const struct option_row *row, const s
     return err_if(err->kind);
 }
 
-/* Set the words of a command line with the mechanism and edits of the run. */
+/* Set the words of facts.command, options that reproduce the model, mechanism and edits. */
 static int find_words(struct page_run *run, struct err *err)
 {
     const struct options *options = run->options;
     struct texts words = {0};
-    bool adds_beginning = run->own->driver->session.adds_beginning; /* --words: before the text */
+    bool adds_beginning = run->own->driver->session.adds_beginning; /* as --words does */
     if (adds_beginning && (texts_add(&words, "--special", run->arena, err) ||
                            texts_add(&words, "bos", run->arena, err)))
         return -1;
@@ -371,7 +371,7 @@ static int find_words(struct page_run *run, struct err *err)
     return 0;
 }
 
-/* Plan the predictions of every token and, with --lens or if that is cheap, in every layer. */
+/* Plan the predictions of the model and, with --lens or if that is cheap, after each layer. */
 static int plan_next(struct next_plan *plan, const struct page_run *run, struct err *err)
 {
     const struct options *options = run->options;

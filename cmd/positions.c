@@ -1,6 +1,6 @@
 /* positions.c: positions by name. @verb is the column `verb` of the item: indices, or words that
  * occur once in its text (are/2: the second `are`); without such a column, it is the word `verb` of
- * the text. In lists `verb` is a token or a word of the text that occurs once. */
+ * the text. In --query and --key, `verb` is a token or a word of the text that occurs once. */
 #include <string.h>
 
 #include "base/names.h"
@@ -212,7 +212,7 @@ static int resolve_words(const char **value, const struct scope *scope)
     return err_if(failed || (*value && !found));
 }
 
-/* The size of a name after @: up to one of `signs` or, if longer, of a column; blanks count. */
+/* The size of a name after @: up to one of `signs` or, if longer, that of the name of a column. */
 static size_t name_size(const char *name, const struct item *item)
 {
     static const char signs[] = ":,]/;";
@@ -228,7 +228,7 @@ static size_t name_size(const char *name, const struct item *item)
     return size;
 }
 
-/* Replace the names in the value of an option by positions. */
+/* Replace each @NAME in the value of an option by positions. */
 static int resolve(const char **value, const struct scope *scope)
 {
     struct buf out = {0};
@@ -285,7 +285,7 @@ static int name_continuations(struct item *item, struct arena *arena, struct err
     return err_if(!items);
 }
 
-/* Replace an index or a range of words, or of tokens after words_before, by a range of tokens. */
+/* Replace an index or a range, of words or of tokens after words_before, by one of all tokens. */
 static const char *tokens_of_rows(const char *range, const struct scope *scope)
 {
     const struct tokenized *text = scope->text;

@@ -170,8 +170,8 @@ struct score_state {
 
     bool by_text;               /* batch with a result per text; below, only `unigrams` is used */
     struct score_total all;     /* sum over the texts of the open model */
-    struct score_totals table;  /* rows of all texts and models */
-    const char *other;          /* name of the key that is not an input column; NULL: none */
+    struct score_totals table;  /* rows of all texts; with `title`, of all models */
+    const char *other;          /* name of the key that is no copied column; NULL: none */
     const char **keys;          /* [table.key_count] keys of the row to add */
     struct score_totals *words; /* [texts] tables with a column for each model, or one table with a
                                  * column for each row of `table`; NULL: none */
@@ -203,8 +203,8 @@ static const char *name_of(unsigned asked)
     return NULL;
 }
 
-/* Choose the kind. Options that the kind does not take are refused, except by the settings of a
- * batch with a result for each text. */
+/* Choose the kind. Refused: --mean and --words for a kind that does not take them, except in
+ * settings of a batch with a result for each text. */
 static int choose_kind(struct score_state *own, const struct options *options, struct err *err)
 {
     const struct driver *driver = own->driver;
@@ -230,8 +230,8 @@ static int choose_kind(struct score_state *own, const struct options *options, s
 }
 
 /* Choose the keys of a row of totals: the columns of --per, or, for single texts and pairs, all
- * columns of the input and the text. The last key is the label of the row. Choose the column of the
- * groups whose texts are compared. */
+ * columns of the input and the text; with `title`, the model. The last key is the label of the row.
+ * Choose the column of the groups whose texts are compared. */
 static int prepare_table(struct score_state *own, struct err *err)
 {
     const struct kind *kind = own->kind;
@@ -295,7 +295,7 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     const char *path = options->score.unigrams;
     struct output *output = &driver->output;
     struct arena *kept = &driver->kept;
-    size_t models = driver->sweep.settings; /* in a batch, of settings */
+    size_t models = driver->sweep.settings; /* in a batch, all settings */
     own->driver = driver;
     if (options_exclude(options, "next", "at top begin-word bits", err) ||
         options_exclude(options, "unigrams", "query", err) || choose_kind(own, options, err))
@@ -452,7 +452,7 @@ static int find_gap(struct gap *gap, const struct tokenized *text, const struct 
                      : 0;
 }
 
-/* Refuse a text that lacks tokens of the text without the continuation. */
+/* Refuse a joined text, `read`, that changes tokens of `text` which stay, or adds none. */
 static int check_joined(const struct tokenized *read, const struct tokenized *text,
                         const struct gap *gap, const char *more, struct err *err)
 {
@@ -640,7 +640,7 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-/* A text as it is, `good │ pair`, or its ids. */
+/* A text as it is, `text │ pair`, or its ids. */
 static const char *whole_text(const struct tokenized *text, struct arena *arena, struct err *err)
 {
     struct buf whole = {0};
@@ -655,10 +655,10 @@ static const char *whole_text(const struct tokenized *text, struct arena *arena,
     return buf_keep(&whole, arena, err);
 }
 
-/* Report an item. `total` is of its text, or of the tokens or words of --query; with --unigrams it
- * also has the log-probability of the words by themselves, of a pair that of the bad text. `rows`
- * has this total, or a row for each continuation or region; a region without tokens has a row only
- * in a suite. */
+/* Report an item. `total` is of its text, or of the tokens or words of --query; it also has, with
+ * --unigrams, the log-probability of the words by themselves and, of a pair, that of the bad text.
+ * `rows` has this total, or a row for each continuation or region; a region without tokens has a
+ * row only in a suite. */
 static int report_item(const struct score_state *task, struct job *job, struct arena *arena,
                        struct err *err)
 {
@@ -719,7 +719,7 @@ static int report_item(const struct score_state *task, struct job *job, struct a
                : score_report(&job->report, &task->view, &job->pair, text, arena, err);
 }
 
-/* Score the texts of all items together or, if edits have positions by name, each alone. */
+/* Score the texts of all items together or, if their edits have different positions, each alone. */
 static int run(void *state, const struct group *group, struct err *err)
 {
     const struct score_state *own = state;
@@ -742,7 +742,7 @@ static int run(void *state, const struct group *group, struct err *err)
     bool apart = own->driver->session.edits.by_text && !(own->kind->needs & CONTINUE);
     const size_t step = apart ? 1 : asked.count, end = asked.count;
     for (asked.count = step; asked.pairs < pairs + end; asked.pairs += step, asked.first += step) {
-        if (apart) /* each text has its own positions by name */
+        if (apart) /* each text has its own edits */
             group->viewer->edits = asked.pairs->edits;
         if (scoring_run(&scored[asked.pairs - pairs], &scoring, &asked, group->arena, err))
             return -1;
@@ -804,7 +804,7 @@ static int add_item(struct score_state *own, struct job *job, struct err *err)
 
 /* --- over all texts --------------------------------------------------------------------------- */
 
-/* Totals need all results; with models as columns, results are written with the last model. */
+/* Totals are written after all texts; with models as columns, results with the last model. */
 static int begin(void *state, struct driver *driver, struct err *err)
 {
     struct score_state *own = state;
@@ -873,7 +873,7 @@ static int add(void *state, struct job *job, struct err *err)
     return 0;
 }
 
-/* Write the means of words or the totals; into a folder, both. The last total is of all texts. */
+/* Write the means of words or the totals; into a folder, both. Text also has the total of all. */
 static int write_totals(struct score_state *own, struct err *err)
 {
     static const char *const names[] = {"surprisal.svg", "totals.csv"};

@@ -108,8 +108,8 @@ static int read_reference(struct session *session, struct edit_texts *texts, str
     return failed || !pairs ? err_prefix(err, "--reference") : 0;
 }
 
-/* Get the values of --from and --reference. Refused: one of both options without an edit that uses
- * it, and an edit without the option that it needs. */
+/* Get the values of --from and --reference. Refused: either option without an edit that uses it,
+ * unless edits are swept, and an edit without the option that it needs. */
 static int fill_edits(struct session *session, struct err *err)
 {
     struct edit_list *list = &session->edits;
@@ -146,7 +146,7 @@ bool edit_options_are_given(const struct edit_options *options)
     return options->edits.count || options->ablations.count || options->knockouts.count;
 }
 
-/* Read --edit, --ablate and --knockout; `own`: with the positions of an item. */
+/* Read --edit, --ablate and --knockout. `own`: the positions of an item; NULL: none. */
 static int add_edits(struct edit_list *list, const struct edit_options *options,
                      struct item_positions *own, struct err *err)
 {
@@ -194,7 +194,7 @@ static const char *name_values(const struct session *session, struct arena *aren
     return buf_keep(&key, arena, err);
 }
 
-/* Get the values of edits from --from and --reference by runs with the mechanism of the viewer. */
+/* Read the edits. Values of --from and --reference come from runs with the viewer's mechanism. */
 static int read_edits(struct session *session, struct err *err)
 {
     const struct edit_options *options = &session->options->edit;

@@ -1,5 +1,5 @@
 /* session.h: an open model with the mechanism, edits and tokenizer that the options ask for. The
- * driver opens a session for each setting; commands that need all texts at once open their own.
+ * driver opens a session for each setting; commands that it does not run open their own.
  *
  *     struct session session = {.options = options};
  *     if (items_open(&items, options, 0, ITEMS_SOME, err) || session_begin(&session, err) ||
@@ -76,7 +76,7 @@ struct item_positions {
     const struct item *item;
     struct tokenized texts[2]; /* the sentence; the source, or again the sentence; by words with
                                 * --words */
-    const char *option;        /* of edits, in messages */
+    const char *option;        /* --edit or --knockout, for messages */
     struct arena *arena;
     struct err *err;
 };
@@ -97,7 +97,7 @@ int session_open_item(const struct session *session, struct item *item, const st
                       size_t index, struct arena *arena, struct err *err);
 
 /* Read the text and the source of an item as tokens, and check them against the edits.
- * Positions by name are replaced in `item`; edits with such positions are made for the pair. */
+ * Names become positions in `item`; edits whose positions depend on the text, `edits` of `pair`. */
 int session_read_item(struct session *session, struct item *item, struct text_with_source *pair,
                       struct arena *arena, struct err *err);
 
@@ -106,7 +106,7 @@ int session_read_item(struct session *session, struct item *item, struct text_wi
 struct text_with_source *session_read_items(struct session *session, const struct items *items,
                                             struct err *err);
 
-/* Refuse passes that take more memory than there is: `bytes` with the copies of weights. Otherwise
+/* Refuse passes that take more memory than there is: `bytes`, copies of weights included. Otherwise
  * note if weights in their file do not fit beside `bytes`. `longest`: most tokens of a text. */
 int session_expect(const struct session *session, double bytes, struct weights_bytes weights,
                    size_t longest, struct err *err);
@@ -129,5 +129,5 @@ int mechanism_options_list(struct mechanism **mechanisms, size_t *count,
                            const struct mechanism_options *options, struct arena *arena,
                            struct err *err);
 
-/* True if --edit, --ablate or --knockout is given or swept. */
+/* True if the options have an --edit, --ablate or --knockout. */
 bool edit_options_are_given(const struct edit_options *options);

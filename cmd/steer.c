@@ -136,7 +136,7 @@ static int add_texts(struct steer_run *run, size_t side, const struct text_with_
     return failed;
 }
 
-/* Read the texts of one side, as many at a time as share a pass. */
+/* Read and add the texts of one side, as many at a time as share a pass. */
 static int tokenize_side(struct steer_run *run, const struct items *items, size_t side,
                          struct err *err)
 {

@@ -3,7 +3,7 @@
  *     text,regions
  *     The horse | raced | fell,noun|verb|end
  *
- * A region is the part of a text of a table between marks, `|`, which no command gives to a model.
+ * A region is the part of a text of a table between marks, `|`. No command gives marks to a model.
  * A column `regions` names them; the default is their number, from 1. The bars of a special token,
  * <|endoftext|>, are no marks. Marks and the blanks beside them become one blank; a mark without
  * blanks joins two regions, as in Chinese.
@@ -34,8 +34,8 @@ const struct score_region *regions_find(const struct tokenized *sentence, const 
 
 /* If the file of the items is a suite, replace it by its sentences as JSONL, with the columns item,
  * condition, text and regions. A sentence has its regions in the order of the file; predictions
- * refer to their region_number, as in SyntaxGym. Refused: metrics other than the sum, items and
- * regions without a number, predictions that are not comparisons. A suite may lack predictions. */
+ * refer to their region_number, as in SyntaxGym. Refused: items and regions without a number;
+ * predictions of a metric other than the sum, or without a comparison. They may be missing. */
 int suite_read(struct items *items, struct err *err);
 
 /* Replace the totals of a suite's regions by its predictions: for each item, then over all. */

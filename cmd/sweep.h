@@ -1,4 +1,4 @@
-/* sweep.h: the settings of a batch; each item runs once with each setting.
+/* sweep.h: the settings of a batch or of several models; each item runs once with each setting.
  *
  *     -m tiny -m life                  2 settings, for commands that accept several models
  *     --sweep head=0-2 --repeat 2      6 settings: head 0 twice, head 1 twice, head 2 twice
@@ -25,7 +25,7 @@ struct sweep {
     const struct options *options; /* of the command line */
     struct swept_option *items;    /* [count]; --repeat is the last */
     size_t count;
-    struct texts models; /* matches of --model; may be empty if there is one model */
+    struct texts models; /* of --model, with matches of patterns; empty: not given */
     bool of_models;      /* the first item is --model, repeated: results name the model anyway */
     size_t settings;     /* at least 1 */
 };

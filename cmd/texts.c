@@ -121,8 +121,8 @@ int page_command(const struct options *options, struct err *err)
     return driver_do(&page_task, &own, err);
 }
 
-/* An HTML file is written by `page` if it shows whole texts one by one; otherwise it is a page
- * without the extras of `page`. */
+/* HTML is written by `page` if it shows whole texts one by one; otherwise it is a page without the
+ * extras of `page`. */
 int run_command(const struct options *options, struct err *err)
 {
     struct output output = {.path = NULL};

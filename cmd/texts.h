@@ -11,15 +11,15 @@ struct driver;
 struct request {
     struct selection selection;
     struct derivation derivation;
-    bool chosen; /* --show, --layer, --head, --query or a format other than text was given */
+    bool chosen; /* a format other than text, or tensors, layers, heads or tokens were chosen */
 };
 
-/* For a hook `open`: read --show, --layer, --head, --mean, --words and --hide-first, and set what
- * the driver derives from each report. The default tensors and layers depend on the format.
+/* For a hook `open`: read --show, --layer, --head, --mean, --words and the like, and set what the
+ * driver derives from each report. The default tensors and layers depend on the format.
  * Refused: tensors that the model does not have with its mechanism. */
 int request_make(struct request *request, struct driver *driver, struct err *err);
 
-/* Add the memory of a capture and of what is derived from it. `by_map`: viewer_capture_by_map.
+/* Add the memory of a capture and of what is derived from it. `by_map`: by viewer_capture_by_map.
  * Returns the bytes of the result's tensors. */
 double request_add_memory(struct memory *memory, const struct request *request,
                           const struct viewer *viewer, const struct text_with_source *pair,

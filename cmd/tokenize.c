@@ -49,8 +49,8 @@ struct tokenize_run {
     struct items items;
     size_t count;     /* tokens of the current text */
     struct buf lines; /* of --only-ids: a line of ids per text, separated by blanks */
-    bool *lacks;      /* [items.count] true: one of several texts has no tokens, and so no table */
-    size_t failed;    /* number of texts in `lacks`; message of the first one */
+    bool *lacks;   /* [items.count] true for one of several texts without tokens: it has no table */
+    size_t failed; /* number of texts in `lacks`; message of the first one */
     const char *failure;
     struct arena arena;
 };
