@@ -65,7 +65,7 @@ struct job {
     void *own;                    /* data of the task, in the group's arena */
     struct report report;
     struct memory memory; /* of the job's passes and result, set by `read` */
-    double result_bytes;  /* of the tensors in the result, set by `read`; 0: no tensors */
+    double result_bytes;  /* of captured tensors in the result, set by `read`; 0: none */
     size_t before; /* number of earlier results, if no more jobs fail; SIZE_MAX: reading failed */
     struct buf bytes;    /* the result, formatted by a thread as result number `before`; or empty */
     bool is_written;     /* the task wrote the result during the pass */
@@ -159,7 +159,7 @@ struct driver {
     struct survey {
         size_t tokens, longest, longest_source;
         struct dropped dropped; /* characters that are not in the vocabulary */
-        double bytes;           /* of the tensors in all results */
+        double bytes;           /* result_bytes of all jobs */
         struct weights_bytes weights;
         double sums; /* bytes of the sums of --mean texts */
         struct group_size {
@@ -174,7 +174,7 @@ struct driver {
     struct derivation derivation; /* for every report: from --mean, or set by `open` */
     struct text_mean mean;        /* with --mean texts: sums of the open setting */
     enum beginning begins_texts;  /* as in input_options; a `prepare` hook may change it */
-    const char *columns;          /* names of a table's columns, set by `prepare`; NULL: matrices */
+    const char *columns;          /* names in CSV tables, set by `prepare`; NULL: as in matrices */
     bool accumulates;             /* see driver_accumulate */
     struct output output;
     struct style style;

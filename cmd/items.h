@@ -41,7 +41,7 @@ enum item_field {
     ITEM_BAD,
     ITEM_POSITIVE, /* also the item's text */
     ITEM_NEGATIVE,
-    ITEM_HEAD, /* of a score that is split, as are the next two */
+    ITEM_HEAD, /* of an attention score to attribute, as are the next two */
     ITEM_KEY,
     ITEM_AGAINST,
     ITEM_FIELDS

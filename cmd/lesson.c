@@ -71,7 +71,7 @@ const struct command command_lesson = {
 enum {
     TITLE_COLUMN = 5,
     WORDS_MAX = 32,
-    TABLE_COLUMNS = 60, /* on the page */
+    TABLE_COLUMNS = 60, /* width of the tables on the page */
 };
 
 static const char scale_line[] = "attn-cli lesson scale";

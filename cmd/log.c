@@ -36,7 +36,7 @@ static const char *const fact_names[LOG_FACTS] = {
     [LOG_MODELS] = "models",   [LOG_RESULTS] = "results", [LOG_JOBS] = "jobs",
     [LOG_SHARD] = "shard",     [LOG_FAILED] = "failed",   [LOG_FAILURE] = "failure"};
 
-/* The first and last line of NAME.batch: line i has the facts from line_begins[i] to the next. */
+/* The first facts of the first and of the last line of NAME.batch, and the end of the facts. */
 static const size_t line_begins[] = {0, LOG_FAILED, LOG_FACTS};
 
 /* --- files ------------------------------------------------------------------------------------ */

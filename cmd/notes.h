@@ -14,7 +14,7 @@ enum { NOTES_MAX = 16, NOTE_BYTES = 256 };
 
 struct notes {
     struct note {
-        const char *format;        /* tells kinds apart */
+        const char *format;        /* its address tells kinds apart */
         char text[NOTE_BYTES];     /* with the values of the first text */
         size_t texts, first, last; /* number of texts; indices in items */
     } list[NOTES_MAX];

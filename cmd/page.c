@@ -354,7 +354,7 @@ static int find_words(struct page_run *run, struct err *err)
 {
     const struct options *options = run->options;
     struct texts words = {0};
-    bool adds_beginning = run->own->driver->session.adds_beginning; /* as --words does */
+    bool adds_beginning = run->own->driver->session.adds_beginning;
     if (adds_beginning && (texts_add(&words, "--special", run->arena, err) ||
                            texts_add(&words, "bos", run->arena, err)))
         return -1;

@@ -163,7 +163,7 @@ struct score_state {
     struct score_view view;
     bool asks;          /* the first text was read, and has set `view.fills` */
     size_t unscored;    /* texts whose first token has no score */
-    size_t blank;       /* texts without tokens */
+    size_t blank;       /* texts that are blank */
     size_t first_blank; /* index of the first blank text */
     size_t unknown;     /* texts with words that are not in the vocabulary */
     size_t ties;        /* pairs whose texts have the same log-probability */

@@ -169,7 +169,7 @@ static int add_edits(struct edit_list *list, const struct edit_options *options,
     return edits_check(&list->edits, list->config, err);
 }
 
-/* All that the values of --from and --reference depend on, which settings of a sweep may change. */
+/* As text, the options that change values of --from and --reference, and that a sweep may set. */
 static const char *name_values(const struct session *session, struct arena *arena, struct err *err)
 {
     const struct input_options *input = &session->options->input;

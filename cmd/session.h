@@ -71,7 +71,7 @@ int session_read_options(struct session *session, struct err *err);
 int session_begin(struct session *session, struct err *err);
 void session_release(struct session *session);
 
-/* What positions of an item refer to. */
+/* The texts that the positions of an item refer to. */
 struct item_positions {
     const struct item *item;
     struct tokenized texts[2]; /* the sentence; the source, or again the sentence; by words with
@@ -97,7 +97,7 @@ int session_open_item(const struct session *session, struct item *item, const st
                       size_t index, struct arena *arena, struct err *err);
 
 /* Read the text and the source of an item as tokens, and check them against the edits.
- * Names become positions in `item`; edits whose positions depend on the text, `edits` of `pair`. */
+ * Names in `item` become positions. pair->edits are those of the viewer, or made for this text. */
 int session_read_item(struct session *session, struct item *item, struct text_with_source *pair,
                       struct arena *arena, struct err *err);
 
