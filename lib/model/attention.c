@@ -16,7 +16,7 @@ static const struct attention_method *const methods[ATTENTION_KINDS] = {
 
 /* --- memory of threads ------------------------------------------------------------------------ */
 
-/* Compute the buffers that a thread needs, and their bytes; false: the size overflows. */
+/* Compute the sizes of a thread's buffers, and their bytes; false: a size overflows. */
 static bool measure(struct attention_size *size, size_t *bytes,
                     const struct attention_problem *problem)
 {
@@ -139,7 +139,7 @@ size_t attention_rows_bytes(size_t keys)
     return STRIP * keys * sizeof(float);
 }
 
-/* Borrow the memory of a map. A lender that takes its rows gets them from strips of each thread. */
+/* Borrow the memory of a map. For a lender that takes rows, each thread has memory of a strip. */
 static int borrow(struct pass *pass, size_t map, size_t layer, float **to)
 {
     const struct batch *batch = pass->batch;
@@ -218,7 +218,7 @@ static struct matrix head_part(struct matrix whole, struct batch_rows rows, size
 }
 
 /* The key of a head's random numbers: the same for all texts, and independent of which heads are
- * watched and of their order. */
+ * watched and of the order in which they run. */
 static uint64_t dropout_key(const struct attention_layer *layer, size_t head)
 {
     const struct pass *pass = layer->pass;

@@ -6,10 +6,10 @@
  * replaced by weights, and multiplied with the values. Watched maps are copied from the strip; no
  * other part of the [T, S] map is stored.
  *
- * Block by block, memory does not grow with the keys. The largest score of each query, and the sum
- * over its blocks, are updated: if a block has a larger score, the earlier sums are multiplied by
- * e^(old - new); at the end all is divided by the sum. The weights differ from those of dense
- * attention by rounding only. Watched maps contain scores until the sum is known. */
+ * Block by block, memory of scores does not grow with the keys. A query's largest score, and the
+ * sum over its blocks, are updated: if a block has a larger score, the earlier sums are
+ * multiplied by e^(old - new); at the end all is divided by the sum. The weights differ from those
+ * of dense attention by rounding only; a watched map of them has scores until the sum is known. */
 #include <math.h>
 #include <string.h>
 
@@ -76,7 +76,7 @@ static void prepare(struct attention_layer *layer)
     }
 }
 
-/* Set masked scores to -infinity; their softmax is 0. */
+/* Softmax over the visible keys; the scores of masked keys count as -infinity. */
 static enum head_fault mask_before(const struct attention_head *head, struct matrix rows,
                                    size_t query)
 {
@@ -200,7 +200,7 @@ static struct so_far so_far_of(const struct attention_head *head)
     return (struct so_far){head->memory->row, head->memory->row + STRIP};
 }
 
-/* Raw scores, also of masked keys, panel by panel. */
+/* Write raw scores, also of masked keys, to a watched map, panel by panel. */
 static enum head_fault put_panels(const struct attention_head *head, const struct strip *strip)
 {
     const struct attention_memory *memory = head->memory;

@@ -76,7 +76,7 @@ static void multiply_keys(const struct attention_head *head, size_t query, const
     }
 }
 
-/* Compute the raw scores of all keys. */
+/* Compute the raw scores of all keys, if they are watched; false: one is not finite. */
 static bool put_scores(const struct attention_head *head, size_t query)
 {
     float *row = strip_map_row(head, head->scores, query);
@@ -298,7 +298,7 @@ static struct running_sum begin_sum(const struct attention_head *head, struct ca
     return sum;
 }
 
-/* Compute the context of each query after adding its own key or, without a mask, all keys. */
+/* Compute the context of each query after adding all keys up to the last one visible to it. */
 static enum head_fault compute_sums(const struct attention_head *head)
 {
     struct cache_sum *kept =
@@ -359,7 +359,7 @@ static enum head_fault compute_linear_row(const struct attention_head *head,
 
 static enum head_fault compute_linear(const struct attention_head *head)
 {
-    /* summed: the queries before the first one with a key outside its window */
+    /* summed: the queries before the first one with an earlier key outside its window */
     struct attention_head summed = *head;
     size_t count = 0;
     while (count < head->q.rows && strip_visible(head, count).first == 0)

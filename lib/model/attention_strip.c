@@ -251,7 +251,7 @@ static void add_pairs(const struct attention_head *head, const struct strip *str
         kernel_call(kernel, values, memory->weight_pairs, sum->to + i, values);
 }
 
-/* Add some keys of one panel. */
+/* Add the weighted values of some keys of one panel. */
 static void add_part(const struct attention_head *head, const struct strip *strip, struct sum *sum,
                      struct key_range keys)
 {

@@ -3,7 +3,7 @@
  *
  * Keys are packed once for each head, in panels of KEY_PANEL, or are in the panels of a cache. A
  * strip's scores become weights in place and are multiplied with the values. Ranges begin and end
- * at multiples of STEP; keys that do not exist score 0, and their weight must be 0.
+ * at multiples of STEP; scores of keys that do not exist mean nothing, and their weight must be 0.
  *
  * A context is a sum over keys: one chain of multiply-adds for every CHAIN keys of the text; the
  * chains are added in their order. (One chain of thousands of keys would have four times the
@@ -56,7 +56,7 @@ struct attention_memory {
         };
         void *buffers[ATTENTION_BUFFERS];
     };
-    float *maps[ATTENTION_MAPS]; /* [STRIP, keys] rows for a lender; else NULL */
+    float *maps[ATTENTION_MAPS]; /* [STRIP, keys] rows that a lender takes; else NULL */
     struct attention_strides strides;
 };
 
@@ -96,7 +96,7 @@ struct attention_layer {
     unsigned edits; /* a bit for each edited map, from SITE_SCORES on; dense attention only */
     struct kernel score_kernels[ROW_SIZES][KEY_SIZES];      /* by rows, keys */
     struct kernel context_kernels[ROW_SIZES][KEY_SIZES][2]; /* [1]: adds to a sum */
-    atomic_size_t first_fault; /* the lowest round · HEAD_FAULTS + fault */
+    atomic_size_t first_fault; /* of heads that fail: the lowest round · HEAD_FAULTS + fault */
 };
 
 /* One head of one text. */
@@ -108,7 +108,7 @@ struct attention_head {
     size_t text, head;
     size_t group;      /* index of the key/value head */
     size_t past, keys; /* number of earlier queries; of all keys */
-    union {            /* [T, S] if watched, else NULL */
+    union {            /* rows of the map (strip_map_row); NULL: not watched */
         struct {
             float *scores, *softmax, *masked, *weights;
         };
@@ -189,17 +189,17 @@ void strip_context(const struct attention_head *head, const struct strip *strip,
                    struct key_range keys, const float *weights, bool adds);
 void strip_write_context(const struct attention_head *head, const struct strip *strip);
 
-/* The row of a query in an attention map; NULL: the map is not watched. */
+/* The row of a query in an attention map; NULL: the map is not watched, or lacks the row. */
 float *strip_map_row(const struct attention_head *head, float *map, size_t query);
 
 /* Write a row of an attention map, if it is watched: its first `count` cells, and 0 in all later
- * cells; the cells of a range, which have the same indices in `from`, and `others`. */
+ * cells; the cells of a range, by the same indices of `from`, and `others` in all other cells. */
 void strip_put_row(const struct attention_head *head, float *map, size_t query, const float *from,
                    size_t count);
 void strip_put_range(const struct attention_head *head, float *map, size_t query, const float *from,
                      struct key_range keys, float others);
 
-/* Set dropped weights of a range of keys to 0, if the mechanism has dropout. */
+/* Drop weights of a range of keys, if the mechanism has dropout, and scale the others. */
 void strip_drop(const struct attention_head *head, float *weights, size_t query,
                 struct key_range keys);
 

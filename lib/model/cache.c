@@ -25,7 +25,7 @@ size_t head_pairs_of_values(size_t d_v)
     return (d_v + PAIR_COLUMNS - 1) / PAIR_COLUMNS * HEAD_PAIRS_APART;
 }
 
-/* Store a key, or a value, as token `offset` of a page, whose values after it must be 0. */
+/* Store a key, or a value, as token `offset` of a page. */
 static void put_key(uint32_t *page, size_t offset, const float *key, size_t d_k)
 {
     enum { PART = 64 }; /* numbers that are rounded together */
@@ -235,8 +235,8 @@ void cache_add(struct cache *cache, size_t count)
     assert(pages_for(cache->count) <= cache->page_count);
 }
 
-/* Values after the last token are multiplied by 0, so they must be finite; scores of keys there are
- * not read. */
+/* Values after the last token become 0: products with weights of 0 read them. Scores of keys there
+ * are not read. */
 void cache_forget(struct cache *cache, size_t count)
 {
     const struct config *c = cache->config;

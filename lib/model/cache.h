@@ -17,12 +17,12 @@
 
 enum {
     KEY_PANEL = 64,
-    HEAD_PAIRS_APART = KEY_PANEL / 2 * PAIR_COLUMNS, /* pairs from 64 channels to the next 64 */
+    HEAD_PAIRS_APART = KEY_PANEL / 2 * PAIR_COLUMNS, /* pairs of values of 64 channels */
 };
 
 /* The state of linear attention after `count` keys, for one head of one layer. */
 struct cache_sum {
-    float *values; /* see struct running_sum */
+    float *values; /* as in struct running_sum (math/rows.h) */
     size_t count;
 };
 

@@ -37,8 +37,8 @@ static int open_shards(struct checkpoint *checkpoint, struct err *err)
     return 0;
 }
 
-/* The files that a weight map names, each once. They are files of the folder itself: a name with a
- * path in it leads out of the model. */
+/* List the files that a weight map names, each once. All are in the model's folder: a name with a
+ * slash is refused. */
 static int list_shards(struct checkpoint *checkpoint, const struct json *map, struct err *err)
 {
     struct map seen = {0};
@@ -362,8 +362,8 @@ int checkpoint_find(struct found_tensor *found, const struct checkpoint *checkpo
     return blame(checkpoint, file, name, err);
 }
 
-/* The layer in a tensor's name, of the encoder or of the text, after the prefix (or a part of it)
- * and `layers`: 12 in "h.12.attn…" and "transformer.h.12.attn…"; -1 if there is none. */
+/* The layer in a tensor's name, of the encoder or of the text, after the wrapper, or the prefix or
+ * its end, and `layers`: 12 in "h.12.attn…" and "transformer.h.12.attn…"; -1: none. */
 static long layer_of(const char *name, const struct config *config, bool of_encoder)
 {
     const struct family_names *names = config->family->names;
@@ -380,9 +380,9 @@ static long layer_of(const char *name, const struct config *config, bool of_enco
     return *name >= '0' && *name <= '9' ? strtol(name, NULL, 10) : -1;
 }
 
-/* Whether a tensor is a known extra: of layers for further tokens; masks and frequencies in older
- * files; a head, where the config says that it is tied, or a copy of its bias; another head of an
- * encoder. */
+/* Whether a tensor is a known extra: of layers for multi-token prediction, of images, a mask or
+ * frequencies of an older file, a copy of a table, a head that is tied, a copy of its bias, another
+ * head of an encoder. */
 static bool is_no_parameter(const char *name, const struct config *config)
 {
     static const char *const endings[] = {".attention.bias",      ".attention.masked_bias",
@@ -391,8 +391,7 @@ static bool is_no_parameter(const char *name, const struct config *config)
     static const char *const of_images[] = {"vision_tower.", "multi_modal_projector."};
     static const char *const of_encoders[] = {"pooler.", "cls.seq_relationship.",
                                               "sop_classifier."};
-    static const char *const of_translators[] = {"embed_tokens.weight",
-                                                 "embed_positions.weight", /* copies */
+    static const char *const of_translators[] = {"embed_tokens.weight", "embed_positions.weight",
                                                  "EncDecAttention.relative_attention_bias.weight",
                                                  "cross_attn_rel_b.weight", "shared.weight"};
     char head[PARAMETER_NAME_BYTES];

@@ -17,10 +17,10 @@ struct family;
 enum model_kind { MODEL_GPT2, MODEL_ATTENTION, MODEL_TRANSFORMER, MODEL_DECODER };
 
 enum {
-    CONFIG_FLAGS_MAX = 512,    /* layers of a model in which layers differ */
+    CONFIG_FLAGS_MAX = 512,    /* most layers of a model in which layers differ */
     CONFIG_UNREAD_BYTES = 256, /* of `unread`, a list of keys */
-    CONFIG_ENDS_MAX = 8,       /* end-of-text tokens */
-    EXPERTS_MAX = 1024,        /* of a layer */
+    CONFIG_ENDS_MAX = 8,       /* most end-of-text tokens; most banned tokens */
+    EXPERTS_MAX = 1024,        /* most experts of a layer */
 };
 
 /* Which linear layers have a bias. */
@@ -45,7 +45,7 @@ enum model_end {
 
 /* Properties of single layers, as bits. */
 enum layer_flag {
-    LAYER_WINDOW = 1,       /* queries attend only to the last `window` keys */
+    LAYER_WINDOW = 1,       /* queries attend only to keys within the window: config_window */
     LAYER_UNROTATED = 2,    /* no rotary embedding */
     LAYER_ROTARY_LOCAL = 4, /* rotary embedding of `rotary_local` */
     LAYER_FIRST_PLAIN = 8,  /* no norm before attention */
@@ -88,7 +88,7 @@ enum router {
     ROUTER_OF_ALL,    /* softmax of z; the best are chosen */
     ROUTER_OF_CHOSEN, /* the best of z are chosen; softmax of these */
     ROUTER_SIGMOID,
-    ROUTER_ONE_BY_ONE, /* the best of those left, with its softmax among those near it */
+    ROUTER_ONE_BY_ONE, /* each the best of those left; weight: its softmax among those near it */
 };
 
 /* A mixture of experts, in layers that choose some of them. */
@@ -96,10 +96,10 @@ struct mixture {
     size_t experts;                          /* E; 0: no mixture */
     unsigned short chosen[CONFIG_FLAGS_MAX]; /* in each layer; 0: it has a plain MLP */
     size_t inner, shared_inner;   /* hidden channels of an expert; of one that all tokens have */
-    size_t groups, chosen_groups; /* groups of neighbouring experts; the best, which are used */
+    size_t groups, chosen_groups; /* groups of neighbouring experts; how many are used */
     enum router router;
     float factor;      /* of the weights; 0: none */
-    float near;        /* ROUTER_ONE_BY_ONE: the largest distance, relative to the best */
+    float near;        /* ROUTER_ONE_BY_ONE: experts up to this relative distance are near */
     bool renormalised; /* weights are divided by their sum, or by `least` if that is more */
     float least;
     bool corrected;   /* a vector is added before experts are chosen, but not to their weights */
@@ -115,7 +115,7 @@ struct generation_rules {
     size_t beams;                                    /* 0 and 1: no search */
     double length_penalty; /* a text's score is its log-probability / (new tokens)^penalty */
     enum { EARLY_NO, EARLY_YES, EARLY_NEVER } early; /* when a search ends */
-    size_t no_repeat;                                /* sequences so long occur once; 0: any */
+    size_t no_repeat;                                /* n-grams of this length occur once; 0: any */
     long long first, last;                           /* forced tokens; -1: none */
     long long banned[CONFIG_ENDS_MAX];
     size_t banned_count;
@@ -143,12 +143,12 @@ struct config {
     float embedding_scale;  /* factor of token embeddings */
     bool sinusoids;         /* sinusoidal positions; else learned ones, if any */
     enum sines sines;       /* order of sinusoidal positions */
-    float epsilon;          /* of the layer norms */
+    float epsilon;          /* of the norms */
     enum block_style style;
     bool final_norm;              /* after the last layer */
     float scale;                  /* of the scores */
     bool scale_by_layer;          /* scores are also divided by the layer's number, from 1 */
-    bool tied;                    /* config.json ties the unembedding to the embedding */
+    bool tied;                    /* the unembedding is tied to the embedding */
     bool lacks_head;              /* the weights have no unembedding: it is tied, too */
     bool causal;                  /* a query attends to itself and earlier tokens */
     bool cross;                   /* queries attend to a second text, the source */
@@ -169,16 +169,16 @@ struct config {
     bool norm_offset; /* scales of norms are 1 + w */
     bool norm_shift;  /* norms have a shift */
     bool norm_plain;  /* norms have neither scales nor a shift */
-    bool gated;       /* the MLP is act(gate(x)) · up(x) */
+    bool gated;       /* hidden channels of the MLP are act(gate(x)) · up(x) */
     float clamp, up_offset; /* of gate and up, before their product; 0: none */
-    float gate_slope; /* s of x · logistic(s · x), with `clamp`, for quick_gelu; 0: its own */
+    float gate_slope; /* s of quick_gelu, x · logistic(s · x), in MLPs with `clamp`; 0: 1.702 */
     struct mixture mixture;
     struct head_norm head_norm;
     size_t latent_q, latent_kv; /* channels of a vector that queries, keys and values are products
                                  * of; 0: they are products of the layer's input */
     float clip;                 /* of queries, keys and values to [-clip, clip]; 0: none */
     enum score_bias score_bias;
-    unsigned short bias_buckets, bias_reach; /* BIAS_BUCKETS: rows of a table; the last distance */
+    unsigned short bias_buckets, bias_reach; /* table: rows; distance from which biases are equal */
     bool bias_by_layer;                      /* each layer has a table; else one is for all */
     struct rotary rotary, rotary_local;
     size_t window;
@@ -187,7 +187,7 @@ struct config {
     float residual_scale;                        /* factor of sublayers' outputs; 0: none */
     float logit_divisor;                         /* 0: none */
     unsigned char layer_flags[CONFIG_FLAGS_MAX]; /* LAYER_… */
-    size_t extra_layers;      /* of the file, after n_layer: for further tokens, not read */
+    size_t extra_layers;      /* after n_layer, for multi-token prediction; not read */
     long long bos_id, eos_id; /* -1: none */
     long long more_ends[CONFIG_ENDS_MAX - 1]; /* further end-of-text tokens */
     size_t more_end_count;
@@ -195,7 +195,7 @@ struct config {
     enum model_end end;
     enum activation end_activation;   /* of the dense layer before the logits */
     double initializer_range;         /* standard deviation of initial weights */
-    char unread[CONFIG_UNREAD_BYTES]; /* keys of config.json that had no effect */
+    char unread[CONFIG_UNREAD_BYTES]; /* keys of config.json that were not read (family.h) */
     struct mechanism mechanism;       /* from options, not config.json; all zero: none */
     struct description *description;  /* layer.h: of all this; NULL before config_describe */
 };
@@ -219,7 +219,7 @@ static inline bool config_is_cross(const struct config *config)
 bool config_rotates(const struct config *config);
 const struct rotary *config_rotary(const struct config *config, size_t layer);
 
-/* Whether positions are added to embeddings. */
+/* Whether positions are added to embeddings, in a model that is more than attention. */
 static inline bool config_adds_positions(const struct config *config)
 {
     bool biased = config->score_bias != NO_BIAS &&

@@ -2,7 +2,7 @@
  *
  * An edit is applied to a complete value, before it is announced: the rest of the pass, a cache and
  * the tap get the changed value. Several edits of one element are applied in their order. Cells
- * that a causal mask hides are not changed.
+ * of hidden keys are not changed, but in scores and softmax with --mask-after.
  *
  *     struct edit_range sixth = {6, 6};
  *     struct edit edit = {.site = SITE_CONTEXT, .op = EDIT_SET, .heads = {&sixth, 1}};
@@ -47,7 +47,7 @@ struct edit_indices {
  * stride 0. Of several texts, each text in the pass takes one that is at least as long, chosen by
  * the seed and the text's number. */
 struct edit_source {
-    const struct tensor *values; /* [layer][count] for each layer that is edited */
+    const struct tensor *values; /* [layer][count], set for each layer that is edited */
     size_t count;
     uint64_t seed;
     size_t longest; /* the most tokens that a text may have; SIZE_MAX: any number */
@@ -90,7 +90,7 @@ int edits_check_text(const struct edits *edits, const struct config *config, siz
 /* Whether there is an edit of a site in a layer. */
 bool edits_have(const struct edits *edits, enum site site, size_t layer);
 
-/* Append the names of all edits in messages, each name once. */
+/* Append the names of all edits in messages; edits in turn with the same `words` have it once. */
 void edits_write(struct buf *out, const struct edits *edits);
 
 /* A token: the number of its text, its index, and the number of tokens that indices refer to. */
@@ -108,9 +108,9 @@ struct edit_block {
     size_t heads, rows, columns;
     size_t head_stride, row_stride;
     size_t first_head, first_row, first_column;
-    bool grows;                       /* tokens follow the prompt, each the last at its time */
+    bool grows;                       /* as in struct text (forward.h) */
     bool one_row;                     /* all rows have the index first_row */
-    size_t row_places, column_places; /* rows and columns of the whole text */
+    size_t row_places, column_places; /* tokens that indices refer to; SIZE_MAX: not tokens */
     float forbidden;                  /* value of a masked key */
 };
 

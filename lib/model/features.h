@@ -1,10 +1,10 @@
 /* features.h: what of a config, or of the description that layer.h makes of it, needs code of its
  * own, and which parts of the program have that code. The table is in features.c: a row for each
- * feature, with the purposes that support it. A model with another one is refused by its name:
+ * feature, with the purposes that support it. For other purposes a model that has it is refused:
  *
  *     if (features_expect(TO_TRAIN, config, NULL, err)) ...
  *
- *     expected a model to train without ALiBi or norms of embeddings, found one of type "bloom"
+ *     expected a model to train without a norm of embeddings or ALiBi, found one of type "bloom"
  */
 #pragma once
 

@@ -115,7 +115,7 @@ int batch_init(struct batch *batch, const struct config *config, const struct te
     return 0;
 }
 
-/* A batch of the sources, empty if they are in caches. */
+/* A batch of the sources; one that is in its cache has no tokens. */
 static int batch_of_sources(struct batch *sources, const struct batch *batch, struct arena *arena,
                             struct err *err)
 {
@@ -305,9 +305,9 @@ static enum pass_state narrow(struct pass *pass, int down, int scales, size_t la
     return pass_norm(pass, pass_slot(pass, scales, layer), y, y);
 }
 
-/* Before the rotation of q and k. Keys and values of latent attention (DeepSeek-V2, 2024) are
- * products of a narrow vector of each token, and queries may be. The rotated channels of keys are a
- * product of the layer's input, the same for all heads. */
+/* Compute q, k and v of latent attention (DeepSeek-V2), not yet rotated. Keys and values are made
+ * from a narrow vector of each token, and queries may be. The channels of keys that will be rotated
+ * are a product of the layer's input, the same for all heads. */
 static enum pass_state project_latent(struct pass *pass, const struct head_rule *rule, size_t layer,
                                       struct matrix x)
 {
@@ -397,7 +397,7 @@ static enum pass_state apply_xielu(struct pass *pass, size_t layer, struct matri
     return PASS_ON;
 }
 
-/* Compute the hidden channels [T, I] of y [T, C]: act(gate) · up, or act(up). */
+/* Compute the hidden channels [T, I] of y [T, C]: act(gate) · up, or act(up); of experts: all. */
 static enum pass_state mlp(struct pass *pass, const struct mlp_rule *rule, size_t layer,
                            struct matrix y)
 {
@@ -473,7 +473,7 @@ static enum pass_state write_out(struct pass *pass, const struct sublayer *s, si
     return PASS_ON;
 }
 
-/* Announce the stream x as each of these sites; resid_post is the text's own, in every part. */
+/* Announce the stream x as each of `sites`, of `part`; but resid_post as a site of `pass`. */
 static enum pass_state tap_stream(struct pass *pass, struct pass *part, const enum site sites[3],
                                   size_t layer)
 {

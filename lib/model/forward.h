@@ -19,9 +19,9 @@ struct cache;
 /* --- the batch --------------------------------------------------------------------------------
  *
  * The texts of one pass, joined without padding. A text owns the rows first … first + count - 1 of
- * every token matrix. With cross-attention it also has a source, whose rows are in other matrices,
- * and its queries attend to these; otherwise its span of keys is that of its queries. Tokens in a
- * cache have no rows, but queries attend to them. */
+ * every token matrix. In cross-attention its queries attend to its source, whose rows are in other
+ * matrices; in self-attention the rows of its keys are those of its queries. Tokens in a cache have
+ * no rows, but queries attend to them. */
 
 struct text {
     const uint32_t *ids;
@@ -79,8 +79,8 @@ int batch_check_length(const struct config *config, size_t count, struct err *er
 int batch_check_ids(const struct config *config, enum site_part part, const uint32_t *ids,
                     size_t count, size_t past, struct err *err);
 
-/* Check the texts and assign their rows. Refused: lengths as above (with cached tokens), an id
- * beyond the vocabulary, a source that is missing or that the model does not take. */
+/* Check the texts and assign their rows. Refused: lengths as above (with cached tokens), an id or a
+ * segment beyond its table, a source that is missing or that the model does not take. */
 int batch_init(struct batch *batch, const struct config *config, const struct text *texts,
                size_t count, struct arena *arena, struct err *err);
 

@@ -81,7 +81,7 @@ bool hub_guess(struct hub_name *name, const char *text)
         if (strncmp(path, addresses[i], strlen(addresses[i])) == 0)
             path += strlen(addresses[i]);
     bool is_address = path != text;
-    if (strncmp(path, "./", 2) == 0 && !strchr(path + 2, '/')) /* a future folder */
+    if (strncmp(path, "./", 2) == 0 && !strchr(path + 2, '/')) /* a folder that is yet to be made */
         path += 2;
     if (!(is_address ? parse_address : parse_name)(name, path))
         return false;

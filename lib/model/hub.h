@@ -27,8 +27,8 @@ struct hub_name {
  * address of a model's page. False for other names, and for paths into an existing directory. */
 bool hub_guess(struct hub_name *name, const char *text);
 
-/* Find the directory of a model in the cache as huggingface_hub does: in $HF_HUB_CACHE, else below
- * $HF_HOME, $XDG_CACHE_HOME/huggingface or ~/.cache/huggingface; a well-known model with or without
- * its owner's name. *path is unchanged if the cache lacks the model; a missing revision is an
- * error. The arena owns the path. */
+/* Find the directory of a model in the cache as huggingface_hub does: in $HF_HUB_CACHE or
+ * $HUGGINGFACE_HUB_CACHE, else below $HF_HOME, $XDG_CACHE_HOME/huggingface or ~/.cache/huggingface;
+ * a well-known model with or without its owner's name. *path is unchanged if the cache lacks the
+ * model; a missing revision is an error. The arena owns the path. */
 int hub_find(const char **path, const char *text, struct arena *arena, struct err *err);

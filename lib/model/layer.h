@@ -1,9 +1,8 @@
 /* layer.h: what a model computes: two stacks of layers, each layer a list of sublayers with their
  * norms, sites and rules.
  *
- * All code that depends on the shape of a block reads this list: the pass, the table of parameters,
- * training, attribution, composition of heads, explanations and `info`. It is made once, by
- * config_describe, which alone reads the fields of a config that it is made of.
+ * config_describe makes the lists. Code that depends on the shape of a block reads them: the pass,
+ * the table of parameters, training, attribution, composition of heads, explanations and `info`.
  *
  *     const struct layer *l = layer_of(config, PART_SENTENCE, layer);
  *     for (const struct sublayer *s = l->sublayers; s < l->sublayers + l->count; s++) {
@@ -55,7 +54,7 @@ struct mlp_rule {
     enum activation activation;
     bool gated, xielu;
     float clamp, up_offset; /* act(min(gate, clamp)) · (up within ±clamp + up_offset); 0: none */
-    float gate_slope;       /* of act, with clamp; 0: its own */
+    float gate_slope;       /* as in struct config */
     size_t inner;
     const struct mixture *mixture; /* NULL: one MLP */
     size_t chosen;                 /* experts of each token */
@@ -120,7 +119,7 @@ struct embed_rule {
     long long padding; /* id of the padding token, whose row is the one before the first */
     size_t segments;   /* rows of the table of segments; 0: none */
     bool norm;
-    enum { PROJECT_NEVER, PROJECT_TOKENS, PROJECT_LAST } project; /* before positions; after all */
+    enum { PROJECT_NEVER, PROJECT_TOKENS, PROJECT_LAST } project; /* tokens alone; the whole sum */
 };
 
 /* From the last stream to what the model returns. */

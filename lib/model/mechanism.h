@@ -1,5 +1,5 @@
-/* mechanism.h: replacements of the attention that a model was trained with (--attention, --scale,
- * --dropout, --without). It is a part of the config; all zero is the unchanged model.
+/* mechanism.h: changes of a trained model by --attention, --mask-after, --scale, --dropout,
+ * --attention-temperature and --without. A part of the config; all zero is the unchanged model.
  *
  *     if (mechanism_set_attention(&config.mechanism, "window:4+random:2", err) ||
  *         mechanism_check(&config.mechanism, &config, err)) ...
@@ -49,13 +49,13 @@ struct mechanism {
     enum attention_kind kind;
     struct pattern pattern; /* of sparse attention */
     size_t block;           /* keys of a block */
-    size_t segments;        /* of low-rank attention; at most the keys of the text */
+    size_t segments;        /* of low-rank attention; a text with fewer keys has one for each */
     bool renormalise; /* --mask-after: softmax over all keys, then masked ones are set to 0 and
                                rows divided by their sum; else the mask is -inf before it */
     enum scale_method scale_method;
     float scale;       /* of SCALE_NUMBER */
     float temperature; /* divides scores; 0: none */
-    float dropout;     /* share of attention weights that are set to 0 */
+    float dropout;     /* probability that a weight becomes 0; others are divided by 1 - dropout */
     uint64_t seed;     /* of the dropout */
     unsigned without;  /* 1 << part of each part that is left out */
 };

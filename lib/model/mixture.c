@@ -12,8 +12,8 @@
 
 /* --- the router ------------------------------------------------------------------------------- */
 
-/* Set each number of a group that is not among its `count` largest to -infinity; of equal ones the
- * first are larger. */
+/* Set each number that is not among the `count` largest to -infinity; of equal ones the first are
+ * kept. */
 static void keep_best(float *numbers, size_t size, size_t count)
 {
     struct likely best[EXPERTS_MAX];
@@ -149,7 +149,7 @@ void mlp_combine(const struct mlp_rule *rule, struct matrix gate, struct matrix 
     multiply_rows(gate, up);
 }
 
-/* y = a whole gated MLP, the shared one or an expert, whose gate has the slot `gate`. */
+/* y = the output for x of a gated MLP, the shared one or an expert, whose gate has slot `gate`. */
 static int feed(struct pass *pass, const struct mlp_rule *rule, struct slot gate, struct matrix y,
                 struct matrix x)
 {

@@ -1,4 +1,4 @@
-/* model.h: a model directory, opened: its config and its weights.
+/* model.h: a model, opened: its config and its weights.
  *
  *     struct model model = {0};
  *     if (model_open(&model, "life", err)) ...
@@ -20,10 +20,10 @@ extern const char bundled_default[];
 const struct folder *bundled_find(const char *name);
 
 struct model {
-    const char *name;           /* as it was given; borrowed */
+    const char *name;           /* as it was given, or the default's; borrowed */
     struct folder folder;       /* its `opened` are the next field's */
     struct opened_files opened; /* files of the model: config, weights, tokenizer */
-    struct arena arena;         /* owns the folder's path if it was searched for */
+    struct arena arena;         /* memory of the folder: its path, the files of a GGUF file */
     struct config config;
     struct weights weights;
     size_t context; /* n_positions before --long lifted it; 0: not lifted */
@@ -31,7 +31,7 @@ struct model {
 
 /* Find the folder of a name: a bundled model, else a directory or a GGUF file, else one in a folder
  * of ATTN_MODEL_PATH, else one in the Hugging Face Hub's cache (hub.h); NULL: the default model.
- * Name and arena must outlive the folder. Errors list the bundled names. */
+ * The arena must outlive the folder. Errors suggest a name, if one is near. */
 int model_find(struct folder *folder, const char *name, struct arena *arena, struct err *err);
 
 /* True for the name of a bundled model, a directory or a GGUF file. */
@@ -43,8 +43,8 @@ int model_open(struct model *model, const char *name, struct err *err);
 int model_open_folder(struct model *model, const struct folder *folder, struct err *err);
 void model_release(struct model *model);
 
-/* True for the bundled default, which was trained on short fables and knows no other text. */
+/* True for the bundled default, which was trained on short fables and everyday sentences alone. */
 bool model_is_of_fables(const struct model *model);
 
-/* True for the bundled models of attention alone: their weights are random, or chosen by hand. */
+/* True for the bundled models of attention alone, which were not trained. */
 bool model_is_untrained(const struct model *model);

@@ -29,13 +29,13 @@
     PROPERTY(PLAIN, !s->mlp.mixture) PROPERTY(MIXTURE, s->mlp.mixture) \
     PROPERTY(ROUTER_BIAS, c->mixture.router_bias)
 
-/* The axes of shapes. A model lacks a parameter with an axis of size 0. ONE: of a single number.
- * Positions include those before the first. WORD: the channels of a token's embedding; TABLES: of
- * that of a position and a segment, and of their norm; NARROW: of the projection before the
- * unembedding. LOGITS and the next four: of the ends of a model. OWN: the heads whose norms have
- * scales of their own. LATENT: the channels of narrow vectors. MEMORY: of what keys and values are
- * products of. OUT: of the output of attention. EXPERT: the hidden channels of one; SHARED: of the
- * shared one. */
+/* The axes of shapes; c and s as above, t: the stack. A model lacks parameters with an axis of size
+ * 0. ONE: of a single number. POSITIONS: with rows before the first token's. Channels: of a token's
+ * embedding (WORD); of embeddings of positions and segments, and of their norm (TABLES); of the
+ * projection before the unembedding (NARROW); of narrow vectors (LATENT); of what keys and values
+ * are products of (MEMORY); of the output of attention (OUT); hidden ones of an expert (EXPERT) and
+ * of the shared one (SHARED). LOGITS to POOLER: of the ends of a model. OWN: heads whose norms have
+ * scales of their own. */
 #define AXES(AXIS) \
     AXIS(NONE, 1) AXIS(ONE, 1) AXIS(VOCABULARY, t->embed.rows) \
     AXIS(POSITIONS, c->n_positions + c->position_offset) AXIS(CHANNELS, t->width) \

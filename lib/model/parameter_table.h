@@ -116,7 +116,7 @@ bool slot_is_of_expert(int id);
  * a list are `step` bytes long and begin with the slot; `list` may be NULL. */
 size_t slot_list(void *list, size_t step, const struct config *config);
 
-/* The index of a slot in a list of slots; SIZE_MAX: it is not in the list. */
+/* The index of a slot in a list that slot_list made; SIZE_MAX: it is not in the list. */
 size_t slot_find(const void *list, size_t count, size_t step, struct slot slot);
 
 enum { PARAMETER_NAME_BYTES = 128, PARAMETER_SHAPE_BYTES = 256 };

@@ -11,7 +11,7 @@
 
 /* --- buffers ---------------------------------------------------------------------------------- */
 
-/* A matrix of the scratch, with a row for each token. */
+/* A matrix of the scratch, before its memory is allocated. */
 struct buffer {
     struct matrix *matrix;
     size_t rows, columns;
@@ -278,11 +278,11 @@ struct span pass_heads(const struct pass *pass, enum site site, size_t layer)
     const struct watch *watch = pass->tap->watch;
     bool of_keys = site_row(site)->axes == AXES_GROUP_TOKEN_DIM;
     size_t heads = pass_heads_of(pass, site);
-    size_t group = pass->stack->heads / heads; /* an encoder may have fewer heads than chosen */
+    size_t group = pass->stack->heads / heads;
     if (watch->head_count == 0 || pass_goes_to(pass, SITE_ATTN_OUT, layer) ||
         (of_keys && pass->batch->cached))
         return (struct span){0, heads};
-    size_t first = num_min(watch->first_head / group, heads);
+    size_t first = num_min(watch->first_head / group, heads); /* an encoder may have fewer heads */
     size_t end = num_min((watch->first_head + watch->head_count - 1) / group + 1, heads);
     return (struct span){first, end - first};
 }
@@ -371,8 +371,8 @@ enum pass_state pass_fail_number(struct pass *pass, const struct pass_position *
     return pass_fail(pass, position, "finite numbers, found infinity or nan");
 }
 
-/* Fail if a number in some columns of a text's rows, or of its heads [T, width] from one on, is not
- * finite. Whole rows, in their order in memory, take a fraction of the time of head after head. */
+/* Fail if a number of a text's rows is not finite. `width`: columns of a head; position.head: the
+ * first head, or NO_HEAD. Checking whole rows is several times faster than head after head. */
 static enum pass_state check_finite(struct pass *pass, struct pass_position position,
                                     struct matrix rows, size_t width)
 {

@@ -24,8 +24,8 @@ enum {
 /* Memory of a layer's attention maps, [T, S] for each head: lent by the tap, or else a buffer of
  * the pass, which is then announced. */
 struct attention_maps {
-    float **heads[ATTENTION_MAPS]; /* [text][head] in the next layer; NULL: not watched */
-    float *own[ATTENTION_MAPS];    /* [text][H, T, S] if not lent; NULL: not watched */
+    float **heads[ATTENTION_MAPS]; /* [text][head] in the layer that runs; NULL: not watched */
+    float *own[ATTENTION_MAPS];    /* [text][H, T, S]; NULL: not watched, or lent */
     struct lent_maps {
         const size_t *rows; /* as in site.h */
         attention_row_taker take;
@@ -40,7 +40,7 @@ struct scratch {
     struct matrix k;        /* [S, Hkv·dk] */
     struct matrix v;        /* [S, Hkv·dv] */
     struct matrix narrow;   /* [T, channels] latent attention: what q, or k and v, come from */
-    struct matrix k_plain;  /* [T, H·first] channels of latent keys before rotated ones */
+    struct matrix k_plain;  /* [T, H·first] channels of latent keys that are not rotated */
     struct matrix k_rotary; /* [T, components] rotated channels of keys, the same in all heads */
     struct matrix joined;   /* [1, 3C] q, k and v of one token */
     struct matrix context;  /* [T, H·dv] */
@@ -68,7 +68,7 @@ struct pass {
     struct weights *weights;
     const struct batch *batch;
     enum site_part part; /* functions of the pass take ids of sites, which are of this part */
-    size_t first_layer;  /* the stack's first layer, an index of config_layers */
+    size_t first_layer;  /* of the stack, among all layers (config_layers) */
     struct pass *cross;  /* the pass of cross-attention; NULL: none */
     struct tap *tap;
     size_t end;    /* site_order of the last value that is watched or stored in a cache */
@@ -95,8 +95,8 @@ void pass_end_caches(struct pass *pass, bool keep);
 int pass_memory_take(struct pass *pass, bool stream_alone);
 int pass_matrix(struct pass *pass, struct matrix *matrix, size_t rows, size_t columns);
 
-/* Bytes of the buffers of passes over one text of `tokens` tokens; bytes of its logits, if watched.
- * Without attention maps and the memory of threads. */
+/* Bytes of the buffers of passes over a text of `tokens` tokens and a source as long, without
+ * attention maps and the memory of threads; bytes of the logits of all tokens. */
 size_t pass_memory_bytes(const struct config *config, size_t tokens);
 size_t pass_memory_logits_bytes(const struct config *config, size_t tokens);
 
@@ -127,8 +127,8 @@ enum pass_state pass_product(struct pass *pass, struct slot slot, struct matrix 
                              enum activation activation);
 enum pass_state pass_norm(struct pass *pass, struct slot slot, struct matrix y, struct matrix x);
 
-/* Announce a value to the tap for each text of the batch; with a cache, that of the new tokens.
- * Fails if a number is not finite. */
+/* Apply edits to a value; if it is watched, announce it for each text of the batch, with a cache
+ * that of the new tokens. Fails if a number that is to be announced is not finite. */
 enum pass_state tap_rows(struct pass *pass, enum site site, size_t layer, struct matrix rows);
 
 /* Whether there are edits of a site in a layer. Apply them to the values of all texts. */
@@ -141,7 +141,7 @@ int tap_show(struct pass *pass, enum site site, size_t layer, size_t text, struc
 /* Whether a pass continues after a site: PASS_ON or PASS_OVER. */
 enum pass_state pass_after(const struct pass *pass, enum site site, size_t layer);
 
-/* The position of a value that is not finite. */
+/* Where a pass fails. */
 struct pass_position {
     enum site site;
     size_t layer;
@@ -166,7 +166,7 @@ enum pass_state pass_check_rows(struct pass *pass, enum site site, size_t layer,
 bool pass_watches(const struct pass *pass, enum site id, size_t layer);
 bool pass_goes_to(const struct pass *pass, enum site id, size_t layer);
 
-/* Some of several things that lie side by side. */
+/* Indices first … first + count - 1. */
 struct span {
     size_t first, count;
 };
@@ -196,7 +196,7 @@ enum precision pass_attention_precision(const struct pass *pass);
 enum pass_state mixture(struct pass *pass, const struct mlp_rule *rule, size_t layer,
                         struct matrix x);
 
-/* gate = act(gate) · up, or, with a clamp, as mlp_rule says. `active`: it is act(gate) already. */
+/* gate = act(gate) · up, or, with a clamp, as mlp_rule says. `active`: gate is activated. */
 void mlp_combine(const struct mlp_rule *rule, struct matrix gate, struct matrix up, bool active);
 
 /* --- attention: attention.c ------------------------------------------------------------------- */
@@ -205,7 +205,7 @@ void mlp_combine(const struct mlp_rule *rule, struct matrix gate, struct matrix 
 void attention_store(struct pass *pass, const struct head_rule *heads, size_t layer);
 
 /* context [T, H·dv] = softmax(rule(q · kᵀ)) · v for each head, in scratch; without the context if
- * nothing after the weights is watched. Announces scores, masked, weights and context. */
+ * nothing after the weights is watched. Announces the sites from scores to context. */
 enum pass_state attention(struct pass *pass, const struct sublayer *s, size_t layer);
 
 /* Bytes of memory that threads need for a text with these numbers of queries and keys. */

@@ -147,9 +147,9 @@ static size_t take_k(struct candidate *candidates, size_t count, size_t k)
     return drop_below(candidates, count, least_logit(candidates, k), 0);
 }
 
-/* Keep the first candidates up to the one at which the sum of weights reaches p, at least one.
- * Weights below an equal share of the rest, 1 - p, are dropped first: their sum is less than the
- * rest. (Half of it, because sums are rounded.) */
+/* Keep the first candidates up to the one at which weights reach p of their sum, at least one.
+ * Weights below an equal share of the rest, 1 - p, are dropped first: together they are less than
+ * the rest. (Half of that share, because sums are rounded.) */
 static size_t take_p(struct candidate *candidates, size_t count, double p)
 {
     if (p >= 1)

@@ -17,13 +17,13 @@
 #include "model/site.h"
 
 struct score_rule {
-    float scale;       /* of the products of queries and keys */
+    float scale;       /* factor of the products of queries and keys */
     float base_scale;  /* the scale without a temperature */
     float cap;         /* scores are cap · tanh(score / cap); 0: none */
     float temperature; /* divides scores after cap and bias; 0: none, or it is part of the scale */
     enum score_bias bias;
     size_t heads;                  /* query heads, on which the slopes of ALiBi depend */
-    short bias_layer;              /* BIAS_BUCKETS: the layer with the table; -1: the stack */
+    short bias_layer;              /* BIAS_BUCKETS: the layer that has the table; -1: the stack */
     unsigned short buckets, reach; /* rows of the table; the distance from which biases are equal */
     size_t back, ahead; /* visible keys before and after the query's own; SIZE_MAX: no limit */
     bool sink;          /* the softmax has one score more, which no key has */

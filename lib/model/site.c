@@ -14,8 +14,9 @@
 #define ENCODER "encoder: "
 #define ALSO_ENCODER(about) about, ENCODER about
 
-/* A site of layers. TransformerLens' name is followed by a line of help for each part that has the
- * site. OF_LAYERS_AS: cross-attention has another name. OF_MAPS: attention maps, with a mask. */
+/* A row: its last arguments are TransformerLens' name and a line of help for each part that has the
+ * site. OF_LAYERS: a site of layers; OF_LAYERS_AS: with another name in cross-attention; OF_MAPS:
+ * attention maps, with a mask; OF_MODEL: a site outside of layers. */
 #define ROW(id, name, cross, axes, in_layer, masked, alias, ...) \
     [SITE_##id] = {{name, "enc." name, cross}, AXES_##axes, in_layer, masked, {__VA_ARGS__}, alias}
 #define OF_LAYERS_AS(id, name, cross, axes, ...) \
@@ -147,7 +148,7 @@ bool site_is_of_source(enum site site)
            (part == PART_CROSS && site_row(site)->axes == AXES_GROUP_TOKEN_DIM);
 }
 
-/* A KEY_TOKEN is one of the tokens of keys. */
+/* TOKEN: a token of the text; FIRST: its first token; KEY_TOKEN: a token that has a key. */
 enum site_axis {
     NONE,
     HEAD,

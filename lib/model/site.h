@@ -37,8 +37,8 @@ enum site_part {
 
 enum { SITE_IDS = 64, SITE_COUNT = SITE_PARTS * SITE_IDS };
 
-/* The sites of a text, which are also the ids. In the order of the forward pass, but norms of sums
- * follow them: see site_order. */
+/* The sites of a text, which are also the ids. In the order of the forward pass, but the norm of a
+ * sum follows the sum: see site_order. */
 enum site {
     SITE_EMBEDDING,
     SITE_RESID_PRE,
@@ -72,12 +72,12 @@ enum site {
     SITE_POOLED,
     SITE_DISCRIMINATOR,
     SITE_LOGITS,
-    SITE_PASS_END, /* sites below are computed from those of the pass, after it */
+    SITE_PASS_END, /* sites below are not values of the pass: lens/effective.c */
     SITE_VALUE_WEIGHTED = SITE_PASS_END,
     SITE_NORM_WEIGHTED,
     SITE_VALUE_ZEROING,
     SITE_ROLLOUT,
-    SITE_ENTROPY, /* this and the next site: of all parts */
+    SITE_ENTROPY, /* all parts have this site and the next */
     SITE_ENTROPY_SHARE,
     SITE_MASK,
     SITE_VISIBLE,
@@ -126,7 +126,7 @@ struct site_row {
     const char *name[SITE_PARTS];
     enum site_axes axes;
     bool in_layer;                 /* one for each layer, else one in the model */
-    bool masked;                   /* cells beyond the causal mask of a text are empty */
+    bool masked;                   /* reports leave out cells that a text's causal mask hides */
     const char *about[SITE_PARTS]; /* a line of help; NULL: the part lacks the site */
     const char *alias;             /* TransformerLens' name of a text's site, or NULL */
 };
@@ -156,11 +156,11 @@ static inline bool site_is_effective(enum site site)
     return site_id(site) >= SITE_PASS_END;
 }
 
-/* Whether the first axis is heads; whether the first axis of tokens is the source's. */
+/* Whether the first axis is heads; with an encoder: whether the first tokens are the source's. */
 bool site_has_heads(enum site site);
 bool site_is_of_source(enum site site);
 
-/* An axis: "head", "kv_head", "query", "key", "token", "channel", "expert", "dim" or "word". */
+/* The name of an axis, such as "head", "query" or "channel"; NULL: the site has fewer axes. */
 const char *site_axis_name(enum site site, size_t axis);
 
 /* The site of a name, false if there is none. */
@@ -189,7 +189,7 @@ bool site_is_left_out(const struct config *config, enum site site);
 bool site_is_in_layer(const struct config *config, enum site site, size_t layer);
 size_t site_layers(const struct config *config, enum site site);
 
-/* The output of a layer; the input of the unembedding: the last layer's output, or its norm. */
+/* The output of a layer; what logits are computed from: the final norm, else the last output. */
 enum site site_of_output(const struct config *config);
 enum site site_of_logits(const struct config *config);
 
@@ -225,7 +225,7 @@ bool site_set_has_effective(struct site_set set);
 struct watch {
     const struct config *config;
     struct site_set *layers; /* [layer_count]; the first also has sites outside of layers */
-    size_t layer_count;      /* the larger of encoder and decoder */
+    size_t layer_count;      /* of the decoder or its encoder, the larger number */
     struct site_set any;     /* watched in any layer */
     size_t end;              /* the highest site_order of a watched site; 0: none is watched */
     bool last_logits;        /* logits of each text's last token only, [1, V] */

@@ -21,8 +21,8 @@ struct parameter {
     struct found_tensor found;
     bool is_read;          /* by weights_matrix */
     const float *data;     /* NULL until it is used as float32 */
-    const char *halves;    /* NULL until it is rounded to bf16, in the order of the file, */
-    const uint32_t *pairs; /* or in pairs */
+    const char *halves;    /* as bf16, in the order of the file; NULL until it is used so */
+    const uint32_t *pairs; /* as pairs of bf16 (weight.h); NULL until it is used so */
     const float *panels;   /* NULL until it is packed; of a bias: its numbers side by side;
                             * of biases by distance: those of all distances */
 };
@@ -80,14 +80,14 @@ static int find_tensors(struct weights *weights, struct map *wanted, struct err 
     return checkpoint_check_names(&weights->checkpoint, config, wanted, err);
 }
 
-/* The part of a tensor that has a parameter. */
+/* A parameter's part of its tensor: all, or that of its expert or head. */
 static const char *part_of(const struct parameter *p)
 {
     const struct safetensors_entry *entry = p->found.entry;
     return (const char *)entry->data + dtype_bytes(entry->dtype, p->layout.skipped);
 }
 
-/* A model with experts uses only some tensors: read one without neighbours, or all of it soon. */
+/* A model with experts uses few tensors: do not read ahead in this one, or read all of it soon. */
 static void advise(const struct weights *weights, const struct parameter *p, bool soon)
 {
     const struct safetensors_entry *entry = p->found.entry;
@@ -226,7 +226,7 @@ static const float *floats_of_row(const struct parameter *p, size_t row, float *
                        length);
     floats = floats ? floats : memory;
     for (size_t i = 0; p->layout.transposed && view->stride && i < p->layout.out; i++)
-        memory[i] = floats[row_view_at(view, i)]; /* never after its place: nothing is lost */
+        memory[i] = floats[row_view_at(view, i)]; /* row_view_at >= i: nothing is lost */
     return !p->layout.transposed ? floats : view->stride ? memory : floats + view->first;
 }
 

@@ -1,5 +1,6 @@
 /* weights.h: a model's parameters, checked against the config when they are opened. float32 tensors
- * and bf16 matrices are read in place from the mapped file, others are converted on first use.
+ * and bf16 and quantised matrices are read in place from the mapped file, others are converted on
+ * first use.
  *
  *     struct weight q;
  *     if (weights_matrix(weights, slot_of(PART_SENTENCE, SLOT_Q, layer), &q, err)) ...
@@ -57,7 +58,7 @@ int checkpoint_find_sines(const struct safetensors_entry **table,
                           int part, struct err *err);
 
 /* Find the tensor of a slot, with a supported type and the shape of its layout (family.h). An
- * unembedding that is absent is not found; this is not an error. */
+ * absent unembedding, or another tensor that files may lack, is no error: nothing is found. */
 struct family_layout;
 int checkpoint_find(struct found_tensor *found, const struct checkpoint *checkpoint,
                     const struct config *config, struct slot slot,
@@ -65,8 +66,7 @@ int checkpoint_find(struct found_tensor *found, const struct checkpoint *checkpo
 
 /* Refuse a file of another model. `wanted` NULL: with tensors of layers that the config lacks. Else
  * `wanted` has the names of the tensors of all parameters; refused are others, but for known extras
- * of older files and families that are open to others, and copies of the table of tokens with other
- * numbers. */
+ * and families that are open to others, and copies of the table of tokens with other numbers. */
 int checkpoint_check_names(const struct checkpoint *checkpoint, const struct config *config,
                            const struct map *wanted, struct err *err);
 
@@ -127,9 +127,9 @@ void weights_release(struct weights *weights);
 int weights_share(struct weights *shared, const struct weights *weights,
                   const struct config *config, struct err *err);
 
-/* A matrix with its bias; a norm; or all numbers of a slot as float32. They are converted, packed
- * or rounded on first use, and kept as long as the weights. Without such a slot the matrix does not
- * exist (weight_exists), and vectors are NULL. */
+/* A matrix with its bias; a norm; or all numbers of a slot's tensor (of its expert), float32; made
+ * on first use, and kept as long as the weights. Without such a slot the matrix does not exist
+ * (weight_exists), the norm has scales of 1, and the numbers are NULL. */
 int weights_matrix(struct weights *weights, struct slot slot, struct weight *weight,
                    struct err *err);
 int weights_norm(struct weights *weights, struct slot slot, struct norm *norm, struct err *err);
@@ -148,7 +148,7 @@ int weights_joined(struct weights *weights, struct slot q, struct weight *joined
 /* The unembedding [C, V]: the token embedding if it is tied. */
 int weights_unembedding(struct weights *weights, struct weight *weight, struct err *err);
 
-/* All parameters of an attention; of it and the MLP of the same part of a layer. */
+/* The parameters of an attention; of it and the MLP of the same part of a layer. */
 int weights_attention(struct weights *weights, int part, size_t layer,
                       struct attention_weights *attention, struct err *err);
 int weights_block(struct weights *weights, int part, size_t layer, struct block_weights *block,
@@ -158,8 +158,8 @@ int weights_block(struct weights *weights, int part, size_t layer, struct block_
 int weights_argmax(struct weights *weights, struct machine *machine, struct argmax **argmax,
                    struct err *err);
 
-/* y [C] = the embedding of a token; y += the learned or sinusoidal embedding of a position, if the
- * model has any (SIZE_MAX: of padding, without sinusoids); y += that of a segment. */
+/* y = the embedding of a token; y += the learned or sinusoidal embedding of a position, if there is
+ * any (SIZE_MAX: of padding, which has no sinusoid); y += that of a segment. */
 void weights_embed_token(const struct weights *weights, int part, float *y, uint32_t id);
 void weights_add_position(const struct weights *weights, int part, float *y, size_t position);
 void weights_add_segment(const struct weights *weights, float *y, size_t segment);

@@ -32,7 +32,7 @@ struct family_row {
         GROUPS_IN_TURN, /* a row of each member in turn */
     } groups;
     bool transposed; /* a matrix is [in, out] */
-    bool bare;       /* the name is whole: nothing comes after it, of a bias "_bias" */
+    bool bare;       /* no ".weight" follows the name; the name of a bias ends in "_bias" */
     bool stacked;    /* the tensor has all experts or heads, one after the other: the first axis */
     unsigned char part;
     const char *bias; /* the whole name of the bias, if it does not begin with `name`; or NULL */
@@ -41,12 +41,11 @@ struct family_row {
 struct family_names {
     const char
         *prefix; /* of names but those of SLOT_TRANSFORM to SLOT_HEAD_BIAS; some files lack it */
-    const char *layers,
-        *source_layers;              /* before a layer's number, in the text and its encoder; {g}:
-                                         * the number of its group */
-    const char *wrapper;             /* what files may have before every name, or NULL */
-    const struct family_names *base; /* names of slots that are not listed here, or NULL */
-    bool open;                       /* files may have other tensors */
+    const char *layers, *source_layers; /* before a layer's number, in the text, in its encoder (or
+                                         * NULL); {g}: the number of its group */
+    const char *wrapper;                /* what files may have before or after `prefix`, or NULL */
+    const struct family_names *base;    /* names of slots that are not listed here, or NULL */
+    bool open;                          /* files may have other tensors */
     struct family_row rows[FAMILY_ROWS_MAX]; /* ends with one without a name */
 };
 
@@ -88,10 +87,10 @@ int family_read_generation(void *config, const struct json *root, struct err *er
 int family_read(struct config *config, const struct family *family, const struct json *root,
                 struct err *err);
 
-/* Set config->unread to the keys that were not read, except those known to have no effect. */
+/* Set config->unread to the keys that were not read, if key and value may have an effect. */
 void family_note_unread(struct config *config, const struct json *root);
 
-/* The row of a slot; for a bias or shift, that of its matrix. NULL: the family has none. */
+/* The row of a slot; for a bias or shift, that of its matrix or norm. NULL: the family has none. */
 const struct family_row *family_row(const struct family *family, struct slot slot);
 
 /* "model.layers.3.self_attn.q_proj.weight" by the config's family and groups; returns `name`. */
@@ -103,7 +102,7 @@ struct family_layout {
     size_t out, in;
     size_t rank, shape[SLOT_RANK_MAX + 1]; /* of the tensor, which may have other slots, too */
     bool transposed;
-    size_t skipped, count; /* the slot's part of the tensor: numbers before it, and in it */
+    size_t skipped, count; /* numbers before the slot's expert or head, and in it; or 0, and all */
     struct row_view view;  /* the slot's rows in the tensor; its columns, if transposed */
     struct slot first;     /* the first slot of the tensor */
 };
@@ -112,8 +111,8 @@ void family_layout(struct family_layout *layout, struct slot slot, const struct 
 
 /* --- for the files of families ----------------------------------------------------------------
  *
- * A reader returns the value of a key, or its default if the key is absent. The first error stops
- * the reading: later readers return defaults, and family_read fails.
+ * A reader returns the value of a key, or its default if the key is absent. After the first error
+ * readers read no more, and family_read fails.
  *
  * A null key means the same as None in transformers: a flag is false, whatever its default; there
  * is no window, cap, scaling or token; num_key_value_heads, head_dim and rotary_dim follow from
@@ -127,7 +126,7 @@ struct reading {
     bool failed; /* `err` has the first error */
 };
 
-enum { FAMILY_NAMES_MAX = 5 }; /* names that a key may have */
+enum { FAMILY_NAMES_MAX = 5 }; /* most names of a key */
 
 /* Far above the sizes of real models; products of two sizes fit into 64 bits. */
 enum { DIMENSION_MAX = 1 << 24, LAYERS_MAX = 1 << 14 };
@@ -160,7 +159,7 @@ void family_activation(struct reading *reading, const char *key, const char *nam
 /* Read a flag that adds biases or removes them; if it is absent they stay. */
 void family_bias(struct reading *reading, const char *key, unsigned biases);
 
-/* Read a limit, such as a cap: null and 0 mean that there is none. */
+/* Read a limit, such as a cap; returns 0 if there is none: null, or a default of 0. */
 float family_limit(struct reading *reading, const char *key, float otherwise);
 
 /* Read the width of a window (null: none); "layer_types", the layers that have one: false if it is
@@ -178,5 +177,5 @@ void family_flag_layers(struct config *config, bool with_window, unsigned char f
 void family_local_rotary(struct reading *reading, const char *theta_key, double otherwise,
                          bool scaled);
 
-/* Read "is_causal", after the window. */
+/* Read "is_causal"; the window must be read before. */
 void family_read_causal(struct reading *reading);

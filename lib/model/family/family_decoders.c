@@ -154,7 +154,7 @@ static void settle_apertus(struct reading *r)
 {
     family_bias(r, "attention_bias", BIASED_QKV | BIASED_OUT);
     if (family_default_scaling(r, ROTARY_LLAMA3, 8, 8192))
-        r->config->rotary.theta = r->config->family->theta; /* rope_parameters has rope_theta */
+        r->config->rotary.theta = r->config->family->theta; /* whatever "rope_theta" says */
 }
 
 static void settle_seed(struct reading *r)
@@ -265,8 +265,8 @@ void family_settle_granite(struct reading *r)
     c->logit_divisor = (float)family_positive(r, "logits_scaling", 1);
 }
 
-/* A list of layers with a rotary embedding (1) and without (0); else every n-th layer has none, and
- * without "layer_types" "use_sliding_window" gives layers without a rotary embedding a window. */
+/* A list of layers with a rotary embedding (1) and without (0); else every n-th layer has none.
+ * Without "layer_types", "use_sliding_window" gives layers without a rotary embedding a window. */
 static void settle_smollm3(struct reading *r)
 {
     struct config *c = r->config;

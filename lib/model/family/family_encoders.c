@@ -126,7 +126,7 @@ static void settle_electra(struct reading *r)
         c->n_word = 0;
 }
 
-/* Groups of layers share parameters; a group is run several times before the next. */
+/* A group of layers is run several times, with the same parameters, before the next group. */
 static void settle_albert(struct reading *r)
 {
     struct config *c = r->config;

@@ -101,7 +101,7 @@ static void settle_mixtral(struct reading *r)
     family_settle_window(r);
 }
 
-/* Layers in "mlp_only_layers" have plain MLPs; one of "decoder_sparse_step" layers has experts. */
+/* Every "decoder_sparse_step"-th layer has experts, but not those in "mlp_only_layers". */
 static void read_qwen(struct reading *r, size_t usual)
 {
     struct config *c = r->config;
@@ -143,7 +143,7 @@ static void settle_qwen3_moe(struct reading *r)
     if (family_flag(r, "use_sliding_window", false))
         family_settle_window(r);
     else
-        json_given(r->root, "sliding_window"); /* a number without effect */
+        json_given(r->root, "sliding_window"); /* read, so that it is not listed as unread */
 }
 
 static void settle_olmoe(struct reading *r)
@@ -218,7 +218,7 @@ static void settle_gpt_oss(struct reading *r)
 {
     struct config *c = r->config;
     read_experts(r, "num_local_experts", "num_experts_per_tok", 4, NULL);
-    json_given(r->root, "hidden_act"); /* "silu" is not what the experts have */
+    json_given(r->root, "hidden_act"); /* without effect: experts have quick_gelu */
     family_bias(r, "attention_bias", BIASED_QKV | BIASED_OUT);
     c->clamp = (float)family_positive(r, "swiglu_limit", (double)c->clamp);
     c->gate_slope = (float)family_positive(r, "swiglu_alpha", 1.702);
@@ -290,8 +290,8 @@ static void expect_text(struct reading *r, const char *key, const char *value)
                         found);
 }
 
-/* Heads of latent attention: channels without rotary embeddings come before those with, of which
- * there are at most d_k in the family's row. */
+/* Read the heads of latent attention: in queries and keys, channels without rotary embeddings come
+ * first. (Before, d_k is the family's limit of rotated channels.) */
 static void read_latent(struct reading *r)
 {
     struct config *c = r->config;

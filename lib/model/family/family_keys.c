@@ -536,7 +536,7 @@ void family_read_causal(struct reading *r)
     struct config *c = r->config;
     c->causal = family_flag(r, "is_causal", true);
     if (!c->causal && c->window)
-        c->window++; /* the last distance, which counts in both directions */
+        c->window++; /* the key at the distance `window` is visible, too */
 }
 
 /* Read the keys of MODEL_DECODER, by all their names. */

@@ -149,7 +149,7 @@ static void settle_heads(struct reading *r)
                 natural, c->d_k, c->d_v, c->n_kv_head);
 }
 
-/* "bias" is true: of all four projections; "out": of the output one, as torch's qkv_bias=False. */
+/* "bias": true: all four projections have biases; "out": the output projection alone. */
 static void read_biases(struct reading *r)
 {
     struct config *c = r->config;
@@ -236,7 +236,7 @@ static void settle_transformer(struct reading *r)
 
 /* --- names of tensors, and the rows ----------------------------------------------------------- */
 
-/* Names of our own: the prefix is of files by others. Matrices are [in, out], as in GPT-2. */
+/* Names like those of GPT-2, which may have "transformer." before them; layers have [in, out]. */
 #define OWN_NAMES(base, ...) NAMES_OF("", "h.", "enc.", "transformer.", base, true, __VA_ARGS__)
 
 static const struct family_names transformer_names = OWN_NAMES(

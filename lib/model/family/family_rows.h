@@ -47,7 +47,7 @@ void family_settle_qkv_bias(struct reading *reading);
 void family_settle_ernie(struct reading *reading);
 void family_settle_window(struct reading *reading);
 
-/* Read "layer_types"; without it, layers from `first` on have a window, each step-th of them. */
+/* Read the window and "layer_types"; without these, each `step`-th layer from `first` on has it. */
 void family_windows(struct reading *reading, size_t first, size_t step);
 void family_settle_switched_window(struct reading *reading);
 void family_settle_qwen3(struct reading *reading);

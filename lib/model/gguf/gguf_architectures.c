@@ -1,4 +1,4 @@
-/* gguf_architectures.c: llama.cpp's architectures, a row each. */
+/* gguf_architectures.c: llama.cpp's architectures, a row or a few for each. */
 #include "model/gguf/gguf_architectures.h"
 
 #include "base/buf.h"

@@ -16,12 +16,12 @@ struct gguf_key {
         KEY_SIZE,
         KEY_COUNT, /* may be 0 */
         KEY_DEPTH, /* less the layers for further tokens, which come last */
-        KEY_REAL,  /* 0: as if absent */
+        KEY_REAL,  /* 0: as if absent, unless `needed` */
         KEY_TENTH, /* a tenth of the number in config.json */
         KEY_FLAG,
         KEY_SWITCH, /* a boolean; absent: false */
         KEY_WINDOW, /* 0, or absent: null */
-        KEY_LAYERS, /* every how many layers have no window; or whether each has one */
+        KEY_LAYERS, /* n: each n-th layer has no window; or a list: whether each has one */
         KEY_HAS,    /* true with the tensor; KEY_LACKS: true without */
         KEY_LACKS,
         KEY_PLAIN, /* a list of the layers without this tensor */

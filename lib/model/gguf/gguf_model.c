@@ -47,8 +47,8 @@ static int whole_number(const struct gguf *gguf, const struct gguf_architecture 
 
 /* --- config.json ------------------------------------------------------------------------------
  *
- * A reader returns the value of a key after the architecture's name, or a default. The first error
- * stops the writing: later readers return defaults. */
+ * A reader returns the value of a key after the architecture's name, or a default. After the
+ * first error readers return defaults, and gguf_write_config fails. */
 
 struct gguf_writer {
     struct json_writer json;
@@ -420,7 +420,7 @@ static void put_vocabulary(struct gguf_writer *w)
     json_put_integer(&w->json, "vocab_size", size);
 }
 
-/* What tensors show: whether the head is tied, and which matrices have a bias. */
+/* What tensors show: a tied head, the number of segments, and which matrices have a bias. */
 static void put_tensors(struct gguf_writer *w)
 {
     const struct gguf *gguf = w->gguf;

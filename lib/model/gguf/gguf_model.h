@@ -26,12 +26,11 @@ int gguf_folder_held(struct folder *folder, const char *name, const char *bytes,
 const char *gguf_file_name(const struct folder *folder);
 
 /* Open the tensors of a folder's GGUF file. Those with the layout of their family are read in
- * place; rows in another order are copied; a quantised tensor that is transposed, or is not a
- * matrix, becomes float32. */
+ * place; others are copied, some of them as float32. */
 int gguf_tensors_open(struct safetensors *tensors, const struct folder *folder, const char *name,
                       struct err *err);
 
-/* Write config.json; write the files of a tokenizer, or set `name` to NULL if there is none. */
+/* Write config.json; write the files of a tokenizer to a zeroed `out`, or nothing without one. */
 int gguf_write_config(struct buf *out, const struct gguf *gguf, struct err *err);
 
 struct gguf_tokenizer {

@@ -1,7 +1,7 @@
 /* gguf_tokenizer.c: the tokenizer in the keys of a GGUF file, as the file it was made of: of a
  * byte-level BPE and of BERT's WordPiece a tokenizer.json, of SentencePiece's models a
- * tokenizer.model, of any a tokenizer_config.json. What is not supported is written, too: whoever
- * reads it refuses it by its name, and ids do without. */
+ * tokenizer.model, of any a tokenizer_config.json. What is not supported is written, too: the
+ * reader of that file refuses it by name, and models remain usable with ids. */
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -94,7 +94,7 @@ static const struct gguf_pre {
     {" viking ", .splits = {" ?[^(\\s|[.,!?…。，、।۔،])]+", "\\p{N}"}},
 };
 
-/* Read tokenizer.ggml.pre, which older files of GPT-2 lack. *row stays NULL: no row has it. */
+/* Read tokenizer.ggml.pre, which older files of GPT-2 lack. *row becomes NULL if no row has it. */
 static int read_pre(const struct gguf_pre **row, struct gguf_text *name, const struct gguf *gguf,
                     struct err *err)
 {
@@ -411,7 +411,7 @@ static int write_sentencepiece(struct buf *out, const struct vocabulary *vocabul
     return buf_check(out, err);
 }
 
-/* --- what both have --------------------------------------------------------------------------- */
+/* --- what all have ---------------------------------------------------------------------------- */
 
 static int check_count(const struct gguf_value *array, size_t count, const char *key,
                        struct err *err)
