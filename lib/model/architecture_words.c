@@ -168,7 +168,7 @@ static void write_layer(struct buf *out, const struct config *c)
     static const char *const functions[] = {"attention", "cross_attention", "mlp"};
     const struct layer *first = layer_of(c, PART_SENTENCE, 0);
     const struct sublayer *list = first->sublayers;
-    const char *input = NULL; /* the norm whose result the sublayer reads, or NULL */
+    const char *input = NULL; /* the norm whose result the sublayer reads; NULL: none */
     for (const struct sublayer *s = list; s < list + first->count; s++) {
         int which = s->kind == SUBLAYER_MLP ? 2 : s->part == PART_CROSS;
         if (s->reads != READS_LAST_INPUT)

@@ -139,7 +139,7 @@ size_t attention_rows_bytes(size_t keys)
     return STRIP * keys * sizeof(float);
 }
 
-/* Borrow the memory of a map. For a lender that takes rows, each thread has memory of a strip. */
+/* Borrow the memory of a map. If the lender takes rows, each thread gets memory for a strip. */
 static int borrow(struct pass *pass, size_t map, size_t layer, float **to)
 {
     const struct batch *batch = pass->batch;

@@ -1,5 +1,5 @@
-/* attention_strip.c: products of a strip of queries with keys and values, in float32, or in bf16 if
- * the machine multiplies pairs. */
+/* attention_strip.c: products of a strip of queries with keys and values, in float32 or in pairs of
+ * bf16 (pass_attention_precision). */
 #include "model/attention_strip.h"
 
 #include <string.h>

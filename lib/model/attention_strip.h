@@ -94,7 +94,7 @@ struct attention_layer {
     bool wants_context;
     bool bf16;      /* products are made of pairs of rounded numbers */
     unsigned edits; /* a bit for each edited map, from SITE_SCORES on; dense attention only */
-    struct kernel score_kernels[ROW_SIZES][KEY_SIZES];      /* by rows, keys */
+    struct kernel score_kernels[ROW_SIZES][KEY_SIZES];      /* [row size][keys / STEP - 1] */
     struct kernel context_kernels[ROW_SIZES][KEY_SIZES][2]; /* [1]: adds to a sum */
     atomic_size_t first_fault; /* of heads that fail: the lowest round · HEAD_FAULTS + fault */
 };
@@ -158,7 +158,7 @@ struct key_range strip_visible(const struct attention_head *head, size_t query);
 /* Compute the sizes of a thread's memory for strips of size->rows rows; false: a size overflows. */
 bool strip_measure(struct attention_size *size, const struct attention_problem *problem);
 
-/* Row sizes of kernels: 0 for one row (a generated token), 1 for 16 rows, 2 for 32 rows. */
+/* Row sizes of kernels: 0: one row (a generated token), 1: up to 16 rows, 2: up to 32 rows. */
 size_t strip_row_size(size_t rows);
 size_t strip_rows_of_size(size_t size);
 
@@ -173,8 +173,8 @@ typedef enum head_fault strip_work(const struct attention_head *head, const stru
 enum head_fault strip_for_each(const struct attention_head *head, size_t first, size_t most,
                                strip_work *work);
 
-/* Fill memory->panels with all keys, unless they are in a cache; in bf16 the pairs of keys, values
- * and queries. A key's panel, in bf16 its page; float32 values from a key on. */
+/* Pack the keys, in bf16 also the values, of a head, unless they are in a cache; in bf16 pack the
+ * queries, too. A key's panel, in bf16 its page; float32 values from a key on. */
 void strip_pack_keys(const struct attention_head *head);
 void *strip_panel(const struct attention_head *head, size_t key);
 const float *strip_values(const struct attention_head *head, size_t key);

@@ -341,7 +341,7 @@ int checkpoint_find(struct found_tensor *found, const struct checkpoint *checkpo
     char name[PARAMETER_NAME_BYTES];
     const struct family_row *row = family_row(config->family, slot);
     *found = (struct found_tensor){0};
-    if (row && row->bias && slot.id & 1) { /* a bias beside the matrix is found first */
+    if (row && row->bias && slot.id & 1) { /* a bias with the name of its matrix is found first */
         snprintf(name, sizeof name, "%s.bias", row->name);
         *found = find_exactly(checkpoint, name);
     }

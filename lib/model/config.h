@@ -36,7 +36,7 @@ enum config_bias {
 
 /* What follows the last layer. An encoder's file decides: weights_open. */
 enum model_end {
-    END_LOGITS,        /* of the next token */
+    END_LOGITS,        /* logits of the next token */
     END_MASKED,        /* logits of the token itself, after a dense layer (BERT) */
     END_DISCRIMINATOR, /* one logit of each token: whether it was replaced (ELECTRA) */
     END_POOLED,        /* a dense layer of the first token */
@@ -170,7 +170,7 @@ struct config {
     bool norm_shift;  /* norms have a shift */
     bool norm_plain;  /* norms have neither scales nor a shift */
     bool gated;       /* hidden channels of the MLP are act(gate(x)) · up(x) */
-    float clamp, up_offset; /* of gate and up, before their product; 0: none */
+    float clamp, up_offset; /* limit of gate and up; added to up (mlp_rule, layer.h); 0: none */
     float gate_slope; /* s of quick_gelu, x · logistic(s · x), in MLPs with `clamp`; 0: 1.702 */
     struct mixture mixture;
     struct head_norm head_norm;
@@ -178,8 +178,9 @@ struct config {
                                  * of; 0: they are products of the layer's input */
     float clip;                 /* of queries, keys and values to [-clip, clip]; 0: none */
     enum score_bias score_bias;
-    unsigned short bias_buckets, bias_reach; /* table: rows; distance from which biases are equal */
-    bool bias_by_layer;                      /* each layer has a table; else one is for all */
+    unsigned short bias_buckets; /* BIAS_BUCKETS: rows of the table */
+    unsigned short bias_reach;   /* BIAS_BUCKETS: the distance from which biases are equal */
+    bool bias_by_layer;          /* each layer has a table; else one is for all */
     struct rotary rotary, rotary_local;
     size_t window;
     bool sinks;                                  /* each head has a score that no key has */
@@ -200,7 +201,7 @@ struct config {
     struct description *description;  /* layer.h: of all this; NULL before config_describe */
 };
 
-/* Read the file `config.json` of a folder, or its text. Errors name the field and the file. */
+/* Read `config.json` of a folder, or its text. Errors name the field, and the folder's file. */
 int config_open(struct config *config, const struct folder *folder, struct err *err);
 int config_parse(struct config *config, const char *text, size_t size, struct err *err);
 

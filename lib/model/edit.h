@@ -2,7 +2,7 @@
  *
  * An edit is applied to a complete value, before it is announced: the rest of the pass, a cache and
  * the tap get the changed value. Several edits of one element are applied in their order. Cells
- * of hidden keys are not changed, but in scores and softmax with --mask-after.
+ * of hidden keys are not changed, except in scores and softmax with --mask-after.
  *
  *     struct edit_range sixth = {6, 6};
  *     struct edit edit = {.site = SITE_CONTEXT, .op = EDIT_SET, .heads = {&sixth, 1}};
@@ -27,7 +27,7 @@ enum edit_op {
     EDIT_SCALE,  /* * number */
     EDIT_TAKE,   /* = the element of the source with the same indices */
     EDIT_ADD,    /* + number, or number times the element of the source */
-    EDIT_FORBID, /* of SITE_MASKED: mask the key; the weights are a softmax of other keys */
+    EDIT_FORBID, /* of SITE_MASKED: mask the key; the weights are a softmax of the others */
 };
 
 #define EDIT_PROMPT_END PTRDIFF_MIN /* as `last`: the last token of the prompt */
@@ -90,7 +90,7 @@ int edits_check_text(const struct edits *edits, const struct config *config, siz
 /* Whether there is an edit of a site in a layer. */
 bool edits_have(const struct edits *edits, enum site site, size_t layer);
 
-/* Append the names of all edits in messages; edits in turn with the same `words` have it once. */
+/* Append the names of all edits in messages; of neighbours with the same name, one. */
 void edits_write(struct buf *out, const struct edits *edits);
 
 /* A token: the number of its text, its index, and the number of tokens that indices refer to. */

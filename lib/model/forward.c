@@ -1,5 +1,5 @@
 /* The pass from top to bottom: the batch; the embedding; attention; the MLP; a layer; the logits;
- * the whole. T tokens of a batch, S of what they attend to, C channels, H heads. */
+ * the whole. T tokens of a batch, S that they attend to, C channels, H heads. */
 #include "model/forward.h"
 
 #include <assert.h>
@@ -275,7 +275,6 @@ static enum pass_state norm_heads(struct pass *pass, const struct head_rule *rul
     return PASS_ON;
 }
 
-/* Norm queries and keys. */
 static enum pass_state norm_both(struct pass *pass, const struct head_rule *rule, size_t layer)
 {
     PASS_TRY(norm_heads(pass, rule, SLOT_Q_NORM, layer, pass->scratch.q));
@@ -397,7 +396,8 @@ static enum pass_state apply_xielu(struct pass *pass, size_t layer, struct matri
     return PASS_ON;
 }
 
-/* Compute the hidden channels [T, I] of y [T, C]: act(gate) · up, or act(up); of experts: all. */
+/* Compute the hidden channels [T, I] of y [T, C]: act(gate) · up, or act(up); with experts, the
+ * output [T, C]. */
 static enum pass_state mlp(struct pass *pass, const struct mlp_rule *rule, size_t layer,
                            struct matrix y)
 {
@@ -473,7 +473,7 @@ static enum pass_state write_out(struct pass *pass, const struct sublayer *s, si
     return PASS_ON;
 }
 
-/* Announce the stream x as each of `sites`, of `part`; but resid_post as a site of `pass`. */
+/* Announce the stream x as each of `sites`: resid_post in `pass`, all others in `part`. */
 static enum pass_state tap_stream(struct pass *pass, struct pass *part, const enum site sites[3],
                                   size_t layer)
 {

@@ -46,7 +46,7 @@ struct batch_rows {
 struct batch {
     const struct text *texts; /* [count], borrowed */
     size_t count;
-    size_t first;                     /* number of the first text among all batches, for messages */
+    size_t first;                     /* number of the first text among all batches */
     const struct batch_rows *queries; /* [count] the rows of each text */
     const struct batch_rows *sources; /* [count] rows of each source; none if the source is in its
                                          cache, or without cross-attention */
@@ -56,7 +56,7 @@ struct batch {
     size_t key_tokens;                /* rows of all keys: `tokens` or `source_tokens` */
     size_t longest_queries;
     size_t longest_keys; /* of one text, with those in its cache */
-    bool cached;         /* a text has a cache; in a batch of sources: they are stored in caches */
+    bool cached;         /* a text has a cache; of sources: a text that reads them has one */
 };
 
 /* The number of keys of a text, with those in its cache. */

@@ -21,7 +21,7 @@
 #include "model/score_rule.h"
 #include "model/site.h"
 
-enum { SUBLAYERS_MAX = 3 }; /* of a layer */
+enum { SUBLAYERS_MAX = 3 }; /* most of a layer */
 
 /* From the input of a sublayer to queries, keys and values. */
 struct head_rule {
@@ -124,7 +124,7 @@ struct embed_rule {
 
 /* From the last stream to what the model returns. */
 struct unembed_rule {
-    bool norm;          /* ln_f; in an encoder with a decoder all there is */
+    bool norm;          /* ln_f; after an encoder's layers nothing else follows */
     bool project;       /* to the width of the table of tokens */
     enum slot_id dense; /* a dense layer with an activation, before the last matrix, or SLOT_NONE */
     enum activation activation;
@@ -133,7 +133,7 @@ struct unembed_rule {
     bool bias;          /* of the last matrix */
     float divisor, cap; /* of the logits: logit / divisor, then cap · tanh(logit / cap); 0: none */
     enum site at_dense,
-        at_result; /* of the dense layer and the last matrix; SITE_EMBEDDING: none */
+        at_result; /* results of the dense layer and the last matrix; SITE_EMBEDDING: none */
 };
 
 /* A stack of layers with its two ends: a text's (PART_SENTENCE), or its encoder's (PART_SOURCE),

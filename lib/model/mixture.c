@@ -12,8 +12,7 @@
 
 /* --- the router ------------------------------------------------------------------------------- */
 
-/* Set each number that is not among the `count` largest to -infinity; of equal ones the first are
- * kept. */
+/* Set all but the `count` largest numbers to -infinity; of equal ones keep the first. */
 static void keep_best(float *numbers, size_t size, size_t count)
 {
     struct likely best[EXPERTS_MAX];

@@ -37,8 +37,8 @@ int model_find(struct folder *folder, const char *name, struct arena *arena, str
 /* True for the name of a bundled model, a directory or a GGUF file. */
 bool model_is_there(const char *name);
 
-/* Open config and weights, of a name or of a folder, which must outlive the model; `model` must not
- * move while it is open. On failure, all memory is released. */
+/* Open config and weights, of a name or of a folder; both must outlive the model, and `model` must
+ * not move while it is open. On failure, all memory is released. */
 int model_open(struct model *model, const char *name, struct err *err);
 int model_open_folder(struct model *model, const struct folder *folder, struct err *err);
 void model_release(struct model *model);

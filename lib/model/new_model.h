@@ -28,7 +28,7 @@ struct new_model {
     struct folder folder;
     struct folder_file files[NEW_MODEL_FILES_MAX]; /* the weights first, config.json last */
     struct config config;
-    struct new_model_tensor *tensors; /* embeddings, layers, all others */
+    struct new_model_tensor *tensors; /* in the order: embeddings, layers, all others */
     size_t count;
     struct arena arena;
 };

@@ -45,7 +45,7 @@ enum slot_id {
     SLOT(LAYER_BIASES), /* of scores by distance, of a layer */
     SLOT(Q_NORM),
     SLOT(K_NORM),
-    SLOT(SINKS),       /* a score of each head */
+    SLOT(SINKS),       /* the score of each head's sink */
     SLOT(NORM_1_POST), /* of the output of attention */
     SLOT(NORM_2),      /* from here on: of the MLP */
     SLOT(GATE),

@@ -320,7 +320,7 @@ struct norm_job {
     struct norm norm;
 };
 
-enum { NORM_ROWS = 8 }; /* per round */
+enum { NORM_ROWS = 8 }; /* in one round of the pool */
 
 static void norm_some(void *context, size_t round, size_t thread)
 {

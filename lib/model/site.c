@@ -148,7 +148,7 @@ bool site_is_of_source(enum site site)
            (part == PART_CROSS && site_row(site)->axes == AXES_GROUP_TOKEN_DIM);
 }
 
-/* TOKEN: a token of the text; FIRST: its first token; KEY_TOKEN: a token that has a key. */
+/* TOKEN: a token; FIRST: the first token alone; KEY_TOKEN: a token that has a key. */
 enum site_axis {
     NONE,
     HEAD,

@@ -156,7 +156,8 @@ static inline bool site_is_effective(enum site site)
     return site_id(site) >= SITE_PASS_END;
 }
 
-/* Whether the first axis is heads; with an encoder: whether the first tokens are the source's. */
+/* Whether the first axis is heads; whether the first axis of tokens is the source's, in a model
+ * with an encoder. */
 bool site_has_heads(enum site site);
 bool site_is_of_source(enum site site);
 

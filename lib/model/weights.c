@@ -20,7 +20,7 @@ struct parameter {
     size_t holder; /* index of the parameter with `data` and `halves` of this part of the tensor */
     struct found_tensor found;
     bool is_read;          /* by weights_matrix */
-    const float *data;     /* NULL until it is used as float32 */
+    const float *data;     /* as float32; NULL until it is used so */
     const char *halves;    /* as bf16, in the order of the file; NULL until it is used so */
     const uint32_t *pairs; /* as pairs of bf16 (weight.h); NULL until it is used so */
     const float *panels;   /* NULL until it is packed; of a bias: its numbers side by side;

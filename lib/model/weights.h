@@ -1,6 +1,5 @@
 /* weights.h: a model's parameters, checked against the config when they are opened. float32 tensors
- * and bf16 and quantised matrices are read in place from the mapped file, others are converted on
- * first use.
+ * and bf16 and quantised matrices are read in place, others are converted on first use.
  *
  *     struct weight q;
  *     if (weights_matrix(weights, slot_of(PART_SENTENCE, SLOT_Q, layer), &q, err)) ...
@@ -107,7 +106,7 @@ struct weights {
     const float *ones;        /* scales of norms without any; NULL until its first use */
     struct argmax *argmax;    /* of the unembedding; NULL until its first use */
     struct arena arena;       /* tensors that were converted, packed or rounded */
-    bool packing;             /* pack matrices on their first use; see gemm.h */
+    bool packing;             /* pack matrices on their first use (math/weight.h) */
     bool packing_words;       /* pack the unembedding, too; saves time over many passes */
     bool packing_widened;     /* pack bf16 and quantised numbers, too, which become floats */
     size_t packing_bytes;     /* left for panels; matrices that need more are not packed */

@@ -1,7 +1,7 @@
 /* family.h: the meaning of a checkpoint's `model_type`.
  *
  * A family defines how the keys of config.json become a struct config, and the names and layouts of
- * its tensors. No other code knows a family by its name.
+ * its tensors. What a model computes depends on the config, not on the name of its family.
  *
  *     const struct family *family = family_find("llama");
  *     if (family_read(config, family, root, err)) ...

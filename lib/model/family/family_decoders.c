@@ -89,7 +89,7 @@ static const struct family_names bloom_names =
           {"self_attention.query_key_value", {SLOT_Q, SLOT_K, SLOT_V}, .groups = GROUPS_KV_HEAD},
           {"self_attention.dense", {SLOT_O}});
 
-/* Names of two norms of the same stream; models without have bloom_names. */
+/* Falcon with two norms of the same stream; with one norm, it has bloom_names. */
 static const struct family_names falcon_names = NAMES(
     "transformer.", "h.", &bloom_names, {"ln_attn", {SLOT_NORM_1}}, {"ln_mlp", {SLOT_NORM_2}});
 
@@ -182,7 +182,7 @@ static void settle_pattern(struct reading *r, size_t otherwise)
             c->layer_flags[i] |= LAYER_WINDOW;
 }
 
-/* Rotary scaling is of layers without a window alone. */
+/* Only layers without a window have rotary scaling. */
 static void settle_olmo3(struct reading *r)
 {
     struct config *c = r->config;
@@ -231,7 +231,7 @@ void family_settle_window(struct reading *r)
         c->layer_flags[i] |= LAYER_WINDOW;
 }
 
-/* A window of "layer_types", or from a layer on, if it is switched on. */
+/* If the window is switched on, layers of "layer_types" have it, else all from a layer on. */
 void family_settle_switched_window(struct reading *r)
 {
     struct config *c = r->config;
@@ -343,7 +343,7 @@ static void settle_gemma3(struct reading *r)
     family_local_rotary(r, "rope_local_base_freq", 10000, false);
 }
 
-/* The head is tied in files that have none; "tie_word_embeddings" does not say it. */
+/* The head is tied if the file lacks it, whatever "tie_word_embeddings" says. */
 static void settle_mistral3(struct reading *r)
 {
     family_settle_window(r);
@@ -461,8 +461,8 @@ static void settle_falcon(struct reading *r)
         family_read_rotary(r, 1, 1e4);
 }
 
-/* Give the "local" ones of a list of layers a window, so many times; false: there are too many, or
- * one is neither local nor "global". */
+/* Give the "local" layers of a list, which is read `times` times, a window; false: there are too
+ * many, or one is neither local nor "global". */
 static bool add_local_layers(struct config *c, const struct json *list, size_t *layer,
                              long long times)
 {

@@ -291,7 +291,7 @@ static void expect_text(struct reading *r, const char *key, const char *value)
 }
 
 /* Read the heads of latent attention: in queries and keys, channels without rotary embeddings come
- * first. (Before, d_k is the family's limit of rotated channels.) */
+ * first. (Until then, d_k is the most rotated channels of the family.) */
 static void read_latent(struct reading *r)
 {
     struct config *c = r->config;

@@ -56,7 +56,7 @@ static void read_sizes(struct reading *r)
                 c->vocab_size ? "n_embd" : "vocab_size");
 }
 
-/* A word of two, the first of which is the default; returns whether it is the first. */
+/* Read one of two words, the first of which is the default; returns whether it is the first. */
 static bool read_choice(struct reading *r, const char *key, const char *first, const char *second)
 {
     const char *name = family_text(r, key, first);
@@ -236,7 +236,7 @@ static void settle_transformer(struct reading *r)
 
 /* --- names of tensors, and the rows ----------------------------------------------------------- */
 
-/* Names like those of GPT-2, which may have "transformer." before them; layers have [in, out]. */
+/* Names as in GPT-2, which may follow "transformer."; the matrices of layers are [in, out]. */
 #define OWN_NAMES(base, ...) NAMES_OF("", "h.", "enc.", "transformer.", base, true, __VA_ARGS__)
 
 static const struct family_names transformer_names = OWN_NAMES(

@@ -47,7 +47,7 @@ void family_settle_qkv_bias(struct reading *reading);
 void family_settle_ernie(struct reading *reading);
 void family_settle_window(struct reading *reading);
 
-/* Read the window and "layer_types"; without these, each `step`-th layer from `first` on has it. */
+/* Read a window, and which layers have it: "layer_types", else each `step`-th from `first` on. */
 void family_windows(struct reading *reading, size_t first, size_t step);
 void family_settle_switched_window(struct reading *reading);
 void family_settle_qwen3(struct reading *reading);

@@ -9,7 +9,7 @@
 #include "format/gguf.h"
 #include "model/parameter_table.h"
 
-/* A key of a file, after "ARCHITECTURE.", a tensor, or JSON; and a key of config.json. */
+/* `theirs`: a key of a file, after "ARCHITECTURE.", a tensor, or JSON; `ours`: of config.json. */
 struct gguf_key {
     const char *theirs, *ours;
     enum {
@@ -48,7 +48,7 @@ struct gguf_architecture {
     bool pairs;   /* rows of queries and keys are in pairs that are rotated together */
     bool latent;  /* keys and values are made of a shorter vector */
     bool variant; /* its names of tensors are those of the family's next row */
-    struct gguf_key keys[KEYS_MAX];           /* not of all architectures; ends with one of NULL */
+    struct gguf_key keys[KEYS_MAX];           /* besides those of all; ends with one of NULL */
     struct gguf_key scaling[NAMES_MAX];       /* further keys of "rope_scaling" by yarn */
     struct gguf_tensor_name names[NAMES_MAX]; /* with another meaning in this architecture */
     const char *marker;                       /* tensor or key without which a later row is meant */

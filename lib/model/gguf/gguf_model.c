@@ -37,7 +37,7 @@ static const char *full_key(char full[KEY_BYTES], const struct gguf_architecture
     return full;
 }
 
-/* A whole number under the architecture's key. */
+/* A whole number above 0 under the architecture's key. */
 static int whole_number(const struct gguf *gguf, const struct gguf_architecture *architecture,
                         const char *key, long long *size, struct err *err)
 {

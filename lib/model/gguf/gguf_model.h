@@ -30,7 +30,7 @@ const char *gguf_file_name(const struct folder *folder);
 int gguf_tensors_open(struct safetensors *tensors, const struct folder *folder, const char *name,
                       struct err *err);
 
-/* Write config.json; write the files of a tokenizer to a zeroed `out`, or nothing without one. */
+/* Write config.json; write a tokenizer's files; out->name stays NULL if there is no tokenizer. */
 int gguf_write_config(struct buf *out, const struct gguf *gguf, struct err *err);
 
 struct gguf_tokenizer {

@@ -24,7 +24,7 @@ struct vocabulary {
 static unsigned kind_of(const struct vocabulary *vocabulary, size_t id)
 {
     double kind = vocabulary->kinds ? gguf_item(vocabulary->kinds, id) : PIECE_NORMAL;
-    return kind >= 0 && kind < UINT_MAX ? (unsigned)kind : UINT_MAX; /* a kind of no piece */
+    return kind >= 0 && kind < UINT_MAX ? (unsigned)kind : UINT_MAX; /* not a kind of piece */
 }
 
 /* --- a byte-level BPE ------------------------------------------------------------------------- */
