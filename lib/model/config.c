@@ -267,7 +267,7 @@ int config_edit_apply(struct buf *out, const struct config_edit *edit, const cha
                       size_t size, struct err *err)
 {
     struct json_cursor cursor;
-    uint64_t found = 0;        /* bits of changes: their keys were there */
+    uint64_t found = 0;        /* bit i: the text has the key of change i */
     assert(edit->count <= 64); /* bits of `found`; there are fewer keys */
     if (json_cursor_open(&cursor, NULL, text, size, err))
         return -1;
@@ -276,7 +276,7 @@ int config_edit_apply(struct buf *out, const struct config_edit *edit, const cha
     json_cursor_count(&cursor, &members);
     if (json_cursor_kind(&inside) != '{' || !members)
         return err_set(err, "expected a JSON object with members");
-    const char *from = text; /* the text before it is written */
+    const char *from = text; /* the text before `from` is written */
     const char *end = text, *stop = text + size;
     json_cursor_enter(&inside);
     while (json_cursor_next(&inside)) {

@@ -56,7 +56,7 @@ struct scratch {
     struct matrix local;  /* cosines and sines of the layers with a rotary embedding of their own */
     struct matrix logits; /* [T, V], or [texts, V] if only the last are watched */
     struct attention_maps maps;
-    struct attention_memory *attention; /* [thread] memory of a thread, from the first layer on */
+    struct attention_memory *attention; /* [thread] NULL before the first attention */
 };
 
 /* --- the pass -------------------------------------------------------------------------------- */
@@ -74,7 +74,7 @@ struct pass {
     size_t end;    /* site_order of the last value that is watched or stored in a cache */
     bool attended; /* scratch.context is given: start after attention */
     const struct edits *edits;           /* NULL: none */
-    const struct edit_token *edit_token; /* all rows are of this token; NULL: each of its own */
+    const struct edit_token *edit_token; /* the token of all rows; NULL: one for each row */
     struct scratch scratch;
     struct arena *arena; /* the run's */
     struct err *err;

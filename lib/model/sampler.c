@@ -244,7 +244,7 @@ FOR_EACH_ISA
 size_t likelier(const float *logits, size_t count, uint32_t id)
 {
     float logit = logits[id];
-    uint32_t before = 0; /* of the type of ids */
+    uint32_t before = 0; /* enough, as ids are uint32_t */
     for (size_t i = 0; i < id; i++)
         before += logits[i] >= logit;
     for (size_t i = id; i < count; i++)
