@@ -27,7 +27,7 @@ static const struct alignment *part_of(const struct aligned_text *text, size_t a
     return &parts[low];
 }
 
-/* The number of whole units of this size. */
+/* The number of whole units in `size` bytes. */
 static size_t units(size_t unit, size_t size)
 {
     return unit == 1 ? size : unit == 2 ? size / 2 : size / unit;
@@ -49,7 +49,7 @@ struct text_range aligned_text_find_origin(const struct aligned_text *text, stru
         part = same ? part : part_of(text, range.end - 1, hint);
         origin.end = start_of(part, range.end - 1) + part->original;
     }
-    if (range.start == range.end) /* an empty range: between the bytes around it */
+    if (range.start == range.end) /* an empty range lies between the bytes around it */
         origin.start = origin.end =
             range.end && origin.end < origin.start ? origin.end : origin.start;
     return origin;

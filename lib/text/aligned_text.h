@@ -14,14 +14,14 @@
 
 #include "base/buf.h"
 
-/* Bytes from `at` on, in units of equal size, each made of `original` adjacent bytes of the
- * original text, from `start` on. `unit` and `original` are 1 and 1 for unchanged text, 3 and 1
- * for spaces that became ▁; `original` is 0 for inserted text. */
+/* Bytes of a changed text from `at` on, in units of equal size, each made of `original` adjacent
+ * bytes of the original text, from `start` on. `unit` and `original` are 1 and 1 for unchanged
+ * text, 3 and 1 for spaces that became ▁; `original` is 0 for inserted text. */
 struct alignment {
     size_t at;
     size_t start;
-    uint32_t unit;     /* bytes of the changed text, at least 1 */
-    uint32_t original; /* bytes of the original text */
+    uint32_t unit;     /* bytes of a unit in the changed text, at least 1 */
+    uint32_t original; /* bytes of the original text for each unit */
 };
 
 struct aligned_text {
@@ -32,13 +32,13 @@ struct aligned_text {
     size_t part_count; /* 0: unchanged from `start` on */
 };
 
-/* A range of bytes. */
+/* The bytes [start, end). */
 struct text_range {
     size_t start, end;
 };
 
-/* The range of the original text; `*hint` begins as 0 and speeds up ascending ranges.
- * aligned_text_find_origin() needs parts. */
+/* The bytes of the original text that a range was made from. `*hint` begins as 0 and speeds up
+ * ascending ranges. aligned_text_find_origin() is only for a text with parts. */
 struct text_range aligned_text_find_origin(const struct aligned_text *text, struct text_range range,
                                            size_t *hint);
 
@@ -50,11 +50,11 @@ static inline struct text_range aligned_text_origin(const struct aligned_text *t
     return (struct text_range){text->start + range.start, text->start + range.end};
 }
 
-/* Limits for the steps of a tokenizer on one text: without them a few chained replacements of "a"
- * by ten would fill the memory, and a pattern that backtracks in every word would take hours. */
+/* Limits for the steps of a tokenizer on one text: without them, chained replacements of "a" by
+ * "aaaaaaaa" would fill the memory, and patterns that backtrack in every word would take hours. */
 struct text_limits {
-    size_t size_max;   /* bytes of the text after any step */
-    size_t steps_left; /* backtracking left to all searches by regular expressions (matcher.h) */
+    size_t size_max;   /* the most bytes of the text after a step */
+    size_t steps_left; /* steps of backtracking that searches may still take (matcher.h) */
 };
 
 enum {
@@ -72,21 +72,21 @@ struct text_rewriter {
     struct buf bytes;
     struct alignment *parts;
     size_t part_count, part_capacity;
-    size_t next_at, next_start; /* the end of the last part, in whole units */
+    size_t next_at, next_start; /* the end of the last part's whole units, in both texts */
     size_t hint;
-    struct text_range kept; /* kept, and not copied yet */
+    struct text_range kept; /* bytes of `in` that are kept, and not copied yet */
     bool changed;
     bool failed, too_long;
-    size_t too_large; /* size of a unit beyond 32 bits */
+    size_t too_large; /* size of a unit beyond 32 bits; 0: none */
 };
 
-/* Keep the bytes [start, end), or replace them: by nothing, or, with start = end, insert others.
- * Ranges ascend; bytes between them are dropped. */
+/* Keep the bytes [start, end) of `in`, or replace them by `bytes`; if start = end, insert `bytes`.
+ * Ranges ascend; bytes of `in` outside of all ranges are dropped. */
 void text_rewriter_keep(struct text_rewriter *rewriter, size_t start, size_t end);
 void text_rewriter_replace(struct text_rewriter *rewriter, size_t start, size_t end,
                            const char *bytes, size_t size);
 
-/* The new text, which lives as long as the rewriter; `in` itself if nothing changed. */
+/* The new text, valid until the rewriter is restarted or released; `in` if nothing changed. */
 int text_rewriter_finish(struct text_rewriter *rewriter, struct aligned_text *out, struct err *err);
 void text_rewriter_release(struct text_rewriter *rewriter);
 

@@ -1,7 +1,7 @@
 /* builder.h: a tokenizer as the files of a folder describe it: added tokens, normalizers,
  * pre-tokenizers, a model with its words, tokens around a text, and decoders. Each kind of file has
- * one function that fills the same struct; anything that would give other ids than Hugging Face's
- * library is refused by its name. tokenizer.c has the functions that name no other file.
+ * one function that fills the same struct. What would give other ids than Hugging Face's library is
+ * refused, and the error names it. tokenizer.c has the functions for which no other file is named.
  *
  *     struct tokenizer tokenizer;
  *     if (tokenizer_fill(&tokenizer, folder, err)) ...
@@ -34,10 +34,10 @@ enum named_token {
 
 /* tokenizer_config.json. A member that is null counts as absent. */
 struct tokenizer_config {
-    const char *tokens[TOKEN_ROLES];    /* bos_token, …: a text, or an object's `content` */
-    enum answer adds[TOKEN_ROLES];      /* add_bos_token, add_eos_token */
-    enum answer prefixes;               /* add_prefix_space */
-    enum answer legacy;                 /* SentencePiece: no: no blank after added tokens */
+    const char *tokens[TOKEN_ROLES]; /* bos_token, …: a text, or an object's `content`; or NULL */
+    enum answer adds[TOKEN_ROLES];   /* add_bos_token, add_eos_token, by role */
+    enum answer prefixes;            /* add_prefix_space */
+    enum answer legacy;              /* ANSWER_NO: SentencePiece adds no blank after added tokens */
     enum answer lowers, spaces, strips; /* do_lower_case, tokenize_chinese_chars, strip_accents */
     enum answer splits_special;         /* split_special_tokens: special tokens are text */
     enum answer separate;               /* separate_vocabs */
@@ -45,10 +45,10 @@ struct tokenizer_config {
     const char *languages[2];           /* src_lang, tgt_lang; NULL: none */
     const char *language_codes;         /* the name of a list of languages; NULL: none */
     const char *chat_template;          /* NULL: none */
-    struct added_token *listed; /* [listed_count] added_tokens_decoder, in the file's order */
+    struct added_token *listed;         /* [listed_count] added_tokens_decoder */
     size_t listed_count;
-    struct added_token named[NAMED_TOKENS]; /* NULL bytes: not named; "": there is none */
-    struct added_token *extra;              /* [extra_count] additional_special_tokens */
+    struct added_token named[NAMED_TOKENS]; /* `bytes` NULL: no file names it; "": there is none */
+    struct added_token *extra;              /* [extra_count] additional_ or extra_special_tokens */
     size_t extra_count;
 };
 
@@ -65,16 +65,16 @@ struct tokenizer {
     struct token_set set;
     struct stage *normalizers, *pre_tokenizers, *decoders;
     struct subword model;
-    struct word_table pieces;        /* of Marian's model, which are not the vocabulary */
-    struct tokenizer *source;        /* for sources of an encoder-decoder; NULL: this one */
-    struct text_templates templates; /* of the post-processor */
-    bool encoded_pieces; /* pieces come in GPT-2's alphabet, because a step follows ByteLevel */
+    struct word_table pieces;        /* of Marian's or M2M-100's model; `set` has the vocabulary */
+    struct tokenizer *source;        /* for source texts of an encoder-decoder; NULL: this one */
+    struct text_templates templates; /* the special tokens around texts, as the files say */
+    bool encoded_pieces; /* pieces are in GPT-2's alphabet: ByteLevel is not the last step */
     struct tokenizer_config config;
     struct display_tokens display;
     struct arena arena;
 
-    bool literal_special;       /* special tokens in a text are text; also set by users */
-    struct text_templates used; /* the tokens around texts, set by users */
+    bool literal_special;       /* special tokens in a text are text */
+    struct text_templates used; /* the special tokens around texts in use; at first none */
 };
 
 /* Fill a tokenizer from the first supported file of the folder. On failure nothing is held. */
@@ -82,7 +82,7 @@ int tokenizer_fill(struct tokenizer *tokenizer, const struct folder *folder, str
 void tokenizer_release(struct tokenizer *tokenizer);
 
 /* Read one kind of file each: tokenizer_json.c, sentencepiece.c, vocab_files.c.
- * tokenizer_fill_marian fills the tokenizer of texts and its `source`. */
+ * tokenizer_fill_marian and tokenizer_fill_m2m also make the `source`. */
 typedef int tokenizer_filler(struct tokenizer *tokenizer, const struct folder *folder,
                              const char *name, struct err *err);
 tokenizer_filler tokenizer_fill_json, tokenizer_fill_sentencepiece, tokenizer_fill_marian,
@@ -115,7 +115,7 @@ enum { SENTENCEPIECE_UNIGRAM = 1, SENTENCEPIECE_BPE = 2 };
 
 /* --- tokenizer_config.json and its companions: tokenizer_config.c --- */
 
-/* Parts of tokenizer_config.json that only some kinds of tokenizers need, and so check. */
+/* Parts of tokenizer_config.json that are read and checked only for tokenizers that need them. */
 enum config_part { CONFIG_LISTED = 1, CONFIG_NAMED = 2 };
 
 int tokenizer_config_read(struct tokenizer *tokenizer, const struct folder *folder, unsigned parts,
@@ -125,26 +125,26 @@ int tokenizer_config_read(struct tokenizer *tokenizer, const struct folder *fold
 enum { MODEL_TYPE_BYTES = 32 };
 int tokenizer_model_type(char type[MODEL_TYPE_BYTES], const struct folder *folder, struct err *err);
 
-/* Add the listed tokens, else those of added_tokens.json, to the present ones; a listed token
- * replaces a present token of the same id. */
+/* Add the listed tokens to the present ones and, if none of them has a new id, also those of
+ * added_tokens.json. A token replaces a present one of the same id. */
 int tokenizer_add_listed(struct tokenizer *tokenizer, const struct folder *folder, struct err *err);
 
-/* Add the listed tokens next to a tokenizer.json, in the order of ids, as transformers does: a
+/* Add the listed tokens to those of a tokenizer.json, in the order of ids, as transformers does: a
  * token with the text of a present one replaces its properties, but a special token stays special;
  * a word keeps its id; any other gets the next free id, whatever its id in the file. */
 int tokenizer_merge_listed(struct tokenizer *tokenizer, const struct folder *folder,
                            struct err *err);
 
 /* Make special the tokens and words that tokenizer_config.json or special_tokens_map.json name by
- * their use (`pad_token`); `<|endoftext|>` is GPT-2's default. */
+ * their use (`pad_token`) or as additional. BOS, EOS and UNK are `<|endoftext|>` if not named. */
 int tokenizer_add_named(struct tokenizer *tokenizer, const struct folder *folder, struct err *err);
 
-/* Name as `usual` tokens that no file names; find a named token's id, which `file` must have. */
+/* Give tokens without a name their `usual` one; find a named token's id, which `file` must have. */
 void tokenizer_name_usual(struct tokenizer *tokenizer, const char *const usual[NAMED_TOKENS]);
 int tokenizer_find_named(uint32_t *id, const struct tokenizer *tokenizer, enum named_token token,
                          const struct folder *folder, const char *file, struct err *err);
 
-/* True for a class that puts BOS before texts, as nothing else says for a tokenizer.model. */
+/* True for a class that puts BOS before texts: for a tokenizer.model, only the class says so. */
 bool tokenizer_config_begins(const struct tokenizer_config *config);
 
 /* tokenizer_json.c: set the pattern of an added token that is searched for in normalized text. */

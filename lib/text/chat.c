@@ -21,7 +21,7 @@
 
 static const struct chat_form {
     const char *name, *markers[2], *without, *before, *after;
-    bool trims; /* white space around the message, if the template contains "trim" */
+    bool trims; /* white space around the message, if the template has trim or .strip() */
 } forms[] = {
     {"ChatML", {"<|im_start|>", "<|im_end|>"}, "<|im_sep|>", "\2<|im_start|>user\n", CHATML_END},
     {"Llama 3.1", {HEADER_ID, "Cutting Knowledge"}, NULL, LLAMA_3_1_BEGIN, LLAMA_3_END, true},
@@ -89,7 +89,7 @@ static int add_token(struct buf *out, bool *found, enum token_role role,
     return 0;
 }
 
-/* Replace \1 and \2 in a text around the message. NULL with `err`. */
+/* Replace \1 and \2 in a text around the message; `begins`: put BOS first. NULL with `err`. */
 static const char *fill(const char *text, bool begins, const char *template,
                         const struct tokenizer *tokenizer, struct arena *arena, struct err *err)
 {

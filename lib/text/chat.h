@@ -2,8 +2,8 @@
  * answer of the model begins.
  *
  * Templates are programs in Jinja. None is run: a template is recognised by the markers in it, and
- * any other is refused. The result has the ids of apply_chat_template in transformers, for a list
- * of one message of the user and with add_generation_prompt.
+ * any other is refused. The ids of the result are those of apply_chat_template in transformers, for
+ * a list of one message of the user and with add_generation_prompt.
  *
  *     struct chat chat;
  *     if (chat_open(&chat, folder, tokenizer, true, &arena, err) ||
@@ -24,8 +24,8 @@ struct chat {
 
 /* Read the template of a model's folder: chat_template.jinja, else the member chat_template of
  * tokenizer_config.json (which holds that of a GGUF file, too). The arena owns the texts. A folder
- * without a template and an unknown form are refused as unsupported. The beginning token of the
- * template is part of the text if `begins`. */
+ * without a template and an unknown form are refused as unsupported. If `begins`, the text begins
+ * with BOS where the template has it. */
 int chat_open(struct chat *chat, const struct folder *folder, const struct tokenizer *tokenizer,
               bool begins, struct arena *arena, struct err *err);
 

@@ -96,7 +96,7 @@ static void replace(const struct stage *step, struct decoder_state *state, const
                     strips ? 0 : step->content_size);
 }
 
-/* Remove a suffix and remember to put a space before the next token. */
+/* Remove the suffix and remember to put a space before the next token. */
 static void drop_suffix(const struct stage *step, struct decoder_state *state, const char *token,
                         size_t size)
 {
@@ -117,7 +117,7 @@ int decoder_byte_of(const char *token, size_t size)
     return (int)(high - digits) * 16 + (int)(low - digits);
 }
 
-/* Pass adjacent byte tokens as characters, or U+FFFD for each if they are not UTF-8. */
+/* Pass adjacent byte tokens as characters, or U+FFFD for each byte if they are not UTF-8. */
 static void end_bytes(const struct stage *step, struct token_decoder *decoder)
 {
     struct buf *bytes = &decoder->states[step->index].bytes;
@@ -190,7 +190,7 @@ static int read_word_piece(struct stage_list *list, struct stage *step, const st
     return json_bool(value, "cleanup", &step->cleans, err);
 }
 
-/* Remove spaces where English has none, one rule after the other. */
+/* Apply rules for English, one after the other: remove spaces, and shorten `do not`. */
 static void clean(struct buf *token)
 {
     static const char *const rules[][2] = {

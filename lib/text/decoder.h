@@ -1,5 +1,5 @@
 /* decoder.h: from tokens back to a text, by the steps of `decoder` in a tokenizer.json: each token
- * passes through all steps, and the last one writes text.
+ * passes through all steps, and what leaves the last one is the text.
  *
  *     struct token_decoder decoder = {.steps = steps, .out = &buf};
  *     token_decoder_put(&decoder, bytes, size);      token after token
@@ -29,7 +29,7 @@ struct token_decoder {
     struct decoder_state {
         size_t tokens; /* number of tokens that the step received */
         size_t stripped;
-        bool done; /* nothing more is stripped */
+        bool done; /* no more is stripped at the start */
         bool owes_space;
         struct buf bytes; /* adjacent byte tokens, or the rewritten token */
     } states[DECODER_STEPS_MAX];

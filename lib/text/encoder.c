@@ -8,7 +8,7 @@
 /* --- the cache of pieces ---------------------------------------------------------------------- */
 
 enum {
-    ENTRIES_MIN = 256, /* a text worth fewer entries gets no cache */
+    ENTRIES_MIN = 256, /* a text that would get fewer has no cache */
     BYTES_PER_ENTRY = 32,
 };
 
@@ -83,7 +83,7 @@ static int encode_piece(void *context, const struct aligned_text *text, struct t
     return encoder_pass(encoder, encoder->tokenizer->pre_tokenizers, &piece, err);
 }
 
-/* Add the token of a language with which a text of Marian begins, such as >>fra<<. */
+/* Add the token of a language, such as >>fra<<, if a text for Marian begins with one. */
 static int add_code(struct encoder *encoder, struct aligned_text *text, struct err *err)
 {
     const struct subword *model = &encoder->tokenizer->model;

@@ -11,7 +11,7 @@
 
 #include "text/builder.h"
 
-/* A cache of the tokens of short pieces; each text has its own, with a size in proportion. */
+/* A cache of the tokens of short pieces; each text has its own, larger for longer texts. */
 enum {
     PIECE_ENTRY_BYTES = 22,
     PIECE_ENTRY_TOKENS = 8,
@@ -57,7 +57,7 @@ struct encoder {
     struct token_list found; /* WordPiece: tokens of a piece that may still be unknown */
     struct best_ways ways;
     struct text_rewriter spare; /* memory for the next step that changes a piece */
-    size_t hint;                /* of the last aligned_text_origin */
+    size_t hint;                /* for aligned_text_origin */
 };
 
 int encoder_run(struct encoder *encoder, const struct token_text *text, struct err *err);

@@ -107,7 +107,7 @@ struct row_position {
     size_t index, at;
 };
 
-/* Move by `offset` bytes, -1 or 1; false at the end of the row. */
+/* Move by `offset` bytes, -1 or 1; false at an end of the row, and before an unknown token. */
 static bool move(struct row_position *position, int offset)
 {
     const struct token_bytes *row = position->row;
@@ -124,8 +124,8 @@ static bool move(struct row_position *position, int offset)
     return true;
 }
 
-/* Append the visible form of the part of a character that begins at a position. Returns the number
- * of bytes of the token that belong to it; 0 if the row does not have the whole character. */
+/* Append the visible form of the part of a character that begins at a position. Returns how many
+ * bytes of the token belong to it; 0 if the row lacks bytes of the character or it is invisible. */
 static size_t show_shared(struct buf *out, const struct row_position *position)
 {
     static const char first[] = "₁"; /* further numbers differ in the last byte */
@@ -148,7 +148,7 @@ static size_t show_shared(struct buf *out, const struct row_position *position)
     if (before >= size || !utf8_is_visible(character))
         return 0;
     if (utf8_width(bytes, size) == 0)
-        buf_text(out, "◌"); /* under a mark */
+        buf_text(out, "◌"); /* a base for a combining mark */
     buf_bytes(out, bytes, size);
     buf_bytes(out, first, sizeof first - 2);
     buf_char(out, (char)(first[sizeof first - 2] + part));

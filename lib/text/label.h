@@ -1,6 +1,6 @@
 /* label.h: visible forms of tokens, safe for terminals and tables. `the` stays, a space becomes ␣,
- * a newline ↵, a tab ⇥; other controls, characters that change the direction of the text, and bytes
- * that are not UTF-8 become \xNN for each byte. */
+ * a newline ↵, a tab ⇥, a no-break space ⍽; other controls and blanks, invisible characters, those
+ * that change the direction of text, and bytes that are not UTF-8 become \xNN for each byte. */
 #pragma once
 
 #include "base/buf.h"
@@ -22,11 +22,9 @@ struct token_bytes {
     size_t size;
 };
 
-enum { LABEL_AROUND = 3 }; /* tokens before and after one that may share a character with it */
-
-/* Append the visible form of a token of a row. Parts of a character are numbered: 🍰 becomes `🍰₁`
- * and `🍰₂`. If the row lacks bytes of the character, or it is invisible, bytes are shown, and ‿
- * where the character continues: `\xf0\x9f‿` and `‿\x8d\xb0`. */
+/* Append the visible form of one of a row of adjacent tokens. Parts of a character are numbered: 🍰
+ * becomes `🍰₁` and `🍰₂`. If the row lacks bytes of the character, or it is invisible, bytes are
+ * shown, and ‿ where the character continues: `\xf0\x9f‿` and `‿\x8d\xb0`. */
 void label_token(struct buf *out, const struct token_bytes *row, size_t count, size_t index);
 
 /* True if a token begins inside a character. */

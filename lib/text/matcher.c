@@ -30,7 +30,7 @@ static const unsigned char *bytes_of(const char *text)
 /* --- newer characters than Oniguruma's --------------------------------------------------------
  *
  * Oniguruma 6.9.8 has Unicode 14. To \p{L}, \p{M}, \p{N}, \p{P} and \p{S} the characters are added
- * that are unassigned in it and assigned in our table. */
+ * that are unassigned in it and assigned in the table of base/utf8.h. */
 
 enum { CATEGORIES = 5, RANGES_MAX = 1024 };
 
@@ -280,7 +280,7 @@ static inline char class_at(const struct matcher_walk *walk, size_t at, size_t *
     return byte < 0x80 ? ascii_classes[byte] : class_of_long(walk, at, length);
 }
 
-/* The end of a run of characters of a class from `at` on; `*last`: the start of the last one. */
+/* The end of a run of characters of a class from `at` on; `*last`: where its last one starts. */
 static size_t run_end(const struct matcher_walk *walk, size_t at, char class, size_t *last)
 {
     size_t length = 0;
@@ -306,7 +306,7 @@ static size_t spaces_end(const struct matcher_walk *walk, size_t at, bool lines)
     return end == walk->size || last == at ? end : last;
 }
 
-/* The end of a contraction at `at`, or `at`. With `any_case`, ſ is an s too. */
+/* The end of a contraction at `at`, or `at`. `any_case`: capitals match too, and ſ as an s. */
 static size_t contraction_end(const struct matcher_walk *walk, size_t at, bool any_case)
 {
     static const char *const endings[] = {"s", "t", "re", "ve", "m", "ll", "d", "ſ"};
@@ -442,7 +442,7 @@ static size_t pass_over(const struct matcher_walk *walk, size_t at, bool wanted,
 {
     const struct matcher *matcher = walk->matcher;
     const char *text = walk->text;
-    uint32_t last = 0; /* the last character of more than two bytes, and its value */
+    uint32_t last = 0; /* the last character of more than two bytes, and its result */
     bool last_is = false;
     for (size_t length; most && at < walk->size; at += length, most--) {
         uint32_t c = (unsigned char)text[at];
@@ -474,7 +474,7 @@ static int next_characters(struct matcher_walk *walk, struct text_range *match)
         if (at == walk->size)
             return 0;
         if (row == 1 || row == ROW_ALL || walk->at - at == row)
-            return 1; /* a row of several is of ASCII: a byte each */
+            return 1; /* rows of several characters are of ASCII: a byte each */
     }
 }
 

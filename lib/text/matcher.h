@@ -9,11 +9,11 @@
  * too often in one text (text_limits) is an error: `(a|a)*$` from a file does not hang the program.
  * A pattern that reads the rest of the text from every position, `a*c`, takes quadratic time.
  *
- * The patterns of common models are not compiled; their matches are found in one pass:
+ * These patterns of common models are not compiled; their matches are found in one pass:
  *
  *     GPT-2     's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
- *     Llama 3   (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}|
- *               ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
+ *     Llama 3   (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}
+ *               | ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
  *     Qwen 2    the same with \p{N} instead of \p{N}{1,3}
  *     CLIP      's|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+
  *               some files have its two special tokens before these
@@ -56,11 +56,11 @@ extern const struct splitter_pattern splitter_patterns[PATTERN_COUNT];
 
 #define ROW_ALL SIZE_MAX
 
-/* A search. Exactly one of `is`, `literal`, `splitter` and `regex` is set. */
+/* A search: one of `is`, `literal`, `splitter` and `regex` is set. All are 0 if there is none. */
 struct matcher {
     bool (*is)(uint32_t character);
     bool near[0x800];    /* results of `is` for characters of one or two bytes */
-    size_t row;          /* characters of `is` in one match, or ROW_ALL */
+    size_t row;          /* characters in a match of `is`; ROW_ALL: all adjacent ones */
     const char *literal; /* [literal_size] */
     size_t literal_size;
     enum splitter_kind splitter;
@@ -76,7 +76,7 @@ struct matcher_walk {
     struct re_registers *found;
 };
 
-/* Search for a regular expression in UTF-8; errors include the message of Oniguruma. */
+/* Search for a regular expression in UTF-8; for a wrong one, the error has Oniguruma's message. */
 int matcher_set_pattern(struct matcher *matcher, const char *pattern, struct err *err);
 
 /* Search for single characters of a kind. */

@@ -54,7 +54,7 @@ static int strip_nonspacing(char bytes[CHANGE_BYTES], uint32_t c)
     return utf8_is_nonspacing(c) ? 0 : CHANGE_NONE;
 }
 
-/* Remove U+FFFD and controls; tabs, line ends and white space that is no control become spaces. */
+/* Remove U+FFFD and controls but \t, \n and \r; these and other white space become spaces. */
 static int clean(char bytes[CHANGE_BYTES], uint32_t c)
 {
     enum { REPLACEMENT = 0xFFFD };
@@ -243,7 +243,7 @@ static int encode_bytes(const struct stage *step, struct text_rewriter *rewriter
 
 enum {
     SIZE_BYTES = 4,     /* size of the trie, before it */
-    GRAPHEME_BYTES = 6, /* in longer graphemes only single characters are mapped */
+    GRAPHEME_BYTES = 6, /* in graphemes from this size on, only single characters are mapped */
 };
 
 #define VALUE_BIT (1u << 31) /* of a unit that is a value, not a byte */
@@ -380,7 +380,7 @@ static bool splits_character(const struct charsmap *map, uint32_t *queue, uint8_
 
 static int check_keys(const struct charsmap *map, struct err *err)
 {
-    size_t nodes = (map->unit_count | 0xFF) + 1; /* a child is in the same 256 as its node */
+    size_t nodes = (map->unit_count | 0xFF) + 1; /* a node's children: within 256 aligned units */
     uint8_t *visited = heap_alloc(nodes, sizeof *visited, err);
     uint32_t *queue = visited ? heap_alloc(nodes, 4 * sizeof *queue, err) : NULL;
     int failed = queue ? 0 : -1;

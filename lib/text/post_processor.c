@@ -43,7 +43,7 @@ size_t text_template_before(const struct text_template *single)
     return before;
 }
 
-/* Flags change positions of tokens, which are known here anyway. */
+/* Check the types of flags that have no effect on ids: they only change offsets of tokens. */
 static int read_flags(struct stage_list *list, struct stage *step, const struct json *value,
                       struct err *err)
 {
@@ -148,7 +148,7 @@ static int read_part(struct template_part *out, const char **special, const stru
     return 0;
 }
 
-/* Read the parts of a template. An unlisted token of a pair is refused when a pair is encoded. */
+/* Read the parts of a template. In a pair, TEMPLATE_UNLISTED is refused only when it is encoded. */
 static int read_parts(struct text_template *template, bool is_pair, const struct json *list,
                       const struct json *specials, struct err *err)
 {
@@ -241,7 +241,7 @@ void text_templates_set(struct text_templates *templates, uint32_t id, bool want
     set_token(single, last ? single->count : 0, last ? single->count - 1 : 0, token, wanted);
     for (size_t i = pair->count; i-- > 0;) {
         token.segment = pair->parts[i].segment;
-        if (pair->parts[i].kind != TEMPLATE_SPECIAL) /* i - 1 is no index before the first part */
+        if (pair->parts[i].kind != TEMPLATE_SPECIAL) /* for i = 0, i - 1 is beyond all parts */
             set_token(pair, i + last, last ? i + 1 : i - 1, token, wanted);
     }
 }

@@ -99,7 +99,7 @@ static int pass_changed(const struct stage *step, struct encoder *encoder,
     return failed;
 }
 
-/* Prepend the sign, and replace spaces by it if the step has a matcher. */
+/* Prepend `content` as `prepend` says, and replace spaces by it if the step has a matcher. */
 static int put_signs(const struct stage *step, struct encoder *encoder,
                      const struct text_piece *piece, struct err *err)
 {
@@ -178,7 +178,7 @@ static int begin_step(struct stage_list *list, struct stage *step, struct err *e
     return 0;
 }
 
-/* Read one of some names; an absent field leaves the index. */
+/* Read the index of a field's text among `names`; an absent field leaves it. */
 static int read_name(unsigned *index, const struct json *value, const char *field,
                      struct names names, struct err *err)
 {

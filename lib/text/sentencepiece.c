@@ -1,5 +1,5 @@
-/* sentencepiece.c: reads SentencePiece's own file, tokenizer.model: a protobuf message with pieces,
- * their scores and kinds, and the settings of the trainer and the normalizer. The result is a
+/* sentencepiece.c: reads SentencePiece's own file, such as tokenizer.model: a protobuf message with
+ * pieces, their scores and kinds, and settings of the trainer and the normalizer. The result is a
  * tokenizer with equivalent stages. */
 #include <float.h>
 #include <stdio.h>
@@ -472,7 +472,7 @@ static const struct {
 
 enum { LANGUAGES_MAX = 128, LANGUAGE_BYTES = 16 };
 
-/* Add the tokens of languages. They are text in texts unless the files list them as special. */
+/* Add the tokens of languages. In a text, their names are text unless the files list them. */
 static int add_languages(struct tokenizer *tokenizer, const char *codes, struct err *err)
 {
     const struct word_table *words = &tokenizer->set.words;
@@ -509,8 +509,8 @@ static int find_language(uint32_t *id, const struct tokenizer *tokenizer, const 
                                  label_excerpt(language, strlen(language)));
 }
 
-/* Refuse additional special tokens whose ids are not those of the languages: transformers gives
- * them the next free ids, in their order, unless they are listed with their ids. */
+/* Refuse additional special tokens that are neither words nor languages in the order of their ids,
+ * unless tokens are listed with their ids: transformers gives them the next free ids. */
 static int check_extra(const struct tokenizer *tokenizer, const struct folder *folder,
                        struct err *err)
 {

@@ -29,17 +29,17 @@ enum prepend_scheme { PREPEND_NEVER, PREPEND_FIRST, PREPEND_ALWAYS };
 struct stage {
     struct stage *next;
     const struct stage_row *row;
-    const char *name;       /* of the type; NULL: a further step of the same type */
+    const char *name;       /* as `info` shows it; NULL: a further step of the same type */
     size_t index;           /* in the list */
     struct matcher matcher; /* what the step searches for; its `content` unless `read` changes it */
-    const char *content;    /* the text of the row's field, a replacement in most types */
+    const char *content;    /* the text of the row's field, such as a replacement */
     size_t content_size;
 
     /* normalizers */
-    bool left, right;                /* Strip: on these sides */
-    bool first;                      /* Prepend: only at the start of the original text */
-    bool stays[256];                 /* true for ASCII that the step does not change */
-    const struct charsmap *charsmap; /* Precompiled; NULL: it maps nothing */
+    bool left, right; /* Strip: white space on these sides */
+    bool first;       /* SentencePiece: a prefix only at the start of the original text */
+    bool stays[256];  /* true for ASCII that the step does not change */
+    const struct charsmap *charsmap; /* Precompiled, SentencePiece; NULL: maps nothing */
     const struct added_tokens *kept; /* SentencePiece: tokens that are not mapped */
     bool collapses;                  /* SentencePiece: drop spaces at the start and after spaces */
 
@@ -48,7 +48,7 @@ struct stage {
                struct err *err);
     enum split_behavior behavior;
     bool inverted;               /* matches and the text between them change roles */
-    enum prepend_scheme prepend; /* when `content` precedes a piece that lacks it */
+    enum prepend_scheme prepend; /* when to put `content` before a piece that lacks it */
 
     /* decoders */
     long long start, stop; /* Strip: how many `content` are removed on each side, at most */
@@ -64,7 +64,7 @@ struct stage_row {
     const char *fallback; /* the field's text if it is absent; NULL: it is required */
     int (*read)(struct stage_list *list, struct stage *step, const struct json *value,
                 struct err *err); /* further fields; NULL: there are none */
-    bool adds_steps;              /* `read` adds all steps; its `step` is NULL */
+    bool adds_steps;              /* `read` adds all steps, if any; its `step` is NULL */
 
     /* A normalizer: `apply` keeps and replaces ranges of a text and drops the rest. If there is a
      * `change` instead, it writes the bytes that replace a character and returns their number, or
@@ -91,7 +91,7 @@ enum { CHANGE_BYTES = 6, CHANGE_NONE = -1 }; /* of stage_row.change */
 
 /* A kind of stages. `begin` is called for each new step. */
 struct stage_kind {
-    const char *member;           /* the field of a Sequence that has its stages, "normalizers" */
+    const char *member;           /* the field of a Sequence that has its stages: "normalizers" */
     const struct stage_row *rows; /* [row_count] the supported types */
     size_t row_count;
     int (*begin)(struct stage_list *list, struct stage *step, struct err *err);
@@ -124,7 +124,7 @@ int stage_read_pattern(struct stage_list *list, struct stage *step, const struct
 
 /* The settings of the normalizer of a SentencePiece model. */
 struct sentencepiece_rules {
-    const struct added_tokens *kept; /* tokens that are not normalized */
+    const struct added_tokens *kept; /* user-defined tokens among these are not mapped */
     const unsigned char *charsmap;   /* the map of characters */
     size_t charsmap_size;
     bool collapses; /* remove spaces at both ends and repeated spaces */
@@ -155,10 +155,10 @@ struct text_piece {
     struct text_range range;
 };
 
-/* If ByteLevel is the only type of step, add the space before texts or remove it. */
+/* If the steps are those of one ByteLevel, add the space before texts or remove it. */
 int pre_tokenizers_set_prefix(struct stage **steps, bool wanted, struct arena *arena,
                               struct err *err);
 
-/* The `run` of ByteLevel: writes bytes as characters of GPT-2's alphabet. */
+/* The `run` of ByteLevel: unless it is last, it writes bytes in GPT-2's alphabet. */
 int pre_tokenizer_encode_bytes(const struct stage *step, struct encoder *encoder,
                                const struct text_piece *piece, struct err *err);

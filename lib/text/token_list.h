@@ -15,7 +15,7 @@
 
 struct token {
     uint32_t id;
-    bool joins;   /* not the first token of its piece, which is a word or a punctuation mark */
+    bool joins;   /* not at the start of a piece of the pre-tokenizers, such as a word */
     size_t start; /* byte offsets into the text: [start, end) */
     size_t end;
 };
@@ -43,7 +43,7 @@ struct token_list {
     size_t count;
     size_t capacity;
     const struct token_sink *sink;
-    bool only_ids;        /* positions are not needed and not set */
+    bool only_ids;        /* positions are not needed, and most are not set */
     size_t dropped_count; /* as in struct tokens */
     struct token dropped_first;
 };
@@ -72,7 +72,7 @@ struct id_list {
     size_t limit;   /* ids are below it and fit into 32 bits */
     size_t count;   /* number of ids read */
     bool failed;    /* an item was not an id */
-    bool is_option; /* rules of --ids: at least one id, one comma between two, + and - allowed */
+    bool is_option; /* rules of --ids: an id or more, at most a comma between two; +7 and -0 too */
 };
 
 /* Read the next id. False at the end or, with `err` and `failed` set, at an item that is none. */

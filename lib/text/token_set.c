@@ -91,7 +91,7 @@ int added_tokens_init(struct added_tokens *tokens, const struct added_token *ite
         if (tokens->first[byte] < tokens->first[byte - 1])
             tokens->first[byte] = tokens->first[byte - 1];
 
-    for (size_t i = 1; i < count; i++) { /* each text and each id is there once */
+    for (size_t i = 1; i < count; i++) { /* refuse equal texts and ids */
         const struct added_token *a = &tokens->items[i - 1];
         const struct added_token *b = &tokens->items[i];
         if (a->size == b->size && memcmp(a->bytes, b->bytes, a->size) == 0)
@@ -121,8 +121,8 @@ struct match {
     size_t end;
 };
 
-/* The longest token, normalized or not, with which a text begins, or NULL. Tokens that the model
- * itself finds are included only if `in_model`. */
+/* The longest token with which a text begins, among those that are `normalized` or those that are
+ * not; or NULL. Tokens that the model itself finds are included only if `in_model`. */
 static const struct added_token *longest(const struct added_tokens *tokens, const char *text,
                                          size_t size, bool normalized, bool in_model)
 {

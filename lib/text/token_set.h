@@ -57,7 +57,7 @@ struct added_walk {
     void *context;
 };
 
-/* Copy the tokens to the arena. An empty token, and two with the same text or id, are errors. */
+/* Copy the tokens to the arena. Errors: an empty token, two with equal text and pattern or id. */
 int added_tokens_init(struct added_tokens *tokens, const struct added_token *items, size_t count,
                       struct arena *arena, struct err *err);
 

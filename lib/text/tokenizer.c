@@ -270,7 +270,7 @@ int tokenizer_find_begin(uint32_t *begin, bool *found, const struct tokenizer *t
     if (!*found && folder_has(folder, model) &&
         json_read_file(folder, model, read_model_begin, &id, err))
         return -1;
-    if (id >= 0 && token_set_word(&tokenizer->set, (uint32_t)id, &size)) { /* else a default */
+    if (id >= 0 && token_set_word(&tokenizer->set, (uint32_t)id, &size)) { /* else one of `names` */
         *found = true;
         *begin = (uint32_t)id;
     }

@@ -24,7 +24,7 @@ struct tokenizer;
 
 enum token_role { ROLE_BOS, ROLE_EOS, ROLE_MASK, TOKEN_ROLES }; /* of tokenizer_config.json */
 
-/* The names of all files of a tokenizer, here and in other programs, in the order of search. */
+/* The names of all files that a tokenizer may have; tokenizer_open searches in their order. */
 enum { TOKENIZER_FILES = 13 };
 
 const char *tokenizer_file_name(size_t index);
@@ -41,7 +41,7 @@ enum { TOKENIZER_WHY_BYTES = ERR_TEXT_BYTES };
 int tokenizer_open_if_known(struct tokenizer **tokenizer, const struct folder *folder,
                             char why[TOKENIZER_WHY_BYTES], struct err *err);
 
-/* The tokenizer of the sources of an encoder-decoder: Marian's source.spm; else `tokenizer`. */
+/* The tokenizer of the source texts of Marian or M2M-100; else `tokenizer`, which may be NULL. */
 const struct tokenizer *tokenizer_of_source(const struct tokenizer *tokenizer);
 
 /* True if the words of a vocab.json without merges.txt are pieces of a byte-level BPE: with the
@@ -56,7 +56,7 @@ int tokenizer_check_ids(const struct tokenizer *tokenizer, const struct folder *
 /* Encode special tokens in texts, such as <|endoftext|>, as text from now on. */
 void tokenizer_literal_special(struct tokenizer *tokenizer);
 
-/* Begin every text with BOS from now on; called after tokenizer_add_special, if at all. BOS is the
+/* Begin every text with BOS from now on; tokenizer_add_special would undo it. BOS is the
  * `bos_token` of the folder's tokenizer_config.json, else the `bos_token_id` of its config.json,
  * else the first of <|endoftext|>, <|begin_of_text|>, <s>, <bos> and [BOS] in the vocabulary.
  * Refused if there is none. */
@@ -79,7 +79,7 @@ int tokenizer_special(struct text_templates *templates, const struct tokenizer *
 void tokenizer_adds(const struct tokenizer *tokenizer, size_t *before, size_t *after);
 
 /* Split a text into tokens, stored in `arena`. Bytes that are not UTF-8 are an error, and so is an
- * unknown word if the vocabulary has no unknown token. */
+ * unknown word if the vocabulary has no unknown token, except for BPE: it drops characters. */
 int tokenizer_encode(const struct tokenizer *tokenizer, struct tokens *tokens, const char *text,
                      size_t size, struct arena *arena, struct err *err);
 
@@ -87,9 +87,9 @@ int tokenizer_encode(const struct tokenizer *tokenizer, struct tokens *tokens, c
  * is words. */
 bool tokenizer_joins(const struct tokenizer *tokenizer);
 
-/* Split two texts into tokens with segments, joined as the post_processor joins a pair. Offsets
+/* Split two texts into tokens with segments, joined by the template for pairs in use. Offsets
  * count in a token's own text; added special tokens are at the end of the text before them. The id
- * of `dropped_first` is the index of its text. Refused without a template for pairs. */
+ * of `dropped_first` is the index of its text. Refused unless tokenizer_joins. */
 int tokenizer_encode_pair(const struct tokenizer *tokenizer, struct tokens *tokens,
                           const struct token_bytes *texts, struct arena *arena, struct err *err);
 
@@ -102,8 +102,8 @@ int tokenizer_encode_alone(const struct tokenizer *tokenizer, struct tokens *tok
 int tokenizer_stream(const struct tokenizer *tokenizer, struct token_list *list, const char *text,
                      size_t size, struct err *err);
 
-/* tokenizer_token returns the bytes of a token, not 0-terminated and valid as long as the
- * tokenizer, or NULL for an unknown id; tokenizer_size one more than the largest id. */
+/* tokenizer_token returns the bytes of a token for people ("▁the" is " the"), not 0-terminated and
+ * valid as long as the tokenizer, or NULL for an unknown id; tokenizer_size the largest id + 1. */
 const char *tokenizer_token(const struct tokenizer *tokenizer, uint32_t id, size_t *size);
 size_t tokenizer_size(const struct tokenizer *tokenizer);
 
@@ -117,13 +117,13 @@ bool tokenizer_decode(const struct tokenizer *tokenizer, struct token_decoder *d
  * tokenizer_config.json, else [MASK] or <mask> of the vocabulary; -1: none. */
 int tokenizer_find_mask(long long *mask, const struct tokenizer *tokenizer, struct err *err);
 
-/* The token of what is not in the vocabulary, [UNK]; false: there is none. */
+/* The unknown token of the model, such as [UNK]; false: there is none. */
 bool tokenizer_unknown(const struct tokenizer *tokenizer, uint32_t *id);
 
-/* The stages of encoding for `info`, "" for words alone. */
+/* Append the stages of encoding, for `info`; nothing for words alone. */
 void tokenizer_stages(const struct tokenizer *tokenizer, struct buf *out);
 
-/* The id of the token with a role. */
+/* Find the id of the token with a role. */
 int tokenizer_role(const struct tokenizer *tokenizer, enum token_role role, uint32_t *id,
                    bool *found, struct err *err);
 

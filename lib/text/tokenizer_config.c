@@ -210,7 +210,7 @@ bool tokenizer_config_begins(const struct tokenizer_config *config)
 
 /* --- added tokens ----------------------------------------------------------------------------- */
 
-/* The only token that every folder of GPT-2's kind has besides its vocabulary. */
+/* GPT-2's special token, which is special also where the files do not say so. */
 #define END_OF_TEXT "<|endoftext|>"
 
 /* Set the added tokens: [count] new items, and all present tokens whose ids are not among them. */

@@ -1,4 +1,4 @@
-/* tokenizer_json.c: Hugging Face's tokenizer.json: a tree of all but the tables of its model. */
+/* tokenizer_json.c: Hugging Face's tokenizer.json: read as a tree, but for the model's tables. */
 #include <float.h>
 #include <string.h>
 

@@ -183,7 +183,7 @@ struct word_reader {
     struct err *err;
 };
 
-/* A quoted word as the file writes it, for messages. */
+/* A word as the file writes it, but without escapes, for messages. */
 static const char *shown(struct json_span word)
 {
     struct json *value = NULL;
@@ -243,7 +243,7 @@ static struct json_span write_word(struct word_reader *reader, struct stored_wor
     bool known =
         table->form == WORD_BYTES && byte_alphabet_decode(bytes, &decoded, bytes, size) == size;
     if (!known && table->form == WORD_BYTES)
-        json_unescape(bytes, word); /* its beginning was overwritten */
+        json_unescape(bytes, word); /* again: decoding overwrote the beginning */
     *stored = (struct stored_word){
         .start = (uint32_t)table->used_bytes,
         .size = (uint32_t)(known ? decoded : size) & WORD_BYTES_MAX,
@@ -278,7 +278,7 @@ static int read_word(struct word_reader *reader, size_t index)
     char expected[DESCRIPTION_BYTES];
     struct stored_word stored;
     size_t id = index;
-    if (json_cursor_kind(&reader->at) != '"') { /* an item of an array: names are texts */
+    if (json_cursor_kind(&reader->at) != '"') { /* only in an array: names of an object are texts */
         refuse_value(reader, "a word");
         return err_prefix(reader->err, "id %zu", index);
     }
@@ -307,8 +307,8 @@ static int read_word(struct word_reader *reader, size_t index)
 }
 
 /* Read a score with the rounding of Rust's JSON parser: an integer of all digits is divided by a
- * power of ten, and the result is not always the nearest double. Its last bit decides between two
- * segmentations with equal scores. False if the number does not have the form of a score. */
+ * power of ten, and the result is not always the nearest double. Its last bit can
+ * decide between two segmentations with almost equal scores. False if it is not a number. */
 static bool read_score(struct json_span span, double *score)
 {
     enum { FRACTION_MAX = 22 }; /* larger powers of ten are not exact */
@@ -458,7 +458,7 @@ static inline const char *copy_plain(char **out, const char *limit, const char *
                                      enum word_form form)
 {
     enum { BLOCK_BYTES = 16 };
-    int high = form == WORD_BYTES ? (1 << BLOCK_BYTES) - 1 : 0; /* high bytes are in characters */
+    int high = form == WORD_BYTES ? (1 << BLOCK_BYTES) - 1 : 0; /* stop at bytes from 0x80 on */
     char *to = *out;
     for (int stop = 0; !stop && end - at >= BLOCK_BYTES && limit - to >= BLOCK_BYTES;) {
         __m128i block = _mm_loadu_si128((const __m128i *)at);
@@ -493,7 +493,7 @@ const char *word_signs_read(char **out, const char *limit, const char *text, con
 {
     const bool *plain = is_plain[form];
     bool blank = form == WORD_BYTES && *out < limit && end - text > 1 && memcmp(text, "Ġ", 2) == 0;
-    **out = ' '; /* without a branch: half of all words begin with a space */
+    **out = ' '; /* without a branch: many words begin with a space, many do not */
     *out += blank;
     text += 2 * blank;
     for (unsigned sign; *out < limit; *(*out)++ = (char)(sign - 1)) {

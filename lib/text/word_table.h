@@ -26,12 +26,12 @@
 enum {
     WORD_ID_MAX = 10000000,         /* the largest id that a vocabulary may use */
     WORD_TABLE_BYTES = 16,          /* memory of a table for each word, without its bytes */
-    WORD_BYTES_MAX = (1 << 30) - 1, /* the bytes of all words together */
+    WORD_BYTES_MAX = (1 << 30) - 1, /* the most bytes of all words together */
 };
 
 enum word_form {
     WORD_ABSENT, /* no word has the id */
-    WORD_BYTES,  /* written in the alphabet */
+    WORD_BYTES,  /* written in the alphabet above */
     WORD_TEXT,   /* the text itself */
 };
 
@@ -58,14 +58,14 @@ struct word_table {
     size_t capacity;
     char *bytes;
     size_t used_bytes;
-    double *scores;          /* [capacity] by id, of ["word", -1.5]; NULL: there are none */
+    double *scores;          /* [most_words] by id, of ["word", -1.5]; NULL: there are none */
     struct hash_index index; /* of ids by words */
     struct arena arena;
 };
 
 /* Read a vocabulary, {"word": id}, ["word", …] or [["word", score], …], from a file of `file_bytes`
- * bytes; with WORD_TEXT its words are not in the alphabet. Errors are an id that is not an integer
- * or too large for the file, an empty word, and a word or id that occurs twice: nothing is held. */
+ * bytes; with WORD_TEXT its words are not in the alphabet. On failure, as for an id that is no
+ * integer or too large for the file, or a word or id that occurs twice, nothing is held. */
 int word_table_read(struct word_table *table, struct json_cursor words, enum word_form form,
                     size_t file_bytes, struct err *err);
 
@@ -120,9 +120,9 @@ const char *word_table_word(const struct word_table *table, uint32_t id, size_t 
 size_t byte_alphabet_decode(char *out, size_t *out_size, const char *text, size_t size);
 
 /* Decode a text to `*out`, which advances and may reach `limit`, whose byte is also writable. Stops
- * before a byte up to 0x20, a quote, a backslash or a character that is not in the alphabet; one of
- * these must occur before `end`. With WORD_TEXT characters are copied unchanged. Returns the
- * position where it stopped. */
+ * at `limit`, and before a byte up to 0x20, a quote, a backslash or a character that is not in the
+ * alphabet; one of these must occur before `end`. With WORD_TEXT all other characters are copied.
+ * Returns the position in the text where it stopped. */
 const char *word_signs_read(char **out, const char *limit, const char *text, const char *end,
                             enum word_form form);
 
@@ -133,7 +133,7 @@ uint32_t byte_alphabet_sign(unsigned char byte);
 
 #define WORD_TRIE_NONE UINT32_MAX
 
-enum { WORD_TRIE_BITS = 28 }; /* in the number of a node */
+enum { WORD_TRIE_BITS = 28 }; /* bits of the number of a node */
 
 /* Each node is a prefix of words; node 0 is the empty prefix. Steps from node to node are in a hash
  * table: a slot contains the first node, the byte and the second node, or 0 if it is free. */

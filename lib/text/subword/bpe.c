@@ -426,7 +426,7 @@ static int add_parts(struct merge_reader *reader, struct word left, struct word 
 }
 
 /* Read a merge in its usual form, `Ġ t` or `Ġ", "t` followed by `stop`, with characters of the
- * alphabet only: both parts are decoded directly into `joined`. False: it has another form. */
+ * alphabet only: both parts are decoded directly into `joined`. False: another form or words. */
 static bool find_signs(const struct merge_reader *reader, struct json_cursor *at, bool quoted,
                        char stop, struct bpe_merge *merge)
 {
@@ -451,7 +451,7 @@ static bool find_signs(const struct merge_reader *reader, struct json_cursor *at
             word_table_find_near(words, joined, words->form, &merge->id));
 }
 
-/* Add a merge of the form "Ġ t". If `end` is after the text, word_signs_read stops before `end`. */
+/* Add a merge of the form "Ġ t". If `end` is beyond the text, the next byte ends the merge. */
 static int add_text(struct merge_reader *reader, const char *text, size_t size, const char *end)
 {
     struct bpe_merge merge;

@@ -36,8 +36,8 @@ struct bpe {
     size_t count;
     size_t capacity;
     struct hash_index pairs; /* indices of merges by left and right token */
-    uint64_t *known;         /* [known_mask + 1] a bit for each value of the low bits of a hash; 0:
-                              * no merge has it, as usual, and `pairs` need not be read */
+    uint64_t *known;         /* [known_mask + 1] a bit for each value of the low bits of a pair's
+                              * hash; 0: no merge has that hash, and `pairs` need not be read */
     uint64_t known_mask;
     struct arena arena;
 };
@@ -64,7 +64,7 @@ struct bpe_token {
     uint32_t start; /* byte offset in the piece */
     uint32_t end;
     uint32_t previous, next; /* indices of the adjacent tokens during joining */
-    uint32_t merge;          /* with the next token, or BPE_NONE */
+    uint32_t merge;          /* index of the merge with the next token, or BPE_NONE */
 };
 
 /* The tokens of a piece. Reuse it for many pieces: its memory grows to that of the longest. */

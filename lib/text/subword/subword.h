@@ -33,8 +33,8 @@ struct subword {
     bool fuses_unknown;
     bool is_single;         /* Unigram: sums are rounded to float32, as in SentencePiece */
     uint32_t byte_ids[256]; /* Unigram: of <0x00> to <0xFF>, with byte fallback */
-    const struct word_table *vocabulary; /* Unigram, BPE: has the ids of entries and of other text;
-                                          * NULL: entries have their own */
+    const struct word_table *vocabulary; /* Unigram, BPE: tokens get the ids of their texts in it;
+                                          * NULL: the ids of `words` */
     bool has_codes;                      /* a text may begin with the code of a language, >>fra<< */
     uint32_t rest;                       /* WordPiece: the trie's node of ## */
     bool has_rests;                      /* WordPiece: the trie has that node */
@@ -77,8 +77,8 @@ void subword_find_bytes(uint32_t ids[256], const struct word_table *words, bool 
  * more than half of all begin with Ġ. */
 bool words_are_byte_level(const struct word_table *words);
 
-/* Set the error for an unknown word at byte `at` of the text (ERR_ABOUT_WORD); it suggests the
- * nearest word. */
+/* Set the error for an unknown word at byte `at` of the text (ERR_ABOUT_WORD); it suggests a
+ * similar word, if there is one. */
 int words_refuse(const struct word_table *words, struct word word, size_t at, struct err *err);
 
 /* BPE: find out where a split never changes tokens, after all merges are read. */
