@@ -67,7 +67,7 @@ static int read_field(char **out, const char **at, const char *end, char separat
 static int read_fields(struct csv_record *record, const char *at, const struct field_extent *extent,
                        char separator, struct arena *arena, struct err *err)
 {
-    size_t room = (size_t)(extent->end - at) + 1; /* a closing 0 for each separator */
+    size_t room = (size_t)(extent->end - at) + 1; /* a closing 0 for each field */
     char *out = arena_alloc(arena, room, 1, err);
     record->fields = arena_alloc(arena, extent->fields, sizeof *record->fields, err);
     if (!out || !record->fields)

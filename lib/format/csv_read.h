@@ -18,11 +18,11 @@ struct csv_reader {
 
 struct csv_record {
     const char **fields; /* [count] 0-terminated, in the arena */
-    size_t count;        /* 0 at the end */
+    size_t count;        /* 0 at the end of the file */
     size_t line;         /* number of the first line of the record */
 };
 
 /* Read the next record and skip empty lines. A quote that is not closed, text after a closing quote
- * and a zero byte are errors; the next call continues after them. */
+ * and a zero byte are errors; the next call continues after that line or record. */
 int csv_read(struct csv_reader *reader, struct csv_record *record, struct arena *arena,
              struct err *err);

@@ -52,7 +52,7 @@ static ALWAYS_INLINE int as_signed(int byte)
 }
 
 /* Part of a block of a type: q of number j of slice i; or, for slice i, the factor of the scale
- * (j = 0) or of the minimum (j = 4, the bits between the two). */
+ * (j = 0) or of the minimum (j = 4). */
 typedef int part_of_block(const struct blocks *some, int row, int i, int j);
 
 static ALWAYS_INLINE int one(const struct blocks *some, int row, int i, int j)
@@ -219,7 +219,7 @@ static ALWAYS_INLINE int iq4_xs_times(const struct blocks *some, int row, int i,
 
 /* --- blocks to floats ------------------------------------------------------------------------- */
 
-/* Bytes in a block: the offset of the scale, and the offset and the count of the words. */
+/* In bytes: the offset of the scale in a block, and the offset and the size of its words. */
 struct dtype_layout {
     int scale, words, count;
 };
@@ -313,8 +313,8 @@ static ALWAYS_INLINE void use_numbers(const struct use *use, const struct blocks
         memcpy(use->to, sums, sizeof sums);
 }
 
-/* In the order of the enum: q, the factors of scale and minimum (NULL: no minimum), the numbers and
- * the bytes of a block, its layout. */
+/* In the order of the enum: type, q, factors of scale and minimum (NULL: no minimum), numbers and
+ * bytes of a block, its layout. */
 #define FOR_EACH_QUANTS(DO)                                          \
     DO(Q4_0, q4_0, one, NULL, FEW, 18, 0, 2, 16)                     \
     DO(Q4_1, q4_1, one, minus_one, FEW, 20, 0, 4, 16)                \

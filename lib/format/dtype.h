@@ -26,7 +26,7 @@ enum dtype {
     DTYPE_F64,
     DTYPE_I64,
     DTYPE_U64,
-    DTYPE_COUNT, /* of safetensors; the following types occur only in GGUF files */
+    DTYPE_COUNT, /* the number of safetensors' types; the following occur only in GGUF files */
     DTYPE_Q4_0 = DTYPE_COUNT,
     DTYPE_Q4_1,
     DTYPE_Q5_0,
@@ -72,13 +72,13 @@ static inline bool dtype_is_quantised(enum dtype dtype)
  * of the formula is rounded. */
 void dtype_to_float(float *out, const void *in, enum dtype dtype, size_t count);
 
-/* Transpose quantised rows: to[i * stride + row] = number i of a row; `count` is in whole blocks.
- * Prefetches the bytes `jump` bytes after each row, which the caller reads next. */
+/* Convert `count` numbers, in whole blocks, of sixteen quantised rows, and transpose them:
+ * to[i * stride + row] = number i of from[row]. Prefetches the bytes `jump` after each block. */
 enum { DTYPE_ROWS = 16 };
 void dtype_to_columns(float *to, size_t stride, const char *const from[DTYPE_ROWS],
                       enum dtype dtype, size_t count, size_t jump);
 
-/* sums[row] += x · row, by fused multiply-adds in order; other parameters as dtype_to_columns. */
+/* sums[row] += x · from[row], by fused multiply-adds in order; the rest as dtype_to_columns. */
 void dtype_add_dots(float sums[DTYPE_ROWS], const float *x, const char *const from[DTYPE_ROWS],
                     enum dtype dtype, size_t count, size_t jump);
 

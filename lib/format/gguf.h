@@ -81,8 +81,8 @@ struct gguf {
     struct map keys, names;
 };
 
-/* Open a file by its path; or check an open file, which the struct then owns. Errors name the key
- * or the tensor, and those of gguf_open also the file. Nothing is held after a failure. */
+/* Open a file by its path; or check an open file, which the struct then owns. Errors name a wrong
+ * key or tensor, and those of gguf_open also the file. Nothing is held after a failure. */
 int gguf_open(struct gguf *gguf, const char *path, struct err *err);
 int gguf_read(struct gguf *gguf, struct file *file, struct err *err);
 void gguf_release(struct gguf *gguf);
@@ -100,11 +100,11 @@ int gguf_double(const struct gguf *gguf, const char *key, double min, double max
 int gguf_bool(const struct gguf *gguf, const char *key, bool *value, struct err *err);
 int gguf_text(const struct gguf *gguf, const char *key, struct gguf_text *text, struct err *err);
 
-/* Get an array of a kind of items; NULL if there is none. */
+/* Get the array of a key, NULL if there is none. Other kinds of values and items are refused. */
 int gguf_array(const struct gguf *gguf, const char *key, enum gguf_kind item_kind,
                const struct gguf_value **array, struct err *err);
 
-/* Take the first text from a copy of an array, false: none is left; get a number of an array. */
+/* Take the first text from a copy of an array of texts, false: none is left; get a number. */
 bool gguf_take_text(struct gguf_value *rest, struct gguf_text *text);
 double gguf_item(const struct gguf_value *array, size_t index);
 

@@ -186,8 +186,8 @@ static inline unsigned bytes_that_stop(__m128i block)
 }
 
 /* C2 to DF begin characters of two bytes and E1 to EC of three, which only need continuation bytes;
- * scan_character checks all others. The result for a block depends on the stop alone, not on these
- * checks, so that processors need not wait for them. */
+ * scan_character checks all others. If a block passes, the result depends on the stop alone, so
+ * that processors need not wait for these checks. */
 static inline const char *plain_end(const char *at, const char *end)
 {
     while (end - at >= BLOCK_BYTES) {
@@ -220,7 +220,7 @@ static const char *plain_end(const char *at, const char *end)
 
 #endif
 
-/* Skip a text in quotes. Inlined: a cursor wants the end alone. */
+/* Skip a text in quotes. Inlined: cursors do not use the count of bytes. */
 static inline __attribute__((always_inline)) const char *scan_text(struct scanner *in,
                                                                    const char *at)
 {

@@ -1,5 +1,5 @@
 /* json.h: JSON by RFC 8259, parsed by cJSON after a strict check: cJSON accepts more, and ends
- * texts at U+0000. Getters do not change `*out` if the member is absent, so defaults are kept.
+ * texts at U+0000. A getter by name, but for json_list, leaves `*out` if the member is absent.
  *
  *     struct json *root = NULL;
  *     long long layers = 12;
@@ -45,7 +45,7 @@ static inline const char *json_blanks_end(const char *at, const char *end)
 
 struct json; /* one value: an object, array, text, number, true, false or null */
 
-/* Parse a document without \u0000 and within the limits. The caller frees the root. */
+/* Parse a document; \u0000 and one beyond the limits are refused. The caller frees the root. */
 int json_parse(struct json **root, const char *bytes, size_t size, struct err *err);
 void json_free(struct json *root);
 
@@ -68,7 +68,7 @@ bool json_get_integer(const struct json *value, long long min, long long max, lo
 /* Describe a value for a message, as in `"twelve"`, `3.5` or `an array`. Returns `text`. */
 const char *json_describe(const struct json *value, char *text, size_t size);
 
-/* Set the error "field 'NAME': expected ..., found ..." (NULL: "found nothing"); returns -1. */
+/* Set the error "field 'NAME': expected ..., found VALUE" (NULL: "nothing"); returns -1. */
 int json_refuse(const char *field, const struct json *value, const char *expected, struct err *err);
 
 /* Find a member by its exact name, in linear time. NULL: no such member, or not an object. */
@@ -77,7 +77,7 @@ const struct json *json_member(const struct json *object, const char *name);
 /* As json_member, but also NULL if the member is null. */
 const struct json *json_given(const struct json *object, const char *name);
 
-/* True if json_member or a getter by name has returned it: other members have no effect. */
+/* True if json_member, or a function that calls it, has found this member: it was asked for. */
 bool json_was_read(const struct json *member);
 
 /* Walk the members of an object or the items of an array; NULL at the end. */
@@ -104,8 +104,8 @@ int json_list(const struct json *object, const char *name, const struct json **o
 
 /* --- cursors: read JSON without a tree, for tables of a hundred thousand entries -----------------
  *
- * The document is checked when it is opened, as by json_parse, but texts may contain U+0000. After
- * that, only types can be wrong.
+ * The document is checked when it is opened, as by json_parse, but texts may contain U+0000, and
+ * only the depth is limited. After that, only types can be wrong.
  *
  *     struct json_cursor cursor;
  *     if (json_cursor_open(&cursor, NULL, bytes, size, err)) ...
@@ -116,7 +116,7 @@ int json_list(const struct json *object, const char *name, const struct json **o
  *     }
  */
 
-/* Bytes in the document. The span of a text excludes its quotes and has escapes as written. */
+/* Bytes in the document. The span of a text has escapes as written and, unless said, no quotes. */
 struct json_span {
     const char *bytes;
     size_t size;
@@ -134,7 +134,7 @@ struct json_extent {
 };
 
 struct json_cursor {
-    const char *at; /* the first byte of a value, a name or a closing bracket */
+    const char *at; /* the first byte that was not read */
     const char *end;
     const struct json_extent *extent; /* or NULL */
 };
@@ -187,7 +187,7 @@ static inline void json_cursor_colon(struct json_cursor *cursor)
     json_cursor_skip_blanks(cursor);
 }
 
-/* Skip a member's name and the colon. */
+/* Skip a member's name and the colon; returns the name. */
 struct json_span json_cursor_name(struct json_cursor *cursor);
 
 /* Skip a text. json_cursor_read writes the decoded bytes to `out`, which has room for the size of
@@ -200,11 +200,11 @@ size_t json_cursor_read(struct json_cursor *cursor, char *out);
 struct json_span json_cursor_value(struct json_cursor *cursor);
 struct json_span json_cursor_count(struct json_cursor *cursor, size_t *count);
 
-/* Skip a whole number in [0, max], written in digits only. Returns false for any other value, which
- * json_parse can describe. `max` must be less than SIZE_MAX / 10. */
+/* Skip a whole number in [0, max], written in digits only. Returns false for any other value, and
+ * does not skip it. `max` must be less than SIZE_MAX / 10. */
 bool json_cursor_number(struct json_cursor *cursor, size_t max, size_t *value);
 
-/* Decode the span of a text, as json_cursor_read. */
+/* Decode the span of a text, which its closing quote follows, as json_cursor_read. */
 size_t json_unescape(char *out, struct json_span text);
 
 /* True if the span is `name`, written without escapes. */

@@ -40,7 +40,7 @@ static size_t plain_run(const struct json_writer *json, const char *bytes, size_
     }
 }
 
-/* Write the escape of the character that ended a run; returns the number of its bytes. */
+/* Write the escape of the character that ended a run; returns the bytes that were read. */
 static size_t escape(char text[ESCAPE_BYTES], const char *bytes, size_t size)
 {
     uint32_t c = 0;
@@ -104,7 +104,7 @@ void json_put_name(struct json_writer *json, const char *name, size_t size)
     json->comma = false;
 }
 
-/* Write the separator before a value. */
+/* Write what is before a value: a line break, a name, a comma. */
 static void begin_value(struct json_writer *json, const char *name)
 {
     size_t blanks = name && *name == '\n' ? strspn(name, "\n ") : 0;

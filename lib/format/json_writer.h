@@ -2,13 +2,13 @@
  *
  * `name` is the name of a member, or NULL for an item of an array. A name may begin with a line
  * break and blanks, "\n model", which are written first; "\n " alone: a line break before an item.
- * Write a name from outside with json_put_name, and then its value with NULL.
+ * Write a name that comes from a file or a user with json_put_name, and its value with NULL.
  *
  *     struct json_writer json = {.stream = &out};
  *     json_put_open(&json, NULL, '{');
- *     json_put_text(&json, "format", JSON_FORMAT("info"));
+ *     json_put_text(&json, "format", JSON_FORMAT("row"));
  *     json_put_text(&json, "model", "life");
- *     json_put_close(&json, '}');         {"format": "attn-cli/info/1", "model": "life"}
+ *     json_put_close(&json, '}');         {"format": "attn-cli/row/1", "model": "life"}
  */
 #pragma once
 
@@ -18,7 +18,7 @@
 /* First member of a document: its kind, which data/schemas/NAME.json describes, and a version that
  * changes when a member is renamed or removed. */
 #define JSON_FORMAT(name) "attn-cli/" name "/1"
-#define RESULT_FORMAT "attn-cli/result/2" /* of every command's result: data/schemas/result.json */
+#define RESULT_FORMAT "attn-cli/result/2" /* of tables and tensors: data/schemas/result.json */
 
 struct json_writer {
     struct stream *stream; /* destination; NULL: `buf`. Errors stick to it */

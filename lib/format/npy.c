@@ -61,7 +61,7 @@ static bool find_parts(struct parts *parts, const struct file *file)
     return true;
 }
 
-/* The text after a key and its spaces; NULL if the key is missing. */
+/* The text after a key, a colon and spaces; NULL if the key is missing. */
 static const char *find_value(const struct parts *parts, const char *key)
 {
     size_t size = strlen(key);

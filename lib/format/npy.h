@@ -22,8 +22,8 @@ struct npy {
     const float *data; /* in the arena, dense, in C order; float64 is rounded */
 };
 
-/* Read the file at a path, which errors name; or an open file. Refused: other types, more axes, a
- * size that differs from the shape's, numbers that are not finite. */
+/* Read the file at a path, which errors name; or an open file. Refused: other types, more than
+ * NPY_RANK_MAX axes, a size that is not the shape's, numbers that are not finite. */
 int npy_read(struct npy *array, const char *path, struct arena *arena, struct err *err);
 int npy_read_bytes(struct npy *array, const struct file *file, struct arena *arena,
                    struct err *err);

@@ -26,7 +26,7 @@ struct pickle_value {
     enum pickle_kind kind;
     uint32_t size; /* bytes of a text, items of a tuple, role of a global */
     union {
-        int64_t integer; /* of a global that is a class of storages: enum dtype */
+        int64_t integer; /* also enum dtype of a class of storages, number of a dict */
         const char *text;
         const struct pickle_value *items;
     };

@@ -1,7 +1,7 @@
 /* pytorch.h: reads a file of torch.save in place: an uncompressed zip archive with a pickle and an
  * entry for each storage. A pickle is a program, but it is not run: it is read as a list of
- * tensors, and any other opcode, class or value is refused by name. The file's size limits
- * time and memory.
+ * tensors, and any other opcode, class or value is refused. The file's size limits time and
+ * memory.
  *
  *     struct safetensors tensors = {0};
  *     if (pytorch_open(&tensors, folder, "pytorch_model.bin", err)) ...
@@ -13,15 +13,15 @@
 
 #include "format/safetensors.h"
 
-/* As safetensors_open. Tensors may share numbers. A tensor with other strides than those of rows,
- * such as a transpose, is copied. */
+/* As safetensors_open, but for this format. Tensors may share numbers. A tensor that is not
+ * contiguous, such as a transpose, is copied. */
 int pytorch_open(struct safetensors *tensors, const struct folder *folder, const char *name,
                  struct err *err);
 
 /* --- the archive: zip.c ---------------------------------------------------------------------- */
 
 struct zip_entry {
-    const char *name, *data; /* in the file */
+    const char *name, *data; /* in the file; the name is not 0-terminated */
     size_t name_size, size;
     uint32_t crc;
     bool checked;

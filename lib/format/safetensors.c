@@ -18,7 +18,7 @@ enum {
     SHAPE_BYTES = 24 * SAFETENSORS_RANK_MAX,
 };
 
-/* Numbers of shapes and offsets: json.h reads integers up to 2^53. */
+/* Numbers of shapes and offsets: json.h reads integers below 2^53. */
 #define NUMBERS "a whole number from 0 to 9007199254740991"
 
 static int read_length(size_t *length, const struct file *file, struct err *err)

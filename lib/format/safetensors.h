@@ -29,13 +29,13 @@ struct safetensors_entry {
     size_t shape[SAFETENSORS_RANK_MAX];
     size_t count;      /* elements: the product of the shape */
     const void *data;  /* unaligned; count elements of dtype */
-    size_t begin, end; /* data_offsets */
+    size_t begin, end; /* data_offsets; of other formats, end - begin is in bytes of the file */
 };
 
 struct safetensors {
     struct file file;
     struct arena arena;
-    struct safetensors_entry *entries; /* in the order of their data */
+    struct safetensors_entry *entries; /* in the order of their data; other formats: of the file */
     size_t count;
     struct map names;
 };

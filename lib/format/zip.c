@@ -98,7 +98,7 @@ static int find_directory(struct directory *directory, const struct file *file, 
     return whole ? 0 : refuse_end(err);
 }
 
-/* Read numbers of more than 32 bits from an extra field. */
+/* Read numbers of more than 32 bits from the extra fields. */
 static void read_large(uint64_t *numbers, size_t count, const char *extra, const char *end)
 {
     while (end - extra >= EXTRA_BYTES) {
