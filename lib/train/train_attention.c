@@ -12,7 +12,7 @@
 enum {
     SIDE = 64,  /* queries and keys of a block */
     SIZES = 2,  /* sizes of a block's side: SIDE, and the remainder */
-    STRIPS = 2, /* rows of weights per thread, SIDE rows each */
+    STRIPS = 2, /* scratch strips per thread: SIDE rows of weights or their gradients */
 };
 
 /* The products C [n, m] (+)= B [n, k] · A [k, m] of a block; d is the head size. */
@@ -124,8 +124,8 @@ static void strip_forward(const struct head_work *head, size_t first)
 
 /* --- backward --------------------------------------------------------------------------------- */
 
-/* to [keys, d] (+)= blockᵀ · from [queries, d]. The strip at the keys themselves, in the first head
- * that shares them, sets the block; all others add to it. */
+/* to [keys, d] (+)= blockᵀ · from [queries, d]. The first strip that sees the keys, in the first
+ * head that shares them, sets `to`; all others add to it. */
 static void mix_transposed(const struct head_work *head, enum product product, const float *strip,
                            size_t first, size_t key)
 {

@@ -14,7 +14,7 @@
 
 enum {
     BLOCK_ROWS = 64,
-    CHUNK_ROWS = 512, /* rows of logits at a time, small enough for the cache */
+    CHUNK_ROWS = 512, /* rows of logits that are computed at a time */
     LINE = 16,        /* floats per cache line */
     COST = 8,         /* estimated multiply-adds per element */
 };
@@ -230,7 +230,7 @@ static void activate_block(const struct row_operation *block)
         multiply_rows(block->y, block->more);
 }
 
-/* Compute the hidden channels from x. */
+/* Compute the channels of the MLP from x, up to those after the activation. */
 static void mlp(struct train_step *step, const struct sublayer *rule, struct matrix x)
 {
     struct layer_tape *t = &step->layers[step->layer];
@@ -321,7 +321,7 @@ static float *block_sums(const struct row_operation *block)
     return matrix_row(block->whole, block->index);
 }
 
-/* sum [C] += the sum of every column. */
+/* total [C] += the sum of each column. */
 static void sum_columns(float *total, struct matrix x)
 {
     for (size_t row = 0; row < x.rows; row++)
@@ -403,7 +403,7 @@ static void cross_entropy_block(const struct row_operation *block)
 }
 
 /* Compute the mean loss over the step's rows, from norm_f; the gradients of logits overwrite the
- * logits. A batch with a share also gets d.norm, the gradient of norm_f, and the gradient of the
+ * logits. A batch with a share also gets d.norm, the gradient of norm_f, and the gradients of the
  * unembedding. Fails if a loss is not finite. */
 static int loss_of_rows(struct train_step *step, double *loss, struct err *err)
 {
@@ -559,7 +559,7 @@ static void layer_backward(struct train_step *step)
     }
 }
 
-/* Compute all gradients from d.norm, the gradient of norm_f. */
+/* Compute all other gradients from d.norm, the gradient of norm_f. */
 static void backward(struct train_step *step)
 {
     size_t layers = step->config->n_layer;

@@ -1,6 +1,6 @@
 /* train_step.h: forward and backward passes over a batch of texts of one length, whose tokens are
- * the rows of one matrix. Without dropout, the forward pass has the same bits as lib/model; it
- * keeps the activations for the backward pass. A step may sum the gradients of several batches.
+ * the rows of one matrix. Without dropout, the forward pass has the same bits as lib/model with the
+ * same machine. It keeps the activations for the backward pass. Gradients of batches are summed.
  *
  *     struct train_step_plan plan = {&machine, &new_model, 16, 64, 0.1f};
  *     if (train_step_open(&step, &plan, err)) ...
@@ -44,19 +44,19 @@ struct train_step_plan {
     struct new_model *new_model; /* not modified */
     size_t texts;                /* per batch */
     size_t tokens;               /* per text */
-    float dropout;               /* rate for weights, branches and embeddings; 0: none */
+    float dropout; /* of attention weights, outputs of sublayers, embeddings; 0: none */
 };
 
 struct train_batch {
     const uint32_t *ids;     /* [texts, tokens] */
     const uint32_t *targets; /* [texts, tokens] the token after each */
     uint64_t key;            /* for dropout, see rng.h */
-    float share;             /* in the loss of a step: 1 / batches; 0: only the loss, no dropout */
+    float share; /* factor of the gradients: 1 / batches of a step; 0: no gradients, no dropout */
 };
 
 /* Queries, keys and values; N is the number of tokens in all texts. */
 struct projections {
-    struct matrix joined;  /* [N, (H + 2 Hkv)·d] if one matrix projects all (thirds or groups) */
+    struct matrix joined;  /* [N, (H + 2 Hkv)·d] if one weight projects to all three; else empty */
     struct matrix q, k, v; /* [N, H·d], [N, Hkv·d], [N, Hkv·d]: views of `joined`, or separate */
     struct matrix q_plain, k_plain; /* before the norm of heads; without one, q and k */
 };
@@ -72,13 +72,13 @@ struct layer_tape {
     float *weights;        /* [texts, H, T, weights_stride] softmax, before dropout */
     struct matrix context; /* [N, H·d] */
     struct matrix hidden;  /* [N, I] before the activation */
-    struct matrix up;      /* [N, I] gate factor of a gated MLP */
+    struct matrix up;      /* [N, I] of a gated MLP: what the gate is multiplied by */
     struct matrix active;  /* [N, I] after the activation and the gate */
 };
 
 /* Scratch memory, which any operation may overwrite. */
 struct train_scratch {
-    float *transposed; /* transposed activations */
+    float *transposed; /* activations, or gradients of logits */
     float *transposed_weight;
     float *sums;                          /* [blocks, 2 · widest] sums per block */
     struct matrix cos_sin, cos_minus_sin; /* [N, components] rotary embedding; its inverse */
@@ -110,7 +110,7 @@ struct train_step {
 /* Refuse, as not supported, models without a backward pass. */
 int train_step_check(const struct config *config, struct err *err);
 
-/* Allocate all memory, with gradients 0. Refuses texts longer than positions or window. */
+/* Allocate all memory, with gradients 0. Refuses texts beyond the model's positions or a window. */
 int train_step_open(struct train_step *step, const struct train_step_plan *plan, struct err *err);
 void train_step_release(struct train_step *step);
 

@@ -41,7 +41,7 @@ static int add_line(struct dataset *dataset, const struct tokenizer *tokenizer, 
     return err_if(failed);
 }
 
-/* Add a line with its newline, as in the training of GPT-2. */
+/* Encode each line alone, with its newline. */
 int dataset_add(struct dataset *dataset, const struct tokenizer *tokenizer, const char *bytes,
                 size_t size, struct err *err)
 {
@@ -336,7 +336,7 @@ static void hash(char digits[SHA256_DIGITS + 1], const char *bytes, size_t size)
     sha256_end(&sha, digits);
 }
 
-/* Write step, texts and settings, and the hashes of the other files, which --resume checks. */
+/* Write the step, the digest of the dataset, the settings, and the hashes of the other files. */
 static void describe(struct buf *out, const struct trainer *trainer, const struct folder *others)
 {
     struct json_writer json = {.buf = out};
@@ -389,7 +389,7 @@ static int read_settings(struct train_checkpoint *state, const struct json *root
 
 /* --- the set of files ------------------------------------------------------------------------- */
 
-/* All files must be of the same step: they are renamed one after another. */
+/* Files with a hash must be of the same step: they were renamed one after another. */
 static int check_files(const struct json *root, const struct folder *folder, struct err *err)
 {
     const struct json *files = json_member(root, "files");

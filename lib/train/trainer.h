@@ -1,7 +1,7 @@
 /* trainer.h: a training run: texts, an optimiser, steps of several batches with a learning-rate
  * schedule, and checkpoints on disk.
  *
- * A step depends only on the settings and its number, so that a resumed run has the same bits.
+ * What a step draws depends only on the settings and its number: a resumed run has the same bits.
  *
  *     if (dataset_add(&dataset, tokenizer, bytes, size, err)) ...            for every file
  *     if (dataset_finish(&dataset, 64, 0.05, err)) ...     64 tokens a text; held out: 5 %
@@ -40,12 +40,12 @@ struct dataset {
     uint64_t digest;                        /* over all tokens */
 };
 
-/* Add the tokens of a text. Errors come from the tokenizer. */
+/* Add the tokens of a text, which is encoded line by line. Errors name the line. */
 int dataset_add(struct dataset *dataset, const struct tokenizer *tokenizer, const char *bytes,
                 size_t size, struct err *err);
 
 /* Set the length of texts, and hold out a share of lines, at least one, at the end. Refused unless
- * two lines have the tokens of a text after them. */
+ * two lines begin at least `tokens` + 1 tokens before the end. */
 int dataset_finish(struct dataset *dataset, size_t tokens, double held_out, struct err *err);
 void dataset_release(struct dataset *dataset);
 
@@ -74,8 +74,8 @@ double adamw_norm(const struct parameters *gradients);
 void adamw_step(struct adamw *adamw, struct machine *machine, struct parameters *gradients,
                 double rate, float factor);
 
-/* --- settings, with one row each: for the command line, for training.json and for the comparison
- * of --resume */
+/* --- settings: a row of trainer_setting_rows for each, for the command line, for training.json and
+ * for --resume, which compares them */
 
 struct trainer_settings {
     long long seed, steps, warmup;
@@ -84,7 +84,7 @@ struct trainer_settings {
     long long accumulate; /* batches per step */
     long long save_every; /* interval in steps; 0: at powers of two */
     double rate, decay, clip, dropout;
-    double drills; /* share of texts that are repeated random tokens */
+    double drills; /* share of texts that are a few random tokens, repeated */
 };
 
 /* Each setting is a long long or a double. */
@@ -99,7 +99,7 @@ struct trainer_setting {
 extern const struct trainer_setting trainer_setting_rows[];
 extern const size_t trainer_setting_count;
 
-/* A setting as a double, exactly: integers have less than 53 bits. */
+/* A setting as a double, exactly: integers have at most 53 bits. */
 double trainer_setting_value(const struct trainer_settings *settings,
                              const struct trainer_setting *row);
 
@@ -125,14 +125,14 @@ int trainer_open(struct trainer *trainer, const struct trainer_settings *setting
                  const struct dataset *dataset, struct err *err);
 void trainer_release(struct trainer *trainer);
 
-/* Run one step. A NaN or infinite loss or gradient is an error and leaves the model unchanged. */
+/* Run one step. A NaN or infinite loss or gradient is an error and leaves the weights unchanged. */
 int trainer_step(struct trainer *trainer, struct trainer_report *report, struct err *err);
 
 /* Compute the mean loss over held-out batches, which are the same in each call. */
 int trainer_evaluate(struct trainer *trainer, double *loss, struct err *err);
 
 /* --- checkpoint: the model's folder with training.safetensors (the state of AdamW), log.csv (a
- * line per step) and training.json (settings, step, and the SHA-256 of all files but the log).
+ * line per step) and training.json (settings, step, and the SHA-256 of all others but the log).
  * training.json is renamed last, so that --resume detects a crash between two renames. */
 
 struct train_checkpoint {
@@ -141,18 +141,18 @@ struct train_checkpoint {
     uint64_t digest; /* of the dataset */
 };
 
-/* Write all files, and the files of the new model's tokenizer, into an open folder. */
+/* Write all files of the checkpoint and of the new model into an open folder. */
 int train_checkpoint_write(const struct trainer *trainer, const struct new_model *new_model,
                            const struct buf *log, const struct target_folder *target,
                            struct err *err);
 
-/* Read the settings before the trainer is opened, and check that all files were saved together.
+/* Read the settings before the trainer is opened, and check the files against its hashes.
  * Errors name the file and the field. */
 int train_checkpoint_open(struct train_checkpoint *state, const struct folder *folder,
                           struct err *err);
 
 /* Read the weights of a model's folder into a new model with the same config; read a checkpoint's
- * state into the trainer, and its log. */
+ * state into the trainer, and append its log up to the step to `log`. */
 int train_checkpoint_weights(struct new_model *new_model, const struct folder *folder,
                              struct err *err);
 int train_checkpoint_resume(struct trainer *trainer, const struct train_checkpoint *state,

@@ -158,7 +158,7 @@ static int merge_all(struct bpe_learner *l, const struct learn_token *pair, uint
 
 static int spell_pieces(struct bpe_learner *l, struct err *err)
 {
-    uint32_t ids[BPE_LEARN_BYTES] = {0}; /* of bytes, in the order of their characters */
+    uint32_t ids[BPE_LEARN_BYTES] = {0}; /* by byte, in the order of their characters */
     size_t total = 0;
     for (size_t i = 0; i < l->piece_count; i++) {
         l->pieces[i].first = total;

@@ -16,14 +16,14 @@
 
 struct buf;
 
-/* --- byte-level BPE, as for GPT-2: the most frequent pair of adjacent tokens in pieces (bpe.h),
- * of equals the one with the lowest ids, becomes a token, again and again. */
+/* --- byte-level BPE, as for GPT-2: the most frequent pair of adjacent tokens in the pieces of
+ * GPT-2's pattern (matcher.h), of equals the one with the lowest ids, becomes one, again and again. */
 
 enum { BPE_LEARN_BYTES = 256, BPE_LEARN_MAX = 65536 };
 
 struct bpe_learner {
     struct map numbers; /* index of each piece, by its bytes */
-    struct arena arena; /* memory of all but the pairs */
+    struct arena arena; /* memory of all but `numbers` and `pairs` */
     struct learn_piece *pieces;
     size_t piece_count;
     uint32_t *symbols; /* of all pieces, each from piece->first on */
@@ -38,7 +38,7 @@ struct bpe_learner {
 /* Count the pieces of a text; refuses bytes that are not UTF-8, with the offset. */
 int bpe_learner_add(struct bpe_learner *learner, const char *text, size_t size, struct err *err);
 
-/* Learn up to `size` tokens, at least 256, or until no pair occurs twice. */
+/* Learn until there are `size` tokens, at least 256, or no pair occurs twice. */
 int bpe_learner_run(struct bpe_learner *learner, size_t size, struct err *err);
 
 /* Append the files. Ids begin with all bytes, in the order of their characters, as in GPT-2. */

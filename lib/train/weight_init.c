@@ -32,7 +32,7 @@ void torch_random_seed(struct torch_random *random, uint64_t seed)
     }
 }
 
-/* The new value of `word`, from its top bit and the other bits of the next word. */
+/* The new value of `word`, from its top bit, the other bits of `next`, and `other`. */
 static inline uint32_t twist(uint32_t word, uint32_t next, uint32_t other)
 {
     uint32_t joined = (word & 0x80000000u) | (next & 0x7fffffffu);
@@ -370,7 +370,7 @@ static void draw_decoder(struct weight_drawing *drawing, bool linear)
         if (t != head && is_matrix(t))
             torch_random_normal(random, t->data, t->count, 0,
                                 ends_branch ? spread / sqrt(2 * (double)config->n_layer) : spread);
-        else if (t->rank == 1 && !(t->slot.id & 1)) /* the scale of a norm: times 1 */
+        else if (t->rank == 1 && !(t->slot.id & 1)) /* norms scale by 1 */
             for (size_t i = 0; i < t->count; i++)
                 t->data[i] = config->norm_offset ? 0 : 1;
         if (t->slot.id == SLOT_DOWN)

@@ -5,7 +5,7 @@
  * rows are used; then the seed again, and layer by layer
  *
  *     RAND: torch.rand for W_query, W_key, W_value of head 0, of head 1, …, and the output
- * projection; a key/value head follows the first query head that uses it; biases are 0
+ *     projection; a key/value head follows the first query head that uses it; biases are 0
  *     LINEAR: nn.Linear, weight and bias, for W_query, W_key, W_value and the output projection
  *
  * GPT-2, as GPT2LMHeadModel(config) of transformers since 4.27: every matrix is normal with the
@@ -33,10 +33,8 @@ enum { WEIGHT_INIT_TABLE_ROWS = 50000 }; /* rows of the embedding in textbooks *
 
 struct weight_init {
     uint64_t seed;
-
-    /* For bare attention: */
-    enum weight_init_way way;
-    size_t table_rows; /* of nn.Embedding; 0: WEIGHT_INIT_TABLE_ROWS; at least vocab_size */
+    enum weight_init_way way; /* of bare attention */
+    size_t table_rows; /* of its nn.Embedding, at least vocab_size; 0: WEIGHT_INIT_TABLE_ROWS */
     const struct progress_sink *progress; /* receives finished layers; NULL: nothing */
 };
 
@@ -63,7 +61,7 @@ struct torch_random {
     uint32_t state[TORCH_RANDOM_WORDS];
     size_t used;   /* words of the state that have been drawn */
     bool waiting;  /* `second` is valid */
-    double second; /* the second of a pair of normal numbers */
+    double second; /* the second number of the last pair, which is drawn next */
 };
 
 /* As torch.manual_seed (only the low 32 bits count), tensor.uniform_(low, high) and torch.rand,
