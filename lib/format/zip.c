@@ -252,7 +252,7 @@ IN_CLMUL static __m128i fold(__m128i before, __m128i factors, __m128i next)
     return _mm_xor_si128(_mm_xor_si128(low, high), next);
 }
 
-/* Fold all whole blocks of 64 bytes into 16, whose CRC is theirs. Gueron and others, "Fast CRC
+/* Fold all whole blocks of 64 bytes into 16, whose CRC is theirs. Gopal and others, "Fast CRC
  * computation for generic polynomials using PCLMULQDQ", 2009, has the factors. */
 IN_CLMUL static uint32_t add_blocks(uint32_t crc, const char *bytes, size_t blocks)
 {

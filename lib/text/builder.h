@@ -32,7 +32,7 @@ enum named_token {
     NAMED_TOKENS
 };
 
-/* tokenizer_config.json. A member that is null counts as absent. */
+/* tokenizer_config.json. A member that is null counts as absent, but in `named`. */
 struct tokenizer_config {
     const char *tokens[TOKEN_ROLES]; /* bos_token, …: a text, or an object's `content`; or NULL */
     enum answer adds[TOKEN_ROLES];   /* add_bos_token, add_eos_token, by role */
@@ -47,7 +47,7 @@ struct tokenizer_config {
     const char *chat_template;          /* NULL: none */
     struct added_token *listed;         /* [listed_count] added_tokens_decoder */
     size_t listed_count;
-    struct added_token named[NAMED_TOKENS]; /* `bytes` NULL: no file names it; "": there is none */
+    struct added_token named[NAMED_TOKENS]; /* `bytes` NULL: not named in a file; "": null there */
     struct added_token *extra;              /* [extra_count] additional_ or extra_special_tokens */
     size_t extra_count;
 };

@@ -67,7 +67,7 @@ static int clean(char bytes[CHANGE_BYTES], uint32_t c)
     return 1;
 }
 
-/* Put spaces around Chinese characters, as defined by the blocks in BERT's own code. */
+/* Put spaces around Chinese characters, by the blocks of Hugging Face's library. */
 static int space_chinese(char bytes[CHANGE_BYTES], uint32_t c)
 {
     static const struct unicode_range blocks[] = {

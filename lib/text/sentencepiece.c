@@ -411,7 +411,7 @@ static int read_both(struct tokenizer *tokenizer, const struct folder *folder, c
                   folder_read(folder, name, read_pieces, tokenizer, err));
 }
 
-/* Add the tokens that the other files list and name, and find the token after texts. */
+/* Add the tokens that other files list and name; find the token after texts and the unknown one. */
 static int add_others(uint32_t *end, struct tokenizer *tokenizer, const struct folder *folder,
                       const char *vocab, struct err *err)
 {

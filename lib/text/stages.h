@@ -40,7 +40,7 @@ struct stage {
     bool first;       /* SentencePiece: a prefix only at the start of the original text */
     bool stays[256];  /* true for ASCII that the step does not change */
     const struct charsmap *charsmap; /* Precompiled, SentencePiece; NULL: maps nothing */
-    const struct added_tokens *kept; /* SentencePiece: tokens that are not mapped */
+    const struct added_tokens *kept; /* SentencePiece: user-defined ones are not mapped */
     bool collapses;                  /* SentencePiece: drop spaces at the start and after spaces */
 
     /* pre-tokenizers */

@@ -72,7 +72,7 @@ struct id_list {
     size_t limit;   /* ids are below it and fit into 32 bits */
     size_t count;   /* number of ids read */
     bool failed;    /* an item was not an id */
-    bool is_option; /* rules of --ids: an id or more, at most a comma between two; +7 and -0 too */
+    bool is_option; /* rules of --ids: an id or more, at most one comma between two; +7, -0 too */
 };
 
 /* Read the next id. False at the end or, with `err` and `failed` set, at an item that is none. */

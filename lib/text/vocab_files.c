@@ -142,7 +142,7 @@ int tokenizer_fill_vocab(struct tokenizer *tokenizer, const struct folder *folde
 
 /* --- vocab.txt -------------------------------------------------------------------------------- */
 
-/* Classes of transformers that read vocab.txt, without `Fast`; the last has <s> for [CLS], …. */
+/* Classes of transformers that read vocab.txt, without `Fast`; the last has <s> for [CLS]. */
 static const char *const bert_classes[] = {
     "",
     "BertTokenizer",

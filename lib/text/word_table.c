@@ -307,8 +307,8 @@ static int read_word(struct word_reader *reader, size_t index)
 }
 
 /* Read a score with the rounding of Rust's JSON parser: an integer of all digits is divided by a
- * power of ten, and the result is not always the nearest double. Its last bit can
- * decide between two segmentations with almost equal scores. False if it is not a number. */
+ * power of ten, and the result is not always the nearest double. Its last bit can decide
+ * between two segmentations with almost equal scores. False if it is not a number. */
 static bool read_score(struct json_span span, double *score)
 {
     enum { FRACTION_MAX = 22 }; /* larger powers of ten are not exact */

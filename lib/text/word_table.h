@@ -24,8 +24,8 @@
 #include "format/json.h"
 
 enum {
-    WORD_ID_MAX = 10000000,         /* the largest id that a vocabulary may use */
-    WORD_TABLE_BYTES = 16,          /* memory of a table for each word, without its bytes */
+    WORD_ID_MAX = 10000000, /* the largest id that a vocabulary may use */
+    WORD_TABLE_BYTES = 16,  /* estimated memory of a table for each word, without its bytes */
     WORD_BYTES_MAX = (1 << 30) - 1, /* the most bytes of all words together */
 };
 

@@ -32,7 +32,7 @@ struct layer_work {
     bool backward;
     size_t width; /* head size */
     float scale;
-    double work;                                      /* multiply-adds */
+    double work;                                      /* multiply-adds, estimated */
     struct kernel kernels[PRODUCTS][SIZES][SIZES][2]; /* [product][queries][keys][adds] */
 };
 

@@ -100,7 +100,7 @@ struct train_step {
     size_t weights_stride;     /* row length of layer_tape.weights */
     struct layer_tape *layers; /* [L + 1]; the last one only has a stream */
     struct matrix norm_f;      /* [N, C] */
-    struct layer_tape d; /* gradients of one layer's tensors, each in the field of its tensor */
+    struct layer_tape d;       /* gradients of one layer's activations, in the same fields */
     struct train_scratch scratch;
     const struct train_batch *batch;
     size_t layer; /* current layer; 0 outside of layers */

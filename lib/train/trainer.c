@@ -191,7 +191,7 @@ double trainer_setting_value(const struct trainer_settings *settings,
 
 /* --- training --------------------------------------------------------------------------------- */
 
-/* Random numbers are keyed by their purpose and an index. */
+/* Random numbers are keyed by the seed, their purpose and an index. */
 enum { KEY_TEXTS, KEY_DROPS, KEY_HELD_OUT, KEY_DRILLS };
 
 enum { TEST_BATCHES = 8 };

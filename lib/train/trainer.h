@@ -69,8 +69,8 @@ int adamw_alloc(struct adamw *adamw, const struct new_model *new_model, struct a
 /* √Σ g² over all parameters. */
 double adamw_norm(const struct parameters *gradients);
 
-/* Update the weights of the gradients' model by one step. `factor` clips the gradients, which are
- * then set to 0. */
+/* Update the weights of the gradients' model by one step. The gradients are multiplied by `factor`,
+ * which clips them, and then set to 0. */
 void adamw_step(struct adamw *adamw, struct machine *machine, struct parameters *gradients,
                 double rate, float factor);
 

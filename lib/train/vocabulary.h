@@ -1,4 +1,4 @@
-/* vocabulary.h: vocabularies learnt from texts, which must stay alive: byte-level BPE, and words.
+/* vocabulary.h: vocabularies learnt from texts, which must stay valid: byte-level BPE, and words.
  *
  *     struct bpe_learner learner = {0};
  *     if (bpe_learner_add(&learner, text, size, err)) ...      for each text
@@ -16,8 +16,8 @@
 
 struct buf;
 
-/* --- byte-level BPE, as for GPT-2: the most frequent pair of adjacent tokens in the pieces of
- * GPT-2's pattern (matcher.h), of equals the one with the lowest ids, becomes one, again and again. */
+/* --- byte-level BPE, as for GPT-2, in pieces of its pattern (matcher.h): the most frequent pair of
+ * adjacent tokens, of equals the one with the lowest ids, becomes a token, again and again. */
 
 enum { BPE_LEARN_BYTES = 256, BPE_LEARN_MAX = 65536 };
 

@@ -32,7 +32,7 @@ void bpe_release(struct bpe *bpe)
 }
 
 /* Make room for more merges. Most vocabularies have a word for each merge, so the first allocation
- * is for that number of merges and their index, in large pages. */
+ * is for that number of merges and their index. */
 static int grow(struct bpe *bpe, struct err *err)
 {
     size_t capacity = bpe->capacity ? 2 * bpe->capacity : bpe->words->most_words + 1;

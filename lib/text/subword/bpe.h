@@ -27,8 +27,8 @@ struct bpe {
     bool by_characters;             /* the first tokens are characters; else bytes */
     bool fuses_unknown;             /* unknown characters in a row are one unknown token */
     bool takes_whole;               /* a piece that is an entry is one token, without merges */
-    const struct word_table *words; /* of characters and whole pieces */
-    uint32_t byte_ids[256];         /* of bytes, or of ASCII characters; BPE_NONE: no entry */
+    const struct word_table *words; /* the vocabulary, borrowed */
+    uint32_t byte_ids[256];         /* by byte: of bytes, or of ASCII characters; BPE_NONE: none */
     uint32_t fallback_ids[256];     /* of <0x00> to <0xFF>, if `by_characters`; BPE_NONE: none */
     uint32_t unknown;               /* BPE_NONE: characters without an entry are dropped */
     struct word prefix, suffix;     /* before all characters but the first; after the last */
@@ -71,7 +71,7 @@ struct bpe_token {
 struct bpe_piece {
     struct bpe_token *tokens; /* [count] */
     size_t count;
-    size_t dropped; /* number of characters of which all or a byte has no entry */
+    size_t dropped; /* number of characters that were dropped, even if only a byte was */
     struct bpe_token dropped_first;
     uint64_t *queue; /* a binary heap of pairs, each a rank and the index of its left token */
     size_t queued;

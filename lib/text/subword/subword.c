@@ -149,8 +149,8 @@ static inline uint32_t vocabulary_id(const struct subword *model, const char *by
 
 /* --- BPE: splitting long pieces --------------------------------------------------------------- */
 
-/* The index in `joins` of the character at the start of some bytes: of ASCII, or
- * ▁, the sign of a space before a word; -1: another character. */
+/* The index in `joins` of the character at the start of some bytes: of ASCII, or of ▁, the sign of
+ * a space before a word; -1: another character. */
 static inline int front_of(const char *bytes, size_t size)
 {
     static const char sign[] = "▁";
