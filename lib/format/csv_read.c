@@ -9,7 +9,7 @@ struct field_extent {
     bool open;       /* a quote is not closed before the end of the file */
 };
 
-enum state { FRESH, PLAIN, QUOTED, CLOSED }; /* of a field; CLOSED: after a quote in quotes */
+enum state { FRESH, PLAIN, QUOTED, CLOSED }; /* of a field: at its start, …, after its quotes */
 
 /* A quote opens a quoted field only at its beginning; elsewhere it is an ordinary character. */
 static enum state state_after(enum state state, char c, char separator)

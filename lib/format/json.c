@@ -458,7 +458,7 @@ int json_parse(struct json **root, const char *bytes, size_t size, struct err *e
     struct scanner in;
     if (scan_document(&in, NULL, bytes, size, err))
         return -1;
-    if (in.zero) /* would end a text early */
+    if (in.zero) /* in a tree it would end the text */
         return err_set(err, "byte %zu: expected no \\u0000 in a text, found one",
                        (size_t)(in.zero - bytes));
     if (in.values > JSON_VALUES_MAX) /* a tree takes up to forty times the bytes of its text */

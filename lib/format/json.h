@@ -154,7 +154,7 @@ static inline char json_cursor_kind(const struct json_cursor *cursor)
 
 static inline void json_cursor_skip_blanks(struct json_cursor *cursor)
 {
-    cursor->at += cursor->at < cursor->end && *cursor->at == ' '; /* one, in most files */
+    cursor->at += cursor->at < cursor->end && *cursor->at == ' '; /* one blank, in most files */
     if (cursor->at < cursor->end && (unsigned char)*cursor->at <= ' ')
         cursor->at = json_blanks_end(cursor->at, cursor->end);
 }

@@ -50,7 +50,7 @@ static int refuse_end(struct err *err)
 static int read_end64(struct directory *directory, const char **end, const struct file *file,
                       struct err *err)
 {
-    uint64_t before = (uint64_t)(*end - file->bytes) - LOCATOR_BYTES; /* may wrap around */
+    uint64_t before = (uint64_t)(*end - file->bytes) - LOCATOR_BYTES; /* may wrap: no locator */
     const char *locator = part(file, before, LOCATOR_BYTES, "PK\6\7");
     if (!locator)
         return 0;
@@ -244,7 +244,7 @@ static uint32_t add_bytes(uint32_t crc, const char *bytes, size_t size)
 
 #define IN_CLMUL __attribute__((target("pclmul,sse4.1")))
 
-/* Add `next` to `before`, moved by the distance of the factors. */
+/* Move `before` on by the distance that the factors stand for, and add `next`. */
 IN_CLMUL static __m128i fold(__m128i before, __m128i factors, __m128i next)
 {
     __m128i low = _mm_clmulepi64_si128(before, factors, 0x00);

@@ -14,7 +14,7 @@ enum {
 
 static bool entry_is(const struct piece_entry *entry, const char *bytes, size_t size)
 {
-    return entry->size == size && entry->bytes[0] == bytes[0] && /* usually false */
+    return entry->size == size && entry->bytes[0] == bytes[0] && /* usually false: no memcmp */
            (size == 1 || memcmp(entry->bytes, bytes, size) == 0);
 }
 

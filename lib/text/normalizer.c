@@ -580,7 +580,7 @@ static int read_bert(struct stage_list *list, struct stage *step, const struct j
         json_bool(value, "handle_chinese_chars", &spaces, err) ||
         json_bool(value, "lowercase", &lowers, err))
         return -1;
-    bool strips = lowers; /* also for null */
+    bool strips = lowers; /* the default, also for null */
     if (json_bool(value, "strip_accents", &strips, err))
         return -1;
     const bool wanted[STEPS] = {cleans, spaces, strips, strips, lowers};

@@ -48,7 +48,7 @@ static int split(const struct stage *step, struct encoder *encoder, const struct
                  struct err *err)
 {
     struct splitting splitting = {.step = step, .encoder = encoder, .text = piece->text};
-    size_t start = piece->range.start; /* from which matches are counted */
+    size_t start = piece->range.start; /* positions of matches count from here */
     size_t size = piece->range.end - start;
     struct matcher_walk walk =
         matcher_walk(&step->matcher, piece->text->bytes + start, size, &encoder->limits);

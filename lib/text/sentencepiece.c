@@ -588,7 +588,7 @@ int tokenizer_fill_m2m(struct tokenizer *tokenizer, const struct folder *folder,
                        struct err *err)
 {
     struct file pieces = {0};
-    if (folder_open(&pieces, folder, name, err)) /* first: it may be there, but inaccessible */
+    if (folder_open(&pieces, folder, name, err)) /* first: the file may be inaccessible */
         return -1;
     file_release(&pieces);
     if (!folder_has(folder, "vocab.json"))

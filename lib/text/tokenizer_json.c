@@ -297,8 +297,7 @@ static int read_stages(struct tokenizer *tokenizer, const struct json *root, str
             return err_prefix(err, "%s", fields[i].name);
     tokenizer->facts.pads = json_given(root, "padding");
     json_get_integer(json_member(json_member(root, "truncation"), "max_length"), 1,
-                     1000000000000000,
-                     &tokenizer->facts.truncation); /* other values do not matter */
+                     1000000000000000, &tokenizer->facts.truncation); /* other values: no limit */
     return 0;
 }
 

@@ -315,7 +315,7 @@ static bool read_score(struct json_span span, double *score)
     char number[NUM_DOUBLE_BYTES + 1] = "";
     uint64_t digits = 0;
     double power = 1;
-    int fraction = -1; /* digits after the point */
+    int fraction = -1; /* digits after the point; -1: no point */
     size_t at = span.size && *span.bytes == '-';
     for (; at < span.size && digits < UINT64_MAX / 10 && fraction < FRACTION_MAX; at++) {
         bool is_digit = span.bytes[at] >= '0' && span.bytes[at] <= '9';

@@ -46,7 +46,7 @@ float *parameter_of(const struct parameters *parameters, const struct new_model_
 struct row_operation {
     void (*run)(const struct row_operation *block);
     const struct train_step *step;
-    struct matrix y, x, more; /* forward: y from x and more; in a block, its rows of each */
+    struct matrix y, x, more; /* forward: y from x and more; `run` gets the block's rows */
     struct matrix dx, dy;     /* backward: dx from dy */
     struct matrix whole; /* for all blocks: [columns, rows] transposed, or [blocks, …] sums */
     struct norm norm;

@@ -66,7 +66,7 @@ int bpe_learner_add(struct bpe_learner *learner, const char *text, size_t size, 
     struct matcher_walk walk = matcher_walk(&gpt2, text, size, NULL);
     struct text_range match;
     int found = 1;
-    while (found > 0) { /* the pieces, between which there is nothing */
+    while (found > 0) { /* pieces follow each other without gaps */
         found = matcher_next(&walk, &match, err);
         if (found > 0 && count_piece(learner, text + match.start, match.end - match.start, err))
             found = -1;

@@ -402,7 +402,7 @@ static int add_steps(const struct subword *model, struct encoder *encoder,
     const struct best_ways *ways = &encoder->ways;
     uint32_t *step = ways->steps + (to - ways->base + 1);
 
-    for (size_t at = to; at > ways->base;) { /* collect the steps at the end, in order */
+    for (size_t at = to; at > ways->base;) { /* write the path's steps to the end of `steps` */
         uint32_t id = ways->steps[at - ways->base];
         at = id == BPE_NONE ? utf8_before(bytes, at) : at - model->words->stored[id].size;
         *--step = id;
