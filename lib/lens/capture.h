@@ -1,7 +1,7 @@
 /* capture.h: collects the arrays that a pass announces.
  *
- * Copies the selected heads and queries of announced tensors. Attention maps are not copied: the
- * capture lends the memory that the pass writes them to.
+ * Copies the selected heads and queries of announced tensors. For attention maps of the pass, the
+ * capture lends the memory that the pass writes them to, instead.
  *
  *     struct capture capture;
  *     struct tap tap = {.sink = capture_sink, .lend = capture_lend, .context = &capture};
@@ -18,10 +18,10 @@
 struct array_list {
     struct array *items;
     size_t count;
-    const char *wanted;    /* the list of the selected queries */
+    const char *wanted;    /* the selected queries, such as "0,3-5"; NULL: all */
     const size_t *queries; /* [query_count] selected queries; NULL: all, or not yet known */
     size_t query_count;
-    size_t *rows; /* [queries of the text] row of each query in maps, or ATTENTION_NO_ROW */
+    size_t *rows; /* [tokens] row of each query in lent maps, or ATTENTION_NO_ROW; NULL: as above */
 };
 
 struct capture_heads {
@@ -39,7 +39,7 @@ struct capture {
     struct arena *arena;
 };
 
-/* Prepare lists for everything that the selection can announce. The arena owns all memory. */
+/* Make a list for each of `texts` texts, with room for all selected tensors, in `arena`. */
 int capture_init(struct capture *capture, const struct selection *selection,
                  const struct config *config, size_t texts, struct arena *arena, struct err *err);
 
@@ -48,7 +48,7 @@ int capture_sink(void *context, const struct announcement *seen, struct err *err
 int capture_lend(void *context, struct attention_map_loan *loan, struct err *err);
 
 /* Append a tensor of the shape of `item`, reduced to the selected heads and queries, to the list of
- * a text; allocates its values if `has_values`. Returns NULL with `err`. (An encoder may lack heads
- * that are selected.) */
+ * a text; allocate its values if `has_values`. Selected heads that an encoder or decoder lacks are
+ * left out. Returns NULL with `err`. */
 struct array *capture_add(struct capture *capture, size_t text, struct array item, bool has_values,
                           struct err *err);

@@ -87,7 +87,7 @@ static size_t beams_of(const struct viewer *viewer, const struct generation_conf
 
 enum { FORBIDDEN = -1000000000 }; /* the score of a token that cannot be chosen */
 
-/* Whether the last `size` tokens of `ids` [count] and then `id` occur earlier in `ids`. */
+/* Whether the last `size` - 1 tokens of `ids` [count], followed by `id`, occur earlier in `ids`. */
 static bool repeats(const uint32_t *ids, size_t count, size_t size, uint32_t id)
 {
     const uint32_t *last = ids + count + 1 - size;
@@ -105,8 +105,8 @@ static bool ends_text(const struct config *config, long long id)
     return ends;
 }
 
-/* Give each word a score in place of its logit (or log-probability) after `ids` [count], by the
- * model's rules: a forced token has 0, and tokens that cannot follow have FORBIDDEN. */
+/* Replace logits (or log-probabilities) of the token after `ids` [count] by the rules of a model
+ * with an encoder: a forced token has 0, and tokens that cannot follow have FORBIDDEN. */
 static void apply_rules(float *scores, const struct continuation *text, const uint32_t *ids,
                         size_t count)
 {
@@ -161,7 +161,7 @@ static int begin_text(struct continuation *text, const struct tokenized *prompt,
 }
 
 /* Screening finds the most likely token without the logits of all others. It copies the unembedding
- * matrix, which does not pay off for few steps or for a matrix that fits into a cache. */
+ * matrix, which does not pay off for few steps, or if the matrix fits into a processor's cache. */
 static bool can_screen(const struct viewer *viewer, const struct generation_config *generation,
                        size_t steps)
 {
@@ -425,7 +425,7 @@ static int choose(struct beam_search *search, struct err *err)
     return 0;
 }
 
-/* Find the most likely continuation, whose tokens are the choices from now on. */
+/* Find the continuation with the highest score; its tokens become the forced choices. */
 static int search_all(struct continuation *text, struct err *err)
 {
     struct beam_search search = {.text = text, .width = text->generation.beams};
@@ -508,7 +508,7 @@ int continuation_next(struct continuation *text, bool *more, struct err *err)
     return buf_check(&text->text, err);
 }
 
-/* The prompt and the new tokens as one text, in memory that outlives the continuation. */
+/* The prompt and the new tokens as one text, in `arena`. */
 static int whole_text(struct tokenized *whole, const struct continuation *text, struct arena *arena,
                       struct err *err)
 {
@@ -592,7 +592,7 @@ int likely_table(struct table *table, const struct likely_best *best, struct are
         if (best->alone)
             rows_float(&rows, (struct column){"probability", .digits = 4},
                        exp_float(likely->logprob));
-        rows_float(&rows, /* not alone: the unit is that of the table of positions */
+        rows_float(&rows, /* not alone: the table of positions gives the unit */
                    (struct column){"logprob", .unit = best->alone ? "nats" : NULL, .digits = 4},
                    likely->logprob);
         rows_next(&rows);

@@ -11,7 +11,8 @@
  *     continuation_release(&text);
  *
  * Keys and values are cached: a step runs one token, with the same numbers as one pass over the
- * whole text. If rotations depend on the length of the text, each step runs the whole text. */
+ * whole text (for MPT, up to rounding). If rotary embeddings depend on the length of the text, each
+ * step runs the whole text. */
 #pragma once
 
 #include "base/buf.h"
@@ -27,10 +28,10 @@ struct text_with_source;
 struct generation_config {
     size_t tokens; /* limit; 0: the model's, or 32 */
     struct sampling sampling;
-    size_t beams;  /* number of beams; 0: as the model says, or if sampling 1; 1: no search */
+    size_t beams;  /* number of beams; 0: the model's or, with a temperature, 1; 1: no search */
     bool past_end; /* continue after the model's end-of-text token */
-    bool logits;   /* compute and keep the logits of each choice */
-    const struct selection *selection; /* for the report; NULL: no tensors */
+    bool logits;   /* compute all logits, and keep `choices` */
+    const struct selection *selection; /* tensors of the report; NULL: it has tables instead */
 };
 
 enum continuation_end {
@@ -45,7 +46,7 @@ enum { CHOICE_BEST = 5 };
 struct choice {
     struct likely chosen;
     struct likely best[CHOICE_BEST]; /* most likely first */
-    size_t best_count;               /* fewer in a small vocabulary */
+    size_t best_count;               /* CHOICE_BEST, or the size of a smaller vocabulary */
 };
 
 struct continuation {
@@ -60,13 +61,13 @@ struct continuation {
     size_t capacity;                   /* limit of count */
     struct buf text;                   /* the text so far */
     size_t shown;                      /* start of the last token, including a space before it */
-    const char *queries, *keys; /* selected rows and columns of the tensors, as of the prompt */
+    const char *queries, *keys;        /* those of the prompt: see struct tokenized */
     const float *logits;    /* [V] of the last choice, valid until the next; NULL: not computed */
     bool screens;           /* choose without computing all logits, if possible */
     uint32_t chosen;        /* last choice, possibly the end-of-text token */
     struct choice *choices; /* of each step, including the end of the text; NULL: not kept */
     uint32_t *forced;       /* choices that are known, as by a search; NULL: none */
-    double score;           /* of the tokens after the prompt: see generation_rules */
+    double score;           /* of a search: log-probability / (new tokens)^penalty (config.h) */
     struct sampler sampler;
     struct cache cache, source_cache;
     struct arena arena; /* memory of the text */
@@ -96,9 +97,9 @@ void continuation_add_memory(struct memory *memory, const struct viewer *viewer,
                              const struct text_with_source *pair);
 
 /* Choose and add a token. If the text has ended instead, `*more` is false and `end` says why. With
- * beams, the first call finds all tokens: those of the continuation with the highest score, which
- * is the mean log-probability of the new tokens, including the end, or as the rules of a model with
- * an encoder say, which also say when the search ends. */
+ * beams, the first call finds all tokens: those of the continuation with the highest score. It is
+ * the mean log-probability of the new tokens, including the end of the text; for a model with an
+ * encoder, its generation_rules define the score, and when the search ends. */
 int continuation_next(struct continuation *text, bool *more, struct err *err);
 
 /* Replace the sentence of a pair, the beginning of a translation, by the model's translation of the
@@ -112,9 +113,9 @@ int continuation_translate(struct text_with_source *pair, struct viewer *viewer,
 int continuation_report(struct continuation *text, struct report *report, struct arena *arena,
                         struct err *err);
 
-/* After the end of the text, add the facts "prompt_tokens" and "end_of" and a table "tokens" (step,
- * id, text) to a report. If choices were kept, also add a column "logprob", and a table "choices"
- * of the most likely tokens of each step. */
+/* After the end of the text, set the facts of a report ("prompt_tokens", "end_of" and, of a search,
+ * "score") and its tables: "tokens" (step, id, text) and, if choices were kept, "logprob" in it and
+ * "choices", the most likely tokens of each step. */
 int continuation_tables(struct report *report, const struct continuation *text, struct arena *arena,
                         struct err *err);
 

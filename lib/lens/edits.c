@@ -65,7 +65,7 @@ static struct edit_piece next_piece(const char **at, const char *end)
 
 /* --- positions -------------------------------------------------------------------------------- */
 
-/* Add `3`, `-1` or `0-2` to an axis. */
+/* Add `3`, `-1` or `0-2` to an axis, or `prompt` if it has tokens. */
 static int add_range(const struct edit_reader *reader, const struct edit_axis *axis,
                      struct edit_piece piece)
 {
@@ -94,7 +94,8 @@ static int add_range(const struct edit_reader *reader, const struct edit_axis *a
     return 0;
 }
 
-/* Add positions to an axis: numbers or, for `@NAME` and numbers of rows, the text's tokens. */
+/* Add positions to an axis: as given or, for `@NAME` and where positions count rows (of_rows), the
+ * tokens that tokens_of returns. */
 static int add_position(const struct edit_reader *reader, const struct edit_axis *axis,
                         struct edit_piece piece)
 {
@@ -251,7 +252,7 @@ static int view_file(struct tensor *values, const struct edit *edit, const struc
     return fits ? 0 : -1;
 }
 
-/* Copy a tensor of a file. */
+/* Copy a tensor of a file, or of the caller, as float32. */
 static int copy_array(struct npy *array, const char *name, const size_t *shape, size_t rank,
                       const void *data, enum dtype dtype, struct arena *arena, struct err *err)
 {
@@ -306,7 +307,7 @@ static int read_safetensors(struct npy *arrays, size_t layers, const struct edit
     return err_if(failed);
 }
 
-/* Read llama.cpp's control vector: direction.L is added to the output of layer L; 0 has none. */
+/* Read llama.cpp's control vector: direction.L is added to the output of layer L. */
 static int read_control_vector(struct npy *arrays, size_t layers, const struct edit_reader *reader,
                                const char *path)
 {
@@ -508,8 +509,8 @@ static int parse_value(struct edit_reader *reader, char sign, struct edit_piece 
 
 /* --- the three options ------------------------------------------------------------------------ */
 
-/* Add the edit to the list. Refused: a site that none of its layers has, such as one of experts in
- * layers without them. */
+/* Add the edit to the list. Refused: a site that none of the edit's layers has, such as one of
+ * experts in layers without them. */
 static int append(struct edit_reader *reader)
 {
     struct edit *edit = &reader->edit;
@@ -750,13 +751,13 @@ void edit_store_release(struct edit_store *store)
     *store = (struct edit_store){0};
 }
 
-/* The number of texts of which an edit has values. */
+/* The number of arrays of an edit in a layer: one, or for `= resample` one for each text. */
 static size_t count_texts(const struct edit_list *list, size_t edit, const struct edit_texts *texts)
 {
     return list->sources[edit].origin == EDIT_RESAMPLE ? texts->reference_count : 1;
 }
 
-/* Set `stores`: the values of all layers go to the store if they fit in. */
+/* Set `stores` and `arena`: the values of all layers go to the store if they fit into it. */
 static void choose_store(struct gathering *gathering, const struct edit_texts *texts,
                          size_t longest)
 {
@@ -837,7 +838,6 @@ static int make_sources(struct gathering *gathering, const struct edit_texts *te
     return err_if(err->kind);
 }
 
-/* Add the gathered values to the store. */
 static int store_values(const struct gathering *gathering)
 {
     const struct edit_list *list = gathering->list;

@@ -10,10 +10,10 @@
  *     resid_post + v.gguf                       llama.cpp's control vector: direction.L of layer L
  *     resid_post = steer                        an array or a function of the calling program
  *
- * Axes are layer, head (kv_head of keys and values), token (or query), key and channel; positions
- * are as in --layer. In keys and values that heads share, head=1 is refused. --ablate
- * accepts "9.6,10.0" or "9.6=mean": the context of heads. --knockout accepts "4:2", "9:4:2" (layer
- * 9) or "9.6:4:2" (one head): the query does not attend to the key.
+ * Axes are layer, head (kv_head of keys and values that heads share), token (of maps: query, key)
+ * and channel (of experts: expert). Positions are 3, -1, 0-2 or 1-, of tokens also prompt or @NAME.
+ * --ablate accepts "9.6,10.0", "9" (all heads) or "9.6=mean": the context of heads. --knockout
+ * accepts "4:2", "9:4:2" (layer 9) or "9.6:4:2" (one head): the query does not attend to the key.
  *
  *     struct edit_list list = {.config = &config, .arena = &arena};
  *     if (edit_list_add(&list, EDIT_WORDS, "h.0.context = 0", err) ||
@@ -70,15 +70,15 @@ struct edit_list {
     const char *key;              /* in the store: lists with the same key have the same values */
     const struct edit_list *like; /* list of the same edits, with values; NULL: read the values */
     bool of_rows; /* positions count rows: words, or tokens after a beginning token */
-    bool by_text; /* set if positions, by name or of rows, differ from text to text */
+    bool by_text; /* set if positions by name or of rows occur: texts may differ in their tokens */
     /* Returns the tokens, "4-5,7", of a position by name or of rows; NULL: an error. NULL function:
      * the tokens are not known. */
     const char *(*tokens_of)(void *context, bool of_source, const char *position, size_t size);
     void *context;
 };
 
-/* Parse the value of an option. EDIT_WORDS accepts several edits separated by `;`. Arrays have the
- * axes [channels], [tokens, channels] or [heads, tokens, channels]; of size 1, they serve all. */
+/* Parse the value of an option. EDIT_WORDS accepts several edits separated by `;`. Arrays are
+ * [channels], [tokens, channels] or [heads, tokens, channels]; one token or head serves all. */
 int edit_list_add(struct edit_list *list, enum edit_form form, const char *text, struct err *err);
 
 /* Call `use` with the path of each file that a value of --edit or --ablate names. */

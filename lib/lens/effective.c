@@ -202,8 +202,8 @@ static int measure_query(double *distances, const struct effective *e,
     return err_if(failed);
 }
 
-/* Compute value zeroing. An edited context is computed again without edits, which are then applied
- * without each token, too. */
+/* Compute value zeroing. An edited context is first computed without its edits, which measure_query
+ * applies to each of its rows. */
 static int make_zeroing(const struct effective *e, const struct announcement *announced,
                         enum site site, struct err *err)
 {

@@ -31,7 +31,7 @@ struct mean_row {
     size_t count;            /* of added rows */
 };
 
-/* The rows of tables that agree in all keys except those averaged over. */
+/* The sums of a table's rows: rows share one if they agree in all keys but those averaged over. */
 struct table_mean {
     struct derivation how;
     struct table like;        /* the first table, without values */
@@ -49,7 +49,7 @@ static bool column_is_averaged(const struct column *column, const struct derivat
 }
 
 /* Columns follow the first table: keys stay keys, results become numbers with decimals, and all
- * others become texts, which have no mean. */
+ * others, such as keys averaged over, become texts, which the mean leaves out. */
 static int begin_table(struct table_mean *mean, const struct table *table, struct arena *arena,
                        struct err *err)
 {
@@ -135,8 +135,8 @@ static struct mean_row *find_row(struct table_mean *mean, size_t *at, size_t kno
 }
 
 /* Add the rows of a table. Over texts, rows with a position are matched by it, not by token: the
- * only other keys are the model, the layer and the head. Missing values, and rows without a
- * position, are skipped. Columns that differ from the first table's are usage errors. */
+ * only other keys are the model, the layer and the head. Missing values, and rows in which a key is
+ * missing, are skipped. Columns that differ from the first table's are usage errors. */
 static int add_table(struct table_mean *mean, const struct table *table, struct arena *arena,
                      struct err *err)
 {
@@ -218,7 +218,7 @@ static int make_table(struct table *table, const struct table_mean *mean, struct
 /* --- tensors of heads and layers -------------------------------------------------------------- */
 
 /* Replace the values of `mean` by the mean of `count` tensors of its shape, summed in float64 in
- * order. A key is visible if it is in any tensor. */
+ * order. A key is visible if it is visible in any tensor. */
 static int take_mean(struct array *mean, const struct array *parts, size_t count,
                      struct arena *arena, struct err *err)
 {
@@ -327,8 +327,8 @@ struct mean_sums {
     size_t rows, columns; /* allocated size */
 };
 
-/* Add the matrices of a tensor to the upper left corners of the sums. In sheets, NaN is missing. A
- * key is visible if it is in any tensor. */
+/* Add the matrices of a tensor to the upper left corners of the sums. NaN in a computed tensor is
+ * missing. A key is visible if it is visible in any tensor. */
 static void add(struct mean_sums *sums, const struct array *array)
 {
     if (!array->visible)
@@ -373,8 +373,8 @@ static bool grows(const struct array *array)
                        : array_has_key_columns(array);
 }
 
-/* Copy the labels and numbers of an axis of a computed sheet; an axis of tokens, which are labelled
- * by position, gets none. */
+/* Copy the labels and numbers of an axis of a computed tensor; an axis of tokens, which are
+ * labelled by position, gets none. */
 static int keep_axis(struct axis *axis, struct arena *arena, struct err *err)
 {
     static const char *const of_tokens[] = {"token", "key", "position"};
@@ -496,7 +496,7 @@ int text_mean_add(struct text_mean *mean, const struct report *report, struct er
     return 0;
 }
 
-/* Make an array with the counts of a tensor's cells; one column if columns are not tokens. */
+/* Make an array with the counts of a tensor's cells; one column if columns are not keys. */
 static int count_array(struct array *array, const struct report *report,
                        const struct mean_sums *sums, struct arena *arena, struct err *err)
 {

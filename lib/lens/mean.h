@@ -11,8 +11,8 @@
 
 #include "lens/report.h"
 
-/* Replace the tensors of a report by means over heads or layers, owned by the arena. Rows of tables
- * that differ only in heads or layers are replaced by their mean. */
+/* Replace the report's tensors `arrays` by means over heads or layers, in `arena`. Rows of tables
+ * that differ only in heads or layers are replaced by their mean; then all arrays are dropped. */
 int report_take_means(struct array *arrays, struct report *report, const struct derivation *how,
                       struct arena *arena, struct err *err);
 
@@ -26,13 +26,14 @@ struct text_mean {
     struct arena arena;
 };
 
-/* Add a report with the same tensors as the first (and for sheets the same sizes). The memory of
- * the report is not used afterwards. Tables for people are skipped. */
+/* Add a report with the same tensors as the first; computed ones also have the same columns, unless
+ * these are positions. Its tensors and tables are not used afterwards. Tables for people are
+ * skipped. */
 int text_mean_add(struct text_mean *mean, const struct report *report, struct err *err);
 
-/* Make the report of means; the arena owns it. Tokens are labelled by position, the vocabulary by
- * its words (tokenizer NULL: by number). With `counts`, a sheet SITE.count for each kind of axes
- * has the number of texts of each cell. Cells of no text are NaN. */
+/* Make the report of means in `arena`; it borrows from `mean`. Tokens are labelled by position, the
+ * vocabulary by its words (tokenizer NULL: by number). With `counts`, an array SITE.count for each
+ * kind of axes has the number of texts of each cell. Cells of no text are NaN. */
 int text_mean_report(struct report *report, const struct text_mean *mean,
                      const struct tokenizer *tokenizer, bool counts, struct arena *arena,
                      struct err *err);

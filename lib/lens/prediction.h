@@ -7,13 +7,13 @@
 /* Step after which a prediction is read from the residual stream. */
 enum stream_step { STEP_EMBEDDING, STEP_ATTENTION, STEP_CROSS, STEP_MLP, STEP_LAYER, STREAM_STEPS };
 
-/* Logit lens: the prediction after each token, or of a masked model in its place, read from the
- * residual stream after a step. */
+/* Logit lens: the prediction after each token or, in a masked model, in place of the token, read
+ * from the residual stream after a step. */
 struct next_of_step {
     enum stream_step step;
     size_t layer, best_count;
     const struct likely *best; /* [tokens, best_count] most likely tokens, best first */
-    const float *came;         /* [tokens] log-probability of the actual next token; NaN: none */
+    const float *came;         /* [tokens] log-probability of the text's next token; NaN: none */
 };
 
 struct next_tokens {

@@ -9,7 +9,7 @@
 #include "lens/mean.h"
 #include "model/sampler.h"
 
-/* The labels along an axis. */
+/* What the positions of an axis are. */
 enum things { OF_QUERIES, OF_FIRST, OF_KEYS, OF_NUMBERS, OF_WORDS, OF_VALUE };
 
 struct axis_row {
@@ -87,7 +87,7 @@ const char *array_row_name(const struct array *array)
     return axis_rows[site_row(array->site)->axes]->name;
 }
 
-/* Label an axis by what its site has there. */
+/* Make an axis with the labels of its site. */
 static struct axis label_axis(const struct report *report, const struct array *array,
                               const struct axis_row *row, size_t size)
 {
@@ -239,7 +239,7 @@ struct sheet array_matrix(const struct report *report, const struct array *array
     return sheet;
 }
 
-/* Rows of a matrix with one more column, which has `more` or 1. */
+/* Copy a matrix, with one more column: `more` [rows], or 1 if NULL. */
 static float *with_column(const float *cells, const float *more, size_t rows, size_t columns,
                           struct arena *arena, struct err *err)
 {
@@ -359,7 +359,7 @@ static struct word_span group_at(const struct groups *groups, size_t index)
 }
 
 /* Replace `count` matrices, as large as those of an array, by the means over groups of rows of the
- * sums over groups of columns; NULL is kept. */
+ * sums over groups of columns. Does nothing if `*matrices` is NULL. */
 static int group_matrices(const float **matrices, size_t count, const struct array *array,
                           const struct groups axes[2], struct arena *arena, struct err *err)
 {
@@ -458,7 +458,6 @@ static int select_axis(struct axis *axis, struct groups *groups, const struct ax
     return err_if(err->kind);
 }
 
-/* Hide the keys of a tensor that are not among `kept_keys`. */
 static int hide_keys(struct array *array, const struct groups *kept_keys, struct arena *arena,
                      struct err *err)
 {
@@ -474,7 +473,8 @@ static int hide_keys(struct array *array, const struct groups *kept_keys, struct
     return visible ? 0 : -1;
 }
 
-/* Leave only the selected keys and, of words, queries; the pass computed only selected tokens. */
+/* Leave only the selected keys and, if rows are words, the selected queries; if they are tokens,
+ * only selected queries were captured. */
 static int select_cells(struct array *arrays, const struct report *report, bool hides_keys,
                         struct arena *arena, struct err *err)
 {
@@ -517,7 +517,6 @@ const struct label pooling_labels[POOL_MAX] = {{"first", "first", "first"},
                                                {"mean", "mean", "mean"},
                                                {"max", "max", "max"}};
 
-/* Replace the rows of a matrix by one. */
 static void pool_rows(float *to, const float *from, size_t rows, size_t columns,
                       const struct derivation *how)
 {
@@ -642,7 +641,7 @@ static void add_aligned(struct table_rows *rows, const struct sheet *sheet, size
     }
 }
 
-/* Add the table of --align. The token of a row is the text's next one, which the row predicts; the
+/* Set the tables of --align. The token of a row is the text's next one, which the row predicts; the
  * last row has none. */
 static int align(struct report *report, struct arena *arena, struct err *err)
 {

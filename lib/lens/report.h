@@ -1,5 +1,5 @@
 /* report.h: the result of one text: its tokens, arrays and tables. Writers read arrays, or their
- * sheets, one per head. Besides tables, a report may have arrays with the same numbers, for npy,
+ * matrices, one per head. Besides tables, a report may have arrays with the same numbers, for npy,
  * safetensors and figures.
  *
  *     for (size_t i = 0; i < report->array_count; i++)
@@ -29,18 +29,18 @@ struct identity {
     size_t count;      /* reports in the stream, including `failed` */
     size_t failed;     /* missing reports, whose texts failed */
     const char *model; /* csv, tidy: model column if there are several; NULL: none */
-    size_t sentences;  /* texts per model; 0: one per report */
+    size_t sentences;  /* texts, which repeat for each model or setting; 0: as many as reports */
     size_t blank;      /* blank lines before the text, counted in its number */
     bool stacked;      /* npy, safetensors: the reports are rows of one array */
     bool of_pairs;     /* some text is a pair: tidy has columns of segments */
     const struct identity_column *extras; /* csv, tidy: leading columns, which keep their names */
     size_t extra_count;
     size_t text_count; /* csv: 1: tables also have extras[extra_count], the text */
-    const char *item;  /* json: leading members, for an item of a batch */
+    const char *item;  /* json: leading members, such as settings and the item's columns; or NULL */
     const struct provenance *provenance; /* see write/format.h; NULL: omitted */
 };
 
-/* The number of texts in the stream; and the number of this text, blank lines counted. */
+/* The number of texts of the stream; the number of this text, from 0, blank lines counted. */
 static inline size_t identity_sentences(const struct identity *identity)
 {
     return identity->sentences ? identity->sentences : identity->count;
@@ -68,9 +68,9 @@ struct chapter {
 struct report {
     struct identity identity;
     const char *model;        /* name or path, as on the command line */
-    bool untrained;           /* model_is_untrained: text says so */
+    bool untrained;           /* model_is_untrained: titles say so */
     enum precision precision; /* of matrix products */
-    const char *mechanism;    /* attention options in words; NULL: none */
+    const char *mechanism;    /* attention options and edits in words; NULL: none */
     struct tokenized sentence;
     struct tokenized source;         /* for cross-attention; otherwise count is 0 */
     const struct tokenized *corrupt; /* of patching (`sentence` is the clean text); else NULL */
@@ -79,7 +79,7 @@ struct report {
     size_t array_count;
     const struct table *tables;
     size_t table_count;
-    const char *strongest;     /* ending of sheet names for report_add_strongest, or NULL */
+    const char *strongest;     /* ending of array names for report_add_strongest, or NULL */
     float origin;              /* reference value for `strongest` */
     bool shows_arrays;         /* text: arrays precede tables for people */
     bool untitled;             /* text: omit the lines with model and text */
@@ -104,8 +104,8 @@ const struct tokenized *report_keys(const struct report *report, enum site_part 
 const struct label *labels_with_next(const struct label *labels, size_t count, struct arena *arena,
                                      struct err *err);
 
-/* The first of `size` positions that belongs to the second text of a pair; the positions are the
- * tokens or words from `first` on, or the tokens `queries`; 0: none, or all. */
+/* The first of `size` positions that belongs to the second text of a pair; 0: none, or all. The
+ * positions are the tokens (or words, if the text has them) `queries` or, if NULL, from `first`. */
 size_t report_second(const struct tokenized *text, const size_t *queries, size_t first,
                      size_t size);
 
@@ -121,7 +121,7 @@ size_t array_cells(const struct array *array);
 /* True if columns are keys, as in attention maps. */
 bool array_has_key_columns(const struct array *array);
 
-/* True for maps of cross-attention, where an encoder-decoder's row looks for the next token. */
+/* True for maps of cross-attention: a row of an encoder-decoder's predicts the next token. */
 bool array_predicts(const struct array *array);
 
 /* True for the mean over heads, and for the mean over layers. */
@@ -135,7 +135,6 @@ const char *array_name(char name[SITE_NAME_BYTES], const struct array *array);
 /* The name of the rows of a site: "query", "token". */
 const char *array_row_name(const struct array *array);
 
-/* Append a computed array to a report. */
 int report_add_array(struct report *report, const struct array *array, struct arena *arena,
                      struct err *err);
 
@@ -155,8 +154,8 @@ int report_join_sinks(struct report *report, struct arena *arena, struct err *er
 /* True if data formats write tables instead of arrays: some table is not only for people. */
 bool report_has_tables(const struct report *report);
 
-/* Add a table for people, with bars, below the arrays: the cells farthest from `origin` in sheets
- * whose name ends with `ending`. Nothing is added if all cells equal `origin`. */
+/* Replace the tables by one for people, with bars, below the arrays: the cells farthest from
+ * `origin` in arrays whose names end with `ending`; or by none if all cells equal `origin`. */
 int report_add_strongest(struct report *report, const char *ending, float origin,
                          struct arena *arena, struct err *err);
 
@@ -175,8 +174,8 @@ struct derivation {
     bool hides_keys; /* keys that are not selected are hidden, not left out */
     enum pooling pool;
     bool normalize; /* pooled rows have length 1 */
-    bool stats;     /* add a table of the sheets: mean, variance, minimum and maximum */
-    bool align;     /* add a table of the first sheet: keys of each predicted token, by weight */
+    bool stats;     /* tables: mean, variance, minimum and maximum of each matrix */
+    bool align;     /* tables: of the first matrix, the keys of each predicted token, by weight */
 };
 
 /* Axes with means: texts; layers and texts; heads, layers and texts. */
@@ -186,14 +185,14 @@ enum mean_axes { MEAN_OF_TEXTS = 1, MEAN_OF_LAYERS, MEAN_AXES };
 int derive_read_mean(struct derivation *how, const char *list, enum mean_axes axes,
                      struct err *err);
 
-/* Refuse options that the selection does not allow. */
+/* Refuse options that the selection or the tokenizer (NULL: none) does not allow. */
 int derive_check(const struct derivation *how, const struct selection *selection,
                  const struct tokenizer *tokenizer, struct err *err);
 
 /* Change the report; the arena owns new memory. The mean over layers replaces the first layer; rows
  * of tables that differ only in averaged heads or layers are joined. hide_first removes the first
- * token (or word) from all axes, and is refused if none is left. Tensors without values get their
- * new sizes; they have no means and are not pooled. Then only the selected keys (and queries of
- * words) are left. Pooling comes last. */
+ * token (or word) from all axes, and is refused if none is left. Arrays without values get their
+ * new sizes; they must not be averaged or pooled. Then only the selected keys are left and, if rows
+ * are words, the selected queries. Pooling comes last, before the tables of `stats` and `align`. */
 int derive(struct report *report, const struct derivation *how, const struct tokenizer *tokenizer,
            struct arena *arena, struct err *err);

@@ -9,7 +9,7 @@
 #include "model/layer.h"
 #include "model/model.h"
 
-/* Whether a site can be named: effective ones and sinks cannot be edited, only shown. */
+/* Whether an option accepts a site: effective ones and sinks cannot be edited, only shown. */
 static bool is_named(enum site site, const struct site_word *word)
 {
     return word->of_list || (!site_is_effective(site) && site_id(site) != SITE_SINK);

@@ -38,11 +38,11 @@ struct selection {
 int selection_sites(struct selection *selection, const char *list, const struct config *config,
                     struct err *err);
 
-/* Parse the name of one site in an option, which may also accept `tokens` and `all`. */
+/* Parse the name of one site in an option. */
 struct site_word {
     const char *option, *name;
     size_t size;
-    bool of_list;
+    bool of_list; /* of --show: also sites that cannot be edited; messages list tokens and all */
 };
 
 int selection_site(enum site *site, const struct site_word *word, const struct config *config,
@@ -60,8 +60,8 @@ int selection_of_channels(struct selection *selection, enum site *site, const ch
                           const char *layers, const struct config *config, struct arena *arena,
                           struct err *err);
 
-/* Parse a list of indices below a count, "0,3-5", in ascending order; NULL: all. Messages have the
- * option, and "the text has 5 tokens". */
+/* Parse a list of indices below a count, such as "0,3-5", into ascending order; for NULL or "all",
+ * `*indices` is NULL. Messages have the option, and "the text has 5 tokens". */
 struct index_range {
     const char *option, *owner, *thing;
     size_t count;
@@ -84,10 +84,12 @@ bool selection_index(size_t *index, const char *text, size_t size, size_t count)
 /* The selected layers of a site; layer 0 for a site outside of layers. */
 struct layers selection_layers_of(const struct selection *selection, enum site site);
 
-/* Watch the selected sites, and the heads from the first to the last selected one. */
+/* Watch the selected sites of the pass, and the heads from the first to the last selected one; all
+ * heads if a site of `whole` is selected. */
 void selection_watch(const struct selection *selection, struct watch *watch);
 
-/* True if a site's rows are queries, to be selected; false for keys, values and the encoder. */
+/* True if a capture keeps only the selected queries of a site; false for keys, values, the encoder,
+ * sites of the first token, and `all_tokens`. */
 bool selection_has_queries(const struct selection *selection, enum site site);
 
 /* The number of tokens of a text that --query selects. */

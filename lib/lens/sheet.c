@@ -72,7 +72,7 @@ bool axis_has_heads(const struct axis *axis)
            strcmp(axis->name, "part") == 0;
 }
 
-/* Parse labels of layers (3) and heads (L0H3); such axes also have other labels, as "embed". */
+/* Parse labels of layers (3) and heads (3, L0H3); such axes also have others, such as "embed". */
 static void parse_label(const struct axis *axis, size_t index, int *layer, int *head)
 {
     const char *label = axis->labels[index].plain;

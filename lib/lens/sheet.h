@@ -27,11 +27,11 @@ struct label {
 };
 
 struct axis {
-    const char *name; /* "query", "key", "token", "channel", "dim", "word" */
+    const char *name; /* such as "query", "key", "token", "head", "layer" or "channel" */
     size_t size;
     const struct label *labels; /* [size] */
-    ptrdiff_t first;            /* number of the first position: 1 if token 0 is hidden, -1 if a
-                                 * special token, then without number, precedes word 0 */
+    ptrdiff_t first;            /* number of the first position: 1 if token 0 is hidden; below 0 if
+                                 * special tokens, which have no number, precede word 0 */
     const size_t *numbers;      /* [size] numbers of the positions; NULL: first, first + 1, … */
     size_t second;              /* first position of a pair's second text; 0: one text */
 };
@@ -57,14 +57,14 @@ static inline size_t axis_index(const struct axis *axis, size_t number)
 struct display {
     const char *title;          /* name in figures; NULL: that of the array */
     const char *const *texts;   /* [rows, columns] instead of numbers; NULL: numbers */
-    const char *beside_texts;   /* name of the numbers below texts; NULL: that of the texts */
+    const char *beside_texts;   /* with texts: name of the numbers, shown as colours; or NULL */
     bool whole;                 /* numbers are integers */
     bool fraction;              /* values and colours are from 0 to 1 */
-    bool parts;                 /* values are parts of a sum: large magnitudes matter */
+    bool parts;                 /* values are parts of a sum: figures show bars of the largest */
     bool running;               /* rows are tokens of a text, with one value each */
     bool curves;                /* figures: draw columns as lines over the rows */
     bool logarithmic;           /* curves: both axes */
-    const char *const *regions; /* [rows] for curves: region of each row; NULL: none */
+    const char *const *regions; /* [rows] for curves: name of a row's region; NULL: none */
 };
 
 /* An array of numbers: captured at a site for the selected heads, or computed; a matrix, or one for
@@ -77,14 +77,14 @@ struct array {
     struct axis heads; /* without labels: numbered as in the model; without a name: no heads */
     struct axis rows, columns;
     const float *data;    /* contiguous; NULL: not computed yet */
-    const float *visible; /* [queries, keys] 0: hidden; NULL: only the causal mask */
+    const float *visible; /* [queries, keys] 0: hidden; NULL: only a causal mask hides keys */
     size_t visible_step;  /* offset between heads; 0: shared */
     size_t shared_by;     /* query heads per key/value head, as in a sheet */
     bool bits;            /* an entropy in bits; the name says so */
     struct display display;
 };
 
-/* True for positions that were selected: the axis of a site has numbers of its own. */
+/* True if an axis of a captured array lists the numbers of its positions: they were selected. */
 static inline bool array_selects(const struct array *array, const struct axis *axis)
 {
     return !array->name && axis->numbers;
@@ -96,13 +96,12 @@ struct tensor array_tensor(const struct array *array);
 /* Number of axes in files: a site with one number for each head and token has [H, T]. */
 size_t array_rank(const struct array *array);
 
-/* A labelled matrix of an array. Hidden cells (keys that a query cannot attend to) have no defined
- * value. */
+/* A labelled matrix of an array. Hidden cells are keys that a query cannot attend to. */
 struct sheet {
     const char *name; /* of the array: "weights" */
     int layer;        /* -1: outside of layers, or mean over layers */
     int head;         /* -1: without heads, or mean over heads */
-    size_t shared_by; /* query heads that share each key/value head; 0: heads are query heads */
+    size_t shared_by; /* query heads that use each key/value head; 0: heads are query heads */
     struct axis rows;
     struct axis columns;
     const float *values;  /* [rows, columns], contiguous */
@@ -142,7 +141,7 @@ bool axis_has_heads(const struct axis *axis);
 
 enum { SHEET_NAME_BYTES = 64 };
 
-/* "kv_head" for key/value heads that query heads share, otherwise "head". */
+/* "kv_head" for key/value heads that several query heads share, otherwise "head". */
 const char *head_word(size_t shared_by);
 
 /* Write the query heads that share a key/value head, "heads 26.0-26.2"; layer -1: "heads 0-2". */
@@ -187,8 +186,8 @@ void numeral_latex(struct buf *latex, const char *text);
 
 /* --- tables --------------------------------------------------------------------------------------
  *
- * A table has a row per token, head, step and so on. It is written as a table in text, CSV and
- * JSON; in arrays and figures, its numbers become a sheet. */
+ * A table has a row per token, head, step and so on. It is written as a table in text, Markdown,
+ * CSV and JSON; in arrays and figures, its numbers become a matrix. */
 
 enum column_kind {
     COLUMN_FLOAT,   /* double, written as float32; NaN: missing */
@@ -253,8 +252,8 @@ struct table {
     const struct column *columns;
     size_t count;
     unsigned flags;      /* COLUMN_TEXT_ONLY, COLUMN_DATA_ONLY */
-    const char *heading; /* text: lines above the table, which is indented; NULL: none */
-    const char *note;    /* text: lines below; NULL: none */
+    const char *heading; /* text: lines above the table, which is then indented; NULL: none */
+    const char *note;    /* text: lines below; with `curves` also the figure's title; NULL: none */
     bool curves;         /* figures: draw columns as lines over the rows, named by their titles */
     bool logarithmic;    /* curves: both axes; the rows are at their numbers */
     const struct table *pictures; /* figures: tables to draw instead; NULL: this one */
@@ -332,7 +331,7 @@ int table_pick(struct table *table, const size_t *rows, size_t count, struct are
                struct err *err);
 
 /* Convert the results to an array, rows by columns. Figures only get coloured columns, if there are
- * any. The arena owns the values; labels are the table's. */
+ * any. The arena owns the values; labels of rows are the table's. */
 int table_array(struct array *array, const struct table *table, bool for_picture,
                 struct arena *arena, struct err *err);
 
@@ -376,7 +375,7 @@ struct strongest {
     size_t count;
 };
 
-/* Add the visible, finite cells of a sheet that differ from the origin. */
+/* Add the visible, finite cells of a sheet that differ from the origin; STRONGEST_MAX are kept. */
 void strongest_add(struct strongest *list, const struct sheet *sheet);
 
 /* "layer 1 head 2", "final bias", "layer 1 cross head 2 from ␣is", or

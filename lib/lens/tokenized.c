@@ -372,8 +372,8 @@ static const struct unicode_range without_blanks[] = {
     {0x0e00, 0x0eff},   /* Thai, Lao */
     {0x1000, 0x109f},   /* Myanmar */
     {0x1780, 0x17ff},   /* Khmer */
-    {0x2e80, 0x312f},   /* Han radicals, their punctuation, kana, bopomofo */
-    {0x31a0, 0x9fff},   /* Han */
+    {0x2e80, 0x312f},   /* Han radicals, CJK punctuation, kana, bopomofo */
+    {0x31a0, 0x9fff},   /* Han, and further signs of CJK */
     {0xf900, 0xfaff},   /* Han compatibility */
     {0xff00, 0xffef},   /* full-width forms */
     {0x20000, 0x3ffff}, /* Han */

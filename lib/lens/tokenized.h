@@ -32,7 +32,7 @@ struct token_limits {
     const char *model; /* its folder or file, for messages */
 };
 
-/* The tokens of a word. */
+/* Neighbouring tokens, such as those of a word. */
 struct word_span {
     size_t first;
     size_t count;
@@ -44,12 +44,12 @@ struct tokenized {
     const struct token *tokens;      /* [count] */
     const uint32_t *ids;             /* [count] token ids */
     const struct label *labels;      /* [count] */
-    const struct token_bytes *bytes; /* [count] owned by the tokenizer; NULL: unknown */
+    const struct token_bytes *bytes; /* [count] borrowed from the tokenizer; NULL: unknown */
     const unsigned char *segments;   /* [count] of a pair of texts; NULL: one text */
     size_t count;
     struct token_bytes pair;          /* the second text; NULL bytes: none */
     size_t second;                    /* first token of `pair`; 0: one text */
-    size_t added_before, added_after; /* special tokens added by the tokenizer */
+    size_t added_before, added_after; /* special tokens that were added to the text */
     size_t added_between;             /* of a pair: special tokens before token `second` */
     size_t dropped_count;             /* characters missing in the vocabulary */
     struct token dropped_first;       /* position of the first of these characters */
@@ -62,24 +62,24 @@ struct tokenized {
     const char *keys;    /* selected columns of attention; NULL: all */
 };
 
-/* Tokenize and label; the arena owns all memory. Refuses an empty text, more tokens than the model
- * has positions, and ids outside the model's vocabulary. */
+/* Tokenize and label, in `arena`; borrows the input's texts. Refuses an empty text, more tokens
+ * than the model has positions, and ids outside the model's vocabulary. */
 int tokenized_make(struct tokenized *tokenized, const struct input *input,
                    const struct token_limits *limits, struct arena *arena, struct err *err);
 
-/* Make a text of only the model's beginning token. Refused if the config does not define it. */
+/* Make a text of only the model's beginning token. Refused if the vocabulary has no such token. */
 int tokenized_begin(struct tokenized *tokenized, const struct token_limits *limits,
                     struct arena *arena, struct err *err);
 
-/* Label tokens, which are borrowed. The caller sets the text. */
+/* Label tokens, which are borrowed. The caller sets `text`, `size` and `pair`. */
 int tokenized_label(struct tokenized *tokenized, const struct tokens *tokens,
                     const struct tokenizer *tokenizer, struct arena *arena, struct err *err);
 
-/* True for special tokens that the tokenizer added. */
+/* True for special tokens that were added to the text. */
 bool tokenized_is_added(const struct tokenized *tokenized, size_t index);
 
-/* The position whose prediction pages show and compare first: the last mask, else the last token
- * that was not added. */
+/* The position whose prediction a page shows when it opens: the last mask token, else the last
+ * token that was not added. */
 size_t tokenized_opening(const struct tokenized *sentence, long long mask);
 
 /* The first token that begins inside a character, as in Chinese and emoji; `count`: none. */
@@ -151,7 +151,7 @@ size_t wording_add(struct buf *text, const struct tokenizer *tokenizer, uint32_t
 const char *wording_around(const uint32_t *ids, size_t count, size_t marked,
                            const struct tokenizer *tokenizer, struct arena *arena, struct err *err);
 
-/* Find the words of a text. The tokenizer must be the text's own, or define its ids. */
+/* Find the words of a text. The tokenizer is that of the text, or of its ids. */
 int word_spans_find(struct tokenized *tokenized, const struct tokenizer *tokenizer,
                     struct arena *arena, struct err *err);
 

@@ -215,8 +215,8 @@ struct text viewer_text(const struct text_with_source *pair)
 size_t viewer_visible_maps(const struct viewer *viewer, enum site site, size_t layer, size_t heads)
 {
     enum site_part part = site_part(site);
-    bool of_scores =
-        site_id(site) >= SITE_MASK; /* a hidden score is -inf; linear or masked late: 0 */
+    /* mask and visible are made of scores: hidden ones are -inf; linear or with --mask-after, 0 */
+    bool of_scores = site_id(site) >= SITE_MASK;
     if (!of_scores && site_id(site) != SITE_MASKED && site_id(site) != SITE_WEIGHTS)
         return 0;
     const struct score_rule *rule = &attention_of(&viewer->model.config, part, layer)->score;
@@ -237,7 +237,7 @@ size_t viewer_visible_maps(const struct viewer *viewer, enum site site, size_t l
     return gives_values || plain ? 0 : by_head ? heads : 1;
 }
 
-/* Set `visible` of masked scores or attention weights of a text, unless it is not needed. */
+/* Set `visible` of an attention map of a text, if viewer_visible_maps says that it is needed. */
 static int find_visible(struct array *array, const struct viewer *viewer,
                         const struct capture_request *asked, size_t text, struct arena *arena,
                         struct err *err)
@@ -279,8 +279,9 @@ static int find_visible(struct array *array, const struct viewer *viewer,
 
 /* --- reports ---------------------------------------------------------------------------------- */
 
-/* Add the visible keys and the labels of selected queries to the tensors of a text. Captured scores
- * become masks of 1 and 0: visible keys are those found, or have a score. */
+/* Add the visible keys and the labels of selected queries to the tensors of a text. SITE_MASK and
+ * SITE_VISIBLE were captured as scores, and become 1 and 0: a key is hidden if its score is -inf
+ * or, where find_visible made a map, if its cell there is 0. */
 static int complete(const struct viewer *viewer, const struct capture_request *asked, size_t text,
                     const struct array_list *list, const struct label *next, struct arena *arena,
                     struct err *err)
@@ -379,7 +380,6 @@ static int make_reports(const struct viewer *viewer, const struct capture_reques
     return 0;
 }
 
-/* Run the pairs as one ragged batch, and capture the selected tensors. */
 int viewer_capture(struct viewer *viewer, const struct capture_request *asked, struct arena *arena,
                    struct err *err)
 {
@@ -446,7 +446,7 @@ static int plan_maps(struct capture *plan, const struct capture_request *asked,
 }
 
 /* A layer begins with a pass for its input, at which the passes of its maps start. A pass of maps
- * has as many heads as fit into memory, but at least one. */
+ * has as many heads as FLOATS_AT_ONCE allows, but at least one. */
 int viewer_capture_by_map(struct viewer *viewer, const struct capture_request *asked,
                           maps_taker *take, void *context, struct arena *arena, struct err *err)
 {

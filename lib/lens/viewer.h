@@ -19,12 +19,12 @@
 struct viewer {
     struct model model;
     struct tokenizer *tokenizer;   /* NULL: only ids are accepted */
-    char why[TOKENIZER_WHY_BYTES]; /* why the tokenizer is not supported; "": none */
-    long long mask;                /* id of the token that hides words from a model of both sides
-                                      of the text; -1: none, or a causal model */
+    char why[TOKENIZER_WHY_BYTES]; /* why the tokenizer is not supported; "": no reason */
+    long long mask;                /* id of the mask token of a model that is not causal; -1: none,
+                                      or a causal model */
     bool starts;                   /* texts begin with the config's bos_id, as those of a decoder
                                       with an encoder do */
-    bool reads_any_length;         /* texts longer than the context are run in windows */
+    bool reads_any_length;         /* viewer_tokenize accepts texts longer than the context */
     struct machine machine;
     const struct chat *chat;   /* chat template around each text; NULL: none */
     const struct edits *edits; /* applied in later passes; borrowed; NULL: none */
@@ -38,14 +38,14 @@ struct text_with_source {
     size_t prompt_count;       /* number of prompt tokens, as in forward.h; 0: all */
     bool grows;                /* token -1 of edits is the last prompt token, then each later one */
     struct word_span scored;   /* tokens that a masked model scores; 0: all after the prompt */
-    const struct edits *edits; /* of this text, for its callers to put into the viewer */
+    const struct edits *edits; /* of this text: the caller sets viewer.edits to them */
 };
 
 /* The texts of one pass. */
 struct text_list {
     const struct text *items; /* [count] */
     size_t count;
-    size_t first;                     /* number of the first text, for messages */
+    size_t first;                     /* number of the first text, for messages and `= resample` */
     const struct stream_start *start; /* NULL: begin with the embedding */
 };
 
@@ -54,7 +54,7 @@ struct capture_request {
     const struct selection *selection;
     const struct text_with_source *pairs; /* [count] */
     size_t count;
-    size_t first;                     /* number of the first text, for messages */
+    size_t first;                     /* number of the first text, for messages and `= resample` */
     struct report *reports;           /* [count] output */
     const struct stream_start *start; /* NULL: begin with the embedding */
 };
@@ -77,13 +77,13 @@ struct precision_words {
 };
 struct precision_words viewer_precision(const struct viewer *viewer);
 
-/* Replace the attention mechanism of later passes; all zeros: the model's own. A mechanism that
- * does not fit the model is a usage error. */
+/* Replace the attention mechanism of later passes; all zeros: the model's own. Refused as by
+ * mechanism_check. */
 int viewer_set_mechanism(struct viewer *viewer, const struct mechanism *mechanism, struct err *err);
 
-/* Announce how many tokens, or passes of one token, will follow. This decides whether weights, if
- * half of the free memory is enough, or the unembedding matrix are packed; results do not depend on
- * it. */
+/* Announce how many tokens will follow: for many, the matrices of layers are packed, if half of the
+ * free memory is enough. Announce how many passes of one token will follow: for many, the
+ * unembedding is packed. Results do not depend on it. */
 void viewer_expect(struct viewer *viewer, size_t tokens);
 void viewer_expect_steps(struct viewer *viewer, size_t steps);
 
@@ -91,7 +91,7 @@ void viewer_expect_steps(struct viewer *viewer, size_t steps);
  * than `most_bytes`, and half of the memory that is free now. */
 void viewer_pack(struct viewer *viewer, size_t most_bytes);
 
-/* Tokenize an input of a part: a text (NULL: the model's beginning token), or a source. */
+/* Tokenize an input (NULL: only the beginning token) as a text or, for PART_SOURCE, as a source. */
 int viewer_tokenize(const struct viewer *viewer, struct tokenized *text, enum site_part part,
                     const struct input *input, struct arena *arena, struct err *err);
 
@@ -100,7 +100,7 @@ int viewer_read(const struct viewer *viewer, struct text_with_source *pair,
                 const struct input *input, const struct input *source, struct arena *arena,
                 struct err *err);
 
-/* A pair as a text of a pass, which borrows its ids. */
+/* A pair as a text of a pass, which borrows the arrays of the pair. */
 struct text viewer_text(const struct text_with_source *pair);
 
 /* Run texts as one ragged batch; the tap receives the selected tensors. The texts may be in the
@@ -112,21 +112,22 @@ int viewer_run(struct viewer *viewer, const struct selection *selection,
 int viewer_report(struct report *report, const struct viewer *viewer, struct arena *arena,
                   struct err *err);
 
-/* Run the pairs as one ragged batch. The reports live as long as `arena` and the viewer. */
+/* Run the pairs as one ragged batch. The reports are in `arena`, and borrow from the viewer, the
+ * pairs and the selection. */
 int viewer_capture(struct viewer *viewer, const struct capture_request *asked, struct arena *arena,
                    struct err *err);
 
 /* --- one map after another -----------------------------------------------------------------------
  *
  * The attention maps of a long text do not fit into memory together. Each group of heads gets a
- * pass of its own, which begins with the input of its layer and computes no other maps. */
+ * pass of its own, which begins with the input of its layer and stores no other maps. */
 
-/* The first and the last site of attention maps; sites between them are maps, too. */
+/* The first and the last site of the pass's attention maps; sites between them are maps, too. */
 #define FIRST_MAP SITE_SCORES
 #define LAST_MAP SITE_WEIGHTS
 
-/* True if a capture selects only attention maps of one text, which are large, and no edit changes
- * the input of a layer: such an edit would be applied twice. */
+/* True for a capture of nothing but large attention maps of one text without a source, if no edit
+ * changes the input of a selected layer: such an edit would be applied twice. */
 bool viewer_goes_by_map(const struct viewer *viewer, const struct capture_request *asked);
 
 /* Called with the report of the request, whose tensors have no values, and a report of the next
@@ -138,28 +139,29 @@ typedef int maps_taker(void *context, const struct report *whole, struct report 
 int viewer_capture_by_map(struct viewer *viewer, const struct capture_request *asked,
                           maps_taker *take, void *context, struct arena *arena, struct err *err);
 
-/* The maps of visible keys that a tensor needs, one for each head or one for all. 0 if the causal
- * mask is sufficient, or if an edit may have given hidden keys a value. */
+/* The number of maps of visible keys that a tensor needs: `heads`, or 1 for all heads; 0 if the
+ * causal mask or captured scores suffice, or if an edit may have given hidden keys a value. */
 size_t viewer_visible_maps(const struct viewer *viewer, enum site site, size_t layer, size_t heads);
 
 /* --- memory --------------------------------------------------------------------------------------
  *
- * Bytes that passes take, counted before they run; floats, which do not overflow. Weights that are
- * read in place from their file are not counted: see weights_bytes. */
+ * Bytes that passes take, counted before they run, as doubles, which do not overflow. The functions
+ * below do not count weights: see weights_bytes. */
 struct memory {
     double held;   /* until the result is written, such as captured tensors */
     double during; /* during a pass; later passes reuse it */
 };
 
-/* Add a pass over one text that only announces the selected tensors (CAPTURE_ROWS: rows of
- * attention maps, one by one), or a capture. Layers without `items` are the first `count`. */
+/* Add the memory of a text: of a pass that only announces the selected tensors (CAPTURE_ROWS:
+ * attention maps row by row), of viewer_capture (CAPTURE_ALL), or of viewer_capture_by_map. The
+ * selection's layers may be without `items`: then they are the first `count` ones. */
 enum capture_way { CAPTURE_NOTHING, CAPTURE_ROWS, CAPTURE_ALL, CAPTURE_MAPS };
 
 void viewer_add_memory(struct memory *memory, const struct viewer *viewer,
                        const struct selection *selection, const struct text_with_source *pair,
                        enum capture_way way);
 
-enum { FLOATS_AT_ONCE = 1 << 24 }; /* limit for attention maps: 64 MiB */
+enum { FLOATS_AT_ONCE = 1 << 24 }; /* limit for maps of a pass of viewer_capture_by_map */
 
 /* Bytes of the tensors that viewer_capture captures. */
 double viewer_captured_bytes(const struct viewer *viewer, const struct selection *selection,
@@ -170,13 +172,13 @@ double viewer_captured_bytes(const struct viewer *viewer, const struct selection
  *     value_weighted   a |v|                    [H, T, S]
  *     norm_weighted    |a v W_O|                [H, T, S]  Kobayashi et al., 2020
  *     value_zeroing    1 - cos(x, x without v)  [T, T]     Mohebbi et al., 2023; rows sum to 1
- *     rollout          Π (mean a + 1) / 2       [T, T]     Abnar and Zuidema, 2020; rows sum to 1
+ *     rollout          Π (mean a + 1) / 2       [T, T]     Abnar and Zuidema, 2020
  *     entropy          -Σ a ln a                [H, T]     without the sink
  *     entropy_share    entropy / ln (visible)   [H, T]     NaN: one visible key
  *
- * x is the output of the layer. Without a residual stream, rollout is the product of the mean
- * weights alone. If the selection has any of these sites, watch the sites needed to compute them,
- * and replace `tap` by one that announces them, and the other selected sites, to the old one. */
+ * a: attention weights, v: values, x: the layer's output. Without a residual stream, rollout is the
+ * product of the mean weights alone. If the selection has effective sites, watch the sites that
+ * they are computed from, and replace `tap` by one that announces all selected sites to it. */
 int effective_begin(const struct selection *selection, const struct run *run, struct watch *watch,
                     struct tap *tap, struct arena *arena, struct err *err);
 

@@ -56,8 +56,9 @@ static double visible_bytes(const struct viewer *viewer, const struct selection 
     return (by_map ? most : all) * sizeof(float);
 }
 
-/* The bytes of a pass: its buffers, the memory of threads, logits, and attention maps of one layer
- * unless they are lent; for maps that are taken by rows, a strip for each thread. */
+/* The bytes of a pass: its buffers, the memory of threads, logits, what effective sites need, and
+ * attention maps of one layer unless they are lent; for maps that are taken by rows, a strip for
+ * each thread. */
 static double pass_bytes(const struct viewer *viewer, const struct selection *selection,
                          const struct text_with_source *pair, enum capture_way way)
 {
