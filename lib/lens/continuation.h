@@ -11,8 +11,7 @@
  *     continuation_release(&text);
  *
  * Keys and values are cached: a step runs one token, with the same numbers as one pass over the
- * whole text (for MPT, up to rounding). If rotary embeddings depend on the length of the text, each
- * step runs the whole text. */
+ * whole text (MPT: nearly). If rotations depend on its length, each step runs the whole text. */
 #pragma once
 
 #include "base/buf.h"

@@ -30,7 +30,6 @@ enum edit_form { EDIT_WORDS, EDIT_ABLATION, EDIT_KNOCKOUT };
 
 enum edit_origin { EDIT_NUMBER, EDIT_MEAN, EDIT_RESAMPLE, EDIT_FROM };
 
-/* The source of an edit's value. */
 struct value_source {
     enum edit_origin origin;
     uint64_t seed;

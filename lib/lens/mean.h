@@ -26,9 +26,8 @@ struct text_mean {
     struct arena arena;
 };
 
-/* Add a report with the same tensors as the first; computed ones also have the same columns, unless
- * these are positions. Its tensors and tables are not used afterwards. Tables for people are
- * skipped. */
+/* Add a report with the tensors of the first; computed ones with its columns, unless these are
+ * positions. Its tensors and tables are not used afterwards; tables for people are skipped. */
 int text_mean_add(struct text_mean *mean, const struct report *report, struct err *err);
 
 /* Make the report of means in `arena`; it borrows from `mean`. Tokens are labelled by position, the

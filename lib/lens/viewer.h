@@ -163,7 +163,6 @@ void viewer_add_memory(struct memory *memory, const struct viewer *viewer,
 
 enum { FLOATS_AT_ONCE = 1 << 24 }; /* limit for maps of a pass of viewer_capture_by_map */
 
-/* Bytes of the tensors that viewer_capture captures. */
 double viewer_captured_bytes(const struct viewer *viewer, const struct selection *selection,
                              const struct text_with_source *pair);
 

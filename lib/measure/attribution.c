@@ -9,7 +9,7 @@
 #include "model/forward.h"
 #include "model/layer.h"
 
-enum { ROWS_AT_ONCE = 32 }; /* rows of a matrix per product */
+enum { ROWS_AT_ONCE = 32 }; /* rows of a matrix that are copied at a time */
 
 const struct attribution_way attribution_ways[ATTRIBUTION_WAYS] = {
     [BY_PART] = {"part", "heads, MLPs, biases and embeddings; they sum to the logit (default)",
@@ -42,14 +42,14 @@ struct way {
     const struct edits *edits; /* edits of the run; NULL: none */
     size_t position;
     size_t tokens, whole;           /* tokens that the position attends to; of the whole text */
-    const struct tokenized *source; /* of the encoder, whose output counts as given */
+    const struct tokenized *source; /* text of the encoder, whose output counts as given */
     const float *(*rows)[SITE_OF(
         PART_CROSS, SITE_END)]; /* [layer] captured rows; layer 0 also has sites outside of
                                      * layers */
     double *u;                  /* [C] direction in the residual stream */
     double *added;              /* [C] direction in a sublayer's output */
     double *inner;       /* [I or H · dv] direction at the input of the sublayer's last matrix */
-    double bias, edited; /* contributions of biases and of edits to the current stage */
+    double bias, edited; /* contributions of biases and edits in a stage: embedding, layer, end */
     struct axis columns[2]; /* columns of the result; BY_SOURCE: of cross-attention, too */
     float *cells[2];        /* [stages, layers or layers · heads; columns] */
     struct arena scratch;
@@ -224,7 +224,7 @@ static size_t head_columns(const struct config *c)
     return has_encoder(c) ? 2 * c->n_head : c->n_head;
 }
 
-/* Add a part's contribution to stage `row`. */
+/* Set a part's contribution in stage `row`, and add it to the sum. */
 static void put(struct way *way, size_t row, size_t part, double value)
 {
     way->attribution->sum += value;
@@ -272,7 +272,7 @@ static int heads_back(struct way *way, size_t layer, const struct sublayer *s,
     return 0;
 }
 
-/* The columns of a sheet of experts. */
+/* The number of columns of a matrix of experts. */
 static size_t expert_columns(const struct config *c)
 {
     return c->mixture.experts + (c->mixture.shared_inner > 0);
@@ -380,7 +380,6 @@ static int layer_back(struct way *way, size_t layer)
     return 0;
 }
 
-/* The residual stream after the last layer. */
 static const float *last_stream(const struct way *way)
 {
     size_t last = way->config->n_layer - 1;
@@ -556,8 +555,8 @@ static int make_cells(struct way *way, bool cross, const struct tokenized *keys,
     return way->cells[cross] ? 0 : -1;
 }
 
-/* Add a sheet with a row for each stage, or only for the listed layers; by source, a sheet with the
- * heads of each layer. */
+/* Add an array with a row for each stage, or only for the listed layers; by source, for each layer
+ * an array with a row for each head. */
 static int report_cells(struct report *report, const struct way *way, bool cross,
                         struct arena *arena)
 {

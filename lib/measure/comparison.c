@@ -125,7 +125,7 @@ struct compared_head {
 struct site_sums {
     double off, size;     /* sum of squares: of differences; of the first model's values */
     size_t masked_in_one; /* values that are infinite in one of the models only */
-    size_t finite;        /* other values */
+    size_t finite;        /* values that are finite in both */
     bool compared;        /* both models have the site with the same size */
     float *tokens;        /* [token_count] the relative difference of each token */
     size_t token_count;
@@ -335,7 +335,7 @@ int comparison_check_models(const struct model *a, const struct model *b, struct
 
 /* --- the passes ------------------------------------------------------------------------------- */
 
-/* Sites in layers; in a text's first pass also the sites outside of layers. */
+/* The compared sites: those in layers; in a text's first pass also those outside of layers. */
 static struct site_set sites_of(const struct comparison *s, bool first)
 {
     struct site_set sites = {0};
@@ -603,7 +603,7 @@ static int make_distances(struct table tables[3], const struct comparison *s, st
         return -1;
     tables[1] = (struct table){"heads",
                                {"head", s->head_count, tables->rows.labels, 0},
-                               tables->columns + !named, /* omits "site" and the last two */
+                               tables->columns + !named, /* "site" if named; not the last two */
                                tables->count - 2 - !named,
                                .flags = COLUMN_TEXT_ONLY};
     tables[0].flags = COLUMN_DATA_ONLY;
@@ -611,7 +611,6 @@ static int make_distances(struct table tables[3], const struct comparison *s, st
     return 0;
 }
 
-/* Add a matrix for figures. */
 static int add_map(struct report *report, const char *name, struct axis rows, struct axis columns,
                    const float *values, struct arena *arena, struct err *err)
 {

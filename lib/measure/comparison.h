@@ -38,14 +38,14 @@ struct comparison_plan {
     bool equal_weights;                   /* models: reported as a fact */
     bool hide_first;   /* models: without the first token and the attention to it, renormalised */
     bool draws;        /* models: add matrices for figures, which data do not have */
-    size_t most_cells; /* limit of values in memory; fewer layers per pass; 0: 64 million */
+    size_t most_cells; /* limit of values in memory: a pass has fewer layers; 0: 2^26 */
 };
 
 /* Refuse different numbers of layers or heads. */
 int comparison_check_models(const struct model *a, const struct model *b, struct err *err);
 
 /* Run the texts and report differences; the arena owns the report. The table for data is "ways"
- * (settings) or "distances" (models). Settings that do not fit the model are usage errors. */
+ * (settings) or "distances" (models). Settings are refused as by mechanism_check. */
 int comparison_make(struct report *report, const struct comparison_plan *plan, struct arena *arena,
                     struct err *err);
 
@@ -54,6 +54,5 @@ int comparison_make(struct report *report, const struct comparison_plan *plan, s
 int assignment_find(size_t *match, const double *costs, size_t count, struct arena *arena,
                     struct err *err);
 
-/* Add the memory of the runs of a text. */
 void comparison_add_memory(struct memory *memory, const struct comparison_plan *plan,
                            const struct text_with_source *pair);

@@ -8,9 +8,9 @@
  * divisors, which are equal for all logits, and the shifts are ignored; later layers are skipped.
  *
  * Composition: ‖A·B‖ / (‖A‖ · ‖B‖) in Frobenius norms; A = W_V·W_O of a head, and B is W_Q·W_Kᵀ,
- * W_K·W_Qᵀ or W_V·W_O of a later head. W_Q, W_K and W_V include the mean and the scales of the norm
- * before them, but not its divisor. The baseline is 1/√C, the root mean square for a random
- * rotation of B.
+ * W_K·W_Qᵀ or W_V·W_O of a later head. W_Q, W_K and W_V include what the norm before them does, but
+ * for its divisor and shift: scales, and subtraction of the mean. The baseline is 1/√C, the root
+ * mean square for a random rotation of B.
  *
  *     if (circuits_all_words(&words, &viewer, seed, &arena, err) ||
  *         circuits_count(found, random, &words, &viewer, seed, err)) ...
@@ -35,8 +35,8 @@ enum { CIRCUIT_WORDS_ALL = 4096, CIRCUIT_WORDS_SAMPLE = 1024 };
 int circuits_all_words(struct circuit_words *words, const struct viewer *viewer, uint64_t seed,
                        struct arena *arena, struct err *err);
 
-/* Refuse, as not supported, models without W_V and W_O, with features that circuits lack, or, if
- * `of_logits`, without logits. */
+/* Refuse, as not supported, models without a residual stream, W_V or W_O, with features that
+ * circuits lack, or, if `of_logits`, without logits. */
 int circuits_check(const struct model *model, bool of_logits, struct err *err);
 
 /* found [heads] counts pairs in which the logit of the second word rises most; random [heads], the

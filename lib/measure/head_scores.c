@@ -23,9 +23,9 @@ static const double VERDICT_LEAST = 0.5;
 
 /* The attention of one query. */
 struct attention_row {
-    const float *weights; /* [keys] on visible keys; NULL: uniform (first_token, at_...) */
+    const float *weights; /* [keys] on visible keys; NULL: uniform, for measures of roles */
     size_t keys, queries;
-    size_t query;           /* position in the text; of a text alone at least 1 */
+    size_t query;           /* position in the text; at least 1, but for cross-attention */
     const uint32_t *ids;    /* [keys] token ids */
     long long bos, sep;     /* tokens at the beginning and end of texts; -1: none */
     long long offset;       /* of a key, relative to the query or to a copy of its token */
@@ -472,7 +472,6 @@ static void add_value(struct mean *mean, double value)
     mean->count += !isnan(value);
 }
 
-/* Add the values of the layer to the sums. */
 static void add_values(const struct count *count)
 {
     const struct head_survey *survey = count->survey;
@@ -759,7 +758,7 @@ static int begin_report(struct report *report, const struct head_results *result
 {
     struct facts *facts = facts_new(arena, err);
     const struct head_result *first = results->items;
-    size_t heads = first->layers * first->heads; /* equal in all results */
+    size_t heads = first->layers * first->heads;
     struct buf names = {0};
     for (size_t m = 0; m < results->count; m++)
         buf_format(&names, "%s%s", m ? ", " : "", results->items[m].model);

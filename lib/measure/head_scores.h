@@ -1,8 +1,9 @@
 /* head_scores.h: scores that describe the behaviour of heads.
  *
- * A score is the mean of a measure over queries (except each text's first), or over words
- * (head_circuits.h). Scores of repeated tokens use random tokens that occur twice, unless requested
- * as "induction:texts". A baseline is the score on random tokens or pairs.
+ * A score is the mean of a measure over queries (all but each text's first; of cross-attention all;
+ * with a needle only the last), or over words (head_circuits.h). Scores of repeated tokens use
+ * random tokens that occur twice, unless requested as "induction:texts". A baseline is the score on
+ * random tokens or pairs.
  *
  *     const struct score *score = score_choose(&scores, "--score", "offset:-2", err);
  *     if (!score || head_survey_open(&survey, &arena, err) ||
@@ -29,9 +30,9 @@ struct attention_row;
 struct score_row {
     const char *name, *about;
     const char *heading, *brief; /* column header; on a narrow page */
-    const char *verdict;         /* name of heads that score VERDICT_LEAST; NULL: none, or a role */
+    const char *verdict;         /* name of heads that score 0.5 or more; NULL: none */
     enum score_material material;
-    double (*measure)(const struct attention_row *); /* NaN: no value; NULL: uses only weights */
+    double (*measure)(const struct attention_row *); /* NaN: no value; NULL: see head_circuits.h */
     const char *unit;                                /* NULL: a fraction */
     unsigned usual; /* included by default: bits of enum usual_score. Scores of USUAL_TWO_WAY alone
                      * are not in `all` of causal models */
@@ -40,7 +41,7 @@ struct score_row {
     long long offset; /* argument of `measure` */
 };
 
-/* Roles, each with a score: a head has one of them, on the texts or on repeated tokens. */
+/* Roles, each with a score: a head has at most one, measured on the texts or on repeated tokens. */
 enum { ROLES = 7 };
 
 extern const struct roles head_roles;
@@ -71,8 +72,8 @@ struct score_list {
     size_t count;
 };
 
-/* Find a score in the list by its name, or append it. Borrows the name. Returns NULL and a usage
- * error if the name is unknown. */
+/* Find a score in the list by its name, or append it. Borrows the name. NULL with a usage error if
+ * the name or its argument is unknown, or SCORES_MAX are exceeded. */
 const struct score *score_choose(struct score_list *list, const char *option, const char *name,
                                  struct err *err);
 
@@ -82,11 +83,11 @@ struct head_survey {
     const struct viewer *viewer;
     const struct score_list *scores;
     uint64_t seed;              /* of random tokens */
-    long long bos, sep;         /* tokens at the beginning and end of texts, set; -1: none */
+    long long bos, sep;         /* tokens at the beginning and end of texts; -1: none */
     bool on_texts;              /* texts were given */
     bool with_baseline;         /* also measure on random input */
-    bool lacks_logits;          /* scores on words and pairs are missing */
-    struct selection selection; /* weights of all heads; of cross-attention if a score needs them */
+    bool lacks_logits;          /* the model has no scores on words and pairs */
+    struct selection selection; /* weights of all heads; if needed, of cross-attention, too */
     size_t heads;               /* over all layers */
     /* the scores, with the input on which this survey measures each, then the roles */
     struct score measured[SCORES_MAX + ROLES];
@@ -95,8 +96,8 @@ struct head_survey {
 /* Sums of scores. Each text has its own, merged in the order of texts, independent of threads. */
 struct head_sums {
     struct mean *found, *random; /* [scores, heads] */
-    struct mean *roles;          /* [ROLES, heads] stored after `found`; cat is a copy of ␣cat */
-    struct mean *uniform;        /* [ROLES] `roles` of any head if its attention were uniform */
+    struct mean *roles;          /* [ROLES, heads] after `found`; copies are those of head_copies */
+    struct mean *uniform;        /* [ROLES] scores of roles if attention were uniform */
     size_t counts[SCORE_MATERIALS]; /* number of texts, words or pairs */
 };
 
@@ -114,8 +115,9 @@ struct head_text {
  * HEAD_NO_COPY; NULL with `err`. */
 const uint32_t *head_copies(const struct tokenized *text, struct arena *arena, struct err *err);
 
-/* Refuse, as not supported, a single layer that reads a second text, and scores of cross-attention
- * in a model without it; as usage, an encoder-decoder without texts. */
+/* Set bos, sep, selection, heads and measured. Refused: as not supported, a model that reads a
+ * second text without an encoder, and scores of cross-attention if it is no encoder-decoder; as
+ * usage, an encoder-decoder without texts, or with a score of `:repeats`. */
 int head_survey_open(struct head_survey *survey, struct arena *arena, struct err *err);
 
 /* Whether a score of an open survey is measured on this input. */
@@ -162,11 +164,12 @@ struct head_results {
 int head_result_keep(struct head_result *result, const struct head_survey *survey,
                      const struct head_sums *sums, struct arena *arena, struct err *err);
 
-/* Add and return a table with a row for each head of each model; if there are several, also a table
- * of models. NULL with `err`. */
+/* Make a report with a table that has a row for each head of each model, and return this table; of
+ * several models also a table of models. NULL with `err`. */
 struct table *head_table_report(struct report *report, const struct head_results *results,
                                 struct arena *arena, struct err *err);
 
-/* Add a map (layers by heads) of each score of one model, or of `only` as the report's subject. */
+/* Make a report with a map (layers by heads) of each score of one model; its subject names
+ * the score `only`, unless that is NULL. */
 int head_map_report(struct report *report, const struct head_results *results,
                     const struct score *only, struct arena *arena, struct err *err);

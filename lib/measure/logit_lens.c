@@ -133,7 +133,7 @@ static int look_at_tokens(struct lens_work *work, size_t count, struct err *err)
     return 0;
 }
 
-/* Reuse the cells of the previous text if their rows and the next token are equal. */
+/* Reuse the cells of token `first` if its vectors and the next token are as in the text before. */
 static bool take_known(const struct lens_work *work, const struct lens_known *known)
 {
     const struct lens_plan *plan = work->plan;

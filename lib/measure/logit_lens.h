@@ -1,7 +1,7 @@
 /* logit_lens.h: the prediction of each layer: a vector of the residual stream passes through the
  * final norm, recomputed for it, and the unembedding ("logit lens"; nostalgebraist, 2020).
  *
- *     struct lens_plan plan = {.viewer = &viewer, .target = -1, .best_count = 1};
+ *     struct lens_plan plan = {.viewer = &viewer, .target = -1, .against = -1, .best_count = 1};
  *     struct logit_lens lens;
  *     if (lens_find_site(&plan.site, NULL, &config, err) ||
  *         selection_layers(&selection, NULL, &config, &arena, err) || ...
@@ -41,21 +41,21 @@ struct logit_lens {
     struct lens_cell *cells; /* [layers, tokens] */
 };
 
-/* A cache of one text (borrowed): cells of equal first rows are reused for the next text. */
+/* A cache of one text (borrowed). The next text reuses the cells of its first tokens, as long as
+ * their vectors, and the tokens after them, are equal. */
 struct lens_known {
     struct logit_lens lens;
     const struct report *report; /* has the vectors behind the cells */
     const uint32_t *ids;
 };
 
-/* Find a site as wide as the stream, in every layer (NULL: its output), or refuse it as usage. */
+/* Find a site of layers as wide as the stream (NULL: the layers' output), or refuse it as usage. */
 int lens_find_site(enum site *site, const char *name, const struct config *config, struct err *err);
 
 /* Compute the lens of a text; the arena owns the results. */
 int lens_capture(struct logit_lens *lens, const struct lens_plan *plan,
                  const struct text_with_source *pair, struct arena *arena, struct err *err);
 
-/* Add the memory of the lens of a text. */
 void lens_add_memory(struct memory *memory, const struct lens_plan *plan,
                      const struct text_with_source *pair);
 
@@ -72,8 +72,8 @@ enum lens_number {
 extern const char *const lens_numbers[LENS_NUMBERS]; /* values of --show */
 
 /* Add numbers (1 << LENS_KL | ...) to the report of the text; the report borrows the lens. Data:
- * the table "lens" by layer and token, and "best" with the most likely tokens of each. People and
- * pictures: a sheet for each number, layers by tokens. */
+ * the table "lens" by layer and token, and "best", if each has several likely tokens. People and
+ * pictures: an array for each number, layers by tokens. */
 int lens_report(struct report *report, const struct logit_lens *lens, unsigned numbers,
                 const struct tokenizer *tokenizer, struct arena *arena, struct err *err);
 
@@ -83,7 +83,7 @@ int lens_report(struct report *report, const struct logit_lens *lens, unsigned n
  *
  *     if (next_tokens_plan(&plan, &viewer, 50, true, &arena, err)) ...
  *     site_set_join(&selection.sites, next_tokens_sites(&plan));
- *     ... look at the text, all layers ...
+ *     ... viewer_capture, of all layers ...
  *     if (next_tokens_of_report(&facts.next, &plan, &report, &sentence, &arena, err)) ...
  */
 
@@ -93,8 +93,8 @@ struct next_plan {
     size_t count; /* 0: the model does not predict tokens */
 };
 
-/* Plan the steps. `all_steps`: after the embedding and each layer, and in models of up to 4 layers
- * after each sublayer, too; false: only at the end. */
+/* Plan the steps. `all_steps`: after each layer; if norms do not follow sums, also after the
+ * embedding and, in models of up to 4 layers, after each sublayer. False: only at the end. */
 int next_tokens_plan(struct next_plan *plan, struct viewer *viewer, size_t best_count,
                      bool all_steps, struct arena *arena, struct err *err);
 
@@ -104,8 +104,8 @@ struct site_set next_tokens_sites(const struct next_plan *plan);
 void next_tokens_add_memory(struct memory *memory, const struct next_plan *plan,
                             const struct text_with_source *pair);
 
-/* Find the probability of the most likely token where the page opens without each head: [layers,
- * heads]. */
+/* Find the probability that the most likely token at tokenized_opening has without each head, whose
+ * context is set to 0: [layers, heads]. */
 int next_tokens_without_heads(const float **found, struct viewer *viewer,
                               const struct text_with_source *pair, struct arena *arena,
                               struct err *err);

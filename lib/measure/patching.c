@@ -53,7 +53,7 @@ struct patch_sweep {
     const struct edits *edits; /* of all runs; NULL: none */
     bool from_ids;            /* edits change a layer's input, or there is a source: copies start at
                                 * their ids */
-    bool whole;               /* run all tokens: from_ids, or not causal */
+    bool whole;               /* run all tokens: from_ids, --mask-after, or not causal */
     bool is_last;             /* the position is the last of the tokens */
     struct cache cache;       /* of the base */
     struct arena kept, chunk; /* for the sweep; for a pass */

@@ -7,8 +7,9 @@
  *
  * Each patch is an edit of a copy of the text, and copies share passes. A copy starts at the
  * patched layer, with the stream of the unpatched run, and at the first token that changes; a cache
- * has the earlier tokens. (The whole copy is run if the model is not causal, or if an edit changes
- * a layer's input.) Values that are equal in both texts are not patched.
+ * has the earlier tokens. (All tokens are run if the model is not causal, or with --mask-after; all
+ * tokens and layers, if it has an encoder or an edit changes a layer's input.) Values that are
+ * equal in both texts are not patched.
  *
  *     struct question question = {position, .answer = 4, .against = -1};
  *     struct patching_plan plan = {&viewer, &clean, &corrupt, .question = &question};
@@ -66,7 +67,7 @@ struct patching_plan {
     bool noise;                             /* replace clean values by corrupt ones */
     const struct patch_receiver *receivers; /* [receiver_count] of paths; none: the logits */
     size_t receiver_count;
-    struct layers layers;                 /* patched layers, but all senders of paths; none: all */
+    struct layers layers;                 /* patched layers, if not of paths; none: all */
     const struct patch_head *heads;       /* [head_count] only these heads, or senders */
     size_t head_count;                    /* 0: layer by layer */
     bool joint;                           /* the heads one by one, then all at once */
@@ -79,9 +80,9 @@ struct patching {
     double clean, corrupt; /* logits or differences without patches */
     const size_t *numbers; /* [layers] the layer of each row of the result */
     size_t layers;
-    size_t columns; /* heads; tokens up to the position; or [heads, tokens] */
+    size_t columns; /* heads; tokens that are run; or [heads, tokens] */
     double *logits; /* [layers, columns] after each patch; NaN: no such site; of listed heads
-                     * [head_count + joint], the last one of all heads at once */
+                     * [head_count + joint]; with `joint`, the last is of all at once */
 };
 
 /* Refuse texts of different lengths. */
@@ -90,12 +91,11 @@ int patching_check_texts(const struct tokenized *clean, const struct tokenized *
 
 /* Run all patches; the arena owns the results. The viewer's edits apply to all runs, before a patch
  * of the same value. Refused: texts of different lengths or with equal logits; as usage, edits of
- * logits, edits that draw a text per run, or edits of single tokens with an earlier position; as
- * not supported, sites that the model lacks, and models without logits. */
+ * logits, `= resample`, and edits of single tokens if text follows the position; as not supported,
+ * sites that the model lacks, and models without logits. */
 int patching_make(struct patching *patching, const struct patching_plan *plan, struct arena *arena,
                   struct err *err);
 
-/* Add the memory of all patches of a text. */
 void patching_add_memory(struct memory *memory, const struct patching_plan *plan,
                          const struct text_with_source *pair);
 
@@ -106,8 +106,8 @@ extern const struct patch_number_row {
     const char *about;
 } patch_numbers[PATCH_NUMBERS];
 
-/* Add sheets of numbers (1 << PATCH_...) to the report of the clean text: layers by heads or
- * tokens, or for each layer heads by tokens; or a table of joint heads. For people, add a table of
- * the fractions farthest from the unpatched run (0; with `noise` 1). */
+/* Add arrays of numbers (1 << PATCH_...) to the clean text's report: layers by heads or tokens,
+ * or for each layer heads by tokens; and for people a table of the fractions farthest from the
+ * unpatched run (0; with `noise` 1). With `joint`, only a table of the listed heads. */
 int patching_report(struct report *report, const struct patching *patching, unsigned numbers,
                     struct arena *arena, struct err *err);

@@ -205,7 +205,7 @@ static struct matrix parts_matrix(const struct resid_parts *parts, size_t first,
                            parts->width, parts->width};
 }
 
-/* The rows of a part, which are 0 if there was none. */
+/* The rows of a part, which is added with zeros if there was none. */
 static struct matrix part_rows(struct resid_parts *parts, struct resid_part part)
 {
     size_t i = 0;
@@ -359,7 +359,7 @@ static int embed_parts(struct resid_parts *parts, const struct resid_pass *pass,
     return 0;
 }
 
-/* What a sublayer adds: a part for each head, or the MLP, and the bias. */
+/* What a sublayer adds: a part for each head, or the MLP; the bias; and probes. */
 static int output_parts(struct resid_parts *parts, const struct resid_pass *pass,
                         const struct sublayer *s, size_t layer, struct some_rows rows,
                         const struct weight *last, struct arena *arena, struct err *err)
@@ -414,8 +414,8 @@ static int output_parts(struct resid_parts *parts, const struct resid_pass *pass
     return 0;
 }
 
-/* The parts of the stream that a sublayer reads; of a stack's end, if `layer` is the number of its
- * layers. */
+/* The parts of the stream that the attention `reader` of a layer reads; SIZE_MAX: of the stream at
+ * the stack's end. */
 static int parts_before(struct resid_parts *parts, const struct resid_pass *pass, size_t layer,
                         enum site_part reader, struct some_rows rows, struct arena *arena,
                         struct err *err)

@@ -1,9 +1,9 @@
 /* resid_parts.h: the residual stream at some positions as a sum of parts: the embeddings, and what
  * each earlier head, MLP and bias added to it.
  *
- * With the divisors of norms fixed, all that lies between the embeddings and the queries and keys
- * of a head is affine: a norm, a product, a rotation of a sum is the sum of those of its parts, and
- * a constant, which is a part, too.
+ * With the divisors of norms fixed, all that makes a head's queries, keys and values from these
+ * parts is affine: a norm, a product or a rotation of a sum is the sum of those of its parts, and a
+ * constant, which is a part, too.
  *
  *     struct resid_pass pass = {.viewer = &viewer, .pair = &pair, ...};
  *     if (resid_capture(&pass, arena, err) ||
@@ -56,12 +56,12 @@ struct resid_pass {
     const struct text_with_source *pair;
     struct resid_head at;
     size_t number;           /* of the text, for messages */
-    size_t query;            /* a position of the stream that the queries are made of */
+    size_t query;            /* position of the query, in the stream of the queries */
     const size_t *positions; /* [position_count] whose keys are split, in the stream of the keys */
     size_t position_count;
-    const struct resid_part *probe; /* NULL; or a head, or all of a layer (-1): each channel of its
-                                     * context, as if it were 1, makes a part that is in no sum,
-                                     * since all that follows is linear in it */
+    const struct resid_part *probe; /* a head, or with head -1 all of a layer: each channel of its
+                                     * context gets a part RESID_PROBE, what a 1 there would add;
+                                     * divisors of norms leave it out. NULL: none */
 
     /* From resid_capture on. */
     const float *(*kept)[SITE_COUNT]; /* [layer] rows of the positions, then of the query, heads

@@ -7,14 +7,14 @@
 #include "lens/sheet.h"
 #include "model/features.h"
 
-enum { LISTED = 10, FLOATS_OF_KEYS = 1 << 22 /* parts of the keys that are split at a time */ };
+enum { LISTED = 10, FLOATS_OF_KEYS = 1 << 22 /* of parts of keys, at a time */ };
 
 /* The scores of a query, and the sum over pairs that is asked for. */
 struct splitting {
     const struct score_plan *plan;
     const struct sublayer *attention;
     struct resid_pass pass;
-    size_t *positions;             /* the visible keys, or those of the contrast */
+    size_t *positions;             /* keys of the score and its contrast */
     double *shares;                /* coefficients of `positions` */
     size_t at_key;                 /* index of the key in `positions` */
     struct resid_parts query, key; /* [A, dk], and the items of [B, dk] */
@@ -141,7 +141,7 @@ static int make_pairs(struct splitting *s, struct score_attribution *found)
     return 0;
 }
 
-/* The sum of a part of a side over all of the other side. */
+/* The sum of the pairs of a part of a side with all parts of the other side. */
 static double margin(const struct splitting *s, bool of_query, size_t part)
 {
     size_t keys = s->key.count, count = of_query ? keys : s->query.count;
@@ -274,7 +274,7 @@ static const char *name_of(const struct resid_part part, struct arena *arena, st
     return arena_text(arena, name, strlen(name), err);
 }
 
-/* Label a row for data that name a cell by its row. */
+/* Add a hidden label to a row, for formats that give each cell the label of its row. */
 static void label_row(struct table_rows *rows, const char *name)
 {
     rows_label(rows, "row", COLUMN_KEY | COLUMN_HIDDEN, (struct label){name, name, name});
@@ -296,7 +296,8 @@ static const char *describe_part(const struct splitting *s, struct resid_part pa
                         source);
 }
 
-/* Put a step before a path: "L16.H0 (read with 0.95) → "; at its end also the token, `at`. */
+/* Put a step before a path: "L16.H0 (read with 0.95) → "; if `at` is not COLUMN_MISSING, also the
+ * token that the path begins with: the one that the head reads, or `at`. */
 static const char *describe_step(const struct splitting *s, const char *path,
                                  struct resid_part part, const struct reading *reading,
                                  long long at, struct arena *arena)
@@ -327,7 +328,7 @@ static double *other_side(const struct splitting *s, bool of_query, struct arena
     return sum;
 }
 
-/* The part of a row with the largest product with `other`, but the constants. */
+/* The part of a row with the largest product with `other`, except the head's own constants. */
 static size_t largest_part(double *value, const struct resid_parts *parts, const double *other)
 {
     size_t best = 0;
@@ -344,8 +345,8 @@ static size_t largest_part(double *value, const struct resid_parts *parts, const
     return best;
 }
 
-/* Follow the largest part of a side: if it is a head's, through the token that it read most of it
- * from to the largest part of that token's value, and so on, `depth` times. */
+/* Follow the largest part of a side. If it is a head's, the next step is the largest part of the
+ * value of the token from which this head reads most; there are at most `depth` steps. */
 static int follow(struct table_rows *rows, const char **path, const struct splitting *s,
                   bool of_key, struct arena *kept)
 {
@@ -556,7 +557,6 @@ static int add_grid(struct report *report, const struct splitting *s, bool of_qu
     return report_add_array(report, &array, arena, s->err);
 }
 
-/* All pairs as a matrix. */
 static int add_matrix(struct report *report, const struct splitting *s, struct arena *arena)
 {
     const size_t count = s->query.count + s->key.count;

@@ -4,11 +4,11 @@
  *     score = Σ_a Σ_b scale · q_a · k_b + bias
  *
  * That is the score before a soft cap and the mask, and `bias` the one of the distance (ALiBi, T5).
- * A contrast is the score less that of another key, or of all keys, weighted: what is the same for
- * all keys of the query cancels.
+ * A contrast is the score less that of another key, or less a mean of the scores of all keys: what
+ * is the same for all keys of the query cancels.
  *
  *     struct score_plan plan = {&viewer, {PART_SENTENCE, 18, 6}, 16, 4, AGAINST_MEAN};
- *     if (score_attribution_make(&found, &report, &plan, &arena, err)) ...
+ *     if (score_attribution_make(&found, &report, &plan, &pair, &arena, err)) ...
  */
 #pragma once
 
@@ -18,14 +18,14 @@ enum score_against {
     AGAINST_NOTHING,
     AGAINST_KEY,
     AGAINST_MEAN,    /* of the visible keys */
-    AGAINST_WEIGHTS, /* the keys, weighted by the head's attention */
+    AGAINST_WEIGHTS, /* the mean of the visible keys, weighted by the head's attention */
 };
 
 /* The array beside the tables. */
 enum score_by {
     SCORE_BY_PART,   /* of each side: what a part adds with all parts of the other side */
     SCORE_BY_PAIR,   /* all pairs */
-    SCORE_BY_SOURCE, /* of each side and layer: heads by the tokens that they read it from */
+    SCORE_BY_SOURCE, /* of each side and layer: its heads by the tokens that they read */
     SCORE_WAYS,
 };
 
@@ -47,14 +47,13 @@ struct score_attribution {
     double weight;      /* the head's attention to the key */
 };
 
-/* Add to the report of a pair: arrays `score_query` and `score_key`, the sum of each part's pairs
- * with all parts of the other side [L + 2, parts], or `score_pairs`; and tables `score_parts` and
- * `score_pairs`, the largest pairs. Refused: as usage, a key that is hidden from the query; as not
- * supported, edits. */
+/* Add to the report of a pair the arrays of `by`: `score_query` and `score_key` [layers with parts
+ * + 2, columns], `score_pairs`, or `score_query_source` and `score_key_source` [heads, tokens]. Set
+ * its tables: the sums of parts, the largest pairs and the path; unless by part, only those for
+ * people. Refused: as usage, a key that is hidden from the query; as not supported, edits. */
 int score_attribution_make(struct score_attribution *found, struct report *report,
                            const struct score_plan *plan, const struct text_with_source *pair,
                            struct arena *arena, struct err *err);
 
-/* Add the memory of the attribution of a text. */
 void score_attribution_add_memory(struct memory *memory, const struct score_plan *plan,
                                   const struct text_with_source *pair);

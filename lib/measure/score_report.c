@@ -183,7 +183,7 @@ static void put_score(struct table_rows *rows, const struct score_view *view,
     rows_next(rows);
 }
 
-/* A row for each token or word; a blank text has one row, without numbers, or no continuations. */
+/* A row for each token or word. A blank text has one, without numbers; its continuations none. */
 static int add_scores(struct table *table, const struct score_view *view,
                       const struct score_text *text, struct arena *arena, struct err *err)
 {
@@ -395,7 +395,8 @@ static void put_word(struct table_rows *rows, const struct score_view *view,
 
 /* --- tables of totals ------------------------------------------------------------------------- */
 
-/* A row of totals. Differences are relative to the first row; pairs have means, not sums. */
+/* A row of totals. Differences are relative to the first row, the first text of a group, or the bad
+ * text of a pair; pairs have means, not sums. */
 static void put_total(struct table_rows *rows, const struct score_view *view,
                       const struct score_totals *totals, const struct score_total *total)
 {
@@ -516,7 +517,7 @@ int score_totals_report(struct report *report, const struct score_view *view,
 
 /* --- unigrams --------------------------------------------------------------------------------- */
 
-enum { SMALL_BYTES = 256 }; /* longer words are not looked up in small letters */
+enum { SMALL_BYTES = 256 }; /* of a word that is looked up in small letters: the rest is cut */
 
 static const struct unigram *find(const struct unigrams *unigrams, struct hash_probe *probe,
                                   const char *word, size_t size)

@@ -40,9 +40,10 @@ struct score_text {
     size_t at_count;
 };
 
-/* Report the scores of a text, or of the words of its continuations, as a text. Words are known if
- * the view shows them. A word has no score (NaN) if one of its tokens has none, and the entropy of
- * its first token. A blank text has one row. With `fills`, rows are likely tokens of masks. */
+/* Report the scores of the tokens or words of a text, or of its continuations. If the view shows
+ * words, word_spans_find has found them. A word has no score (NaN) if one of its tokens has none,
+ * and the entropy of its first token. A blank text has one row; its continuations, none. With
+ * `fills`, rows are likely tokens of masks. */
 int score_report(struct report *report, const struct score_view *view,
                  const struct text_with_source *pair, const struct score_text *text,
                  struct arena *arena, struct err *err);
@@ -85,7 +86,7 @@ struct score_total score_total_of_rows(const struct score_text *text, bool words
 void score_total_add(struct score_total *sum, const struct score_total *total);
 double score_perplexity(const struct score_total *total);
 
-/* "5 tokens scored · logprob -20.1 · 4.02 nats a token · perplexity 55.7" */
+/* "5 tokens scored · logprob -20.1000 · 4.0200 nats a token · perplexity 55.7011" */
 const char *score_summary(const struct score_view *view, const struct score_total *total,
                           struct arena *arena, struct err *err);
 
@@ -103,13 +104,13 @@ struct score_totals {
     size_t most;         /* number of rows at most; 0: any, and each total adds a row */
     struct hash_index found;
     const struct text_with_source *pair; /* NULL: totals of several texts */
-    size_t texts;                        /* number of texts without `pair` */
+    size_t texts;                        /* number of texts, if `pair` is NULL */
     const struct score_total *sums; /* [sum_count] over all rows: facts of the report, not rows */
     size_t sum_count;               /* one, or one for each prediction */
 };
 
-/* Add a total to the row with the same keys and position, or as a new row after row `after`.
- * Returns the row's number; 0 with `err`. */
+/* Add a total to the row with the same keys, `position` and `earlier`, or as a new row after row
+ * `after` (0: the first row). Returns the row's number; 0 with `err`. */
 size_t score_totals_add(struct score_totals *totals, const struct score_total *total, size_t after,
                         struct arena *arena, struct err *err);
 

@@ -7,7 +7,7 @@
  *
  * Texts share passes; logits are computed for a few rows at a time. A text longer than the context
  * is read in windows that advance by `stride` tokens: each token is scored in the first window that
- * has it, after context - stride tokens or more.
+ * has it, after context - stride tokens or more, or after all tokens before it.
  *
  * A masked model reads a copy of the text for each token, in which that token is masked
  * (pseudo-log-likelihood; Salazar et al., 2020). Special tokens have no score. A text that has mask
@@ -19,15 +19,15 @@
 struct likely;
 
 struct token_score {
-    float logprob;             /* in nats; the first token has NaN, and no entropy, rank and best */
-    float entropy;             /* of the distribution over this token, in nats */
+    float logprob;             /* in nats; NaN: no score, as of a causal model's first token */
+    float entropy;             /* of the distribution that predicts this token, in nats; or NaN */
     size_t rank;               /* from 1, the most likely; 0: none */
     const struct likely *best; /* [best_count] the most likely first; NULL: none */
     float begin;               /* with `begins`: log-probability that any token of `begins` comes */
 };
 
 struct scored {
-    struct token_score *tokens; /* [count], and the next token's with `next` or `begins` */
+    struct token_score *tokens; /* [count], and one of the token that follows: `next`, `begins` */
     size_t count;
     size_t best_count; /* likely tokens kept for every token */
     bool fills; /* only mask tokens of the text, or with `next` the next token, have results */
@@ -58,7 +58,6 @@ int scoring_check(const struct scoring *scoring, struct err *err);
 int scoring_run(struct scored *scored, const struct scoring *scoring,
                 const struct capture_request *asked, struct arena *arena, struct err *err);
 
-/* Add the memory of scoring a text. */
 void scoring_add_memory(struct memory *memory, const struct scoring *scoring,
                         const struct text_with_source *pair);
 
