@@ -21,7 +21,7 @@ static inline float fuse_one(float a, float b, float c)
     return is_right ? (float)sum : soft_fmaf(a, b, c);
 }
 
-/* b · a + c of two floats, in double precision. */
+/* b · a + c for two floats of a and of c, in double precision. */
 static inline v128_t fuse_pair(v128_t b, const float *a, const float *c)
 {
     v128_t product = wasm_f64x2_mul(b, wasm_f64x2_promote_low_f32x4(wasm_v128_load64_zero(a)));

@@ -1,6 +1,6 @@
 /* lacks.h: POSIX functions that WASI lacks, for a system without links and signals and with one
  * thread; build.sh includes it before all other code. And fmaf, for which WebAssembly has no
- * instruction: the same bits in plain arithmetic that compilers can vectorise; the exponentials of
+ * instruction: the same bits in plain arithmetic that compilers can vectorise; the functions of
  * portable_math.h, computed one at a time, use a version with a rarely taken branch. */
 #pragma once
 
@@ -14,7 +14,7 @@
 #undef fmaf
 #define fmaf soft_fmaf
 
-#define F_DUPFD_CLOEXEC 1030 /* refused */
+#define F_DUPFD_CLOEXEC 1030 /* Linux's number; WASI's fcntl refuses it */
 
 static inline char *realpath(const char *path, char *resolved)
 {
