@@ -74,8 +74,8 @@ struct continuation {
 };
 
 /* Call before the first of `texts` texts of a model: reads which tokens end a text, and announces
- * the number of steps to the viewer. Refuses, as not supported, models without logits, models that
- * are not causal, and cross-attention without an encoder. */
+ * the number of steps to the viewer. Refused: as not supported, models without logits or that are
+ * not causal, and cross-attention without an encoder; as usage, --mask-after, --attention sqrt. */
 int continuation_prepare(struct viewer *viewer, const struct generation_config *generation,
                          size_t texts, struct err *err);
 

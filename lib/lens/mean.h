@@ -12,7 +12,7 @@
 #include "lens/report.h"
 
 /* Replace the report's tensors `arrays` by means over heads or layers, in `arena`. Rows of tables
- * that differ only in heads or layers are replaced by their mean; then all arrays are dropped. */
+ * that differ only in these are replaced by their mean; then `arrays` are dropped. */
 int report_take_means(struct array *arrays, struct report *report, const struct derivation *how,
                       struct arena *arena, struct err *err);
 

@@ -3,8 +3,8 @@
  * safetensors and figures.
  *
  *     for (size_t i = 0; i < report->array_count; i++)
- *         for (size_t k = 0; k < array_matrix_count(&report->arrays[i]); k++) {
- *             struct sheet sheet = array_matrix(report, &report->arrays[i], k);
+ *         for (size_t k = 0; k < array_matrix_count(&report->arrays[i]); k++)
+ *             use(array_matrix(report, &report->arrays[i], k));
  */
 #pragma once
 
@@ -59,7 +59,7 @@ struct chapter {
     size_t layer, head, query;
     size_t layer_count, head_count; /* numbers of layers and heads of this part */
     size_t key_count;
-    const size_t *shown; /* [shown_count] keys shown on pages, ascending */
+    const size_t *shown; /* [shown_count] keys shown to people, ascending */
     size_t shown_count;
     float shown_weight; /* sum of their weights */
     bool is_listed;     /* the report is a list of chapters, even if this is the only one */

@@ -48,8 +48,8 @@ struct site_word {
 int selection_site(enum site *site, const struct site_word *word, const struct config *config,
                    struct err *err);
 
-/* Parse numbers and ranges separated by commas, `-1` for the last, or `all`; NULL: all. Layers
- * refer to the encoder or the decoder, depending on the selected sites. */
+/* Parse numbers and ranges separated by commas, `-1` for the last, or `all`; NULL: all. The
+ * selected sites decide whether layers are those of the encoder, the decoder, or both. */
 int selection_layers(struct selection *selection, const char *list, const struct config *config,
                      struct arena *arena, struct err *err);
 int selection_heads(struct selection *selection, const char *list, const struct config *config,

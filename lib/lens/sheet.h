@@ -238,8 +238,8 @@ struct working {
     const struct table *operands;
     size_t operand_count;
     bool is_shown;     /* an operand: also visible in the formulas or the table */
-    bool is_small;     /* an operand: shown even where pages leave out large ones */
-    bool of_keys;      /* rows are keys; pages may omit keys with low weights */
+    bool is_small;     /* an operand: shown to people even where large ones are left out */
+    bool of_keys;      /* rows are keys; people may get only those with large weights */
     size_t own_row;    /* row of the query, which is marked; or NO_ROW */
     const char *total; /* label of the numbers below the rows; NULL: none */
 };

@@ -14,7 +14,7 @@
 
 enum {
     TOKENS_WORTH_PACKING = 8192,
-    TOKENS_WORTH_LITTLE_PACKING = 1024, /* narrow models gain more, since panels are padded */
+    TOKENS_WORTH_LITTLE_PACKING = 1024, /* in models of NARROW_CHANNELS or less, which gain more */
     NARROW_CHANNELS = 128,
     STEPS_WORTH_PACKING = 256,
     CHUNK_BYTES = 16 << 20, /* part of a file that a thread unmaps at a time */

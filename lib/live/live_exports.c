@@ -1,5 +1,5 @@
 /* live_exports.c: functions of the engine that `make wasm` compiles for pages. It has no bundled
- * models. Strings end with a 0 (live_run also gets the text's size); results go to standard output. */
+ * models. Strings end with a 0, for a text with a size too; results go to standard output. */
 #include "live/live.h"
 
 #ifdef __wasm__

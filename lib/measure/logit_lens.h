@@ -28,7 +28,7 @@ struct lens_plan {
     size_t best_count;
     long long target, against; /* ids; target -1: the text's next token, or in a masked model the
                                   token itself, unless it is the mask; against -1: none */
-    bool is_mean;              /* means over texts: label positions, without tokens */
+    bool is_mean;              /* for means over texts: columns are positions, not tokens */
     bool is_last;              /* only the token at `position`, as position -1 */
     size_t position;
     bool is_brief;            /* only `best`, `entropy` and `target`, which is faster */

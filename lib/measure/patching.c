@@ -524,7 +524,7 @@ int patching_make(struct patching *patching, const struct patching_plan *plan, s
         return -1;
     for (size_t layer = 0; layer < s.config->n_layer; layer++)
         s.from_ids = s.from_ids || edits_have(viewer->edits, SITE_RESID_PRE, layer);
-    s.from_ids = s.from_ids || has_encoder(s.config); /* a source is read again */
+    s.from_ids = s.from_ids || has_encoder(s.config); /* the encoder runs again */
     s.whole = s.from_ids || s.config->mechanism.renormalise || !s.config->causal;
     s.is_last = plan->question->position + 1 == s.tokens;
     if (lay_out(&s, arena))

@@ -92,7 +92,7 @@ int patching_check_texts(const struct tokenized *clean, const struct tokenized *
 /* Run all patches; the arena owns the results. The viewer's edits apply to all runs, before a patch
  * of the same value. Refused: texts of different lengths or with equal logits; as usage, edits of
  * logits, `= resample`, and edits of single tokens if text follows the position; as not supported,
- * sites that the model lacks, and models without logits. */
+ * sites that the model lacks, and models without logits or with features that patching lacks. */
 int patching_make(struct patching *patching, const struct patching_plan *plan, struct arena *arena,
                   struct err *err);
 

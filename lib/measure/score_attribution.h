@@ -21,7 +21,7 @@ enum score_against {
     AGAINST_WEIGHTS, /* the mean of the visible keys, weighted by the head's attention */
 };
 
-/* The array beside the tables. */
+/* The arrays beside the tables. */
 enum score_by {
     SCORE_BY_PART,   /* of each side: what a part adds with all parts of the other side */
     SCORE_BY_PAIR,   /* all pairs */
@@ -42,7 +42,7 @@ struct score_plan {
 };
 
 struct score_attribution {
-    double score, bias; /* of the contrast, if the plan has one */
+    double score, bias; /* of the contrast, and less those of `corrupt`, if the plan has these */
     double sum;         /* of all pairs, and the bias */
     double weight;      /* the head's attention to the key */
 };

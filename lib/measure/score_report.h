@@ -67,11 +67,11 @@ struct score_total {
     long long number;         /* of the text or of the region; COLUMN_MISSING: none */
     size_t position, earlier; /* a word's index in its region; earlier regions of the same name */
     size_t tokens;            /* tokens with a score */
-    double logprob, bad_logprob; /* bad_logprob: with `grouped`, of the group's first text */
+    double logprob, bad_logprob; /* the latter of the bad text, or of the group's first text */
     double unigrams;             /* log-probability of the words by themselves */
-    size_t words, unknown;     /* words that are summed; words that the list of frequencies lacks */
-    size_t count;              /* pairs, predictions or words */
-    double correct;            /* pairs whose good text is likelier; a tie counts half */
+    size_t words, unknown; /* words that are summed; words that the list of frequencies lacks */
+    size_t count;          /* pairs, predictions or words */
+    double correct;        /* correct predictions, or pairs with a likelier good text; a tie: 0.5 */
     struct score_total *lines; /* [line_count] parts by model or condition */
     size_t line_count;
     size_t next; /* number, from 1, of the row to show after this one; 0: none */
