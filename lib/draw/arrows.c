@@ -7,7 +7,7 @@
 
 static const double LARGEST = 300, LABELS = 26; /* side of a panel; room for labels of axes */
 static const double WIDTH = 1.3, BARB = 6, BARB_TURN = 0.35;
-static const double GAP = 2, NEAR = 4; /* around a name; between a tip and the nearest name */
+static const double GAP = 2, NEAR = 4; /* space around a name; least space from tip to name */
 static const struct pen grid = {{0xdd, 0xdd, 0xdd}, 0.5, 1};
 
 /* matplotlib's r, g, b, c, m, y, as in textbooks. */
@@ -50,7 +50,7 @@ void arrows_fit(struct section *section)
                     gap;
 }
 
-/* A parallel projection, seen from 60 degrees right of the y axis and 30 degrees above it. */
+/* A parallel projection with matplotlib's default view: azimuth -60, elevation 30 degrees. */
 static struct point project(const struct scene *scene, double x, double y, double z)
 {
     double low = scene->scale.low, range = scene->scale.high - low;
@@ -66,7 +66,7 @@ static struct point project(const struct scene *scene, double x, double y, doubl
                           scene->area.y + (1.299 - up) * scale};
 }
 
-/* The floor and the two walls behind, with lines at each tick, and the ticks. */
+/* Draw the floor and the two back walls, with grid lines, and the numbers and names of the axes. */
 static void draw_box(const struct section *section, struct canvas *canvas,
                      const struct scene *scene)
 {
@@ -118,8 +118,8 @@ static bool box_is_crossed(struct box box, struct point from, struct point to)
     return enter <= leave;
 }
 
-/* Place a name near its tip, away from the origin if possible, so that no other name overlaps it.
- * Up to RINGS_CLEAR rings around the tip, arrows do not cross the name either. */
+/* Place a name near its tip, on the side away from the origin if possible, where it overlaps no
+ * earlier name. In the first RINGS_CLEAR rings around the tip, no arrow may cross it either. */
 static struct box place_name(const struct scene *scene, size_t own, double width, double height)
 {
     const struct box *area = &scene->area;
@@ -149,14 +149,14 @@ static struct box place_name(const struct scene *scene, size_t own, double width
     return box;
 }
 
-/* hypot of glibc 2.35 would make programs need that version. */
+/* Not hypot: a program linked with that of glibc 2.35 needs this version or a later one. */
 static double distance(struct point a, struct point b)
 {
     double x = a.x - b.x, y = a.y - b.y;
     return sqrt(x * x + y * y);
 }
 
-/* Draw an arrow from the origin, and the name of its token, with a line to it if it is far away. */
+/* Draw a token's arrow and its name; if the name is far from the tip, also a line between them. */
 static void draw_token(const struct section *section, struct canvas *canvas, struct scene *scene,
                        size_t row, const char *name)
 {

@@ -16,7 +16,7 @@ void canvas_hatch(struct canvas *canvas, struct box box)
     size_t count = 0;
     canvas->rect(canvas, box, colour_of_hex(0xf5f5f5));
     for (double at = step / 2; at < box.width + box.height; at += step) {
-        double down = fmax(0, at - box.width); /* y where the line crosses the right edge */
+        double down = fmax(0, at - box.width); /* of the upper end, from the box's top */
         double across = fmax(0, at - box.height);
         lines[count++] = (struct stroke){{box.x + at - down, box.y + down},
                                          {box.x + across, box.y + at - across}};
@@ -52,7 +52,7 @@ void canvas_put(struct canvas *canvas, const char *text, const double *numbers)
 
 /* --- width of texts --------------------------------------------------------------------------- */
 
-/* Advance widths from blank to tilde, in thousandths of the size. */
+/* Advance widths of the characters from space to tilde, in thousandths of the font size. */
 static const uint16_t ascii[] = {
     318, 401, 460, 838, 636, 950, 780, 275, 390, 390, 500, 838, 318, 361,  318, 337, 636, 636, 636,
     636, 636, 636, 636, 636, 636, 636, 337, 337, 838, 838, 838, 531, 1000, 684, 686, 698, 770, 632,
@@ -63,12 +63,12 @@ static const uint16_t ascii[] = {
 
 static const char RIGHT_TO_LEFT[] = "\xE2\x80\x8F"; /* invisible right-to-left mark */
 
-/* Widths in thousandths of the size: of the ellipsis, of characters outside of `ascii`, and of
+/* Widths in thousandths of the font size: of the ellipsis, of characters outside of `ascii`, and of
  * double-width ones (爱, 🍰). */
 enum { ELLIPSIS = 1000, OTHER = 700, WIDE = 1150 };
 
-/* Bytes of the longest prefix of at most `most` thousandths; `width` gets the width of the
- * prefix. */
+/* Bytes of the longest prefix whose width is at most `most` thousandths of the font size; `width`
+ * gets its width. */
 static size_t beginning(const char *text, double most, double *width)
 {
     size_t size = strlen(text);
@@ -110,7 +110,7 @@ void letters_fit(struct buf *out, const char *text, double width, double size)
     buf_bytes(out, text, end);
     buf_text(out, "…");
     if (utf8_ends_leftwards(text, end))
-        buf_text(out, RIGHT_TO_LEFT); /* keeps the ellipsis at the end of right-to-left text */
+        buf_text(out, RIGHT_TO_LEFT); /* puts the ellipsis at the left end of the text */
 }
 
 int letters_break(const char **lines, size_t *count, size_t most, const char *text, double width,

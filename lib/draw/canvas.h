@@ -58,7 +58,7 @@ struct cells {
 /* The commands are function pointers, set by svg_begin or tex_begin. */
 struct canvas {
     struct stream *out;
-    /* begin a named group, for screen readers and editors */
+    /* begin a group with a name for screen readers and editors; in TikZ only a comment */
     void (*open)(struct canvas *canvas, const char *name);
     void (*close)(struct canvas *canvas);
     void (*rect)(struct canvas *canvas, struct box box, struct colour colour);
@@ -75,7 +75,7 @@ struct canvas {
     /* fill a box with cells, without gaps */
     void (*cells)(struct canvas *canvas, struct box box, const struct cells *cells,
                   const struct ramp *ramp);
-    struct err *err;  /* once set, further drawing may be lost */
+    struct err *err;  /* set by the caller; after an error, drawing may be lost */
     bool has_scripts; /* TikZ: there was a letter of another script than Latin */
 };
 
@@ -93,8 +93,8 @@ double letters_width(const char *text, double size);
 /* Append the text; if it is wider than `width`, an ellipsis replaces its end. */
 void letters_fit(struct buf *out, const char *text, double width, double size);
 
-/* Break a text at spaces into at most `most` lines of `width`; the last line holds the rest. The
- * arena owns the lines. */
+/* Break a text at spaces into at most `most` lines of `width`. The last line, or one that begins
+ * with a wider word, has all the rest. The arena owns the lines. */
 int letters_break(const char **lines, size_t *count, size_t most, const char *text, double width,
                   double size, struct arena *arena, struct err *err);
 
@@ -111,15 +111,15 @@ struct drawing_page {
     const char *metadata; /* JSON, for SVG only; NULL: none */
     const char *font;     /* preferred family; NULL: none */
     long long dpi;        /* resolution of PNG; 0: 192 */
-    /* Gets a note of characters that no font has, for the first PNG or PDF with such characters, or
-     * of the first TikZ file that pdflatex cannot set; NULL: nothing is looked for. */
+    /* Gets a note when no font has some letters of a PNG or PDF, and when pdflatex cannot set the
+     * letters of a TikZ file, each once per process; NULL: this is not checked. */
     void (*note)(const char *format, ...);
 };
 
 struct drawing {
     struct canvas canvas;
     enum drawing_form form;
-    /* fields for PNG and PDF, which are made from a temporary SVG; TikZ also uses `note` */
+    /* fields for PNG and PDF, which are made from a temporary SVG; TikZ uses `note`, too */
     long long dpi;
     struct stream *out;
     struct stream svg; /* writes to svg_file */

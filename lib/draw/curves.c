@@ -1,6 +1,6 @@
 /* curves.c: a line chart with a line for each column of a sheet, such as surprisal by word and
- * condition. Rows of one region share a background, with the region's name above it. On logarithmic
- * axes rows are at their numbers. */
+ * condition. Each region of rows has its name above, and every other one a grey background. On
+ * logarithmic axes, the x of a row is its number. */
 #include "draw/figure.h"
 
 #include <math.h>
@@ -19,7 +19,7 @@ struct scale scale_around(double low, double high, double step)
     return (struct scale){low, high, step, numeral_between((float)low, (float)high, digits)};
 }
 
-/* The scale of the vertical axis; a logarithmic one has powers of ten. */
+/* The scale of the vertical axis; if it is logarithmic, of the exponents of ten. */
 static struct scale scale_of(const struct section *section)
 {
     if (section->what.sheets->display.logarithmic) {
@@ -61,7 +61,7 @@ void curves_fit(struct section *section)
     section->foot = section->area.y + section->area.height + axis_fit_snap(fit->depth) + 2 * GAP;
 }
 
-/* Return the name of a row's region and set `end`. Without regions, all rows are one region. */
+/* Return the name of a row's region; set `end` to the row after it. Without regions: all rows. */
 static const char *region_of(const struct sheet *sheet, size_t row, size_t *end)
 {
     const char *const *regions = sheet->display.regions;
@@ -77,7 +77,7 @@ static double height_of(double value, struct scale scale, struct box area)
     return area.y + area.height * ((scale.high - value) / (scale.high - scale.low));
 }
 
-/* The x of the middle of a row. */
+/* The x at which a row is drawn. */
 static double middle_of(const struct section *section, struct box area, size_t row)
 {
     const struct axis *rows = &section->what.sheets->rows;
@@ -131,8 +131,8 @@ static void draw_axes(const struct section *section, struct canvas *canvas, stru
         axis_draw(canvas, &section->what.sheets->rows, &section->columns, below, AXIS_BELOW);
 }
 
-/* A line is broken only where a condition has no value in a whole region, not where its region is
- * shorter than that of another condition. */
+/* A line is broken only where its column has no value in a whole region, not where other columns
+ * have more values in a region. */
 static void draw_line(const struct section *section, struct canvas *canvas, struct box area,
                       size_t line)
 {

@@ -21,7 +21,7 @@ extern char **environ;
 
 enum {
     USUAL_DPI = 192,
-    PIXELS_MAX = 32000, /* width or height; cairo's limit */
+    PIXELS_MAX = 32000, /* width or height; cairo refuses more than 32,767 */
     NUMBER_BYTES = 32,
     FAMILY_BYTES = 256,
     REMARK_BYTES = 512,
@@ -58,7 +58,7 @@ static int parse_line(char *line, size_t size, FILE *file, struct err *err)
     return got < 0 ? cannot_read(err) : 0;
 }
 
-enum { PROGRAM_FILES = 32 }; /* with fewer open files, programs skip fonts and say nothing */
+enum { PROGRAM_FILES = 32 }; /* if fewer may be open, programs skip fonts without a message */
 
 /* Start a program with its standard streams (NULL: inherited). Return 0 or an errno value. */
 static int start(pid_t *pid, const char *const arguments[], FILE *const streams[3])
@@ -79,8 +79,8 @@ static int start(pid_t *pid, const char *const arguments[], FILE *const streams[
     return failure;
 }
 
-/* Run a program and wait for it; `in` may be NULL. On failure the message is the first line of the
- * program's stderr, or the signal that killed it. */
+/* Run a program and wait for it; `in` may be NULL. If the program fails, the message has the first
+ * line of its stderr, or the signal that killed it. */
 static int run(const char *const arguments[], FILE *in, FILE *out, struct err *err)
 {
     char remark[REMARK_BYTES];
@@ -142,8 +142,8 @@ static int match_family(char family[FAMILY_BYTES], const char *name, struct err 
 
 static const char NO_FAMILY[] = "no family has this name";
 
-/* Refuse a name that is not installed: one with the same family as an invented name. Aliases, such
- * as Times for Nimbus Roman, are accepted. */
+/* Refuse a font that is not installed: fontconfig substitutes the same family as for an invented
+ * name. Aliases, such as Times for Nimbus Roman, are accepted. */
 static int check_font(const char *name, struct err *err)
 {
     static const char *const generic[] = {"sans", "sans-serif", "serif", "monospace"};
@@ -173,8 +173,8 @@ int drawing_check(struct err *err)
     return 0;
 }
 
-/* Read the letters of other scripts than Latin, Greek and Cyrillic, each once. Symbols are in all
- * fonts that figures use. */
+/* Read the letters that some fonts lack, each once: neither Latin, Greek, Cyrillic and Armenian
+ * ones, nor symbols (U+2000 to U+2BFF). */
 static size_t parse_letters(uint32_t letters[LETTERS_MAX], FILE *file)
 {
     char bytes[4] = {0};
@@ -210,8 +210,8 @@ static bool has_font(const uint32_t *letters, size_t count)
     return unknown || *family;
 }
 
-/* Note the letters that no font has, with the script and the Debian package of the first one:
- * rsvg-convert draws boxes with their numbers. */
+/* Write a note, once per process, of the letters that no font has, and of the Debian package for
+ * the first one: rsvg-convert draws boxes in their place. */
 static void note_missing(const struct drawing *drawing)
 {
     static atomic_flag noted = ATOMIC_FLAG_INIT;

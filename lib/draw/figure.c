@@ -11,10 +11,10 @@
 #include "text/label.h"
 
 static const double PRINT_MARGIN = 1;
-static const double NARROWEST = 252; /* minimum width of a figure, for its title */
+static const double NARROWEST = 252; /* minimum width of a figure on screen, for its title */
 static const double SECTION_GAP = 16;
 static const double SECTION_LEAST = 75; /* minimum width of sections side by side */
-static const double LISTED_WIDEST = 12; /* width of a listed token, in font sizes */
+static const double LISTED_WIDEST = 12; /* maximum width of a listed token, in font sizes */
 static const double ROUNDING = 1e-6;
 static const double BOLD = 1.16; /* width of bold letters relative to regular ones */
 
@@ -30,7 +30,7 @@ void figure_title(struct buf *out, const struct report *report, const struct sty
         return;
     if (report->about)
         buf_format(out, " · %s", report->about);
-    if (!report->sentence.count && report->mechanism) /* of several texts, or of the model */
+    if (!report->sentence.count && report->mechanism) /* several texts, or none */
         buf_format(out, " · %s", report->mechanism);
     if (!report->sentence.count)
         return;
@@ -42,8 +42,8 @@ void figure_title(struct buf *out, const struct report *report, const struct sty
     }
 }
 
-/* Break the title into lines and move all sections below it. If the title names a query or two
- * texts, the figure is widened to fit it, up to the page width. */
+/* Break the title into lines and move all sections below it. If `widens`, the figure is made wider,
+ * up to FIGURE_WIDEST, until the title fits. */
 static int place_title(struct figure *figure, bool widens, struct arena *arena, struct err *err)
 {
     static const double step = 12;
@@ -138,7 +138,7 @@ static bool is_alike(const struct array *a, const struct array *b)
     return strcmp(a->name, b->name) == 0;
 }
 
-/* Collect the tensors to draw together with the first one, and mark them in `taken`. */
+/* Collect the sheets of all tensors that are like tensor `first`, and mark these in `taken`. */
 static int gather(struct section_sheets *what, const struct report *report, size_t first,
                   bool *taken, const struct figure_form *form, struct arena *arena, struct err *err)
 {
@@ -199,8 +199,8 @@ static int check_options(const struct figure *figure, const struct style *style,
 
 /* --- layout ----------------------------------------------------------------------------------- */
 
-/* Name each attention of a model with several; attentions of one range share the last one's colour
- * bar. Returns true (print only, one head each) if all are side by side: the first has the bar. */
+/* Name the attentions of a figure with several. If all have one range, the last one has the colour
+ * bar. Returns true if all are placed side by side in print; then the first one has the bar. */
 static bool arrange_attentions(struct section *sections, size_t count, const struct style *style,
                                double limit)
 {
@@ -235,7 +235,7 @@ static bool arrange_attentions(struct section *sections, size_t count, const str
     return row;
 }
 
-/* Place sections below each other, or in a row with a colour bar below the highest of them. */
+/* Place sections below each other, or in a row with the first one's bar below the tallest. */
 static int plan(struct figure *figure, const struct style *style, struct arena *arena,
                 struct err *err)
 {
@@ -279,7 +279,7 @@ static int plan(struct figure *figure, const struct style *style, struct arena *
     return check_options(figure, style, err);
 }
 
-/* List the tokens of an axis that shows their positions, unless they are listed already. */
+/* List the tokens of an axis that shows their numbers, if they fit and are not yet listed. */
 static int list_tokens(struct figure *figure, const struct axis *axis, const struct axis_fit *fit,
                        const struct report *report, struct arena *arena, struct err *err)
 {
@@ -351,7 +351,7 @@ int figure_plan(struct figure *figure, const struct report *report, const struct
         return -1;
     for (size_t i = 0; i < report->array_count; i++) {
         const struct sheet sheet = array_matrix(report, &report->arrays[i], 0);
-        if (!taken[i] && sheet.columns.size && /* no table of words */
+        if (!taken[i] && sheet.columns.size && /* a table of texts has no numbers */
             gather(&figure->sections[figure->section_count++].what, report, i, taken, form, arena,
                    err))
             return -1;

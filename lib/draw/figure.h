@@ -1,6 +1,5 @@
 /* figure.h: the figure of a report: a title and one section per kind of tensor. A section shows one
- * head, the heads of a layer side by side, or all layers and heads, as small pictures (panels) that
- * share a scale.
+ * head, the heads of a layer side by side, or all layers and heads, as small pictures (panels).
  *
  *     struct figure figure;
  *     if (figure_plan(&figure, report, style, &arena, err) ||
@@ -18,7 +17,7 @@ enum {
     SECTION_NOTES_MAX = 32, /* limit of lines of `notes` */
     FIGURE_TITLE_LINES = 3, /* limit; the last line ends with "…" if the title is longer */
     FIGURE_LISTS = 4,       /* limit of axes with listed tokens */
-    FIGURE_LISTED = 256,    /* limit of listed tokens; a longer text has no list */
+    FIGURE_LISTED = 256,    /* limit of entries in all lists; a text beyond it is not listed */
 };
 
 struct figure {
@@ -27,18 +26,18 @@ struct figure {
     size_t title_count;
     struct section *sections;
     size_t section_count;
-    const void *lists[FIGURE_LISTS];   /* texts or labels to list, as axes show positions */
-    const char *listed[FIGURE_LISTED]; /* "12 ␣cabinet", in columns below the sections */
+    const void *lists[FIGURE_LISTS];   /* the texts (or labels of axes) that `listed` has */
+    const char *listed[FIGURE_LISTED]; /* "tokens:", "12 ␣cabinet", …, below the sections */
     size_t list_count, listed_count, listed_down;
     double listed_width; /* width of a column of `listed`, without the gap */
     double margin;
     const struct figure_form *form;
 };
 
-/* Append the title: the user's if not empty, otherwise the model's name and the sentence. */
+/* Append the title: the user's if not empty, else the model's name, report.about and the texts. */
 void figure_title(struct buf *out, const struct report *report, const struct style *style);
 
-/* Lay out a report, then draw it. The arena owns the layout; the report must outlive it. */
+/* Lay out a report, then draw it. The arena owns the layout; report and style must outlive it. */
 int figure_plan(struct figure *figure, const struct report *report, const struct style *style,
                 struct arena *arena, struct err *err);
 int figure_draw(const struct figure *figure, struct canvas *canvas, struct err *err);
@@ -51,7 +50,7 @@ extern report_writer figure_write_page;
 int figure_write_arrows(struct stream *out, const struct report *report, size_t text,
                         struct err *err);
 
-/* --- between figure.c, section.c and panel.c -------------------------------------------------- */
+/* --- for the files of figures: section.c, panel.c and others ---------------------------------- */
 
 enum section_kind { KIND_MATRIX, KIND_LINES, KIND_ARROWS, KIND_TEXT, KIND_BARS, KIND_CURVES };
 
@@ -59,13 +58,13 @@ enum section_kind { KIND_MATRIX, KIND_LINES, KIND_ARROWS, KIND_TEXT, KIND_BARS, 
 struct section_sheets {
     const struct sheet *sheets; /* [layers, heads] */
     size_t layers, heads;
-    const char *attention; /* name, if the model has several attentions; else NULL */
+    const char *attention; /* "cross-attention", if the figure has several attentions; else NULL */
     bool first_hidden, cropped;
-    bool fills;               /* widen a single matrix to the page if the title has several lines */
-    bool barless, shares_bar; /* barless: another section has the bar; shares_bar: all share it */
+    bool fills;               /* a single matrix without keys may be as wide as the page */
+    bool barless, shares_bar; /* attentions share a colour bar; barless: another section has it */
 };
 
-/* An axis fitted to a length. If not all labels fit, a few positions are numbered instead. */
+/* An axis fitted to a length. If not all labels fit, some positions have their number instead. */
 struct axis_fit {
     size_t step;  /* positions per cell */
     size_t cells; /* number of cells */
@@ -129,12 +128,12 @@ static inline bool section_is_printed(const struct section *section)
     return section->style->form.width > 0;
 }
 
-/* Lay out the sheets `what` of a section, which is zeroed else, within a width. The arena owns
- * the layout; the sheets must outlive the section. */
+/* Lay out a section within a width; all its members but `what` are 0 before. The arena owns the
+ * layout; the sheets and the style must outlive the section. */
 int section_plan(struct section *section, const struct style *style, double limit,
                  struct arena *arena, struct err *err);
 
-/* Leave out notes that `other` has, too: the section whose colour bar serves both sections. */
+/* Remove the notes that `other`, the section with the common colour bar, has as well. */
 void section_drop_notes(struct section *section, const struct section *other);
 void section_draw(const struct section *section, struct canvas *canvas);
 
@@ -142,7 +141,7 @@ void section_draw(const struct section *section, struct canvas *canvas);
 double section_draw_label(const struct section *section, size_t panel, struct canvas *canvas,
                           struct point at);
 
-/* Draw a panel: its cells or lines, and the labels around them. */
+/* Draw a panel: its cells, lines or arrows, and the labels around them. */
 void panel_draw(const struct section *section, size_t index, struct canvas *canvas);
 
 /* A line for each column of a sheet (curves.c). */
@@ -158,7 +157,7 @@ void arrows_draw(const struct section *section, const struct sheet *sheet, struc
 /* Return 1, 2 or 5 times a power of ten that fits at most five times into `whole`. */
 double nice_step(double whole);
 
-/* An axis of numbers: multiples of a step, and their form. */
+/* An axis of numbers: multiples of a step, and their number format. */
 struct scale {
     double low, high, step;
     struct numeral numeral;
@@ -173,20 +172,20 @@ int cells_make(struct cells *cells, const struct section *section, const struct 
                struct arena *arena, struct err *err);
 
 /* Choose the number format (at most two decimals, fewer for large numbers) and the font size at
- * which the widest number fits. Size 0: numbers are off, do not fit, or are all below 0.1 but not
- * all 0; or cells have several values. */
+ * which the widest number fits. Size 0: numbers are off, do not fit, or all lie between -0.1 and
+ * 0.1 and are not all 0; or cells have several values. */
 void panel_fit_numbers(struct section *section);
 
-/* True if some numbers would look like 0 and are left out: colours tell their cells from masked
- * ones. A single column has all its numbers. */
+/* True if numbers that round to 0 are left out: colours tell their cells from masked ones. A single
+ * column has all its numbers. */
 bool panel_blanks(const struct section *section);
 
 /* True if the mark refers to a cell of the sheet. */
 bool cell_is_marked(const struct cell_mark *mark, const struct sheet *sheet);
 
 /* Divide a length into cells for `size` positions. In print the cells fill the length. On screen, a
- * cell is at most `largest`, and pitches and offsets are multiples of half a pixel, so that all
- * cells look equally large. */
+ * cell is at most `largest`, and pitches are multiples of half a pixel, so that all cells look
+ * equally large. axis_fit_snap rounds a length up to such a multiple. */
 struct axis_fit axis_fit_cells(const struct section *section, size_t size, double length,
                                double largest);
 double axis_fit_snap(double length);
@@ -197,14 +196,14 @@ static inline double axis_fit_length(const struct axis_fit *fit)
     return fit->pitch * (double)fit->cells;
 }
 
-/* Fit labels into `limit` across the axis. Column labels are level if they fit; numbers always. */
+/* Fit labels into `limit` across the axis; those of columns are level if they fit, or numbers. */
 void axis_fit_labels(struct axis_fit *fit, const struct axis *axis, bool columns, double limit,
                      const struct figure_form *form);
 
-/* True if positions are shown in place of labels. */
+/* True if numbers of positions are shown in place of labels. */
 bool axis_is_numbered(const struct axis *axis, const struct axis_fit *fit);
 
-/* Draw labels beside rows, or above or below columns. `corner` is the corner of the first cell. */
+/* Draw labels beside rows, or above or below columns. `corner`: of the first cell, on that side. */
 enum axis_side { AXIS_LEFT, AXIS_RIGHT, AXIS_ABOVE, AXIS_BELOW };
 void axis_draw(struct canvas *canvas, const struct axis *axis, const struct axis_fit *fit,
                struct point corner, enum axis_side side);

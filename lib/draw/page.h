@@ -1,7 +1,7 @@
 /* page.h: interactive pages. page_data.c writes the JSON of a text: its tensors, and the facts that
  * the caller provides (cmd/page.c, lib/live); html_report.c writes the page around it.
  *
- *     struct page_facts facts = {.config = &model.config, .sentence = &pair.sentence};
+ *     struct page_facts facts = {.config = &model.config, .sentence = &pair.sentence, .mask = -1};
  *     struct layout layout = {.page = &facts};
  *     format_html.write(&stream, &report, &layout, err);
  *
@@ -18,11 +18,11 @@
 #include "model/config.h"
 #include "write/format.h"
 
-/* A step of the tour (cmd/lesson.c), whose example is the text of the page. */
+/* A step of the lesson (cmd/lesson.c); its example is the text of the page. */
 struct page_lesson {
     const char *title;
     const char *before; /* what the step does */
-    const char *line;   /* command after "attn-cli"; double quotes group words */
+    const char *line;   /* command line, with "attn-cli"; double quotes group words; "": none */
     const char *look;   /* where to look in the figure */
     const char *marks;  /* cells to frame, TENSOR:[LAYER.HEAD:]ROW:COLUMN, as in "scores:1:2
                          * weights:0.3:1:0" */
@@ -30,24 +30,24 @@ struct page_lesson {
     const char *show;   /* tensors for a command other than `run`; NULL: the command's own */
     const char *tables; /* explain command whose weight matrices the page shows as well, or NULL */
     const char *parts;  /* sections of explain that the page shows, "9-12"; NULL: all */
-    const char *arithmetic;            /* output of explain as HTML, or NULL */
-    bool walk, scale;                  /* the diagram of a model; the page of `lesson scale` */
+    const char *arithmetic;            /* output of explain or `lesson scale` as HTML, or NULL */
+    bool walk, scale;                  /* has the diagram of a model; is `lesson scale` */
     const struct page_lesson *chinese; /* the same texts in Chinese; NULL: none */
 };
 
-/* Data of a page besides tensors; NULL or 0 omits a part. */
+/* Data of a page besides tensors; NULL or 0 omits a part, except of config, sentence and mask. */
 struct page_facts {
     const struct config *config;               /* of the model, with the attention options in use */
     const struct tokenized *sentence, *source; /* tokens, even if axes count words */
-    bool by_ids; /* commands have the sentence's ids, special ones included: no text gives them */
+    bool by_ids;    /* commands give the sentence as ids: the model made it, as a translation */
     long long mask; /* id of the token that a masked model replaces; -1: none */
 
     const struct report *explained; /* exact tensors of the heads that the page explains */
     size_t explained_bytes;         /* estimated size of such tensors for all heads */
 
     const struct next_tokens *next;
-    const float *without_heads; /* [layers, heads] probability of the most likely next token without
-                                  * each head; NULL: unknown */
+    const float *without_heads; /* [layers, heads] probability, without each head, of the token that
+                                 * is most likely where the page opens; NULL: unknown */
 
     const char *const *command; /* options that reproduce the model, its attention and edits */
     size_t command_count;
@@ -56,7 +56,7 @@ struct page_facts {
     bool untrained; /* the model: see model_is_untrained */
     const struct roles *roles;
     const struct sheet *scores;       /* a row for each head; NaN: no data */
-    const struct page_lesson *lesson; /* NULL: not a lesson, and numbers may be short */
+    const struct page_lesson *lesson; /* NULL: not a lesson */
     const struct folder *live;        /* model files to embed in a live page; NULL: not live */
 };
 
@@ -73,7 +73,7 @@ size_t page_explained_numbers(const struct config *config, size_t tokens);
 int page_sentence_put(struct stream *out, const struct report *report, bool exact,
                       const struct page_facts *facts, struct err *err);
 
-/* Count the numbers of all tensors in a page. */
+/* Count the numbers of a report's tensors that a page has. */
 size_t page_count_numbers(const struct report *report);
 
 void page_put_base64(struct stream *out, const char *bytes, size_t size);

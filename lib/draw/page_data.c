@@ -393,8 +393,8 @@ static void put_site(struct json_writer *json, const struct config *config, enum
     json_put_integer(json, NULL, (long long)layers);
 }
 
-/* Write the sites of a pass in order of computation, with their layers. In models with the norm
- * last, a norm follows its sum. */
+/* Write the sites of a pass in order of computation, with their numbers of layers. If norms are
+ * applied to the sums (post-norm), a norm follows its sum. */
 static void put_sites(struct json_writer *json, const struct config *config)
 {
     json_put_open(json, "\nsites", '[');

@@ -168,7 +168,7 @@ int cells_make(struct cells *cells, const struct section *section, const struct 
     if (!cells->levels || !cells->values)
         return -1;
     struct colour_norm norm = norm_of_sheet(&section->norms, sheet);
-    int zero = norm.two_sided ? RAMP_LEVELS / 2 : 1; /* level of the value 0 */
+    int zero = norm.two_sided ? RAMP_LEVELS / 2 : 1; /* level of 0, or of the minimum */
     for (size_t r = 0; r < sheet->rows.size; r++) {
         if (section->norms.range == RANGE_ROW)
             norm = norm_of_row(&section->norms, sheet, r);
@@ -187,8 +187,8 @@ int cells_make(struct cells *cells, const struct section *section, const struct 
 }
 
 static const double NUMBER_LEAST = 5; /* smallest font size in print */
-static const double TEXT_LEAST = 14;  /* smallest cell with words */
-static const double HATCHED = 60;     /* smallest hatched area */
+static const double TEXT_LEAST = 14;  /* smallest width of cells with words */
+static const double HATCHED = 60;     /* smallest side of a hatched area */
 
 void panel_fit_numbers(struct section *section)
 {
@@ -286,8 +286,8 @@ enum { PENS = 16 }; /* number of weight classes; one pen draws a class */
 static const double THINNEST = 0.3, WIDEST = 1.9;
 static const double TRACKS = 0.7; /* share of the pitch that the lines of all heads use */
 
-/* Collect the lines of one head in one weight class. Heads of an overlay are offset by tracks, so
- * that lines of heads with the same attention do not hide each other. */
+/* Collect the lines of one head in one weight class. In an overlay, each head is shifted a little,
+ * so that lines of heads with the same attention do not hide each other. */
 static size_t collect(struct stroke *strokes, const struct section *section,
                       const struct cells *cells, struct box area, size_t head, unsigned pen)
 {
@@ -310,7 +310,7 @@ static size_t collect(struct stroke *strokes, const struct section *section,
 }
 
 /* A single head uses the palette's colours; in an overlay each head has a colour of its own, and
- * lines no wider than its track. */
+ * its lines are thin enough to lie beside those of other heads. */
 static struct pen choose_pen(const struct section *section, size_t head, unsigned pen)
 {
     double share = (pen + 0.5) / PENS;
@@ -364,7 +364,7 @@ struct spot {
 };
 
 /* Draw the label and "layer 3" or "head 1", above any column labels; if each head has its own
- * range, also the largest value. */
+ * range, also the largest magnitude. */
 static void draw_name(const struct section *section, const struct spot *spot, size_t index,
                       struct canvas *canvas)
 {
@@ -448,8 +448,8 @@ static void draw_border(const struct section *section, const struct spot *spot,
     canvas->path(canvas, points, count, &panel_border);
 }
 
-/* Separate the two texts of a pair: in a matrix by a line across each axis, in lines from the
- * queries to the keys of the second text. */
+/* Separate the two texts of a pair: in a matrix by a line across each axis, among lines by a line
+ * from the first query of the second text to its first key. */
 static void draw_second(const struct section *section, const struct spot *spot,
                         struct canvas *canvas)
 {
@@ -478,7 +478,7 @@ bool cell_is_marked(const struct cell_mark *mark, const struct sheet *sheet)
            axis_index(&sheet->columns, mark->column) < sheet->columns.size;
 }
 
-/* Frame marked cells inside their edges, so that neighbours are not covered. */
+/* Frame marked cells, inside their edges unless cells are very small. */
 static void draw_marks(const struct section *section, const struct spot *spot,
                        struct canvas *canvas)
 {
@@ -502,8 +502,8 @@ static void draw_marks(const struct section *section, const struct spot *spot,
     }
 }
 
-/* Row labels are left of the first panel; column labels are above a matrix, or right of the last
- * panel of lines. */
+/* Row labels are left of the first panel of each row; column labels are above the first row of
+ * matrices, or right of the last panel of lines of each row. */
 void panel_draw(const struct section *section, size_t index, struct canvas *canvas)
 {
     char title[SHEET_NAME_BYTES];

@@ -1,5 +1,5 @@
 /* section.c: lays out and draws a section: subtitle, panels (panel.c), axis titles, the colour bar
- * or legend below, and notes. Bar charts and running text have no panels. */
+ * or legend below, and notes. Bar charts, line charts and running text have no panels. */
 #include "base/language.h"
 #include "draw/figure.h"
 
@@ -66,17 +66,17 @@ static const double NARROWEST = 228;
 static const double FOOT_GAP = 2;
 static const double LAYER_NAMES = 1.4; /* width of layer names, in line heights */
 static const double GAP = 9, GAP_OF_MANY = 4.875, MANY = 8; /* between panels */
-static const double GAP_SHARE = 0.2;    /* GAP relative to the panel, in print */
+static const double GAP_SHARE = 0.2;    /* limit of GAP as a share of a panel, in print */
 static const double PANEL_LEAST = 90;   /* minimum width of panels side by side */
-static const double LABELS_SHARE = 0.3; /* of the width for labels, in print */
+static const double LABELS_SHARE = 0.3; /* limit of labels as a share of the width, in print */
 static const double LINES_ALONE = 150, LINES_LARGEST = 11;
 static const double CELL_LARGEST = 25, ROW_LARGEST = 15, TEXT_LARGEST = 44;
 static const double LABELS_ALONE = 110, LABELS_OF_MANY = 56; /* limits of label width */
 static const double LABELLED = 6.25;    /* smallest pitch to label every position */
 static const double LABELLED_AXIS = 84; /* shorter axes have all labels or none */
 
-/* Choose panels per row: up to four side by side if they fit, else a grid about as wide as high,
- * with as few gaps in the last row as possible. */
+/* Choose panels per row: up to four side by side if they fit, else one to one and a half times the
+ * square root of their number, with as few empty places in the last row as possible. */
 static size_t choose_across(const struct section *section)
 {
     size_t panels = section->panels;
@@ -95,7 +95,7 @@ static size_t choose_across(const struct section *section)
     return best;
 }
 
-/* Query-key cells are square, and both sides of lines have one pitch: the axes share steps. */
+/* Cells of queries and keys are square, and lines have the same pitch on both sides. */
 static void fit(struct section *section, double across)
 {
     const struct sheet *sheet = section->what.sheets;
@@ -193,7 +193,7 @@ struct legend_word {
     size_t line;
 };
 
-/* Place the next word, after a gap if it begins with a space; wrap if the line is full. */
+/* Place the next token, after a gap if it begins a word; wrap if the line is full. */
 static struct legend_word word_after(const struct legend_word *before,
                                      const struct section *section, size_t row)
 {
@@ -402,8 +402,8 @@ double nice_step(double whole)
     return power * (steps <= 1 ? 1 : steps <= 2 ? 2 : steps <= 5 ? 5 : 10);
 }
 
-/* Label both ends, then steps of 1, 2 or 5 times a power of ten; on a logarithmic scale, powers of
- * ten below the maximum. */
+/* Label the ends, then steps of 1, 2 or 5 times a power of ten; on a logarithmic scale 0 and the
+ * four highest powers of ten. */
 static void put_ticks(struct tick_row *row)
 {
     const struct colour_norms *norms = &row->section->norms;
@@ -567,7 +567,7 @@ static int make_notes(struct section *section, struct arena *arena, struct err *
                                       form->first_token, form->last_token);
     if (section->what.first_hidden)
         notes[count++] = say(style->language, "the first token is hidden");
-    /* a note is one line on screen, where it widens the figure; wrapped in print */
+    /* a note is one line on screen, and wrapped in print */
     double limit = section_is_printed(section) ? section->limit : INFINITY;
     for (size_t i = 0; i < count; i++) {
         size_t taken = 0;

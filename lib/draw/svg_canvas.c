@@ -121,9 +121,9 @@ static void put_shape(struct canvas *svg, double left, double top, double right,
     canvas_put(svg, "M# #H#V#H#z", (double[]){left, top, right, bottom, left});
 }
 
-/* Add a run of cells of a row, in units of cells. Higher levels are drawn later, and cells extend
- * slightly below them: viewers that antialias edges would let the background shine through. Corners
- * are not extended: the diagonal cell may have a lower level. */
+/* Add a run of cells of a row, in units of cells. Cells extend slightly under neighbours of higher
+ * levels, which are drawn later: viewers that antialias edges would let the background shine
+ * through. Corners are not extended: the diagonal cell may have a lower level. */
 static void put_run(struct canvas *svg, const struct cells *cells, size_t row, size_t first,
                     size_t end)
 {

@@ -188,7 +188,7 @@ static void close_part(struct canvas *tex)
 
 /* --- the file --------------------------------------------------------------------------------- */
 
-/* Without a surrounding document, the file is one itself, with a page as large as the picture. */
+/* Outside of a document, the file is itself a document, whose page is as large as the picture. */
 static const char alone[] =
     "% In a document: \\usepackage{tikz}, then \\input this file. Alone: pdflatex, or lualatex, "
     "which has\n"
@@ -215,8 +215,8 @@ static const char alone[] =
     "    \\shipout\\box0\\end{document}}\n"
     "\\fi\n";
 
-/* Macros used by the commands below. Cells overlap the next ones slightly: viewers antialias edges,
- * and the background would shine through. */
+/* Macros of the file's drawing commands. Cells overlap the next ones slightly: viewers antialias
+ * edges, and the background would shine through. */
 static const char macros[] =
     "\\attnopen\n"
     "\\begingroup\n"
