@@ -21,7 +21,7 @@ static inline float gelu(float x)
     return x * normal_share(x);
 }
 
-/* 0 · x: an infinity must not become a finite number, but NaN, which is an error later. */
+/* 0 · x: -infinity must not become 0, but NaN, which is an error later. */
 static inline float relu(float x)
 {
     return x < 0 ? 0.0f * x + 0.0f : x; /* + 0: not -0 */
@@ -60,7 +60,7 @@ static inline float logistic(float x)
     return 1.0f / (1.0f + exp_float(-x));
 }
 
-/* x · s(u) with s = logistic and u = 2√(2/π) (x + 0.044715 x³): s + x · s (1 - s) · u' */
+/* The slope of x · s(u), s = logistic, u = 2√(2/π) (x + 0.044715 x³): s + x · s (1 - s) · u' */
 static inline float gelu_new_slope(float x)
 {
     const float twice_root = 1.5957691216f; /* 2 √(2/π) */

@@ -12,17 +12,17 @@
 enum {
     PART = 1024, /* rows of a round */
     LINE = 64,
-    AHEAD = 16 << 10, /* bytes that are prefetched */
+    AHEAD = 16 << 10, /* bytes prefetched ahead */
     BYTE_MOST = INT8_MAX,
-    COLUMNS_MOST = SUMS_ROOM, /* many more would leave a vector too few values */
+    COLUMNS_MOST = SUMS_ROOM, /* room for a row; with many more, p would be too coarse */
 };
 
 static const double UP = 1 + 0x1p-20;       /* factor of a bound: more than rounding takes away */
 static const float LEAST = 0x1p-100f;       /* a row that has nothing larger becomes zeros */
-static const float TO_WHOLE = 0x1.8p23f;    /* added and taken away again, it rounds */
-static const double ROUNDING = 2 * 0x1p-24; /* 2 u: twice what rounding a product takes */
+static const float TO_WHOLE = 0x1.8p23f;    /* added and subtracted, it rounds to an integer */
+static const double ROUNDING = 2 * 0x1p-24; /* 2 u: twice the relative error of rounding */
 
-/* The row of a part with the largest product, roughly. */
+/* The row of a part with the largest quantised product. */
 struct argmax_top {
     float value;
     size_t row;
@@ -161,7 +161,7 @@ struct query {
     double norm, error; /* at least ‖x‖ and ‖x - tp‖ */
 };
 
-/* Quantise x, as the rows are, to integers as large as the sum of products has room for. */
+/* Quantise x to the largest 16-bit integers whose products with a row add up in 32 bits. */
 static void quantise_vector(struct query *query)
 {
     struct argmax *argmax = query->argmax;
@@ -198,7 +198,7 @@ static void multiply_quants(int32_t *restrict y, const int8_t *restrict rows, si
     }
 }
 
-/* near = the products, roughly; argmax->bounds: numbers that the products do not exceed. */
+/* near = the quantised products; argmax->bounds: numbers that the exact products do not exceed. */
 FOR_EACH_ISA
 static void bound_rows(float *restrict near, const struct query *query,
                        const int32_t *restrict products, size_t first, size_t count)
@@ -280,7 +280,7 @@ bool argmax_find(struct machine *machine, struct argmax *argmax, const float *x,
     struct query query = {.argmax = argmax, .x = x};
     struct candidates candidates = {.query = &query, .largest = -INFINITY};
     double work = (double)argmax->words.out * (double)argmax->stride;
-    size_t likely = 0; /* the part with the best row, roughly */
+    size_t likely = 0; /* the part with the largest quantised product */
     if (!isfinite(argmax->largest) || first_nonfinite(x, argmax->words.in) < argmax->words.in)
         return false;
     quantise_vector(&query);

@@ -1,9 +1,9 @@
 /* argmax.h: find the column of a large weight, stored as [out, in], that has the largest product
- * with a vector, while reading a quarter of it: a quantised copy bounds the products of `linear`,
+ * with a vector, while reading one byte a number: a quantised copy bounds the products of `linear`,
  * and only rows that may have the largest are multiplied.
  *
  *     if (argmax_init(&argmax, machine, &words, &arena, err)) ...
- *     if (!argmax_find(machine, &argmax, hidden, &id))
+ *     if (!argmax_find(machine, &argmax, hidden.data, &id))
  *         ... it cannot tell: linear(machine, logits, hidden, &words, ACTIVATION_NONE) ...
  *
  * With w quantised to n bytes q of scale s, x likewise to p of scale t, ‖·‖ the Euclidean norm and
@@ -12,7 +12,7 @@
  *     |w·x - st q·p|      <= ‖w - sq‖ ‖x‖ + ‖sq‖ ‖x - tp‖
  *     |chain(w, x) - w·x| <= n u / (1 - n u) ‖w‖ ‖x‖ + n times the least normal float
  *
- * where q·p is exact, a sum of integers in 32 bits. */
+ * where q·p is exact, a sum of integers in 32 bits, and chain(w, x) is the product of `linear`. */
 #pragma once
 
 #include <stdint.h>
@@ -33,13 +33,13 @@ struct argmax {
     double largest;          /* at least the largest ‖w‖; infinity: the rows have no bounds */
     int16_t *x;              /* [stride] p of a query */
     double *bounds;          /* [V] upper bounds of the products with the query */
-    struct argmax_top *tops; /* [part of the rows] the best row, roughly */
+    struct argmax_top *tops; /* [part of the rows] the row with the largest quantised product */
 };
 
-/* Quantise the rows, which are borrowed, on all threads. The arena owns the copy. */
+/* Quantise the rows (unless they are too long) on all threads. The arena owns the copy. */
 int argmax_init(struct argmax *argmax, struct machine *machine, const struct weight *words,
                 struct arena *arena, struct err *err);
 
-/* Find the row with the largest product with x, the first of equals. False: it cannot tell, as a
- * number may be infinite or NaN. */
+/* Find the row with the largest product with x, the first of equals. False: it cannot tell, as rows
+ * are too long, or a number is or may become infinite or NaN. */
 bool argmax_find(struct machine *machine, struct argmax *argmax, const float *x, uint32_t *row);

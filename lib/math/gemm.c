@@ -61,16 +61,16 @@ static size_t blocking_size_of(const struct blocking *blocking, enum blocking_ki
 
 enum {
     TILE_ROWS = 64,    /* rows of x that a kernel takes at a time */
-    GROUP_ROWS = 192,  /* rows of x that stay in cache while panels are read, */
-    GROUP_MOST = 256,  /* or more if a core's cache is large */
-    LARGE_GROUP = 512, /* rows of x if W is in place or in pairs: many rows share a panel */
+    GROUP_ROWS = 192,  /* rows of x that stay in cache while panels are read: if its size is */
+    GROUP_MOST = 256,  /* unknown; and at most, if it is known */
+    LARGE_GROUP = 512, /* rows of x in other plans: many rows share a panel */
     TILES_GROUP = 256, /* rows of x with AMX, if x is larger than TILES_CACHE bytes */
     TILES_PANELS = 4,  /* panels of one round with AMX, which share the reading of x */
     TILES_CACHE = 512 * 1024,
-    FEW_ROWS = 8, /* up to here most time goes to reading W, by SLAB_ROWS whole rows at a time */
+    FEW_ROWS = 8, /* up to here most time goes to reading W, in pieces of the following size */
     SLAB_ROWS = 16,
     SLAB_COLUMNS = 768,
-    IN_PLACE_CHUNK = 256, /* short, because rows of W that are far apart share few cache lines */
+    IN_PLACE_CHUNK = 256, /* short, because rows of W that are far apart evict each other */
     MANY_ROWS = 384,      /* from here on it pays to copy a panel for one use; */
     MANY_ROWS_WIDE = 192, /* sooner if rows of W are WIDE or longer */
     WIDE = 2560,
@@ -78,7 +78,7 @@ enum {
     PAIR_CHUNK = 384,   /* a chunk of a panel stays in the second-level cache */
     LINE_BYTES = 64,    /* of the caches */
 
-    STREAM_AHEAD = 2048, /* floats that one row of y prefetches */
+    STREAM_AHEAD = 2048, /* floats of W prefetched ahead if y has one row */
     ROUNDED_ROWS = 16,   /* rows of x that one thread rounds at a time */
 };
 
@@ -94,7 +94,7 @@ enum plan_flags {
 };
 
 /* How a product reads W: in panels of columns, the sum in chunks, x in groups of rows. A round is a
- * group by some panels; for each chunk, kernels take TILE_ROWS rows at a time, or all. */
+ * group by some panels; for each chunk, kernels take TILE_ROWS rows at a time, then the rest. */
 struct plan {
     size_t panel_columns;
     size_t chunk;  /* terms of the sum */
@@ -121,8 +121,8 @@ static size_t divide_up(size_t number, size_t divisor)
     return (number + divisor - 1) / divisor;
 }
 
-/* The columns of W before the first that begins a cache line. Files align tensors to 8 bytes, but
- * loading a vector that crosses a line takes twice as long. */
+/* The columns of W before the first that begins a cache line, or else PANEL_COLUMNS. Files align
+ * tensors to 8 bytes, but loading a vector that crosses a line takes twice as long. */
 static size_t columns_to_line(const struct weight *w)
 {
     size_t past = (uintptr_t)w->data % LINE_BYTES / sizeof(float);
@@ -130,7 +130,7 @@ static size_t columns_to_line(const struct weight *w)
     return past > 0 && rows_alike ? LINE_BYTES / sizeof(float) - past : PANEL_COLUMNS;
 }
 
-/* The panels of pairs in one round, so that all threads have as many rounds. */
+/* Panels of pairs in one round, at most TILES_PANELS, so that all threads have as many rounds. */
 static size_t panels_together(const struct weight *w, size_t threads)
 {
     size_t panels = divide_up(w->out, PAIR_COLUMNS);
@@ -138,8 +138,8 @@ static size_t panels_together(const struct weight *w, size_t threads)
     return divide_up(panels, rounds);
 }
 
-/* Groups of whole tiles, as equal as possible, of which a chunk fills at most five eighths of a
- * core's cache. */
+/* The rows of a group: whole tiles, about as many in each group. A chunk of a group fills at most
+ * five eighths of a core's second-level cache. */
 static size_t even_group(size_t rows)
 {
     size_t row = PANEL_ROWS * sizeof(float);
@@ -510,7 +510,7 @@ static void multiply(struct machine *machine, struct product *p)
     p->columns = blocking_of(p->w->out, p->plan.panel_columns,
                              p->plan.flags & ALIGN ? columns_to_line(p->w) : p->plan.panel_columns);
     p->sum = blocking_of(p->x.columns, p->plan.chunk, p->plan.chunk);
-    /* If a chunk is the whole sum, the loop over it makes the segments (vectors.h, weight.c). */
+    /* If a chunk is the whole sum, the loop over its terms makes the segments (vectors.h, gemv). */
     bool whole = machine->whole_sums || p->w->pairs || p->plan.chunk > SUM_SEGMENT;
     p->segment = whole ? p->sum.count : SUM_SEGMENT / p->plan.chunk;
     p->buffers = machine->buffers;

@@ -75,7 +75,7 @@ static struct cpu_tuning tuning_of_maker(void)
 {
     if (__builtin_cpu_is("amd"))
         return (struct cpu_tuning){.reads_in_order = true};
-    return (struct cpu_tuning){.slow_dots = true, .stalls_on_bursts = true}; /* Intel */
+    return (struct cpu_tuning){.slow_dots = true, .stalls_on_bursts = true}; /* Intel's */
 }
 #else
 static bool has_fma(void)
@@ -153,7 +153,7 @@ struct kernels {
     enum kernel_target code_target; /* TARGET_C if no code can be generated or executed */
     unsigned char *write, *run;     /* two mappings of the code; NULL before its first use */
     size_t code_bytes;
-    kernel_body *floats; /* the kernel without code */
+    kernel_body *floats; /* kernel in C for floats */
     enum pair_way way;
     bool way_chosen;
     bool all_code; /* also for little work */
@@ -197,7 +197,7 @@ static const libxsmm_gemm_descriptor *describe(libxsmm_descriptor_blob *blob,
 {
     float beta = shape->accumulate ? 1.0f : 0.0f;
     int prefetch = shape->prefetch ? LIBXSMM_GEMM_PREFETCH_AL2 : LIBXSMM_GEMM_PREFETCH_NONE;
-    if (shape->pairs) /* sizes in numbers, not pairs, except for rows of A */
+    if (shape->pairs) /* sizes in numbers, except for the stride of A, in pairs */
         return libxsmm_bsgemm_descriptor_init(blob, shape->m, shape->n, 2 * shape->k,
                                               shape->a_stride, 2 * shape->b_stride, shape->c_stride,
                                               1.0f, beta, LIBXSMM_GEMM_FLAG_VNNI_A, prefetch);
@@ -353,7 +353,7 @@ const char *pair_way_name(enum pair_way way)
 }
 
 /* The kernel in C that multiplies panels faster than libxsmm's code, which prefetches the next
- * panel all at once or, with AVX2, not at all; NULL: it is slower. */
+ * panel all at once or, with AVX2, not at all; NULL: none is faster. */
 static kernel_body *body_of_panels(const struct kernels *kernels)
 {
     if (kernels->target >= TARGET_AVX512)

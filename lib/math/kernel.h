@@ -3,10 +3,10 @@
  * A kernel computes C[n][m] (+)= B[n][k] · A[k][m], all row-major with their own strides: `b` are n
  * rows of activations, `a` a panel of weights. A and B hold floats, or pairs of bf16 numbers.
  *
- * Kernels in C are used if no code can be generated (LIBXSMM_TARGET=generic, no AVX2) or there is
- * little work. Every element of floats is one chain of fused multiply-adds in the order of k, in
- * all kernels. Pairs are multiplied only if the processor has an instruction for them (pair_way),
- * in the order of that instruction: the same for every number of rows.
+ * Kernels in C are used if no code can be generated (LIBXSMM_TARGET=generic, no AVX2), there is
+ * little work, or they are faster. Every element of floats is one chain of fused multiply-adds in
+ * the order of k (of several panels: a sum of segments), in all kernels. Pairs are multiplied only
+ * by an instruction for them (pair_way), in its order: the same for every number of rows.
  *
  *     kernels_get(kernels, &kernel, &(struct kernel_shape){.m = 64, .n = 6, .k = 768, ...}, work);
  *     kernel_call(&kernel, a, b, c, a);
@@ -24,7 +24,7 @@
 #define GENERATES
 #endif
 
-enum { SUM_SEGMENT = 512 }; /* products of floats in one chain of a sum, at most (gemm.h) */
+enum { SUM_SEGMENT = 512 }; /* products of floats in one chain of a sum (gemm.h) */
 
 /* --- instruction sets ------------------------------------------------------------------------- */
 
@@ -35,7 +35,7 @@ enum kernel_target {
     TARGET_AVX2,
     TARGET_AVX512,
     TARGET_BF16,  /* AVX-512 with vdpbf16ps, if that is faster than floats, or requested */
-    TARGET_TILES, /* AVX-512 with AMX, if the operating system permits it */
+    TARGET_TILES, /* AVX-512 with AMX, which the operating system may refuse (tiles_ask) */
 };
 
 /* This processor's instruction set, or a smaller one that LIBXSMM_TARGET names as libxsmm does. */
@@ -52,7 +52,7 @@ struct cpu_tuning {
 
 struct cpu_tuning cpu_tuning(void);
 
-/* For tests: replace the properties; NULL restores them. They change no bit of a result. */
+/* For tests: replace the properties; NULL restores them. They change no bit of a float32 result. */
 void cpu_tuning_pretend(const struct cpu_tuning *tuning);
 
 /* --- kernels ---------------------------------------------------------------------------------- */
@@ -67,11 +67,11 @@ struct kernel_shape {
                    (kernels_read_in_order) */
 };
 
-/* libxsmm's calling convention: what the last three arguments point to is prefetched. */
+/* libxsmm's calling convention: what the last three arguments point to may be prefetched. */
 typedef void kernel_code(const void *a, const void *b, float *c, const void *next_a,
                          const void *next_b, const float *next_c);
 
-/* A kernel in C, for any shape. */
+/* A kernel in C. */
 typedef void kernel_body(const struct kernel_shape *shape, const void *a, const void *b, float *c,
                          const void *next_a);
 
@@ -81,7 +81,7 @@ struct kernel {
     kernel_body *body;
 };
 
-enum { KERNELS_AT_ONCE = 64 }; /* this many kernels fetched in a row stay valid together */
+enum { KERNELS_AT_ONCE = 64 }; /* so many kernels fetched after kernels_begin stay valid together */
 
 struct kernels; /* a table of the kernels generated so far; when full, all are forgotten */
 
@@ -106,7 +106,7 @@ const char *kernels_library(void);
 /* True if kernels of panels of floats spread their prefetches over the whole product. */
 bool kernels_prefetch_evenly(const struct kernels *kernels);
 
-/* True if a kernel multiplies one row by several panels, and that order is the fastest. */
+/* True if one row is best multiplied by several panels, in the order of their addresses. */
 bool kernels_read_in_order(const struct kernels *kernels);
 
 /* How numbers in bf16 are multiplied. */
@@ -136,8 +136,8 @@ struct number_rows;
 
 /* Loops by vectors of one instruction set (vectors.h); NULL if the compiler lacks the set. */
 struct vector_loops {
-    /* On x86-64, A must be a panel without gaps whose columns are a multiple of PANEL_FLOATS, or
-     * several panels of PANEL_FLOATS columns (shape.panels). */
+    /* On x86-64, A is a panel without gaps whose columns are a multiple of PANEL_FLOATS, or several
+     * panels of PANEL_FLOATS columns (shape.panels). */
     kernel_body *floats;
 
     /* Both take whole blocks of LANES rows of numbers (weight.h) and return how many of the numbers

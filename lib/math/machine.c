@@ -125,9 +125,9 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* If the system refuses a thread, loops run with fewer. Workers inherit blocked signals, all except
- * those that a thread causes itself: faults, and a write to a closed pipe. The others go to the
- * thread that has the pool, which alone can block them for a while. */
+/* If the system refuses a thread, loops run with fewer. Workers block all signals except those that
+ * a thread causes itself: faults, and a write to a closed pipe. Other signals thus go to the thread
+ * that has the pool, and are blocked whenever it blocks them. */
 static void start_workers(struct pool *pool)
 {
     static const int own[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGPIPE};

@@ -55,7 +55,7 @@ struct machine {
     struct thread_buffers *buffers; /* [thread] */
     float *rounded;                 /* [rounded_size] x rounded to bf16; see machine_hold_rounded */
     size_t rounded_size;
-    bool whole_sums; /* no segments for many rows (gemm.h), as models/tiny was trained */
+    bool whole_sums; /* products of several rows have no segments (gemm.h): set for training */
     const struct progress_sink *progress; /* counts the layers of a pass; NULL: none */
     struct arena arena;
 };

@@ -1,6 +1,6 @@
 /* rotary.h: positions as rotations of queries and keys (Su et al., 2021).
  *
- * The first components of every head, or those from one on, are rotated in pairs: pair i of the
+ * The first components of every head, or those from `first` on, are rotated in pairs: pair i of the
  * token at position t by the angle t · f_i with f_i = θ^(-2i / components), so that the product of
  * a query and a key depends on their distance. Scalings change the frequencies for texts longer
  * than those of the training.
@@ -36,7 +36,7 @@ struct rotary {
     double factor; /* longrope: for the amplitude alone; 0: positions / trained_positions */
     double low_frequency, high_frequency; /* llama3 */
     double fast, slow;                    /* yarn's beta */
-    bool exact;                           /* yarn: the mixture begins and ends between pairs */
+    bool exact;            /* yarn: the ends of the mixture are not rounded to pairs */
     double amplitude;      /* yarn, longrope: factor of rotated vectors; 0: the scaling's own */
     double long_amplitude; /* longrope: of texts longer than trained_positions; 0: `amplitude` */
     double positions;      /* dynamic: the longest text with this θ; longrope: the longest text */

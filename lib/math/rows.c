@@ -12,7 +12,7 @@
 #endif
 
 enum {
-    STREAMED_FLOATS = 256, /* fewer floats leave most of their cache lines incomplete */
+    STREAMED_FLOATS = 256, /* fewer floats are stored through the caches */
     LINE = 16,             /* floats of a cache line */
 };
 

@@ -24,7 +24,7 @@ enum {
     LINE_BYTES = 64,
     LINE_FLOATS = 16,
     PANEL_VECTORS = PANEL_FLOATS / VECTOR_FLOATS,
-    FLOATS_AHEAD = 16 * 1024, /* 64 KiB, which wait in the second cache */
+    FLOATS_AHEAD = 16 * 1024, /* 64 KiB, which wait in the second-level cache */
     WORD_BYTES = 4,           /* a float, or two bf16 numbers */
 };
 
@@ -163,8 +163,8 @@ IN_VECTORS static ALWAYS_INLINE void multiply_panel(const float *a, const float 
     }
 }
 
-/* One row of B waits for nothing but memory: panels are prefetched in the order in which they lie
- * there. */
+/* With one row of B, most time goes to reading A: panels are prefetched in the order of their
+ * addresses. */
 IN_VECTORS static void multiply_row(const struct kernel_shape *shape, const float *a,
                                     const float *b, float *c)
 {

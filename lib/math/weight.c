@@ -8,7 +8,7 @@
 #include "math/kernel.h"
 
 enum {
-    AHEAD = 32, /* rows prefetched ahead: in a mapped file each is on another page */
+    AHEAD = 32, /* rows prefetched ahead: in a mapped file each may be on another page */
     LINE = 16,  /* floats of a cache line */
     TILE = 64,  /* numbers of a row at a time */
 };
@@ -150,7 +150,7 @@ void transpose(struct matrix y, struct matrix x)
     }
 }
 
-/* Quantised rows as columns: whole blocks of LANES rows; else some numbers at a time. */
+/* Write quantised rows as columns: LANES rows of whole blocks at once, others a block at a time. */
 static void copy_widened(float *to, size_t columns, const struct number_rows *rows,
                          struct weight_piece piece)
 {

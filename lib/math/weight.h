@@ -1,7 +1,7 @@
 /* weight.h: the matrices of a model, as stored in a file or packed for kernels.
  *
- * A weight is [in, out]. Most files store it transposed, as [out, in]: a row there makes a column,
- * and LANES rows at a time are read side by side (struct number_rows).
+ * A weight is [in, out]. Most files store it transposed, as [out, in]: a row of a file is a column
+ * of the weight, and LANES rows at a time are read side by side (struct number_rows).
  *
  *     struct weight w = {.data = data, .bias = bias, .in = 768, .out = 3072, .stride = 3072};
  *     panels_fill(panels, &w);
@@ -50,8 +50,8 @@ struct weight {
     size_t stride;
     struct weight_rows rows;
     const float *panels;   /* [in][PANEL_COLUMNS] each; NULL: not packed; may be the only form */
-    const uint32_t *pairs; /* [in / 2][PAIR_COLUMNS] each; if not NULL, the only form read */
-    bool rounded;          /* W is in bf16, and x is rounded to it, too */
+    const uint32_t *pairs; /* [bf16_pairs(in)][PAIR_COLUMNS] each; NULL: none, else used first */
+    bool rounded;          /* the numbers are in bf16, and products round x to bf16, too */
 };
 
 /* True if the model has this matrix. */
@@ -88,7 +88,7 @@ struct number_rows {
     const char *at[LANES];
     size_t count;
     enum dtype dtype; /* as in struct weight_rows */
-    size_t jump;      /* bytes from a row to the one that is read after it */
+    size_t jump;      /* bytes from a row to the one that is read after it; 0: none */
 };
 
 /* LANES columns of a matrix stored as [out, in], or its last ones, from number `row` on. */
