@@ -38,7 +38,7 @@ static enum site source_site(const struct config *config)
                                            : SITE_OF(PART_SOURCE, site_of_logits(config));
 }
 
-/* A model with a decoder only is explained to the end of its layer. */
+/* A model with one stack of layers is explained to the end of the layer. */
 static bool is_decoder(const struct config *config)
 {
     return config->kind != MODEL_ATTENTION && !has_encoder(config);
@@ -194,7 +194,7 @@ static void turn_raw(struct trace *trace, struct raw_heads *raw, const float *pr
         raw->squares[first + row] = mean_square(to + row * width, width);
 }
 
-/* Find the norms of heads and the rotary embedding. */
+/* Compute cosines and sines of the rotary embedding, and queries and keys before norms of heads. */
 static int find_heads(struct trace *trace, struct arena *arena, struct err *err)
 {
     const struct rotary *rotary = trace->rotary;
@@ -217,7 +217,7 @@ static int find_heads(struct trace *trace, struct arena *arena, struct err *err)
     return 0;
 }
 
-/* Find the embeddings of tokens and positions; their sum is the input of the first layer. */
+/* Find the embeddings of tokens, positions and segments; their sum is the first layer's input. */
 static int find_embeddings(struct trace *trace, struct arena *arena, struct err *err)
 {
     struct weights *weights = trace->weights;
@@ -485,7 +485,7 @@ static struct site_set sites_of(const struct trace *trace, const struct step_row
 {
     bool normed = trace->embedding_norm.scale != NULL;
     enum site input = trace->rule->at_input;
-    bool is_two_names = trace->list[trace->count - 1].at_after[0] == SITE_RESID_POST; /* or ln_2 */
+    bool is_two_names = trace->list[trace->count - 1].at_after[0] == SITE_RESID_POST; /* and ln_2 */
     bool is_sum = row->make == step_sum && row->site == SITE_RESID_POST;
     struct site_set sites = {0};
     if (row->make == (normed ? step_embedding : step_input)) {
@@ -666,7 +666,7 @@ static int add_step(struct table **end, const struct step_row *row, const struct
         return -1;
     if (!is_edited)
         return 0;
-    if (row->make == step_values) /* the formula weights the edited values */
+    if (row->make == step_values) /* only the edited values have an example */
         step->working.worked = NULL;
     builder.trace = trace;
     return make_step((*end)++, row, before, chapter, builder);

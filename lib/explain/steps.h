@@ -15,8 +15,8 @@
 #include "model/layer.h"
 #include "model/weights.h"
 
-/* Queries or keys of a head before their norm, [rows, dk], projected or already rotated, and the
- * mean squares [rows] that the norm divides by (of this head, or of all heads together). */
+/* Queries or keys of a head before their norm, [rows, dk], projected or already rotated, and their
+ * mean squares [rows] in the norm's divisor (of this head, or of all heads together). */
 struct raw_heads {
     float *values, *squares;
 };
@@ -64,7 +64,7 @@ struct trace {
     const float *q, *q_pre;                          /* [dk] */
     const float *scores, *masked, *weight, *softmax; /* [S]; softmax before a late mask, or NULL */
     const float *context;                            /* [dv] */
-    const float *out;                                /* [w.out] output of the layer's attention */
+    const float *out; /* [C] output of the attention; without a projection: all contexts */
 };
 
 /* Find a tensor of the layer (trace_find), or the query's row in it (trace_row: of the traced head,
@@ -85,7 +85,7 @@ struct builder {
     struct table *table;    /* being filled: the step, or an operand */
     struct table *operands; /* of the step */
     struct column spare;    /* the column of a failed step */
-    bool gives;             /* the steps list operands: only those of the first query do */
+    bool gives;             /* the step lists its operands; only steps of the first query do */
     size_t sublayer;        /* index of the step's sublayer in the trace's list */
     enum site site;         /* of the step's row in the list of all steps */
     size_t key;             /* key used for the worked example */
@@ -108,8 +108,8 @@ void builder_end(struct builder *builder, bool is_worked);
     (builder_add(builder, __VA_ARGS__), builder_end(builder, false))
 #define builder_work(builder, ...) (builder_add(builder, __VA_ARGS__), builder_end(builder, true))
 
-/* Append a · b + c · d + … + y · z, or a + b - c + … + z with `stride` floats between terms. Long
- * sums are abbreviated to the first terms and the last. */
+/* Append a_0 · b_0 + a_1 · b_1 + …, or the sum of `count` values that are `stride` floats apart.
+ * Long sums are abbreviated to the first terms and the last. */
 void builder_add_dot(struct builder *builder, const float *a, const float *b, size_t count);
 void builder_add_sum(struct builder *builder, const float *values, size_t stride, size_t count);
 

@@ -39,7 +39,7 @@ static void draw_embedding(struct builder *builder, const char *name)
     builder_formula(builder, "");
 }
 
-/* Note the origin of h, or of x if no norm is between them. */
+/* Note the origin of the residual stream: h or, if no norm precedes the attention, x. */
 static void note_origin(struct builder *builder, const char *name)
 {
     const struct trace *trace = builder->trace;
@@ -368,8 +368,8 @@ void step_query_rotary(struct builder *builder, const struct trace *trace)
     work_rotation(builder, trace->q_pre, turned.values);
 }
 
-/* The example is the key at the query's position; the table of scores has all keys, unless keys are
- * changed once more. */
+/* The example is the key at the query's position. The table of scores has all rotated keys; this
+ * step has them if a later one changes them. */
 void step_key_rotary(struct builder *builder, const struct trace *trace)
 {
     const struct named_vector turned = stages_of(trace, true).turned;
@@ -489,7 +489,7 @@ enum change { NONE, SCALED, CAPPED, MOVED, COOLED, CHANGES };
 static const char *const changed[] = {"score", "scaled", "capped", "moved", "cooled"};
 
 /* The scores of all keys after the last change, up to `last`, that the model has. They are computed
- * again: the pass has no scores of masked keys. */
+ * again: no tensor of the pass has them for masked keys. */
 static struct named_vector take_scores(struct builder *builder, enum change last)
 {
     const struct trace *trace = builder->trace;
@@ -607,7 +607,7 @@ void step_cooled(struct builder *builder, const struct trace *trace)
 
 /* --- mask ------------------------------------------------------------------------------------- */
 
-/* The mask sets scores before a softmax to -inf; shares, and products of features, to 0. */
+/* The mask sets scores before a softmax to -inf; a softmax, and products of features, to 0. */
 void step_masked(struct builder *builder, const struct trace *trace)
 {
     const struct score_rule *rule = &trace->rule->score;
@@ -716,7 +716,7 @@ static struct column *add_summed(struct builder *builder, const char *name, cons
     return column;
 }
 
-/* Divide values by their sum: the weights or, with dropout, the shares. */
+/* The values divided by their sum: weights of the pass or, with dropout, shares; sets the names. */
 static const float *take_result(struct builder *builder, const char **name, const float *parts)
 {
     bool dropped = builder->trace->config->mechanism.dropout > 0;

@@ -84,7 +84,7 @@ void step_output(struct builder *builder, const struct trace *trace)
 
 /* --- the residual stream and its norms -------------------------------------------------------- */
 
-/* The stream that enters a sublayer: h or, if no norm is between them, its input x. */
+/* The stream that enters a sublayer; before the first it is h or, if no norm follows, x. */
 static struct named_vector stream_of(const struct trace *trace, size_t index)
 {
     if (index > 0)
@@ -309,7 +309,7 @@ static size_t list_chosen(const struct builder *builder, size_t chosen[EXPERTS_M
     return count;
 }
 
-/* Add a column with the numbers of the chosen experts in a row of all. */
+/* Add a column with the values of the chosen experts; `row` has the values of all. */
 static struct column *add_chosen(struct builder *builder, const char *name, const char *symbol,
                                  const float *row)
 {
