@@ -29,7 +29,7 @@ struct file {
 };
 
 /* Map a file, or read a pipe or device up to FILE_READ_MAX_BYTES; file_map_regular, for files of
- * models, refuses pipes and devices at once. replacement.h guards the file against results. */
+ * models, refuses pipes and devices at once. No result may replace the file (replacement.h). */
 int file_map(struct file *file, const char *path, struct err *err);
 int file_map_regular(struct file *file, const char *path, struct err *err);
 
@@ -41,7 +41,7 @@ int file_read(struct file *file, int descriptor, const char *name, struct err *e
 /* A file of bytes that the caller owns. */
 struct file file_borrow(const char *bytes, size_t size);
 
-/* Free the memory of the bytes before `end`; the system reads them again when needed. */
+/* Free the memory of a mapped file's bytes before `end`; the system reads them again if needed. */
 void file_forget(const struct file *file, const char *end);
 
 /* Tell the system not to read ahead in a range of a mapped file, or to read it soon. */

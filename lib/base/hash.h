@@ -21,8 +21,8 @@ static inline uint64_t hash_mix(uint64_t a, uint64_t b)
 
 uint64_t hash_bytes(const char *bytes, size_t size);
 
-/* hash_near is hash_bytes for texts with at least HASH_NEAR readable bytes, whatever `size` is. It
- * does not branch on sizes of words, which are random: half of the predictions would be wrong. */
+/* hash_near is hash_bytes for texts with at least HASH_NEAR readable bytes, whatever `size` is. Up
+ * to HASH_NEAR it does not branch on the size: the processor would often predict it wrongly. */
 enum { HASH_NEAR = 8 };
 
 /* `size` bytes, at most HASH_NEAR, as a number. */

@@ -71,7 +71,7 @@ static const struct translation {
     {"largest", "最大"},
     {"-largest", "-最大"},
 
-    /* explanations (lib/explain): the page */
+    /* explanations (lib/write/working.c, working_text.c) */
     {"One query, step by step", "一个查询，逐步计算"},
     {"Every query, step by step", "每个查询，逐步计算"},
     {"query · %s", "查询 · %s"},
@@ -88,7 +88,7 @@ static const struct translation {
      "选择其他的；--full "
      "显示完整的向量、所有的键和矩阵）"},
 
-    /* titles of steps */
+    /* titles of steps (lib/explain) */
     {"Embedding", "嵌入"},
     {"Input", "输入"},
     {"Query", "查询"},

@@ -27,7 +27,7 @@ int heap_expect(size_t size_bytes, const char *what, struct err *err);
 /* The free memory in bytes; SIZE_MAX: unknown. */
 size_t heap_available(void);
 
-/* Return freed memory to the system from now on: malloc would keep it for hours. */
+/* From now on, return large freed pieces to the system: malloc would keep them. */
 void heap_give_back(void);
 
 /* malloc for libraries that accept an allocator. NULL on failure. */

@@ -65,7 +65,7 @@ const char *names_guess(char text[NAMES_GUESS_BYTES], const char *name);
  *
  * By optimal string alignment distance: characters inserted, removed, changed, or swapped with
  * their neighbours; at most about a third of the word. Case decides between equals only. A name
- * that begins with the word has distance 1; a name with which the word begins is just near enough.
+ * that begins with the word is at distance 1 at most, one with which the word begins near enough.
  *
  *     nearest_begin(&nearest, "lyaer", 5);
  *     for (size_t i = 0; i < count; i++)

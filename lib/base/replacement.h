@@ -21,7 +21,7 @@ enum reading_kind {
     READ_AS_INPUT, /* a path that the user wrote */
 };
 
-/* Let no result replace a file that is being read. Thread-safe. */
+/* From now on, let no result replace a file that is read. Thread-safe. */
 int replacement_guard(int descriptor, enum reading_kind kind, struct err *err);
 
 /* Refuse to replace a file of this status if it is read-only, or was read as `kind` or above. */

@@ -70,8 +70,8 @@ static bool processor_can(void)
     return atomic_load(&answer) == 2;
 }
 
-/* Add blocks with special instructions, which take the state as (a b e f), (c d g h) and do four
- * rounds at a time. */
+/* Add blocks with special instructions, which take the state as (a b e f), (c d g h) and do two
+ * rounds each. */
 __attribute__((target("sha,sse4.1"))) static void add_blocks_quickly(uint32_t state[8],
                                                                      const unsigned char *blocks,
                                                                      size_t count)

@@ -94,8 +94,8 @@ void stream_remove_temporaries(void);
 
 /* --- terminals --------------------------------------------------------------------------------
  *
- * Streams to a terminal write controls, bytes that change the direction of text and bytes that are
- * not UTF-8 as \xNN: others choose the texts. */
+ * Streams to a terminal write controls (but newline and tab), characters that are invisible or
+ * change the direction of text, and bytes that are not UTF-8 as \xNN: texts may be hostile. */
 enum { TERMINAL_SIGN_BYTES = 40 }; /* the longest of our colours; \xNN four times is shorter */
 
 /* The length of a sequence that sets colours, `ESC [ numbers m`, at the beginning; 0: none. */

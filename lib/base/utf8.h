@@ -32,7 +32,7 @@ enum unicode_kind {
 enum {
     UNICODE_LAST = 0x10FFFF,
     UNICODE_PAGE = 256,
-    UNICODE_PAGES_MAX = 192, /* different pages */
+    UNICODE_PAGES_MAX = 192, /* limit of different pages */
 };
 
 /* The table's version, "16.0.0"; a letter for each kind; runs of code points of one kind,
@@ -69,19 +69,19 @@ enum utf8_class {
     UTF8_LETTER,  /* letters and combining marks */
     UTF8_NUMBER,  /* digits and other numbers */
     UTF8_OTHER,   /* punctuation, symbols, emoji */
-    UTF8_CONTROL, /* controls, format characters, unassigned */
+    UTF8_CONTROL, /* controls, format characters, private use, unassigned */
 };
 
 enum utf8_class utf8_class(uint32_t character);
 
-/* False for controls, invisible characters and those that change the direction of text. */
+/* False for controls, format characters but joiners, invisible letters and blanks but U+0020. */
 bool utf8_is_visible(uint32_t character);
 
 /* The lowercase letter, or the character itself. */
 uint32_t utf8_small(uint32_t character);
 
-/* Categories in the tables of Hugging Face's library, which are of Unicode 8 and, for marks, 9: P;
- * Mn; Cc, Cf and Co without unassigned characters; M. */
+/* True for a category in the tables of Hugging Face's library: of Unicode 8, P; Mn; Cc, Cf and Co
+ * (not unassigned characters); of Unicode 9, M. */
 bool utf8_is_punctuation(uint32_t character);
 bool utf8_is_nonspacing(uint32_t character);
 bool utf8_is_other(uint32_t character);
@@ -166,7 +166,7 @@ bool utf8_ends_leftwards(const char *bytes, size_t size);
 enum unicode_form { UNICODE_NFC, UNICODE_NFD, UNICODE_NFKC, UNICODE_NFKD };
 
 /* The end of the segment at `at`: a run of characters that stay as they are, or a character with
- * all that may combine with it. The form of a text is the forms of its segments. */
+ * all that may combine with it. `stays`: it is such a run. A text's form is that of its segments. */
 size_t unicode_form_end(enum unicode_form form, const char *text, size_t size, size_t at,
                         bool *stays);
 
