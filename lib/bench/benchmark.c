@@ -148,7 +148,7 @@ struct pass_size {
     bool logits;   /* logits are computed for the last token */
 };
 
-/* One token's multiply-adds with the weight matrices of all layers, or of the unembedding. */
+/* One token's work with the weight matrices of all layers, or with the unembedding. */
 static struct bench_work work_of_weights(const struct weights *weights, bool unembedding)
 {
     const struct config *c = weights->config;
@@ -255,7 +255,7 @@ struct bench {
     size_t point_count;
     struct bench_task *tasks;
     size_t task_count;
-    struct bench_work *limits; /* [rounds], then replaced by their medians */
+    struct bench_work *limits; /* [rounds]; finally the first has the medians */
     struct arena arena;        /* freed after the result is made */
 };
 
@@ -413,7 +413,7 @@ static int add_task(struct bench *bench, struct bench_task task, struct err *err
     return task.seconds ? 0 : -1;
 }
 
-/* Plan prefill for each length, and decode if the model has logits. */
+/* Plan prefill for each length, and decode if the model is a decoder without a source. */
 static int list_tasks(struct bench *bench, struct err *err)
 {
     const struct config *config = &bench->viewer.model.config;
@@ -434,7 +434,7 @@ static int list_tasks(struct bench *bench, struct err *err)
 }
 
 /* The query-key pairs whose scores a head of the first layer computes: the reason why attention
- * grows with n². The sums of linear attention, and a segment, count as one key. */
+ * grows with n². The sums of linear attention, and a segment of lowrank, count as one key. */
 static int count_scores(double *pairs, const struct config *config, size_t tokens,
                         struct arena *arena, struct err *err)
 {
@@ -511,8 +511,8 @@ static int prepare(struct bench *bench, struct arena *arena, struct err *err)
 
 /* --- measuring -------------------------------------------------------------------------------- */
 
-/* Each round counts its fastest pass: other processes only slow passes down. Two passes are not
- * counted: the first packs weights and finds the memory size that a pass needs; the second
+/* Each round counts its fastest pass: other processes only slow passes down. The first two passes
+ * are not counted: the first packs weights and finds the memory size that a pass needs; the second
  * allocates that size as one piece, which later passes reuse. */
 static int measure(struct bench *bench, struct err *err)
 {
@@ -688,7 +688,7 @@ enum { VALUE_ROWS = sizeof value_rows / sizeof *value_rows };
 
 /* --- figures: a line for each kind of attention, on logarithmic axes ------------------------ */
 
-/* Add the cells of a row, "dense ~ n^2.00" and so on. */
+/* Add a row's cells, one for each kind of attention, in columns such as "dense ~ n^2.00". */
 static void add_lines(struct table_rows *rows, const struct bench *bench, size_t point,
                       const char *what, enum value value, double scale)
 {

@@ -45,7 +45,7 @@ struct bench_plan {
 int benchmark(struct report *result, const struct bench_plan *plan, struct arena *arena,
               struct err *err);
 
-/* Write three significant digits and a unit: `251 GFLOP/s`. Returns `text`. */
+/* Write a number with at most three decimals and a unit: `251 GFLOP/s`. Returns `text`. */
 enum { AMOUNT_BYTES = 32 };
 const char *amount_write(char text[AMOUNT_BYTES], double value, const char *unit);
 
@@ -53,8 +53,8 @@ const char *amount_write(char text[AMOUNT_BYTES], double value, const char *unit
  * struct, `step_bytes` the size of a struct. `sorted` has a capacity of `count`. */
 double median(const double *first, size_t step_bytes, size_t count, double *sorted);
 
-/* The exponent b of y = a * x^b, fitted to the second half of the points; NAN: fewer than two. */
+/* The exponent b of y = a * x^b, fitted to the last points, just over half; NAN: fewer than two. */
 double growth_exponent(const size_t *x, const double *y, size_t count);
 
-/* The largest difference between growth_exponent and the slope of two neighbouring points. */
+/* The largest difference between this exponent and that of two neighbours among these points. */
 double growth_spread(const size_t *x, const double *y, size_t count);
