@@ -639,7 +639,7 @@ static const struct weight_row {
     {"ln_2.b", SLOT_NORM_2, FORM_SHIFTS, {"channel"}},
 };
 
-/* Find the slot of "W_E", "h.3.W_Q", "h.3.cross_W_Q" or "enc.0.W_Q", which the model must have. */
+/* Find the slot of "W_E", "h.3.W_Q", "h.3.cross_W_Q" or "enc.0.W_Q"; the layer must exist. */
 static int find_weight(const struct weight_row **row, struct slot *slot,
                        const struct config *config, const char *name, struct err *err)
 {

@@ -20,8 +20,8 @@
  *     attn_close(model);
  *
  * A model and its caches serve one call at a time. A second call, from a sink or another thread, is
- * refused with status 2, except attn_token_text and attn_count. Threads may use several models at
- * once; results do not depend on threads.
+ * refused with status 2, except attn_token_text, attn_count, attn_cache_count and closing. Threads
+ * may use several models at once; results do not depend on threads.
  *
  * Model files are mapped into memory. If a file is truncated while its model is open, calls on the
  * model fail with status 3: "'tiny/model.safetensors' became shorter while it was being read". For
@@ -62,9 +62,9 @@ struct attn_model;
 struct attn_model *attn_open(const char *name, size_t threads, struct attn_error *error);
 void attn_close(struct attn_model *model);
 
-/* The second run, score or step of more than one token packs the matrices that it uses, and so do
- * later ones, and a first one of many texts: this saves time, with the same bits. Packed
- * copies take four bytes for each number, together at most `bytes` (0: nothing is packed; default:
+/* The second run, score, step or continuation of more than one token packs the matrices that it
+ * uses, and so do later ones, and a first one of many texts: this saves time, with the same bits.
+ * Packed copies take four bytes for each number, together at most `bytes` (0: nothing; default:
  * SIZE_MAX), and at most half of the memory that is free at the second run. Other matrices are used
  * as the file has them. To be called before the second run. Returns 0, or -1 with `error`. */
 int attn_set_packing(struct attn_model *model, size_t bytes, struct attn_error *error);
@@ -137,8 +137,8 @@ struct attn_tensor {
 };
 
 /* Give a weight of the model as float32 to the sink: "W_E" [word, channel], "W_pos", "W_U"
- * [channel, word], "b_U", "ln_f.w", "ln_f.b"; of a layer "h.3.W_Q", W_K, W_V [head, channel, dim],
- * W_O [head, dim, channel], W_gate, W_in [channel, dim], W_out [dim, channel], b_Q, b_K, b_V, b_O,
+ * [channel, word], "b_U", "ln_f.w", "ln_f.b"; of a layer "h.3.W_Q" [head, channel, dim], W_K, W_V
+ * [kv_head, …], W_O [head, dim, channel], W_gate, W_in [channel, dim], W_out, b_Q, b_K, b_V, b_O,
  * b_in, b_out, "h.3.ln_1.w" and .b, ln_2; of cross-attention "h.3.cross_W_Q"; of an encoder
  * "enc.3.W_Q". They are as in the files: no norm is folded into them. */
 int attn_weight(struct attn_model *model, const char *name,
@@ -202,7 +202,7 @@ struct attn_token_score {
 };
 
 /* Score several texts, whose tokens follow one another in `scores`. The request has a source for
- * each, edits, attention and temperature; NULL: none. */
+ * each, edits, attention, temperature and within_word; NULL: none. */
 int attn_score_all(struct attn_model *model, const struct attn_ids *texts, size_t count,
                    const struct attn_request *request, struct attn_token_score *scores,
                    struct attn_error *error);
@@ -221,8 +221,8 @@ struct attn_generation {
     int logprobs; /* not 0: compute log-probabilities, else they are NaN */
 };
 
-/* Continue a text, as attn-cli generate does; without ids, from the model's beginning token, which
- * with a source gives the model's own translation. The request is that of attn_score_all. */
+/* Continue a text, as attn-cli generate does; if it has no ids, from the model's beginning token,
+ * which with a source gives the model's own translation. The request is that of attn_score_all. */
 int attn_generate(struct attn_model *model, const struct attn_ids *ids,
                   const struct attn_request *request, const struct attn_generation *generation,
                   struct attn_error *error);
