@@ -318,7 +318,7 @@ FORMAT_ROW(csv, ".csv", "a labelled matrix or a table", UNIT_SHEET, .has_tables 
 static const char *const row_names[] = {"row", "row_token", "row_segment"};
 static const char *const column_names[] = {"column", "column_token", "column_segment"};
 
-/* Append the number and the label of a position, and in pairs the text of its token. */
+/* Append the number and the label of a position and, in pairs, the segment of its token. */
 static void add_position(struct csv_line *line, const char *const names[3], size_t index,
                          const struct axis *axis)
 {

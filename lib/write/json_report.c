@@ -5,10 +5,10 @@
  *      "sentence": "Life is", "tokens": [{"id": 0, "text": "Life", "start": 0, "end": 4}, …],
  *      "tensors": {"h.0.weights": [[[1, 0], [0.5, 0.5]]]}}
  *
- * Optional members: `source` (cross-attention), `heads` (a selection), `mean` (["heads", "layers"])
- * and `layers` (of means), `words` (if axes count words), `first_shown` (if axes omit the first
- * token), "precision": "bf16" and "mechanism": "attention window:4" (if they differ from the
- * model's). For a text given as ids, `text` is null and tokens have no offsets.
+ * Some optional members: `source` (cross-attention), `heads` (a selection), `mean` (["heads",
+ * "layers"]) and `layers` (of means), `words` (if axes count words), `first_shown` (if axes omit
+ * the first token), "precision": "bf16" (unless it is f32), "mechanism": "attention window:4" (with
+ * such options). For a text given as ids, `sentence` is null and tokens have no offsets.
  *
  * `json` breaks lines between members and between the rows of a matrix; several reports form an
  * array. `jsonl` writes one line per report. */
@@ -468,7 +468,7 @@ static int json_begin(struct writer *writer, struct err *err)
     return 0;
 }
 
-/* The only column of a matrix is written as a row. */
+/* A matrix of a site with one number for each row is written as a list of them. */
 static int json_sheet(struct writer *writer, const struct sheet *sheet, struct err *err)
 {
     char tensor[SITE_NAME_BYTES];

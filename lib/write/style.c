@@ -112,7 +112,7 @@ static int parse_width(struct figure_form *form, const char *text, struct err *e
     return 0;
 }
 
-enum { AROUND_MAX = 8 }; /* bytes around the letter of a panel label */
+enum { AROUND_MAX = 8 }; /* bytes of --panel-labels */
 
 static const char *letter_of(const char *pattern)
 {

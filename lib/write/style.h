@@ -96,7 +96,7 @@ enum { FIGURE_MARKS_MAX = 64 };
 /* Options of figures for print. */
 struct figure_form {
     double width;     /* points; 0: natural width, up to two columns of a paper */
-    double font_size; /* points, except for numbers in cells; 0: depends on the kind of text */
+    double font_size; /* points; less for numbers in small cells; 0: depends on the kind of text */
     const char *font; /* font family; NULL: sans serif */
     long long dpi;    /* resolution of PNG; 0: default */
     const char *panel_labels; /* "(a)"; NULL: none */
@@ -117,7 +117,7 @@ struct style {
     const struct palette *palette; /* NULL: chosen by the numbers */
     bool two_sided;                /* use a two-sided palette for all numbers */
     const char *title;             /* NULL: model and sentence; "": no title or subtitles */
-    const char *language;          /* of pages, as in HTML; NULL: en */
+    const char *language;          /* of figures and pages, as in HTML; NULL: en */
     bool hide_first;               /* pages begin without the first token, and can show it */
     enum style_depth depth;
     bool dark; /* the terminal's background, if known */
@@ -176,8 +176,8 @@ const char *figure_form_label(char label[PANEL_LABEL_BYTES], const struct figure
 
 /* --- mapping numbers to colours --------------------------------------------------------------- */
 
-/* Numbers of one sign use the ramp from the minimum (at most 0) to the maximum; numbers of both
- * signs use it from 0, in the middle, to either end. */
+/* The ramp goes from the minimum (at most 0) to the maximum or, if two-sided, as is usual with
+ * negative numbers, from 0 in the middle to the largest magnitude at either end. */
 struct colour_norm {
     enum style_scale scale;
     bool two_sided;

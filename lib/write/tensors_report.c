@@ -1,9 +1,9 @@
 /* tensors_report.c: safetensors (all tensors of a report in one file) and npy (one tensor). A stack
- * of reports has one tensor, [reports, …], without the axis of tokens if there is one; a site in
- * several layers is [reports, layers, …].
+ * of reports has one tensor, [reports, …], without an axis of one token; a site in several layers
+ * is [reports, layers, …].
  *
- * The metadata, a map of strings, has "format": "pt", which readers expect, and "result": the
- * object that json writes, without its tensors. */
+ * The metadata, a map of strings, has "format": "pt", which readers expect, and, without a stack,
+ * "result": the object that json writes, without its tensors. */
 #include <string.h>
 
 #include "format/npy.h"

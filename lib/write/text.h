@@ -74,8 +74,8 @@ const char *text_of_cell(char text[TEXT_CELL_BYTES], const struct column *column
 /* The value of a fact for people, in `number` if it is one; NULL: none, or not for people. */
 const char *text_of_fact(char number[NUM_SIZE_BYTES], const struct column *fact);
 
-/* Append the title lines of a page: the model, the text (numbered if there are several), and the
- * source or the corrupt text. text_titles_write shortens them to the width of the page. */
+/* Append the title lines of a page: the model, the text (numbered if there are several), other
+ * texts and the subject. text_titles_write shortens them to the width of the page. */
 void text_titles(struct buf *lines, const struct report *report, const struct layout *layout);
 int text_titles_write(struct stream *out, const struct report *report, const struct layout *layout,
                       struct err *err);
