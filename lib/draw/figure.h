@@ -166,8 +166,8 @@ struct scale {
 /* The multiples of a step that enclose two numbers (curves.c). */
 struct scale scale_around(double low, double high, double step);
 
-/* Reduce a sheet to the section's cells. A cell of several values shows the maximum, or with both
- * signs the value farthest from 0: a mean would hide a single high weight. */
+/* Reduce a sheet to the section's cells. A cell of several values shows the maximum, or on a
+ * two-sided scale the value farthest from 0: a mean would hide a single high weight. */
 int cells_make(struct cells *cells, const struct section *section, const struct sheet *sheet,
                struct arena *arena, struct err *err);
 
