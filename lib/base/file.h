@@ -58,7 +58,7 @@ int file_refuse_format(const char *bytes, size_t size, const char *expected, str
 
 /* --- pages of mapped files that cannot be read ------------------------------------------------
  *
- * Someone made the file shorter, and a read raises SIGBUS. The functions for a handler are safe. */
+ * If someone makes a file shorter, reading it raises SIGBUS. The first two are for its handlers. */
 
 /* For a handler that ends the program: the path of the file mapped at an address, or NULL. */
 const char *mapping_list_path(const void *address);

@@ -18,7 +18,7 @@
 enum {
     HUGE_BYTES = 4 * 1024 * 1024,
     EXPECTED_BYTES = 64 * 1024 * 1024, /* assumed to be free */
-    LARGE_BYTES = 96 * 1024,           /* from here on, own pages: more than a block of an arena */
+    LARGE_BYTES = 96 * 1024,           /* for heap_give_back: more than a block of an arena */
 };
 
 static atomic_size_t fail_countdown; /* 0: no failure is planned */

@@ -36,7 +36,7 @@ bool num_parse_double(const char *text, double min, double max, double *value);
  * locale. Returns its length. */
 size_t num_float(char text[NUM_FLOAT_BYTES], float value);
 
-/* Write a double with the first of 15, 16, 17 digits that reads back the same, as printf's %g. */
+/* Write a double as printf's %g, with 15 digits, or 16 or 17 if fewer do not read back the same. */
 void num_double(char text[NUM_DOUBLE_BYTES], double value);
 
 /* Write decimal digits. Returns their number. */

@@ -67,7 +67,7 @@ void stream_format(struct stream *stream, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void stream_float(struct stream *stream, float value); /* as num_float */
 
-/* Write out the buffer now: a reader of the pipe is waiting. */
+/* Write out the buffer now, for a reader that waits for it. */
 void stream_flush(struct stream *stream);
 
 /* Write the rest and check that it is on disk: files that belong together are all finished
@@ -89,14 +89,14 @@ bool stream_is_temporary(const char *name);
 void stream_sync_later(bool later);
 int stream_sync(const char *path, struct err *err);
 
-/* Remove all temporary files. Safe in a signal handler. */
+/* Remove all temporary files of this process. Safe in a signal handler. */
 void stream_remove_temporaries(void);
 
 /* --- terminals --------------------------------------------------------------------------------
  *
- * Streams to a terminal write controls (but newline and tab), characters that are invisible or
- * change the direction of text, and bytes that are not UTF-8 as \xNN: texts may be hostile. */
-enum { TERMINAL_SIGN_BYTES = 40 }; /* the longest of our colours; \xNN four times is shorter */
+ * Streams to a terminal write controls (but newline and tab), characters that are invisible (but
+ * blanks) or change the direction of text, and invalid UTF-8 as \xNN: texts may be hostile. */
+enum { TERMINAL_SIGN_BYTES = 40 }; /* for the longest colour sequence, or \xNN four times */
 
 /* The length of a sequence that sets colours, `ESC [ numbers m`, at the beginning; 0: none. */
 size_t terminal_colour(const char *bytes, size_t size);
@@ -113,6 +113,6 @@ ssize_t transfer_read(int descriptor, void *bytes, size_t size);
 /* Write all bytes: 0, or -1 with errno after a part may have been written. */
 int transfer_write(int descriptor, const void *bytes, size_t size);
 
-/* True while transfer_write runs in this thread, for a handler of SIGPIPE: it ends the program if a
- * result has no reader, but not if a remark has none. */
+/* True while transfer_write runs in this thread. A handler of SIGPIPE ends the program only then: a
+ * result has no reader; a note may have none. */
 bool transfer_is_writing(void);

@@ -13,7 +13,7 @@
 uint8_t unicode_page_of[UNICODE_LAST / UNICODE_PAGE + 1];
 uint8_t unicode_pages[UNICODE_PAGES_MAX][UNICODE_PAGE];
 
-/* Each of the first pages has one kind; a page with several kinds follows them. */
+/* The first pages have one kind each; pages with several kinds follow them. */
 static void add_run(uint8_t kind, uint32_t first, uint32_t end, uint8_t *used)
 {
     for (uint32_t next; first < end; first = next) {

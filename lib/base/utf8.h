@@ -166,7 +166,7 @@ bool utf8_ends_leftwards(const char *bytes, size_t size);
 enum unicode_form { UNICODE_NFC, UNICODE_NFD, UNICODE_NFKC, UNICODE_NFKD };
 
 /* The end of the segment at `at`: a run of characters that stay as they are, or a character with
- * all that may combine with it. `stays`: it is such a run. Segments have the form of their text. */
+ * all that may combine with it. `stays`: it is a run of the former kind. */
 size_t unicode_form_end(enum unicode_form form, const char *text, size_t size, size_t at,
                         bool *stays);
 

@@ -511,9 +511,9 @@ static int prepare(struct bench *bench, struct arena *arena, struct err *err)
 
 /* --- measuring -------------------------------------------------------------------------------- */
 
-/* Each round counts its fastest pass: other processes only slow passes down. The first two passes
- * are not counted: the first packs weights and finds the memory size that a pass needs; the second
- * allocates that size as one piece, which later passes reuse. */
+/* Each round counts its fastest pass: other processes only slow passes down. A task's first two
+ * passes are not counted: the first packs weights and finds the memory size that a pass needs; the
+ * second allocates that size as one piece, which later passes reuse. */
 static int measure(struct bench *bench, struct err *err)
 {
     const struct bench_plan *plan = bench->plan;

@@ -58,7 +58,7 @@ static int parse_line(char *line, size_t size, FILE *file, struct err *err)
     return got < 0 ? cannot_read(err) : 0;
 }
 
-enum { PROGRAM_FILES = 32 }; /* if fewer may be open, programs skip fonts without a message */
+enum { PROGRAM_FILES = 32 }; /* if fewer files may be open, programs skip fonts silently */
 
 /* Start a program with its standard streams (NULL: inherited). Return 0 or an errno value. */
 static int start(pid_t *pid, const char *const arguments[], FILE *const streams[3])

@@ -58,7 +58,7 @@ enum section_kind { KIND_MATRIX, KIND_LINES, KIND_ARROWS, KIND_TEXT, KIND_BARS, 
 struct section_sheets {
     const struct sheet *sheets; /* [layers, heads] */
     size_t layers, heads;
-    const char *attention; /* "cross-attention", if the figure has several attentions; else NULL */
+    const char *attention; /* its name, if the figure has several attentions; else NULL */
     bool first_hidden, cropped;
     bool fills;               /* a single matrix without keys may be as wide as the page */
     bool barless, shares_bar; /* attentions share a colour bar; barless: another section has it */

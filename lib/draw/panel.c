@@ -267,7 +267,7 @@ static void draw_heat(const struct section *section, const struct sheet *sheet,
         return;
     bool failed = cells_make(&cells, section, sheet, &arena, canvas->err);
     if (!failed && (section->style->cells != CELLS_NUMBERS || !numbers)) {
-        bool masked = section->style->form.mask == MASK_HATCH; /* drawn below the cells */
+        bool masked = section->style->form.mask == MASK_HATCH; /* the hatch is below the cells */
         if (masked && fmin(area.width, area.height) < HATCHED)
             canvas->rect(canvas, area, colour_of_hex(0xececec));
         else if (masked)

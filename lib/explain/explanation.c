@@ -485,7 +485,8 @@ static struct site_set sites_of(const struct trace *trace, const struct step_row
 {
     bool normed = trace->embedding_norm.scale != NULL;
     enum site input = trace->rule->at_input;
-    bool is_two_names = trace->list[trace->count - 1].at_after[0] == SITE_RESID_POST; /* and ln_2 */
+    /* the output of the layer's last norm may be called both resid_post and ln_2 */
+    bool is_two_names = trace->list[trace->count - 1].at_after[0] == SITE_RESID_POST;
     bool is_sum = row->make == step_sum && row->site == SITE_RESID_POST;
     struct site_set sites = {0};
     if (row->make == (normed ? step_embedding : step_input)) {

@@ -61,18 +61,18 @@ static size_t blocking_size_of(const struct blocking *blocking, enum blocking_ki
 
 enum {
     TILE_ROWS = 64,    /* rows of x that a kernel takes at a time */
-    GROUP_ROWS = 192,  /* rows of x that stay in cache while panels are read: if its size is */
-    GROUP_MOST = 256,  /* unknown; and at most, if it is known */
+    GROUP_ROWS = 192,  /* rows of x that stay in a cache of unknown size while panels are read */
+    GROUP_MOST = 256,  /* the same, at most, in a cache of known size */
     LARGE_GROUP = 512, /* rows of x in other plans: many rows share a panel */
     TILES_GROUP = 256, /* rows of x with AMX, if x is larger than TILES_CACHE bytes */
     TILES_PANELS = 4,  /* panels of one round with AMX, which share the reading of x */
     TILES_CACHE = 512 * 1024,
-    FEW_ROWS = 8, /* up to here most time goes to reading W, in pieces of the following size */
+    FEW_ROWS = 8, /* up to here most time goes to reading W, in pieces of SLAB_ROWS, SLAB_COLUMNS */
     SLAB_ROWS = 16,
     SLAB_COLUMNS = 768,
     IN_PLACE_CHUNK = 256, /* short, because rows of W that are far apart evict each other */
-    MANY_ROWS = 384,      /* from here on it pays to copy a panel for one use; */
-    MANY_ROWS_WIDE = 192, /* sooner if rows of W are WIDE or longer */
+    MANY_ROWS = 384,      /* from here on it pays to copy a panel for one use */
+    MANY_ROWS_WIDE = 192, /* MANY_ROWS if rows of W have WIDE columns or more */
     WIDE = 2560,
     DOTS_AT_ONCE = 192, /* columns of W, stored as [out, in], that one round reads in place */
     PAIR_CHUNK = 384,   /* a chunk of a panel stays in the second-level cache */
@@ -88,8 +88,8 @@ enum plan_flags {
     SEVERAL_PANELS = 4,   /* a kernel takes several panels */
     COPY = 8,             /* each panel is made contiguous before it is used */
     ALIGN = 16,           /* the first panel ends where a cache line begins */
-    PREFETCH = 32,        /* while a panel is used, its first tile prefetches the next one, */
-    EVENLY = 64,          /* or each tile a part of it */
+    PREFETCH = 32,        /* while a panel is used, its first tile prefetches the next panel */
+    EVENLY = 64,          /* with PREFETCH: each tile prefetches a part of the next panel */
     GROUPS_IN_TURN = 128, /* all groups of a panel, then of the next; else all panels of a group */
 };
 
@@ -354,7 +354,7 @@ static const float *find_next(const struct product *p, const struct round *round
 
 /* A panel by a group of rows. */
 struct product_part {
-    const float *panel, *next; /* NULL: nothing is prefetched */
+    const float *panel, *next; /* next NULL: nothing is prefetched */
     struct matrix sums;
     float *segment; /* sums of a segment after the first; as large as `sums` */
     struct corner at;

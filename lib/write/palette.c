@@ -158,7 +158,7 @@ void ramp_make(struct ramp *ramp, const struct palette *palette)
 }
 
 /* Okabe and Ito's palette, which is safe for all kinds of colour blindness; violet and grey replace
- * yellow and black, which are too light and too heavy for lines. More than 8 lines: hues in turn. */
+ * yellow and black, which are too light and too heavy for lines. Over 8 lines: hues in turn. */
 struct colour palette_line(size_t index, size_t count)
 {
     static const uint32_t few[] = {0x0072b2, 0xd55e00, 0x009e73, 0xcc79a7,

@@ -85,7 +85,7 @@ struct extent {
     float low, high;
 };
 
-/* A framed cell; layer or head -1: all. Rows and columns are numbered like tokens. */
+/* A framed cell; layer or head -1: all. Rows and columns have the numbers of their axes. */
 struct cell_mark {
     int layer, head;
     size_t row, column;
@@ -115,7 +115,7 @@ struct style {
     bool range_given;              /* false: fractions such as attention have range 0 to 1 */
     struct extent bounds;          /* of RANGE_ALL; both 0: not given */
     const struct palette *palette; /* NULL: chosen by the numbers */
-    bool two_sided;                /* use a two-sided palette for all numbers */
+    bool two_sided;                /* without `palette`: a two-sided one for all numbers */
     const char *title;             /* NULL: model and sentence; "": no title or subtitles */
     const char *language;          /* of figures and pages, as in HTML; NULL: en */
     bool hide_first;               /* pages begin without the first token, and can show it */
