@@ -317,7 +317,7 @@ struct showing {
     struct attn_model *model;
     const struct attn_request *request;
     size_t first;           /* index of the first text of the pass */
-    struct capture capture; /* holds one tensor at a time, where not all heads are selected */
+    struct capture capture; /* selected heads of one tensor at a time, unless all are selected */
     struct arena tensor;
 };
 

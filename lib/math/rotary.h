@@ -21,8 +21,8 @@ enum rotary_scaling {
     ROTARY_LINEAR,   /* f / factor */
     ROTARY_DYNAMIC,  /* a larger θ for texts longer than `positions` */
     ROTARY_LLAMA3,   /* f for short waves, f / factor for long ones, a mixture between them */
-    ROTARY_YARN,     /* as llama3 with another mixture, and longer vectors (Peng et al., 2023) */
-    ROTARY_LONGROPE, /* f divided by a list of factors, and longer vectors */
+    ROTARY_YARN,     /* llama3 with another mixture, and an `amplitude` (Peng et al., 2023) */
+    ROTARY_LONGROPE, /* f divided by a list of factors, and an `amplitude` */
 };
 
 enum { ROTARY_PAIRS_MAX = 128 }; /* with longrope, which has a factor for each pair */

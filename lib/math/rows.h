@@ -81,7 +81,7 @@ enum { SOFTMAX_RANGE_STEP = 16 }; /* the number of columns is a multiple of this
 struct softmax_range {
     size_t low, first, end;
     float largest, sum; /* the largest scaled element, and the divisor of the softmax */
-    const float *sink;  /* an element that no column has; NULL: none */
+    const float *sink;  /* the attention sink, an element without a column; NULL: none */
     float rest;         /* the sink's part of the softmax */
 };
 

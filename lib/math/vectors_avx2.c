@@ -16,7 +16,7 @@ enum { VECTOR_FLOATS = 8, REGISTERS = 2, ROWS_MAX = 6 };
 #define vector_add _mm256_add_ps
 #define vector_multiply_add _mm256_fmadd_ps
 
-/* Each step joins elements that are twice as far apart. */
+/* Each step joins elements twice as far apart as the step before. */
 static inline IN_VECTORS void transpose_registers(vector a[VECTOR_FLOATS])
 {
     vector b[VECTOR_FLOATS];

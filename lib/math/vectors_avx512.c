@@ -24,7 +24,7 @@ static inline IN_VECTORS vector join_pairs(vector a, vector b, int high)
                                  : _mm512_unpacklo_pd(first, second));
 }
 
-/* Each step joins elements that are twice as far apart. */
+/* Each step joins elements twice as far apart as the step before. */
 static inline IN_VECTORS void transpose_registers(vector a[VECTOR_FLOATS])
 {
     vector b[VECTOR_FLOATS];

@@ -77,8 +77,8 @@ struct csv_line {
     struct err *err;
 };
 
-/* The number of settings and columns of the input before the cells of a matrix or, with the text of
- * the item, of a table. */
+/* The number of leading columns: settings, columns of the input and, in tables, the text of the
+ * item. */
 static size_t leading_count(const struct writer *writer)
 {
     bool has_tables = writer->format == &format_csv && report_has_tables(writer->report);

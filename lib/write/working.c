@@ -16,7 +16,7 @@ enum {
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-/* Make all lines, with LINE_HEADINGS. Of keys, some are shown, and the sink if there is one. */
+/* Make all lines, with LINE_HEADINGS; of keys only those that pages show, and the sink's. */
 static int make_lines(struct grid *grid, struct arena *arena, struct err *err)
 {
     const struct table *table = grid->table;
