@@ -1,5 +1,5 @@
 #!/bin/sh
-# Print C code with the files of the named models: the table that lib/model/bundled.h declares.
+# Print C code with the files of the named models: the table that lib/model/model.h declares.
 #
 #     sh models/embed.sh tiny life >build/lib/model/bundled_models.c
 #

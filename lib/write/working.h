@@ -96,7 +96,8 @@ enum piece {
 struct document;
 
 /* A language of marks: texts between marks, and tables `| a | b |`. The smallest has PIECE_SUBJECT,
- * PIECE_MATRIX, the marks of facts and of columns, and `text`; what is of a working is for explain. */
+ * PIECE_MATRIX, the marks of facts and of columns, and `text`. What is of a working is for explain.
+ */
 struct markup {
     const char *marks[PIECES][2]; /* around a text, which has lines of its own; NULL: no mark */
     const char *fact[2];          /* before and after the name of a fact */
