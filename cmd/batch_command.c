@@ -91,7 +91,6 @@ const struct command command_batch = {
 
 /* --- the header of a log ---------------------------------------------------------------------- */
 
-/* Append a name and its hash. */
 static void add_digest(struct buf *text, const char *name, struct sha256 *hash)
 {
     char digits[SHA256_DIGITS + 1];
@@ -186,7 +185,7 @@ static int add_files_of_setting(struct inputs *inputs, const struct options *opt
 static int add_files(struct buf *models, struct inputs *inputs, const struct driver *driver,
                      struct err *err)
 {
-    struct sweep sweep; /* the driver's has the values of the open setting */
+    struct sweep sweep; /* driver->sweep has the values of the open setting */
     const char *path = driver->items.path;
     if ((path && add_file(&inputs->text, shown_path(path), &driver->items.file, err)) ||
         sweep_read(&sweep, driver->options, inputs->arena, err))

@@ -26,7 +26,7 @@ const struct command *const commands[] = {
 
 const size_t command_count = sizeof commands / sizeof *commands;
 
-enum { SENTENCE_BYTES = 60 }; /* longer names are not repeated in the message */
+enum { SENTENCE_BYTES = 60 }; /* of a longer name, the suggestion has only "…" */
 
 struct option_set command_set(const struct command *command)
 {

@@ -20,7 +20,7 @@ struct command {
     const char *about;                /* one line of help */
     const char *operands;             /* operands in the usage line, after the options; "": none */
     const char *examples;             /* lines, each complete for a shell */
-    const struct task *task;          /* how the driver runs its texts, also in a batch */
+    const struct task *task;          /* what the driver runs, also in a batch; NULL: no driver */
     command_verb *run;                /* NULL: the driver runs the task */
     const struct option_row *options; /* options of this command alone */
     const struct option_row *shared[OPTION_USES]; /* running_options follow them */
@@ -67,7 +67,7 @@ int only_model(const char **name, const struct options *options, struct err *err
 void print_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void print_failure(const char *text);
 
-/* Note that truncation and padding, if the tokenizer has them, are ignored. It may be NULL. */
+/* Print a note if a tokenizer (NULL: none) has truncation or padding, which are ignored. */
 void print_note_of_tokenizer(const struct tokenizer *tokenizer);
 
 /* Print a note if `mapped` bytes of a weights file do not fit into memory beside `others` bytes;

@@ -17,14 +17,14 @@
 enum {
     GROUP_TOKENS = 1024, /* texts that share a pass have at most this many tokens */
     GROUP_TEXTS = 256,
-    GROUPS_OF_THREAD = 4,        /* groups per thread that are read at once */
+    GROUPS_OF_THREAD = 4,        /* most groups per thread that are read at once */
     HELD_BYTES = 1 << 30,        /* limit for the results of all threads in memory */
     TOKEN_BYTES = 400,           /* of a token with its labels, about */
     MEAN_BYTES = 16,             /* of a number in --mean texts: sums and counts, then the mean */
-    FOLDER_NAME_BYTES_MAX = 200, /* longer names give the number of the setting instead */
+    FOLDER_NAME_BYTES_MAX = 200, /* a longer name has the number of the setting instead */
 };
 
-/* The time that a group should take: a killed process loses the results of about two seconds. */
+/* The most time that a group should take: a killed process loses results of about two seconds. */
 static const double group_seconds = 1.5;
 
 /* --- settings --------------------------------------------------------------------------------- */
@@ -100,8 +100,8 @@ static const char *name_folder(const struct driver *driver, const struct job *jo
     return buf_keep(&name, arena, err);
 }
 
-/* Set the index of a result, and `blank`: by how much the number of the item is larger, which also
- * counts blank and failed texts. */
+/* Set the index of a result, and `blank`, the difference to the number of the item: numbers also
+ * count blank and failed texts. */
 static void set_index(struct identity *identity, const struct job *job, size_t index)
 {
     size_t texts = identity->sentences;
@@ -246,7 +246,7 @@ static int write_result(struct driver *driver, struct stream *out, const struct 
                         &(struct target){.stream = out}, &report, &driver->layout, err);
 }
 
-/* Format a result in memory, for a thread that may not write to the output. */
+/* Format a result in memory, in a thread that may not write yet, unless it is formatted later. */
 static int make_bytes(struct driver *driver, struct job *work, struct arena *arena, struct err *err)
 {
     const struct output *output = &driver->output;
@@ -353,8 +353,8 @@ static int translate(struct driver *driver, struct job *job, struct arena *arena
                                          &driver->translations[job->number], kept, arena, err));
 }
 
-/* Read a job of the open setting. On failure `why` names the item, unless the only text does not
- * fit the options. */
+/* Read a job of the open setting. On failure `why` names the item, unless the reason is --source or
+ * --pair, or a task refuses the only text. */
 static int read_job(struct driver *driver, size_t number, struct job *work, struct arena *arena,
                     struct err *why)
 {
@@ -382,7 +382,7 @@ static size_t end_of_setting(const struct driver *driver, size_t setting)
     return num_min(driver->end, (setting + 1) * driver->items.count);
 }
 
-/* Tell the viewer how many tokens will run: it packs weights if they are enough. */
+/* Tell the viewer how many tokens will run: for many, it packs the weights. */
 static void expect_tokens(struct driver *driver)
 {
     if (driver->task->expect)
@@ -391,8 +391,8 @@ static void expect_tokens(struct driver *driver)
         viewer_expect(&driver->session.viewer, driver->survey.tokens);
 }
 
-/* Add a job to the totals, and its memory to that of a group such as read_group will make. A thread
- * formats its result (make_bytes), as hexadecimal digits for a log. */
+/* Add a job to the totals, and its memory to that of a group such as read_group will make: with the
+ * result that a thread formats (make_bytes), for a log in hexadecimal digits unless it is JSON. */
 static int survey_job(struct driver *driver, struct job *work, struct err *err)
 {
     struct survey *survey = &driver->survey;
@@ -539,8 +539,8 @@ static void group_clear(struct group *group)
     arena_clear(&group->memory);
 }
 
-/* Read the next jobs of the setting, as many as share a pass of `limit` tokens. Jobs that fail
- * here do not run. */
+/* Read the next jobs of the setting, as many as share a pass of `limit` tokens. Jobs that
+ * cannot be read do not run. */
 static int read_group(struct driver *driver, struct group *group, size_t limit, struct err *err)
 {
     size_t left = end_of_setting(driver, driver->setting) - driver->next;
@@ -659,8 +659,8 @@ static void run_group(void *context, size_t index, size_t thread)
 
 /* --- the run ---------------------------------------------------------------------------------- */
 
-/* Run the remaining jobs of a setting, turn by turn. The first turn is one group of one text, whose
- * rate is not known; it packs the weights, and the threads' viewers share them afterwards. */
+/* Run the remaining jobs of a setting, turn by turn. The first turn is one group of one text: the
+ * speed is not known yet. If it packs weights, the threads' viewers share them afterwards. */
 static int run_setting(struct driver *driver, size_t setting, struct err *err)
 {
     const struct task *task = driver->task;

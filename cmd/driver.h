@@ -2,9 +2,9 @@
  *
  * A job is one item (items.h) with one setting (sweep.h). All jobs are read and checked first. Then
  * they run in groups, usually one pass of the model for each, and results are written in the order
- * of the jobs, as soon as all earlier ones are written. A group of several texts takes a second or
- * two. Several groups of short texts run in parallel, one per thread. One model is open at a time:
- * all items of a setting run before the next setting.
+ * of the jobs, as soon as all earlier ones are written. A group of several texts takes about two
+ * seconds at most. If a task allows it, groups of short texts run in parallel, one per thread. One
+ * model is open at a time: all items of a setting run before the next setting.
  *
  * A command is a `task`, a table of hooks. This one writes a table for each text: the norm of the
  * last hidden state of each token.
@@ -41,9 +41,10 @@
  * calls driver_accumulate, `add` processes the texts in the order of the jobs, and `finish` calls
  * driver_write, as in heads.c.
  *
- * A command stops at the first invalid job and writes nothing; but of several texts it leaves out
- * those that lack tokens or a named position, and then fails. `batch` (batch_command.c) runs the
- * same tasks, but after a failure it continues; with -o it keeps a log. */
+ * A command stops at the first invalid job and writes nothing; but if each of several texts has a
+ * result, it leaves out those that lack tokens or a named position, and then fails. `batch`
+ * (batch_command.c) runs the same tasks. If each job has a result, it continues after a failure
+ * (exceptions: fail_job in driver.c). With -o it keeps a log. */
 #pragma once
 
 #include "items.h"
@@ -59,10 +60,11 @@ struct driver;
 
 /* One job, from its texts to its result. */
 struct job {
-    size_t number, index; /* number of the job; index of its item (SIZE_MAX: of all items) */
+    size_t number; /* of the job; for a result of all items, of the setting */
+    size_t index;  /* of its item; SIZE_MAX: a result of all items */
     struct item item;
-    struct text_with_source pair; /* the text and --source as tokens */
-    void *own;                    /* data of the task, in the group's arena */
+    struct text_with_source pair; /* the text and its source as tokens */
+    void *own;                    /* data of the task, in the arena of `read` */
     struct report report;
     struct memory memory; /* of the job's passes and result, set by `read` */
     double result_bytes;  /* of captured tensors in the result, set by `read`; 0: none */
@@ -81,7 +83,7 @@ struct group {
     size_t count;
     struct arena *arena; /* freed after the results are written */
 
-    /* For the driver: all jobs that were read; `jobs` lacks those that failed. */
+    /* For the driver: all jobs that were read; `jobs` lacks those that failed to be read. */
     struct job *read; /* [read_count] */
     size_t read_count, tokens;
     bool is_done;
@@ -90,17 +92,17 @@ struct group {
 };
 
 struct task {
-    unsigned fields;      /* 1 << ITEM_…: table columns to read in addition to the common ones */
+    unsigned fields;      /* as in items_open: columns of a table that this command reads */
     enum items_many many; /* number of texts that the command reads; a batch reads at least one. A
                            * source without a text is translated, except for ITEMS_PROMPT. */
-    bool begins_words;    /* with --words, texts get a beginning token, as in score --words */
+    bool begins_words;    /* --words means BEGINNING_ADDED, as in score */
     enum mean_axes means; /* axes that --mean accepts; 0: all */
     bool alone;           /* each job is a group: its pass is long, its result large */
     bool at_once;         /* groups may run in parallel: `run` changes only its group */
     bool accumulates;     /* a setting has one result of all texts, as with --mean texts */
-    const char *way_out;  /* advice for texts beyond the context; NULL: add_advice (command.c) */
+    const char *way_out;  /* advice for too long texts, not for masked models; NULL: add_advice */
     const char *pages;    /* the command that writes HTML pages instead; NULL: this one does */
-    const char *folder;   /* default format of files in a folder; NULL: --format is required */
+    const char *folder;   /* default format of files in a folder; NULL or in a batch: none */
     const char *parts;    /* unit of progress for a single text, such as "layers"; NULL: none */
     size_t state_bytes;   /* size of the state that all hooks share; zeroed first */
     const void *kind;     /* tells hooks that several tasks share which task runs */
@@ -121,14 +123,14 @@ struct task {
     int (*read)(void *state, struct driver *driver, struct job *job, struct arena *arena,
                 struct err *err);
 
-    /* Called before the first job of a setting. */
+    /* Called before the first job of a setting runs. */
     int (*begin)(void *state, struct driver *driver, struct err *err);
 
     /* Fill the report of each job, with group_capture or with other passes. Required. */
     int (*run)(void *state, const struct group *group, struct err *err);
 
-    /* Process a job before its result is written; called in the order of the jobs, while other
-     * threads may call `run`. It may change the report only if there are several settings. */
+    /* Process a job that did not fail, before its result is written; called in the order of the
+     * jobs, while other threads may call `run`. With one setting it may not change the report. */
     int (*add)(void *state, struct job *job, struct err *err);
 
     /* Write results: `end` after each setting; `finish` after all, unless a batch keeps a log. */
@@ -155,7 +157,7 @@ struct driver {
     size_t group_texts;      /* the most texts of a group */
     void *state;             /* of the task */
 
-    /* Totals over all jobs, from driver_check. */
+    /* Totals over the jobs of this process, from driver_check. */
     struct survey {
         size_t tokens, longest, longest_source;
         struct dropped dropped; /* characters that are not in the vocabulary */
@@ -174,7 +176,7 @@ struct driver {
     struct derivation derivation; /* for every report: from --mean, or set by `open` */
     struct text_mean mean;        /* with --mean texts: sums of the open setting */
     enum beginning begins_texts;  /* as in input_options; a `prepare` hook may change it */
-    const char *columns;          /* names in CSV tables, set by `prepare`; NULL: as in matrices */
+    const char *columns;          /* of CSV tables, set by `prepare`; NULL: those of matrices */
     bool accumulates;             /* see driver_accumulate */
     struct output output;
     struct style style;
@@ -183,7 +185,7 @@ struct driver {
     struct log *log;          /* NULL: results go to `output` */
     size_t failed;            /* number of failed jobs so far */
     const char *failure;      /* message of the first failure */
-    size_t written, expected; /* results so far; results plus jobs read but not yet written */
+    size_t written, expected; /* results so far; results that all jobs read so far will have */
     struct progress progress;
     double seconds;          /* duration of driver_run */
     struct arena kept;       /* freed with the driver */
@@ -194,7 +196,7 @@ struct driver {
 int driver_do(const struct task *task, const struct options *options, struct err *err);
 
 /* The steps of driver_do, for batch: read the options and find all items; check all jobs; run all
- * jobs except those of the first `done` results. */
+ * jobs except those of the first `done` lines of a log. */
 int driver_prepare(struct driver *driver, const struct task *task, const struct options *options,
                    struct err *err);
 int driver_check(struct driver *driver, struct err *err);

@@ -70,7 +70,7 @@ struct explain_run {
     struct explain_request request;
 };
 
-/* Choose a layer, a head and the attention of --part, by default self, else cross. */
+/* Choose a layer, a head and the attention of --part; default: self or, if there is none, cross. */
 static int choose_head(struct explain_run *run, struct err *err)
 {
     const struct options *options = run->options;
@@ -102,8 +102,8 @@ static int choose_head(struct explain_run *run, struct err *err)
     return 0;
 }
 
-/* Choose the queries of --query: a token, by default the last; of equal tokens, the first; or a
- * range of positions. */
+/* Choose the queries of --query: a token, by default the last; of equal tokens, the first; a
+ * range of positions; or all. */
 static int choose_query(struct explain_run *run, struct err *err)
 {
     const struct tokenized *tokenized = run->text;

@@ -1,7 +1,7 @@
 /* generate.c: `attn-cli generate`: continues a text, token by token.
  *
- * The text is printed as it grows: to the output, or to standard output if tensors (--show) go to a
- * file. Tensors, tables and the results of a batch are written at the end. */
+ * In format text, the text is printed as it grows; if tensors (--show) go to a file, it goes to
+ * standard output. Tensors, tables and the results of a batch are written at the end. */
 #include <limits.h>
 #include <string.h>
 #include <unistd.h>
@@ -67,7 +67,6 @@ const struct command command_generate = {
     .without = "document pair",
 };
 
-/* The state of a setting. */
 struct generate_state {
     struct request request;              /* of --show */
     struct generation_config generation; /* with the seed of item 0 */
@@ -180,14 +179,14 @@ static int read_item(void *state, struct driver *driver, struct job *job, struct
 
 /* --- the text --------------------------------------------------------------------------------- */
 
-/* True if standard output was closed or the disk is full: generation ends. */
+/* True if the text cannot be printed, as to a closed pipe or a full disk: generation ends. */
 static bool is_broken(const struct growth *growth)
 {
     return growth->typed && growth->typed->failure;
 }
 
-/* Generate the text, and print it while it grows: to the output, or to standard output if tensors
- * go to a file. A batch does not print it. */
+/* Generate the text, and print it while it grows: in format text to the output, or if tensors go
+ * to a file, to standard output. A batch does not print it. */
 static int grow(struct growth *growth, struct err *err)
 {
     struct continuation *text = &growth->text;
@@ -222,7 +221,7 @@ static int grow(struct growth *growth, struct err *err)
     }
     if (growth->typed) {
         stream_char(growth->typed, '\n');
-        stream_flush(growth->typed); /* notes and errors come after it */
+        stream_flush(growth->typed); /* notes and errors come after the text */
     }
     return failed;
 }

@@ -1,9 +1,9 @@
 /* heads.c: `attn-cli heads`: scores of every head of a model, measured on texts and on repeated
  * random tokens; with --composition, scores of how heads compose.
  *
- * The command sums the measurements of all texts and writes one result; `batch --do heads` writes a
- * result for each text. Scores that need no text (random tokens, weights, needles) are measured
- * once for each setting. */
+ * The command sums the measurements of all texts; `batch --do heads` writes a result for each text
+ * or, with --mean texts, for all. Scores that need no text (random tokens, weights, needles) are
+ * measured once for each setting. */
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -299,7 +299,8 @@ static bool is_of_texts(const struct head_survey *survey)
     return of_texts;
 }
 
-/* Refuse scores that the model lacks, if they are named; with --score all they have no values. */
+/* Refuse scores of words (copying, successor) that the model lacks; but with --score all, they
+ * are left without values, unless --sort names one. */
 static int check_circuits(struct heads_state *own, const struct driver *driver, struct err *err)
 {
     const struct score *sort = own->sort;
@@ -386,7 +387,7 @@ static int read_pairs(struct circuit_words *words, const struct file *file, cons
     return 0;
 }
 
-/* Measure the scores of weights alone, on all words or on those of --pairs. */
+/* Measure the scores of weights alone, on the words of circuits_all_words or of --pairs. */
 static int measure_words(struct heads_state *own, struct driver *driver,
                          enum score_material material, struct err *err)
 {
@@ -483,7 +484,7 @@ static int begin(void *state, struct driver *driver, struct err *err)
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-/* The value of a row in the column of --sort, the lowest if it is missing; 0 without --sort. */
+/* The value of a row in the column of --sort, -infinity if it is missing; 0 without --sort. */
 static double rank_of(const struct column *sort, size_t row)
 {
     return sort ? fmax(column_float(sort, row), (double)-INFINITY) : 0;
@@ -596,7 +597,7 @@ static void note_material(const struct heads_state *own, const struct driver *dr
         print_note("measured on %s", origin);
 }
 
-/* Keep the result of a model after its last text; write maps, and a result of a batch. */
+/* Keep the result of a model after its last text; write matrices, and a result of a batch. */
 static int end(void *state, struct driver *driver, struct err *err)
 {
     struct heads_state *own = state;

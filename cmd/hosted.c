@@ -19,7 +19,7 @@ static int run(const char *const *words, const struct edit_values *values, struc
     options.quiet = true;
     options.edit.values = values;
     options.input.is_hosted = true;
-    options.output.path = options.output.path ? options.output.path : "-"; /* no terminal */
+    options.output.path = options.output.path ? options.output.path : "-"; /* "-" accepts binary */
     return command_start(command, &options, err) && err->kind != ERR_FAILED;
 }
 
@@ -28,7 +28,7 @@ int attn_report(const char *const *words, const struct attn_value *values, size_
                 struct attn_error *error)
 {
     static _Atomic pid_t busy; /* id of the process while it makes a report, whose output and
-                                * provenance are global; 0: none. A forked child has another. */
+                                * provenance are global; 0: none. A forked child has another id. */
     pid_t own = getpid(), owner = busy;
     struct host_object object;
     struct host_call call = {0};
@@ -43,7 +43,7 @@ int attn_report(const char *const *words, const struct attn_value *values, size_
     }
     host_object_init(&object, NULL);
     host_call_begin(&call, &object);
-    buf_text(&out, ""); /* the bytes of no output, too, are not NULL */
+    buf_text(&out, ""); /* out.bytes is not NULL even without output */
     stream_capture(&out);
     int failed = host_values(&made, values, value_count, &call.arena, &call.err) ||
                  run(words, &made, &call.arena, &call.err);

@@ -395,7 +395,7 @@ static void list_tensors(struct info *info, const struct weights *weights)
 
 static int write_report(struct info *info, const char *model)
 {
-    if (info->tokenizer && *tokenizer_facts(info->tokenizer)->gap) { /* of words: list them */
+    if (info->tokenizer && *tokenizer_facts(info->tokenizer)->gap) { /* a tokenizer of words */
         size_t count = tokenizer_size(info->tokenizer);
         struct buf text = {0};
         for (size_t id = 0; id < count && id < WORDS_SHOWN; id++) {

@@ -156,7 +156,7 @@ static int learn_pairs(struct model_maker *maker, size_t size, struct err *err)
 
 /* --- the vocabulary --------------------------------------------------------------------------- */
 
-/* Add a file to the new model, from `path` or, if that is NULL, from the model of --like. */
+/* Add a file to the new model, from `path` or, if that is NULL, from the model `like`. */
 static int map_file(struct model_maker *maker, const char *name, const char *path, struct err *err)
 {
     struct file *source = &maker->sources[maker->words.file_count];
@@ -215,7 +215,7 @@ static int find_words(struct model_maker *maker, struct err *err)
     maker->word_count = tokenizer ? tokenizer_size(tokenizer) : 0;
     bool lacks_merges = tokenizer && tokenizer_lacks_merges(tokenizer);
     tokenizer_free(tokenizer);
-    if (make->vocab && lacks_merges) /* subwords are not words */
+    if (make->vocab && lacks_merges) /* subwords need their merges */
         return err_usage(err,
                          "'%s': expected a list of words, found the vocabulary of a byte-level "
                          "BPE: give its merges, too (--merges merges.txt)",
@@ -252,7 +252,7 @@ static bool sets_key(const struct config_edit *edit, const char *name)
     return false;
 }
 
-/* Apply --set. A vocab_size in the file of --config is kept: there may be more rows than words. */
+/* Apply --set. The size of a given vocabulary sets vocab_size, unless --set or --config has one. */
 static int change_config(struct model_maker *maker, struct err *err)
 {
     struct json *root = NULL;
@@ -325,7 +325,7 @@ int model_maker_open(struct model_maker *maker, const char *path, struct err *er
                               "it, or choose another folder",
                               target.path, name);
     }
-    /* without projections scores are those of the embeddings; with them a scale is expected */
+    /* scores of a model without projections are not scaled; with projections, a scale is usual */
     if (sets_key(&maker->edit, "projections") && !sets_key(&maker->edit, "scale") &&
         config->projections && config->scale == 1)
         print_note("scores are not scaled, as in '%s': add scale=sqrt to --set for 1/√d_k",
@@ -350,7 +350,7 @@ void model_maker_release(struct model_maker *maker)
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-/* Allow one source of sizes and one of words, and check the folder of the output. */
+/* Refuse several sources of sizes or of words, or none; check the folder of the output. */
 static int check_options(const struct options *options, struct err *err)
 {
     const struct make_options *make = &options->make;

@@ -34,7 +34,7 @@ static const struct task lens_task, attribute_task, patch_task;
 struct inquiry {
     struct driver *driver;
     const struct options *options;
-    struct viewer *viewer;    /* of the setting, or of the thread that runs it */
+    struct viewer *viewer;    /* of the setting, or of the thread that runs the text */
     struct job *job;          /* NULL: no text yet */
     struct question question; /* --answer or --target, and --query */
     unsigned numbers;         /* --show: 1 << LENS_... or PATCH_... */
@@ -61,7 +61,7 @@ static int parse_numbers(struct inquiry *inquiry, struct names names, struct err
     return list ? names_choose_set(&inquiry->numbers, names, "--show", list, err) : 0;
 }
 
-/* Read --layer, of encoder-decoders that of the decoder; default: all. */
+/* Read --layer, of encoder-decoders the layers of the decoder; default: all. */
 static int parse_layers(struct layers *layers, const struct inquiry *inquiry, struct arena *arena,
                         struct err *err)
 {
@@ -101,7 +101,7 @@ static int parse_answer(struct inquiry *inquiry, struct arena *arena, struct err
     return colon ? token_option_read(&question->against, viewer, option, colon + 1, arena, err) : 0;
 }
 
-/* Without --query, the last mask token of a masked model, else the last token. */
+/* Default of --query: the last token; in masked models the last mask token, which is required. */
 static int parse_position(struct inquiry *inquiry, struct arena *arena, struct err *err)
 {
     const char *position = inquiry->options->attribute.position;
@@ -318,7 +318,6 @@ const struct command command_attribute = {
     .without = "words precision verbose",
 };
 
-/* Read the corrupt text, and its source. */
 static int tokenize_corrupt(struct inquiry *inquiry, struct arena *arena, struct err *err)
 {
     const struct options *options = inquiry->options;
@@ -682,7 +681,7 @@ static int parse_joint(struct patching_plan *plan, const struct options *options
     return parse_heads(plan, "--joint", list, strlen(list), arena, err);
 }
 
-/* Read `10.0,10.7.q`: heads without a part have that of the next head. Keys and values are
+/* Read `10.0,10.7.q`: a head without a part has the next part in the list. Keys and values are
  * received by the key/value head; note which other heads use it. */
 static int parse_receivers(struct patching_plan *plan, const char *list, bool notes,
                            struct arena *arena, struct err *err)

@@ -22,7 +22,7 @@
 enum {
     COLUMNS_MAX = 256,                    /* columns to copy */
     NO_FIELD = ITEM_FIELDS + COLUMNS_MAX, /* of a column that is ignored */
-    COLUMN_NAME_BYTES_MAX = 256,          /* bytes of a column's name */
+    COLUMN_NAME_BYTES_MAX = 256,          /* of the name of a column */
     OF_ALL = (2 << ITEM_PAIR) - 1,        /* fields of all commands */
     OF_TEXTS = 1 << ITEM_TEXT | 1 << ITEM_IDS | 1 << ITEM_CLEAN | 1 << ITEM_GOOD | 1 << ITEM_BAD |
                1 << ITEM_POSITIVE,
@@ -179,7 +179,7 @@ static bool joins_texts(struct items *items)
     const char *special = options->input.special;
     bool joins = special && strcmp(special, "bos") == 0;
     const struct texts *sweeps = &options->batch.sweeps;
-    for (size_t i = 0; i < sweeps->count; i++) /* not known yet: they may join */
+    for (size_t i = 0; i < sweeps->count; i++) /* such values may join texts */
         joins |= strncmp(sweeps->items[i], "model=", 6) == 0 ||
                  strncmp(sweeps->items[i], "special=", 8) == 0;
     struct texts models;
@@ -216,7 +216,7 @@ static size_t find_field(struct items *items, const char *name)
 
 /* As find_field, and add a new name to those to copy. Refused: an invalid name, too many names, and
  * a name that is probably a misspelling of a known one that is missing (other capitals or, from
- * five letters on, one other letter). */
+ * five letters on, at distance 1: base/names.h). */
 static size_t add_column(struct items *items, const char *name, struct err *err)
 {
     enum { LETTERS = 5 };
@@ -266,7 +266,7 @@ static int survey_cell(struct items *items, size_t field, const char *text, size
                : 0;
 }
 
-/* Add the columns of an object. Errors in it are reported when it is read. */
+/* Add the columns of an object. Invalid JSON is reported when the object is read. */
 static int note_keys(struct items *items, const struct item_start *start, struct err *err)
 {
     struct json *root = NULL;
@@ -383,7 +383,7 @@ static int choose_separator(struct items *items, struct err *err)
     return err_if(err->kind);
 }
 
-/* Read the header. Refused: a column that occurs twice, and a header without a column of texts. */
+/* Read the header. Refused: a column that occurs twice; no column that can make an item. */
 static int read_header(struct items *items, struct err *err)
 {
     struct csv_record header;
@@ -396,7 +396,7 @@ static int read_header(struct items *items, struct err *err)
     size_t ignored = 0;
     for (size_t i = 0; i < header.count && !err->kind; i++) {
         const char *name = header.fields[i];
-        /* names of rows, as R writes them, or nothing after Excel's last separator */
+        /* a column without a name: row names of R, or what follows Excel's last separator */
         bool is_ignored = !*name && header.count > 1 && ignored < COLUMNS_MAX;
         items->field_of_column[i] = is_ignored ? NO_FIELD : add_column(items, name, err);
         ignored += is_ignored;
@@ -450,9 +450,9 @@ static bool take_separator(struct csv_reader *reader)
     return true;
 }
 
-/* Set the kind of the file by the ending of its name or, without one, by its beginning: an object,
- * or a header with several columns, one of which the command reads. A .txt file with such a
- * header, as Excel's "Text (tab delimited)", gets a note. */
+/* Set the kind of the file by a known ending of its name, else, unless it is a document, by its
+ * beginning: an object, or a header with several columns, one of which the command reads. A .txt
+ * file with such a header, as Excel's "Text (tab delimited)", gets a note. */
 static int find_kind(struct items *items, struct err *err)
 {
     const char *path = items->path;
@@ -482,8 +482,8 @@ static int find_kind(struct items *items, struct err *err)
     return 0;
 }
 
-/* Note marks and blanks in texts, which spreadsheets do not show. With -v, list the columns that
- * the command reads, and the columns to copy. */
+/* Note marks in texts, and blanks, which spreadsheets hide and tokenize (ITEMS_WHOLE) shows. With
+ * -v, list the columns that the command reads, and the columns to copy. */
 static void note_texts(struct items *items, enum items_many many)
 {
     const struct text_survey *survey = &items->survey;
@@ -495,7 +495,7 @@ static void note_texts(struct items *items, enum items_many many)
         print_note("'%s': %zu mark%s | without blanks join%s two words, as in '%s': write ' | '",
                    path, survey->glued, num_plural(survey->glued), survey->glued == 1 ? "s" : "",
                    survey->glued_words);
-    if (survey->stray && !items->options->input.trim && many != ITEMS_WHOLE) /* shown as tokens */
+    if (survey->stray && !items->options->input.trim && many != ITEMS_WHOLE)
         print_note("'%s': %zu text%s with blanks at an end or double blanks, which are tokens, "
                    "%s line %zu: --trim removes them",
                    path, survey->stray, num_plural(survey->stray),
@@ -671,7 +671,7 @@ int items_blame(const struct items *items, size_t index, struct err *err)
 
 void items_print_failure(struct items *items, size_t index, const char *message)
 {
-    static const char guess[] = ": did you mean"; /* of a name: it differs between texts */
+    static const char guess[] = ": did you mean"; /* what follows differs between texts */
     struct buf origin = {0};
     items_origin(&origin, items, index);
     const char *reason = message, *last = items->reason;
@@ -748,7 +748,7 @@ static int read_record(const struct items *items, struct item *item, const struc
                        : items->reader.separator == ','   ? ": a text with commas needs quotes"
                        : items->reader.separator == ';'   ? ": a text with semicolons needs quotes"
                                                           : ": a text with tabs needs quotes");
-    for (size_t i = 0; i < 2 * record.count; i++) { /* fields last: failures have all columns */
+    for (size_t i = 0; i < 2 * record.count; i++) { /* copied columns first: failures have them */
         const char *value = record.fields[i % record.count];
         size_t field = items->field_of_column[i % record.count];
         if (*value && field != NO_FIELD && (field < ITEM_FIELDS) == (i >= record.count) &&
@@ -836,7 +836,7 @@ static int read_object(const struct items *items, struct item *item, const struc
     return err_if(failed);
 }
 
-/* Read a record or an object, which must have a text or ids, or if accepted a source alone. */
+/* Read a record or an object, which must have a text, ids or, if accepted, a source. */
 static int read_fields(const struct items *items, struct item *item, const struct item_start *start,
                        struct arena *arena, struct err *err)
 {

@@ -47,7 +47,8 @@ enum item_field {
     ITEM_FIELDS
 };
 
-/* Added to the fields of a command: blank lines and records without a text are items. */
+/* Added to the fields of a command: blank lines before others, and records of CSV without a text,
+ * are items. */
 enum { ITEMS_KEEP_BLANK = 1 << ITEM_FIELDS };
 
 struct item {
@@ -55,7 +56,7 @@ struct item {
     struct input input;
     bool is_blank;                   /* with ITEMS_KEEP_BLANK: no text */
     const char *fields[ITEM_FIELDS]; /* values of columns that the command reads; NULL: none */
-    struct options options;          /* of the command line, with `fields` in place */
+    struct options options;          /* of items->options, with `fields` in place */
     struct identity_column *columns; /* [column_count + text_count] to copy; the last is the text */
     size_t column_count, text_count; /* text_count: 0, or 1 if the file is a table of texts */
     const struct score_region *regions; /* [region_count] ranges of bytes, not tokens (stimuli.h) */
@@ -78,8 +79,7 @@ struct items {
     struct texts formulas;    /* predictions of a suite (stimuli.h); empty: none */
     struct texts numbers;     /* of a suite's regions, " 1 2", for each line; empty: not a suite */
     struct csv_reader reader; /* reads the file, or the lines that replace a suite */
-    size_t
-        *field_of_column; /* [header_count] CSV: an item_field, or ITEM_FIELDS + index in `names` */
+    size_t *field_of_column; /* [header_count] field, ITEM_FIELDS + index in `names`, or NO_FIELD */
     size_t header_count;
     unsigned found; /* 1 << ITEM_…: in the header, or in an object of JSONL */
     struct text_survey {
@@ -92,15 +92,15 @@ struct items {
     struct texts names;    /* columns to copy, in order of appearance */
     const char *text_name; /* of the column of texts: text or sentence; NULL: none */
     const char *reason;    /* of the last failure that was printed, without its place */
-    struct file file;      /* the items point into it */
+    struct file file;      /* items may point into it */
     struct arena arena;
 };
 
 /* The number of texts that a command reads. ITEMS_NONE: none, not even from standard input.
  * ITEMS_SOME: at least one. ITEMS_OR_SOURCE: at least one, or --source or a column `source`.
- * ITEMS_ANY: any number. ITEMS_ONE: one; a file of lines is one text. ITEMS_PROMPT: as ITEMS_ONE,
- * but --source or a column `source` is enough. ITEMS_WHOLE: several; an operand may be any text,
- * and a file of lines is one text, with its last newline. */
+ * ITEMS_ANY: any number, but of a file at least one. ITEMS_ONE: one; a file of lines is one text.
+ * ITEMS_PROMPT: as ITEMS_ONE, but --source or a column `source` is enough. ITEMS_WHOLE: at least
+ * one; an operand may be any text, and a file of lines is one text, with its last newline. */
 enum items_many {
     ITEMS_NONE,
     ITEMS_ANY,
@@ -117,8 +117,8 @@ int items_open(struct items *items, const struct options *options, unsigned fiel
                enum items_many many, struct err *err);
 void items_release(struct items *items);
 
-/* Parse an item; its texts point into the file or the arena. Errors name the file and the line. The
- * item's number is set even on failure. */
+/* Parse an item; its texts point into the file, the options or the arena. Errors in a table name
+ * the file and the line. The item's number is set even on failure. */
 int items_read(const struct items *items, struct item *item, size_t index, struct arena *arena,
                struct err *err);
 
@@ -132,8 +132,8 @@ const char *item_column(const struct item *item, const char *name);
 int column_choose(size_t *index, struct names columns, const char *option, const char *name,
                   size_t size, struct err *err);
 
-/* Append the origin of an item: 'story.txt' line 3, --ids, sentence 1; nothing for a single
- * sentence. items_blame puts the origin before an error and returns -1. */
+/* Append the origin of an item: 'story.txt' line 3, --ids, sentence 1 (from 0), --file (document);
+ * nothing for a single sentence. items_blame puts the origin before an error and returns -1. */
 void items_origin(struct buf *origin, const struct items *items, size_t index);
 int items_blame(const struct items *items, size_t index, struct err *err);
 

@@ -108,8 +108,8 @@ static const struct command *read_line(struct options *options, const char *line
     return command && !options_parse(options, command, words + 2, arena, err) ? command : NULL;
 }
 
-/* Show a step; its command runs as if it had been typed, with the width of the lesson. Then write
- * a line before the next step, or how to continue. */
+/* Show a step; its command runs as if it had been typed, with the --width of the lesson. Then
+ * write a line of hyphens before the next step, or else its command, or the end of the lesson. */
 static int show_step(struct tour *tour, size_t step, struct err *err)
 {
     const char *mark = tour->lesson->look;
@@ -147,7 +147,7 @@ static int show_step(struct tour *tour, size_t step, struct err *err)
     return stream_end(&out, failed, err);
 }
 
-/* True if all numbered steps are shown: then a list also has `scale`, a page also the diagram. */
+/* True for all numbered steps: then a list also has `scale`, a page `scale` and the diagram. */
 static bool is_whole(const struct tour *tour)
 {
     return tour->end - tour->first == lesson_steps;
@@ -376,8 +376,8 @@ static int write_page(struct tour *tour, struct err *err)
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-/* Choose the language, and the step of the operand, or all. The default is step 1 for text, else
- * all. */
+/* Choose the language, and the operand: a step, all or scale. Default: step 1 for text; all for a
+ * list or a page. */
 static int parse_options(struct tour *tour, struct err *err)
 {
     const struct options *options = tour->options;
@@ -430,7 +430,7 @@ static int show(struct tour *tour, struct err *err)
 /* --- on a terminal, a screen at a time -------------------------------------------------------- */
 
 /* The bytes that fit into `rows` lines. A screen ends before a paragraph or heading, which begin at
- * the margin, else at an empty line, else anywhere; it does not end after a heading of one line. */
+ * the margin, but not after a heading of one line; else at an empty line, else anywhere. */
 static size_t fit_screen(const char *text, size_t size, size_t rows, size_t columns)
 {
     size_t used = 0, best = 0, empty = 0, lines = 0, next;
@@ -452,7 +452,7 @@ static size_t fit_screen(const char *text, size_t size, size_t rows, size_t colu
     return size;
 }
 
-/* Write the text, and wait for Enter after each screen. */
+/* Write the text a screen at a time: Enter goes on, q and Enter leave. */
 static int write_screens(const struct tour *tour, const struct buf *text, size_t rows,
                          struct err *err)
 {

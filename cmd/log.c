@@ -319,8 +319,8 @@ static int check_shared_folder(const char *path, struct err *err)
     return err_if(failed);
 }
 
-/* Check the output. NAME may be a file that can be replaced. If no batch has begun, NAME.part is
- * refused, too, and without --force existing results. */
+/* Check the output. NAME may be a file that can be replaced. If no batch has begun, also refuse a
+ * NAME.part that is not empty and, without --force, existing results. */
 static int check_place(const struct log *log, bool has_begun, struct err *err)
 {
     struct stat status;
@@ -346,8 +346,8 @@ static int check_place(const struct log *log, bool has_begun, struct err *err)
     return found && !log->forces ? err_output(err, "'%s' exists: --force overwrites it", found) : 0;
 }
 
-/* Open the log at its end. A new log is emptied; from an interrupted one, an incomplete last line
- * is removed. */
+/* Open the log at its end. A new log is emptied; from an interrupted one, what follows the last
+ * line with a checksum is removed. */
 static int open_part(struct log *log, bool continues, struct err *err)
 {
     int flags = O_WRONLY | O_APPEND | (continues ? 0 : O_TRUNC);
@@ -383,13 +383,14 @@ int log_open(struct log *log, struct err *err)
         log->facts[LOG_SHARD] = arena_format(arena, err, "%zu/%zu", shard->index, shard->count);
     }
     shard_range(shard, log->jobs, &log->first, &log->end);
-    if (name_files(log, name, err) || err->kind) /* or a fact failed */
+    if (name_files(log, name, err) || err->kind) /* or no memory for a fact */
         return -1;
     replacement_keep_private(log->name);
     if (check_place(log, file_exists(log->header), err) ||
         open_file(&log->header_file, log->header, O_RDWR, err))
         return -1;
-    if (flock(log->header_file, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) /* else: no locks */
+    /* other errors: the file system has no locks */
+    if (flock(log->header_file, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
         return err_output(err, "'%s': another process is writing to it: wait until it has finished",
                           log->name);
     if (read_header(log, false, err) || (!log->header_bytes && check_place(log, false, err)))
@@ -494,7 +495,7 @@ struct log **log_join(const char *const *paths, size_t count, struct arena *aren
         log->arena = arena;
         if (read_shard(log, paths[i], err))
             return NULL;
-        for (size_t k = 0; k <= LOG_SHARD; k++) { /* of the shard "2/16", all have the 16 */
+        for (size_t k = 0; k <= LOG_SHARD; k++) { /* of "2/16", only the 16 must be equal */
             const char *one = found->facts[k], *two = log->facts[k];
             if (k < LOG_SHARD ? strcmp(one, two) == 0 : found->shard.count == log->shard.count)
                 continue;

@@ -1,6 +1,7 @@
 /* log.h: the log of a batch, from which an interrupted batch continues and shards are joined.
  *
- *     NAME.part     the log: one line of JSON per job in the order of the input, failures too
+ *     NAME.part     the log: one line of JSON per job, in order, failures too; if all items of a
+ *                   setting have one result, the setting is one job
  *     NAME.batch    a header line: version, command, hashes of input and models, shard. Its lock
  *                   keeps other processes away. Then a checksum for each line of the log, and, when
  *                   all jobs are done, a last line with the number of failures.
@@ -53,7 +54,7 @@ struct log {
     bool resumes, forces; /* --resume, --force */
     struct job_shard shard;
     size_t jobs;                  /* of the whole batch */
-    const char *facts[LOG_FACTS]; /* log_open adds version, jobs and shard; log_join, all */
+    const char *facts[LOG_FACTS]; /* log_open adds version, jobs and shard; log_join reads all */
 
     /* Set by the log. */
     const char *name, *part, *header; /* NAME, NAME.part, NAME.batch */

@@ -2,7 +2,7 @@
  * number of texts that it holds for and the first of them:
  *
  *     notes_add(&driver->notes, job->index, "the text has no full stop");      (while reading)
- *     notes_print(&notes, &items);                                       (when all texts are read)
+ *     notes_print(&driver->notes, &driver->items);                       (when all texts are read)
  *
  *     attn-cli: note: the text has no full stop (3 of 40 texts, first 'table.csv' line 5)
  */

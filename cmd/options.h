@@ -39,11 +39,11 @@ int texts_add(struct texts *texts, const char *text, struct arena *arena, struct
 enum beginning { BEGINNING_OF_TOKENIZER, BEGINNING_ADDED, BEGINNING_NOTED };
 
 struct input_options {
-    struct texts operands; /* texts, or a model, a file, a step */
+    struct texts operands; /* texts, or what the command's `operands` says */
     struct texts sentences;
     const char *file, *ids, *source, *pair, *special;
     bool literal_special, any_length, document, chat, trim;
-    bool is_hosted;              /* attn_report: standard input is not read */
+    bool is_hosted;              /* attn_report: standard input is not the default */
     enum beginning begins_texts; /* with --special auto, the default */
 };
 
@@ -81,7 +81,7 @@ struct output_options {
     bool force, no_text;
 };
 
-/* Options of pages and figures. */
+/* Options of text output, pages and figures. */
 struct display_options {
     struct style_words style;
     const char *color, *title, *language;
@@ -223,11 +223,10 @@ struct option_row {
         .min = least, .max = most, .about = __VA_ARGS__                                           \
     }
 
-/* Tables of shared options. */
 extern const struct option_row text_options[], model_options[], mechanism_options[], edit_options[],
     select_options[], output_options[], terminal_options[], figure_options[], running_options[];
 
-/* Find an option by its long name of `size` bytes, or by its letter. NULL if there is none. */
+/* Find an option by its long or former name of `size` bytes, or by its letter. NULL: none. */
 const struct option_row *option_find(struct option_set set, const char *name, size_t size);
 const struct option_row *option_find_letter(struct option_set set, char letter);
 

@@ -13,7 +13,7 @@
 #include "draw/figure.h"
 #include "format/json_writer.h"
 
-enum { ROW_FORMAT_WITHIN = 128 }; /* bytes at the beginning of a file of rows */
+enum { ROW_FORMAT_WITHIN = 128 }; /* row_format is in these first bytes of a file */
 
 static const char row_format[] = "\"format\": \"" JSON_FORMAT("row") "\"";
 

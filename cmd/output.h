@@ -54,7 +54,7 @@ struct output {
 };
 
 /* Set up the output. A folder that is not empty is refused without --force. output_choose_table is
- * for commands that write one table, in any format except html. */
+ * for commands that write tables, in any format except html. */
 int output_choose(struct output *output, const struct output_options *options, struct err *err);
 int output_choose_table(struct output *output, const struct output_options *options,
                         struct err *err);
@@ -68,7 +68,7 @@ int output_check_count(const struct output *output, size_t texts, struct err *er
  * standard output, or a failure. */
 const char *output_rows_path(const char *path, struct arena *arena, struct err *err);
 
-/* Refuse to write rows to `path` in place of a file of another kind or one that must be kept. */
+/* Refuse `path` if its file is not one of rows, as --stack writes it, or may not be replaced. */
 int output_check_rows(const char *path, struct err *err);
 
 /* Open the output if it is not open; get the stream and the folder for reports; write a report;
@@ -80,7 +80,7 @@ int output_write(struct output *output, const struct report *report, const struc
 int output_commit(struct output *output, struct err *err);
 void output_discard(struct output *output);
 
-/* Open, write and commit a report of one table. `style` is for figures and may be NULL. */
+/* Open, write and commit a report of tables. `style` is for figures and may be NULL. */
 int output_write_table(struct output *output, const struct report *report,
                        const struct options *options, const struct style *style, struct err *err);
 
@@ -93,9 +93,9 @@ int provenance_begin(const struct options *options, struct err *err);
 int provenance_add_model(const struct model *model, struct err *err);
 int provenance_add_beginning(const char *token, struct err *err); /* of the model opened last */
 
-/* The layout of reports. The width is --width, else that of the terminal, else 80 columns.
- * Tables that are not for a terminal are as wide as they need. With --full the width and the number
- * of rows of a matrix are unlimited. */
+/* The layout of reports. The width is --width, else that of a terminal of at least 20 columns, else
+ * 80. Without --width, tables not for a terminal are as wide as they need. With --full, the width
+ * and the number of rows of a matrix are unlimited. */
 struct layout page_layout(const struct options *options, const struct style *style);
 
 /* Identify the first of `count` reports, with the provenance of this run. */
@@ -112,7 +112,7 @@ int language_read(const char **language, const struct options *options, struct e
 void display_note(const struct display_options *options, const struct output *output);
 
 /* Print a note if columns of the input have names of columns of results, which then get a
- * prefix. `own`: columns of tables; NULL: results are matrices. `of_pairs`: some text is a pair. */
+ * prefix. `own`: columns of CSV tables; NULL: as of matrices. `of_pairs`: some text is a pair. */
 void columns_note(const struct output *output, const char *own, bool of_pairs,
                   struct names columns);
 
@@ -120,7 +120,7 @@ void columns_note(const struct output *output, const char *own, bool of_pairs,
 void columns_put(struct json_writer *json, const char *name, const struct identity_column *extras,
                  size_t count);
 
-/* Add a page of a lesson, with `options`, to a page that is being written (page.c). */
+/* Run a step of a lesson, with `options`, and add it to the page in `output` (page.c). */
 struct page_lesson;
 int page_add_lesson(struct output *output, struct identity *identity, const struct layout *layout,
                     const struct options *options, const struct page_lesson *lesson,

@@ -1,6 +1,6 @@
-/* positions.c: positions by name. @verb is the column `verb` of the item: indices, or words that
- * occur once in its text (are/2: the second `are`); without such a column, it is the word `verb` of
- * the text. In --query and --key, `verb` is a token or a word of the text that occurs once. */
+/* positions.c: positions by name. @verb is the column `verb` of the item: indices, or a word or
+ * phrase that occurs once in its text (are/2: the second `are`); without such a column, the word
+ * `verb` of the text. In --query and --key, `verb` is a token or a word that occurs once. */
 #include <string.h>
 
 #include "base/names.h"
@@ -133,7 +133,7 @@ static void put_span(struct buf *out, const struct scope *scope, struct word_spa
         buf_format(out, "%zu-%zu", span.first, last);
 }
 
-/* Append the positions of a name, "4" or "4-5". */
+/* Append the positions of a name, "4" or "4-5"; indices of a column as they are. */
 static int put_name(struct buf *out, const struct scope *scope, const char *name, size_t size,
                     size_t nth)
 {
@@ -263,7 +263,7 @@ static int resolve(const char **value, const struct scope *scope)
     return found ? 0 : -1;
 }
 
-/* Replace a continuation @NAME by the item's value in the column NAME. */
+/* Replace a continuation @NAME of the options by the item's value in the column NAME. */
 static int name_continuations(struct item *item, struct arena *arena, struct err *err)
 {
     struct texts *texts = &item->options.score.continuations;
@@ -285,7 +285,7 @@ static int name_continuations(struct item *item, struct arena *arena, struct err
     return err_if(!items);
 }
 
-/* Replace an index or a range, of words or of tokens after words_before, by one of all tokens. */
+/* Convert an index or range of words, or of tokens after words_before, to a range of all tokens. */
 static const char *tokens_of_rows(const char *range, const struct scope *scope)
 {
     const struct tokenized *text = scope->text;

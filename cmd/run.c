@@ -182,8 +182,8 @@ static int check_size(struct run_state *own, const struct job *job, const struct
                            have_keys(&request->selection) ? "" : " or --query -1");
 }
 
-/* Estimate memory. Refused: a text without the selected queries, or without a second token if the
- * first is hidden. */
+/* Estimate memory. Refused: a text without the selected queries, without a second token if the
+ * first is hidden, or with --stack of another size (check_size). */
 static int read(void *state, struct driver *driver, struct job *job, struct arena *arena,
                 struct err *err)
 {
@@ -224,7 +224,7 @@ static int run(void *state, const struct group *group, struct err *err)
     struct streamed streamed = {.group = group};
     const struct capture_request asked = {selection,   &job->pair,   1,
                                           job->number, &job->report, NULL};
-    bool writes = group->viewer == &group->driver->session.viewer; /* no other thread does */
+    bool writes = group->viewer == &group->driver->session.viewer; /* no other thread writes */
     if (!writes || group->count > 1 || !is_streamed(group->driver, &asked))
         return group_capture(group, selection, err);
     int failed =

@@ -168,7 +168,7 @@ struct score_state {
     size_t unknown;     /* texts with words that are not in the vocabulary */
     size_t ties;        /* pairs whose texts have the same log-probability */
 
-    bool by_text;               /* batch with a result per text; below, only `unigrams` is used */
+    bool by_text;               /* batch with a result per text: below, only `unigrams` is set */
     struct score_total all;     /* sum over the texts of the open model */
     struct score_totals table;  /* rows of all texts; with `title`, of all models */
     const char *other;          /* name of the key that is no copied column; NULL: none */
@@ -365,7 +365,7 @@ static int open(void *state, struct driver *driver, struct err *err)
     const char *of_words = words ? "--words" : score->begin_word ? "--begin-word" : NULL;
     if (choose_kind(own, options, err))
         return -1;
-    const char *instead = name_of(own->asked); /* the option that asks for other rows than tokens */
+    const char *instead = name_of(own->asked); /* what asks for other rows than tokens */
     own->view = (struct score_view){.viewer = viewer,
                                     .bits = options->select.bits,
                                     .words = words,
@@ -524,7 +524,7 @@ static const struct score_region *tokenize_continuations(struct text_with_source
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
-/* Find the words of a text; special tokens around it are not words. */
+/* Find the words of a text; special tokens before and after the text are not words. */
 static int find_words(struct tokenized *sentence, const struct viewer *viewer, struct arena *arena,
                       struct err *err)
 {

@@ -169,7 +169,7 @@ static int add_edits(struct edit_list *list, const struct edit_options *options,
     return edits_check(&list->edits, list->config, err);
 }
 
-/* As text, the options that change values of --from and --reference, and that a sweep may set. */
+/* The key of stored values of --from and --reference: options that change them and may be swept. */
 static const char *name_values(const struct session *session, struct arena *arena, struct err *err)
 {
     const struct input_options *input = &session->options->input;
@@ -327,8 +327,8 @@ static int set_beginning(struct viewer *viewer, const struct input_options *inpu
     return provenance_add_beginning(shown, err);
 }
 
-/* Open everything in this order: edits need the mechanism, which needs the model. Notes tell the
- * model's limits, which --long lifts. */
+/* Open the model, the mechanism, which needs the model, and the edits, which need both. With
+ * --long, texts may exceed the model's context, and a note says so. */
 int session_begin(struct session *session, struct err *err)
 {
     const struct options *options = session->options;
@@ -518,8 +518,8 @@ int token_option_read(long long *id, const struct viewer *viewer, const char *op
     return 0;
 }
 
-/* With the space, `more` has other tokens, and not more of them. Always false after a space or a
- * quotation mark. */
+/* True only if a space gives `more` other tokens, but not more of them, and if `text` ends in a
+ * letter, a digit or one of .,;:!? */
 bool lacks_space(const struct tokenized *text, const char *more, const struct tokenizer *tokenizer,
                  struct arena *arena)
 {

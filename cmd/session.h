@@ -1,5 +1,5 @@
 /* session.h: an open model with the mechanism, edits and tokenizer that the options ask for. The
- * driver opens a session for each setting; commands that it does not run open their own.
+ * driver opens a session for each setting; other commands may open their own.
  *
  *     struct session session = {.options = options};
  *     if (items_open(&items, options, 0, ITEMS_SOME, err) || session_begin(&session, err) ||
@@ -45,7 +45,7 @@ int tokenizer_options_set(const struct chat **chat, struct tokenizer *tokenizer,
                           const struct folder *folder, const struct options *options,
                           struct arena *arena, struct err *err);
 
-/* Wrap an input text in a chat template. Does nothing if `chat` is NULL or the input has ids. */
+/* Wrap a text in a chat template, unless `chat` is NULL or the input has ids. Refused: a pair. */
 int input_wrap(struct input *input, const struct chat *chat, struct arena *arena, struct err *err);
 
 /* --- a model and its texts -------------------------------------------------------------------- */
@@ -91,8 +91,8 @@ int positions_resolve(struct item_positions *own, struct item *item, struct text
 /* The tokens of a position in an edit (edit_list.tokens_of); `context` is an item_positions. */
 const char *positions_tokens(void *context, bool of_source, const char *position, size_t size);
 
-/* Parse an item (items_read). Refused: a source, as --source or a column, for a model without
- * cross-attention; no source for a model with it. */
+/* Parse an item (items_read). Refused: a pair with a source; a source, as --source or a column, for
+ * a model without cross-attention; no source for a model with it. */
 int session_open_item(const struct session *session, struct item *item, const struct items *items,
                       size_t index, struct arena *arena, struct err *err);
 

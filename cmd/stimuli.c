@@ -34,7 +34,7 @@ static const char *find_mark(const char *text, const char *at)
     return at;
 }
 
-/* Decode a character of a text, which is 0 at its end. */
+/* Decode a character of a text; at the end of the text it is 0. */
 static size_t decode(uint32_t *character, const char *at)
 {
     *character = 0;
@@ -143,7 +143,7 @@ int regions_read(struct item *item, const char *numbers, struct arena *arena, st
                 "column 'regions': expected %zu name%s separated by |, as in the text, found %zu",
                 parts.count, num_plural(parts.count), names.count);
     const char *mark = marked;
-    bool is_apart = false; /* blanks are beside a mark since the last region with text */
+    bool is_apart = false; /* a mark since the last region with text had blanks beside it */
     for (size_t i = 0; i < parts.count && !err->kind; i++) {
         const char *name = column ? names.items[i] : "";
         long long number = numbers ? strtoll(numbers, (char **)&numbers, 10) : (long long)i + 1;
@@ -330,7 +330,7 @@ static long long number_of(const struct json *object, const char *name, long lon
     return number;
 }
 
-/* Add a condition of an item as a line. A single region needs a mark, too, to be one. The sentence
+/* Add a condition of an item as a line. A single region has a mark, too. The sentence
  * has its regions in the order of the file, as in SyntaxGym. */
 static void add_condition(struct buf *lines, struct items *items, const struct json *root,
                           const struct json *item, const struct json *condition, struct err *err)
@@ -382,7 +382,7 @@ int suite_read(struct items *items, struct err *err)
         if (!newline || err->out_of_memory || json_parse(&root, at, (size_t)(newline - at), &other))
             return -1;
         json_free(root);
-        err_clear(err); /* an object on each line */
+        err_clear(err); /* JSONL, not a suite */
         return 0;
     }
     const struct json *item = json_first(json_member(root, "items"));

@@ -4,9 +4,9 @@
  *     The horse | raced | fell,noun|verb|end
  *
  * A region is the part of a text of a table between marks, `|`. No command gives marks to a model.
- * A column `regions` names them; the default is their number, from 1. The bars of a special token,
- * <|endoftext|>, are no marks. Marks and the blanks beside them become one blank; a mark without
- * blanks joins two regions, as in Chinese.
+ * The column `regions` has the names of the regions; without it, these are numbers from 1. The bars
+ * of a special token, <|endoftext|>, are no marks. A mark and the blanks beside it become one blank;
+ * a mark without blanks joins two regions, as in Chinese.
  *
  * A suite is a JSON document: items with conditions, whose regions make a sentence, and predictions
  * such as `(3;%mismatch%) > (3;%match%)`: the surprisal of region 3 in two conditions. */
@@ -35,7 +35,7 @@ const struct score_region *regions_find(const struct tokenized *sentence, const 
 /* If the file of the items is a suite, replace it by its sentences as JSONL, with the columns item,
  * condition, text and regions. A sentence has its regions in the order of the file; predictions
  * refer to their region_number, as in SyntaxGym. Refused: items and regions without a number;
- * predictions of a metric other than the sum, or without a comparison. They may be missing. */
+ * predictions, which a suite may lack, of a metric other than the sum, or without a comparison. */
 int suite_read(struct items *items, struct err *err);
 
 /* Replace the totals of a suite's regions by its predictions: for each item, then over all. */

@@ -240,7 +240,7 @@ int sweep_set(struct sweep *sweep, size_t setting, struct options *options, stru
               struct err *err)
 {
     *options = *sweep->options;
-    if (sweep->models.count == 1) /* the only match of a pattern */
+    if (sweep->models.count == 1) /* perhaps the only match of a pattern */
         options->model.name = sweep->models.items[0];
     for (size_t i = sweep->count; i-- > 0; setting /= sweep->items[i].values.count) {
         struct swept_option *swept = &sweep->items[i];

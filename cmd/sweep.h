@@ -18,15 +18,15 @@ struct swept_option {
     const char *name;
     struct texts values; /* NULL items for "repeat", which adds its index to the seed */
     const char *value;   /* the value in the setting of the last sweep_set */
-    const char *label;   /* the value in data, where a head is L0H10 */
+    const char *label;   /* the value in data, where an ablated head is L0H10 */
 };
 
 struct sweep {
     const struct options *options; /* of the command line */
     struct swept_option *items;    /* [count]; --repeat is the last */
     size_t count;
-    struct texts models; /* of --model, with matches of patterns; empty: not given */
-    bool of_models;      /* the first item is --model, repeated: results name the model anyway */
+    struct texts models; /* of --model, patterns by their matches; empty: not given */
+    bool of_models;      /* several --model: the first item, which results name anyway */
     size_t settings;     /* at least 1 */
 };
 
@@ -35,11 +35,10 @@ struct sweep {
 int sweep_read(struct sweep *sweep, const struct options *options, struct arena *arena,
                struct err *err);
 
-/* Set `options` to the options of a setting, and the `value` of each swept option. */
+/* Set `options` to the options of a setting, and value and label of each swept option. */
 int sweep_set(struct sweep *sweep, size_t setting, struct options *options, struct arena *arena,
               struct err *err);
 
-/* True if an option is swept. */
 bool sweep_has(const struct sweep *sweep, const char *name);
 
 /* The first name in braces, {strength}, of an edit; NULL: it has none. */

@@ -92,7 +92,7 @@ double request_add_memory(struct memory *memory, const struct request *request,
     struct memory captured = {0};
     viewer_add_memory(&captured, viewer, selection, pair, by_map ? CAPTURE_MAPS : CAPTURE_ALL);
     double bytes = viewer_captured_bytes(viewer, selection, pair);
-    double held = by_map ? captured.held : bytes; /* each step below makes a copy of this size */
+    double held = by_map ? captured.held : bytes; /* of the newest copy: each step makes one */
     memory->held += captured.held;
     if (how->mean_of_heads)
         memory->held += held /= (double)heads;

@@ -11,7 +11,7 @@ struct driver;
 struct request {
     struct selection selection;
     struct derivation derivation;
-    bool chosen; /* a format other than text, or tensors, layers, heads or tokens were chosen */
+    bool chosen; /* format is not text, or --show, --layer, --head, --query, --pool or --align */
 };
 
 /* For a hook `open`: read --show, --layer, --head, --mean, --words and the like, and set what the

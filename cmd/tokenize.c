@@ -213,7 +213,7 @@ static int decode_list(const struct tokenizer *tokenizer, struct token_decoder *
     return err_if(list->failed);
 }
 
-/* Decode the ids of the operands, of the file or of standard input. */
+/* Decode the ids of the file and of the operands; without both, of standard input. */
 static int decode(const struct tokenize_run *run, struct err *err)
 {
     const struct tokenizer *tokenizer = run->tokenizer;
@@ -247,7 +247,6 @@ static int decode(const struct tokenize_run *run, struct err *err)
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-/* Check the options, and open the tokenizer. */
 static int begin(struct tokenize_run *run, struct err *err)
 {
     const struct options *options = run->options;

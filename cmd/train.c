@@ -241,7 +241,7 @@ static void write_line(struct train_run *run, const struct trainer_report *repor
     buf_format(&run->log, ",%.6g,%.6g,%.0f\n", report->rate, report->gradient_norm, speed);
     if (isnan(held_out) || run->options->quiet)
         return;
-    progress_say("", 0); /* removes the line */
+    progress_say("", 0); /* removes the progress line */
     stream_format(&run->out, "%8lld  %8.4f  %8.4f  %8.0f\n", step_of(run), report->loss, held_out,
                   speed);
     stream_flush(&run->out);
