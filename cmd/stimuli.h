@@ -4,8 +4,8 @@
  *     The horse | raced | fell,noun|verb|end
  *
  * A region is the part of a text of a table between marks, `|`. No command gives marks to a model.
- * The column `regions` has the names of the regions; without it, these are numbers from 1. The bars
- * of a special token, <|endoftext|>, are no marks. A mark and the blanks beside it become one blank;
+ * The column `regions` has the names of the regions; without it, these are numbers from 1. A bar
+ * of a special token, <|endoftext|>, is no mark. A mark and the blanks beside it become one blank;
  * a mark without blanks joins two regions, as in Chinese.
  *
  * A suite is a JSON document: items with conditions, whose regions make a sentence, and predictions
