@@ -451,7 +451,7 @@ struct text_with_source *session_read_items(struct session *session, const struc
         session->viewer.edits = pairs[i].edits;
         session->token = item.options.explain.token;
         dropped_add(&dropped, &pairs[i].sentence, i);
-        if (i == 0) /* --source is the same for all */
+        if (i == 0 || item.fields[ITEM_SOURCE]) /* --source is the same for all */
             dropped_add(&dropped, &pairs[i].source, DROPPED_IN_SOURCE);
     }
     return pairs && !dropped_note(&dropped, items, err) ? pairs : NULL;
