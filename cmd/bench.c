@@ -233,5 +233,5 @@ int bench_command(const struct options *options, struct err *err)
     for (size_t i = 0; i < LENGTHS_MAX; i++)
         new_model_release(&run.new_models[i]);
     arena_release(&run.arena);
-    return failed;
+    return err_if(failed);
 }
