@@ -187,7 +187,7 @@ struct driver {
     const char *failure;      /* message of the first failure */
     size_t written, expected; /* results so far; results that all jobs read so far will have */
     struct progress progress;
-    double seconds;          /* duration of driver_run */
+    double seconds;          /* duration of driver_run up to `finish` */
     struct arena kept;       /* freed with the driver */
     uint32_t **translations; /* [jobs] ids for sources without a text */
 };

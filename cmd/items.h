@@ -5,9 +5,10 @@
  *     text,region                                      CSV (or ; or tab): a header, then records
  *
  * The ending of the name (.txt, .jsonl, .csv, .tsv) gives the kind of a file, otherwise its first
- * line: an object, or a header of several columns, one of which the command reads. Columns that
- * the command reads belong to the item and replace the option of the same name; all others are
- * copied to the output. A misspelt name of a column that the command reads is refused.
+ * line, unless the whole file is one text: an object, or a header of several columns, one of which
+ * the command reads. Columns that the command reads belong to the item and replace the option of
+ * the same name; all others that have a name are copied to the output. A misspelt name of a column
+ * that the command reads is refused.
  *
  * Opening finds where each item begins; an item is parsed when it is read, in any order.
  *

@@ -46,7 +46,7 @@ enum log_fact {
 };
 
 struct log {
-    /* Set by the caller. */
+    /* Set by the caller of log_open. */
     const char *path;      /* -o; log_open removes a final slash */
     struct arena *arena;   /* must outlive the log */
     const char *rows_path; /* a second file of the result (output_rows_path), or NULL */
