@@ -139,7 +139,7 @@ static void write_embedding(struct buf *out, const struct config *c)
                    (double)bf16_value(bf16_round(scale)));
 }
 
-/* "2 of 8 for each token, 14336 channels each, in layers 3-61; a shared one of 2048 channels". */
+/* "2 of 8 for each token, 14336 channels each in layers 3-61; a shared one of 2048 channels". */
 static void write_experts(struct buf *out, const struct config *c)
 {
     const struct mixture *m = &c->mixture;

@@ -52,7 +52,7 @@ size_t attention_bytes(const struct config *config, size_t queries, size_t keys,
     return num_multiply(&all, all, threads) ? all : SIZE_MAX;
 }
 
-/* True if a map is watched in a layer and the mechanism has it. */
+/* True if a map is watched in a layer and the model has it. */
 static bool map_is_wanted(const struct pass *pass, size_t map, size_t layer)
 {
     enum site site = (enum site)(SITE_SCORES + map);

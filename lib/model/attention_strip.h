@@ -155,7 +155,7 @@ size_t strip_round_up(size_t size, size_t step);
 /* The keys that are visible to a query. */
 struct key_range strip_visible(const struct attention_head *head, size_t query);
 
-/* Compute the sizes of a thread's memory for strips of size->rows rows; false: a size overflows. */
+/* Compute the sizes of a thread's memory for strips of size->rows rows; false: one overflows. */
 bool strip_measure(struct attention_size *size, const struct attention_problem *problem);
 
 /* Row sizes of kernels: 0: one row (a generated token), 1: up to 16 rows, 2: up to 32 rows. */

@@ -1,8 +1,8 @@
 /* cache.h: keys and values of earlier tokens, so that a pass runs only the next ids.
  *
- * The next ids attend to the cached tokens and to themselves. After the pass they are in the cache,
- * too; all values have the bits of one pass over the whole text. A pass in bf16 stores bf16 pairs,
- * which only such passes can read. Memory is allocated in pages of KEY_PANEL tokens of all layers.
+ * The next ids attend to cached tokens and to themselves; then they are cached, too. Values have
+ * the bits of one pass over the whole text, unless biases or rotations depend on its length. Only
+ * attention in bf16 stores and reads pairs of bf16. A page has KEY_PANEL tokens of all layers.
  *
  *     if (cache_init(&cache, config, err)) ...
  *     struct text text = {.ids = ids, .count = 6, .cache = &cache};
@@ -17,7 +17,7 @@
 
 enum {
     KEY_PANEL = 64,
-    HEAD_PAIRS_APART = KEY_PANEL / 2 * PAIR_COLUMNS, /* pairs of values of 64 channels */
+    HEAD_PAIRS_APART = KEY_PANEL / 2 * PAIR_COLUMNS, /* of values: a page's pairs of 64 channels */
 };
 
 /* The state of linear attention after `count` keys, for one head of one layer. */
@@ -72,7 +72,7 @@ struct cache_sum *cache_sum(const struct cache *cache, size_t layer, size_t head
 /* --- pages of pairs --------------------------------------------------------------------------- */
 
 /* Keys [dk / 2, KEY_PANEL] as pairs of neighbouring channels; values [dv / PAIR_COLUMNS] [KEY_PANEL
- * / 2, PAIR_COLUMNS] as pairs of tokens, padded with zeros. Number of pairs in a page: */
+ * / 2, PAIR_COLUMNS] as pairs of tokens, padded with zeros. A head's number of pairs in a page: */
 size_t head_pairs_of_keys(size_t d_k);
 size_t head_pairs_of_values(size_t d_v);
 

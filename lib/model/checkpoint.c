@@ -168,7 +168,7 @@ static struct found_tensor find_exactly(const struct checkpoint *checkpoint, con
     return (struct found_tensor){0};
 }
 
-/* --- the tensors held against the table of parameters ---------------------------------------- */
+/* --- tensors of the table of parameters ------------------------------------------------------ */
 
 /* Put before a message which tensor of which file it is about; returns -1. */
 static int blame(const struct checkpoint *checkpoint, const char *file, const char *tensor,
@@ -242,7 +242,7 @@ static struct found_tensor find_slot(const struct checkpoint *checkpoint,
     return find_tensor(checkpoint, name, config->family->names);
 }
 
-/* Whether both tensors are there, with different numbers. */
+/* Whether both tensors are there and differ. */
 static bool tensors_differ(const struct safetensors_entry *a, const struct safetensors_entry *b)
 {
     float numbers[DTYPE_BLOCK_MAX], others[DTYPE_BLOCK_MAX];
@@ -341,7 +341,7 @@ int checkpoint_find(struct found_tensor *found, const struct checkpoint *checkpo
     char name[PARAMETER_NAME_BYTES];
     const struct family_row *row = family_row(config->family, slot);
     *found = (struct found_tensor){0};
-    if (row && row->bias && slot.id & 1) { /* a bias with the name of its matrix is found first */
+    if (row && row->bias && slot.id & 1) { /* "NAME.bias" of the matrix goes before row->bias */
         snprintf(name, sizeof name, "%s.bias", row->name);
         *found = find_exactly(checkpoint, name);
     }
@@ -380,9 +380,9 @@ static long layer_of(const char *name, const struct config *config, bool of_enco
     return *name >= '0' && *name <= '9' ? strtol(name, NULL, 10) : -1;
 }
 
-/* Whether a tensor is a known extra: of layers for multi-token prediction, of images, a mask or
- * frequencies of an older file, a copy of a table, a head that is tied, a copy of its bias, another
- * head of an encoder. */
+/* Whether a tensor is a known extra: of layers for multi-token prediction, of images, a mask,
+ * indices or frequencies of an older file, a copy of a table, a head that is tied, or an encoder's
+ * other heads and the bias of its logits. */
 static bool is_no_parameter(const char *name, const struct config *config)
 {
     static const char *const endings[] = {".attention.bias",      ".attention.masked_bias",

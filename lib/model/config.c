@@ -196,7 +196,7 @@ static int parse_change(struct config_edit *edit, const char *item, size_t size,
         return -1;
     struct json_cursor cursor;
     struct buf text = {0};
-    /* as JSON: numbers, true, false and null unchanged, all other words in quotes */
+    /* a value that is JSON stays as it is; others are put in quotes */
     if (json_cursor_open(&cursor, NULL, equals + 1, value_size, NULL))
         json_append_text(&text, equals + 1, value_size);
     else
@@ -261,8 +261,8 @@ static size_t change_of(const struct config_edit *edit, struct json_span name)
     return index;
 }
 
-/* Values are replaced where they are. New members follow the last one, each on a line if the
- * closing bracket has its own. */
+/* Values are replaced where they are. New members follow the last one, each on a new line if the
+ * closing bracket is on one. */
 int config_edit_apply(struct buf *out, const struct config_edit *edit, const char *text,
                       size_t size, struct err *err)
 {

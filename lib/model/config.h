@@ -34,7 +34,7 @@ enum config_bias {
     BIASED_ALL = 7
 };
 
-/* What follows the last layer. An encoder's file decides: weights_open. */
+/* What follows the last layer. In an encoder without a decoder the file decides: weights_open. */
 enum model_end {
     END_LOGITS,        /* logits of the next token */
     END_MASKED,        /* logits of the token itself, after a dense layer (BERT) */
@@ -115,8 +115,8 @@ struct generation_rules {
     size_t beams;                                    /* 0 and 1: no search */
     double length_penalty; /* a text's score is its log-probability / (new tokens)^penalty */
     enum { EARLY_NO, EARLY_YES, EARLY_NEVER } early; /* when a search ends */
-    size_t no_repeat;                                /* n-grams of this length occur once; 0: any */
-    long long first, last;                           /* forced tokens; -1: none */
+    size_t no_repeat;      /* n-grams of this length occur once; 0: no limit */
+    long long first, last; /* forced: after the start token; at the limit of length; -1: none */
     long long banned[CONFIG_ENDS_MAX];
     size_t banned_count;
     bool renormalised; /* probabilities sum to 1 again after these rules */
@@ -138,7 +138,7 @@ struct config {
     enum activation activation;
     size_t n_encoder_inner; /* of the encoder's MLPs; 0: n_inner */
     size_t n_encoder_head;  /* 0: as many as the decoder has */
-    size_t n_encoder_vocab; /* rows of the encoder's table of tokens; 0: it has the decoder's */
+    size_t n_encoder_vocab; /* rows of the encoder's table of tokens; 0: it uses the decoder's */
     bool xielu;             /* instead of `activation`: xIELU, with parameters in each layer */
     float embedding_scale;  /* factor of token embeddings */
     bool sinusoids;         /* sinusoidal positions; else learned ones, if any */
@@ -174,8 +174,8 @@ struct config {
     float gate_slope; /* s of quick_gelu, x · logistic(s · x), in MLPs with `clamp`; 0: 1.702 */
     struct mixture mixture;
     struct head_norm head_norm;
-    size_t latent_q, latent_kv; /* channels of a vector that queries, keys and values are products
-                                 * of; 0: they are products of the layer's input */
+    size_t latent_q, latent_kv; /* channels of a narrow vector from which queries, or keys and
+                                 * values, are made; 0: they are made from the layer's input */
     float clip;                 /* of queries, keys and values to [-clip, clip]; 0: none */
     enum score_bias score_bias;
     unsigned short bias_buckets; /* BIAS_BUCKETS: rows of the table */
@@ -201,12 +201,12 @@ struct config {
     struct description *description;  /* layer.h: of all this; NULL before config_describe */
 };
 
-/* Read `config.json` of a folder, or its text. Errors name the field, and the folder's file. */
+/* Read `config.json` of a folder, or its text. Errors name the field, if they are about one. */
 int config_open(struct config *config, const struct folder *folder, struct err *err);
 int config_parse(struct config *config, const char *text, size_t size, struct err *err);
 
-/* The most heads of a layer; the number of all layers. A layer's index counts those of the decoder,
- * then the encoder's. */
+/* The most heads of a layer; the number of all layers, of the decoder and its encoder. Where one
+ * index counts all, the decoder's come first. */
 size_t config_most_heads(const struct config *config);
 size_t config_layers(const struct config *config);
 
@@ -241,7 +241,7 @@ static inline size_t config_out_width(const struct config *config)
     return config->kind == MODEL_ATTENTION ? alone : config->n_embd;
 }
 
-/* The flags that any layer has. */
+/* The union of the flags of all layers. */
 unsigned config_flags(const struct config *config);
 
 /* The number of experts that a token has in a layer; 0: it has a plain MLP, as some layers do. */
@@ -249,15 +249,15 @@ size_t config_chosen(const struct config *config, size_t layer);
 
 unsigned config_layer_flags(const struct config *config, size_t layer);
 
-/* How many layers have parameters of their own, of a stack with so many layers. */
+/* How many layers have parameters of their own, of a stack of `layers`. */
 size_t config_own_layers(const struct config *config, size_t layers);
 
 /* The most keys that a query of the layer attends to, its own included and, if it attends to later
  * ones, without these; 0: no limit. */
 size_t config_window(const struct config *config, size_t layer);
 
-/* The index of a token in the table of positions, before the offset of its first row: its number
- * among the tokens that are not padding, if only these count; SIZE_MAX: it is padding. */
+/* The position of a token, to which position_offset is not added: its index or, if `counted`, the
+ * number of tokens before it that are not padding; then SIZE_MAX for padding. */
 size_t config_position(const struct config *config, const uint32_t *ids, size_t token);
 
 /* Whether the unembedding is the token embedding: `tied` or `lacks_head`. */
@@ -281,7 +281,7 @@ struct config_key {
     const char *name;
     int kinds; /* of models that read it: bits 1 << MODEL_… */
     const char *about;
-    const char *aliases[2]; /* what other checkpoints call it; NULL: nothing */
+    const char *aliases[2]; /* its names in other checkpoints; NULL: none */
 };
 
 extern const struct config_key config_keys[];
@@ -298,12 +298,12 @@ struct config_edit {
 };
 
 /* Changes of the text of a config.json: what this program does not read stays as it was. Read
- * `KEY=VALUE,KEY=VALUE` and add it to the changes, kept in `arena`: a number, true, false or null,
- * else a text. Of two values for a key the later one counts. Errors are usage of --set. */
+ * `KEY=VALUE,KEY=VALUE` and add it to the changes, kept in `arena`. A value that is not JSON is a
+ * text. Of two values for a key the later one counts. Errors are usage of --set. */
 int config_edit_read(struct config_edit *edit, const char *list, struct arena *arena,
                      struct err *err);
 
-/* Append the changed text: a key that is there, or its alias, gets the new value. */
+/* Append the changed text: a key or alias that is there gets the new value, others are added. */
 int config_edit_apply(struct buf *out, const struct config_edit *edit, const char *text,
                       size_t size, struct err *err);
 

@@ -1,11 +1,11 @@
 /* edit.h: changes of tensors during a pass.
  *
  * An edit is applied to a complete value, before it is announced: the rest of the pass, a cache and
- * the tap get the changed value. Several edits of one element are applied in their order. Cells
- * of hidden keys are not changed, except in scores and softmax with --mask-after.
+ * the tap get the changed value. Several edits of one element are applied in their order. Cells of
+ * hidden keys are not changed, except in scores and softmax with --mask-after.
  *
- *     struct edit_range sixth = {6, 6};
- *     struct edit edit = {.site = SITE_CONTEXT, .op = EDIT_SET, .heads = {&sixth, 1}};
+ *     struct edit_range head_6 = {6, 6};
+ *     struct edit edit = {.site = SITE_CONTEXT, .op = EDIT_SET, .heads = {&head_6, 1}};
  *     struct edits edits = {.items = &edit, .count = 1};
  *     struct run run = {&machine, &config, &weights, &batch, .edits = &edits};
  */
@@ -27,13 +27,13 @@ enum edit_op {
     EDIT_SCALE,  /* * number */
     EDIT_TAKE,   /* = the element of the source with the same indices */
     EDIT_ADD,    /* + number, or number times the element of the source */
-    EDIT_FORBID, /* of SITE_MASKED: mask the key; the weights are a softmax of the others */
+    EDIT_FORBID, /* of SITE_MASKED: mask the key; the weights are made of the other scores */
 };
 
 #define EDIT_PROMPT_END PTRDIFF_MIN /* as `last`: the last token of the prompt */
 
-/* Indices on an axis, both ends included; negative ones count from the end. In a text that grows,
- * the last token is each new one: a `last` of -1 has no end. No ranges: all. */
+/* Indices on an axis, both ends included; negative ones, only of tokens, count from the end. In a
+ * text that grows, rows with a `last` of -1 include each new token. No ranges: all. */
 struct edit_range {
     ptrdiff_t first, last;
 };
@@ -66,7 +66,7 @@ struct edit {
     size_t text;
     struct edit_indices layers, heads; /* if the site has these; k and v have key/value heads */
     struct edit_indices tokens;        /* rows: queries; of k and v, keys */
-    struct edit_indices columns;       /* keys, channels, dimensions of a head, or words */
+    struct edit_indices columns;       /* keys, channels, dimensions of a head, experts or words */
     float number;
     const struct edit_source *source;
     edit_function *function; /* in place of `op`; NULL: none */
@@ -77,17 +77,17 @@ struct edit {
 struct edits {
     const struct edit *items;
     size_t count;
-    struct site_set without; /* sites that are not edited in layer `without_layer` */
+    struct site_set without; /* sites that are not edited; in layers, only in `without_layer` */
     size_t without_layer;
 };
 
-/* Refuse edits that do not fit the model and its mechanism; indices and sources that do not fit a
- * text with these numbers of tokens. `edits` may be NULL. */
+/* Refuse edits that do not fit the model and its mechanism; indices of tokens, and sources, that do
+ * not fit a text with these numbers of tokens. `edits` may be NULL. */
 int edits_check(const struct edits *edits, const struct config *config, struct err *err);
 int edits_check_text(const struct edits *edits, const struct config *config, size_t tokens,
                      size_t source, struct err *err);
 
-/* Whether there is an edit of a site in a layer. */
+/* Whether there is an edit of a site in a layer that `without` does not exclude. */
 bool edits_have(const struct edits *edits, enum site site, size_t layer);
 
 /* Append the names of all edits in messages; of neighbours with the same name, one. */

@@ -34,11 +34,11 @@ static bool sublayer_has_other(const struct sublayer *s)
 }
 
 /* clang-format off */
-/* For struct config, and each struct that layer.h makes of it: X_FIELDS, its fields in their order
- * (COMPLETE: without one it does not compile); X_FEATURES, its features: FEATURE(condition, name,
- * purposes that support it; NOTHING: none). c: the config; e, u: the ends of the text's stack; s: a
- * sublayer of any layer. A field without a feature means the same to all code, or makes no
- * difference to it. */
+/* For struct config, and the sublayers and rules that layer.h makes of it: X_FIELDS, its fields in
+ * their order (COMPLETE: without one it does not compile); X_FEATURES, its features:
+ * FEATURE(condition, name, purposes that support it; NOTHING: none). c: the config; e, u: the ends
+ * of the text's stack; s: a sublayer of any layer. A field without a feature means the same to all
+ * code, or makes no difference to it. */
 #define CONFIG_FIELDS(FIELD, ARRAY) \
     FIELD(kind) FIELD(vocab_size) FIELD(n_positions) FIELD(n_embd) FIELD(n_layer) \
     FIELD(n_encoder_layer) FIELD(n_head) FIELD(n_kv_head) FIELD(d_k) FIELD(d_v) FIELD(d_out) \

@@ -228,7 +228,7 @@ static enum pass_state project_together(struct pass *pass, const struct head_rul
 }
 
 /* Compute one of q, k and v, if it is needed: the heads that are, or all if they are normed as one
- * row. (Keys of a source that is in its cache have no rows.) */
+ * row or the matrix cannot be sliced. (Keys of a source that is in its cache have no rows.) */
 static enum pass_state project(struct pass *pass, const struct head_rule *rule, size_t layer,
                                enum site site, struct matrix y, struct matrix x)
 {
@@ -499,7 +499,7 @@ static enum pass_state run_layer(struct pass *pass, size_t layer)
     const struct layer *own = &pass->stack->layer[layer];
     const struct sublayer *list = own->sublayers, *end = list + own->count;
     struct matrix x = pass->scratch.x, y = x; /* y: what a sublayer reads */
-    if (!pass->attended)                      /* else the caller has announced and edited x */
+    if (!pass->attended)                      /* else x already has these edits */
         PASS_TRY(tap_rows(pass, SITE_RESID_PRE, layer, x));
     for (const struct sublayer *s = list; s < end; s++) {
         struct pass *p = s->part == PART_CROSS ? pass->cross : pass;
@@ -668,7 +668,7 @@ static enum pass_state encode(struct pass *pass)
     struct batch batch;
     enum site first_use = stack->layers ? SITE_OF(PART_CROSS, SITE_K) : SITE_K;
     bool needed = pass->tap->watch->any.of[PART_SOURCE] ||
-                  site_order(pass->config, first_use, 0) <= pass->end; /* watched, or for a cache */
+                  site_order(pass->config, first_use, 0) <= pass->end; /* its keys are needed */
     if (!needed || !pass->batch->source_tokens)
         return PASS_ON;
     sources.batch = &batch;

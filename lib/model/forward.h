@@ -2,7 +2,7 @@
  *
  *     struct text text = {.ids = ids, .count = 6};
  *     struct batch batch;
- *     if (batch_init(&batch, config, &text, 1, &arena, err)) ...
+ *     if (batch_init(&batch, &config, &text, 1, &arena, err)) ...
  *     struct tap tap = {.watch = &watch, .sink = my_sink, .context = mine};
  *     struct run run = {&machine, &config, &weights, &batch};
  *     if (forward(&run, &tap, &arena, err)) ...
@@ -56,7 +56,7 @@ struct batch {
     size_t key_tokens;                /* rows of all keys: `tokens` or `source_tokens` */
     size_t longest_queries;
     size_t longest_keys; /* of one text, with those in its cache */
-    bool cached;         /* a text has a cache; of sources: a text that reads them has one */
+    bool cached;         /* any text has a cache; of sources: any text that reads them has one */
 };
 
 /* The number of keys of a text, with those in its cache. */
@@ -103,14 +103,14 @@ struct run {
 };
 
 /* Run the batch up to the last watched site and announce watched values; buffers are in `arena`.
- * Keys and values of every layer are stored in the texts' caches; a source that is in its cache is
- * not read or announced. Returns -1 with the first error, which may be the sink's; the caches are
- * then unchanged. */
+ * Keys and values of every layer that runs are stored in the texts' caches; a source that is in its
+ * cache is not read or announced. Returns -1 with the first error, which may be the sink's; the
+ * caches are then unchanged. */
 int forward(const struct run *run, struct tap *tap, struct arena *arena, struct err *err);
 
 /* Logits [T, V] of rows [T, C] of the residual stream of any layer: the final norm, unless they are
- * `normed`, then the unembedding, with the same bits as in a pass. The run needs no batch. Logits
- * may be NaN: the caller checks, and forward_logits_blame sets the error, with the parameter. */
+ * `normed`, then the rest of the model, with the same bits as in a pass. The run needs no batch.
+ * Logits may be NaN: the caller checks, and forward_logits_blame sets the error; returns -1. */
 int forward_logits(const struct run *run, struct matrix logits, struct matrix stream, bool normed,
                    struct arena *arena, struct err *err);
 int forward_logits_blame(const struct run *run, struct err *err);
@@ -120,16 +120,16 @@ int forward_logits_blame(const struct run *run, struct err *err);
 const float *forward_expert(const struct run *run, const float *x, size_t layer, size_t expert,
                             struct arena *arena, struct err *err);
 
-/* Rows of the residual stream before a layer, x [N, C], and its context vectors, [N, H·dv]. If all
- * rows belong to one token, the run's edits are applied: x already has those of resid_pre, context
- * has none yet. */
+/* Rows of the residual stream before a layer, x [N, C], and its context vectors, [N, H·dv]. If
+ * `token` is set, all rows belong to it, and the run's edits are applied: x already has those of
+ * resid_pre, context has none yet. */
 struct attended_rows {
     size_t layer;
     struct matrix x, context;
     const struct edit_token *token; /* NULL: no edits */
 };
 
-/* Run the rest of the layer after its heads: x becomes its output (the context, if a model has only
- * heads; then x is as wide). Not for models with cross-attention. */
+/* Run the rest of the layer after its heads: x becomes its output, and must be as wide (if a model
+ * is attention alone, this may not be C). Not for models with cross-attention. */
 int forward_attended(const struct run *run, const struct attended_rows *rows, struct arena *arena,
                      struct err *err);

@@ -3,7 +3,7 @@
  *
  *     const char *path = NULL;
  *     if (hub_find(&path, "EleutherAI/pythia-70m@step3000", &arena, err)) ...
- *     if (path) ... a directory with config.json and other files
+ *     if (path) ... a directory with the model's files
  */
 #pragma once
 
@@ -23,12 +23,12 @@ struct hub_name {
     char revision[HUB_REVISION_BYTES]; /* "": main */
 };
 
-/* Guess the model of the Hub that an unknown name means: `owner/model`, a well-known model or the
- * address of a model's page. False for other names, and for paths into an existing directory. */
+/* Guess the model of the Hub that an unknown name means: `owner/model`, an old name such as `gpt2`,
+ * the address of a model's page. False for other names and for paths into existing directories. */
 bool hub_guess(struct hub_name *name, const char *text);
 
 /* Find the directory of a model in the cache as huggingface_hub does: in $HF_HUB_CACHE or
  * $HUGGINGFACE_HUB_CACHE, else below $HF_HOME, $XDG_CACHE_HOME/huggingface or ~/.cache/huggingface;
- * a well-known model with or without its owner's name. *path is unchanged if the cache lacks the
- * model; a missing revision is an error. The arena owns the path. */
+ * `gpt2` and other old names with or without their owner's. *path is unchanged if the cache lacks
+ * the model; a missing revision is an error. The arena owns the path. */
 int hub_find(const char **path, const char *text, struct arena *arena, struct err *err);

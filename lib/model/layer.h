@@ -6,9 +6,10 @@
  *
  *     const struct layer *l = layer_of(config, PART_SENTENCE, layer);
  *     for (const struct sublayer *s = l->sublayers; s < l->sublayers + l->count; s++) {
- *         y = s->norm_before ? norm(x) : x;       x: the stream, or the block's input
+ *         y = s->norm_before ? norm(x) : x;       (s->reads: or what an earlier sublayer read)
  *         out = s->kind == SUBLAYER_MLP ? mlp(y) : attention(y);
- *         x = x + s->factor * (s->norm_out ? norm(out) : out);        (s->replaces: without x +)
+ *         x = x + s->factor * (s->norm_out ? norm(out) : out);
+ *             (s->replaces: without x; s->adds_to_normed: y + …)
  *         x = s->norm_after ? norm(x) : x;
  *     }
  */
@@ -73,14 +74,14 @@ struct sublayer {
     enum sublayer_kind kind;
     enum site_part part; /* the part whose sites and parameters it has */
     enum sublayer_input reads;
-    enum slot_id norm;   /* of the norm before it, or after the sum */
+    enum slot_id norm;   /* its norm: of what it reads, or of the sum */
     bool norm_before;    /* a norm of what it reads */
     bool norm_out;       /* a norm of its output, before it is added */
-    bool norm_after;     /* the norm of the sum, which is the stream then */
+    bool norm_after;     /* a norm of the sum; the result is the stream */
     bool adds_to_normed; /* the output is added to the normed input (BLOOM) */
     bool replaces;       /* there is no residual connection */
     float factor;        /* of the output, before it is added */
-    /* The sites of a text; SITE_EMBEDDING: none. PART_SOURCE and PART_CROSS have the same ids. */
+    /* Ids of sites, the same in all parts; SITE_EMBEDDING: none. */
     enum site at_input, at_out, at_out_norm;
     enum site at_sum[3], at_after[3]; /* the stream, before and after norm_after */
     struct head_rule head;
@@ -88,7 +89,7 @@ struct sublayer {
     struct mlp_rule mlp;
 };
 
-/* Sublayers after `count` have parameters, but --without leaves them out. Norms that --without
+/* Sublayers from index `count` on have parameters, but --without leaves them out. Norms that it
  * leaves out stay in the list, as they are announced. */
 struct layer {
     size_t count, all;
@@ -124,13 +125,13 @@ struct embed_rule {
 
 /* From the last stream to what the model returns. */
 struct unembed_rule {
-    bool norm;          /* ln_f; after an encoder's layers nothing else follows */
+    bool norm;          /* ln_f; in the stack of a source all else is 0 */
     bool project;       /* to the width of the table of tokens */
     enum slot_id dense; /* a dense layer with an activation, before the last matrix, or SLOT_NONE */
     enum activation activation;
     bool dense_norm;    /* a norm of that layer: SLOT_TRANSFORM_NORM */
     bool first_only;    /* the dense layer reads only the first token: a pooler */
-    bool bias;          /* of the last matrix */
+    bool bias;          /* of the logits of tokens */
     float divisor, cap; /* of the logits: logit / divisor, then cap · tanh(logit / cap); 0: none */
     enum site at_dense,
         at_result; /* results of the dense layer and the last matrix; SITE_EMBEDDING: none */

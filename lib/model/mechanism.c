@@ -10,7 +10,7 @@
 #include "model/layer.h"
 
 enum {
-    SIZE_MAX_GIVEN = 100000000, /* of windows and similar numbers: more tokens than any text has */
+    SIZE_MAX_GIVEN = 100000000, /* largest number of --attention: more tokens than any text has */
     SCALE_MAX = 1000000,
 };
 
@@ -76,7 +76,7 @@ static const struct attention_kind_row *find_attention(struct mechanism_word wor
     return NULL;
 }
 
-/* Parse the part after the name of a pattern: nothing, `:W` or `:K:SEED`. */
+/* Parse what follows the name of a kind: nothing, `:W` or `:K:SEED`. */
 static int set_numbers(struct mechanism *mechanism, const struct attention_kind_row *row,
                        struct mechanism_word rest, struct err *err)
 {

@@ -23,12 +23,12 @@ enum attention_kind {
     ATTENTION_KINDS,
 };
 
-/* The keys that a query attends to in sparse attention: those of all parts that are not 0.
+/* Keys that a query attends to in sparse attention, if visible: those of all parts that are not 0.
  *
- *     window   the last `window` keys up to the query's own; without a mask `window` - 1 after it
+ *     window   the last `window` keys with the query's; without a mask also the next `window` - 1
  *     stride   keys at a distance that is a multiple of `stride`
  *     global   the first `global` keys; the first `global` queries attend to all keys
- *     random   the query's own, and `random` others, drawn by the seed for each query
+ *     random   the query's own, and up to `random` others, drawn by the seed for each query
  *     root     1: a window and a stride of √S, rounded up, for a text of S keys
  *     log      1: keys at the distances 0, 1, 2, 4, 8, … */
 struct pattern {
@@ -56,7 +56,7 @@ struct mechanism {
     float scale;       /* of SCALE_NUMBER */
     float temperature; /* divides scores; 0: none */
     float dropout;     /* probability that a weight becomes 0; others are divided by 1 - dropout */
-    uint64_t seed;     /* of the dropout */
+    uint64_t seed;     /* of the dropout, and of random keys that have no seed of their own */
     unsigned without;  /* 1 << part of each part that is left out */
 };
 
@@ -77,7 +77,7 @@ struct attention_kind_row {
     const char *name;
     const char *numbers; /* help for the number after a colon, "W"; or NULL */
     enum attention_kind kind;
-    size_t offset; /* where struct mechanism has the number */
+    size_t offset; /* where struct mechanism has the number; 0: there is none */
     const char *about;
 };
 

@@ -195,7 +195,7 @@ static int add_expert(struct pass *pass, const struct mlp_rule *rule, struct slo
     return 0;
 }
 
-/* out += the shared expert, which may have a gate for each token. */
+/* out += the output of the shared expert, which a number for each token may multiply. */
 static enum pass_state add_shared(struct pass *pass, const struct mlp_rule *rule, size_t layer,
                                   struct matrix x)
 {

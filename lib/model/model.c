@@ -32,7 +32,7 @@ static bool is_path(const char *name)
     return strchr("./~", *name) || gguf_is_named(name);
 }
 
-/* Suggest the folder of a file of a model. */
+/* Suggest the folder of a file, if it has a model. */
 static void suggest_folder(const char *name, struct err *err)
 {
     const char *slash = strrchr(name, '/');
@@ -45,7 +45,7 @@ static void suggest_folder(const char *name, struct err *err)
     buf_release(&path);
 }
 
-/* Suggest a model of the Hub, or the nearest name of bundled models and of files beside it. */
+/* Suggest a spelling for ~, a model of the Hub, the nearest name, or the list of names. */
 static void suggest_model(const char *name, struct err *err)
 {
     char guess[NAMES_GUESS_BYTES];
@@ -102,8 +102,8 @@ static int unknown_model(const char *name, struct err *err)
     return -1;
 }
 
-/* Search the folders of ATTN_MODEL_PATH, separated by colons, for a model, or a file with the
- * extension .gguf; *path remains NULL if none has it. */
+/* Search the folders of ATTN_MODEL_PATH, separated by colons, for a directory or GGUF file of this
+ * name, or for NAME.gguf; *path remains NULL if none has it. */
 static int find_in_folders(const char **path, const char *name, struct arena *arena,
                            struct err *err)
 {

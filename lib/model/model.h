@@ -20,9 +20,9 @@ extern const char bundled_default[];
 const struct folder *bundled_find(const char *name);
 
 struct model {
-    const char *name;           /* as it was given, or the default's; borrowed */
-    struct folder folder;       /* its `opened` are the next field's */
-    struct opened_files opened; /* files of the model: config, weights, tokenizer */
+    const char *name;           /* as it was given, the default's, or the folder's path; borrowed */
+    struct folder folder;       /* its `opened` is the next field */
+    struct opened_files opened; /* names of the files that were read: config, weights, tokenizer */
     struct arena arena;         /* memory of the folder: its path, the files of a GGUF file */
     struct config config;
     struct weights weights;
@@ -30,8 +30,8 @@ struct model {
 };
 
 /* Find the folder of a name: a bundled model, else a directory or a GGUF file, else one in a folder
- * of ATTN_MODEL_PATH, else one in the Hugging Face Hub's cache (hub.h); NULL: the default model.
- * The arena must outlive the folder. Errors suggest a name, if one is near. */
+ * of ATTN_MODEL_PATH, else one in the Hugging Face Hub's cache (hub.h). A `name` of NULL: the
+ * default model. The arena must outlive the folder. Errors may suggest a name. */
 int model_find(struct folder *folder, const char *name, struct arena *arena, struct err *err);
 
 /* True for the name of a bundled model, a directory or a GGUF file. */

@@ -34,7 +34,7 @@ struct new_model {
 };
 
 /* Begin a model of a config, the text of a config.json; `name` is the folder's path, borrowed. The
- * new model must not move while its folder is used. Errors name the field. */
+ * new model must not move while its folder is used. Errors in the text name the field. */
 int new_model_open(struct new_model *new_model, const char *name, const char *text, size_t size,
                    struct err *err);
 void new_model_release(struct new_model *new_model);

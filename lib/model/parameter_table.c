@@ -31,11 +31,11 @@
 
 /* The axes of shapes; c and s as above, t: the stack. A model lacks parameters with an axis of size
  * 0. ONE: of a single number. POSITIONS: with rows before the first token's. Channels: of a token's
- * embedding (WORD); of embeddings of positions and segments, and of their norm (TABLES); of the
- * projection before the unembedding (NARROW); of narrow vectors (LATENT); of what keys and values
- * are products of (MEMORY); of the output of attention (OUT); hidden ones of an expert (EXPERT) and
- * of the shared one (SHARED). LOGITS to POOLER: of the ends of a model. OWN: heads whose norms have
- * scales of their own. */
+ * embedding (WORD); of embeddings of positions and segments, and of the embedding's norm (TABLES);
+ * of the projection before the unembedding (NARROW); of narrow vectors (LATENT); of what keys and
+ * values are products of (MEMORY); of the output of attention (OUT); hidden ones of an expert
+ * (EXPERT) and of the shared one (SHARED). LOGITS to POOLER: of the ends of a model. OWN: heads
+ * whose norms have scales of their own. */
 #define AXES(AXIS) \
     AXIS(NONE, 1) AXIS(ONE, 1) AXIS(VOCABULARY, t->embed.rows) \
     AXIS(POSITIONS, c->n_positions + c->position_offset) AXIS(CHANNELS, t->width) \
@@ -245,7 +245,7 @@ struct slot_listing {
     const struct config *config;
 };
 
-/* Add the slots that exist with ids from that of `slot` on, each with its bias. */
+/* Add the slots that exist with ids from that of `slot` to below `end`, each with its bias. */
 static void add(struct slot_listing *list, struct slot slot, int end)
 {
     for (; slot.id < end; slot.id = (unsigned char)(slot.id + 2)) {

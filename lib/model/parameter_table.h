@@ -1,5 +1,5 @@
 /* parameter_table.h: the parameters a model may have, in one table: a row for each kind of tensor,
- * with the axes of its shape and the property of a config that it depends on.
+ * with the axes of its shape and the properties of a config that it depends on.
  *
  * A slot is one parameter: a matrix, a norm's scale, or (id + 1) the bias or shift that goes with
  * it. Every family fills the same slots; only its names and layouts differ (family.h).
@@ -17,7 +17,7 @@
 
 enum slot_id {
     SLOT(NONE),
-    SLOT(TOKENS), /* embeddings [V, C] */
+    SLOT(TOKENS), /* embeddings [V, C or n_word] */
     SLOT(POSITIONS),
     SLOT(SEGMENTS),
     SLOT(EMBED_NORM),
@@ -30,9 +30,9 @@ enum slot_id {
     SLOT(TRANSFORM_NORM),
     SLOT(DISCRIMINATOR), /* the dense layer before the discriminator's logit */
     SLOT(DISCRIMINATOR_HEAD),
-    SLOT(HEAD),   /* the unembedding [V, C] */
+    SLOT(HEAD),   /* the unembedding [V, C or n_word] */
     SLOT(NORM_1), /* from here on: of each layer; first those of its attention */
-    SLOT(Q_DOWN), /* to a narrow vector, its norm, and queries from it */
+    SLOT(Q_DOWN), /* to a narrow vector; then its norm; then queries from the vector */
     SLOT(Q_DOWN_NORM),
     SLOT(Q_UP),
     SLOT(KV_DOWN),  /* to a narrow vector of keys and values */
@@ -55,7 +55,7 @@ enum slot_id {
     SLOT(XIELU_NEGATIVE),
     SLOT(XIELU_BETA),
     SLOT(XIELU_EPSILON),
-    SLOT(ROUTER),     /* of a mixture, in place of GATE, UP and DOWN */
+    SLOT(ROUTER),     /* from here to SHARED_SWITCH: of a mixture, instead of GATE to DOWN */
     SLOT(CORRECTION), /* added where the router chooses experts */
     SLOT(EXPERT_GATE),
     SLOT(EXPERT_UP),
@@ -72,12 +72,12 @@ enum slot_id {
 
 #undef SLOT
 
-/* One parameter, or that of one of several: of an expert of a mixture, or of a head whose norm has
+/* One parameter. `expert`: it belongs to this expert of a mixture, or to this head, whose norm has
  * scales of its own. Layers are those of the decoder (the text, or its attention to the source:
  * PART_CROSS) or of the encoder (PART_SOURCE). */
 struct slot {
     unsigned char part, id;
-    short layer, expert; /* -1: not of a layer; not one of several */
+    short layer, expert; /* -1: not of a layer; not of an expert or head */
 };
 
 static inline struct slot slot_of(int part, int id, size_t layer)
@@ -106,7 +106,7 @@ enum { SLOT_RANK_MAX = 2 };
 size_t slot_shape(size_t shape[SLOT_RANK_MAX], struct slot slot, const struct config *config);
 bool slot_exists(struct slot slot, const struct config *config);
 
-/* How many parameters of a kind a layer has, which slot.expert counts; 0: one, with expert -1. */
+/* How many experts or heads of a layer have a parameter of this kind each; 0: slot.expert is -1. */
 size_t slot_count(int id, const struct config *config);
 
 /* Whether each expert of a mixture has a parameter of this kind. */

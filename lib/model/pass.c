@@ -32,7 +32,7 @@ static int take_matrix(struct pass *pass, const struct buffer *buffer, size_t st
     return 0;
 }
 
-/* The widest vectors of any layer of a stack; those of heads that are the stream itself are 0. */
+/* The widest vectors of all layers of a stack; q, k and v that are the stream itself count as 0. */
 struct widths {
     size_t q, k, v, context, inner;
 };

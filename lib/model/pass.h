@@ -53,8 +53,8 @@ struct scratch {
     struct matrix gathered; /* [T, C] what one expert reads, and what it gives */
     struct matrix expert_out;
     struct matrix rotations; /* [T, rotated channels] cosines and sines of the rotary embedding */
-    struct matrix local;  /* cosines and sines of the layers with a rotary embedding of their own */
-    struct matrix logits; /* [T, V], or [texts, V] if only the last are watched */
+    struct matrix local;     /* the same of config.rotary_local */
+    struct matrix logits;    /* [T, V], or [texts, V] if only the last are watched */
     struct attention_maps maps;
     struct attention_memory *attention; /* [thread] NULL before the first attention */
 };
@@ -100,7 +100,7 @@ int pass_matrix(struct pass *pass, struct matrix *matrix, size_t rows, size_t co
 size_t pass_memory_bytes(const struct config *config, size_t tokens);
 size_t pass_memory_logits_bytes(const struct config *config, size_t tokens);
 
-/* --- steps: each returns whether the pass continues ------------------------------------------- */
+/* --- steps; pass_state: whether the pass continues -------------------------------------------- */
 
 enum pass_state {
     PASS_ON,     /* continue with the next step */
@@ -151,9 +151,9 @@ struct pass_position {
 
 #define NO_HEAD SIZE_MAX
 
-/* Fail because of a value that is not finite: the message names the parameter that caused it, or
- * else the position. Fail with "expected EXPECTED", which also says what was found. Check rows, and
- * fail if a number is not finite. */
+/* Fail because of a value that is not finite: the message names a parameter of the layer that is
+ * not finite, or else the position. Fail with "expected EXPECTED", which also says what was found.
+ * Check rows, and fail if a number is not finite. */
 enum pass_state pass_fail_number(struct pass *pass, const struct pass_position *position);
 enum pass_state pass_fail(struct pass *pass, const struct pass_position *position,
                           const char *expected);
@@ -171,8 +171,8 @@ struct span {
     size_t first, count;
 };
 
-/* The heads that this layer computes: the watched ones, or all if anything after attention, or a
- * cache, needs them. */
+/* The heads of a site that a layer computes: the watched ones, or all if anything after attention,
+ * or a cache, needs them. */
 struct span pass_heads(const struct pass *pass, enum site site, size_t layer);
 
 /* The rows of a text in the matrix of a site; in scratch.logits, which may have only its last row.
@@ -191,12 +191,12 @@ enum precision pass_attention_precision(const struct pass *pass);
 /* --- mixtures: mixture.c ------------------------------------------------------------------- */
 
 /* out [T, C], in scratch, = the weighted outputs of the experts that are chosen for each row of x
- * [T, C], and of the shared one. Other experts are not read. Announces router, expert_weights and
- * shared_out. */
+ * [T, C], and of the shared one. Experts that no row chooses are not read. Announces router,
+ * expert_weights and shared_out. */
 enum pass_state mixture(struct pass *pass, const struct mlp_rule *rule, size_t layer,
                         struct matrix x);
 
-/* gate = act(gate) · up, or, with a clamp, as mlp_rule says. `active`: gate is activated. */
+/* gate = act(gate) · up, or, with a clamp, as mlp_rule says. `active`: act(gate) is in gate. */
 void mlp_combine(const struct mlp_rule *rule, struct matrix gate, struct matrix up, bool active);
 
 /* --- attention: attention.c ------------------------------------------------------------------- */
@@ -205,10 +205,10 @@ void mlp_combine(const struct mlp_rule *rule, struct matrix gate, struct matrix 
 void attention_store(struct pass *pass, const struct head_rule *heads, size_t layer);
 
 /* context [T, H·dv] = softmax(rule(q · kᵀ)) · v for each head, in scratch; without the context if
- * nothing after the weights is watched. Announces the sites from scores to context. */
+ * neither it nor a later value is needed. Announces the sites from scores to context. */
 enum pass_state attention(struct pass *pass, const struct sublayer *s, size_t layer);
 
-/* Bytes of memory that threads need for a text with these numbers of queries and keys. */
+/* Bytes that threads need for a text with these numbers of queries and keys, in float32. */
 size_t attention_bytes(const struct config *config, size_t queries, size_t keys, size_t threads);
 
 /* Bytes of the rows of a map that one thread holds for a lender that takes them. */

@@ -1,8 +1,8 @@
 /* sampler.h: chooses the next token: the most likely one, or a random one as Hugging Face does, by
  * temperature, then top_k (all that equal the k-th are kept), then top_p. Of the tokens that are
- * kept, in the order of ids, it is the first at which the sum of weights exceeds u times the total;
- * u has the upper 53 bits of splitmix64. libm is not used: the same logits and seed give the same
- * tokens on every machine.
+ * kept, in the order of ids, the first is chosen at which the sum of weights exceeds u times the
+ * total; u has the upper 53 bits of splitmix64. libm is not used: the same logits and seed give the
+ * same tokens on every machine.
  *
  *     struct sampling how = {.temperature = 0.8, .top_k = 40, .top_p = 1, .seed = 1};
  *     struct sampler sampler;
@@ -53,7 +53,7 @@ struct likely {
     float logprob;
 };
 
-/* Find the `best_count` largest logits, the largest first; of equal ones, the lower id first.
- * `logprob` is the logit minus `log_sum`: logsumexp of all logits, or 0 for the logit itself. */
+/* Find the `best_count` largest logits, or all, in descending order; of equal ones the lower id
+ * first. `logprob` is the logit minus `log_sum`: logsumexp of all logits, or 0 to get the logit. */
 void topk(struct likely *best, size_t best_count, const float *logits, size_t count,
           double log_sum);

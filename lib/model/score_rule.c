@@ -140,7 +140,7 @@ static size_t draw(const struct pattern *pattern, size_t query, size_t end, uint
     return count + 1;
 }
 
-/* The first key from `from` on that is in the window of a query, or at a multiple of the stride. */
+/* The first key from `from` on in a query's window, or a multiple of the stride away from it. */
 static size_t next_near(size_t window, size_t stride, size_t query, size_t from)
 {
     size_t next = SIZE_MAX;

@@ -16,7 +16,7 @@
 
 /* A row: its last arguments are TransformerLens' name and a line of help for each part that has the
  * site. OF_LAYERS: a site of layers; OF_LAYERS_AS: with another name in cross-attention; OF_MAPS:
- * attention maps, with a mask; OF_MODEL: a site outside of layers. */
+ * maps whose masked cells reports leave out; OF_MODEL: a site outside of layers. */
 #define ROW(id, name, cross, axes, in_layer, masked, alias, ...) \
     [SITE_##id] = {{name, "enc." name, cross}, AXES_##axes, in_layer, masked, {__VA_ARGS__}, alias}
 #define OF_LAYERS_AS(id, name, cross, axes, ...) \

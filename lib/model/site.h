@@ -7,7 +7,7 @@
  *
  * A watch is a set of sites and layers. The pass announces each watched value when it is complete,
  * once for each text of the batch, as a borrowed view. The sink copies what it needs and does not
- * write to it. Watching can shorten the pass, but never changes its values.
+ * write to the view. Watching can shorten the pass, but never changes its values.
  *
  *     struct watch watch;
  *     if (watch_init(&watch, config, &arena, err)) ...
@@ -72,7 +72,7 @@ enum site {
     SITE_POOLED,
     SITE_DISCRIMINATOR,
     SITE_LOGITS,
-    SITE_PASS_END, /* sites below are not values of the pass: lens/effective.c */
+    SITE_PASS_END, /* those from here on are not values of the pass: lens/effective.c */
     SITE_VALUE_WEIGHTED = SITE_PASS_END,
     SITE_NORM_WEIGHTED,
     SITE_VALUE_ZEROING,
@@ -104,12 +104,12 @@ static inline enum site site_id(enum site site)
  *
  *     for (enum site site = 0; site != SITE_PASS_END; site = site_next(site))
  *
- * has all sites of the pass, and SITE_END all sites. No model has all. */
+ * visits all sites of the pass; up to SITE_END, all sites. No model has all. */
 enum site site_next(enum site site);
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-/* The axes of a site: two or three. Those from AXES_HEAD_TOKEN on have heads, but not the last. */
+/* The axes of a site: two or three. From AXES_HEAD_TOKEN on all but the last have heads. */
 enum site_axes {
     AXES_TOKEN_CHANNEL,   /* [T, C] */
     AXES_FIRST_CHANNEL,   /* [1, C]: of the first token */
@@ -149,8 +149,8 @@ static inline const char *site_about(enum site site)
     return site_row(site)->about[site_part(site)];
 }
 
-/* Effective attention (Kobayashi et al., 2020; Abnar and Zuidema, 2020; Mohebbi et al., 2023) and
- * the mask: not values of the pass, and not in `all`; lens/effective.c computes them. */
+/* Effective attention (Kobayashi et al., 2020; Abnar and Zuidema, 2020; Mohebbi et al., 2023),
+ * entropy and the mask: not values of the pass, not in `all`; lens/effective.c computes them. */
 static inline bool site_is_effective(enum site site)
 {
     return site_id(site) >= SITE_PASS_END;
@@ -168,7 +168,7 @@ const char *site_axis_name(enum site site, size_t axis);
 bool site_find(const char *name, size_t size, enum site *site);
 
 /* The site and layer (-1: none) of TransformerLens' name, such as blocks.3.attn.hook_z; false if
- * the model has none. */
+ * the model has no such site in any layer. */
 bool site_find_alias(const char *name, size_t size, const struct config *config, enum site *site,
                      int *layer);
 
@@ -184,13 +184,13 @@ const char *site_name_in_layer(enum site site);
  * example). */
 bool site_exists(const struct config *config, enum site site);
 
-/* Whether a site belongs to a sublayer that --without leaves out; whether a layer has the site, if
- * layers differ; the number of layers of the site's stack, 1 for a site outside of layers. */
+/* Whether a site belongs to a sublayer that --without leaves out; whether a layer has the site, as
+ * layers may differ; the number of layers of the site's stack, 1 for a site outside of layers. */
 bool site_is_left_out(const struct config *config, enum site site);
 bool site_is_in_layer(const struct config *config, enum site site, size_t layer);
 size_t site_layers(const struct config *config, enum site site);
 
-/* The output of a layer; what logits are computed from: the final norm, else the last output. */
+/* The output of a layer; the end of the layers: the final norm, else the last output. */
 enum site site_of_output(const struct config *config);
 enum site site_of_logits(const struct config *config);
 
@@ -199,7 +199,7 @@ enum site site_of_logits(const struct config *config);
 bool site_size(size_t *count, const struct config *config, enum site site, size_t heads,
                size_t tokens, size_t source);
 
-/* The position of a site in the order in which a pass announces them, from 1: the layers of an
+/* A number above 0 that grows in the order in which a pass announces sites: the layers of an
  * encoder come before those of its decoder, and the norm of a sum comes after the sum. */
 size_t site_order(const struct config *config, enum site site, size_t layer);
 
@@ -272,7 +272,7 @@ struct attention_map_loan {
     int layer;
     size_t text;
     size_t queries, keys;
-    float **heads;      /* [H] NULL at first: set to the memory of each map, dense, row by row */
+    float **heads;      /* [H] each NULL at first: set to the memory of a map, dense, row by row */
     const size_t *rows; /* [queries] NULL at first: may be set to the row of each query in that
                          * memory, or ATTENTION_NO_ROW; the same for all maps of a text */
     attention_row_taker take; /* NULL at first: may be set instead of all memory; the same for all
@@ -297,7 +297,7 @@ struct tap {
     const struct watch *watch;
     tap_sink sink;
     struct likeliest *likeliest; /* for one text with last_logits: if this can be found without all
-                                  * logits, they are not announced. NULL: always announced */
+                                  * logits, these are not announced. NULL: always announced */
     tap_lender lend;             /* NULL: maps are announced like other values */
     void *context;
 };

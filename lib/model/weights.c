@@ -87,7 +87,7 @@ static const char *part_of(const struct parameter *p)
     return (const char *)entry->data + dtype_bytes(entry->dtype, p->layout.skipped);
 }
 
-/* A model with experts uses few tensors: do not read ahead in this one, or read all of it soon. */
+/* In a model with experts, of which a token uses few: do not read ahead here, or read all soon. */
 static void advise(const struct weights *weights, const struct parameter *p, bool soon)
 {
     const struct safetensors_entry *entry = p->found.entry;
@@ -291,7 +291,7 @@ static int load_whole(struct weights *weights, const struct parameter *p, struct
 }
 
 /* Rows of a tensor [out, in]. BF16 and quantised numbers, which take twice their size or more as
- * floats, are packed only where weights.packing_widened says so. */
+ * floats, are packed only with weights.packing_widened. */
 static int load_rows(struct weights *weights, struct parameter *p, bool packing,
                      struct weight *weight, struct err *err)
 {
@@ -360,7 +360,7 @@ static int load_matrix(struct weights *weights, struct parameter *p, bool packin
     return 0;
 }
 
-/* A bias, or the scales of a norm: in place, if the numbers lie side by side. */
+/* A bias, or the scales or shift of a norm; numbers that do not lie side by side are copied. */
 static int load_vector(struct weights *weights, struct parameter *p, const float **bias,
                        struct err *err)
 {
@@ -592,7 +592,7 @@ size_t weights_read_bytes(const struct weights *weights, size_t index, size_t co
     return dtype_bytes(rounded ? DTYPE_BF16 : in_place ? entry->dtype : DTYPE_F32, count);
 }
 
-/* The bytes of a tensor that is converted, packed or rounded; 0: it is read in its file. */
+/* About the bytes of a tensor's copies, converted, packed or rounded; 0: it is read in its file. */
 static size_t heap_bytes_of(const struct weights *weights, const struct parameter *p)
 {
     int words = weights->config->tied ? SLOT_TOKENS : SLOT_HEAD;
@@ -650,8 +650,7 @@ enum {
     SAMPLE_NUMBERS = 1024, /* whole blocks of every quantised type */
 };
 
-/* A sample is a block in the middle: reading more pages of a file would take longer than hashing.
- */
+/* A sample is a piece in the middle: reading more pages of a file takes longer than hashing. */
 static void hash_tensors(const struct weights *weights, bool is_sample,
                          char digits[SHA256_DIGITS + 1])
 {

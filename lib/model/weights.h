@@ -1,5 +1,5 @@
 /* weights.h: a model's parameters, checked against the config when they are opened. float32 tensors
- * and bf16 and quantised matrices are read in place, others are converted on first use.
+ * and bf16 and quantised matrices, if not packed or rounded, are read in place, others converted.
  *
  *     struct weight q;
  *     if (weights_matrix(weights, slot_of(PART_SENTENCE, SLOT_Q, layer), &q, err)) ...
@@ -51,7 +51,7 @@ void checkpoint_release(struct checkpoint *checkpoint);
  * embedding is not tied to it, whatever config.json says. */
 void checkpoint_settle(const struct checkpoint *checkpoint, struct config *config);
 
-/* Find the table of positions that a file may have though they are sinusoids; NULL: none. */
+/* Find the table that a file may have of sinusoidal positions; *table is NULL if there is none. */
 int checkpoint_find_sines(const struct safetensors_entry **table,
                           const struct checkpoint *checkpoint, const struct config *config,
                           int part, struct err *err);
@@ -105,18 +105,18 @@ struct weights {
     const struct safetensors_entry *sines[PART_SOURCE + 1]; /* tables of sinusoids; NULL: none */
     const float *ones;        /* scales of norms without any; NULL until its first use */
     struct argmax *argmax;    /* of the unembedding; NULL until its first use */
-    struct arena arena;       /* tensors that were converted, packed or rounded */
+    struct arena arena;       /* of these fields, and of converted, packed or rounded tensors */
     bool packing;             /* pack matrices on their first use (math/weight.h) */
     bool packing_words;       /* pack the unembedding, too; saves time over many passes */
     bool packing_widened;     /* pack bf16 and quantised numbers, too, which become floats */
     size_t packing_bytes;     /* left for panels; matrices that need more are not packed */
     enum precision precision; /* of products; bf16: matrices are rounded on first use */
-    bool widens;              /* round to rows, not to pairs: set by a pass for its processor */
+    bool widens;              /* bf16 matrices are kept as rows, not as pairs: a pass sets this */
 };
 
-/* Open the checkpoint and check all tensors; those of an encoder decide what its config's end is.
- * Errors name file and tensor. After a failure there is nothing to release. config and folder must
- * outlive the weights. */
+/* Open the checkpoint and check all tensors; those of a model that is only an encoder decide its
+ * end. Errors name file and tensor. After a failure there is nothing to release. config and folder
+ * must outlive the weights. */
 int weights_open(struct weights *weights, struct config *config, const struct folder *folder,
                  struct err *err);
 void weights_release(struct weights *weights);
@@ -140,11 +140,11 @@ struct score_rule;
 int weights_biases(struct weights *weights, int part, const struct score_rule *rule,
                    const float **biases, struct err *err);
 
-/* The whole tensor of a slot that begins one with q, k and v side by side, as GPT-2 has it, for one
- * product in float32; else a matrix that does not exist. */
+/* The whole tensor that has q, k and v side by side, as in GPT-2, for one product in float32; if
+ * there is none, or products are in bf16, a matrix that does not exist. */
 int weights_joined(struct weights *weights, struct slot q, struct weight *joined, struct err *err);
 
-/* The unembedding [C, V]: the token embedding if it is tied. */
+/* The unembedding [C, V] without its bias: the token embedding if it is tied or a file lacks it. */
 int weights_unembedding(struct weights *weights, struct weight *weight, struct err *err);
 
 /* The parameters of an attention; of it and the MLP of the same part of a layer. */
@@ -163,12 +163,12 @@ void weights_embed_token(const struct weights *weights, int part, float *y, uint
 void weights_add_position(const struct weights *weights, int part, float *y, size_t position);
 void weights_add_segment(const struct weights *weights, float *y, size_t segment);
 
-/* After a pass with NaN: -1 with a message that names a parameter of this layer (-1: outside the
- * layers) with a number that is not finite; 0 if there is none. */
+/* After a pass with infinity or NaN: -1 with a message that names a parameter of a layer (its index
+ * among all, config_layers; -1: outside of layers) that is not finite; 0: there is none. */
 int weights_check_finite(struct weights *weights, int layer, struct err *err);
 
-/* Bytes that all tensors take: copies of those that are converted, packed or rounded when they are
- * used; and the others, which are read in their file. The system can drop these pages. */
+/* Bytes that all tensors take, about: copies of those that are converted, packed or rounded when
+ * they are used; and the others, which are read in their file. The system can drop these pages. */
 struct weights_bytes {
     size_t heap, mapped;
 };
@@ -186,15 +186,15 @@ struct parameter_info {
 struct parameter_info weights_parameter(const struct weights *weights, size_t index);
 struct parameter_info weights_parameter_of(const struct weights *weights, struct slot slot);
 
-/* Bytes that products read for `count` numbers of a matrix: of a quantised one, those of blocks. */
+/* Bytes that products read for `count` numbers of a matrix that is not packed. */
 size_t weights_read_bytes(const struct weights *weights, size_t index, size_t count);
 
 /* The digits of a hash of all tensors: SHA-256 over the name with its 0, the sizes (64 bits each)
- * and the numbers (float32) of each, in the order of `info`. It does not depend on the type of the
- * numbers, the shards, or the order of tensors in files. */
+ * and the numbers (float32) of each, in the order of `info`. It does not depend on the type in
+ * which equal numbers are stored, the shards, or the order of tensors in files. */
 void weights_hash(const struct weights *weights, char digits[SHA256_DIGITS + 1]);
 
-/* A hash of a sample, a thousand numbers of each tensor, which takes milliseconds for any model.
+/* A hash of a sample, at most 1024 numbers of each tensor, which is fast for large models, too.
  * Equal hashes do not prove that two models are equal. */
 enum { WEIGHTS_SAMPLE_DIGITS = 16 };
 void weights_sample_hash(const struct weights *weights, char digits[WEIGHTS_SAMPLE_DIGITS + 1]);

@@ -20,7 +20,7 @@
 
 enum { FAMILY_MEMBERS_MAX = 3, FAMILY_ROWS_MAX = 24 };
 
-/* The tensor of a slot, or of several (its members), whose rows it has one after the other. */
+/* The tensor of a slot, or of several (its members), whose rows it has as `groups` says. */
 struct family_row {
     const char *name; /* without ".weight" and ".bias", and what comes before it in a layer; {e}:
                        * the number of an expert or head */
@@ -39,8 +39,7 @@ struct family_row {
 };
 
 struct family_names {
-    const char
-        *prefix; /* of names but those of SLOT_TRANSFORM to SLOT_HEAD_BIAS; some files lack it */
+    const char *prefix; /* of all names but SLOT_TRANSFORM to SLOT_HEAD_BIAS; some files lack it */
     const char *layers, *source_layers; /* before a layer's number, in the text, in its encoder (or
                                          * NULL); {g}: the number of its group */
     const char *wrapper;                /* what files may have before or after `prefix`, or NULL */
@@ -87,7 +86,7 @@ int family_read_generation(void *config, const struct json *root, struct err *er
 int family_read(struct config *config, const struct family *family, const struct json *root,
                 struct err *err);
 
-/* Set config->unread to the keys that were not read, if key and value may have an effect. */
+/* List in config->unread, if they fit, the keys that were not read and may have an effect. */
 void family_note_unread(struct config *config, const struct json *root);
 
 /* The row of a slot; for a bias or shift, that of its matrix or norm. NULL: the family has none. */

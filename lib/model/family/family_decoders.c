@@ -89,7 +89,7 @@ static const struct family_names bloom_names =
           {"self_attention.query_key_value", {SLOT_Q, SLOT_K, SLOT_V}, .groups = GROUPS_KV_HEAD},
           {"self_attention.dense", {SLOT_O}});
 
-/* Falcon with two norms of the same stream; with one norm, it has bloom_names. */
+/* Falcon with two norms of the same stream; all others have bloom_names. */
 static const struct family_names falcon_names = NAMES(
     "transformer.", "h.", &bloom_names, {"ln_attn", {SLOT_NORM_1}}, {"ln_mlp", {SLOT_NORM_2}});
 
@@ -136,7 +136,7 @@ void family_settle_qkv_bias(struct reading *r)
     family_bias(r, "mlp_bias", BIASED_MLP);
 }
 
-/* Set the scaling that a family has by default; false: config.json has an object of scaling. */
+/* Set the scaling that a family has by default; false: no, config.json has an object of scaling. */
 bool family_default_scaling(struct reading *r, enum rotary_scaling scaling, double factor,
                             double positions)
 {
@@ -191,7 +191,7 @@ static void settle_olmo3(struct reading *r)
     family_local_rotary(r, "rope_theta", c->family->theta, false);
 }
 
-/* With a window, layers without one have no rotary embedding. */
+/* If there is a window, layers without it have no rotary embedding. */
 static void settle_exaone4(struct reading *r)
 {
     settle_pattern(r, 4);
@@ -231,7 +231,7 @@ void family_settle_window(struct reading *r)
         c->layer_flags[i] |= LAYER_WINDOW;
 }
 
-/* If the window is switched on, layers of "layer_types" have it, else all from a layer on. */
+/* If windows are on, layers of "layer_types" have one; without that key, all from a layer on. */
 void family_settle_switched_window(struct reading *r)
 {
     struct config *c = r->config;

@@ -71,8 +71,8 @@ static const struct family_names latent_names =
 
 /* --- keys that a row cannot express ----------------------------------------------------------- */
 
-/* Read how many experts there are, how many a token has, and the channels of one (NULL: those of a
- * plain MLP). All layers have them. GGUF files of some families have other names of tensors. */
+/* Read how many experts there are, how many a token has (NULL: `usual`), and the channels of one
+ * (NULL: those of a plain MLP), for all layers. GGUF files may have other names of tensors. */
 static void read_experts(struct reading *r, const char *experts, const char *chosen, size_t usual,
                          const char *inner)
 {
@@ -291,7 +291,7 @@ static void expect_text(struct reading *r, const char *key, const char *value)
 }
 
 /* Read the heads of latent attention: in queries and keys, channels without rotary embeddings come
- * first. (Until then, d_k is the most rotated channels of the family.) */
+ * first. (Before, d_k is the most channels that may be rotated.) */
 static void read_latent(struct reading *r)
 {
     struct config *c = r->config;

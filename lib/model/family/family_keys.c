@@ -285,8 +285,8 @@ static void read_scaling(struct reading *r, const struct json *scaling, struct r
             (0.1 * mscale * log(rotary->factor) + 1) / (0.1 * of_all * log(rotary->factor) + 1);
     rotary->exact = !family_flag(r, "truncate", true);
     long long trained = family_integer(r, "original_max_position_embeddings", 1, DIMENSION_MAX, 0);
-    r->root = root; /* a key outside the object wins */
-    if (rotary->scaling >= ROTARY_LLAMA3)
+    r->root = root;
+    if (rotary->scaling >= ROTARY_LLAMA3) /* a key outside the object wins */
         trained = family_integer(r, "original_max_position_embeddings", 1, DIMENSION_MAX,
                                  trained ? trained : r->config->family->trained_positions);
     r->root = scaling;
@@ -434,7 +434,7 @@ static void settle_sizes(struct reading *r)
         c->scale = 1.0f / sqrtf((float)c->d_k);
 }
 
-/* Read eos_token_id, if present: an end-of-text token, or a list of them; null: none. */
+/* Read eos_token_id: an end-of-text token, or a list of them; absent or null: eos_id is left. */
 static int read_ends(struct config *c, const struct json *root, struct err *err)
 {
     static const char key[] = "eos_token_id";
@@ -625,7 +625,7 @@ static bool is_idle(const char *key)
     return idle || strstr(idle_keys, word);
 }
 
-/* Whether the value of an unknown key may matter: false, null, 0, 1, and empty values do not. */
+/* Whether the value of an unread key may matter: not false, null, 0, 1, an empty list or object. */
 static bool says_something(const struct json *value)
 {
     bool flag = true;

@@ -15,8 +15,7 @@ enum {
 
 #define SIZE(field) offsetof(struct config, field)
 
-/* A size: its key, the key of other checkpoints, its range, its field, and the types that have it.
- */
+/* A size: its key, the key of other checkpoints, its maximum, its field, the types that have it. */
 static const struct size_row {
     const char *key, *alias; /* not of a "transformer" */
     long long max;
@@ -124,7 +123,7 @@ static void check_width(struct reading *r, const char *key, size_t size)
                 key, DIMENSION_MAX, width);
 }
 
-/* Fill in the sizes of heads that were not given, and refuse those that contradict. */
+/* Fill in the sizes of heads that were not given, and refuse those that contradict each other. */
 static void settle_heads(struct reading *r)
 {
     struct config *c = r->config;
@@ -149,7 +148,7 @@ static void settle_heads(struct reading *r)
                 natural, c->d_k, c->d_v, c->n_kv_head);
 }
 
-/* "bias": true: all four projections have biases; "out": the output projection alone. */
+/* "bias": true: all projections have biases; "out": the output projection alone. */
 static void read_biases(struct reading *r)
 {
     struct config *c = r->config;

@@ -1,5 +1,5 @@
-/* family_rows.h: what the files with rows of families share: macros for names and defaults, and the
- * names and functions of some families that others begin with. */
+/* family_rows.h: what the files with rows of families share: macros for names and defaults, and
+ * names and functions that several families use. */
 #pragma once
 
 #include "model/family/family.h"

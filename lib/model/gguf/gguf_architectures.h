@@ -48,13 +48,13 @@ struct gguf_architecture {
     bool pairs;   /* rows of queries and keys are in pairs that are rotated together */
     bool latent;  /* keys and values are made of a shorter vector */
     bool variant; /* its names of tensors are those of the family's next row */
-    struct gguf_key keys[KEYS_MAX];           /* besides those of all; ends with one of NULL */
+    struct gguf_key keys[KEYS_MAX];           /* besides those of all; the rest are NULL */
     struct gguf_key scaling[NAMES_MAX];       /* further keys of "rope_scaling" by yarn */
     struct gguf_tensor_name names[NAMES_MAX]; /* with another meaning in this architecture */
     const char *marker;                       /* tensor or key without which a later row is meant */
     double marked;                            /* the value that the key must have; 0: any */
     const char *bias_key;                     /* of config.json; NULL: attention_bias */
-    long long wide_layers; /* layers of the model whose scores have another divisor; or 0 */
+    long long wide_layers; /* n_layer of the model whose scores have another divisor; or 0 */
 };
 
 /* The architecture that a file names; what is not known is refused. */

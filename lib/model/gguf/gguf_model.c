@@ -189,8 +189,8 @@ static long long head_width(struct gguf_writer *w)
     return read_size(w, "attention.key_length", read_size(w, "embedding_length", 0) / heads);
 }
 
-/* Gemma's files lack the number by whose root scores are divided. llama.cpp's is the size of heads;
- * in the largest model, the channels per head. */
+/* Gemma's files lack the number by whose root scores are divided. llama.cpp takes the width of a
+ * head; for the largest model, n_embd / n_head, which differs. */
 static long long divisor(struct gguf_writer *w)
 {
     bool wide = read_size(w, "block_count", 1) == w->architecture->wide_layers;
@@ -198,10 +198,10 @@ static long long divisor(struct gguf_writer *w)
                 : head_width(w);
 }
 
-/* A value of a key that only repeats what the architecture computes anyway. */
+/* The value of a key that only repeats what the architecture computes anyway; 0: there is none. */
 static double own_value(struct gguf_writer *w, const char *key)
 {
-    if (strcmp(key, "expert_gating_func") == 0) /* softmax, sigmoid */
+    if (strcmp(key, "expert_gating_func") == 0) /* 1: softmax, 2: sigmoid */
         return w->family->defaults->mixture.router == ROUTER_SIGMOID ? 2 : 1;
     if (w->architecture->wide_layers && strcmp(key, "attention.scale") == 0)
         return 1 / sqrtf((float)divisor(w));
@@ -375,7 +375,7 @@ static void put_heads(struct gguf_writer *w)
         json_put_integer(&w->json, "query_pre_attn_scalar", divisor(w));
     if (w->failed || turning == (long long)((double)width * w->family->turning))
         return;
-    /* the share of a head that is rotated: the smallest number that gives that many channels */
+    /* the share of a head that is rotated: a number that gives exactly that many channels */
     const char *key = w->family->share_key;
     double share = (double)turning / (double)width;
     if ((long long)((double)width * share) < turning)
@@ -630,7 +630,7 @@ static int lay_out(struct safetensors_entry *entry, struct slot slot, const stru
     return transposed ? transpose_entry(entry, reading) : 0;
 }
 
-/* Make a tensor of all experts, which is the last entry, an entry for each. */
+/* Split the last entry, a tensor of all experts, into an entry for each expert. */
 static int split_experts(struct slot slot, const struct config *config,
                          struct tensor_reading *reading)
 {
@@ -660,7 +660,7 @@ static int split_experts(struct slot slot, const struct config *config,
     return 0;
 }
 
-/* Make a tensor of queries, keys and values, which is the last entry, an entry for each. */
+/* Split the last entry, a tensor of queries, keys and values, into an entry for each of these. */
 static int split_heads(struct slot slot, const struct config *config,
                        struct tensor_reading *reading)
 {

@@ -64,8 +64,8 @@ static const struct gguf_pre {
     bool digits;           /* first, each digit by itself */
     bool composes;         /* texts become NFC before they are split */
     bool takes_whole;      /* a piece that is an entry is not merged from parts */
-    bool begins;           /* texts begin with BOS where no key says so */
-    const char *stages;    /* as JSON, instead of pattern and digits */
+    bool begins;           /* texts begin with BOS, unless a key says otherwise */
+    const char *stages;    /* as JSON, instead of pattern, digits and splits */
     const char *splits[7]; /* patterns in turn, then NULL; instead of `pattern` */
 } pre_rows[] = {
     {" gpt-2 phi-2 mpt exaone4 trillion gigachat mellum granite-docling ", PATTERN_GPT2},
@@ -233,8 +233,8 @@ static int put_bpe(struct json_writer *json, const struct vocabulary *vocabulary
 /* --- BERT's WordPiece ------------------------------------------------------------------------- */
 
 /* A token as BERT writes it: llama.cpp has ▁ before those that begin a word, nothing before the
- * others, which begin with ## here; control tokens are the same. Returns whether a token of words
- * has a capital letter. */
+ * others, which begin with ## here; control tokens and [names] are the same. Returns whether
+ * another token has a capital letter of ASCII. */
 static bool spell(struct buf *out, struct gguf_text token, unsigned kind)
 {
     static const char sign[] = "▁";
@@ -266,7 +266,7 @@ static int read_role(struct buf *name, long long *id, const char *key,
     return 0;
 }
 
-/* A vocabulary with a capital letter is of texts as they are, else of texts in small letters. */
+/* If a token of words has a capital letter, texts keep theirs; else they become small letters. */
 static int put_wordpiece(struct json_writer *json, const struct vocabulary *vocabulary,
                          struct err *err)
 {
@@ -316,7 +316,7 @@ static int put_wordpiece(struct json_writer *json, const struct vocabulary *voca
 
 /* --- SentencePiece's models ------------------------------------------------------------------- */
 
-/* Fields of protobuf: a number and how it is written, then the value. */
+/* What a protobuf field begins with: its number << 3, and the form of its value. */
 enum {
     MODEL_PIECE = 1 << 3 | 2,
     MODEL_TRAINER = 2 << 3 | 2,
