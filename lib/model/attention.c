@@ -42,7 +42,7 @@ size_t attention_bytes(const struct config *config, size_t queries, size_t keys,
         .config = config, .queries = queries, .keys = keys, .fresh_keys = keys};
     enum site_part last = has_encoder(config) ? PART_CROSS : PART_SENTENCE;
     size_t all = 0;
-    for (enum site_part part = PART_SENTENCE; part <= last; part++) { /* all parts' memory */
+    for (enum site_part part = PART_SENTENCE; part <= last; part++) { /* parts do not share */
         struct attention_size size;
         size_t bytes = 0;
         problem.attention = attention_of(config, part, 0);

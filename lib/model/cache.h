@@ -28,7 +28,7 @@ struct cache_sum {
 
 struct cache {
     const struct config *config;
-    enum precision precision; /* of passes with this cache, from the first token on */
+    enum precision precision; /* of attention with this cache, from the first token on */
     size_t count;             /* tokens in it */
     float **pages; /* [page_count] for each layer the keys [Hkv][dk, KEY_PANEL], then the values
                       [KEY_PANEL, Hkv·dv]; in bf16 keys, then values, as bf16 pairs */
@@ -46,8 +46,8 @@ int cache_init(struct cache *cache, const struct config *config, struct err *err
 void cache_init_source(struct cache *cache, const struct config *config);
 void cache_release(struct cache *cache);
 
-/* Bytes of the keys and values of `count` tokens. Reserve memory for `count` more tokens, of the
- * same precision as those in the cache. */
+/* Bytes of the pages of `count` tokens. Reserve memory for `count` more tokens, of the same
+ * precision as those in the cache. */
 size_t cache_bytes(const struct config *config, enum precision precision, size_t count);
 int cache_reserve(struct cache *cache, enum precision precision, size_t count, struct err *err);
 

@@ -95,8 +95,8 @@ enum router {
 struct mixture {
     size_t experts;                          /* E; 0: no mixture */
     unsigned short chosen[CONFIG_FLAGS_MAX]; /* in each layer; 0: it has a plain MLP */
-    size_t inner, shared_inner;   /* hidden channels of an expert; of one that all tokens have */
-    size_t groups, chosen_groups; /* groups of neighbouring experts; how many are used */
+    size_t inner, shared_inner;   /* hidden channels of an expert; of one for all tokens, 0: none */
+    size_t groups, chosen_groups; /* groups of neighbouring experts; how many a token may use */
     enum router router;
     float factor;      /* of the weights; 0: none */
     float near;        /* ROUTER_ONE_BY_ONE: experts up to this relative distance are near */
@@ -149,7 +149,7 @@ struct config {
     float scale;                  /* of the scores */
     bool scale_by_layer;          /* scores are also divided by the layer's number, from 1 */
     bool tied;                    /* the unembedding is tied to the embedding */
-    bool lacks_head;              /* the weights have no unembedding: it is tied, too */
+    bool lacks_head;              /* not tied, but the weights lack an unembedding: as if tied */
     bool causal;                  /* a query attends to itself and earlier tokens */
     bool cross;                   /* queries attend to a second text, the source */
     bool projections;             /* else q = k = v = the input */
@@ -179,14 +179,14 @@ struct config {
     float clip;                 /* of queries, keys and values to [-clip, clip]; 0: none */
     enum score_bias score_bias;
     unsigned short bias_buckets; /* BIAS_BUCKETS: rows of the table */
-    unsigned short bias_reach;   /* BIAS_BUCKETS: the distance from which biases are equal */
+    unsigned short bias_reach;   /* BIAS_BUCKETS: the distance from which on biases are equal */
     bool bias_by_layer;          /* each layer has a table; else one is for all */
     struct rotary rotary, rotary_local;
     size_t window;
-    bool sinks;                                  /* each head has a score that no key has */
-    float score_cap, logit_cap;                  /* c · tanh(x / c); 0: none */
-    float residual_scale;                        /* factor of sublayers' outputs; 0: none */
-    float logit_divisor;                         /* 0: none */
+    bool sinks;                 /* the softmax of each head has one score more, of no key */
+    float score_cap, logit_cap; /* c · tanh(x / c); 0: none */
+    float residual_scale;       /* factor of sublayers' outputs; 0: none */
+    float logit_divisor;        /* 0: none */
     unsigned char layer_flags[CONFIG_FLAGS_MAX]; /* LAYER_… */
     size_t extra_layers;      /* after n_layer, for multi-token prediction; not read */
     long long bos_id, eos_id; /* -1: none */
@@ -299,7 +299,7 @@ struct config_edit {
 
 /* Changes of the text of a config.json: what this program does not read stays as it was. Read
  * `KEY=VALUE,KEY=VALUE` and add it to the changes, kept in `arena`. A value that is not JSON is a
- * text. Of two values for a key the later one counts. Errors are usage of --set. */
+ * text. Of two values for a key the later one counts. Errors are usage errors of --set. */
 int config_edit_read(struct config_edit *edit, const char *list, struct arena *arena,
                      struct err *err);
 
@@ -307,5 +307,5 @@ int config_edit_read(struct config_edit *edit, const char *list, struct arena *a
 int config_edit_apply(struct buf *out, const struct config_edit *edit, const char *text,
                       size_t size, struct err *err);
 
-/* Refuse changes that a model of this kind does not read. Errors are usage of --set. */
+/* Refuse changes that a model of this kind does not read. Errors are usage errors of --set. */
 int config_edit_check(const struct config_edit *edit, const struct config *config, struct err *err);

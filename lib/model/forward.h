@@ -26,10 +26,10 @@ struct cache;
 struct text {
     const uint32_t *ids;
     size_t count;
-    const uint32_t *source_ids; /* cross-attention only */
+    const uint32_t *source_ids; /* with cross-attention, else NULL */
     size_t source_count;
     struct cache *cache;        /* tokens before the ids, not shared with other texts; or NULL */
-    struct cache *source_cache; /* with a cache and an encoder: that of the source */
+    struct cache *source_cache; /* with a cache and an encoder: that of the source; else NULL */
     size_t whole_count; /* tokens of the whole text, if it continues after the ids; some scalings
                             of rotary embeddings depend on it; 0: it ends with the ids */
     const unsigned char *segments; /* [count]; NULL: all 0 */
@@ -46,7 +46,7 @@ struct batch_rows {
 struct batch {
     const struct text *texts; /* [count], borrowed */
     size_t count;
-    size_t first;                     /* number of the first text among all batches */
+    size_t first;                     /* number of its first text among those of all batches */
     const struct batch_rows *queries; /* [count] the rows of each text */
     const struct batch_rows *sources; /* [count] rows of each source; none if the source is in its
                                          cache, or without cross-attention */

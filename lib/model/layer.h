@@ -155,8 +155,8 @@ struct description {
 };
 
 /* Make the description of a config; make it anew after a change of the config or its mechanism, in
- * the same memory. A copy of a config that is changed gets one of its own. Release the config's own
- * description. */
+ * the same memory. A copy of a config that is changed gets one of its own. config_release frees
+ * only the config's own. */
 int config_describe(struct config *config, struct err *err);
 void config_release(struct config *config);
 

@@ -17,7 +17,7 @@ struct config;
 enum attention_kind {
     ATTENTION_DENSE,  /* all keys that the mask allows */
     ATTENTION_SPARSE, /* the keys of a pattern */
-    ATTENTION_LINEAR, /* φ(q) · Σ φ(k) vᵀ / φ(q) · Σ φ(k) with φ(x) = elu(x) + 1: a running sum */
+    ATTENTION_LINEAR, /* φ(q) · Σ φ(k) vᵀ / (φ(q) · Σ φ(k)), φ(x) = elu(x) + 1: running sums */
     ATTENTION_BLOCKED, /* dense, block by block of keys, with an online softmax */
     ATTENTION_LOWRANK, /* dense, with the mean key and value of each of `segments` parts */
     ATTENTION_KINDS,
@@ -25,7 +25,7 @@ enum attention_kind {
 
 /* Keys that a query attends to in sparse attention, if visible: those of all parts that are not 0.
  *
- *     window   the last `window` keys with the query's; without a mask also the next `window` - 1
+ *     window   `window` keys up to the query's own; without a mask also the next `window` - 1
  *     stride   keys at a distance that is a multiple of `stride`
  *     global   the first `global` keys; the first `global` queries attend to all keys
  *     random   the query's own, and up to `random` others, drawn by the seed for each query
@@ -84,7 +84,7 @@ struct attention_kind_row {
 extern const struct attention_kind_row attention_kind_rows[];
 extern const size_t attention_kind_row_count;
 
-/* Parse the value of an option; errors are usage. --attention: "dense", "window:W+random:K" (set
+/* Parse the value of an option; errors are of usage. --attention: "dense", "window:W+random:K" (set
  * mechanism->seed first: random keys without a seed use it); --scale: "none", "sqrt" or a number;
  * --without: "mlp,norm". */
 int mechanism_set_attention(struct mechanism *mechanism, const char *text, struct err *err);

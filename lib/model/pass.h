@@ -34,7 +34,7 @@ struct attention_maps {
 
 struct scratch {
     struct matrix x;        /* [T, C] the residual stream */
-    struct matrix source;   /* [S, C] cross-attention: the encoded sources */
+    struct matrix source;   /* [S, C] cross-attention: the sources, encoded or embedded */
     struct matrix norm;     /* [T, C] */
     struct matrix q;        /* [T, H·dk] */
     struct matrix k;        /* [S, Hkv·dk] */

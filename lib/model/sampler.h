@@ -47,7 +47,7 @@ double logsumexp_entropy(double *entropy, const float *logits, size_t count);
 /* The number of ids that come before `id` in the order of topk. */
 size_t likelier(const float *logits, size_t count, uint32_t id);
 
-/* A token and its log-probability before temperature, top-k and top-p. */
+/* A token and its log-probability before temperature, top-k and top-p, or its logit (topk). */
 struct likely {
     uint32_t id;
     float logprob;

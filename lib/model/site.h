@@ -287,7 +287,7 @@ struct attention_map_loan {
  * has ended. Heads are not written if their memory is NULL. Returns as a sink does. */
 typedef int (*tap_lender)(void *context, struct attention_map_loan *loan, struct err *err);
 
-/* The token with the largest logit; of equal ones, the lowest id. */
+/* If `known`, the token with the largest logit; of equal ones, the lowest id. */
 struct likeliest {
     bool known;
     uint32_t id;

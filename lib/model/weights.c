@@ -14,7 +14,7 @@
 
 /* A slot of the model, its tensor, and its numbers in the forms that were used so far. */
 struct parameter {
-    struct slot slot; /* first, for slot_find */
+    struct slot slot; /* the first member, as slot_find needs */
     struct family_layout layout;
     size_t first;  /* index of the parameter that is the tensor's first slot */
     size_t holder; /* index of the parameter with `data` and `halves` of this part of the tensor */

@@ -158,7 +158,7 @@ int weights_argmax(struct weights *weights, struct machine *machine, struct argm
                    struct err *err);
 
 /* y = the embedding of a token; y += the learned or sinusoidal embedding of a position, if there is
- * any (SIZE_MAX: of padding, which has no sinusoid); y += that of a segment. */
+ * any (SIZE_MAX: of padding, which has no sinusoid); y += that of a segment, if any. */
 void weights_embed_token(const struct weights *weights, int part, float *y, uint32_t id);
 void weights_add_position(const struct weights *weights, int part, float *y, size_t position);
 void weights_add_segment(const struct weights *weights, float *y, size_t segment);

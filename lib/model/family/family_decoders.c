@@ -454,7 +454,7 @@ static void settle_falcon(struct reading *r)
     if (parallel || grouped)
         c->style = grouped && norms == 2 ? STYLE_PARALLEL : STYLE_ONE_NORM;
     if (grouped && norms == 2)
-        c->family++; /* the variant */
+        c->family++; /* the row with two norms */
     if (alibi)
         c->score_bias = BIAS_ALIBI_ROUNDED;
     else

@@ -84,7 +84,7 @@ static void read_experts(struct reading *r, const char *experts, const char *cho
     usual = chosen ? family_size(r, chosen, usual) : usual;
     m->inner = inner ? family_size(r, inner, m->inner) : c->n_inner;
     if (family_flag(r, "separate_experts", false) && next->name && strchr(next->name, ' '))
-        c->family = next; /* a variant */
+        c->family = next; /* the row with separate experts */
     if (m->experts > EXPERTS_MAX)
         err_set(family_fail(r), "field '%s': expected at most %d, found %zu", experts, EXPERTS_MAX,
                 m->experts);

@@ -262,7 +262,7 @@ static void read_scaling(struct reading *r, const struct json *scaling, struct r
     find_scaling(r, rotary);
     check_undone(r, scaling);
     rotary->theta = family_number(r, "rope_theta", 1, 1e12, rotary->theta);
-    double alpha = family_number(r, "alpha", 0, 1e9, 0); /* raises θ, for texts of any length */
+    double alpha = family_number(r, "alpha", 0, 1e9, 0); /* raises θ, whatever the text's length */
     if (rotary->scaling == ROTARY_DYNAMIC && alpha > 0 && rotary->components > 2) {
         double d = (double)rotary->components;
         rotary->theta *= pow(alpha, d / (d - 2));
@@ -334,7 +334,7 @@ void family_read_rotary(struct reading *r, double turning, double theta)
         r->failed = json_double(own, "partial_rotary_factor", 0, 1, &turning, r->err) ||
                     json_double(scaling, "partial_rotary_factor", 0, 1, &turning, r->err);
     size_t *components = &c->rotary.components;
-    /* A width of null: all channels are rotated. */
+    /* A width of null: the share counts, by default all channels. */
     bool by_width = family->width_key && !family_is_null(r, family->width_key);
     *components = by_width ? family_size(r, family->width_key, *components)
                            : (size_t)((double)c->d_k * turning);

@@ -15,7 +15,7 @@ struct gguf_key {
     enum {
         KEY_SIZE,
         KEY_COUNT, /* may be 0 */
-        KEY_DEPTH, /* less the layers for further tokens, which come last */
+        KEY_DEPTH, /* without the last layers, which predict further tokens */
         KEY_REAL,  /* 0: as if absent, unless `needed` */
         KEY_TENTH, /* a tenth of the number in config.json */
         KEY_FLAG,

@@ -300,7 +300,7 @@ static void put_yarn(struct gguf_writer *w)
         put_key(w, &w->architecture->scaling[i]);
 }
 
-/* Write "rope_scaling": a factor of all positions, 0 or at least 1; factors of pairs; or yarn. */
+/* Write "rope_scaling": linear by a factor of at least 1 (0: none); factors of pairs; or yarn. */
 static void put_scaling(struct gguf_writer *w)
 {
     char key[KEY_BYTES];

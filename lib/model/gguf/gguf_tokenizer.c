@@ -272,7 +272,7 @@ static int put_wordpiece(struct json_writer *json, const struct vocabulary *voca
 {
     static const char *const keys[] = {"tokenizer.ggml.unknown_token_id",
                                        "tokenizer.ggml.cls_token_id",
-                                       "tokenizer.ggml.seperator_token_id"}; /* so spelt */
+                                       "tokenizer.ggml.seperator_token_id"}; /* spelt so in files */
     struct gguf_value rest = *vocabulary->tokens;
     struct gguf_text token;
     struct buf name = {0};
