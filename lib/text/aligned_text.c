@@ -6,7 +6,7 @@ enum { FIRST_ROOM = 32 };
 
 /* --- original positions ----------------------------------------------------------------------- */
 
-/* Find the part that contains a byte: in growing steps from `*hint`, then by bisection. */
+/* The last part that begins at or before `at`: growing steps from `*hint`, then bisection. */
 static const struct alignment *part_of(const struct aligned_text *text, size_t at, size_t *hint)
 {
     const struct alignment *parts = text->parts;
@@ -49,7 +49,7 @@ struct text_range aligned_text_find_origin(const struct aligned_text *text, stru
         part = same ? part : part_of(text, range.end - 1, hint);
         origin.end = start_of(part, range.end - 1) + part->original;
     }
-    if (range.start == range.end) /* an empty range lies between the bytes around it */
+    if (range.start == range.end) /* its origin is empty, too */
         origin.start = origin.end =
             range.end && origin.end < origin.start ? origin.end : origin.start;
     return origin;
@@ -68,7 +68,7 @@ struct text_limits text_limits_of(size_t text_size)
 
 /* --- a text that changes ---------------------------------------------------------------------- */
 
-/* An alignment whose numbers may exceed 32 bits. */
+/* An alignment whose `unit` and `original` may exceed 32 bits. */
 struct segment {
     size_t at, start, unit, original;
 };
@@ -107,7 +107,7 @@ static void add_part(struct text_rewriter *rewriter, struct segment part, size_t
         (struct alignment){part.at, part.start, (uint32_t)part.unit, (uint32_t)part.original};
 }
 
-/* True, and remembered, if the text would be too long with `size` more bytes. */
+/* True if the text would be too long with `size` more bytes, and then for all later calls. */
 static bool is_too_long(struct text_rewriter *rewriter, size_t size)
 {
     size_t most = rewriter->limits ? rewriter->limits->size_max : SIZE_MAX;

@@ -68,7 +68,7 @@ struct tokenizer {
     struct word_table pieces;        /* of Marian's or M2M-100's model; `set` has the vocabulary */
     struct tokenizer *source;        /* for source texts of an encoder-decoder; NULL: this one */
     struct text_templates templates; /* the special tokens around texts, as the files say */
-    bool encoded_pieces; /* pieces are in GPT-2's alphabet: ByteLevel is not the last step */
+    bool encoded_pieces;             /* the pieces that the model gets are in GPT-2's alphabet */
     struct tokenizer_config config;
     struct display_tokens display;
     struct arena arena;
@@ -121,7 +121,7 @@ enum config_part { CONFIG_LISTED = 1, CONFIG_NAMED = 2 };
 int tokenizer_config_read(struct tokenizer *tokenizer, const struct folder *folder, unsigned parts,
                           struct err *err);
 
-/* Read the model_type of config.json; "" without one, and for one that is too long. */
+/* Read the model_type of config.json; "" if there is no such file or text, or it does not fit. */
 enum { MODEL_TYPE_BYTES = 32 };
 int tokenizer_model_type(char type[MODEL_TYPE_BYTES], const struct folder *folder, struct err *err);
 
@@ -144,7 +144,7 @@ void tokenizer_name_usual(struct tokenizer *tokenizer, const char *const usual[N
 int tokenizer_find_named(uint32_t *id, const struct tokenizer *tokenizer, enum named_token token,
                          const struct folder *folder, const char *file, struct err *err);
 
-/* True for a class that puts BOS before texts: for a tokenizer.model, only the class says so. */
+/* True for a class that puts BOS before texts if `add_bos_token` does not say. */
 bool tokenizer_config_begins(const struct tokenizer_config *config);
 
 /* tokenizer_json.c: set the pattern of an added token that is searched for in normalized text. */

@@ -7,8 +7,7 @@
 #include "text/builder.h"
 
 /* A form is recognised by markers that its template has, and one that it must not have. In the
- * texts around a message, \1 is the end-of-text token and \2 the default system message; the
- * beginning token comes before all where the template has it. */
+ * texts around a message, \1 is the end-of-text token and \2 the default system message. */
 #define CHATML_END "<|im_end|>\n<|im_start|>assistant\n"
 #define GEMMA_BEGIN "<start_of_turn>user\n"
 #define GEMMA_END "<end_of_turn>\n<start_of_turn>model\n"
@@ -89,7 +88,7 @@ static int add_token(struct buf *out, bool *found, enum token_role role,
     return 0;
 }
 
-/* Replace \1 and \2 in a text around the message; `begins`: put BOS first. NULL with `err`. */
+/* Replace \1 and \2 in a text around the message; `begins`: put BOS first. NULL: failed. */
 static const char *fill(const char *text, bool begins, const char *template,
                         const struct tokenizer *tokenizer, struct arena *arena, struct err *err)
 {

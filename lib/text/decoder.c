@@ -8,8 +8,8 @@
 
 #define LOSSY_TEXT_SIGN "\xEF\xBF\xBD"
 
-/* The size of the invalid character at the start of a text: the bytes that could begin one. `*open`
- * is set if more bytes could complete it. */
+/* The size of the invalid character at the start of a text: the bytes that could begin a character,
+ * or 1. `*open` is set to whether more bytes could complete it. */
 static size_t invalid_bytes(const char *text, size_t size, bool *open)
 {
     const unsigned char *bytes = (const unsigned char *)text;
@@ -96,7 +96,7 @@ static void replace(const struct stage *step, struct decoder_state *state, const
                     strips ? 0 : step->content_size);
 }
 
-/* Remove the suffix and remember to put a space before the next token. */
+/* Remove the suffix. If the token had it, a space is put before the next token. */
 static void drop_suffix(const struct stage *step, struct decoder_state *state, const char *token,
                         size_t size)
 {
@@ -230,7 +230,7 @@ static void word_piece(const struct stage *step, struct decoder_state *state, co
 enum { ROW_FUSE = 1 };
 
 static const struct stage_row rows[] = {
-    {"ByteLevel"},         /* tokens are bytes */
+    {"ByteLevel"},         /* changes nothing: words are stored as bytes */
     [ROW_FUSE] = {"Fuse"}, /* sets `fused` of later steps */
     {"Replace", "content", .rewrite = replace, .read = stage_read_pattern},
     {"ByteFallback", .put = join_bytes, .end = end_bytes},

@@ -74,7 +74,7 @@ void encoder_drop(struct encoder *encoder, const struct text_piece *piece, struc
     encoder->list->dropped_count += count;
 }
 
-/* Encode the text between added tokens of both kinds. */
+/* Encode normalized text between added tokens. */
 static int encode_piece(void *context, const struct aligned_text *text, struct text_range range,
                         struct err *err)
 {
@@ -83,7 +83,7 @@ static int encode_piece(void *context, const struct aligned_text *text, struct t
     return encoder_pass(encoder, encoder->tokenizer->pre_tokenizers, &piece, err);
 }
 
-/* Add the token of a language, such as >>fra<<, if a text for Marian begins with one. */
+/* Marian: add >>…<< at the start of a text between added tokens, such as >>fra<<, as one token. */
 static int add_code(struct encoder *encoder, struct aligned_text *text, struct err *err)
 {
     const struct subword *model = &encoder->tokenizer->model;

@@ -11,7 +11,7 @@
 
 #include "text/builder.h"
 
-/* A cache of the tokens of short pieces; each text has its own, larger for longer texts. */
+/* A cache of the tokens of short pieces, one for each text; short texts have none. */
 enum {
     PIECE_ENTRY_BYTES = 22,
     PIECE_ENTRY_TOKENS = 8,
@@ -22,7 +22,7 @@ struct piece_entry { /* 64 bytes, a cache line */
     uint32_t ids[PIECE_ENTRY_TOKENS];
     uint8_t ends[PIECE_ENTRY_TOKENS];
     uint8_t count; /* of tokens; more than PIECE_ENTRY_TOKENS: too many */
-    uint8_t size;  /* 0: free */
+    uint8_t size;  /* of `bytes`; 0: nothing is stored */
     char bytes[PIECE_ENTRY_BYTES];
 };
 
@@ -34,7 +34,7 @@ struct piece_cache {
     struct text_range part;    /* the bytes of `entry` in the piece */
 };
 
-/* Unigram: the best path to each position of a piece. Only the last positions have sums; steps
+/* Unigram: the best path to each position of a piece. Only the next positions have sums; steps
  * begin at `base`, a position on every best path. */
 struct best_ways {
     double *sums; /* [mask + 1] by the low bits of a position; NaN: no path */
@@ -87,11 +87,12 @@ static inline int encoder_add(struct encoder *encoder, const struct text_piece *
 }
 
 /* Add the tokens of a part of a piece from the cache and return 1; return 0 if the cache lacks the
- * part, and -1 with `err`. After 0, encoder_store stores the tokens that were added since. */
+ * part, and -1 with `err`. After 0, encoder_store stores the tokens added since, if they fit. */
 int encoder_add_known(struct encoder *encoder, const struct text_piece *piece,
                       struct text_range part, struct err *err);
 void encoder_store(struct encoder *encoder);
 
-/* Count characters without a token; `first` is the range of the first one in the piece. */
+/* Count characters of the text without a token; `first` is the range of the first one in the piece.
+ * A single character that a step inserted is not counted. */
 void encoder_drop(struct encoder *encoder, const struct text_piece *piece, struct text_range first,
                   size_t count);

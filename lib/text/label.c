@@ -35,7 +35,7 @@ static void show_all(struct buf *out, const char *bytes, size_t size, bool is_li
     }
 }
 
-/* Write the visible form with a closing 0, or as much as leaves room for `more` after it. */
+/* Write the visible form with a closing 0. If it does not fit, cut it and put `more` at its end. */
 static size_t fit(char *to, size_t capacity, const char *bytes, size_t size, bool is_line,
                   const char *more)
 {
@@ -107,7 +107,7 @@ struct row_position {
     size_t index, at;
 };
 
-/* Move by `offset` bytes, -1 or 1; false at an end of the row, and before an unknown token. */
+/* Move by `offset` bytes, -1 or 1; false at an end of the row or if the next token is unknown. */
 static bool move(struct row_position *position, int offset)
 {
     const struct token_bytes *row = position->row;
@@ -125,7 +125,7 @@ static bool move(struct row_position *position, int offset)
 }
 
 /* Append the visible form of the part of a character that begins at a position. Returns how many
- * bytes of the token belong to it; 0 if the row lacks bytes of the character or it is invisible. */
+ * bytes of the token belong to it; 0: none, as the character is partly missing or invisible. */
 static size_t show_shared(struct buf *out, const struct row_position *position)
 {
     static const char first[] = "₁"; /* further numbers differ in the last byte */
@@ -166,7 +166,7 @@ void label_token(struct buf *out, const struct token_bytes *row, size_t count, s
     bool tied = false;
     if (label_is_rest(bytes, size)) {
         start = show_shared(out, &position);
-        /* are all bytes of the token inside a character that the next one continues? */
+        /* are all bytes of the token inside a character that the next token continues? */
         tied = !start && index + 1 < count && row[index + 1].bytes &&
                label_is_rest(row[index + 1].bytes, row[index + 1].size);
         for (size_t at = 0; at < size; at++)

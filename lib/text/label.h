@@ -1,6 +1,6 @@
 /* label.h: visible forms of tokens, safe for terminals and tables. `the` stays, a space becomes ␣,
- * a newline ↵, a tab ⇥, a no-break space ⍽; other controls and blanks, invisible characters, those
- * that change the direction of text, and bytes that are not UTF-8 become \xNN for each byte. */
+ * a newline ↵, a tab ⇥, a no-break space ⍽; other controls and blanks, invisible characters but
+ * joiners, those that change the direction of text, and invalid UTF-8 become \xNN for each byte. */
 #pragma once
 
 #include "base/buf.h"
@@ -30,6 +30,6 @@ void label_token(struct buf *out, const struct token_bytes *row, size_t count, s
 /* True if a token begins inside a character. */
 bool label_is_rest(const char *bytes, size_t size);
 
-/* The visible form for a message, shortened by "…" to LABEL_EXCERPT_BYTES. It is valid until this
- * thread has asked for LABEL_EXCERPTS others. */
+/* The visible form for a message, cut with "…" at its end if LABEL_EXCERPT_BYTES are too few. It is
+ * valid until this thread has asked for LABEL_EXCERPTS others. */
 const char *label_excerpt(const char *bytes, size_t size);

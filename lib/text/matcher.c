@@ -14,7 +14,7 @@ enum {
     STEPS_FACTOR = 4,          /* growth of the limit when the search is repeated */
     STACK_MAX = 1 << 26,       /* positions that a search may go back to */
     DEPTH_MAX = 64,            /* nested parentheses */
-    PATTERN_BYTES_MAX = 65536, /* above those of all known models */
+    PATTERN_BYTES_MAX = 65536, /* the patterns of all known models are shorter */
 };
 
 struct regex {
@@ -74,7 +74,7 @@ static const OnigCodePoint *ranges_of(const char *name)
                : ranges;
 }
 
-/* Append a range, joined to the last one if it follows it. */
+/* Append a range, or extend the last range if the new one follows it directly. */
 static void put_range(OnigCodePoint *ranges, OnigCodePoint first, OnigCodePoint last)
 {
     OnigCodePoint *end = ranges + 1 + 2 * ranges[0];
@@ -92,7 +92,7 @@ static void add_newer_characters(void)
     static OnigCodePoint newer[CATEGORIES][1 + 2 * RANGES_MAX];
     static OnigCodePoint all[CATEGORIES][1 + 2 * RANGES_MAX];
     const OnigCodePoint *unassigned = ranges_of("Cn");
-    uint8_t empty = unicode_page_of[UNICODE_LAST / UNICODE_PAGE]; /* private use */
+    uint8_t empty = unicode_page_of[UNICODE_LAST / UNICODE_PAGE]; /* all UNICODE_CONTROL */
     for (OnigCodePoint i = 0; unassigned && i < unassigned[0]; i++)
         for (OnigCodePoint c = unassigned[1 + 2 * i]; c <= unassigned[2 + 2 * i]; c++) {
             if (unicode_page_of[c / UNICODE_PAGE] == empty)
@@ -280,7 +280,7 @@ static inline char class_at(const struct matcher_walk *walk, size_t at, size_t *
     return byte < 0x80 ? ascii_classes[byte] : class_of_long(walk, at, length);
 }
 
-/* The end of a run of characters of a class from `at` on; `*last`: where its last one starts. */
+/* The end of a run of characters of a class from `at` on; `*last`: its last character, if any. */
 static size_t run_end(const struct matcher_walk *walk, size_t at, char class, size_t *last)
 {
     size_t length = 0;
@@ -294,8 +294,8 @@ static bool is_newline(char c)
     return c == '\r' || c == '\n';
 }
 
-/* `\s+(?!\S)|\s+`: the last of several spaces belongs to the next piece. With `lines`,
- * `\s*[\r\n]+` is tried first, which ends after the last line break. */
+/* `\s+(?!\S)|\s+`: the last of several spaces belongs to the next piece, if there is one. With
+ * `lines`, `\s*[\r\n]+` is tried first, which ends after the last line break. */
 static size_t spaces_end(const struct matcher_walk *walk, size_t at, bool lines)
 {
     size_t last = at;
@@ -363,7 +363,7 @@ static size_t llama3_end(const struct matcher_walk *walk, size_t at)
 
 static size_t clip_end(const struct matcher_walk *walk, size_t at)
 {
-    static const char *const tokens[] = {"<|startoftext|>", "<|endoftext|>"}; /* if they are text */
+    static const char *const tokens[] = {"<|startoftext|>", "<|endoftext|>"}; /* as text */
     size_t length = 0, last = 0;
     for (size_t i = 0; walk->matcher->splitter == SPLITTER_CLIP_SPECIAL && i < 2; i++) {
         size_t size = strlen(tokens[i]);

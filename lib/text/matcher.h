@@ -18,7 +18,7 @@
  *     CLIP      's|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+
  *               some files have its two special tokens before these
  *
- * The first alternative that matches is a piece; one matches everywhere except at CLIP's spaces. */
+ * The first alternative that matches is a piece; CLIP's have none for spaces, the others always. */
 #pragma once
 
 #include "base/utf8.h"
@@ -56,7 +56,7 @@ extern const struct splitter_pattern splitter_patterns[PATTERN_COUNT];
 
 #define ROW_ALL SIZE_MAX
 
-/* A search: one of `is`, `literal`, `splitter` and `regex` is set. All are 0 if there is none. */
+/* A search: one of `is`, `literal`, `splitter` and `regex` is set. All are 0: no search. */
 struct matcher {
     bool (*is)(uint32_t character);
     bool near[0x800];    /* results of `is` for characters of one or two bytes */

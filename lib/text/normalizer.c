@@ -54,7 +54,7 @@ static int strip_nonspacing(char bytes[CHANGE_BYTES], uint32_t c)
     return utf8_is_nonspacing(c) ? 0 : CHANGE_NONE;
 }
 
-/* Remove U+FFFD and controls but \t, \n and \r; these and other white space become spaces. */
+/* Remove U+FFFD and utf8_is_other() but \t, \n, \r; these and other white space become spaces. */
 static int clean(char bytes[CHANGE_BYTES], uint32_t c)
 {
     enum { REPLACEMENT = 0xFFFD };
@@ -145,7 +145,7 @@ static int replace(const struct stage *step, struct text_rewriter *rewriter, str
     return found;
 }
 
-/* Prepend, Append: put the step's text before or after a text that is not empty. */
+/* Put `content` before or after a text that is not empty and, with `first`, begins the original. */
 static int put_at_end(const struct stage *step, struct text_rewriter *rewriter, struct err *err)
 {
     static const struct text_range front = {0, 1};
@@ -242,7 +242,7 @@ static int encode_bytes(const struct stage *step, struct text_rewriter *rewriter
  * a zero. tokenizer.json has it in base64. */
 
 enum {
-    SIZE_BYTES = 4,     /* size of the trie, before it */
+    SIZE_BYTES = 4,     /* the trie's size is a number of these bytes before it */
     GRAPHEME_BYTES = 6, /* in graphemes from this size on, only single characters are mapped */
 };
 
@@ -260,7 +260,7 @@ static size_t offset_of(uint32_t unit)
     return (size_t)(unit >> 10) << ((unit & 1u << 9) >> 6);
 }
 
-/* Follow a byte from a node; false if the trie has none. */
+/* Follow a byte from a node; false if no key continues with it. */
 static bool step_to(const struct charsmap *map, size_t *node, unsigned char byte, uint32_t *unit)
 {
     *node ^= byte;
@@ -326,8 +326,8 @@ static int read_trie(struct charsmap *map, const unsigned char *bytes, size_t si
     return map->texts ? 0 : -1;
 }
 
-/* Replacements end in a zero, so each is whole characters if all the texts are and every value is
- * the start of one. */
+/* Check that replacements are whole characters. Each ends in a zero, so it is enough that all the
+ * texts are UTF-8 and that each value is the start of a character. */
 static int check_texts(const struct charsmap *map, struct err *err)
 {
     size_t broken = utf8_invalid_at(map->texts, map->text_bytes);
@@ -392,8 +392,8 @@ static int check_keys(const struct charsmap *map, struct err *err)
     return failed;
 }
 
-/* Mark in `stays` the ASCII from `first` on that no key begins with, alone or followed by ASCII;
- * \r may begin the grapheme \r\n. */
+/* Mark in `stays` the ASCII from `first` on that is no key and does not begin a key together with
+ * ASCII after it; not \r, which may begin the grapheme \r\n. */
 static void mark_plain(struct stage *step, unsigned char first)
 {
     const struct charsmap *map = step->charsmap;

@@ -21,7 +21,7 @@ static int read_id(uint32_t *id, const char *field, const struct json *value, st
     return 0;
 }
 
-/* "cls": ["<s>", 0] */
+/* Read the id of a token such as "cls": ["<s>", 0]. */
 static int read_token(uint32_t *id, const struct json *value, const char *field, struct err *err)
 {
     const struct json *pair = json_member(value, field);
@@ -217,7 +217,7 @@ const struct stage_kind post_processors = {"processors", rows, sizeof rows / siz
 
 /* --- add_bos_token and add_eos_token ---------------------------------------------------------- */
 
-/* Insert a token at `at`, unless it is at `present`; if not `wanted`, remove it at `present`. */
+/* Insert a token at `at`, if not at `present` and if there is room; or remove it at `present`. */
 static void set_token(struct text_template *template, size_t at, size_t present,
                       struct template_part token, bool wanted)
 {

@@ -73,7 +73,7 @@ static int split(const struct stage *step, struct encoder *encoder, const struct
 
 /* --- changing --------------------------------------------------------------------------------- */
 
-/* Begin a changed text in the memory of the previous one. */
+/* Begin a changed text in the memory of an earlier one, if there is any. */
 static struct text_rewriter begin(struct encoder *encoder, const struct text_piece *piece)
 {
     struct text_rewriter rewriter = encoder->spare;
@@ -99,7 +99,7 @@ static int pass_changed(const struct stage *step, struct encoder *encoder,
     return failed;
 }
 
-/* Prepend `content` as `prepend` says, and replace spaces by it if the step has a matcher. */
+/* Prepend `content` as `prepend` says, if the piece lacks it; with a matcher, spaces become it. */
 static int put_signs(const struct stage *step, struct encoder *encoder,
                      const struct text_piece *piece, struct err *err)
 {

@@ -43,7 +43,7 @@ enum wire { WIRE_VARINT, WIRE_FIXED64, WIRE_BYTES, WIRE_FIXED32 = 5 };
 struct wire_field {
     uint64_t number;
     enum wire wire;
-    uint64_t value;       /* the bits of a number */
+    uint64_t value;       /* the bits of a number, or the size of `bytes` */
     struct message bytes; /* the content of a text or a message */
 };
 
@@ -205,7 +205,7 @@ static int by_score(const void *a, const void *b)
     return one->id < other->id ? -1 : 1;
 }
 
-/* Add a merge for each pair of words that form this word, as SentencePiece joins them. */
+/* Add a merge for each pair of normal pieces that form this word, as SentencePiece joins them. */
 static int add_merges(struct bpe *bpe, const uint32_t *ranks, uint32_t id, struct err *err)
 {
     size_t size = 0;
@@ -354,7 +354,7 @@ static int add_tokens(struct tokenizer *tokenizer, const struct sentencepiece *m
 static int read_model(struct sentencepiece *model, struct tokenizer *tokenizer,
                       struct word_table *words, const struct file *file, struct err *err)
 {
-    char word[64]; /* in base64 before a space, such as "IQ== 0": a file of ranks */
+    char word[64]; /* base64 before a space, such as "IQ== 0", is in a file of ranks */
     size_t size = num_min(file->size, sizeof word);
     if (file_refuse_format(file->bytes, file->size, "a SentencePiece model", err))
         return -1;
@@ -422,7 +422,7 @@ static int add_others(uint32_t *end, struct tokenizer *tokenizer, const struct f
         tokenizer_find_named(&tokenizer->model.unknown, tokenizer, NAMED_UNK, folder, vocab, err));
 }
 
-/* Fill the tokenizer of Marian's texts (target.spm) or of their sources (source.spm). */
+/* Fill the tokenizer of Marian's target texts (target.spm) or source texts (source.spm). */
 static int fill_side(struct tokenizer *tokenizer, const struct folder *folder, const char *name,
                      struct err *err)
 {
@@ -534,8 +534,8 @@ static int check_extra(const struct tokenizer *tokenizer, const struct folder *f
     return 0;
 }
 
-/* Fill the tokenizer of the texts, which begin with the language tgt_lang if the files name one, or
- * of their sources. */
+/* Fill the tokenizer of target texts, which begin with the token of tgt_lang if the files name one,
+ * or of source texts, which begin with that of src_lang, else of English. */
 static int fill_language(struct tokenizer *tokenizer, bool is_source, const struct folder *folder,
                          const char *name, struct err *err)
 {

@@ -31,14 +31,14 @@ struct stage {
     const struct stage_row *row;
     const char *name;       /* as `info` shows it; NULL: a further step of the same type */
     size_t index;           /* in the list */
-    struct matcher matcher; /* what the step searches for; its `content` unless `read` changes it */
-    const char *content;    /* the text of the row's field, such as a replacement */
+    struct matcher matcher; /* what the step searches for, often its `content` */
+    const char *content;    /* a text of the step, such as a replacement */
     size_t content_size;
 
     /* normalizers */
     bool left, right; /* Strip: white space on these sides */
     bool first;       /* SentencePiece: a prefix only at the start of the original text */
-    bool stays[256];  /* true for ASCII that the step does not change */
+    bool stays[256];  /* true only for ASCII that the step does not change */
     const struct charsmap *charsmap; /* Precompiled, SentencePiece; NULL: maps nothing */
     const struct added_tokens *kept; /* SentencePiece: user-defined ones are not mapped */
     bool collapses;                  /* SentencePiece: drop spaces at the start and after spaces */
@@ -54,7 +54,7 @@ struct stage {
     long long start, stop; /* Strip: how many `content` are removed on each side, at most */
     bool fused;            /* Strip: `start` is for all tokens together, not for each */
     bool strips_first;     /* Metaspace: no space before the first token */
-    bool cleans;           /* WordPiece: remove spaces before punctuation */
+    bool cleans;           /* WordPiece: remove spaces before punctuation, shorten `do not` */
 };
 
 /* A type of stage. */

@@ -23,7 +23,7 @@ struct token {
 struct tokens {
     struct token *items;
     size_t count;
-    size_t dropped_count;        /* number of characters that are not in the vocabulary */
+    size_t dropped_count;        /* number of characters of the text without a token */
     struct token *dropped_first; /* the first dropped character, or NULL; id: index of its text */
     unsigned char *segments;     /* [count] of a pair of texts, or NULL */
     size_t second;               /* of a pair: index of the first token of the second text */
@@ -49,7 +49,7 @@ struct token_list {
 };
 
 /* token_list_grow makes room for one more token. After the last token, token_list_flush passes the
- * rest to the sink, and token_list_keep copies all tokens to the arena. */
+ * rest to the sink; without a sink, token_list_keep copies all tokens to the arena. */
 int token_list_grow(struct token_list *list, struct err *err);
 int token_list_flush(struct token_list *list, struct err *err);
 int token_list_keep(const struct token_list *list, struct tokens *tokens, struct arena *arena,
@@ -70,12 +70,12 @@ struct id_list {
     const char *at;
     const char *end;
     size_t limit;   /* ids are below it and fit into 32 bits */
-    size_t count;   /* number of ids read */
+    size_t count;   /* number of items read */
     bool failed;    /* an item was not an id */
     bool is_option; /* rules of --ids: an id or more, at most one comma between two; +7, -0 too */
 };
 
-/* Read the next id. False at the end or, with `err` and `failed` set, at an item that is none. */
+/* Read the next id. False at the end or, with `err` and `failed` set, at an item that is no id. */
 bool id_list_next(struct id_list *list, uint32_t *id, struct err *err);
 
 /* Read the list of --ids, such as "3,1,4", into `arena`. The tokens have start = end = 0. */

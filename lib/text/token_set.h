@@ -24,7 +24,7 @@ struct added_token {
     size_t pattern_size;
     uint32_t id;
     bool special;     /* treated as text if the caller treats special tokens as text */
-    bool single_word; /* no match next to a letter, a digit or _ */
+    bool single_word; /* no match next to a character of \w, such as a letter or _ */
     bool left_strip;  /* includes the white space before it */
     bool right_strip; /* includes the white space after it */
     bool normalized;
@@ -57,7 +57,7 @@ struct added_walk {
     void *context;
 };
 
-/* Copy the tokens to the arena. Errors: an empty token, two with equal text and pattern or id. */
+/* Copy the tokens to the arena. Errors: an empty token; equal ids; equal texts and patterns. */
 int added_tokens_init(struct added_tokens *tokens, const struct added_token *items, size_t count,
                       struct arena *arena, struct err *err);
 

@@ -80,7 +80,7 @@ static bool is_words(const struct tokenizer *tokenizer)
 }
 
 /* Refuse a folder with a file whose name tells that its vocabulary has an unsupported form. A
- * folder whose names cannot be listed is accepted. */
+ * folder whose names cannot be listed is accepted, unless memory is lacking. */
 static int refuse_others(const struct folder *folder, struct err *err)
 {
     static const char *const endings[] = {".tiktoken", ".model", ".spm", ".codes", ".bpe"};
@@ -103,7 +103,7 @@ static int refuse_others(const struct folder *folder, struct err *err)
     return failed;
 }
 
-/* Set what follows from the stages and the model. */
+/* Set what follows from the stages, the model and tokenizer_config.json. */
 static int prepare(struct tokenizer *tokenizer, struct err *err)
 {
     const struct tokenizer_config *config = &tokenizer->config;
@@ -270,7 +270,7 @@ int tokenizer_find_begin(uint32_t *begin, bool *found, const struct tokenizer *t
     if (!*found && folder_has(folder, model) &&
         json_read_file(folder, model, read_model_begin, &id, err))
         return -1;
-    if (id >= 0 && token_set_word(&tokenizer->set, (uint32_t)id, &size)) { /* else one of `names` */
+    if (id >= 0 && token_set_word(&tokenizer->set, (uint32_t)id, &size)) {
         *found = true;
         *begin = (uint32_t)id;
     }
@@ -382,7 +382,7 @@ static int encode_text(const struct tokenizer *tokenizer, struct token_list *lis
 }
 
 /* Add the tokens of the texts that a template joins, and its special tokens, which are empty ranges
- * at the end of the text before them. `ends` gets the number of tokens after each part. */
+ * at the end of the text before them, or at 0. `ends` gets the number of tokens after each part. */
 static int encode(const struct tokenizer *tokenizer, struct token_list *list,
                   const struct text_template *template, const struct token_bytes *texts,
                   size_t ends[TEMPLATE_PARTS_MAX], struct err *err)

@@ -48,18 +48,18 @@ const struct tokenizer *tokenizer_of_source(const struct tokenizer *tokenizer);
  * merges, texts would be split differently. */
 bool tokenizer_lacks_merges(const struct tokenizer *tokenizer);
 
-/* Refuse a tokenizer, which may be NULL, with a word for which the folder's model has no row.
- * (Added tokens are refused when they are used.) */
+/* Refuse a tokenizer with a word whose id is not below `vocab_size`; accept NULL. (Added tokens are
+ * refused when they are used.) */
 int tokenizer_check_ids(const struct tokenizer *tokenizer, const struct folder *folder,
                         size_t vocab_size, struct err *err);
 
 /* Encode special tokens in texts, such as <|endoftext|>, as text from now on. */
 void tokenizer_literal_special(struct tokenizer *tokenizer);
 
-/* Begin every text with BOS from now on; tokenizer_add_special would undo it. BOS is the
- * `bos_token` of the folder's tokenizer_config.json, else the `bos_token_id` of its config.json,
- * else the first of <|endoftext|>, <|begin_of_text|>, <s>, <bos> and [BOS] in the vocabulary.
- * Refused if there is none. */
+/* Begin every text with BOS from now on; a later tokenizer_add_special replaces that. BOS is the
+ * `bos_token` of the folder's tokenizer_config.json, which must be in the vocabulary, else the
+ * `bos_token_id` of its config.json, else the first of <|endoftext|>, <|begin_of_text|>, <s>, <bos>
+ * and [BOS], if they are in the vocabulary. Refused if there is none. */
 int tokenizer_begin_texts(struct tokenizer *tokenizer, const struct folder *folder,
                           struct err *err);
 
@@ -68,9 +68,9 @@ int tokenizer_find_begin(uint32_t *begin, bool *found, const struct tokenizer *t
                          const struct folder *folder, struct err *err);
 
 /* Put around every text, from now on, the tokens that the tokenizer's own program adds: those of
- * the post_processor, with or without BOS and EOS as `add_bos_token` and `add_eos_token` of
- * tokenizer_config.json say, or BOS for a tokenizer.model with a class like Llama's.
- * tokenizer_special returns their templates. */
+ * the post_processor, or of BERT, RoBERTa, Marian or M2M-100 for files without one, with or without
+ * BOS and EOS as `add_bos_token` and `add_eos_token` of tokenizer_config.json say, by default BOS
+ * for a tokenizer.model with a class like Llama's. tokenizer_special returns the templates. */
 int tokenizer_add_special(struct tokenizer *tokenizer, struct err *err);
 int tokenizer_special(struct text_templates *templates, const struct tokenizer *tokenizer,
                       struct err *err);
@@ -88,8 +88,8 @@ int tokenizer_encode(const struct tokenizer *tokenizer, struct tokens *tokens, c
 bool tokenizer_joins(const struct tokenizer *tokenizer);
 
 /* Split two texts into tokens with segments, joined by the template for pairs in use. Offsets
- * count in a token's own text; added special tokens are at the end of the text before them. The id
- * of `dropped_first` is the index of its text. Refused unless tokenizer_joins. */
+ * count in a token's own text; added special tokens are at the end of the text before them, or at
+ * 0. The id of `dropped_first` is the index of its text. Refused unless tokenizer_joins. */
 int tokenizer_encode_pair(const struct tokenizer *tokenizer, struct tokens *tokens,
                           const struct token_bytes *texts, struct arena *arena, struct err *err);
 
@@ -107,7 +107,7 @@ int tokenizer_stream(const struct tokenizer *tokenizer, struct token_list *list,
 const char *tokenizer_token(const struct tokenizer *tokenizer, uint32_t id, size_t *size);
 size_t tokenizer_size(const struct tokenizer *tokenizer);
 
-/* From ids to a text: begin, decode each id, and call token_decoder_end. Unknown ids: false. */
+/* From ids to a text: begin, decode each id (false: unknown), token_decoder_end and _release. */
 void tokenizer_decode_begin(const struct tokenizer *tokenizer, struct token_decoder *decoder,
                             struct buf *out);
 bool tokenizer_decode(const struct tokenizer *tokenizer, struct token_decoder *decoder,
@@ -128,7 +128,7 @@ int tokenizer_role(const struct tokenizer *tokenizer, enum token_role role, uint
                    bool *found, struct err *err);
 
 struct tokenizer_facts {
-    const char *file;     /* the tokenizer was opened from it; vocab.json also for merges.txt */
+    const char *file;     /* the file with the vocabulary; for Marian and M2M-100, the pieces */
     const char *kind;     /* "words", "byte-level BPE", … */
     const char *gap;      /* between two tokens when they are joined: "" or a space */
     const char *prefix;   /* of WordPiece's tokens that continue a word, "##"; or NULL */

@@ -37,7 +37,7 @@ static int keep_text(const char **out, const struct json *object, const char *na
     return text && !*out ? -1 : 0;
 }
 
-/* "<s>", or {"content": "<s>", …} */
+/* Read the text of "<s>", or of {"content": "<s>", …}. */
 static int read_token(const char **out, const struct json *root, const char *name,
                       struct arena *arena, struct err *err)
 {
@@ -128,7 +128,7 @@ static int read_listed(const struct config_reader *reader, const struct json *ro
     return 0;
 }
 
-/* chat_template: a text, or the one named "default" of a list */
+/* Read chat_template: a text, or the one named "default" in a list. */
 static int read_chat_template(const struct config_reader *reader, const struct json *root,
                               struct err *err)
 {
@@ -202,7 +202,7 @@ int tokenizer_model_type(char type[MODEL_TYPE_BYTES], const struct folder *folde
 bool tokenizer_config_begins(const struct tokenizer_config *config)
 {
     static const char *const classes[] = {"LlamaTokenizer", "CodeLlamaTokenizer", "GemmaTokenizer"};
-    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) /* with Fast after it, too */
+    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) /* any ending: Fast */
         if (strncmp(config->class, classes[i], strlen(classes[i])) == 0)
             return true;
     return false;
@@ -235,7 +235,7 @@ static int add_to_present(struct token_set *set, const struct added_token *new, 
     return token_set_add(set, items, count, err);
 }
 
-/* Members of added_tokens.json: "<|pad|>": 50257. */
+/* Read added_tokens.json: {"<|pad|>": 50257, …}. */
 static int read_added(void *context, const struct json *root, struct err *err)
 {
     struct token_set *set = context;

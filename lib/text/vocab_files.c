@@ -34,7 +34,7 @@ static int read_merges(void *context, const struct file *file, struct err *err)
     return merges_read_lines(&tokenizer->model.bpe, file->bytes, file->size, err);
 }
 
-/* Find the class of tokenizer_config.json, which may end with `Fast`, among those of a file. */
+/* Find the class of tokenizer_config.json, which may end with `Fast`, among a file's classes. */
 static int find_class(size_t *index, const struct tokenizer *tokenizer, struct names classes,
                       const char *expected, const struct folder *folder, struct err *err)
 {
@@ -63,10 +63,10 @@ static const char *const deberta_tokens[NAMED_TOKENS] = {"[CLS]", "[SEP]", "[UNK
 static const struct merges_class {
     const char *name;
     int pattern;
-    bool composes;            /* NFC comes first */
-    const char *model;        /* model_type of models without a class; NULL: as the first row */
-    const char *const *usual; /* the special tokens, of which two are put around texts, as RoBERTa
-                               * does; NULL: none are */
+    bool composes;     /* NFC comes first */
+    const char *model; /* a folder with this model_type and no class uses the row; NULL: none */
+    const char *const *usual; /* the usual special tokens; CLS and SEP are put around texts, as
+                               * RoBERTa does; NULL: nothing is put around texts */
 } classes[] = {
     {"", PATTERN_GPT2, false, NULL, NULL},
     {"PreTrainedTokenizer", PATTERN_GPT2, false, NULL, NULL},
@@ -157,7 +157,7 @@ static const char *const bert_classes[] = {
 
 enum { BERT_CLASSES = sizeof bert_classes / sizeof *bert_classes };
 
-/* A word on each line. */
+/* Read the word of each line, which may be empty: its id then has no word. */
 static int read_lines(void *context, const struct file *file, struct err *err)
 {
     struct word_table *words = &((struct tokenizer *)context)->set.words;

@@ -51,7 +51,7 @@ static bool find(const struct word_table *table, struct word word, enum word_for
 enum word_entered { WORD_IS_NEW, WORD_IS_KNOWN, WORD_ID_IS_TAKEN };
 
 /* Enter a word whose bytes already follow those of the other words. The caller updates
- * `used_bytes`. A word that is present is not changed. */
+ * `used_bytes`. Nothing is entered if the word is present or its id is taken. */
 static int enter_word(struct word_table *table, enum word_entered *entered,
                       struct stored_word stored, size_t id, uint64_t hash, struct err *err)
 {
@@ -175,7 +175,7 @@ struct word_reader {
     struct word_table *table;
     struct json_cursor at;
     char kind;       /* '{' or '[' */
-    size_t id_limit; /* in proportion to the file's size */
+    size_t id_limit; /* the largest id in a file of this size */
     size_t file_bytes;
     const char *limit;                /* the end of the memory for the words' bytes */
     struct word_entry entries[AHEAD]; /* a ring of words that are not yet entered */
@@ -333,7 +333,7 @@ static bool read_score(struct json_span span, double *score)
     return num_parse_double(number, -DBL_MAX, DBL_MAX, score);
 }
 
-/* ["word", -1.5] */
+/* Read ["word", -1.5]. */
 static int read_pair(struct word_reader *reader, size_t index)
 {
     struct word_table *table = reader->table;
@@ -363,7 +363,7 @@ static int read_words(struct word_reader *reader)
     struct word_table *table = reader->table;
     const char *text = reader->at.at;
     size_t text_bytes = (size_t)(reader->at.end - text), quotes = 0, count = 0;
-    for (size_t i = 0; i < text_bytes; i++) /* vectorised: two per word, or more */
+    for (size_t i = 0; i < text_bytes; i++) /* vectorised: two quotes per word, or more */
         quotes += text[i] == '"';
     if (word_table_begin(table, quotes / 2, text_bytes, reader->err))
         return -1;
@@ -424,8 +424,8 @@ static bool is_itself(uint32_t c)
            c != SOFT_HYPHEN;
 }
 
-/* long_signs has the byte + 1, or 0, of each character from U+0080 on. is_plain is true, for each
- * form, for bytes of a JSON text that are copied unchanged. */
+/* long_signs has, for each character from U+0080 on, the byte + 1 that it represents; 0: none.
+ * is_plain is true, for each form, for bytes of a JSON text that are copied unchanged. */
 static uint16_t long_signs[FIRST_OTHER + OTHERS - 0x80];
 static bool is_plain[WORD_TEXT + 1][256];
 
@@ -451,7 +451,7 @@ static unsigned long_sign(const unsigned char *bytes)
 }
 
 /* Copy plain bytes in blocks of sixteen, while input and output have that many left. Returns the
- * position of the first byte that was not copied. */
+ * position of the first byte that was not copied. Without SSE2, nothing is copied. */
 #ifdef __SSE2__
 
 static inline const char *copy_plain(char **out, const char *limit, const char *at, const char *end,
@@ -628,7 +628,7 @@ static int enter_all(struct word_trie *trie, const struct word_table *words, str
     return 0;
 }
 
-/* The first estimate is a node for one or two bytes of words; if too few, memory grows. */
+/* The first room is for a node per one or two bytes of words; it grows if there are more. */
 int word_trie_init(struct word_trie *trie, const struct word_table *words, struct err *err)
 {
     size_t capacity = FIRST_ROOM;

@@ -32,7 +32,7 @@ void bpe_release(struct bpe *bpe)
 }
 
 /* Make room for more merges. Most vocabularies have a word for each merge, so the first allocation
- * is for that number of merges and their index. */
+ * is for as many merges as words, and for their index. */
 static int grow(struct bpe *bpe, struct err *err)
 {
     size_t capacity = bpe->capacity ? 2 * bpe->capacity : bpe->words->most_words + 1;
@@ -180,8 +180,8 @@ static bool fall_back(const struct beginning *begin, size_t start, size_t end)
     return true;
 }
 
-/* Make the first tokens. As in Hugging Face's library, an unknown token is added only before the
- * next known character, after the byte tokens of any characters between them. */
+/* Make the first tokens. As in Hugging Face's library, an unknown token waits for a character that
+ * is known, or unknown and not fused with it, or for the end; byte tokens of others come first. */
 static void begin_tokens(struct beginning *begin)
 {
     const struct bpe *bpe = begin->bpe;
@@ -401,7 +401,7 @@ static int find_word(const struct merge_reader *reader, struct word word, uint32
                    reader->number, label_excerpt(word.bytes, word.size));
 }
 
-/* Find the id of a word if it is the id of the last merge or the next one, as in most files. */
+/* Find the id of a word if it is the id of the last merge or the id after it, as in most files. */
 static bool find_near(const struct bpe *bpe, struct word word, uint32_t *id)
 {
     const struct word_table *words = bpe->words;
@@ -426,7 +426,7 @@ static int add_parts(struct merge_reader *reader, struct word left, struct word 
 }
 
 /* Read a merge in its usual form, `Ġ t` or `Ġ", "t` followed by `stop`, with characters of the
- * alphabet only: both parts are decoded directly into `joined`. False: another form or words. */
+ * alphabet only: both parts are decoded directly into `joined`. False for all other merges. */
 static bool find_signs(const struct merge_reader *reader, struct json_cursor *at, bool quoted,
                        char stop, struct bpe_merge *merge)
 {
@@ -451,7 +451,7 @@ static bool find_signs(const struct merge_reader *reader, struct json_cursor *at
             word_table_find_near(words, joined, words->form, &merge->id));
 }
 
-/* Add a merge of the form "Ġ t". If `end` is beyond the text, the next byte ends the merge. */
+/* Add a merge of the form "Ġ t". If `end` is beyond the text, the byte after it ends the merge. */
 static int add_text(struct merge_reader *reader, const char *text, size_t size, const char *end)
 {
     struct bpe_merge merge;

@@ -29,8 +29,8 @@ struct bpe {
     bool takes_whole;               /* a piece that is an entry is one token, without merges */
     const struct word_table *words; /* the vocabulary, borrowed */
     uint32_t byte_ids[256];         /* by byte: of bytes, or of ASCII characters; BPE_NONE: none */
-    uint32_t fallback_ids[256];     /* of <0x00> to <0xFF>, if `by_characters`; BPE_NONE: none */
-    uint32_t unknown;               /* BPE_NONE: characters without an entry are dropped */
+    uint32_t fallback_ids[256];     /* byte fallback: of <0x00> to <0xFF>; BPE_NONE: none */
+    uint32_t unknown;               /* BPE_NONE: characters without a token are dropped */
     struct word prefix, suffix;     /* before all characters but the first; after the last */
     struct bpe_merge *merges;       /* [count] */
     size_t count;

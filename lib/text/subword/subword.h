@@ -23,7 +23,7 @@ enum { SUBWORD_SIGN = 128, SUBWORD_FRONTS };
 struct subword {
     const struct subword_row *row;
     const struct word_table *words;
-    uint32_t unknown; /* BPE_NONE: there is none */
+    uint32_t unknown; /* BPE_NONE: there is none, or the model is BPE: bpe.unknown */
     struct bpe bpe;
     bool (*joins)[SUBWORD_FRONTS]; /* BPE: [256] by the byte before: true if a piece must not
                                           * be split before a character; NULL: it is never split */
@@ -35,10 +35,10 @@ struct subword {
     uint32_t byte_ids[256]; /* Unigram: of <0x00> to <0xFF>, with byte fallback */
     const struct word_table *vocabulary; /* Unigram, BPE: tokens get the ids of their texts in it;
                                           * NULL: the ids of `words` */
-    bool has_codes;                      /* a text may begin with the code of a language, >>fra<< */
-    uint32_t rest;                       /* WordPiece: the trie's node of ## */
-    bool has_rests;                      /* WordPiece: the trie has that node */
-    long long most_characters;           /* WordPiece: a longer piece is unknown */
+    bool has_codes;            /* Marian: a text may begin with a language's code, >>fra<< */
+    uint32_t rest;             /* WordPiece: the trie's node of ## */
+    bool has_rests;            /* WordPiece: the trie has that node */
+    long long most_characters; /* WordPiece: a piece with more is unknown */
 };
 
 struct subword_row {
@@ -74,7 +74,7 @@ int subword_find_rests(struct subword *model, const char *prefix, struct err *er
 void subword_find_bytes(uint32_t ids[256], const struct word_table *words, bool falls_back);
 
 /* True if the words are written in word_table.h's alphabet: each of its 256 letters is a word, or
- * more than half of all begin with Ġ. */
+ * more than half of all words begin with Ġ. */
 bool words_are_byte_level(const struct word_table *words);
 
 /* Set the error for an unknown word at byte `at` of the text (ERR_ABOUT_WORD); it suggests a

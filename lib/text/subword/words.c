@@ -6,7 +6,7 @@
  * and counted; an unknown word becomes the word `<unk>`, `[UNK]` or `<|unk|>` or, if the vocabulary
  * has none of them, an error that names it. Case matters.
  *
- * The exact rules, applied from left to right; a boundary is any position that is not inside a run:
+ * The rules, applied from left to right; a boundary is any position that is not inside a run:
  *
  *  1. The longest entry that ends at a boundary is a token. It may contain punctuation or spaces:
  *     `don't`, `...`, `<unk>`, `New York` and a single space are found if they are entries.
