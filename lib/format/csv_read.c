@@ -4,14 +4,14 @@
 
 /* The extent of a record. */
 struct field_extent {
-    const char *end; /* before the line break */
+    const char *end; /* its \n, or the end of the file */
     size_t fields;   /* upper bound of the number of fields */
     bool open;       /* a quote is not closed before the end of the file */
 };
 
 enum state { FRESH, PLAIN, QUOTED, CLOSED }; /* of a field: at its start, …, after its quotes */
 
-/* A quote opens a quoted field only at its beginning; elsewhere it is an ordinary character. */
+/* A quote at the start of a field opens a quoted field; inside of other fields it is ordinary. */
 static enum state state_after(enum state state, char c, char separator)
 {
     if (c == '"' && state != PLAIN) /* after CLOSED a doubled quote: the field continues */

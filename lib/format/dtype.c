@@ -9,8 +9,8 @@
 /* --- quantised numbers --------------------------------------------------------------------------
  *
  * A quantised row has blocks of 32 or 256 numbers, in ggml's layouts. A number is scale · q, in
- * some types minus a minimum; q has up to eight bits. Scale and minimum of a block are F16, or the
- * scale is a power of 2. In blocks of 256, each 16 or 32 numbers have integer factors of both.
+ * some types plus or minus a minimum; q has up to eight bits. A block's scale and minimum are F16,
+ * or the scale is a power of 2. In blocks of 256, 16 or 32 numbers share integer factors of these.
  *
  * Blocks of sixteen rows are read together, word by word, so that compilers can vectorise the bit
  * operations. */
@@ -66,7 +66,7 @@ static ALWAYS_INLINE int minus_one(const struct blocks *some, int row, int i, in
     return -one(some, row, i, j);
 }
 
-/* --- blocks of 32: any fifth bits, then four bits of numbers n and n + 16 in one byte --------- */
+/* --- blocks of 32: fifth bits if any, then numbers n and n + 16 in a byte; Q8_0: only bytes --- */
 
 static ALWAYS_INLINE int q4_1(const struct blocks *some, int row, int i, int j)
 {

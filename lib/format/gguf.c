@@ -379,7 +379,7 @@ const struct gguf_tensor *gguf_find(const struct gguf *gguf, const char *name)
 
 /* --- values of keys --------------------------------------------------------------------------- */
 
-/* An integer as 64 bits, sign-extended. */
+/* An integer as 64 bits; a signed one is sign-extended. */
 static uint64_t bits_of(enum gguf_kind kind, const char *bytes)
 {
     size_t size = gguf_kinds[kind].size;

@@ -92,7 +92,7 @@ const struct gguf_value *gguf_value(const struct gguf *gguf, const char *key);
 const struct gguf_tensor *gguf_find(const struct gguf *gguf, const char *name);
 
 /* Get the value of a key; `*value` is left if there is none. Another kind and a number out of range
- * are refused. Integers may have any width. */
+ * are refused. Integers may have any width, and are numbers for gguf_double, too. */
 int gguf_integer(const struct gguf *gguf, const char *key, long long min, long long max,
                  long long *value, struct err *err);
 int gguf_double(const struct gguf *gguf, const char *key, double min, double max, double *value,
@@ -104,7 +104,7 @@ int gguf_text(const struct gguf *gguf, const char *key, struct gguf_text *text, 
 int gguf_array(const struct gguf *gguf, const char *key, enum gguf_kind item_kind,
                const struct gguf_value **array, struct err *err);
 
-/* Take the first text from a copy of an array of texts, false: none is left; get a number. */
+/* Take the first text from a copy of an array (false: none is left); get a number of an array. */
 bool gguf_take_text(struct gguf_value *rest, struct gguf_text *text);
 double gguf_item(const struct gguf_value *array, size_t index);
 

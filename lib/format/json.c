@@ -26,7 +26,7 @@ enum {
 struct scanner {
     const char *start, *end;    /* errors count bytes from `start` */
     const char *zero;           /* the first escape \u0000; NULL: none */
-    size_t count;               /* of items or members of the last value; 0 for other values */
+    size_t count;               /* items or members of the last value; 0 if it has none */
     size_t values, text_bytes;  /* so far: all values, and bytes of all texts as written */
     struct json_extent *extent; /* to list large containers; NULL: they are not listed */
     int depth;                  /* arrays and objects that are open */
@@ -163,7 +163,7 @@ static const char *scan_character(struct scanner *in, const char *at)
     return length ? at + length : refuse(in, at, "UTF-8");
 }
 
-/* The end of the bytes from `at` on that need neither an escape nor a closer check. */
+/* Skip bytes that need neither an escape nor a closer check, but not always all of them. */
 #ifdef __SSE2__
 
 enum { BLOCK_BYTES = 16, BLOCK_BITS = (1 << BLOCK_BYTES) - 1 };
@@ -220,7 +220,7 @@ static const char *plain_end(const char *at, const char *end)
 
 #endif
 
-/* Skip a text in quotes. Inlined: cursors do not use the count of bytes. */
+/* Skip a text in quotes. Inlined: for cursors, the compiler can drop the count of bytes. */
 static inline __attribute__((always_inline)) const char *scan_text(struct scanner *in,
                                                                    const char *at)
 {

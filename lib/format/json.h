@@ -45,7 +45,7 @@ static inline const char *json_blanks_end(const char *at, const char *end)
 
 struct json; /* one value: an object, array, text, number, true, false or null */
 
-/* Parse a document; \u0000 and one beyond the limits are refused. The caller frees the root. */
+/* Parse a document; one with \u0000 or beyond the limits is refused. The caller frees the root. */
 int json_parse(struct json **root, const char *bytes, size_t size, struct err *err);
 void json_free(struct json *root);
 
@@ -58,8 +58,8 @@ bool json_is_object(const struct json *value);
 bool json_is_array(const struct json *value);
 bool json_is_null(const struct json *value);
 
-/* Get a value of a type; json_get_integer gets a whole number in [min, max]. Return false, and
- * leave `*out`, if the value is something else. Texts live as long as the root. */
+/* Get a value of a type; json_get_integer: a whole number in [min, max] of at most 53 bits. Return
+ * false, and leave `*out`, if the value is something else. Texts live as long as the root. */
 bool json_get_text(const struct json *value, const char **out);
 bool json_get_number(const struct json *value, double *out);
 bool json_get_bool(const struct json *value, bool *out);
@@ -140,7 +140,7 @@ struct json_cursor {
 };
 
 /* Check a document and set the cursor to its value; or set it to a value of an open document.
- * `extent` is empty or NULL, and must outlive the cursor. */
+ * `extent`, empty or NULL, receives the large containers and must outlive the cursor. */
 int json_cursor_open(struct json_cursor *cursor, struct json_extent *extent, const char *bytes,
                      size_t size, struct err *err);
 struct json_cursor json_cursor_at(struct json_span value);

@@ -10,7 +10,7 @@
 
 enum { ESCAPE_BYTES = 8 }; /* `\u001f` with its closing 0 */
 
-/* The characters that JSON escapes with a letter, and their letters. */
+/* The characters with a short escape, and what follows the backslash in it. */
 static const char escaped[] = "\"\\\b\f\n\r\t";
 static const char letters[] = "\"\\bfnrt";
 

@@ -21,11 +21,11 @@
 #define RESULT_FORMAT "attn-cli/result/2" /* of tables and tensors: data/schemas/result.json */
 
 struct json_writer {
-    struct stream *stream; /* destination; NULL: `buf`. Errors stick to it */
+    struct stream *stream; /* destination, to which errors stick; NULL: `buf` */
     struct buf *buf;
     bool compact;  /* no blank after a comma or a colon */
     bool one_line; /* no line breaks */
-    bool in_html;  /* escape <, U+2028 and U+2029 in texts */
+    bool in_html;  /* escape <, U+2028 and U+2029 in texts and names */
     bool comma;    /* the next value needs a comma */
 };
 
@@ -40,7 +40,7 @@ void json_put_name(struct json_writer *json, const char *name, size_t size);
 void json_put_text(struct json_writer *json, const char *name, const char *text);
 void json_put_bytes(struct json_writer *json, const char *name, const char *bytes, size_t size);
 
-/* Write a text of hexadecimal digits. */
+/* Write bytes as a text of hexadecimal digits. */
 void json_put_hex(struct json_writer *json, const char *name, const char *bytes, size_t size);
 
 void json_put_bool(struct json_writer *json, const char *name, bool value);

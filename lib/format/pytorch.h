@@ -14,7 +14,7 @@
 #include "format/safetensors.h"
 
 /* As safetensors_open, but for this format. Tensors may share numbers. A tensor that is not
- * contiguous, such as a transpose, is copied. */
+ * contiguous, such as a transpose, is copied; copies larger than the file in all are refused. */
 int pytorch_open(struct safetensors *tensors, const struct folder *folder, const char *name,
                  struct err *err);
 

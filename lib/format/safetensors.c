@@ -112,7 +112,7 @@ static int read_range(struct safetensors_entry *entry, const struct json *info, 
     return 0;
 }
 
-/* `F32 [32, 32]` */
+/* Describe type and shape: `F32 [32, 32]`. */
 static const char *describe_shape(char text[SHAPE_BYTES], const struct safetensors_entry *entry)
 {
     size_t used = (size_t)snprintf(text, SHAPE_BYTES, "%s [", dtype_name(entry->dtype));

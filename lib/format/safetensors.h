@@ -29,7 +29,7 @@ struct safetensors_entry {
     size_t shape[SAFETENSORS_RANK_MAX];
     size_t count;      /* elements: the product of the shape */
     const void *data;  /* unaligned; count elements of dtype */
-    size_t begin, end; /* data_offsets; of other formats, end - begin is in bytes of the file */
+    size_t begin, end; /* data_offsets; other formats: only end - begin counts, bytes in the file */
 };
 
 struct safetensors {

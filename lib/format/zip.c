@@ -21,7 +21,7 @@ enum {
     HAS_DESCRIPTOR = 8, /* flag: CRC-32 and sizes follow the data */
 };
 
-/* A part of the file that begins with a mark; NULL if there is none, or not of this size. */
+/* The part of the file at `at`; NULL if the file is too short, or the part lacks the mark. */
 static const char *part(const struct file *file, uint64_t at, uint64_t size, const char *mark)
 {
     if (at > file->size || size > file->size - at)
