@@ -55,7 +55,7 @@ size_t train_attention_floats(const struct train_step *step)
     return step->weights_stride * (step->config->d_k + STRIPS * SIDE) + SIDE * SIDE;
 }
 
-/* Number of rows, or keys, of the block that begins at `first`. */
+/* Number of queries, or keys, of the block that begins at `first`. */
 static size_t side_at(const struct head_work *head, size_t first)
 {
     return num_min(head->q.rows - first, SIDE);

@@ -348,7 +348,7 @@ static struct weight weight_of(struct matrix matrix)
         .data = matrix.data, .in = matrix.rows, .out = matrix.columns, .stride = matrix.stride};
 }
 
-/* Transpose a weight in scratch memory, which the next call overwrites. */
+/* Transpose a weight into scratch memory, which the next call overwrites. */
 static struct weight transpose_weight(struct train_step *step, struct matrix matrix)
 {
     struct matrix transposed = {step->scratch.transposed_weight, matrix.columns, matrix.rows,
@@ -496,7 +496,7 @@ static void attend_backward(struct train_step *step, const struct sublayer *rule
     project_backward(step, dx, d->v, x, &w->v, true);
 }
 
-/* For y = activation(x) · more: dx becomes the gradient of `more`, and dy the gradient of x. */
+/* For y = activation(x) · more: dx becomes the gradient of `more`, if any, and dy that of x. */
 static void activation_backward_block(const struct row_operation *block)
 {
     enum activation activation = block->rule->mlp.activation;
@@ -593,7 +593,7 @@ static int take_matrix(struct train_step *step, struct matrix *matrix, size_t co
     return matrix->data ? 0 : -1;
 }
 
-/* Allocate queries, keys and values, in one matrix or three. */
+/* Allocate queries, keys and values, in one matrix, in three, or in both forms. */
 static int take_heads(struct train_step *step, struct projections *heads, struct err *err)
 {
     const struct config *c = step->config;

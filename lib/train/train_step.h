@@ -41,7 +41,7 @@ float *parameter_of(const struct parameters *parameters, const struct new_model_
 
 struct train_step_plan {
     struct machine *machine;
-    struct new_model *new_model; /* not modified */
+    struct new_model *new_model; /* the passes do not modify it */
     size_t texts;                /* per batch */
     size_t tokens;               /* per text */
     float dropout; /* of attention weights, outputs of sublayers, embeddings; 0: none */
@@ -57,7 +57,7 @@ struct train_batch {
 /* Queries, keys and values; N is the number of tokens in all texts. */
 struct projections {
     struct matrix joined;  /* [N, (H + 2 Hkv)·d] if one weight projects to all three; else empty */
-    struct matrix q, k, v; /* [N, H·d], [N, Hkv·d], [N, Hkv·d]: views of `joined`, or separate */
+    struct matrix q, k, v; /* [N, H·d], [N, Hkv·d], [N, Hkv·d]; GPT-2: views of `joined` */
     struct matrix q_plain, k_plain; /* before the norm of heads; without one, q and k */
 };
 
@@ -76,9 +76,9 @@ struct layer_tape {
     struct matrix active;  /* [N, I] after the activation and the gate */
 };
 
-/* Scratch memory, which any operation may overwrite. */
+/* Scratch memory, which any operation may overwrite, except for the rotary tables. */
 struct train_scratch {
-    float *transposed; /* activations, or gradients of logits */
+    float *transposed; /* the input of a projection, or the gradient of its output */
     float *transposed_weight;
     float *sums;                          /* [blocks, 2 · widest] sums per block */
     struct matrix cos_sin, cos_minus_sin; /* [N, components] rotary embedding; its inverse */

@@ -73,7 +73,7 @@ int dataset_finish(struct dataset *dataset, size_t tokens, double held_out, stru
     dataset->held_out = (struct dataset_part){dataset->starts + training, out};
     while (training > 1 &&
            dataset->starts[training - 1] + tokens + 1 > dataset->starts[usable - out])
-        training--; /* keeps training texts out of the held-out part */
+        training--; /* keeps training texts out of the held-out part; one line stays */
     dataset->training = (struct dataset_part){dataset->starts, training};
     return 0;
 }
@@ -257,7 +257,7 @@ static struct train_batch draw(struct trainer *trainer, const struct dataset_par
     return (struct train_batch){.ids = trainer->ids, .targets = trainer->targets};
 }
 
-/* Fill one text with `period` random ids, repeated. */
+/* Fill one text with a sequence of random ids, repeated; its length is random, too. */
 static void repeat_ids(struct trainer *trainer, size_t text, uint64_t key)
 {
     enum { SHORTEST = 4 };
@@ -336,7 +336,7 @@ static void hash(char digits[SHA256_DIGITS + 1], const char *bytes, size_t size)
     sha256_end(&sha, digits);
 }
 
-/* Write the step, the digest of the dataset, the settings, and the hashes of the other files. */
+/* Write the step, the digest of the dataset, the settings, and the hashes of `others`. */
 static void describe(struct buf *out, const struct trainer *trainer, const struct folder *others)
 {
     struct json_writer json = {.buf = out};
@@ -504,7 +504,7 @@ int train_checkpoint_write(const struct trainer *trainer, const struct new_model
     return err_if(failed);
 }
 
-/* Read weights of any type, from any number of files. */
+/* Read weights of all types of dtype_is_weight, from any number of files. */
 int train_checkpoint_weights(struct new_model *new_model, const struct folder *folder,
                              struct err *err)
 {

@@ -1,7 +1,7 @@
 /* trainer.h: a training run: texts, an optimiser, steps of several batches with a learning-rate
  * schedule, and checkpoints on disk.
  *
- * What a step draws depends only on the settings and its number: a resumed run has the same bits.
+ * What a step draws depends only on settings, texts and step number: a resumed run has equal bits.
  *
  *     if (dataset_add(&dataset, tokenizer, bytes, size, err)) ...            for every file
  *     if (dataset_finish(&dataset, 64, 0.05, err)) ...     64 tokens a text; held out: 5 %
@@ -84,7 +84,7 @@ struct trainer_settings {
     long long accumulate; /* batches per step */
     long long save_every; /* interval in steps; 0: at powers of two */
     double rate, decay, clip, dropout;
-    double drills; /* share of texts that are a few random tokens, repeated */
+    double drills; /* share of texts that are random tokens, repeated */
 };
 
 /* Each setting is a long long or a double. */
@@ -146,8 +146,8 @@ int train_checkpoint_write(const struct trainer *trainer, const struct new_model
                            const struct buf *log, const struct target_folder *target,
                            struct err *err);
 
-/* Read the settings before the trainer is opened, and check the files against its hashes.
- * Errors name the file and the field. */
+/* Read training.json before the trainer is opened, and check the files against its hashes. Errors
+ * name the file, and the field of training.json. */
 int train_checkpoint_open(struct train_checkpoint *state, const struct folder *folder,
                           struct err *err);
 

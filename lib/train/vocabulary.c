@@ -158,7 +158,7 @@ static int merge_all(struct bpe_learner *l, const struct learn_token *pair, uint
 
 static int spell_pieces(struct bpe_learner *l, struct err *err)
 {
-    uint32_t ids[BPE_LEARN_BYTES] = {0}; /* by byte, in the order of their characters */
+    uint32_t ids[BPE_LEARN_BYTES] = {0}; /* by byte; ascending by the characters of the bytes */
     size_t total = 0;
     for (size_t i = 0; i < l->piece_count; i++) {
         l->pieces[i].first = total;
@@ -183,7 +183,6 @@ static int spell_pieces(struct bpe_learner *l, struct err *err)
     return 0;
 }
 
-/* Merge the most frequent pair, of equals the one with the lowest ids, until none occurs twice. */
 int bpe_learner_run(struct bpe_learner *learner, size_t size, struct err *err)
 {
     learner->tokens = arena_alloc(&learner->arena, size, sizeof *learner->tokens, err);

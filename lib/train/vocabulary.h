@@ -58,7 +58,7 @@ struct word_list {
     struct word *words;
     size_t count;
     struct arena arena;
-    struct word unspaced; /* the first run that was split into characters; empty: none was */
+    struct word unspaced; /* the first run of two or more that was split; empty: none was */
 };
 
 /* Add the words of a text in order. Bytes that are not UTF-8 are an error with their offset. */

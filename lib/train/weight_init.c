@@ -239,8 +239,8 @@ static struct new_model_tensor *tensor_of(const struct weight_drawing *drawing, 
 
 /* --- bare attention --------------------------------------------------------------------------- */
 
-/* torch.rand for head `head` of `heads`, which are stored side by side in a matrix, if the model
- * has it. */
+/* torch.rand for head `head` of `heads`, which are stored side by side in a matrix; nothing if the
+ * model lacks the matrix. */
 static int draw_head(struct weight_drawing *drawing, const struct new_model_tensor *matrix,
                      size_t head, size_t heads, struct err *err)
 {
@@ -347,7 +347,7 @@ static bool is_matrix(const struct new_model_tensor *tensor)
 }
 
 /* `linear`: modules are nn.Linear, which draw uniform numbers when they are made; else output
- * projections are drawn twice, the second time with a smaller deviation. */
+ * projections are initialised twice, the second time with a smaller deviation. */
 static void draw_decoder(struct weight_drawing *drawing, bool linear)
 {
     const struct config *config = &drawing->new_model->config;

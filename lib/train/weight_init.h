@@ -12,8 +12,8 @@
  * standard deviation `initializer_range`, or 1/√(2 n_layer) of it for output projections. All are
  * drawn when modules are made and again when initialised, output projections a third time.
  *
- * Other decoders, as LlamaForCausalLM(config): every matrix is normal with that deviation; all are
- * drawn when modules are made, as nn.Embedding and nn.Linear do, and again when initialised.
+ * Decoders like Llama, as LlamaForCausalLM(config): every matrix is normal with that deviation. All
+ * are drawn when modules are made, as nn.Embedding and nn.Linear do, and again when initialised.
  *
  *     struct weight_init init = {.seed = 123};
  *     if (new_model_open(&new_model, …) || weight_init_draw(&new_model, &init, err)) ...
@@ -49,7 +49,7 @@ enum { ORIGIN_SEED = 123 }; /* seed of the bundled random models */
  * uniform number takes 24 bits of a word. In tensors of 16 and more, normal numbers take a word
  * each, in blocks of 16 (Box-Muller; j and j + 8 are a pair; if 16 does not divide the count, the
  * last 16 are drawn again). In smaller tensors a pair takes four words, in double precision, and
- * the second number is kept for the next such tensor. All bits are those of PyTorch's AVX2 builds.
+ * its second number is the next one of such tensors. All bits are those of PyTorch's AVX2 builds.
  *
  *     torch_random_seed(&random, 123);                          torch.manual_seed(123)
  *     torch_random_uniform(&random, x, 6, 0, 1);                torch.rand(3, 2)
