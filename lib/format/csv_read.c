@@ -9,7 +9,7 @@ struct field_extent {
     bool open;       /* a quote is not closed before the end of the file */
 };
 
-enum state { FRESH, PLAIN, QUOTED, CLOSED }; /* of a field: at its start, …, after its quotes */
+enum state { FRESH, PLAIN, QUOTED, CLOSED }; /* at a start, without quotes, in quotes, after them */
 
 /* A quote at the start of a field opens a quoted field; inside of other fields it is ordinary. */
 static enum state state_after(enum state state, char c, char separator)

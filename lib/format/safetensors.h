@@ -56,7 +56,7 @@ const void *safetensors_row(const struct safetensors_entry *entry, size_t row);
 
 void safetensors_release(struct safetensors *tensors);
 
-/* Fill `names`, and refuse a name that occurs twice. For readers of other formats (pytorch.h). */
+/* Fill `names`, and refuse a name that occurs twice; also for readers of other formats. */
 int safetensors_list(struct safetensors *tensors, struct err *err);
 
 /* Input of the writer: a dense float32 tensor, and a text of __metadata__. */

@@ -47,7 +47,7 @@ struct tokenizer_config {
     const char *chat_template;          /* NULL: none */
     struct added_token *listed;         /* [listed_count] added_tokens_decoder */
     size_t listed_count;
-    struct added_token named[NAMED_TOKENS]; /* `bytes` NULL: not named in a file; "": null there */
+    struct added_token named[NAMED_TOKENS]; /* `bytes` NULL: in no file; "": null or empty */
     struct added_token *extra;              /* [extra_count] additional_ or extra_special_tokens */
     size_t extra_count;
 };

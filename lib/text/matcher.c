@@ -363,7 +363,7 @@ static size_t llama3_end(const struct matcher_walk *walk, size_t at)
 
 static size_t clip_end(const struct matcher_walk *walk, size_t at)
 {
-    static const char *const tokens[] = {"<|startoftext|>", "<|endoftext|>"}; /* as text */
+    static const char *const tokens[] = {"<|startoftext|>", "<|endoftext|>"}; /* not split off */
     size_t length = 0, last = 0;
     for (size_t i = 0; walk->matcher->splitter == SPLITTER_CLIP_SPECIAL && i < 2; i++) {
         size_t size = strlen(tokens[i]);

@@ -18,7 +18,7 @@
  *     CLIP      's|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+
  *               some files have its two special tokens before these
  *
- * The first alternative that matches is a piece; CLIP's have none for spaces, the others always. */
+ * The first alternative that matches is a piece. Only CLIP's patterns have none for white space. */
 #pragma once
 
 #include "base/utf8.h"

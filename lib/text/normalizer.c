@@ -242,7 +242,7 @@ static int encode_bytes(const struct stage *step, struct text_rewriter *rewriter
  * a zero. tokenizer.json has it in base64. */
 
 enum {
-    SIZE_BYTES = 4,     /* the trie's size is a number of these bytes before it */
+    SIZE_BYTES = 4,     /* of the number before the trie, which is the trie's size */
     GRAPHEME_BYTES = 6, /* in graphemes from this size on, only single characters are mapped */
 };
 

@@ -354,7 +354,7 @@ static int add_tokens(struct tokenizer *tokenizer, const struct sentencepiece *m
 static int read_model(struct sentencepiece *model, struct tokenizer *tokenizer,
                       struct word_table *words, const struct file *file, struct err *err)
 {
-    char word[64]; /* base64 before a space, such as "IQ== 0", is in a file of ranks */
+    char word[64]; /* a file of ranks begins with base64 and a blank, such as "IQ== 0" */
     size_t size = num_min(file->size, sizeof word);
     if (file_refuse_format(file->bytes, file->size, "a SentencePiece model", err))
         return -1;

@@ -72,7 +72,7 @@ struct stage_row {
     int (*apply)(const struct stage *step, struct text_rewriter *rewriter, struct err *err);
     int (*change)(char *bytes, uint32_t character);
 
-    /* A pre-tokenizer: the kind of characters at which it splits; NULL: at no kind. */
+    /* A pre-tokenizer: the kind of characters where it splits; NULL: elsewhere, or nowhere. */
     bool (*is)(uint32_t character);
     enum split_behavior behavior;
     const struct stage_row *then; /* a second step; NULL: none */

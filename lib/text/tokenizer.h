@@ -30,7 +30,7 @@ enum { TOKENIZER_FILES = 13 };
 const char *tokenizer_file_name(size_t index);
 
 /* Open the folder's tokenizer, NULL if it has none; errors name the file and the key, id or line.
- * The caller frees it. The folder may be closed before. */
+ * The caller frees it. It needs the folder only while it is opened. */
 int tokenizer_open(struct tokenizer **tokenizer, const struct folder *folder, struct err *err);
 void tokenizer_free(struct tokenizer *tokenizer);
 
@@ -128,7 +128,7 @@ int tokenizer_role(const struct tokenizer *tokenizer, enum token_role role, uint
                    bool *found, struct err *err);
 
 struct tokenizer_facts {
-    const char *file;     /* the file with the vocabulary; for Marian and M2M-100, the pieces */
+    const char *file;     /* the file with the vocabulary; Marian, M2M-100: with the pieces */
     const char *kind;     /* "words", "byte-level BPE", … */
     const char *gap;      /* between two tokens when they are joined: "" or a space */
     const char *prefix;   /* of WordPiece's tokens that continue a word, "##"; or NULL */

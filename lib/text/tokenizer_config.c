@@ -202,7 +202,7 @@ int tokenizer_model_type(char type[MODEL_TYPE_BYTES], const struct folder *folde
 bool tokenizer_config_begins(const struct tokenizer_config *config)
 {
     static const char *const classes[] = {"LlamaTokenizer", "CodeLlamaTokenizer", "GemmaTokenizer"};
-    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) /* any ending: Fast */
+    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) /* more may follow: Fast */
         if (strncmp(config->class, classes[i], strlen(classes[i])) == 0)
             return true;
     return false;

@@ -21,7 +21,7 @@
 #include "train/train_step.h"
 
 /* --- dataset: tokens of texts, from which batches are drawn. Each text of a batch begins at a line
- * and may continue into later lines. The seed and the number of the step determine the choice. */
+ * and may continue into later lines. The seed and the number of the batch determine the choice. */
 
 /* Lines at which texts of a batch may begin. */
 struct dataset_part {

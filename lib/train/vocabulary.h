@@ -32,7 +32,7 @@ struct bpe_learner {
     struct learn_token *tokens; /* [token_count] 256 bytes, then merged pairs */
     size_t token_count;
     uint32_t signs[BPE_LEARN_BYTES];      /* characters of the byte alphabet, by id */
-    const struct progress_sink *progress; /* counts learnt tokens; NULL: none */
+    const struct progress_sink *progress; /* receives the number of tokens; NULL: none */
 };
 
 /* Count the pieces of a text; refuses bytes that are not UTF-8, with the offset. */

@@ -346,7 +346,7 @@ static bool is_matrix(const struct new_model_tensor *tensor)
     return tensor->rank > 1 && !(tensor->slot.id & 1);
 }
 
-/* `linear`: modules are nn.Linear, which draw uniform numbers when they are made; else output
+/* `linear`: layers have nn.Linear, which draw uniform numbers when they are made; else output
  * projections are initialised twice, the second time with a smaller deviation. */
 static void draw_decoder(struct weight_drawing *drawing, bool linear)
 {
@@ -376,7 +376,7 @@ static void draw_decoder(struct weight_drawing *drawing, bool linear)
         if (t->slot.id == SLOT_DOWN)
             progress_tell(drawing->init->progress, (size_t)t->slot.layer + 1, config->n_layer);
     }
-    /* The unembedding is made, and then initialised, after all other modules. */
+    /* The unembedding is made last and, if it has weights of its own, initialised. */
     torch_random_skip_uniform(random, config->vocab_size * config->n_embd);
     if (head)
         torch_random_normal(random, head->data, head->count, 0, spread);

@@ -34,11 +34,11 @@ enum { WEIGHT_INIT_TABLE_ROWS = 50000 }; /* rows of the embedding in textbooks *
 struct weight_init {
     uint64_t seed;
     enum weight_init_way way; /* of bare attention */
-    size_t table_rows; /* of its nn.Embedding, at least vocab_size; 0: WEIGHT_INIT_TABLE_ROWS */
+    size_t table_rows; /* of its nn.Embedding, raised to vocab_size; 0: WEIGHT_INIT_TABLE_ROWS */
     const struct progress_sink *progress; /* receives finished layers; NULL: nothing */
 };
 
-/* Fill a new model that is all 0. Refused, as not supported: models of other types. */
+/* Fill a new model that is all 0. Refused, as not supported: models not named above. */
 int weight_init_draw(struct new_model *new_model, const struct weight_init *init, struct err *err);
 
 enum { ORIGIN_SEED = 123 }; /* seed of the bundled random models */

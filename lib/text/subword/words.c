@@ -202,7 +202,7 @@ static int push_unknown(struct word_scan *scan, size_t run_end, struct err *err)
         aligned_text_origin(scan->piece->text, run, &scan->encoder->hint).start, err);
 }
 
-/* Apply the five rules above at the current position. */
+/* Apply the first of the five rules above that fits at the current position. */
 static int step(struct word_scan *scan, struct err *err)
 {
     size_t length = 0;
