@@ -29,8 +29,8 @@ static const unsigned char *bytes_of(const char *text)
 
 /* --- newer characters than Oniguruma's --------------------------------------------------------
  *
- * Oniguruma 6.9.8 has Unicode 14. To \p{L}, \p{M}, \p{N}, \p{P} and \p{S} the characters are added
- * that are unassigned in it and assigned in the table of base/utf8.h. */
+ * Oniguruma may have an older Unicode (6.9.8: 14). To \p{L}, \p{M}, \p{N}, \p{P} and \p{S} the
+ * characters are added that it leaves unassigned and the table of base/utf8.h assigns. */
 
 enum { CATEGORIES = 5, RANGES_MAX = 1024 };
 

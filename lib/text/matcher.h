@@ -4,10 +4,10 @@
  *     while ((found = matcher_next(&walk, &match, err)) > 0) ...
  *     matcher_walk_release(&walk);
  *
- * Regular expressions are compiled by Oniguruma, in the version that Hugging Face's tokenizers use,
- * so that \s, \p{L}, nested classes and greedy repetition mean the same. A search that backtracks
- * too often in one text (text_limits) is an error: `(a|a)*$` from a file does not hang the program.
- * A pattern that reads the rest of the text from every position, `a*c`, takes quadratic time.
+ * Regular expressions are compiled by Oniguruma, as in Hugging Face's tokenizers: \s, \p{L}, nested
+ * classes and greedy repetition mean the same. A search that backtracks too often in one text
+ * (text_limits) is an error: `(a|a)*$` from a file does not hang the program. A pattern that reads
+ * the rest of the text from every position, `a*c`, takes quadratic time.
  *
  * These patterns of common models are not compiled; their matches are found in one pass:
  *

@@ -43,7 +43,7 @@ struct token_list {
     size_t count;
     size_t capacity;
     const struct token_sink *sink;
-    bool only_ids;        /* positions are not needed, and most are not set */
+    bool only_ids;        /* positions and `joins` are not needed, and may be unset */
     size_t dropped_count; /* as in struct tokens */
     struct token dropped_first;
 };
