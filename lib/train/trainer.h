@@ -32,7 +32,7 @@ struct dataset_part {
 struct dataset {
     const uint32_t *ids;
     size_t count;
-    const uint32_t *starts; /* first token of each line */
+    const uint32_t *starts; /* index of the first token of each line with tokens */
     size_t start_count;
     struct buf id_bytes, start_bytes;       /* memory of ids and starts */
     size_t tokens;                          /* per text in a batch */

@@ -36,7 +36,7 @@ struct subword {
     const struct word_table *vocabulary; /* Unigram, BPE: tokens get the ids of their texts in it;
                                           * NULL: the ids of `words` */
     bool has_codes;            /* Marian: a text may begin with a language's code, >>fra<< */
-    uint32_t rest;             /* WordPiece: the trie's node of ## */
+    uint32_t rest;             /* WordPiece: the trie's node of the prefix, ## */
     bool has_rests;            /* WordPiece: the trie has that node */
     long long most_characters; /* WordPiece: a piece with more is unknown */
 };
