@@ -17,7 +17,7 @@ static bool refuse(struct buf *buf, size_t wanted_bytes)
     return false;
 }
 
-/* Increase the capacity for `size` more bytes and the closing 0. */
+/* Make room for `size` more bytes and the closing 0. False: memory is missing. */
 static bool reserve(struct buf *buf, size_t size)
 {
     size_t needed = 0;

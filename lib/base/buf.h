@@ -1,5 +1,5 @@
-/* buf.h: a growing buffer of bytes. Single additions do not fail: buf_check reports the first that
- * had no memory.
+/* buf.h: a growing buffer of bytes. Additions report no error: buf_check tells afterwards if memory
+ * was missing for one of them.
  *
  *     struct buf buf = {0};
  *     buf_format(&buf, "h.%d", layer);
@@ -13,11 +13,11 @@
 #include "base/memory.h"
 
 struct buf {
-    char *bytes; /* followed by a 0 byte; NULL before the first addition */
+    char *bytes; /* followed by a 0 byte; NULL until an addition succeeds */
     size_t size;
     size_t capacity;
     bool out_of_memory;
-    size_t wanted_bytes; /* the capacity that could not be allocated */
+    size_t wanted_bytes; /* if so: the size that could not be allocated */
 };
 
 void buf_bytes(struct buf *buf, const void *bytes, size_t size);
@@ -32,8 +32,8 @@ void buf_fail_with(struct buf *buf, const struct buf *part);
 /* 0, or -1 with `err` if an addition had no memory. */
 int buf_check(const struct buf *buf, struct err *err);
 
-void buf_clear(struct buf *buf); /* keeps the memory */
+void buf_clear(struct buf *buf); /* keeps the memory, and `out_of_memory` */
 void buf_release(struct buf *buf);
 
-/* Check the buffer, copy its text to the arena, and release it. NULL with `err`. */
+/* Check the buffer, copy its text to the arena, release the buffer. NULL with `err` on failure. */
 const char *buf_keep(struct buf *buf, struct arena *arena, struct err *err);

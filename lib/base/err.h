@@ -1,7 +1,7 @@
-/* err.h: error messages; also includes bool and size_t.
+/* err.h: error messages. (This header also includes those of bool and size_t.)
  *
- * A function that can fail takes a `struct err *` last and returns 0, or -1 after setting the
- * message; callers may add a prefix. The kind is the exit status.
+ * A function that can fail takes a `struct err *` and returns 0 or a pointer; on failure it sets
+ * the message and returns -1 or NULL. Callers may add a prefix. The kind is the exit status.
  *
  *     if (fd < 0)
  *         return err_set(err, "cannot open '%s': %s", path, strerror(errno));
@@ -13,25 +13,25 @@
 
 enum err_kind {
     ERR_NONE = 0,
-    ERR_FAILED = 1,        /* a check failed, or some of many items did */
-    ERR_USAGE = 2,         /* the command line is wrong */
-    ERR_INPUT = 3,         /* a file or a text is missing, broken or too large */
+    ERR_FAILED = 1,        /* one or more items failed */
+    ERR_USAGE = 2,         /* the command line, or a call of the library, is wrong */
+    ERR_INPUT = 3,         /* an input is missing, wrong or too large; or memory is missing */
     ERR_UNSUPPORTED = 4,   /* well-formed, but not supported */
     ERR_OUTPUT = 5,        /* a result could not be written */
-    ERR_INTERRUPTED = 130, /* by the user; finished results are safe */
+    ERR_INTERRUPTED = 130, /* by the user; the results so far are saved */
 };
 
 enum { ERR_TEXT_BYTES = 8192 }; /* a longer message ends in "..." */
 
-/* The subject of a message to which the command line adds advice. */
+/* The subject of a message: the command line adds advice, or continues with the other texts. */
 enum err_about {
     ERR_ABOUT_ANYTHING,
-    ERR_ABOUT_WORD,      /* missing in a vocabulary */
-    ERR_ABOUT_TOKENIZER, /* missing in a model */
-    ERR_ABOUT_LENGTH,    /* of a text, above what the model supports */
-    ERR_ABOUT_CONTEXT,   /* a text beyond the context, which an option allows */
-    ERR_ABOUT_POSITION,  /* a position that a text lacks, but other texts may have */
-    ERR_ABOUT_EMPTY,     /* a text without tokens; other texts may have some */
+    ERR_ABOUT_WORD,      /* a word that the vocabulary lacks */
+    ERR_ABOUT_TOKENIZER, /* a tokenizer that the model lacks, or that is not supported */
+    ERR_ABOUT_LENGTH,    /* a text with more tokens than the model has position embeddings */
+    ERR_ABOUT_CONTEXT,   /* a text beyond the context of a model without them; --long allows it */
+    ERR_ABOUT_POSITION,  /* a position or value that this item lacks; other items may have it */
+    ERR_ABOUT_EMPTY,     /* a text that is missing or without tokens; other texts may have some */
 };
 
 struct err {
@@ -58,7 +58,7 @@ int err_prefix(struct err *err, const char *format, ...) ERR_PRINTF;
 int err_append(struct err *err, const char *format, ...) ERR_PRINTF;
 int err_about(struct err *err, enum err_about about);
 
-/* Set the message for an allocation that failed, or copy the message of `from`. Return -1. */
+/* Unless there is a message: set that of a failed allocation, or copy that of `from`. Return -1. */
 int err_memory(struct err *err, size_t size_bytes);
 int err_adopt(struct err *err, const struct err *from);
 
@@ -67,7 +67,7 @@ void err_clear(struct err *err);
 
 /* -1 if a step failed, else 0.
  *
- *     return err_if(open_input(&input, err) || read_all(&input, err));
+ *     return err_if(buf_check(&path, err) || file_remove(path.bytes, err));
  */
 static inline int err_if(bool failed)
 {

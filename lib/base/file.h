@@ -18,47 +18,47 @@ struct progress_sink;
 /* --- files ------------------------------------------------------------------------------------ */
 
 struct file {
-    const char *bytes; /* read-only; valid until file_release */
+    const char *bytes; /* read-only; valid until file_release, or as long as the owner's */
     size_t size;
     enum file_origin { FILE_BORROWED, FILE_MAPPED, FILE_READ } origin;
     struct file_version {
         dev_t device;
         ino_t inode;
         struct timespec modified;
-    } version; /* of a mapped file */
+    } version; /* of a mapped file; else zeros */
 };
 
-/* Map a file, or read a pipe or device up to FILE_READ_MAX_BYTES; file_map_regular, for files of
- * models, refuses pipes and devices at once. No result may replace the file (replacement.h). */
+/* Map a file; a pipe, a device or a file of size 0 (in /proc) is read, up to FILE_READ_MAX_BYTES.
+ * file_map_regular, for files of models, refuses pipes and devices. (Guards: replacement.h) */
 int file_map(struct file *file, const char *path, struct err *err);
 int file_map_regular(struct file *file, const char *path, struct err *err);
 
 #define FILE_READ_MAX_BYTES ((size_t)1 << 30) /* /dev/zero has no end */
 
-/* Read an open descriptor (a pipe, a terminal) to its end; `name` is for errors. */
+/* Read an open descriptor (a pipe, a terminal) to its end, at most FILE_READ_MAX_BYTES. */
 int file_read(struct file *file, int descriptor, const char *name, struct err *err);
 
 /* A file of bytes that the caller owns. */
 struct file file_borrow(const char *bytes, size_t size);
 
-/* Free the memory of a mapped file's bytes before `end`; the system reads them again if needed. */
+/* Free the memory of a mapped file's pages before `end`; the system reads them again if needed. */
 void file_forget(const struct file *file, const char *end);
 
-/* Tell the system not to read ahead in a range of a mapped file, or to read it soon. */
+/* Tell the system to read a range of a mapped file `soon`, or else not to read ahead in it. */
 void file_advise(const char *bytes, size_t size, bool soon);
 
-/* True if a file was written to after it was mapped. (Another file at `path` is no change.) */
+/* True if the file at `path` is the mapped `file` and was written to after it was mapped. */
 bool file_has_changed(const struct file *file, const char *path);
 
 void file_release(struct file *file);
 
-/* Refuse bytes of a format that people download or rename by mistake, "expected JSON, found an HTML
- * page"; else return 0. */
+/* Refuse bytes that begin as a format that people download or rename by mistake, "expected JSON,
+ * found an HTML page"; else return 0. */
 int file_refuse_format(const char *bytes, size_t size, const char *expected, struct err *err);
 
 /* --- pages of mapped files that cannot be read ------------------------------------------------
  *
- * If someone makes a file shorter, reading it raises SIGBUS. The first two are for its handlers. */
+ * If someone makes a file shorter, reading the missing pages raises the signal SIGBUS. */
 
 /* For a handler that ends the program: the path of the file mapped at an address, or NULL. */
 const char *mapping_list_path(const void *address);
@@ -71,15 +71,15 @@ bool mapping_list_fill(const void *address);
 const void *mapping_list_own(const void *owner);
 
 /* Fail, with a message that replaces any other, if a file of this owner was filled with zeros: each
- * time until the file is released, and once after that. */
+ * time until the file is released, and once after it was released while the owner was set. */
 int mapping_list_check(const void *owner, struct err *err);
 
 /* --- names of files --------------------------------------------------------------------------- */
 
 bool file_is_directory(const char *path);
 
-/* The kind of file that has this name, without following a link (S_IFREG, S_IFLNK, …); 0: none.
- * -1 with `err`: unknown. */
+/* Get the kind of the file with this name (S_IFREG, S_IFLNK, …; a link is not followed); 0: there
+ * is none. Returns -1 with `err` if this is unknown. */
 int file_kind(mode_t *kind, const char *path, struct err *err);
 
 /* True if errno says that a file does not exist. */
@@ -97,25 +97,25 @@ int file_remove(const char *path, struct err *err);
 int file_make_directory(const char *path, struct err *err);
 
 struct listing {
-    const char **names; /* [count], in the order of their bytes, without "." and ".." */
+    const char **names; /* [count] */
     size_t count;
 };
 
-/* List a directory. The names belong to the arena. */
+/* List a directory without "." and "..", in the order of bytes. The names belong to the arena. */
 int listing_read(struct listing *listing, const char *path, struct arena *arena, struct err *err);
 
 /* --- folders of models, on disk or in memory -------------------------------------------------- */
 
 struct folder_file {
     const char *name;
-    const char *bytes; /* valid as long as the folder */
+    const char *bytes; /* valid as long as the folder; not used if `path` is set */
     size_t size;
-    const char *path; /* not NULL: this file on disk instead of the bytes */
+    const char *path; /* not NULL: the contents are in this file on disk */
 };
 
 struct folder {
     const char *path;                /* the directory, or the name of a model in memory */
-    const struct folder_file *files; /* NULL: on disk */
+    const struct folder_file *files; /* NULL: those of the directory */
     size_t file_count;
     struct opened_files *opened; /* not NULL: folder_open adds the names of files here */
 };
@@ -128,7 +128,7 @@ struct opened_files {
 /* True if the folder has the file, or an inaccessible one: folder_open reports the error. */
 bool folder_has(const struct folder *folder, const char *name);
 
-/* Open a file of the folder; release it with file_release. Errors name path and file. */
+/* Open a file of the folder; release it with file_release. */
 int folder_open(struct file *file, const struct folder *folder, const char *name, struct err *err);
 
 /* Open a file, call `read`, and release the file. Errors of `read` get path and file as prefix. */
@@ -136,8 +136,8 @@ int folder_read(const struct folder *folder, const char *name,
                 int (*read)(void *context, const struct file *file, struct err *err), void *context,
                 struct err *err);
 
-/* Write the files of a folder in memory to an open target (replacement.h). They get their names, in
- * order, after all are written, so that a failure usually leaves none. `progress`, which may be
- * NULL, counts bytes. */
+/* Write the files of a folder in memory, none with a `path`, to an open target (replacement.h).
+ * They get their names, in order, after all are written: a full disk changes nothing. `progress`,
+ * which may be NULL, counts bytes. */
 int folder_save(const struct folder *folder, const struct target_folder *target,
                 const struct progress_sink *progress, struct err *err);

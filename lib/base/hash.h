@@ -1,7 +1,7 @@
 /* hash.h: hashes, an index of numbers by hash, and a map from byte strings to numbers.
  *
- * The hashes are keyed by two random numbers of this process, so that no vocabulary can choose
- * words that all have the same slot. No output may depend on them or on the order of slots. */
+ * All but hash_fnv are keyed by two random numbers of this process, so that no vocabulary can
+ * choose words that all have the same slot. No output may depend on keys or the order of slots. */
 #pragma once
 
 #include <stdint.h>
@@ -25,7 +25,7 @@ uint64_t hash_bytes(const char *bytes, size_t size);
  * to HASH_NEAR it does not branch on the size: the processor would often predict it wrongly. */
 enum { HASH_NEAR = 8 };
 
-/* `size` bytes, at most HASH_NEAR, as a number. */
+/* The first `size` of HASH_NEAR readable bytes as a number. */
 static inline uint64_t hash_load(const char *bytes, size_t size)
 {
     uint64_t number = 0;

@@ -71,7 +71,7 @@ static const struct translation {
     {"largest", "最大"},
     {"-largest", "-最大"},
 
-    /* explanations (lib/write/working.c, working_text.c) */
+    /* explanations as text (lib/write/working.c, working_text.c) */
     {"One query, step by step", "一个查询，逐步计算"},
     {"Every query, step by step", "每个查询，逐步计算"},
     {"query · %s", "查询 · %s"},

@@ -127,7 +127,7 @@ bool heap_has_failed(void)
 /* --- arenas ----------------------------------------------------------------------------------- */
 
 enum {
-    BLOCK_BYTES = 64 * 1024, /* a larger piece gets its own block */
+    BLOCK_BYTES = 64 * 1024, /* the least size of a block */
     LARGE_PAGE_BYTES = 2 * 1024 * 1024,
 };
 
@@ -159,8 +159,8 @@ static struct arena_block *add_block(struct arena *arena, size_t size, struct er
     *block = (struct arena_block){.size_bytes = usable, .is_zero = large};
     block->start = (char *)block + (round_up((uintptr_t)(block + 1), align) - (uintptr_t)block);
     arena->next_bytes = 0;
-    /* Pieces come from the newest block. The block of a large piece is inserted after it in
-     * the list, so that the rest of the newest block can still be used. */
+    /* Pieces come from the first block of the list. The block of a large piece is inserted after
+     * the first, so that the rest of the first can still be used. */
     bool own = arena->newest && block->size_bytes > BLOCK_BYTES;
     struct arena_block **link = own ? &arena->newest->older : &arena->newest;
     block->older = *link;
@@ -251,7 +251,6 @@ char *arena_format(struct arena *arena, struct err *err, const char *format, ...
     return text;
 }
 
-/* Several blocks become one of their total size. */
 void arena_clear(struct arena *arena)
 {
     struct arena_block *block = arena->newest;

@@ -12,10 +12,10 @@
 
 /* --- the heap --------------------------------------------------------------------------------- */
 
-/* Allocate `count` elements of `size` bytes, zeroed; not NULL even for 0 bytes. NULL with `err`. */
+/* Allocate `count` elements of `size` bytes, zeroed. Returns NULL only on failure, with `err`. */
 void *heap_alloc(size_t count, size_t size, struct err *err);
 
-/* Resize `memory` (or NULL), which stays as it is on failure; new bytes are not zeroed. */
+/* Resize `memory`, which stays as it is on failure; NULL: allocate. New bytes are not zeroed. */
 void *heap_resize(void *memory, size_t count, size_t size, struct err *err);
 
 void heap_free(void *memory);
@@ -33,42 +33,42 @@ void heap_give_back(void);
 /* malloc for libraries that accept an allocator. NULL on failure. */
 void *heap_hook(size_t size);
 
-/* For tests: fail the nth allocation from now on (0: none), or all from the nth on. */
+/* For tests: fail the nth allocation from now on (0: none) or, `for_ever`, all from the nth on. */
 void heap_fail_at(size_t nth, int for_ever);
-bool heap_has_failed(void); /* since heap_fail_at */
+bool heap_has_failed(void); /* true if heap_fail_at has made an allocation fail */
 
 /* --- arenas ----------------------------------------------------------------------------------- */
 
-enum { ARENA_ALIGN_BYTES = 64 }; /* of each piece: rows begin with a cache line */
+enum { ARENA_ALIGN_BYTES = 64 }; /* each piece begins with a cache line */
 
 struct arena {
     struct arena_block *newest;
-    size_t taken_bytes; /* the sum of all pieces, for reports */
-    size_t next_bytes;  /* the least size of the next block: expected, or used before a clear */
+    size_t taken_bytes; /* the sum of the pieces since the last clear, for reports */
+    size_t next_bytes;  /* the least size of the next block, from arena_expect or arena_clear */
 };
 
 /* Allocate `count` elements of `size` bytes, valid until the arena is cleared or released; NULL
- * with `err`. arena_alloc zeroes them; arena_room, for large memory written first, does not. */
+ * with `err` on failure. arena_alloc zeroes them; arena_room does not: write before you read. */
 void *arena_alloc(struct arena *arena, size_t count, size_t size, struct err *err);
 void *arena_room(struct arena *arena, size_t count, size_t size, struct err *err);
 
 /* Make room for one more element of an array of `count`: at counts 1, 2, 4, … it is copied into
- * twice the memory. Returns the array; NULL with `err`. */
+ * twice the memory. Returns the array; NULL with `err` on failure. */
 void *arena_grow(struct arena *arena, void *things, size_t count, size_t size, struct err *err);
 
-/* Announce the total size of all pieces to an empty arena: from half a large page on, the first
- * block has that size, in whole large pages, and is aligned to one. */
+/* Announce the total size of all pieces to an arena without memory: from 1 MiB on, the first block
+ * has that size, in whole large pages (of 2 MiB), and is aligned to one. */
 void arena_expect(struct arena *arena, size_t size);
 
-/* Copy `size` bytes and add a 0 byte; copy a path without slashes at its end; format a text as
- * printf does. NULL with `err`. */
+/* Copy `size` bytes and add a 0 byte; copy a path without slashes at its end (but "/"); format a
+ * text as printf does. NULL with `err` on failure. */
 char *arena_text(struct arena *arena, const char *bytes, size_t size, struct err *err);
 char *arena_path(struct arena *arena, const char *path, struct err *err);
 char *arena_format(struct arena *arena, struct err *err, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Forget all pieces. A single block is kept; several are freed, and the next block has their total
- * size, so that work that is repeated soon allocates nothing. */
+/* Forget all pieces. A single block is kept; several are freed, and the next block has at least
+ * their total size, so that the same work again needs only this block. */
 void arena_clear(struct arena *arena);
 
 /* Free all memory. The arena is empty and can be used again. */

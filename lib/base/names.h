@@ -32,8 +32,8 @@ bool names_find(size_t *index, struct names names, const char *word, size_t size
 /* The most similar name to a mistyped word; NULL: none is near. */
 const char *names_nearest(struct names names, const char *word, size_t size);
 
-/* Find a word, or an item of `size` bytes, or refuse it as usage: "--palette: expected one of …,
- * found '…': did you mean '…'?" names_choose leaves the index if `word` is NULL. */
+/* Find a word, or an item of `size` bytes, or refuse it with a usage error: "--palette: expected
+ * one of …, found '…': did you mean '…'?" names_choose leaves the index if `word` is NULL. */
 int names_choose(size_t *index, struct names names, const char *option, const char *word,
                  struct err *err);
 int names_choose_item(size_t *index, struct names names, const char *option, const char *word,
@@ -48,11 +48,11 @@ int names_choose_set(unsigned *set, struct names names, const char *option, cons
 /* The item after the next comma of a list; NULL: there is none. */
 const char *list_next(const char *item);
 
-/* A column's name, after as many `attn_` as make it differ from all `taken`. NULL with `err`. */
+/* `name` after as many `attn_` as make it differ from all `taken`; NULL with `err` on failure. */
 const char *names_unused(const char *name, struct names taken, struct arena *arena,
                          struct err *err);
 
-/* True if a name ends in `ending`; if a file's name ends in it, in any case, after other bytes. */
+/* True if a name ends in `ending`; name_has_ending: in any case, after at least one other byte. */
 bool name_ends_in(const char *name, const char *ending);
 bool name_has_ending(const char *name, const char *ending);
 
@@ -63,16 +63,16 @@ const char *names_guess(char text[NAMES_GUESS_BYTES], const char *name);
 
 /* --- the name nearest to a mistyped word ------------------------------------------------------
  *
- * By optimal string alignment distance: characters inserted, removed, changed, or swapped with
- * their neighbours; at most about a third of the word. Case decides between equals only. A name
- * that begins with the word is at distance 1 at most, one with which the word begins near enough.
+ * The distance counts characters inserted, removed, changed or swapped with a neighbour (optimal
+ * string alignment); near are 1 for 2 to 4 characters, else about a third of them. Case decides
+ * between equals only. Also near: names that begin with the word, and names that begin the word.
  *
  *     nearest_begin(&nearest, "lyaer", 5);
  *     for (size_t i = 0; i < count; i++)
  *         nearest_offer(&nearest, rows[i].name);
  *     if (nearest.name) ...
  */
-enum { NEAREST_CHARACTERS = 64 }; /* longer words are not near to any name */
+enum { NEAREST_CHARACTERS = 64 }; /* longer words and names are near to nothing */
 
 struct nearest {
     const char *name; /* the nearest so far, the first of equals, borrowed; NULL: none is near */

@@ -96,9 +96,9 @@ static bool round_to(struct decimal *out, float value, int magnitude, int count)
     return (float)back == value;
 }
 
-/* Round a value of any magnitude with the C library: slow, and rarely needed. It tries only the
- * nearest decimal of each length: 2^-96, 2^87 and 2^90 have one of 8 digits that is not the
- * nearest, and get 9. */
+/* Round a value of any magnitude with the C library: slow, and rarely needed. Only the nearest
+ * decimal of each length is tried: 2^-96, 2^87 and 2^90 get 9 digits, although one with 8 digits
+ * that is not the nearest reads back the same. */
 static struct decimal round_slowly(float value)
 {
     char text[32], shorter[32];

@@ -23,26 +23,26 @@ static inline size_t num_max(size_t a, size_t b)
 
 /* --- text ------------------------------------------------------------------------------------- */
 
-/* Capacities for the longest text and its closing 0; num_count writes no 0. */
+/* Capacities for the longest text and its closing 0. */
 enum { NUM_DOUBLE_BYTES = 32, NUM_FLOAT_BYTES = 24, NUM_SIZE_BYTES = 32, NUM_COUNT_BYTES = 20 };
 
-/* Read a text, or `size` bytes of one, that is a decimal number in [min, max] as a whole: no
+/* Read a text, or `size` bytes (at most 23), that is nothing but a decimal number in [min, max]: no
  * blanks, no `3x`, no `0x1`. False: it is not. */
 bool num_parse_integer(const char *text, long long min, long long max, long long *value);
 bool num_parse_part(const char *text, size_t size, long long min, long long max, long long *value);
 bool num_parse_double(const char *text, double min, double max, double *value);
 
-/* Write the shortest decimal that reads back as the same float32 (`0.1`, `3.4e-08`, `inf`), in any
- * locale. Returns its length. */
+/* Write a float32 rounded to the fewest decimal digits that read back the same (`0.1`, `3.4e-08`,
+ * `inf`), in any locale. Returns the length of the text. */
 size_t num_float(char text[NUM_FLOAT_BYTES], float value);
 
 /* Write a double as printf's %g, with 15 digits, or 16 or 17 if fewer do not read back the same. */
 void num_double(char text[NUM_DOUBLE_BYTES], double value);
 
-/* Write decimal digits. Returns their number. */
+/* Write decimal digits, without a closing 0. Returns their number. */
 size_t num_count(char text[NUM_COUNT_BYTES], uint64_t count);
 
-/* The value to print with this number of decimals: 0 instead of a value that prints as -0.00. */
+/* The value to print with this number of decimals: 0 if it would print as 0.00 or -0.00. */
 double num_shown(double value, int decimals);
 
 /* "s", or "" for 1: "1 token", "2 tokens". */
@@ -53,14 +53,14 @@ static inline const char *num_plural(size_t count)
 
 /* --- bytes ------------------------------------------------------------------------------------ */
 
-/* Up to 8 bytes as a number, the lowest first. */
+/* Up to 8 bytes as a number, the least significant byte first. */
 uint64_t num_of_bytes(const char *bytes, size_t size);
 
 /* The digits 0 to 63 of base64. */
 extern const char base64_digits[];
 
-/* Decode base64, with or without = at the end, to `out`, which has three quarters of the text's
- * size. False: the text is not base64. */
+/* Decode base64, with or without = at the end, to `out`, which has room for three quarters of the
+ * text's size. False: the text is not base64. */
 bool base64_decode(char *out, size_t *size, const char *text, size_t text_size);
 
 /* --- for people ------------------------------------------------------------------------------- */

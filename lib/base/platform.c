@@ -91,8 +91,8 @@ static size_t number_in(const char *path, const char *form)
     return found;
 }
 
-/* The memory that the limit of a control group leaves. `first`: the group is of version 1, whose
- * files are below the memory controller. Pages of files do not count: the system can drop them. */
+/* The memory that the limit of a control group leaves. `first`: the group is of version 1, with
+ * files in /sys/fs/cgroup/memory. Pages of files do not count: the system can drop them. */
 static size_t left_of_group(const char *group, bool first)
 {
     static const char *const files[2][4][2] = {
@@ -119,8 +119,8 @@ static size_t left_of_group(const char *group, bool first)
     return found[0] - num_min(found[0], used);
 }
 
-/* The memory that the limits of our control group and its parents leave. A container may see its
- * own group as the root. */
+/* The least that the limits of this process's control group and the groups above it leave. In a
+ * container, the root may be the container's own group. */
 static size_t left_of_groups(void)
 {
     size_t least = SIZE_MAX;

@@ -1,13 +1,13 @@
-/* platform.h: functions of Linux, with a replacement or no effect on other systems (macOS). No
- * other file calls functions that only Linux has (tests/floors.awk). */
+/* platform.h: functions of Linux, with a replacement or no effect on other systems (macOS). Only
+ * lib/math/kernel.c, too, calls functions that macOS does not have (tests/floors.awk). */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/stat.h>
 
-/* Compile a function for several instruction sets and choose one when the program starts. All give
- * the same bits: there is no -ffast-math, and no sum is reordered. */
+/* With GCC on x86-64, compile a function for several instruction sets; the program chooses one when
+ * it starts. All give the same bits: there is no -ffast-math, and no sum is reordered. */
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define FOR_EACH_ISA __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
@@ -18,7 +18,7 @@
 /* Seconds since some moment in the past, for measuring; never set back. */
 double clock_seconds(void);
 
-/* Get unpredictable bytes; false: there are none, and `bytes` is unchanged. */
+/* Get unpredictable bytes; false: there are none. */
 bool platform_random(void *bytes, size_t size);
 
 /* Wait until all writes to the file system of this file are on disk. */
@@ -37,11 +37,11 @@ struct timespec platform_written(const struct stat *status);
 /* Advise the system to use large pages for this memory. */
 void platform_advise_huge(void *pages, size_t size);
 
-/* Return freed pieces of this size or above to the system. */
+/* From now on, return freed pieces of this size or above to the system. */
 void platform_give_back(size_t least);
 
-/* The bytes that this process can still allocate: the least of the free memory of the system and
- * what control groups and `ulimit -v` leave, which `*limit` names. SIZE_MAX: unknown. */
+/* The bytes that this process can still allocate: the least of the free memory of the system and of
+ * what control groups and `ulimit -v` leave; `*limit` says which it is. SIZE_MAX: unknown. */
 size_t platform_memory_bytes(const char **limit);
 
 /* As platform_memory_bytes, for pages of mapped files, which `ulimit -v` does not limit. */
@@ -50,10 +50,10 @@ size_t platform_page_bytes(void);
 /* The last occurrence of a byte, or NULL. */
 const char *platform_last_byte(const char *bytes, char byte, size_t size);
 
-/* Request the tiles of AMX for this process; false: refused. */
+/* Request the tiles of AMX for this process; false: refused, or there are none. */
 bool platform_grants_tiles(void);
 
-/* The size of a core's cache of level 2, or of the largest cache, level 3; 0: unknown. */
+/* The size of the cache of a level: 2 (of each core) or 3 (shared by cores); 0: unknown. */
 size_t platform_cache_bytes(int level);
 
 /* The number of processors that this process may use. */

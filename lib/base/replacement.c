@@ -76,9 +76,9 @@ int replacement_check_name(const char *path, struct err *err)
     return access(path, W_OK) == 0 || file_is_absent() ? 0 : cannot_write(path, err);
 }
 
-/* Give a new file the old one's owner and group, as far as allowed; returns its mode: the old one.
- * The group gets no more than others if it cannot be the old group, or if the old permissions of
- * the group are the mask of an access control list. */
+/* Give a new file the old one's owner and group, as far as allowed. Returns the mode for it: the
+ * old one, but the group gets no more than others if it cannot be the old group, or if the old
+ * permissions of the group are the mask of an access control list. */
 static mode_t keep_owner(int descriptor, const char *path, const struct stat *old)
 {
     struct stat new;
@@ -133,7 +133,7 @@ int replacement_rename(const char *from, const char *path, struct err *err)
 /* --- folders of results ----------------------------------------------------------------------- */
 
 /* The first name in a folder, in the order of bytes, so that messages are the same each time; "" if
- * it is empty. Allocates nothing: without memory, the folder would seem empty. */
+ * the folder is empty. */
 static int find_first(char name[NAME_MAX + 1], const char *path, struct err *err)
 {
     DIR *directory = opendir(path);
@@ -196,7 +196,7 @@ int target_folder_open(struct target_folder *target, const char *path, bool repl
     target->made = mkdir(path, 0777) == 0;
     int failed = !target->made && file_make_directory(path, err);
     if (!failed && lock(target, err)) {
-        target->made = false; /* by now another process has it */
+        target->made = false; /* by now another process may use it */
         failed = -1;
     }
     failed = failed || target_folder_check(path, replaces, err);

@@ -1,9 +1,9 @@
 /* replacement.h: rules for files and folders that a result replaces.
  *
- * A rename needs only a writable folder, so these rules apply to all that replaces a file: it must
- * be writable by its owner, even for root, and not be read by this process, as input or part of a
- * model, by any name. The new file gets the permissions of the old one and, if the user may set
- * them, owner and group.
+ * A rename needs only a writable folder, so there are rules for a file that is to be replaced: its
+ * owner may write it (also if root replaces it), and this process has not read it, by any name (but
+ * a new file in a folder of results may replace a model's). The new file gets the permissions of
+ * the old one and, if the user may set them, owner and group.
  *
  *     if (replacement_guard(descriptor, READ_AS_INPUT, err)) ...     when something is read
  *     if (replacement_check(path, &status, READ_AS_MODEL, err)) ...  before anything is written
@@ -17,14 +17,14 @@
 
 /* The use of a file that was read, in ascending order of protection. */
 enum reading_kind {
-    READ_AS_MODEL, /* a file of a model's folder, which may be saved again as a whole */
-    READ_AS_INPUT, /* a path that the user wrote */
+    READ_AS_MODEL, /* by file_map_regular: only stream_open_inside may replace it */
+    READ_AS_INPUT, /* by file_map or file_read: nothing may replace it */
 };
 
-/* From now on, let no result replace a file that is read. Thread-safe. */
+/* Note that the open file is read as `kind`, if it is a regular file. Thread-safe. */
 int replacement_guard(int descriptor, enum reading_kind kind, struct err *err);
 
-/* Refuse to replace a file of this status if it is read-only, or was read as `kind` or above. */
+/* Refuse to replace a regular file that is read-only, or that was read as `kind` or above. */
 int replacement_check(const char *path, const struct stat *status, enum reading_kind kind,
                       struct err *err);
 
@@ -32,8 +32,8 @@ int replacement_check(const char *path, const struct stat *status, enum reading_
  * this user may not write. */
 int replacement_check_name(const char *path, struct err *err);
 
-/* Give a new file the permissions, owner and group of the file at `path` that it will replace, or
- * those of any new file if there is none. */
+/* Give a new file the permissions and, if allowed, owner and group of the regular file at `path`
+ * that it will replace, or the permissions of any new file if there is none. */
 int replacement_keep(int descriptor, const char *path, struct err *err);
 
 /* Make all files of this process from now on no more accessible to group and others than the
@@ -45,24 +45,24 @@ int replacement_rename(const char *from, const char *path, struct err *err);
 
 /* --- a folder for the files of a command, locked (flock) while they are written ---------------
  *
- * A folder that is not empty is refused before anything is computed. With --force, new files
- * replace files of the same names, each by a rename. Links in the folder are not followed. If a
- * command fails or is interrupted, its finished files stay.
+ * Without --force, a folder that is not empty is refused before anything is computed. With --force,
+ * new files replace files of the same names, each by a rename. Links in the folder are not
+ * followed. If a command fails or is interrupted, the files that have their names stay.
  *
- *     if (target_folder_check(path, options->force, err)) ...
+ *     if (target_folder_check(path, options->output.force, err)) ...
  *     ... compute ...
- *     if (target_folder_open(&target, path, options->force, err) ||
+ *     if (target_folder_open(&target, path, options->output.force, err) ||
  *         folder_save(&folder, &target, NULL, err)) ...
  *     target_folder_close(&target);
  */
 struct target_folder {
     const char *path; /* the caller's; NULL: closed */
     bool replaces;    /* new files replace those of the same names */
-    bool made;        /* the folder did not exist before */
+    bool made;        /* the folder is new: target_folder_close removes it if it is empty */
     int descriptor;   /* holds the lock; -1: none */
 };
 
-/* Check the folder before computing. */
+/* Refuse a path that is no directory and, unless `replaces`, a directory that is not empty. */
 int target_folder_check(const char *path, bool replaces, struct err *err);
 
 /* Make the folder if necessary, lock and check it. On failure nothing is held. */
@@ -73,5 +73,5 @@ int target_folder_open(struct target_folder *target, const char *path, bool repl
 int target_folder_open_inside(struct target_folder *target, const char *path,
                               const struct target_folder *outer, struct err *err);
 
-/* Unlock the folder; remove it if it was made and is empty. */
+/* Unlock the folder; remove it if it is new and empty. */
 void target_folder_close(struct target_folder *target);

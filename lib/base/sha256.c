@@ -25,7 +25,7 @@ static uint32_t rotate(uint32_t word, int bits)
     return word >> bits | word << (32 - bits);
 }
 
-/* The names of variables are those of the standard. */
+/* a to h and w are the names of the standard. */
 static void add_block(uint32_t state[8], const unsigned char *block)
 {
     uint32_t w[64];
@@ -59,7 +59,7 @@ static void add_block(uint32_t state[8], const unsigned char *block)
 
 enum { LEAF_FEATURES = 7, BIT_SHA = 29 };
 
-/* True if the processor has the instructions. Cached: cpuid takes 20 µs in a virtual machine. */
+/* True if the processor has SHA instructions. Cached: cpuid takes 20 µs in a virtual machine. */
 static bool processor_can(void)
 {
     static atomic_int answer; /* 0: unknown; 1: no; 2: yes */
@@ -70,8 +70,7 @@ static bool processor_can(void)
     return atomic_load(&answer) == 2;
 }
 
-/* Add blocks with special instructions, which take the state as (a b e f), (c d g h) and do two
- * rounds each. */
+/* Add blocks with SHA instructions: each does two rounds of the state, in the order abef, cdgh. */
 __attribute__((target("sha,sse4.1"))) static void add_blocks_quickly(uint32_t state[8],
                                                                      const unsigned char *blocks,
                                                                      size_t count)

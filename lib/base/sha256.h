@@ -1,4 +1,4 @@
-/* sha256.h: SHA-256 (FIPS 180-4), with instructions of the processor if it has them.
+/* sha256.h: SHA-256 (FIPS 180-4), with the SHA instructions of x86-64 if the processor has them.
  *
  *     sha256_begin(&hash);
  *     sha256_add(&hash, "abc", 3);
@@ -21,8 +21,8 @@ struct sha256 {
 void sha256_begin(struct sha256 *hash);
 void sha256_add(struct sha256 *hash, const void *bytes, size_t size);
 
-/* Write the digits and a closing 0. */
+/* Write the hexadecimal digits and a closing 0. */
 void sha256_end(struct sha256 *hash, char digits[SHA256_DIGITS + 1]);
 
-/* For tests: use no special instructions, or use them again. */
+/* For tests: do not use the SHA instructions, or use them again. */
 void sha256_plain(bool plain);

@@ -127,8 +127,9 @@ static void terminal_rest(struct terminal *terminal, char sign[TERMINAL_SIGN_BYT
     terminal->held_size = 0;
 }
 
-/* Take the first of `size` bytes, at least 1, and write its visible form to `sign`: nothing while a
- * character is incomplete. Returns the number of bytes taken, which may be 0. */
+/* Take one byte, or a whole colour sequence, of `size` bytes (at least 1), and write what a
+ * terminal gets for it to `sign`: nothing while a character is incomplete. Returns the number of
+ * bytes taken; 0: the byte does not continue the held ones, which `sign` gets; take it again. */
 static size_t terminal_take(struct terminal *terminal, char sign[TERMINAL_SIGN_BYTES],
                             const char *bytes, size_t size)
 {
@@ -194,7 +195,7 @@ void stream_remove_temporaries(void)
     }
 }
 
-/* The text of a buffer, to be freed with heap_free; NULL with `err`. */
+/* The text of a buffer, to be freed with heap_free; NULL with `err` on failure. */
 static char *text_of(struct buf *buf, struct err *err)
 {
     if (buf_check(buf, err))
@@ -249,7 +250,7 @@ int stream_to_hex(struct stream *stream, struct stream *hex, struct err *err)
 }
 
 /* The path of a file after symbolic links, so that a link stays a link. NULL if the file is written
- * in place: it is not regular, or has no name any more, as the file of /dev/stdout may. */
+ * in place: it is not regular, or has no name any more, as /proc/PID/fd/N of a removed file. */
 static int resolve(char **target, const char *path, const struct stat *status, struct err *err)
 {
     bool is_file = status && S_ISREG(status->st_mode);
@@ -282,7 +283,7 @@ static int file_descriptor_of(const char *path)
     return -1;
 }
 
-/* Open a device, a pipe or a file without a name. */
+/* Open a device, a pipe, a file without a name, or what an open descriptor writes to. */
 static int open_in_place(struct stream *stream, const char *path, struct err *err)
 {
     int open_already = file_descriptor_of(path);
@@ -297,8 +298,8 @@ static int open_in_place(struct stream *stream, const char *path, struct err *er
     return 0;
 }
 
-/* Refuse a file that may not be written and a dangling link: a rename would replace both. `status`
- * is NULL if there is no file. */
+/* Refuse a file that may not be written or replaced, and a dangling link: a rename would replace
+ * both. `status` is NULL if there is no file. */
 static int check_replaceable(const char *path, const struct stat *status, enum reading_kind kind,
                              struct err *err)
 {

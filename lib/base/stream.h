@@ -1,9 +1,9 @@
-/* stream.h: output that is written completely or not at all.
+/* stream.h: output; a file is written completely or not at all.
  *
  * A file is written as TARGET.attn-cli-XXXXXX.tmp; stream_commit renames it after the last byte is
- * checked and on disk. Until then the target is unchanged. Single writes do not fail:
- * stream_commit reports the first failure. A temporary file is locked (flock) while its process
- * lives; stream_open removes unlocked ones of the same target.
+ * checked and on disk. Until then the target is unchanged. Single writes report no error:
+ * stream_commit reports the first failure. A temporary file is locked (flock) until it is renamed;
+ * stream_open removes unlocked ones of the same target, which killed processes have left.
  *
  * A path that the user wrote (-o) may lead through links. A dangling link, a directory and files
  * that may not be replaced (replacement.h) are refused; devices and pipes are written in place.
@@ -27,24 +27,24 @@ struct stream {
     int descriptor;
     struct buf *memory; /* written to instead of the descriptor, or NULL */
     struct stream *hex; /* gets two digits for each byte instead of the descriptor, or NULL */
-    int failure;        /* errno of the first write that failed; 0: none */
+    int failure;        /* errno of the first failure; 0: none */
     char *target;       /* NULL: a descriptor, buffer or stream of the caller */
-    char *temporary;    /* renamed to `target` */
+    char *temporary;    /* renamed to `target`; NULL: written in place */
     bool is_new;        /* commit refuses to replace a file */
     char *buffer;       /* NULL: closed */
     size_t used;
     size_t written_bytes; /* all bytes put in, for reports */
     uint64_t *sum;        /* the caller's checksum (hash_fnv) of all bytes put in, or NULL */
     struct terminal {
-        bool shows;   /* people read it: escape bytes as terminal_sign does */
-        bool colours; /* pass sequences that set colours: the writer has escaped all else */
+        bool shows;   /* the descriptor is a terminal: escape controls and the like (see below) */
+        bool colours; /* pass sequences that set colours: the caller has escaped those of texts */
         char held[4]; /* the beginning of a character */
         size_t held_size;
     } terminal;
 };
 
-/* Begin a file that the user named; or a file in a folder of results, where links are not followed
- * and a file of that name is replaced or, unless `replaces`, refused. */
+/* Begin a file that the user named; stream_open_inside: a file in a folder of results, where links
+ * are not followed, and a file of that name is replaced or, unless `replaces`, refused. */
 int stream_open(struct stream *stream, const char *path, struct err *err);
 int stream_open_inside(struct stream *stream, const char *path, bool replaces, struct err *err);
 
@@ -54,7 +54,7 @@ int stream_to(struct stream *stream, int descriptor, struct err *err);
 int stream_to_memory(struct stream *stream, struct buf *memory, struct err *err);
 int stream_to_hex(struct stream *stream, struct stream *hex, struct err *err);
 
-/* From now on, streams to standard output write to `memory`; NULL: no longer. */
+/* From now on, stream_to opens streams to `memory` for standard output; NULL: no longer. */
 void stream_capture(struct buf *memory);
 
 /* The output is not text: even a terminal gets every byte unchanged. */
@@ -70,11 +70,11 @@ void stream_float(struct stream *stream, float value); /* as num_float */
 /* Write out the buffer now, for a reader that waits for it. */
 void stream_flush(struct stream *stream);
 
-/* Write the rest and check that it is on disk: files that belong together are all finished
+/* Write the rest and wait until a file is on disk: files that belong together are all finished
  * before the first is committed. On failure the stream is discarded. */
 int stream_finish(struct stream *stream, struct err *err);
 
-/* Finish a stream, and give the file its name; or close a stream, and remove its temporary file. */
+/* Finish a stream, give the file its name, and close; or close and remove the temporary file. */
 int stream_commit(struct stream *stream, struct err *err);
 void stream_discard(struct stream *stream);
 
@@ -84,7 +84,7 @@ int stream_end(struct stream *stream, int failed, struct err *err);
 /* True if a file's name, without its folder, is that of a temporary file. */
 bool stream_is_temporary(const char *name);
 
-/* Do not wait for the disk in each commit (milliseconds a file): for thousands of files, with one
+/* Do not wait for the disk at each file, which takes milliseconds: for thousands of files, with one
  * stream_sync at the end, which waits for all files on the file system of a path. */
 void stream_sync_later(bool later);
 int stream_sync(const char *path, struct err *err);
@@ -95,14 +95,14 @@ void stream_remove_temporaries(void);
 /* --- terminals --------------------------------------------------------------------------------
  *
  * Streams to a terminal write controls (but newline and tab), characters that are invisible (but
- * blanks) or change the direction of text, and invalid UTF-8 as \xNN: texts may be hostile. */
+ * blanks and joiners) or change the text's direction, and invalid UTF-8 as \xNN, for safety. */
 enum { TERMINAL_SIGN_BYTES = 40 }; /* for the longest colour sequence, or \xNN four times */
 
-/* The length of a sequence that sets colours, `ESC [ numbers m`, at the beginning; 0: none. */
+/* The length of a colour sequence, `ESC [ numbers m`, at the beginning; 0: none, or it is long. */
 size_t terminal_colour(const char *bytes, size_t size);
 
-/* Write the first character of a label, or \xNN for each byte if it would be invisible, as are all
- * blanks but U+0020. Returns the number of bytes that the character has. */
+/* Write the first character of a label, or \xNN for each of its bytes if utf8_is_visible is false;
+ * a byte that is not UTF-8 counts as a character. Returns the number of bytes of the character. */
 size_t terminal_sign(char sign[TERMINAL_SIGN_BYTES], const char *bytes, size_t size);
 
 /* --- read and write despite signals, and on descriptors that do not block --------------------- */
@@ -113,6 +113,6 @@ ssize_t transfer_read(int descriptor, void *bytes, size_t size);
 /* Write all bytes: 0, or -1 with errno after a part may have been written. */
 int transfer_write(int descriptor, const void *bytes, size_t size);
 
-/* True while transfer_write runs in this thread. A handler of SIGPIPE ends the program only then: a
- * result has no reader; a note may have none. */
+/* True while transfer_write runs in this thread. Only then does a handler of SIGPIPE end the
+ * program: nobody reads the result. Notes on standard error do not need a reader. */
 bool transfer_is_writing(void);

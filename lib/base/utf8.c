@@ -139,7 +139,7 @@ size_t utf8_decode_long(uint32_t *character, const char *bytes, size_t size)
             return 0;
     }
     if (length == 4) {
-        c = (c << 6 | (b[3] & 0x3Fu)) & 0x1FFFFF; /* the first byte has a bit more */
+        c = (c << 6 | (b[3] & 0x3Fu)) & 0x1FFFFF; /* 0x1F kept a bit too many */
         if (c < 0x10000 || c > UNICODE_LAST)
             return 0;
     }
@@ -362,7 +362,7 @@ static bool attaches(enum unicode_form form, uint32_t c)
     return is_compatible(form) && (is_between(c, 0xFF9E, 0xFFDC) || is_between(c, 0x3131, 0x318E));
 }
 
-/* True for characters that stay as they are if nothing combines with them. */
+/* True if a character surely stays as it is when nothing combines with it. */
 static bool stays(enum unicode_form form, uint32_t c)
 {
     if (c < 0x80 || (form == UNICODE_NFC && c < 0x300))
@@ -446,7 +446,7 @@ static size_t decompose(enum unicode_form form, utf8proc_int32_t *out, const cha
                         size_t size)
 {
     utf8proc_option_t options = UTF8PROC_STABLE | UTF8PROC_DECOMPOSE;
-    utf8proc_int32_t parts[DECOMPOSED_MAX]; /* of a run of equal characters */
+    utf8proc_int32_t parts[DECOMPOSED_MAX]; /* of each character of a run of equal ones */
     utf8proc_ssize_t added = 0;
     size_t count = 0;
     int last = 0;

@@ -1,7 +1,7 @@
 /* utf8.h: characters in UTF-8: their kinds, categories, normal forms and width on a terminal,
- * whatever the locale. Width, graphemes and normal forms are utf8proc's.
+ * whatever the locale. Width, graphemes and normal forms come from utf8proc.
  *
- *     for (size_t at = 0; at < size; at += utf8_decode(&c, text + at, size - at)) ...
+ *     for (size_t at = 0; at < size; at += utf8_decode(&c, text + at, size - at)) ... (valid UTF-8)
  */
 #pragma once
 
@@ -16,7 +16,7 @@ struct buf;
  *
  * The program has its own table: other versions of Unicode would split texts differently. */
 enum unicode_kind {
-    UNICODE_CONTROL,       /* C: controls, format characters, private use, unassigned */
+    UNICODE_CONTROL,       /* other C: controls, format characters, private use, unassigned */
     UNICODE_LETTER,        /* L */
     UNICODE_MARK,          /* M */
     UNICODE_DIGIT,         /* Nd */
@@ -60,7 +60,7 @@ bool unicode_is_in(const struct unicode_range *ranges, size_t count, uint32_t ch
 
 #define UNICODE_IS_IN(ranges, c) unicode_is_in(ranges, sizeof(ranges) / sizeof *(ranges), c)
 
-/* True for blocks of letters of scripts without spaces (Han, Kana, Thai, …; not Hangul). */
+/* True in blocks of scripts without spaces between words (Han, Kana, Thai, …; not Hangul). */
 bool unicode_is_unspaced(uint32_t character);
 
 /* A coarser classification. Marks count as letters: they belong to the letter before them. */
@@ -74,14 +74,14 @@ enum utf8_class {
 
 enum utf8_class utf8_class(uint32_t character);
 
-/* False for controls, format characters but joiners, invisible letters and blanks but U+0020. */
+/* False for UTF8_CONTROL but joiners, invisible letters, and blanks but U+0020. */
 bool utf8_is_visible(uint32_t character);
 
 /* The lowercase letter, or the character itself. */
 uint32_t utf8_small(uint32_t character);
 
-/* True for a category in the tables of Hugging Face's library: of Unicode 8, P; Mn; Cc, Cf and Co
- * (not unassigned characters); of Unicode 9, M. */
+/* True for a category in the tables of Hugging Face's library: of Unicode 8 P, Mn, or C without
+ * unassigned characters; of Unicode 9 M. */
 bool utf8_is_punctuation(uint32_t character);
 bool utf8_is_nonspacing(uint32_t character);
 bool utf8_is_other(uint32_t character);
@@ -89,7 +89,7 @@ bool utf8_is_mark(uint32_t character);
 
 /* --- characters in bytes ---------------------------------------------------------------------- */
 
-/* True for a byte inside a character. */
+/* True for a byte after the first of a character. */
 static inline bool utf8_continues(char byte)
 {
     return ((unsigned char)byte & 0xC0) == 0x80;
@@ -110,8 +110,8 @@ static inline size_t utf8_before(const char *text, size_t end)
     return end;
 }
 
-/* Read the character at `bytes`; returns its length in bytes, 0 if they are not UTF-8 (overlong
- * forms and surrogates included) or `size` is 0. */
+/* Read the character at `bytes`, for utf8_decode_long one beyond ASCII; returns its length in
+ * bytes, 0 if they are not UTF-8 (overlong forms and surrogates included) or `size` is 0. */
 size_t utf8_decode_long(uint32_t *character, const char *bytes, size_t size);
 
 static inline size_t utf8_decode(uint32_t *character, const char *bytes, size_t size)
@@ -144,7 +144,7 @@ static inline size_t utf8_row_end(const char *text, size_t size, size_t at, size
     return end - (end - at) % length; /* different characters may have the same first bytes */
 }
 
-/* The size of the first grapheme (one character for a reader, such as a family emoji) in bytes. */
+/* The bytes of the first grapheme (one character for a reader: a family emoji); 0: not UTF-8. */
 size_t utf8_grapheme(const char *bytes, size_t size);
 
 /* The columns of valid UTF-8 on a terminal: 2 for 爱 and 🍰, 0 for a combining accent. */
@@ -170,7 +170,7 @@ enum unicode_form { UNICODE_NFC, UNICODE_NFD, UNICODE_NFKC, UNICODE_NFKD };
 size_t unicode_form_end(enum unicode_form form, const char *text, size_t size, size_t at,
                         bool *stays);
 
-/* Append the form of a segment, in time linear in its size; false if it is the segment itself. */
+/* Append the normal form of a segment, in linear time; false, and no change, if they are equal. */
 bool unicode_form_put(enum unicode_form form, struct buf *out, const char *text, size_t size);
 
 /* True for a character added after Unicode 9 that has a decomposition. */
