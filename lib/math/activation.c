@@ -10,7 +10,7 @@
 
 static inline float gelu_new(float x)
 {
-    /* (1 + tanh u) / 2 = 1 / (1 + e^-2u), which loses no digits if tanh is near -1 */
+    /* (1 + tanh(u / 2)) / 2 = 1 / (1 + e^-u), which loses no digits if tanh is near -1 */
     const float twice_root = 1.5957691216f; /* 2 √(2/π) */
     float u = twice_root * x * fmaf(0.044715f * x, x, 1.0f);
     return x / (1.0f + exp_float(-u));
@@ -21,7 +21,7 @@ static inline float gelu(float x)
     return x * normal_share(x);
 }
 
-/* 0 · x: -infinity must not become 0, but NaN, which is an error later. */
+/* 0 · x: -infinity becomes NaN, which is an error later, and not 0. */
 static inline float relu(float x)
 {
     return x < 0 ? 0.0f * x + 0.0f : x; /* + 0: not -0 */
@@ -176,7 +176,7 @@ static const struct activation_row {
 _Static_assert(sizeof activation_rows / sizeof *activation_rows == ACTIVATION_COUNT,
                "activation_rows: expected a row for each activation");
 
-/* Other names of these curves in transformers. They differ in the order of operations, and
+/* Other names of these curves in transformers. Some differ in the order of operations, and
  * gelu_fast has ten digits of √(2/π), which are more than float32 holds. */
 static const struct other_name {
     const char *name;

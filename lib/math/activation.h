@@ -1,4 +1,4 @@
-/* activation.h: the functions between the two products of an MLP. */
+/* activation.h: the functions between the products of an MLP. */
 #pragma once
 
 #include <stdbool.h>

@@ -77,8 +77,8 @@ static float rounded_up(double value)
     return (float)(value * UP) + FLT_MIN;
 }
 
-/* Each r of `sums` is off by less than 2^-15, as 1 / s and two products are rounded, and either sum
- * by less than its own n u. */
+/* Each r of `sums` is off by less than 2^-15, as 1 / s and two products are rounded, and each sum
+ * by less than n u times the sum. */
 static void note_norms(struct argmax *argmax, size_t i, float scale, struct squares *sums)
 {
     double columns = (double)argmax->words.in;
@@ -152,7 +152,7 @@ int argmax_init(struct argmax *argmax, struct machine *machine, const struct wei
     return 0;
 }
 
-/* --- a query ---------------------------------------------------------------------------------- */
+/* --- the products with a vector --------------------------------------------------------------- */
 
 struct query {
     struct argmax *argmax;
@@ -198,7 +198,7 @@ static void multiply_quants(int32_t *restrict y, const int8_t *restrict rows, si
     }
 }
 
-/* near = the quantised products; argmax->bounds: numbers that the exact products do not exceed. */
+/* near = the quantised products; argmax->bounds = upper bounds of the products of `linear`. */
 FOR_EACH_ISA
 static void bound_rows(float *restrict near, const struct query *query,
                        const int32_t *restrict products, size_t first, size_t count)

@@ -1,6 +1,6 @@
-/* argmax.h: find the column of a large weight, stored as [out, in], that has the largest product
- * with a vector, while reading one byte a number: a quantised copy bounds the products of `linear`,
- * and only rows that may have the largest are multiplied.
+/* argmax.h: find the row of a large weight, stored as [out, in], that has the largest product with
+ * a vector, while reading one byte for each number: a quantised copy bounds the products of
+ * `linear`, and only rows that may have the largest product are multiplied.
  *
  *     if (argmax_init(&argmax, machine, &words, &arena, err)) ...
  *     if (!argmax_find(machine, &argmax, hidden.data, &id))
@@ -25,15 +25,15 @@ struct thread_buffers;
 struct argmax {
     const struct thread_buffers *buffers; /* [thread] */
     struct weight words;                  /* [n, V] borrowed */
-    size_t stride;           /* of quants: columns, and zeros up to whole cache lines */
-    int8_t *quants;          /* [V, stride] q */
-    float *scales;           /* [V] s */
-    float *errors;           /* [V] at least ‖w - sq‖ + 2 n u ‖w‖ */
-    float *norms;            /* [V] at least ‖sq‖ */
+    size_t stride;                        /* of `quants`: n, rounded up to whole cache lines */
+    int8_t *quants;                       /* [V, stride] q, then zeros */
+    float *scales;                        /* [V] s */
+    float *errors;                        /* [V] at least ‖w - sq‖ + 2 n u ‖w‖ */
+    float *norms;                         /* [V] at least ‖sq‖ */
     double largest;          /* at least the largest ‖w‖; infinity: the rows have no bounds */
-    int16_t *x;              /* [stride] p of a query */
-    double *bounds;          /* [V] upper bounds of the products with the query */
-    struct argmax_top *tops; /* [part of the rows] the row with the largest quantised product */
+    int16_t *x;              /* [stride] p, then zeros */
+    double *bounds;          /* [V] upper bounds of the products with x */
+    struct argmax_top *tops; /* [parts of the rows] the row with the largest quantised product */
 };
 
 /* Quantise the rows (unless they are too long) on all threads. The arena owns the copy. */

@@ -72,11 +72,11 @@ enum {
     SLAB_COLUMNS = 768,
     IN_PLACE_CHUNK = 256, /* short, because rows of W that are far apart evict each other */
     MANY_ROWS = 384,      /* from here on it pays to copy a panel for one use */
-    MANY_ROWS_WIDE = 192, /* MANY_ROWS if rows of W have WIDE columns or more */
+    MANY_ROWS_WIDE = 192, /* MANY_ROWS if rows of W are WIDE floats or more apart */
     WIDE = 2560,
     DOTS_AT_ONCE = 192, /* columns of W, stored as [out, in], that one round reads in place */
     PAIR_CHUNK = 384,   /* a chunk of a panel stays in the second-level cache */
-    LINE_BYTES = 64,    /* of the caches */
+    LINE_BYTES = 64,    /* of a cache line */
 
     STREAM_AHEAD = 2048, /* floats of W prefetched ahead if y has one row */
     ROUNDED_ROWS = 16,   /* rows of x that one thread rounds at a time */
@@ -97,7 +97,7 @@ enum plan_flags {
  * group by some panels; for each chunk, kernels take TILE_ROWS rows at a time, then the rest. */
 struct plan {
     size_t panel_columns;
-    size_t chunk;  /* terms of the sum */
+    size_t chunk;  /* terms of the sum; if W is in pairs: pairs of terms */
     size_t group;  /* rows of x in one round */
     size_t panels; /* panels in one round: x is read once for all of them */
     unsigned flags;
@@ -121,8 +121,8 @@ static size_t divide_up(size_t number, size_t divisor)
     return (number + divisor - 1) / divisor;
 }
 
-/* The columns of W before the first that begins a cache line, or else PANEL_COLUMNS. Files align
- * tensors to 8 bytes, but loading a vector that crosses a line takes twice as long. */
+/* The columns of W before the first that begins a cache line in each row; PANEL_COLUMNS if this is
+ * column 0 or there is none. Loading a vector that crosses a line takes twice as long. */
 static size_t columns_to_line(const struct weight *w)
 {
     size_t past = (uintptr_t)w->data % LINE_BYTES / sizeof(float);
@@ -130,7 +130,7 @@ static size_t columns_to_line(const struct weight *w)
     return past > 0 && rows_alike ? LINE_BYTES / sizeof(float) - past : PANEL_COLUMNS;
 }
 
-/* Panels of pairs in one round, at most TILES_PANELS, so that all threads have as many rounds. */
+/* Panels of pairs in one round, at most TILES_PANELS, so that threads have equally many rounds. */
 static size_t panels_together(const struct weight *w, size_t threads)
 {
     size_t panels = divide_up(w->out, PAIR_COLUMNS);
@@ -138,8 +138,8 @@ static size_t panels_together(const struct weight *w, size_t threads)
     return divide_up(panels, rounds);
 }
 
-/* The rows of a group: whole tiles, about as many in each group. A chunk of a group fills at most
- * five eighths of a core's second-level cache. */
+/* The rows of a group: whole tiles, about as many in each group. If the size of a core's second-
+ * level cache is known, a chunk of a group fills at most five eighths of it. */
 static size_t even_group(size_t rows)
 {
     size_t row = PANEL_ROWS * sizeof(float);
@@ -149,9 +149,9 @@ static size_t even_group(size_t rows)
     return num_max(1, divide_up(rows, groups * TILE_ROWS)) * TILE_ROWS;
 }
 
-/* The first plan that applies. One row of x takes as long as reading W from memory, and W is read
- * in the order in which it is stored. Many rows copy W panel by panel, because rows that are
- * kilobytes apart fall on the same few cache lines. */
+/* The first plan that applies. One row of x takes as long as reading W from memory. With many rows
+ * of x, W is copied panel by panel unless it is packed: rows of W that are kilobytes apart share a
+ * few sets of a cache. */
 static struct plan plan_choose(const struct machine *machine, const struct weight *w, size_t rows)
 {
     size_t threads = pool_threads(machine->pool);
@@ -323,7 +323,6 @@ struct round {
     size_t group, first, end;
 };
 
-/* The number of rounds for the panels of a group. */
 static size_t rounds_of_group(const struct product *p)
 {
     return (p->columns.count + p->plan.panels - 1) / p->plan.panels;
@@ -458,7 +457,7 @@ static void compute_columns(void *context, size_t index, size_t thread)
 
 struct rounding {
     struct matrix to, x;
-    bool pairs; /* to pairs, or to floats */
+    bool pairs; /* `to` are pairs; else rounded floats */
 };
 
 FOR_EACH_ISA
@@ -525,7 +524,6 @@ static void multiply(struct machine *machine, struct product *p)
              p);
 }
 
-/* Does y have the shape of x · w? */
 static bool is_product(struct matrix y, struct matrix x, const struct weight *w)
 {
     return x.columns == w->in && y.rows == x.rows && y.columns == w->out;

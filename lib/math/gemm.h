@@ -1,7 +1,7 @@
 /* gemm.h: y = x · W + b, the product that takes most of a pass.
  *
- * Each element is a sum of segments, added in order; a segment is one chain of SUM_SEGMENT fused
- * multiply-adds in the order of k. (One chain of thousands would lose digits if large numbers
+ * Each element is a sum of segments, added in order; a segment is one chain of at most SUM_SEGMENT
+ * fused multiply-adds in the order of k. (One chain of thousands would lose digits if large numbers
  * cancel.) If W is rounded to bf16, x is rounded, too, into memory of the machine: to pairs, which
  * kernels multiply in their own order (kernel.h), or to floats.
  *

@@ -20,7 +20,7 @@ enum {
     KERNELS_MAX = 512,
     WORK_FOR_CODE = 2 * 1024 * 1024, /* multiply-adds for which generating code pays */
     CODE_BYTES = 8 * 1024 * 1024,
-    KERNEL_CODE_MAX = 64 * 1024, /* one kernel; the largest seen has 12 KiB */
+    KERNEL_CODE_MAX = 64 * 1024, /* bytes for one kernel; the largest seen has 12 KiB */
     CODE_ALIGN = 64,
     VECTOR = 16,            /* floats of an AVX-512 register */
     WIDTH_MAX = 4 * VECTOR, /* columns that libxsmm computes at a time */
@@ -46,8 +46,8 @@ static bool has_fma(void)
     return __builtin_cpu_supports("fma");
 }
 
-/* The target that libxsmm_cpuid would find; but libxsmm_cpuid executes the cpuid instruction each
- * time, which is slow under a hypervisor. */
+/* Not by libxsmm_cpuid, which executes the cpuid instruction each time: that is slow under a
+ * hypervisor. */
 static enum kernel_target target_of_processor(void)
 {
     bool tiles = false;
@@ -150,8 +150,8 @@ struct kernel_entry {
 
 struct kernels {
     enum kernel_target target;
-    enum kernel_target code_target; /* TARGET_C if no code can be generated or executed */
-    unsigned char *write, *run;     /* two mappings of the code; NULL before its first use */
+    enum kernel_target code_target; /* `target`; TARGET_C after the code could not be mapped */
+    unsigned char *write, *run;     /* two mappings of the code; NULL: not mapped */
     size_t code_bytes;
     kernel_body *floats; /* kernel in C for floats */
     enum pair_way way;
@@ -167,7 +167,7 @@ struct kernels {
 
 #ifdef GENERATES
 
-/* Code is written through one mapping and executed through the other, so that no page is both
+/* Code is written through one mapping and executed through the other, so that neither is both
  * writable and executable. */
 static void map_code(struct kernels *kernels)
 {
@@ -208,8 +208,8 @@ static const libxsmm_gemm_descriptor *describe(libxsmm_descriptor_blob *blob,
 
 /* libxsmm's id of instructions that compute each sum in one chain. With AVX-512, libxsmm 1.17
  * splits the sums of blocks of one vector and fewer than 12 rows into several chains: other bits.
- * Such blocks occur with few rows, and in the last columns of more than 64, because libxsmm divides
- * the rows for 64 columns. Pairs have 64 columns, which it never splits. */
+ * Such blocks occur with few rows, and in the last columns of more than 64, because libxsmm chooses
+ * the rows of a block for 64 columns. Sums of pairs, which have 64 columns, are never split. */
 static unsigned instructions_for(enum kernel_target target, const struct kernel_shape *shape)
 {
     int rest = shape->m % WIDTH_MAX;

@@ -1,12 +1,12 @@
 /* kernel.h: small matrix products, in machine code that libxsmm generates for their exact shape.
  *
- * A kernel computes C[n][m] (+)= B[n][k] · A[k][m], all row-major with their own strides: `b` are n
- * rows of activations, `a` a panel of weights. A and B hold floats, or pairs of bf16 numbers.
+ * A kernel computes C[n][m] (+)= B[n][k] · A[k][m], all row-major with their own strides: mostly, B
+ * are n rows of activations, A is a panel of weights. Both hold floats, or pairs of bf16 numbers.
  *
  * Kernels in C are used if no code can be generated (LIBXSMM_TARGET=generic, no AVX2), there is
  * little work, or they are faster. Every element of floats is one chain of fused multiply-adds in
  * the order of k (of several panels: a sum of segments), in all kernels. Pairs are multiplied only
- * by an instruction for them (pair_way), in its order: the same for every number of rows.
+ * by instructions for pairs (pair_way), whose order is the same for every number of rows.
  *
  *     kernels_get(kernels, &kernel, &(struct kernel_shape){.m = 64, .n = 6, .k = 768, ...}, work);
  *     kernel_call(&kernel, a, b, c, a);
@@ -61,7 +61,7 @@ struct kernel_shape {
     int m, n, k;
     int a_stride, b_stride, c_stride; /* elements from row to row */
     int accumulate;                   /* 0: C = …, 1: C += … */
-    int prefetch;                     /* 1: prefetch the A of the next call; n: an n-th of it */
+    int prefetch;                     /* 0: none; i: prefetch 1/i of the A of the next call */
     int pairs;  /* 1: the elements of A and B are pairs of bf16 numbers; m is PAIR_COLUMNS */
     int panels; /* 1: A is panels of floats, one after the other, and n is 1
                    (kernels_read_in_order) */
@@ -83,7 +83,7 @@ struct kernel {
 
 enum { KERNELS_AT_ONCE = 64 }; /* so many kernels fetched after kernels_begin stay valid together */
 
-struct kernels; /* a table of the kernels generated so far; when full, all are forgotten */
+struct kernels; /* a table of the kernels fetched so far; when it is full, all are forgotten */
 
 /* An empty table for this processor, or for the older one that LIBXSMM_TARGET names. */
 int kernels_open(struct kernels **kernels, struct err *err);
@@ -92,13 +92,13 @@ void kernels_free(struct kernels *kernels);
 /* Begin to fetch kernels that are used together. Kernels fetched before may be gone after this. */
 void kernels_begin(struct kernels *kernels);
 
-/* The kernel of a shape, for about `work` multiply-adds: code is generated once the sum of the work
- * is worth it, or always after kernels_write_all. Do not call it from several threads. */
+/* The kernel of a shape, for about `work` multiply-adds: code is generated, if it is best, once the
+ * sum of the work is worth it; at once for pairs and after kernels_write_all. Not thread-safe. */
 void kernels_get(struct kernels *kernels, struct kernel *kernel, const struct kernel_shape *shape,
                  double work);
 void kernels_write_all(struct kernels *kernels);
 
-/* For --version: "avx512", "avx2", "neon" or "c"; and the library that generates code, with its
+/* For people: "avx512", "avx2", "neon" or "c"; and the library that generates code, with its
  * version, or NULL if there is none. */
 const char *kernels_target(struct kernels *kernels);
 const char *kernels_library(void);
@@ -112,7 +112,7 @@ bool kernels_read_in_order(const struct kernels *kernels);
 /* How numbers in bf16 are multiplied. */
 enum pair_way {
     PAIRS_NONE,     /* no kernel of pairs: numbers are widened and multiplied as float32 */
-    PAIRS_BY_DOT,   /* libxsmm's kernels with vdpbf16ps, if that is faster than float32 */
+    PAIRS_BY_DOT,   /* libxsmm's kernels with vdpbf16ps (see TARGET_BF16) */
     PAIRS_BY_TILES, /* AMX */
     PAIR_WAYS,
 };
@@ -136,13 +136,13 @@ struct number_rows;
 
 /* Loops by vectors of one instruction set (vectors.h); NULL if the compiler lacks the set. */
 struct vector_loops {
-    /* On x86-64, A is a panel without gaps whose columns are a multiple of PANEL_FLOATS, or several
-     * panels of PANEL_FLOATS columns (shape.panels). */
+    /* On arm64, A is any; on x86-64, a panel without gaps whose columns are a multiple of
+     * PANEL_FLOATS, or several panels of PANEL_FLOATS columns (shape.panels). */
     kernel_body *floats;
 
-    /* Both take whole blocks of LANES rows of numbers (weight.h) and return how many of the numbers
-     * they did: to[i · stride + row] = number i of a row; sums[t][row] += x[t] · row, each sum one
-     * chain, for at most `rows_most` rows of x, whose sums stay in registers. */
+    /* Both take LANES rows that are not quantised (weight.h), and return how many numbers of each
+     * row they did: to[i · stride + row] = number i of a row; sums[t][row] += x[t] · row, each sum
+     * one chain, for at most `rows_most` rows of x, whose sums stay in registers. */
     size_t (*transpose)(float *to, size_t stride, const struct number_rows *rows, size_t count);
     size_t (*multiply)(float (*sums)[LANES], struct matrix x, const struct number_rows *rows);
     size_t rows_most;
@@ -157,7 +157,7 @@ const struct vector_loops *vectors_find(enum vector_form form);
 const struct vector_loops *vectors_best(void);
 
 /* Pairs by AMX, for which tiles_ask must ask the operating system first. The sum is taken
- * TILE_PAIRS pairs at a time: all their first products, then all second ones. */
+ * TILE_PAIRS pairs at a time: the sum of their first products plus that of their second ones. */
 enum { TILE_PAIRS = 16 };
 kernel_body tiles_amx;
 bool tiles_ask(void);

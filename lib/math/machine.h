@@ -42,10 +42,9 @@ enum {
     SUMS_ROOM = 1024 * COPY_COLUMNS, /* floats of each buffer below */
 };
 
-/* The buffers of a thread. */
 struct thread_buffers {
     float *panel;   /* a copied panel, or a widened row */
-    float *sums;    /* sums of a product */
+    float *sums;    /* sums of a product; or a row of a weight (argmax.h) */
     float *segment; /* sums of one segment (gemm.h) */
 };
 
@@ -55,14 +54,14 @@ struct machine {
     struct thread_buffers *buffers; /* [thread] */
     float *rounded;                 /* [rounded_size] x rounded to bf16; see machine_hold_rounded */
     size_t rounded_size;
-    bool whole_sums; /* products of several rows have no segments (gemm.h): set for training */
+    bool whole_sums; /* kernels sum without segments (gemm.h): set for training */
     const struct progress_sink *progress; /* counts the layers of a pass; NULL: none */
     struct arena arena;
 };
 
-/* `threads` 0: one for each processor. */
+/* `threads` 0: one for each usable processor. */
 int machine_open(struct machine *machine, size_t threads, struct err *err);
 void machine_release(struct machine *machine);
 
-/* Allocate memory for x [rows, columns] rounded to bf16 (gemm.h). */
+/* Allocate enough memory for x [rows, columns] rounded to bf16 (gemm.h), unless there is enough. */
 int machine_hold_rounded(struct machine *machine, size_t rows, size_t columns, struct err *err);

@@ -14,7 +14,7 @@
 /* The precision of products (gemm.h). */
 enum precision { PRECISION_FP32, PRECISION_BF16, PRECISIONS };
 
-/* "f32" or "bf16"; the precision of a name, or an error for --precision. */
+/* "f32" or "bf16"; the precision of a name (NULL: no change), or an error for --precision. */
 const char *precision_name(enum precision precision);
 int precision_choose(enum precision *precision, const char *name, struct err *err);
 

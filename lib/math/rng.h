@@ -14,8 +14,8 @@ uint64_t splitmix64(uint64_t state);
 uint64_t rng_fold_in(uint64_t key, uint64_t number);
 uint64_t rng_below(uint64_t key, uint64_t number, uint64_t limit);
 
-/* Dropout of one row: each element becomes 0 with probability `rate` < 1, else x / (1 - rate).
- * rng_dropout_part: of part of a row, from element `first` on; drops others than rng_dropout. */
+/* Dropout of row `number`: each element becomes 0 with probability `rate` < 1, else x / (1 - rate).
+ * rng_dropout_part: of a part of a row, from element `first` on, with other random numbers. */
 void rng_dropout(float *x, size_t count, uint64_t key, uint64_t number, float rate);
 void rng_dropout_part(float *x, size_t count, size_t first, uint64_t key, float rate);
 

@@ -2,8 +2,8 @@
  *
  * The first components of every head, or those from `first` on, are rotated in pairs: pair i of the
  * token at position t by the angle t · f_i with f_i = θ^(-2i / components), so that the product of
- * a query and a key depends on their distance. Scalings change the frequencies for texts longer
- * than those of the training.
+ * a query and a key depends on their distance. Scalings change the frequencies, so that texts may
+ * be longer than those of the training.
  *
  *     struct rotary rotary = {.components = 64, .theta = 10000};
  *     rotary_fill(cos_sin, &rotary, 0, tokens);              (once a text; cos_sin [tokens, 64])
@@ -37,7 +37,7 @@ struct rotary {
     double low_frequency, high_frequency; /* llama3 */
     double fast, slow;                    /* yarn's beta */
     bool exact;            /* yarn: the ends of the mixture are not rounded to pairs */
-    double amplitude;      /* yarn, longrope: factor of rotated vectors; 0: the scaling's own */
+    double amplitude;      /* yarn, longrope: factor of rotated vectors; 0: from `factor` */
     double long_amplitude; /* longrope: of texts longer than trained_positions; 0: `amplitude` */
     double positions;      /* dynamic: the longest text with this θ; longrope: the longest text */
     double trained_positions;
@@ -51,7 +51,7 @@ struct rotary {
 double rotary_frequency(const struct rotary *rotary, size_t pair, size_t length);
 double rotary_amplitude(const struct rotary *rotary, size_t length);
 
-/* Whether angles change when a text of `before` >= 1 tokens grows to `length` tokens. */
+/* True if angles change when a text of `before` >= 1 tokens grows to `length` tokens. */
 bool rotary_depends(const struct rotary *rotary, size_t before, size_t length);
 
 /* cos_sin [rows, components]: cosines, then sines, of all pairs at positions first, first + 1, … in

@@ -34,8 +34,8 @@ void add_scaled_row(float *restrict y, const float *restrict x, size_t count, fl
 
 enum sines {
     SINES_IN_TURN, /* sine, cosine, sine, … ("Attention is all you need") */
-    SINES_HALVES,  /* all sines, then all cosines (Marian) */
-    SINES_OFFSET,  /* all sines, then all cosines, of other angles (M2M-100) */
+    SINES_HALVES,  /* all sines, then all cosines (such as Marian) */
+    SINES_OFFSET,  /* all sines, then all cosines, of other angles (such as M2M-100) */
 };
 
 /* x[row][2i] += sin((first + row) / 10000^(2i / C)), x[row][2i + 1] += cos(…): the position
@@ -58,7 +58,8 @@ size_t first_nonfinite(const float *x, size_t count);
 /* Σ x */
 float sum_row(const float *x, size_t count);
 
-/* In place: e^(x - max) / Σ; -infinity becomes 0. False: a NaN, a +infinity, or only -infinity. */
+/* In place: e^(x - max) / Σ; -infinity becomes 0. False: x has NaN, +infinity, or only
+ * -infinity. */
 bool softmax_row(float *x, size_t count);
 
 /* The steps of a softmax: the largest element, ignoring NaN (-infinity if there is none); x =
@@ -80,15 +81,15 @@ enum { SOFTMAX_RANGE_STEP = 16 }; /* the number of columns is a multiple of this
 /* Columns [0, low) and [first, end), at least one; low <= first. */
 struct softmax_range {
     size_t low, first, end;
-    float largest, sum; /* the largest scaled element, and the divisor of the softmax */
+    float largest, sum; /* the largest scaled element (or sink), the divisor of the softmax */
     const float *sink;  /* the attention sink, an element without a column; NULL: none */
-    float rest;         /* the sink's part of the softmax */
+    float rest;         /* the sink's part of the softmax, if there is a sink */
 };
 
 /* x · scale in the range of each row; the rest is undefined until softmax_range_apply. */
 void softmax_range_scale(struct matrix rows, struct softmax_range *ranges, float scale);
 
-/* After softmax_range_scale: e^(x - largest) / Σ. False if softmax_row would fail for a row. */
+/* After softmax_range_scale: e^(x - largest) / Σ. False as for softmax_row of row and sink. */
 bool softmax_range_apply(struct matrix rows, struct softmax_range *ranges);
 
 /* --- linear attention ------------------------------------------------------------------------- */
@@ -139,8 +140,8 @@ bool cross_entropy_row(float *x, size_t count, uint32_t target, float factor, do
 
 /* --- past the caches -------------------------------------------------------------------------- */
 
-/* to = from, and to = value, with non-temporal stores: a large result that is not read soon would
- * displace what the next product needs from the caches. `to` and `from` must not overlap. */
+/* to = from, and to = value, on x86-64 past the caches if `count` is large: a result that is not
+ * read soon would displace what the next product needs. `to` and `from` must not overlap. */
 void nontemporal_copy(float *to, const float *from, size_t count);
 void nontemporal_fill(float *to, size_t count, float value);
 

@@ -1,7 +1,7 @@
 /* tensor.h: views of floats, which own nothing.
  *
  * `struct matrix` is for products: rows of `columns` floats, `stride` floats apart.
- * `struct tensor` is for watched tensors: up to three axes, each with its own stride. */
+ * `struct tensor` is for tensors of a pass: up to three axes, each with its own stride. */
 #pragma once
 
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* vectors.h: loops by vectors of one instruction set: products of panels of floats, and rows of
  * numbers that become columns. A file that includes this defines
  *
- *     vector                  VECTOR_FLOATS floats, with vector_load, _store, _zero, _all, _add and
- *                             _multiply_add
+ *     vector, VECTOR_FLOATS   a vector and its number of floats, with vector_load, _store, _zero,
+ *                             _all, _add and _multiply_add
  *     transpose_registers     of VECTOR_FLOATS vectors, in place
  *     IN_VECTORS              the instructions that these need, as an attribute of functions
  *     ROWS_MAX, REGISTERS     the rows whose sums stay in registers, and the registers of each
@@ -195,8 +195,8 @@ static void multiply_floats(const struct kernel_shape *shape, const void *a, con
 
 /* --- rows as columns -------------------------------------------------------------------------- */
 
-/* Once a cache line, prefetch byte `at` of the rows that are read after the VECTOR_FLOATS rows from
- * `group` on: processors do not see that those rows follow. */
+/* Once for each cache line, prefetch byte `at` of the rows that are read after the VECTOR_FLOATS
+ * rows from `group` on: processors do not see that those rows follow. */
 static inline void prefetch_rows(const struct number_rows *rows, size_t group, size_t at)
 {
     for (size_t i = 0; at % LINE_BYTES == 0 && i < VECTOR_FLOATS; i++)
@@ -251,8 +251,8 @@ IN_VECTORS static size_t transpose_blocks(float *to, size_t stride, const struct
     return i;
 }
 
-/* A group of VECTOR_FLOATS rows with all rows of x, whose number is a constant in each
- * call, as are the bytes of a number. */
+/* Multiply a group of VECTOR_FLOATS rows by all rows of x, whose number is a constant in each call,
+ * as are the bytes of a number. */
 IN_VECTORS static ALWAYS_INLINE size_t multiply_group(float (*sums)[LANES], struct matrix x,
                                                       const struct number_rows *rows, size_t group,
                                                       size_t x_rows, size_t bytes)

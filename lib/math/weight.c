@@ -150,7 +150,7 @@ void transpose(struct matrix y, struct matrix x)
     }
 }
 
-/* Write quantised rows as columns: LANES rows of whole blocks at once, others a block at a time. */
+/* Write quantised rows as columns: LANES rows of whole blocks at once, others in parts. */
 static void copy_widened(float *to, size_t columns, const struct number_rows *rows,
                          struct weight_piece piece)
 {
@@ -233,7 +233,7 @@ void weight_copy(float *to, size_t columns, const struct weight *w, struct weigh
     }
 }
 
-/* --- products with one row -------------------------------------------------------------------- */
+/* --- products with a few rows ----------------------------------------------------------------- */
 
 /* sums += x · tile [count, LANES]: a chain for each column. */
 FOR_EACH_ISA
@@ -264,7 +264,7 @@ static void add_numbers(float (*chains)[LANES], struct matrix x, const struct nu
     }
 }
 
-/* add_numbers for a segment from number `first` on, where a block of quantised numbers begins. */
+/* chains += x · a segment of the rows, from number `first` on, where each begins a block. */
 static void add_segment(float (*chains)[LANES], struct matrix x, const struct number_rows *rows,
                         size_t first)
 {

@@ -35,7 +35,7 @@ static inline size_t row_view_at(const struct row_view *view, size_t row)
 
 /* A matrix stored as [out, in]. */
 struct weight_rows {
-    const char *data; /* the rows, of any alignment; NULL: stored as [in, out] */
+    const char *data; /* the rows, of any alignment; NULL: the matrix has no such form */
     enum dtype dtype; /* F32, BF16 or a quantised type */
     struct row_view view;
     size_t skipped; /* rows of the view before the first */
@@ -43,9 +43,9 @@ struct weight_rows {
 
 /* A borrowed matrix [in, out] and its bias. Columns of a larger matrix keep its stride. */
 struct weight {
-    const float *data;
+    const float *data;  /* [in, out]; NULL: another form */
     const char *halves; /* instead of data: bf16, of any alignment */
-    const float *bias;
+    const float *bias;  /* [out]; NULL: none */
     size_t in, out;
     size_t stride;
     struct weight_rows rows;
@@ -54,7 +54,6 @@ struct weight {
     bool rounded;          /* the numbers are in bf16, and products round x to bf16, too */
 };
 
-/* True if the model has this matrix. */
 static inline bool weight_exists(const struct weight *w)
 {
     return w->data || w->halves || w->rows.data || w->panels || w->pairs;
@@ -88,7 +87,7 @@ struct number_rows {
     const char *at[LANES];
     size_t count;
     enum dtype dtype; /* as in struct weight_rows */
-    size_t jump;      /* bytes from a row to the one that is read after it; 0: none */
+    size_t jump;      /* bytes from each row to the one that is read next in its place; 0: none */
 };
 
 /* LANES columns of a matrix stored as [out, in], or its last ones, from number `row` on. */
@@ -100,10 +99,10 @@ float number_at(const struct number_rows *rows, size_t row, size_t i);
 enum { GEMV_ROWS = 12 };
 
 /* y [T, n] = x [T, in] · n columns of W, from `column` on, on this thread, with the bits of
- * `linear`, for at most gemv_rows_most() rows of x: W, which is stored as [out, in], is read once,
- * and the sums stay in registers. `strips`: read LANES strips side by side, if columns are LANES
- * strips of consecutive rows: some processors prefetch more from streams on different pages.
- * gemv_rows multiplies up to LANES rows, whose products with a row of x go `apart` floats apart. */
+ * `linear` before the bias, for at most gemv_rows_most() rows of x. W is stored as [out, in] and,
+ * unless it is quantised, read once. `strips`: cut the columns into LANES strips, if possible, and
+ * read these side by side: some processors prefetch more from streams on different pages.
+ * gemv_rows multiplies up to LANES rows; their products go `apart` floats apart. */
 size_t gemv_rows_most(void);
 void gemv(struct matrix y, struct matrix x, const struct weight *w, size_t column, bool strips);
 void gemv_rows(struct matrix y, struct matrix x, const struct number_rows *rows, size_t apart);
