@@ -47,7 +47,7 @@ enum {
 
 static _Atomic float total; /* keeps the compiler from removing loops */
 
-/* The measured product: 256 tokens by GPT-2's widest matrix, whose weights exceed the L1 and L2
+/* The measured product: 256 tokens by a matrix of GPT-2's MLP, whose weights exceed most L1 and L2
  * caches, as in a pass. */
 enum { TOKENS = 256, INPUTS = 768, OUTPUTS = 3072, ONES_BF16 = 0x3f803f80 };
 
@@ -216,19 +216,19 @@ enum value {
     OPERATIONS,
     BYTES,
     OF_COMPUTE,  /* fraction of the rate of products alone */
-    OF_MEMORY,   /* fraction of the memory bandwidth; NAN: weights fit the caches */
+    OF_MEMORY,   /* fraction of the memory bandwidth; NAN: all that is read fits the caches */
     WIDTH,       /* of a head */
     TIME_SPREAD, /* how far the exponent of the time may be off */
 
-    /* Each of these is followed by its exponent as a power of the length or width; NAN: only one
-     * length or width was measured. */
+    /* Each of these is followed by its exponent as a power of the length or width (with `ways`);
+     * NAN: only one length or width was measured. */
     SECONDS, /* median over rounds */
     TIME_EXPONENT,
     MEMORY, /* working memory of attention in bytes */
     MEMORY_EXPONENT,
-    MAP_MEMORY, /* MEMORY with a layer's attention weights */
+    MAP_MEMORY, /* MEMORY and the attention weights of one layer */
     MAP_MEMORY_EXPONENT,
-    PAIRS, /* of query and key */
+    PAIRS, /* of query and key, in one head */
     PAIRS_EXPONENT,
     VALUES,
 };
@@ -246,12 +246,12 @@ struct bench_task {
 struct bench {
     const struct bench_plan *plan;
     struct viewer viewer;
-    struct viewer *wide; /* [width_count] a model for each width */
+    struct viewer *wide; /* [width_count] a model for each width; NULL: no widths */
     bool causal;         /* the model is causal */
     struct peak peak;
     const size_t *lengths; /* lengths of texts */
     size_t length_count;
-    const size_t *points; /* lengths or widths, of which the result is a power */
+    const size_t *points; /* the lengths or widths to which exponents are fitted */
     size_t point_count;
     struct bench_task *tasks;
     size_t task_count;
@@ -379,7 +379,8 @@ static int decode(struct bench *bench, const struct bench_task *task, double *se
 
 /* --- plan of tasks ---------------------------------------------------------------------------- */
 
-/* Choose lengths; for growth, five that double each time, up to the context and at most LONGEST. */
+/* Take the plan's lengths, or choose some within the context: the usual ones; or for growth five,
+ * each twice the one before, up to LONGEST. */
 static int choose_lengths(struct bench *bench, struct err *err)
 {
     const struct bench_plan *plan = bench->plan;
@@ -413,7 +414,7 @@ static int add_task(struct bench *bench, struct bench_task task, struct err *err
     return task.seconds ? 0 : -1;
 }
 
-/* Plan prefill for each length, and decode if the model is a decoder without a source. */
+/* Plan the wanted tasks: prefill for each length; decode for a decoder without a source. */
 static int list_tasks(struct bench *bench, struct err *err)
 {
     const struct config *config = &bench->viewer.model.config;
@@ -570,7 +571,6 @@ double median(const double *first, size_t step_bytes, size_t count, double *sort
     return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
 }
 
-/* The first of the points that are fitted. */
 static size_t first_fitted(size_t count)
 {
     return count / 2 - (count > 1 && count % 2 == 0);
@@ -659,7 +659,7 @@ enum { OF_TASKS = 1, OF_LENGTHS = 2, OF_WIDTHS = 4, OF_GROWTH = OF_LENGTHS | OF_
 static const struct value_row {
     unsigned tables; /* bits of the tables that have the column */
     enum value value;
-    double scale; /* multiplies the displayed value */
+    double scale; /* the column has the value times this */
     struct column column;
 } value_rows[] = {
     {OF_TASKS | OF_GROWTH, TOKENS_RUN, 1, {"tokens"}},
@@ -758,7 +758,7 @@ static int make_table(struct table *table, const struct bench *bench, struct are
 }
 
 /* Add facts about the run, and two lines for people: above the table "124439808 parameters, f32,
- * avx512 kernels, 2 threads, medians of 5 rounds", below it the limits. */
+ * avx512 kernels, 2 threads, medians of 5 rounds", below it the limits, or a note on attention. */
 static int describe(struct report *result, struct table *table, const struct bench *bench,
                     struct arena *arena, struct err *err)
 {

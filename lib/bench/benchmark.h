@@ -1,8 +1,8 @@
-/* benchmark.h: the speed of a model on this machine, relative to the machine's limits; and how time
- * and memory of attention grow with the length of the text.
+/* benchmark.h: the speed of a model on this machine, relative to the machine's limits; or how time
+ * and memory of attention grow with the length of the text or the width of a head (`ways`).
  *
- * Each round measures the limits and every task, since clock rates and other processes change both
- * from second to second. The result is the fastest pass of each round, as the median over rounds.
+ * Each round measures the limits (not with `ways`) and every task, since clock rates and other
+ * processes change both. The result is the median over rounds of the fastest pass of each round.
  *
  *     struct bench_plan plan = {.folder = &folder, .rounds = 5, .kinds = TASKS_ALL};
  *     struct report result;
@@ -22,26 +22,26 @@ extern const struct task_row {
 } task_rows[TASK_KINDS];
 
 struct bench_plan {
-    const struct folder *folder; /* folder of the model */
+    const struct folder *folder; /* folder of the model; with `widths`: [width_count] folders */
     size_t threads;              /* 0: one per processor */
     size_t rounds;
-    unsigned kinds;               /* one bit per task */
+    unsigned kinds;               /* without `ways`: one bit per task */
     const struct mechanism *ways; /* kinds of attention to measure instead of tasks; NULL: none */
     size_t way_count;
-    const size_t *widths; /* with `ways`: widths of the heads in `folder`[0 … width_count - 1],
-                           * measured at the first length; NULL: one folder */
+    const size_t *widths; /* with `ways`: the width of the heads in each folder, measured at the
+                           * first length; NULL: one folder */
     size_t width_count;
     const size_t *lengths; /* text lengths in tokens; NULL: chosen to fit the context */
     size_t length_count;
-    double seconds_most;      /* limit of the time for 256 tokens; above it, 1,024 are not run */
+    double seconds_most;      /* without `lengths`: if 256 tokens take longer, 1,024 are not run */
     enum precision precision; /* f32 if `ways` is set */
     const struct progress_sink *progress; /* NULL: none */
 };
 
-/* Measure, and make a table with a row for each task, or for each kind of attention and length; the
- * arena owns it. Texts longer than the context, and attention that the model does not support, are
- * usage errors. With `ways`, only attention is measured (with an encoder, the decoder's
- * self-attention), since the rest of a layer grows linearly. */
+/* Measure, and make a table with a row for each task, or for each kind of attention and each length
+ * or width; the arena owns it. Texts longer than the context, and attention that the model does not
+ * support, are usage errors. With `ways`, only attention is measured (with an encoder, the
+ * decoder's self-attention), since the rest of a layer grows linearly. */
 int benchmark(struct report *result, const struct bench_plan *plan, struct arena *arena,
               struct err *err);
 
@@ -53,8 +53,8 @@ const char *amount_write(char text[AMOUNT_BYTES], double value, const char *unit
  * struct, `step_bytes` the size of a struct. `sorted` has a capacity of `count`. */
 double median(const double *first, size_t step_bytes, size_t count, double *sorted);
 
-/* The exponent b of y = a * x^b, fitted to the last points, just over half; NAN: fewer than two. */
+/* The exponent b of y = a * x^b, fitted to the last points, at least half; NAN: they have one x. */
 double growth_exponent(const size_t *x, const double *y, size_t count);
 
-/* The largest difference between this exponent and that of two neighbours among these points. */
+/* The largest difference of this exponent from that of two neighbours of these points; or NAN. */
 double growth_spread(const size_t *x, const double *y, size_t count);
