@@ -62,7 +62,6 @@ int err_about(struct err *err, enum err_about about);
 int err_memory(struct err *err, size_t size_bytes);
 int err_adopt(struct err *err, const struct err *from);
 
-/* Remove the message. */
 void err_clear(struct err *err);
 
 /* -1 if a step failed, else 0.
