@@ -35,7 +35,7 @@ struct mapping {
 static _Atomic(struct mapping *) first_mapping;
 static _Thread_local const void *current_owner;
 
-/* Take a free entry of the list, or a new one, and set the path. NULL with `err`. */
+/* Take a free entry of the list, or a new one, and set the path. NULL with `err` on failure. */
 static struct mapping *take_entry(char *path, struct err *err)
 {
     for (struct mapping *mapping = first_mapping; mapping; mapping = mapping->next) {

@@ -18,7 +18,7 @@ struct progress_sink;
 /* --- files ------------------------------------------------------------------------------------ */
 
 struct file {
-    const char *bytes; /* read-only; valid until file_release, or as long as the owner's */
+    const char *bytes; /* read-only; valid until file_release, or until the owner frees them */
     size_t size;
     enum file_origin { FILE_BORROWED, FILE_MAPPED, FILE_READ } origin;
     struct file_version {
@@ -29,7 +29,8 @@ struct file {
 };
 
 /* Map a file; a pipe, a device or a file of size 0 (in /proc) is read, up to FILE_READ_MAX_BYTES.
- * file_map_regular, for files of models, refuses pipes and devices. (Guards: replacement.h) */
+ * file_map_regular, for files of models, refuses pipes and devices. From then on, results replace
+ * the file only if replacement.h allows it. */
 int file_map(struct file *file, const char *path, struct err *err);
 int file_map_regular(struct file *file, const char *path, struct err *err);
 
@@ -71,7 +72,7 @@ bool mapping_list_fill(const void *address);
 const void *mapping_list_own(const void *owner);
 
 /* Fail, with a message that replaces any other, if a file of this owner was filled with zeros: each
- * time until the file is released, and once after it was released while the owner was set. */
+ * time until the file is released, and once after that if it was released with this owner set. */
 int mapping_list_check(const void *owner, struct err *err);
 
 /* --- names of files --------------------------------------------------------------------------- */

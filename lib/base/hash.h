@@ -1,7 +1,7 @@
 /* hash.h: hashes, an index of numbers by hash, and a map from byte strings to numbers.
  *
- * All but hash_fnv are keyed by two random numbers of this process, so that no vocabulary can
- * choose words that all have the same slot. No output may depend on keys or the order of slots. */
+ * All but hash_fnv depend on two random numbers of this process, so that no vocabulary can choose
+ * words that all have the same slot. No output may depend on these hashes or the order of slots. */
 #pragma once
 
 #include <stdint.h>
@@ -60,7 +60,7 @@ enum {
 };
 
 struct hash_index {
-    uint32_t *slots; /* 0: free; else tag and number + 1 */
+    uint32_t *slots; /* 0: free; else the highest 8 bits of the hash, and number + 1 */
     size_t mask;     /* number of slots - 1 */
 };
 

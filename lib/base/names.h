@@ -52,7 +52,7 @@ const char *list_next(const char *item);
 const char *names_unused(const char *name, struct names taken, struct arena *arena,
                          struct err *err);
 
-/* True if a name ends in `ending`; name_has_ending: in any case, after at least one other byte. */
+/* True if a name ends in `ending`; name_has_ending: ignoring case, and after other bytes. */
 bool name_ends_in(const char *name, const char *ending);
 bool name_has_ending(const char *name, const char *ending);
 
@@ -63,9 +63,10 @@ const char *names_guess(char text[NAMES_GUESS_BYTES], const char *name);
 
 /* --- the name nearest to a mistyped word ------------------------------------------------------
  *
- * The distance counts characters inserted, removed, changed or swapped with a neighbour (optimal
- * string alignment); near are 1 for 2 to 4 characters, else about a third of them. Case decides
- * between equals only. Also near: names that begin with the word, and names that begin the word.
+ * The distance is the number of characters inserted, removed, changed or swapped with a neighbour
+ * (optimal string alignment). A name is near up to distance 1 for a word of 2 to 4 characters, up
+ * to about a third of the characters for a longer one. Case decides between equals only. Names that
+ * begin with the word are near, too, and names with which the word begins.
  *
  *     nearest_begin(&nearest, "lyaer", 5);
  *     for (size_t i = 0; i < count; i++)

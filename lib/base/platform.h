@@ -1,5 +1,5 @@
-/* platform.h: functions of Linux, with a replacement or no effect on other systems (macOS). Only
- * lib/math/kernel.c, too, calls functions that macOS does not have (tests/floors.awk). */
+/* platform.h: functions of Linux, with a replacement or no effect on other systems (macOS). No
+ * other file but lib/math/kernel.c calls functions that only Linux has (tests/floors.awk). */
 #pragma once
 
 #include <stdbool.h>

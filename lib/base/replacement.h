@@ -1,9 +1,9 @@
 /* replacement.h: rules for files and folders that a result replaces.
  *
  * A rename needs only a writable folder, so there are rules for a file that is to be replaced: its
- * owner may write it (also if root replaces it), and this process has not read it, by any name (but
- * a new file in a folder of results may replace a model's). The new file gets the permissions of
- * the old one and, if the user may set them, owner and group.
+ * owner may write it (also required if root replaces it), and this process has not read it, by any
+ * name. (In folders of results, files of a model may be replaced.) The new file gets the
+ * permissions of the old one and, if the user may set them, owner and group.
  *
  *     if (replacement_guard(descriptor, READ_AS_INPUT, err)) ...     when something is read
  *     if (replacement_check(path, &status, READ_AS_MODEL, err)) ...  before anything is written
@@ -47,7 +47,7 @@ int replacement_rename(const char *from, const char *path, struct err *err);
  *
  * Without --force, a folder that is not empty is refused before anything is computed. With --force,
  * new files replace files of the same names, each by a rename. Links in the folder are not
- * followed. If a command fails or is interrupted, the files that have their names stay.
+ * followed. If a command fails or is interrupted, files that have their final names stay.
  *
  *     if (target_folder_check(path, options->output.force, err)) ...
  *     ... compute ...
@@ -62,10 +62,10 @@ struct target_folder {
     int descriptor;   /* holds the lock; -1: none */
 };
 
-/* Refuse a path that is no directory and, unless `replaces`, a directory that is not empty. */
+/* Refuse an existing path if it is no directory or, unless `replaces`, if it is not empty. */
 int target_folder_check(const char *path, bool replaces, struct err *err);
 
-/* Make the folder if necessary, lock and check it. On failure nothing is held. */
+/* Make the folder if necessary, lock and check it. On failure `target` is closed. */
 int target_folder_open(struct target_folder *target, const char *path, bool replaces,
                        struct err *err);
 

@@ -70,7 +70,7 @@ static bool processor_can(void)
     return atomic_load(&answer) == 2;
 }
 
-/* Add blocks with SHA instructions: each does two rounds of the state, in the order abef, cdgh. */
+/* Add blocks with SHA instructions: each does two rounds, on the state as vectors abef and cdgh. */
 __attribute__((target("sha,sse4.1"))) static void add_blocks_quickly(uint32_t state[8],
                                                                      const unsigned char *blocks,
                                                                      size_t count)

@@ -111,7 +111,7 @@ static bool is_space(uint32_t c)
     return c == '\n' || c == '\t' || (c >= 0xa0 && utf8_class(c) == UTF8_SPACE);
 }
 
-/* True if the held bytes are the beginning of a character. */
+/* True if the held bytes may be the beginning of a character. */
 static bool is_begun(const struct terminal *terminal)
 {
     unsigned char first = (unsigned char)terminal->held[0];

@@ -36,7 +36,7 @@ struct stream {
     size_t written_bytes; /* all bytes put in, for reports */
     uint64_t *sum;        /* the caller's checksum (hash_fnv) of all bytes put in, or NULL */
     struct terminal {
-        bool shows;   /* the descriptor is a terminal: escape controls and the like (see below) */
+        bool shows;   /* a terminal: escape controls, invisible characters and invalid UTF-8 */
         bool colours; /* pass sequences that set colours: the caller has escaped those of texts */
         char held[4]; /* the beginning of a character */
         size_t held_size;
@@ -70,8 +70,8 @@ void stream_float(struct stream *stream, float value); /* as num_float */
 /* Write out the buffer now, for a reader that waits for it. */
 void stream_flush(struct stream *stream);
 
-/* Write the rest and wait until a file is on disk: files that belong together are all finished
- * before the first is committed. On failure the stream is discarded. */
+/* Write the rest and, unless stream_sync_later, wait until the file is on disk: files that belong
+ * together are all finished before the first is committed. On failure the stream is discarded. */
 int stream_finish(struct stream *stream, struct err *err);
 
 /* Finish a stream, give the file its name, and close; or close and remove the temporary file. */
@@ -98,7 +98,8 @@ void stream_remove_temporaries(void);
  * blanks and joiners) or change the text's direction, and invalid UTF-8 as \xNN, for safety. */
 enum { TERMINAL_SIGN_BYTES = 40 }; /* for the longest colour sequence, or \xNN four times */
 
-/* The length of a colour sequence, `ESC [ numbers m`, at the beginning; 0: none, or it is long. */
+/* The length of a colour sequence, `ESC [ numbers m`, at the beginning; 0: none, or one too
+ * long. */
 size_t terminal_colour(const char *bytes, size_t size);
 
 /* Write the first character of a label, or \xNN for each of its bytes if utf8_is_visible is false;

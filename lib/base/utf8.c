@@ -107,7 +107,7 @@ bool unicode_is_unspaced(uint32_t character)
         {0x1950, 0x19DF},   /* Tai Le, New Tai Lue */
         {0x1A20, 0x1AAF},   /* Tai Tham */
         {0x1B00, 0x1B7F},   /* Balinese */
-        {0x3000, 0x312F},   /* marks of East Asia, Hiragana, Katakana, Bopomofo */
+        {0x3000, 0x312F},   /* symbols of East Asia, Hiragana, Katakana, Bopomofo */
         {0x3190, 0x31FF},   /* Kanbun, Bopomofo, strokes, Katakana */
         {0x3400, 0x4DBF},   /* Han */
         {0x4E00, 0xA4CF},   /* Han, Yi */
@@ -115,7 +115,7 @@ bool unicode_is_unspaced(uint32_t character)
         {0xAA60, 0xAADF},   /* Myanmar, Tai Viet */
         {0xF900, 0xFAFF},   /* Han */
         {0xFF66, 0xFF9F},   /* Katakana of half the width */
-        {0x16FE0, 0x18DFF}, /* marks, Tangut, Khitan */
+        {0x16FE0, 0x18DFF}, /* symbols, Tangut, Khitan */
         {0x1AFF0, 0x1B2FF}, /* Kana, Nushu */
         {0x20000, 0x3FFFF}, /* Han */
     };

@@ -414,7 +414,7 @@ static int add_task(struct bench *bench, struct bench_task task, struct err *err
     return task.seconds ? 0 : -1;
 }
 
-/* Plan the wanted tasks: prefill for each length; decode for a decoder without a source. */
+/* Plan the wanted tasks: prefill for each length; decode for a decoder with logits, no source. */
 static int list_tasks(struct bench *bench, struct err *err)
 {
     const struct config *config = &bench->viewer.model.config;

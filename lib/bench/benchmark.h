@@ -23,7 +23,7 @@ extern const struct task_row {
 
 struct bench_plan {
     const struct folder *folder; /* folder of the model; with `widths`: [width_count] folders */
-    size_t threads;              /* 0: one per processor */
+    size_t threads;              /* 0: one for each usable processor */
     size_t rounds;
     unsigned kinds;               /* without `ways`: one bit per task */
     const struct mechanism *ways; /* kinds of attention to measure instead of tasks; NULL: none */
@@ -34,7 +34,7 @@ struct bench_plan {
     const size_t *lengths; /* text lengths in tokens; NULL: chosen to fit the context */
     size_t length_count;
     double seconds_most;      /* without `lengths`: if 256 tokens take longer, 1,024 are not run */
-    enum precision precision; /* f32 if `ways` is set */
+    enum precision precision; /* with `ways`: must be f32 */
     const struct progress_sink *progress; /* NULL: none */
 };
 

@@ -33,7 +33,7 @@ struct rotary {
     bool neighbours;   /* pairs are 2i and 2i + 1; else i and i + components / 2 */
     double theta;
     enum rotary_scaling scaling;
-    double factor; /* longrope: for the amplitude alone; 0: positions / trained_positions */
+    double factor; /* longrope: for the amplitude alone, where 0 is positions / trained_positions */
     double low_frequency, high_frequency; /* llama3 */
     double fast, slow;                    /* yarn's beta */
     bool exact;            /* yarn: the ends of the mixture are not rounded to pairs */

@@ -58,8 +58,7 @@ size_t first_nonfinite(const float *x, size_t count);
 /* Σ x */
 float sum_row(const float *x, size_t count);
 
-/* In place: e^(x - max) / Σ; -infinity becomes 0. False: x has NaN, +infinity, or only
- * -infinity. */
+/* In place: e^(x - max) / Σ; -infinity becomes 0. False: NaN or +infinity in x, or no finite x. */
 bool softmax_row(float *x, size_t count);
 
 /* The steps of a softmax: the largest element, ignoring NaN (-infinity if there is none); x =
@@ -89,7 +88,7 @@ struct softmax_range {
 /* x · scale in the range of each row; the rest is undefined until softmax_range_apply. */
 void softmax_range_scale(struct matrix rows, struct softmax_range *ranges, float scale);
 
-/* After softmax_range_scale: e^(x - largest) / Σ. False as for softmax_row of row and sink. */
+/* After softmax_range_scale: e^(x - largest) / Σ. False as for softmax_row, sink included. */
 bool softmax_range_apply(struct matrix rows, struct softmax_range *ranges);
 
 /* --- linear attention ------------------------------------------------------------------------- */

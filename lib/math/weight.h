@@ -49,8 +49,8 @@ struct weight {
     size_t in, out;
     size_t stride;
     struct weight_rows rows;
-    const float *panels;   /* [in][PANEL_COLUMNS] each; NULL: not packed; may be the only form */
-    const uint32_t *pairs; /* [bf16_pairs(in)][PAIR_COLUMNS] each; NULL: none, else used first */
+    const float *panels;   /* panels of [in][PANEL_COLUMNS], maybe the only form; NULL: none */
+    const uint32_t *pairs; /* panels of [bf16_pairs(in)][PAIR_COLUMNS], used first; NULL: none */
     bool rounded;          /* the numbers are in bf16, and products round x to bf16, too */
 };
 
