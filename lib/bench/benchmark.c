@@ -148,7 +148,7 @@ struct pass_size {
     bool logits;   /* logits are computed for the last token */
 };
 
-/* One token's work with the weight matrices of all layers, or with the unembedding. */
+/* One token's work with the weight matrices of all layers (all experts), or the unembedding. */
 static struct bench_work work_of_weights(const struct weights *weights, bool unembedding)
 {
     const struct config *c = weights->config;
