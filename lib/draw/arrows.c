@@ -5,12 +5,12 @@
 #include <math.h>
 #include <string.h>
 
-static const double LARGEST = 300, LABELS = 26; /* side of a panel; room for labels of axes */
+static const double LARGEST = 300, LABELS = 26; /* largest side of a panel; room for axis labels */
 static const double WIDTH = 1.3, BARB = 6, BARB_TURN = 0.35;
-static const double GAP = 2, NEAR = 4; /* space around a name; least space from tip to name */
+static const double GAP = 2, NEAR = 4; /* space around a name; least space from a tip to its name */
 static const struct pen grid = {{0xdd, 0xdd, 0xdd}, 0.5, 1};
 
-/* matplotlib's r, g, b, c, m, y, as in textbooks. */
+/* matplotlib's colours r, g, b, c, m and y. */
 static const uint32_t hues[] = {0xff0000, 0x008000, 0x0000ff, 0x00bfbf, 0xbf00bf, 0xbfbf00};
 
 enum { HUES = sizeof hues / sizeof *hues, TURNS = 16, RINGS = 200, RINGS_CLEAR = 8 };
@@ -55,7 +55,7 @@ static struct point project(const struct scene *scene, double x, double y, doubl
 {
     double low = scene->scale.low, range = scene->scale.high - low;
     double scale =
-        (scene->area.width - 2 * LABELS) / 1.366; /* the box is 1.366 wide and 1.549 high */
+        (scene->area.width - 2 * LABELS) / 1.366; /* a unit box seen so: 1.366 by 1.549 */
     scale = fmin(scale, (scene->area.height - LABELS) / 1.549);
     x = (x - low) / range;
     y = (y - low) / range;
@@ -119,7 +119,7 @@ static bool box_is_crossed(struct box box, struct point from, struct point to)
 }
 
 /* Place a name near its tip, on the side away from the origin if possible, where it overlaps no
- * earlier name. In the first RINGS_CLEAR rings around the tip, no arrow may cross it either. */
+ * earlier name and, near the tip (RINGS_CLEAR), no arrow; or anywhere if there is no such place. */
 static struct box place_name(const struct scene *scene, size_t own, double width, double height)
 {
     const struct box *area = &scene->area;
@@ -139,7 +139,7 @@ static struct box place_name(const struct scene *scene, size_t own, double width
                 is_free = box.x >= name->x + name->width || name->x >= box.x + box.width ||
                           box.y >= name->y + name->height || name->y >= box.y + box.height;
             }
-            double head = BARB * sin(BARB_TURN); /* half as wide as the head of an arrow */
+            double head = BARB * sin(BARB_TURN); /* half the width of an arrow's head */
             struct box wider = {box.x - head, box.y - head, width + 2 * head, height + 2 * head};
             for (size_t i = 0; i < scene->count && is_free && ring < RINGS_CLEAR; i++)
                 is_free = !box_is_crossed(i == own ? box : wider, origin, scene->tips[i]);

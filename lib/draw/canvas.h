@@ -1,7 +1,7 @@
 /* canvas.h: drawing commands for figures, and the formats that implement them: SVG and TikZ are
  * written directly; PNG and PDF are made from the SVG by rsvg-convert.
  *
- * Lengths are points (1/72 inch) from the upper left corner. Write errors stick to the stream.
+ * Lengths are points (1/72 inch) from the upper left corner. The stream keeps write errors.
  *
  *     struct drawing drawing;
  *     struct drawing_page page = {.width = 504, .height = 300, .title = "life · Life is short"};
@@ -72,22 +72,22 @@ struct canvas {
                  const struct pen *pen);
     /* write a line of printable characters */
     void (*text)(struct canvas *canvas, struct point at, const char *text, const struct font *font);
-    /* fill a box with cells, without gaps */
+    /* draw the cells that are not empty in a box, without gaps between them */
     void (*cells)(struct canvas *canvas, struct box box, const struct cells *cells,
                   const struct ramp *ramp);
-    struct err *err;  /* set by the caller; after an error, drawing may be lost */
-    bool has_scripts; /* TikZ: there was a letter of another script than Latin */
+    struct err *err;  /* set by the caller; after an error, parts may be missing */
+    bool has_scripts; /* TikZ: some letters need another font than Latin ones */
 };
 
-/* Hatch a box lightly, for masked cells; still recognisable in greyscale. */
+/* Hatch a box in light grey, for masked cells. */
 void canvas_hatch(struct canvas *canvas, struct box box);
 
 /* Draw a text; if it is wider than `width`, an ellipsis replaces its end. */
 void canvas_text_fit(struct canvas *canvas, struct point at, const char *text, double width,
                      const struct font *font);
 
-/* Estimate the width of a text from the metrics of DejaVu Sans, which is wider than its usual
- * substitutes: the viewer chooses the font. */
+/* Estimate the width of a text: the viewer chooses the font. ASCII has the widths of DejaVu Sans,
+ * which is wider than most fonts; other characters have a typical width. */
 double letters_width(const char *text, double size);
 
 /* Append the text; if it is wider than `width`, an ellipsis replaces its end. */
@@ -111,8 +111,8 @@ struct drawing_page {
     const char *metadata; /* JSON, for SVG only; NULL: none */
     const char *font;     /* preferred family; NULL: none */
     long long dpi;        /* resolution of PNG; 0: 192 */
-    /* Gets a note when no font has some letters of a PNG or PDF, and when pdflatex cannot set the
-     * letters of a TikZ file, each once per process; NULL: this is not checked. */
+    /* Gets a note if a PNG or PDF has letters that no installed font has, and if a TikZ file has
+     * letters that pdflatex cannot set, each once per process; NULL: this is not checked. */
     void (*note)(const char *format, ...);
 };
 
@@ -138,7 +138,7 @@ int drawing_begin(struct drawing *drawing, enum drawing_form form, struct stream
 int drawing_end(struct drawing *drawing, struct err *err);
 
 /* The SVG keeps texts as text. The TikZ file compiles alone or by \input in a LaTeX document, and
- * records the value of each cell. */
+ * has the values of the cells that it draws (`values` of struct cells). */
 void svg_begin(struct canvas *svg, struct stream *out, const struct drawing_page *page);
 void svg_end(struct canvas *svg);
 void tex_begin(struct canvas *tex, struct stream *out, const struct drawing_page *page);

@@ -1,6 +1,6 @@
 /* curves.c: a line chart with a line for each column of a sheet, such as surprisal by word and
  * condition. Each region of rows has its name above, and every other one a grey background. On
- * logarithmic axes, the x of a row is its number. */
+ * logarithmic axes, a row is at the logarithm of its number. */
 #include "draw/figure.h"
 
 #include <math.h>
@@ -61,7 +61,8 @@ void curves_fit(struct section *section)
     section->foot = section->area.y + section->area.height + axis_fit_snap(fit->depth) + 2 * GAP;
 }
 
-/* Return the name of a row's region; set `end` to the row after it. Without regions: all rows. */
+/* Return the name of a row's region ("": none), and set `end` to the row after the region. Without
+ * regions, that is the end of the sheet. */
 static const char *region_of(const struct sheet *sheet, size_t row, size_t *end)
 {
     const char *const *regions = sheet->display.regions;
@@ -131,8 +132,7 @@ static void draw_axes(const struct section *section, struct canvas *canvas, stru
         axis_draw(canvas, &section->what.sheets->rows, &section->columns, below, AXIS_BELOW);
 }
 
-/* A line is broken only where its column has no value in a whole region, not where other columns
- * have more values in a region. */
+/* Draw the line of a column, broken only where the column has no value in a whole region. */
 static void draw_line(const struct section *section, struct canvas *canvas, struct box area,
                       size_t line)
 {

@@ -142,8 +142,8 @@ static int match_family(char family[FAMILY_BYTES], const char *name, struct err 
 
 static const char NO_FAMILY[] = "no family has this name";
 
-/* Refuse a font that is not installed: fontconfig substitutes the same family as for an invented
- * name. Aliases, such as Times for Nimbus Roman, are accepted. */
+/* Refuse a font for which fontconfig substitutes the same family as for an invented name: it is not
+ * installed. Aliases of other families, such as Times for Nimbus Roman, are accepted. */
 static int check_font(const char *name, struct err *err)
 {
     static const char *const generic[] = {"sans", "sans-serif", "serif", "monospace"};
@@ -173,8 +173,8 @@ int drawing_check(struct err *err)
     return 0;
 }
 
-/* Read the letters that some fonts lack, each once: neither Latin, Greek, Cyrillic and Armenian
- * ones, nor symbols (U+2000 to U+2BFF). */
+/* Read the letters that fonts often lack, each once: all but those below U+0590 (Latin, Greek,
+ * Cyrillic, Armenian) and symbols (U+2000 to U+2BFF). */
 static size_t parse_letters(uint32_t letters[LETTERS_MAX], FILE *file)
 {
     char bytes[4] = {0};
@@ -196,7 +196,7 @@ static size_t parse_letters(uint32_t letters[LETTERS_MAX], FILE *file)
     return count;
 }
 
-/* True if a font has all `letters`, or if fc-list does not answer. */
+/* True if one font has all `letters`, or if this cannot be found out. */
 static bool has_font(const uint32_t *letters, size_t count)
 {
     char family[FAMILY_BYTES] = "";

@@ -94,8 +94,8 @@ static bool is_of_text(const struct axis *axis, const struct report *report)
            names_find(&index, NAMES_LIST(names), axis->name, strlen(axis->name));
 }
 
-/* Crop the rows and columns that are tokens of the text to the requested range. Sets `cropped` to
- * false if neither rows nor columns are. */
+/* Crop the rows and columns that are tokens (or words) of the text to the requested range, if any.
+ * `cropped`: something was cropped. */
 static int crop(struct sheet *sheet, bool *cropped, const struct report *report,
                 const struct figure_form *form, struct arena *arena, struct err *err)
 {
@@ -199,8 +199,8 @@ static int check_options(const struct figure *figure, const struct style *style,
 
 /* --- layout ----------------------------------------------------------------------------------- */
 
-/* Name the attentions of a figure with several. If all have one range, the last one has the colour
- * bar. Returns true if all are placed side by side in print; then the first one has the bar. */
+/* Name the attentions of a figure with several. If all share one range, one section has the colour
+ * bar: the last one or, side by side, the first. Returns true to place sections side by side. */
 static bool arrange_attentions(struct section *sections, size_t count, const struct style *style,
                                double limit)
 {
@@ -235,7 +235,7 @@ static bool arrange_attentions(struct section *sections, size_t count, const str
     return row;
 }
 
-/* Place sections below each other, or in a row with the first one's bar below the tallest. */
+/* Place sections below each other, or in a row, with the bar of the first below the tallest. */
 static int plan(struct figure *figure, const struct style *style, struct arena *arena,
                 struct err *err)
 {
@@ -279,7 +279,7 @@ static int plan(struct figure *figure, const struct style *style, struct arena *
     return check_options(figure, style, err);
 }
 
-/* List the tokens of an axis that shows their numbers, if they fit and are not yet listed. */
+/* List the tokens of an axis that shows only numbers, if they fit and are not yet listed. */
 static int list_tokens(struct figure *figure, const struct axis *axis, const struct axis_fit *fit,
                        const struct report *report, struct arena *arena, struct err *err)
 {

@@ -26,8 +26,8 @@ int page_live_check(struct err *err)
                                       "attn-cli with it");
 }
 
-/* Write the files of the model, unless `out` is NULL, and sum up their sizes. Only files that were
- * opened for the model: its folder may hold checkpoints and credentials. */
+/* Sum up the sizes of the model's files, and write them unless `out` is NULL: only files that were
+ * opened for the model, as its folder may hold other checkpoints and credentials. */
 static int put_files(struct stream *out, const struct folder *folder, size_t *bytes,
                      struct err *err)
 {

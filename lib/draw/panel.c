@@ -16,7 +16,7 @@ static const double CAP = 0.36; /* half the height of a capital, relative to the
 
 static const double GRID = 0.375;    /* half a pixel at 96 pixels per inch */
 static const double SMALLEST = 0.75; /* smallest size of a cell */
-static const double LABEL_LEAST = 5; /* smallest font size of labels */
+static const double LABEL_LEAST = 5; /* smallest font size of labels, unless given */
 static const double LABEL_MOST = 7.5;
 static const double LABEL_SHARE = 0.8; /* font size relative to the pitch */
 static const double LABEL_GAP = 3;     /* distance between label and cell */
@@ -48,10 +48,10 @@ struct axis_fit axis_fit_cells(const struct section *section, size_t size, doubl
     return fit;
 }
 
-/* Index of the first label; if labels are thinned out, at a multiple of `every`. */
+/* Index of the first label; the axis's size if it has no labels. */
 static size_t first_label(const struct axis *axis, const struct axis_fit *fit)
 {
-    size_t first = axis->first > 0 ? (size_t)axis->first : 0; /* number of the first position */
+    size_t first = axis->first > 0 ? (size_t)axis->first : 0; /* the first number of the axis */
     if (fit->size > 0 && fit->every > 1)
         return axis_cells(first, fit->every) * fit->every - (size_t)axis->first;
     return fit->size > 0 ? 0 : axis->size;
@@ -62,7 +62,8 @@ bool axis_is_numbered(const struct axis *axis, const struct axis_fit *fit)
     return fit->size > 0 && fit->every > 1 && strcmp(axis->labels->text, axis->labels->exact) != 0;
 }
 
-/* A position's label, or its number if labels are thinned out; `middle` gets its cell's centre. */
+/* A position's label or, if labels are thinned out and the axis has other `exact` ones, its number;
+ * `middle` gets its cell's centre. */
 static const char *label_at(char number[POSITION_BYTES], double *middle, const struct axis *axis,
                             const struct axis_fit *fit, size_t index)
 {
@@ -81,7 +82,7 @@ static double widest(const struct axis *axis, const struct axis_fit *fit)
     return most;
 }
 
-/* Increase `every` until labels are at least `apart` points apart. */
+/* Choose the smallest `every` that puts labels at least `apart` points apart. */
 static void thin_out(struct axis_fit *fit, double apart)
 {
     static const size_t steps[] = {1, 2, 5};
@@ -108,7 +109,7 @@ void axis_fit_labels(struct axis_fit *fit, const struct axis *axis, bool columns
                    strcmp(first->text, first->exact) == 0;
     bool level = columns && (width + fmax(2, fit->size / 4) <= fit->pitch || numbers);
     thin_out(fit, level ? width + (numbers ? 4 : 2) : line);
-    if (columns && !level && fit->every > 1) { /* thinned-out labels are numbers, which are level */
+    if (columns && !level && fit->every > 1) { /* thinned-out labels, usually numbers, are level */
         thin_out(fit, widest(axis, fit) + 4);
         level = true;
     }
@@ -122,7 +123,7 @@ void axis_fit_labels(struct axis_fit *fit, const struct axis *axis, bool columns
         return;
     }
     char number[POSITION_BYTES];
-    double middle, most = axis_fit_length(fit); /* the last label reaches beyond its cell */
+    double middle, most = axis_fit_length(fit); /* the last label may reach beyond its cell */
     for (size_t i = first_label(axis, fit); i < axis->size; i += fit->every) {
         double label = letters_width(label_at(number, &middle, axis, fit, i), fit->size);
         double reach = level ? label / 2 : SLANT * fmin(label, width) + fit->size / 2;
@@ -136,7 +137,7 @@ void axis_draw(struct canvas *canvas, const struct axis *axis, const struct axis
                struct point corner, enum axis_side side)
 {
     bool rows = side == AXIS_LEFT || side == AXIS_RIGHT, level = !rows && fit->turn == 0;
-    bool ends = side == AXIS_LEFT || side == AXIS_BELOW; /* right-aligned at the cells */
+    bool ends = side == AXIS_LEFT || side == AXIS_BELOW; /* labels end at the cells */
     const struct font font = {.size = fit->size,
                               .colour = colour_of_hex(0x333333),
                               .turn = fit->turn,
@@ -186,7 +187,7 @@ int cells_make(struct cells *cells, const struct section *section, const struct 
     return 0;
 }
 
-static const double NUMBER_LEAST = 5; /* smallest font size in print */
+static const double NUMBER_LEAST = 5; /* smallest font size of numbers in print */
 static const double TEXT_LEAST = 14;  /* smallest width of cells with words */
 static const double HATCHED = 60;     /* smallest side of a hatched area */
 
@@ -334,7 +335,7 @@ static void draw_lines(const struct section *section, const struct sheet *sheets
 {
     struct arena arena = {0};
     size_t heads = section->tracks;
-    size_t most = section->rows.cells * section->columns.cells; /* lines of a head */
+    size_t most = section->rows.cells * section->columns.cells; /* limit of lines of a head */
     struct cells *cells = arena_alloc(&arena, heads, sizeof *cells, canvas->err);
     struct stroke *strokes = arena_alloc(&arena, most, sizeof *strokes, canvas->err);
     for (size_t head = 0; head < heads && !canvas->err->kind; head++)
@@ -356,15 +357,14 @@ enum { NAME_BYTES = 64 };
 static const struct pen panel_border = {{0xbb, 0xbb, 0xbb}, 0.5, 1};
 static const double NAME_GAP = 3;
 
-/* One panel of a section. */
 struct spot {
     size_t row, column;
     struct box area;           /* cells or lines */
     const struct sheet *sheet; /* in an overlay, the first head's */
 };
 
-/* Draw the label and "layer 3" or "head 1", above any column labels; if each head has its own
- * range, also the largest magnitude. */
+/* Draw the label, such as "(a)", and among several panels "layer 3" or "head 1", above any column
+ * labels; if each head has its own range, also the largest magnitude. */
 static void draw_name(const struct section *section, const struct spot *spot, size_t index,
                       struct canvas *canvas)
 {
@@ -423,7 +423,7 @@ static void draw_names_of_grid(const struct section *section, const struct spot 
     }
 }
 
-/* Frame all cells, or only the visible ones by a staircase. */
+/* Frame all cells or, for MASK_TRIANGLE, only those that a causal mask shows. */
 static void draw_border(const struct section *section, const struct spot *spot,
                         struct canvas *canvas)
 {
@@ -502,8 +502,8 @@ static void draw_marks(const struct section *section, const struct spot *spot,
     }
 }
 
-/* Row labels are left of the first panel of each row; column labels are above the first row of
- * matrices, or right of the last panel of lines of each row. */
+/* Row labels are left of the first panel of each row. Column labels are above the first row of
+ * panels or, for lines, right of the last panel of each row. */
 void panel_draw(const struct section *section, size_t index, struct canvas *canvas)
 {
     char title[SHEET_NAME_BYTES];

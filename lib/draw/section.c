@@ -64,16 +64,16 @@ enum { FITS = 5 };
 static const double TALLEST = 520;
 static const double NARROWEST = 228;
 static const double FOOT_GAP = 2;
-static const double LAYER_NAMES = 1.4; /* width of layer names, in line heights */
-static const double GAP = 9, GAP_OF_MANY = 4.875, MANY = 8; /* between panels */
+static const double LAYER_NAMES = 1.4; /* space for layer names, in line heights */
+static const double GAP = 9, GAP_OF_MANY = 4.875, MANY = 8; /* between panels, or over MANY */
 static const double GAP_SHARE = 0.2;    /* limit of GAP as a share of a panel, in print */
 static const double PANEL_LEAST = 90;   /* minimum width of panels side by side */
 static const double LABELS_SHARE = 0.3; /* limit of labels as a share of the width, in print */
 static const double LINES_ALONE = 150, LINES_LARGEST = 11;
 static const double CELL_LARGEST = 25, ROW_LARGEST = 15, TEXT_LARGEST = 44;
 static const double LABELS_ALONE = 110, LABELS_OF_MANY = 56; /* limits of label width */
-static const double LABELLED = 6.25;    /* smallest pitch to label every position */
-static const double LABELLED_AXIS = 84; /* shorter axes have all labels or none */
+/* With several panels, only axes of at least this pitch or this length have labels. */
+static const double LABELLED = 6.25, LABELLED_AXIS = 84;
 
 /* Choose panels per row: up to four side by side if they fit, else one to one and a half times the
  * square root of their number, with as few empty places in the last row as possible. */
@@ -123,7 +123,7 @@ static void fit(struct section *section, double across)
                                                                                       : cell);
 }
 
-/* Small panels are labelled only if all labels fit; larger ones may label every n-th position. */
+/* Label the axis of a single panel; of several panels, only if its pitch or length is large. */
 static void fit_labels(const struct section *section, struct axis_fit *fit, const struct axis *axis,
                        bool columns)
 {
@@ -134,7 +134,7 @@ static void fit_labels(const struct section *section, struct axis_fit *fit, cons
         axis_fit_labels(fit, axis, columns, limit, &section->style->form);
 }
 
-/* Lay out the panels: at most two columns of a paper wide, cells of one size, labels if legible.
+/* Lay out the panels within the section's limit: cells of one size, labels if legible.
  * Labels and panel size depend on each other: small panels lose their labels. Two rounds suffice;
  * print needs more, as labels that overhang the last panel also count towards the width. */
 static void fit_panels(struct section *section)
@@ -271,7 +271,7 @@ static int fit_bars(struct section *section, struct arena *arena, struct err *er
     struct bars *bars = section->bars = arena_alloc(arena, 1, sizeof *bars, err);
     bool printed = section_is_printed(section);
     double most = printed ? NAMES_SHARE * section->limit : NAMES_MOST;
-    double lowest = 0, highest = 0, number = 0; /* `number`: widest numeral */
+    double lowest = 0, highest = 0, number = 0; /* `number`: the widest numeral with its gap */
     double size = type_size(form, TYPE_NAME) / 7;
     float values[STRONGEST_MAX];
     if (!bars)
@@ -402,8 +402,8 @@ double nice_step(double whole)
     return power * (steps <= 1 ? 1 : steps <= 2 ? 2 : steps <= 5 ? 5 : 10);
 }
 
-/* Label the ends, then steps of 1, 2 or 5 times a power of ten; on a logarithmic scale 0 and the
- * four highest powers of ten. */
+/* Label the ends, then steps of 1, 2 or 5 times a power of ten; on a logarithmic scale the four
+ * highest powers of ten, with both signs if there are negative numbers, and 0. */
 static void put_ticks(struct tick_row *row)
 {
     const struct colour_norms *norms = &row->section->norms;
@@ -489,7 +489,7 @@ static void draw_legend(const struct section *section, struct canvas *canvas, st
     }
 }
 
-/* Cells that show only numbers need no colour bar. */
+/* Curves, arrows and cells that show only numbers have no colour bar. */
 static bool has_bar(const struct section *section)
 {
     return !section->what.barless && section->kind != KIND_CURVES && section->kind != KIND_ARROWS &&
@@ -507,7 +507,7 @@ static double height_of_scale(const struct section *section)
     return has_bar(section) ? BAR_HEIGHT + line + 1 : 0;
 }
 
-/* Draw the colour bar with its title, shortened to fit. */
+/* Draw the colour bar, and its title as far as there is room. */
 static void draw_scale(const struct section *section, struct canvas *canvas)
 {
     const struct font font = section_font(section, TYPE_NUMBER, 0x333333);

@@ -13,7 +13,7 @@ static void put_colour(struct canvas *svg, const char *name, struct colour colou
     stream_format(svg->out, " %s=\"#%02x%02x%02x\"", name, colour.red, colour.green, colour.blue);
 }
 
-/* Write text; U+FFFD replaces invalid UTF-8, control characters and others that XML forbids. */
+/* Write text; U+FFFD replaces invalid UTF-8, U+0000 to U+001F, U+FFFE and U+FFFF. */
 static void put_text(struct canvas *svg, const char *text)
 {
     size_t size = strlen(text);
@@ -122,7 +122,7 @@ static void put_shape(struct canvas *svg, double left, double top, double right,
 }
 
 /* Add a run of cells of a row, in units of cells. Cells extend slightly under neighbours of higher
- * levels, which are drawn later: viewers that antialias edges would let the background shine
+ * levels, which are drawn later: otherwise viewers that antialias edges let the background shine
  * through. Corners are not extended: the diagonal cell may have a lower level. */
 static void put_run(struct canvas *svg, const struct cells *cells, size_t row, size_t first,
                     size_t end)
@@ -143,7 +143,7 @@ static void put_run(struct canvas *svg, const struct cells *cells, size_t row, s
     }
 }
 
-/* Draw one path per level, with adjacent cells of a row as one shape: a rectangle for each cell
+/* Draw one path per level, with a run of cells of a row as one shape: a rectangle for each cell
  * would make the file ten times as large. */
 static void put_cells(struct canvas *svg, struct box box, const struct cells *cells,
                       const struct ramp *ramp)

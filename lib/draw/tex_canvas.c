@@ -8,7 +8,7 @@
 
 /* --- characters ------------------------------------------------------------------------------- */
 
-/* TeX's special characters, characters missing from its oldest fonts (OT1), and signs in labels. */
+/* Characters that TeX treats specially, that its oldest fonts (OT1) lack, or that labels have. */
 static const struct {
     const char *sign, *latex;
 } signs[] = {
@@ -54,7 +54,7 @@ static void put_letters(struct canvas *tex, const char *text)
         uint32_t letter = 0;
         size_t length = utf8_decode(&letter, text + at, size - at);
         size_t i = 0;
-        /* control characters, invalid UTF-8 and noncharacters */
+        /* control characters, invalid UTF-8, U+FFFE, U+FFFF and the like of other planes */
         if (length == 0 || letter < ' ' || (letter >= 0x7f && letter < 0xa0) ||
             (letter & 0xfffe) == 0xfffe)
             letter = 0xfffd;

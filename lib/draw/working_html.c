@@ -113,7 +113,7 @@ static void html_chapter(struct document *document)
     buf_text(out, "</dl>\n");
 }
 
-/* Begin the page, with links to its chapters. The browser's tab shows the text as its title. */
+/* Begin the page, in a list of chapters with links to them. Its <title> begins with the text. */
 static int html_beginning(struct document *document)
 {
     struct buf *out = &document->text;
