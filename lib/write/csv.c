@@ -7,13 +7,13 @@
  *     1:is,0.25,0.75                     weights,0,0,1:is,0.25,0.75
  *                                        weights,0,1,0:Life,1,0
  *
- * One matrix is such a table, too, if its stream has columns of the input: they come before tensor.
+ * One matrix is such a table, too, if its stream has columns of the input; they come before tensor.
  *
  * In pandas, one head is `t[(t.layer == 0) & (t["head"] == 3)].set_index("row").iloc[:, 3:]`; in
  * gnuplot, with commas as separator, `plot "< grep -e ^tensor -e ^weights,0,3, heads.csv |
  * cut -d, -f4-" matrix rowheaders columnheaders with image`.
  *
- * tidy has a line for each number of a table, and for each visible cell of a matrix. */
+ * tidy has a line for each result in a table, and for each visible cell of a matrix. */
 
 #include <math.h>
 #include <stdlib.h>
@@ -68,8 +68,8 @@ void csv_field(struct buf *out, const char *text)
 
 /* --- cells ------------------------------------------------------------------------------------ */
 
-/* A line, or part of one. The header is the same walk over the columns as a row, but gets names of
- * columns where rows get cells. */
+/* A line, or part of one. The same functions write the header and the rows: names of columns in the
+ * header, cells in rows. */
 struct csv_line {
     struct writer *writer;
     struct buf *out;
@@ -77,8 +77,8 @@ struct csv_line {
     struct err *err;
 };
 
-/* The number of leading columns: settings, columns of the input and, in tables, the text of the
- * item. */
+/* The number of leading columns: settings, columns of the input and, in tables of csv, the text of
+ * the item. */
 static size_t leading_count(const struct writer *writer)
 {
     bool has_tables = writer->format == &format_csv && report_has_tables(writer->report);
@@ -86,7 +86,6 @@ static size_t leading_count(const struct writer *writer)
            (has_tables ? writer->report->identity.text_count : 0);
 }
 
-/* Append a field and a comma. */
 static void add_field(struct buf *out, const char *text)
 {
     csv_field(out, text ? text : "");
@@ -183,7 +182,6 @@ static void add_sheet(struct csv_line *line, const struct sheet *sheet, size_t r
                   sheet->shared_by && sheet->mean_of_heads);
 }
 
-/* Send the line, and clear it. */
 static int send(struct csv_line *line)
 {
     int failed = line->err->kind ? -1 : text_send(line->writer->out, line->out, line->err);

@@ -19,13 +19,13 @@ struct folder_files {
     const struct target_folder *target;
     struct buf path; /* its first `folder_size` bytes are the folder with a slash */
     size_t folder_size;
-    bool made, complete; /* `made`: the subfolder of one of several texts */
+    bool made, complete; /* `made`: the subfolder of a text was created */
     enum format_unit unit;
     struct report report; /* the part of the report in the file, as if it were alone */
     struct array one;     /* the file's tensor or head */
     struct stream stream;
     struct writer writer;
-    struct buf entries; /* members of manifest.json */
+    struct buf entries; /* items of `files` in manifest.json */
 };
 
 static int open_stream(struct folder_files *folder, const char *stem, const char *ending,
@@ -39,7 +39,6 @@ static int open_stream(struct folder_files *folder, const char *stem, const char
         stream_open_inside(&folder->stream, folder->path.bytes, folder->target->replaces, err));
 }
 
-/* Open a file for its part of the report. */
 static int open_file(struct writer *writer, const char *stem, struct err *err)
 {
     struct folder_files *folder = writer->folder;
@@ -135,7 +134,7 @@ static int folder_begin(struct writer *writer, const struct target_folder *targe
             return -1;
     }
     if (!shared)
-        folder->report.identity.extra_count = 0; /* a file has its matrix without these columns */
+        folder->report.identity.extra_count = 0; /* files of matrices lack the leading columns */
     return 0;
 }
 
@@ -172,7 +171,7 @@ static int folder_sheet(struct writer *writer, const struct sheet *sheet, struct
     return ends && !shared ? close_file(writer, err) : 0;
 }
 
-/* Close the last file, and write manifest.json. */
+/* Close the single file, if the format has one, and write manifest.json. */
 static int folder_end(struct writer *writer, struct err *err)
 {
     struct folder_files *folder = writer->folder;
@@ -245,7 +244,8 @@ void writer_release(struct writer *writer)
     arena_release(&writer->arena);
 }
 
-/* Copy a report with tables converted to arrays, for arrays and figures; tensors replace tables. */
+/* Copy a report without tables, for formats that lack them: its arrays or, if none, its tables as
+ * arrays. */
 static int copy_as_arrays(struct report *copy, const struct report *report, bool for_picture,
                           struct arena *arena, struct err *err)
 {

@@ -1,16 +1,16 @@
-/* format.h: output formats, and the writer of reports. A format is a file in lib/write or lib/draw
- * and a word in FORMATS.
+/* format.h: output formats, and the writer of reports. A format is a FORMAT_ROW in lib/write or
+ * lib/draw, and a word in FORMATS.
  *
  * A writer first gets the report without values, then its sheets in the order of the arrays. It
  * keeps no sheet, so that each matrix can be written as soon as it is computed:
  *
- *     if (writer_begin(&writer, format_find("csv"), &target, &report, &layout, err) ||
+ *     if (writer_begin(&writer, &format_csv, &target, &report, &layout, err) ||
  *         writer_sheet(&writer, &sheet, err) || writer_end(&writer, err)) ...
  *     writer_release(&writer);
  *
- * Formats that need all values at once (pictures, pages) implement `write` instead, and texts with
- * marks, such as Markdown, have a `markup` (write/working.h) instead of functions.
- * report_write writes a report in memory in any format. Write errors stick to the stream. */
+ * Formats that need all values at once (pictures, pages, text) implement `write` instead, and
+ * Markdown and its like have a `markup` (write/working.h) instead of functions. report_write writes
+ * a report in memory in any format. Write errors are kept in the stream. */
 #pragma once
 
 #include "base/stream.h"
@@ -31,16 +31,16 @@ struct provenance {
 
 struct model_hash {
     const char *model;     /* model name as in the report */
-    const char *beginning; /* token that was put before each text; NULL: none, or the tokenizer's */
+    const char *beginning; /* token that --special auto put before texts; NULL: none */
     char digits[WEIGHTS_SAMPLE_DIGITS + 1];
     const struct model_hash *next;
 };
 
 /* How large a report is for people, and how it is displayed. Zero: no limits, the default style. */
 struct layout {
-    size_t columns;   /* text: page width; 0: unlimited */
-    bool is_piped;    /* text: no terminal reads the output; tables are as wide as they need */
-    size_t lines;     /* text: limit of matrix rows, the middle is omitted; 0: none */
+    size_t columns;   /* text, explain in html: page width; 0: unlimited, PAGE_COLUMNS in html */
+    bool is_piped;    /* no terminal reads the output: tables of text are as wide as they need */
+    size_t lines;     /* text: limit of lines of a matrix or table; 0: none, explain shows all */
     bool show_tokens; /* text: begin with the table of tokens */
     const struct style *style;             /* NULL: the default */
     const struct page_facts *page;         /* html: additional facts; NULL: none */
@@ -82,7 +82,7 @@ struct format {
     bool for_people;  /* shows less by default: the last layer, and the first number of several */
     bool is_picture;
     bool for_files;              /* binary or large: refused on a terminal */
-    bool one_sentence;           /* at most one text per stream */
+    bool one_sentence;           /* at most one report per file, unless they are stacked */
     bool has_tables;             /* false: the numbers of tables are written as sheets */
     bool has_tokens;             /* writes tokens even without arrays */
     bool keeps_shape;            /* arrays have the shapes of their sites */
@@ -93,10 +93,10 @@ struct format {
     const char *show_of_encoder; /* default for models with an encoder; NULL: all weights */
     writer_step *begin;
     writer_sheet_step *sheet;
-    writer_step *end;     /* NULL: no action */
+    writer_step *end;     /* NULL: no action, also of `begin` and `sheet` */
     report_writer *write; /* writes all values at once, instead of `begin`, `sheet` and `end` */
     const struct markup *markup; /* of a text with marks, instead of functions (write/working.h) */
-    int (*check)(struct err *err); /* refuses if programs are missing; NULL: no check */
+    int (*check)(struct err *err); /* refuses if programs or fonts are missing; NULL: no check */
 };
 
 /* Define a format in its file: FORMAT_ROW(csv, ".csv", "a table", UNIT_SHEET, .begin = …). */
@@ -117,8 +117,8 @@ FORMATS(FORMAT_DECLARE)
 /* --- writing a report ------------------------------------------------------------------------- */
 
 /* A stream, or an open folder. A folder gets a file for each matrix, tensor, table or text (several
- * texts: in subfolders DIR/0000/, …), and finally manifest.json: the origin, and the heads and
- * tensors of each file. Files are complete or absent. */
+ * texts: in subfolders DIR/0000/, …), and finally manifest.json: the origin, and the tensors or
+ * tables of each file. Files are complete or absent. */
 struct target {
     struct stream *stream;
     const struct target_folder *folder; /* NULL: use the stream */
@@ -138,7 +138,7 @@ struct writer {
 };
 
 /* Begin writing a report, which must outlive the writer; its arrays need no values yet. Unless the
- * report is in memory, the format must accept sheets. */
+ * report is in memory, the format must have `sheet`. */
 int writer_begin(struct writer *writer, const struct format *format, const struct target *target,
                  const struct report *report, const struct layout *layout, struct err *err);
 int writer_sheet(struct writer *writer, const struct sheet *sheet, struct err *err);
@@ -155,8 +155,8 @@ int report_write(const struct format *format, const struct target *target,
 
 /* --- functions of the formats ----------------------------------------------------------------- */
 
-/* JSON members for other documents: command and provenance (NULL: neither); model; text with its
- * tokens; selection, such as "layer": 3, "heads": [0, 2] (null if an array has none). */
+/* JSON members for other documents: command and provenance (NULL: neither), model, texts with their
+ * tokens, selection; for one array "layer": 3, "heads": [0, 2] (null if it has none). */
 void json_report_origin(struct json_writer *json, const struct report *report,
                         const struct provenance *provenance);
 void json_report_selection(struct json_writer *json, const struct array *array);
@@ -165,5 +165,5 @@ void json_report_selection(struct json_writer *json, const struct array *array);
 void json_report_metadata(struct buf *out, const struct report *report);
 
 /* Append a CSV field (RFC 4180), also quoted if a spreadsheet would take it for a formula.
- * Invisible characters become \xNN, invalid UTF-8 becomes U+FFFD. */
+ * Control characters but white space become \xNN, invalid UTF-8 becomes U+FFFD. */
 void csv_field(struct buf *out, const char *text);

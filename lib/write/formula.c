@@ -48,7 +48,7 @@ static struct rest take_character(struct rest *rest)
 }
 
 /* Consume a parenthesised group and return the text inside (without a ")", all that is left). If no
- * group starts here, consume `bare` bytes. */
+ * group starts here, consume and return `bare` bytes. */
 static struct rest take_group(struct rest *rest, size_t bare)
 {
     size_t depth = 0;
@@ -220,7 +220,7 @@ void html_text(struct buf *out, const char *text, size_t size)
     }
 }
 
-/* Append HTML: x is in italics, cos upright. */
+/* Append HTML: single letters are in italics, words upright. */
 static void add_html(struct buf *out, struct rest rest)
 {
     while (rest.at < rest.end) {

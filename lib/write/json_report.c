@@ -352,7 +352,6 @@ static void put_working(struct json_writer *json, const struct table *table, str
     json_put_close(json, '}');
 }
 
-/* Put the operands of all tables. */
 static void put_operands(struct json_writer *json, const struct report *report)
 {
     json_put_open(json, "\n given", '{');
@@ -369,7 +368,6 @@ static void put_operands(struct json_writer *json, const struct report *report)
     json_put_close(json, '}');
 }
 
-/* Put the chapters, each with its tables. */
 static int put_chapters(struct json_writer *json, const struct report *report, struct err *err)
 {
     struct buf latex = {0};
@@ -402,7 +400,7 @@ static int put_chapters(struct json_writer *json, const struct report *report, s
     return failed;
 }
 
-/* Open a result, and put all members before its tables or tensors. */
+/* Open a result, and put its members up to the facts and the axes of tensors. */
 static void put_head(struct json_writer *json, const struct report *report)
 {
     const struct table *facts = report->facts;
@@ -468,7 +466,7 @@ static int json_begin(struct writer *writer, struct err *err)
     return 0;
 }
 
-/* A matrix of a site with one number for each row is written as a list of them. */
+/* A matrix of a site with one number for each row is written as a list of numbers. */
 static int json_sheet(struct writer *writer, const struct sheet *sheet, struct err *err)
 {
     char tensor[SITE_NAME_BYTES];

@@ -9,9 +9,9 @@
  *
  *     ## 3. Keys and scores
  *
- *     $$s_j = q \cdot k_j$$
+ *     $$s_{j} = q \cdot k_{j}$$
  *
- *     | key | $(k_j)_{0}$ | $(k_j)_{1}$ | $s_j$ |
+ *     | key | $(k_{j})_{0}$ | $(k_{j})_{1}$ | $s_{j}$ |
  *     |:--|--:|--:|--:|
  *     | 0 Life | -0.0823 | -0.3031 | -0.6004 |
  *     | **1 is** | 0.5295 | 1.7355 | 3.4707 |
@@ -21,7 +21,7 @@
 #include "write/formula.h"
 #include "write/working.h"
 
-/* Append a text on one line, safe in a table cell. A backslash escapes anything that CommonMark, or
+/* Append a text of one line, safe in a table cell. A backslash escapes anything that CommonMark, or
  * the tables and formulas of GitHub and pandoc, would treat as markup: some characters anywhere,
  * and -- and ..., which would become typographic signs. */
 static void markdown_text(struct buf *out, const char *text, size_t size)
@@ -56,7 +56,7 @@ static void markdown_note(struct buf *out, const char *text)
     formula_prose(out, text, markdown_symbol, markdown_word);
 }
 
-/* Append the title of a column of vectors: $q_{0}$, $(k_j)_{0}$, or only the element's number. */
+/* Append the title of an element of a column: $q_{0}$, $(k_{j})_{0}$, or only its number. */
 static void markdown_title(struct buf *out, const struct grid_slot *slot)
 {
     const char *symbol = slot->column->title;

@@ -29,7 +29,7 @@ struct oklab {
 };
 
 struct oklab oklab_of(struct colour colour);
-struct colour colour_of_oklab(struct oklab oklab); /* nearest sRGB colour */
+struct colour colour_of_oklab(struct oklab oklab); /* red, green and blue are clamped to sRGB */
 float oklab_distance(struct oklab a, struct oklab b);
 
 /* A palette is perceptually uniform. Its lightness is monotonic (from the middle to either end, if
@@ -65,7 +65,7 @@ enum style_scale { COLOURS_LINEAR, COLOURS_SQRT, COLOURS_LOG };
 /* The set of numbers that shares one colour range. */
 enum style_range { RANGE_ALL, RANGE_HEAD, RANGE_ROW };
 
-/* VIEW_FIT: chosen by the numbers. Lines connect queries to keys, with a panel for each head or, in
+/* VIEW_FIT: as suits the data. Lines connect queries to keys, with a panel for each head or, in
  * an overlay, one for all heads of a layer. Bars show the values of largest magnitude, arrows
  * vectors of three numbers. */
 enum style_view { VIEW_FIT, VIEW_MATRIX, VIEW_LINES, VIEW_OVERLAY, VIEW_BARS, VIEW_ARROWS };
@@ -115,10 +115,10 @@ struct style {
     bool range_given;              /* false: fractions such as attention have range 0 to 1 */
     struct extent bounds;          /* of RANGE_ALL; both 0: not given */
     const struct palette *palette; /* NULL: chosen by the numbers */
-    bool two_sided;                /* without `palette`: a two-sided one for all numbers */
-    const char *title;             /* NULL: model and sentence; "": no title or subtitles */
-    const char *language;          /* of figures and pages, as in HTML; NULL: en */
-    bool hide_first;               /* pages begin without the first token, and can show it */
+    bool two_sided;                /* without `palette`: a two-sided one even without negatives */
+    const char *title;    /* NULL: model and text; "": none, subtitles of attentions only */
+    const char *language; /* of figures, pages and explanations, as in HTML; NULL: en */
+    bool hide_first;      /* pages begin without the first token, and can show it */
     enum style_depth depth;
     bool dark; /* the terminal's background, if known */
     struct figure_form form;
@@ -134,7 +134,7 @@ extern const char *const style_cells_names[3];
 extern const char *const figure_mask_names[2];
 extern const char *const style_preset_names[1];
 
-/* Column widths of papers; style.c gives the sources. */
+/* Column and text widths of papers; style.c gives the sources. */
 struct venue {
     const char *name, *about;
     double width; /* points */
@@ -155,7 +155,7 @@ struct style_words {
     size_t mark_count;
 };
 
-/* Parse options. Errors are usage errors and list the alternatives. */
+/* Parse options; the title and form.font_size may be set before. Errors are usage errors. */
 int style_read(struct style *style, const struct style_words *words, struct err *err);
 
 static inline bool style_is_untitled(const struct style *style)
@@ -170,7 +170,7 @@ static inline bool style_has_bounds(const struct style *style)
 
 enum { PANEL_LABEL_BYTES = 24 };
 
-/* Write the label of panel 0, 1, …: a, b, …, z, aa, ab. Returns `label`. */
+/* Write the label of panel 0, 1, … for "(a)": (a), (b), …, (z), (aa), (ab). Returns `label`. */
 const char *figure_form_label(char label[PANEL_LABEL_BYTES], const struct figure_form *form,
                               size_t panel);
 
@@ -204,7 +204,7 @@ struct colour_norms norms_of(struct extent extent, bool fraction, const struct s
                              bool dark);
 struct colour_norms norms_make(const struct sheet *sheets, size_t count, const struct style *style);
 
-/* The norm of a sheet, or of one of its rows. */
+/* The colour mapping for a sheet, or for one of its rows. */
 struct colour_norm norm_of_sheet(const struct colour_norms *norms, const struct sheet *sheet);
 struct colour_norm norm_of_row(const struct colour_norms *norms, const struct sheet *sheet,
                                size_t row);

@@ -1,5 +1,5 @@
 /* text.h: reports as text: lines of cells, axes that exceed the page, tables, and pages
- * (text_line.c, text_page.c). Widths are columns of a terminal; 0: unlimited.
+ * (text_line.c, text_page.c). Widths are columns of a terminal; a page width of 0 is unlimited.
  *
  *     struct buf line = {0};
  *     text_cell(&line, "Life", 8, false);
@@ -16,8 +16,8 @@
 /* Append a text, left or right-aligned in a cell; an ellipsis shortens it to the cell's width. */
 void text_cell(struct buf *line, const char *text, size_t width, bool right);
 
-/* Append an axis label, for a cell of this width. Long model names, which often begin alike, are
- * shortened at the start: "…/step-00000040". */
+/* Append an axis label, for a cell of this width. Long names of models (axis "model"), which often
+ * begin alike, are shortened at the start: "…/step-00000040". */
 void text_label(struct buf *line, const struct axis *axis, size_t index, size_t width);
 
 void text_blanks(struct buf *line, size_t count); /* append spaces */
@@ -31,8 +31,8 @@ int text_end(struct stream *out, struct buf *line, struct err *err);
 /* Write a text as it is; -1 if memory ran out. */
 int text_send(struct stream *out, const struct buf *text, struct err *err);
 
-/* Write a text in lines of at most `width` columns, broken at spaces, at newlines and between
- * Chinese characters. The first line starts at `column`; continuation lines are indented. */
+/* Write a text, beginning at `column`, in lines of at most `width` columns (or one word): broken at
+ * spaces and beside wide characters, then with `indent`, and at newlines, then without. */
 void text_wrap(struct stream *out, const char *text, size_t column, size_t indent, size_t width);
 
 /* The displayed positions of an axis: `front` from its start and `back` from its end, with a slot
@@ -60,7 +60,7 @@ size_t text_cut_place(const struct text_cut *cut, size_t slot);
 int table_text_write(struct stream *out, const struct table *table, const struct layout *layout,
                      struct err *err);
 
-/* True for columns of texts, which are left-aligned. */
+/* True for columns of texts, which are left-aligned unless COLUMN_RIGHT. */
 static inline bool column_is_text(const struct column *column)
 {
     return column->kind == COLUMN_TEXT || column->kind == COLUMN_LABEL;
@@ -74,8 +74,9 @@ const char *text_of_cell(char text[TEXT_CELL_BYTES], const struct column *column
 /* The value of a fact for people, in `number` if it is one; NULL: none, or not for people. */
 const char *text_of_fact(char number[NUM_SIZE_BYTES], const struct column *fact);
 
-/* Append the title lines of a page: the model, the text (numbered if there are several), other
- * texts and the subject. text_titles_write shortens them to the width of the page. */
+/* Append the title lines of a page: the model with its mechanism, the text (numbered if there are
+ * several), other texts and, with a text, the subject. text_titles_write shortens them to the page,
+ * and wraps the subject of a report without a text. */
 void text_titles(struct buf *lines, const struct report *report, const struct layout *layout);
 int text_titles_write(struct stream *out, const struct report *report, const struct layout *layout,
                       struct err *err);

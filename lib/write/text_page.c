@@ -66,7 +66,7 @@ static void set_heat(struct buf *line, struct text_heat *heat, unsigned level)
     heat->set = level;
 }
 
-/* The shade for a level by its distance from 0; a space near 0. */
+/* The shade for a level by its distance from that of 0 (or of the minimum); a space near it. */
 static const char *shade_of(const struct text_heat *heat, unsigned level)
 {
     enum { NEAR = 10 };
@@ -100,7 +100,7 @@ static void add_legend(struct buf *line, struct text_heat *heat)
         buf_format(line, " largest of the %s", norms->range == RANGE_ROW ? "row" : "head");
 }
 
-/* Choose colours for numbers in a range (`fraction`: fractions). Marks the stream as coloured. */
+/* Choose colours for numbers in a range (`fraction`: fractions). Marks a stream with colours. */
 static void begin_heat(struct text_heat *heat, struct stream *out, struct extent extent,
                        bool fraction, const struct layout *layout)
 {
@@ -235,7 +235,7 @@ struct shown_table {
     const struct layout *layout;
     struct text_cut cut; /* displayed rows */
     struct shown_column *columns;
-    size_t count, keys; /* the first columns are keys, repeated in each block */
+    size_t count, keys; /* the first `keys` columns are repeated in each block */
     bool is_brief;
     bool titled; /* some columns have titles */
 };
@@ -400,7 +400,7 @@ static void write_cell(struct line_writer *lines, struct shown_table *shown, siz
     if (heated && *cell) {
         float value = (float)column_number(column, row);
         line_heated(lines, layout, cell, norm_level(&heat->norms.whole, value));
-    } else if (column->kind == COLUMN_LABEL) { /* shortened at the start, where model names agree */
+    } else if (column->kind == COLUMN_LABEL) { /* names of models are shortened at the start */
         const struct axis axis = {column->name, shown->table->rows.size, column->values, 0};
         text_label(&lines->cell, &axis, row, layout->width);
         line_put(lines, layout);
@@ -600,8 +600,8 @@ static void fit_matrices(struct matrices *matrices, const struct layout *layout)
     matrices->side_by_side = num_max(num_min(blocks, matrices->count), 1);
 }
 
-/* Write a heading such as "weights · layer 0 · rows: query, columns: key (24 of 60 rows, 9 of 60
- * columns shown; --full shows all)". */
+/* Write a heading such as "weights · layer 0 · rows: query, columns: key" and, on the next line,
+ * "(24 of 60 rows, 9 of 60 columns shown; --full shows all)". */
 static int write_heading(const struct matrices *matrices, size_t width, struct err *err)
 {
     const struct sheet *sheet = matrices->sheets;
@@ -630,7 +630,7 @@ static int write_heading(const struct matrices *matrices, size_t width, struct e
     return failed;
 }
 
-/* Append a title: the column's label or, above narrow cells, some of the columns' numbers. */
+/* Append a column's label or, above narrow cells, its number (of many columns every fifth). */
 static void add_title(struct matrices *matrices, const struct axis *columns, size_t column)
 {
     struct buf *cell = &matrices->lines.cell;
@@ -657,8 +657,8 @@ static void add_number(struct matrices *matrices, const struct sheet *sheet, siz
 
 enum { HEADER = -1, RULE = -2 }; /* lines above the rows, and above the second text of a pair */
 
-/* Append a line of a sheet: a slot of its rows, HEADER or RULE. An ellipsis replaces visible
- * numbers: if all omitted numbers are masked, there is none. */
+/* Append a line of a sheet: a slot of its rows, HEADER or RULE. An ellipsis replaces omitted
+ * numbers, unless the causal mask hides all of them. */
 static void add_line(struct matrices *matrices, size_t index, int which)
 {
     char corner[TEXT_CORNER_BYTES];

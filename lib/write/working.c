@@ -10,13 +10,13 @@
 
 enum {
     LABEL_MAX = 16,
-    WIDE_GAP = 4, /* columns before a column if the page is wide enough; else GRID_GAP */
+    WIDE_GAP = 4, /* spaces before a column if the page is wide enough; else GRID_GAP */
     ELEMENTS_MIN = 2,
 };
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-/* Make all lines, with LINE_HEADINGS; of keys only those that pages show, and the sink's. */
+/* Make all lines, also LINE_HEADINGS; of rows of keys only those that pages show, and the sink. */
 static int make_lines(struct grid *grid, struct arena *arena, struct err *err)
 {
     const struct table *table = grid->table;
@@ -473,7 +473,7 @@ void document_chapter_facts(struct document *document)
     buf_release(&words);
 }
 
-/* --- languages of marks ----------------------------------------------------------------------- */
+/* --- markup languages ------------------------------------------------------------------------- */
 
 /* Write a text in a paragraph of its own. */
 static void markup_piece(struct document *document, enum piece piece, const char *text)
@@ -510,7 +510,7 @@ static void markup_fact(struct document *document, const char *name, const char 
     buf_format(out, "%s%s\n", bold, words);
 }
 
-/* Append a line of cells and, below the titles, one of the columns' sides. */
+/* Append a line of cells and, below the titles, the line that aligns the columns. */
 static void markup_line(struct buf *out, const struct grid *grid, const struct grid_line *line,
                         const struct markup *markup)
 {

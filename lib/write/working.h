@@ -1,5 +1,5 @@
 /* working.h: tables and matrices for people. A grid is one of them as lines of cells, fitted to a
- * page; a document is a report as titles, grids and formulas. A format is a struct of functions
+ * page; a document is a report as titles, grids and formulas. A document_format has the functions
  * that write the parts of a document.
  *
  * Widths are columns of a terminal. Long vectors keep both ends; long lists of keys keep the keys
@@ -28,7 +28,7 @@ struct grid_line {
     enum line_kind kind;
     size_t row;
     bool is_own;       /* row of the query itself */
-    const char *label; /* of a row, of the total, or of the rows in the title line; else "" */
+    const char *label; /* of a row, total or gap ("…"); in the title line, of all rows; else "" */
 };
 
 enum slot_kind { SLOT_CELL, SLOT_DOTS, SLOT_BAR };
@@ -51,9 +51,9 @@ struct grid {
     const char *language;
     bool has_labels;    /* lines have labels; false: columns of the table label them */
     int number_width;   /* width of key numbers; 0: none */
-    size_t label_width; /* width of row labels with their numbers */
+    size_t label_width; /* of a working: width of row labels with their numbers */
     size_t width;       /* width of the table */
-    size_t gap;         /* columns before each column */
+    size_t gap;         /* spaces before each column */
     struct grid_line *lines;
     size_t line_count;
     struct grid_slot *slots;
@@ -95,27 +95,27 @@ enum piece {
 
 struct document;
 
-/* A language of marks: texts between marks, and tables `| a | b |`. The smallest has PIECE_SUBJECT,
- * PIECE_MATRIX, the marks of facts and of columns, and `text`. What is of a working is for explain.
- */
+/* A markup language: texts between marks, and tables `| a | b |`. It needs the marks of
+ * PIECE_SUBJECT and PIECE_MATRIX, `fact`, `texts`, `numbers` and notation.text. Members that are
+ * "of a working" are for explain. */
 struct markup {
-    const char *marks[PIECES][2]; /* around a text, which has lines of its own; NULL: no mark */
+    const char *marks[PIECES][2]; /* before and after a text on lines of its own; NULL: no mark */
     const char *fact[2];          /* before and after the name of a fact */
-    const char *texts, *numbers;  /* `:--|`: of a column of texts, of numbers, in the line below the
-                                   * titles, which begins with a bar */
+    const char *texts, *numbers;  /* such as `:--|`, in the line below the titles: for a column of
+                                   * texts, of numbers */
     struct notation notation;
     const char *bold;                                             /* of a working */
     void (*note)(struct buf *out, const char *text);              /* of a working */
     void (*title)(struct buf *out, const struct grid_slot *slot); /* of a working: of a column */
 };
 
-/* A fact has a name, a value or text quoted from the input (or ""), and words. Without `begin` and
+/* A fact has a name, a value or a text of the input (or ""), and other words. Without `begin` and
  * `chapter`, titles and facts are passed to `piece` and `fact`. */
 struct document_format {
     void (*piece)(struct document *, enum piece, const char *text);
     void (*fact)(struct document *, const char *name, const char *quoted, const char *words);
     void (*table)(struct document *, const struct grid *);
-    const struct markup *markup;        /* of the functions that markup_write has for it */
+    const struct markup *markup;        /* set by markup_write; NULL in other formats */
     int (*begin)(struct document *);    /* writes the titles, or NULL */
     void (*chapter)(struct document *); /* writes the title and facts of a chapter, or NULL */
     void (*end)(struct document *);     /* NULL: nothing to write */
@@ -135,12 +135,11 @@ struct document {
     struct err *err;
 };
 
-/* Write a report; tables with their working are at most `columns` wide; 0: no limit. */
+/* Write a report; tables with their working are at most `columns` wide if possible; 0: no limit. */
 int document_write(const struct document_format *format, struct stream *out,
                    const struct report *report, const struct layout *layout, size_t columns,
                    struct err *err);
 
-/* Write a report in a language of marks. */
 int markup_write(const struct markup *markup, struct stream *out, const struct report *report,
                  const struct layout *layout, struct err *err);
 
@@ -150,8 +149,8 @@ const char *chapter_token(const struct chapter *chapter);
 void chapter_words(struct buf *out, const struct chapter *chapter, const char *separator,
                    const char *language);
 
-/* Write the facts about the model and its texts, or about the chapter's query and its number of
- * displayed keys. */
+/* Write the facts about the model and its texts, or about the chapter's query and, if not all keys
+ * are displayed, their number. */
 void document_facts(struct document *document);
 void document_chapter_facts(struct document *document);
 

@@ -103,7 +103,7 @@ static void plain_piece(struct document *document, enum piece piece, const char 
     text_wrap(document->out, text, INDENT, WRAPPED, document->layout->columns);
 }
 
-/* Write the query, and how many of its keys are shown. */
+/* Write the query and, if not all of its keys are shown, how many. */
 static void plain_chapter(struct document *document)
 {
     const struct chapter *chapter = document->chapter;
@@ -129,7 +129,7 @@ static int plain_titles(struct document *document)
     return text_titles_write(document->out, document->report, document->layout, document->err);
 }
 
-/* Write where the head is in the model, and how to see more. */
+/* If lines are limited, write how little of the model is shown, and how to see more. */
 static void plain_end(struct document *document)
 {
     const struct chapter *chapter = document->chapter;
