@@ -11,7 +11,7 @@
 enum {
     PRODUCTS = 4,
     TERMS = 8
-}; /* Longer sums are written as their first terms, dots and the last term. */
+}; /* limits; longer sums are written as their first terms, dots and the last term */
 
 static void write_number(struct buf *out, struct numeral numeral, float value, char form)
 {
@@ -73,7 +73,7 @@ void builder_end(struct builder *builder, bool is_worked)
         working->formulas[working->formula_count++] = text;
 }
 
-/* The index to write after `i`: the next one or, after the dots, the last one. */
+/* The index to write after `i`: the next one or, after dots that are added here, the last one. */
 static size_t next_written(struct builder *builder, size_t i, size_t count, size_t most)
 {
     if (count <= most || i + 3 != most)
@@ -106,7 +106,7 @@ void builder_projection(struct builder *builder, const char *y, const char *x, c
 {
     const struct trace *trace = builder->trace;
     bool clips = *letter == 'v' || ((*letter == 'q' || *letter == 'k') && !trace->raw_q.values);
-    clips &= trace->rule->head.clip > 0; /* q and k with norms are clipped after them */
+    clips &= trace->rule->head.clip > 0; /* q and k with norms are clipped after the norms */
     const char *z = strstr(x, "_j") ? "z_j" : "z";
     builder_add(builder, "%s = %s", clips ? z : y, x);
     if (trace->rule->head.by == HEADS_PROJECTED)
@@ -278,8 +278,8 @@ float *builder_floats(struct builder *builder, size_t count)
 
 /* --- operands: numbers and matrices ----------------------------------------------------------- */
 
-/* Begin the step's next operand, with numbers `values`; NULL: there are none, this query lists no
- * operands, or memory ran out. */
+/* Add an operand with numbers `values` to the step. Returns NULL if `values` is NULL, if this query
+ * lists no operands, or if memory ran out. */
 static struct table *add_operand(struct builder *builder, const char *name, const char *symbol,
                                  const float *values, struct axis rows, size_t width)
 {

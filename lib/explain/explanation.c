@@ -1,5 +1,5 @@
 /* explanation.c: runs the pass, collects the tensors of one head (the trace), and makes the steps
- * that a table lists. A step that edits change also shows values before and after. */
+ * that a table lists. After a step that edits change, another step shows the edited values. */
 #include "base/language.h"
 #include "explain/explanation.h"
 
@@ -31,22 +31,22 @@ static enum site input_site(const struct trace *trace)
     return input ? SITE_OF(trace->part, input) : stream_site(trace);
 }
 
-/* The input of keys and values of another text: its embedding, or the encoder's output. */
+/* The input of keys and values in cross-attention: the source's embedding or encoder output. */
 static enum site source_site(const struct config *config)
 {
     return config->kind == MODEL_ATTENTION ? SITE_OF(PART_SOURCE, SITE_EMBEDDING)
                                            : SITE_OF(PART_SOURCE, site_of_logits(config));
 }
 
-/* A model with one stack of layers is explained to the end of the layer. */
+/* True for models that are explained to the end of the layer: with one stack of whole layers. */
 static bool is_decoder(const struct config *config)
 {
     return config->kind != MODEL_ATTENTION && !has_encoder(config);
 }
 
-/* Find the requested attention among the sublayers, and select the layer's sites (of one query only
- * its rows); in bare attention also the previous layer, which outputs the input; with a source, the
- * encoder's last layer. */
+/* Find the requested attention among the sublayers, and select the layer's sites (for one query,
+ * unless in an encoder, only its rows); in bare attention also the previous layer, which has the
+ * input; in cross-attention also source_site. */
 static int begin(struct trace *trace, struct selection *selection, const struct config *config,
                  const struct explain_request *request, struct arena *arena, struct err *err)
 {
@@ -180,7 +180,7 @@ static int project_raw(struct trace *trace, struct raw_heads *raw, const float *
     return 0;
 }
 
-/* Rotate queries or keys from a row on, if the norm of heads comes after the rotary embedding. */
+/* Rotate `rows` queries or keys, from `first` on, for norms of heads after the rotary embedding. */
 static void turn_raw(struct trace *trace, struct raw_heads *raw, const float *pre, size_t first,
                      size_t rows)
 {
@@ -217,7 +217,7 @@ static int find_heads(struct trace *trace, struct arena *arena, struct err *err)
     return 0;
 }
 
-/* Find the embeddings of tokens, positions and segments; their sum is the first layer's input. */
+/* In layer 0, find the embeddings of tokens, positions and segments, which make up its input. */
 static int find_embeddings(struct trace *trace, struct arena *arena, struct err *err)
 {
     struct weights *weights = trace->weights;
@@ -327,7 +327,7 @@ static void set_query(struct trace *trace, size_t query)
 
 /* --- keys shown on pages ---------------------------------------------------------------------- */
 
-/* Choose the keys with the highest weights, in ascending order. */
+/* Choose the `most` keys with the highest weights (0: all), in ascending order of their index. */
 static int choose_shown(struct chapter *chapter, const struct trace *trace, size_t most,
                         struct arena *arena, struct err *err)
 {
@@ -548,7 +548,6 @@ static bool write_changes(struct buf *note, const struct trace *trace, struct si
     return any;
 }
 
-/* Show vectors before and after the edits. */
 static void show_vectors(struct builder *builder, const struct trace *before,
                          const struct step_row *row, struct site_set sites)
 {
@@ -673,7 +672,6 @@ static int add_step(struct table **end, const struct step_row *row, const struct
     return make_step((*end)++, row, before, chapter, builder);
 }
 
-/* Append the steps of the trace's query. */
 static int explain(struct table **end, const struct trace *trace, const struct passes *passes,
                    struct arena *arena, struct err *err)
 {

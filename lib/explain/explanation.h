@@ -16,7 +16,7 @@ struct explain_request {
     size_t query, query_count; /* consecutive tokens */
     bool is_list;              /* list the queries, even a single one */
     int digits;                /* decimals of numbers */
-    size_t keys;               /* limit of keys on a page, chosen by weight; 0: all */
+    size_t keys;               /* limit of keys that pages show, chosen by weight; 0: all */
     const char *language;      /* of headings and notes, "zh"; NULL: English */
 };
 
@@ -24,12 +24,12 @@ struct memory;
 struct viewer;
 struct text_with_source;
 
-/* Run the pair and explain its queries. The report is valid as long as the arena and the viewer. */
+/* Run a text with its source and explain queries. The report lives as long as arena and viewer. */
 int explanation_make(struct report *report, struct viewer *viewer,
                      const struct text_with_source *pair, const struct explain_request *request,
                      struct arena *arena, struct err *err);
 
-/* Add the memory of the explanations. */
+/* Add an estimate of the memory of the explanations. */
 int explanation_add_memory(struct memory *memory, const struct viewer *viewer,
                            const struct text_with_source *pair,
                            const struct explain_request *request, struct arena *arena,

@@ -45,9 +45,9 @@ struct trace {
     bool keys_edited; /* edits change the keys, which then have a step of their own */
 
     size_t input_size;          /* C */
-    const float *word_rows;     /* [T, W] embeddings before a projection; else NULL */
+    const float *word_rows;     /* [T, W] embeddings before a projection of tokens; else NULL */
     struct norm embedding_norm; /* in layer 0; scale NULL: none */
-    struct weight projection;   /* from W channels of tokens or sums to C; exists if W is not C */
+    struct weight projection;   /* in layer 0: from W channels of tokens or sums to C, if any */
     size_t sum_size;            /* W if sums are projected; else C */
     const float *tokens, *positions, *segments; /* [T, sum_size] summands of layer 0's input; NULL:
                                                    none, or another layer */
@@ -59,7 +59,7 @@ struct trace {
     const float *cos_sin;          /* [T, components] cosines and sines */
     bool turns_first;              /* norms of heads come after the rotary embedding */
 
-    /* Values of the query: its rows of the tensors above, and values computed from them. */
+    /* Values of the query: its rows of the tensors above and of tensors of the pass. */
     const float *token, *position, *segment, *stream, *x;
     const float *q, *q_pre;                          /* [dk] */
     const float *scores, *masked, *weight, *softmax; /* [S]; softmax before a late mask, or NULL */
@@ -113,8 +113,8 @@ void builder_end(struct builder *builder, bool is_worked);
 void builder_add_dot(struct builder *builder, const float *a, const float *b, size_t count);
 void builder_add_sum(struct builder *builder, const float *values, size_t stride, size_t count);
 
-/* Formula of a projection: k_j = x_j · W_k + b_k; in numbers: y_0 = x_0 · W_0,c + … + b_c = …. A
- * model may clip queries, keys and values: y = max(-c, min(c, x)). */
+/* Formula of a projection: k_j = x_j · W_k + b_k; builder_dot: in numbers, y_0 = 0.1 · 0.2 + … =
+ * 0.5. A model may clip queries, keys and values: y = max(-c, min(c, x)). */
 void builder_projection(struct builder *builder, const char *y, const char *x, const char *letter,
                         const struct weight *w);
 void builder_clip(struct builder *builder, const char *y, const char *x);
@@ -122,8 +122,8 @@ void builder_dot(struct builder *builder, const char *name, const float *x, cons
                  size_t column, float y);
 
 /* Norm: y = (x - μ) / √(σ² + ε) ⊙ γ + β, or an RMS norm; y = x if the norm is NULL. builder_norm
- * adds the numbers of x, and a table: the vectors that x is made of (NULL: none is shown), x, γ, β
- * and y. */
+ * also adds the numbers of x, and a table: `terms`, the vectors that x is made of (NULL: none is
+ * shown), x, γ, β and y. */
 enum { NORM_TERMS = 3 };
 
 void builder_norm_formula(struct builder *builder, const char *y, const char *x,
@@ -160,13 +160,13 @@ float *builder_part(struct builder *builder, const struct weight *w, size_t firs
 enum {
     COLUMNS_MAX = 4,    /* limit of columns of a step */
     OPERANDS_MAX = 10,  /* limit of operands of a step */
-    GIVEN_SMALL = 8,    /* largest matrix side that pages always show */
+    GIVEN_SMALL = 8,    /* largest side of matrices that pages show where they omit larger ones */
     GIVEN_WHOLE = 4096, /* largest matrix, in numbers, that is listed whole */
 };
 
 /* Add an operand: a number or vector used in formulas or tables; a contiguous matrix [rows, width]
- * with a row for each channel; vectors of all keys or queries (NULL values: none); a head's columns
- * as "W_q" and "b_q"; or a whole matrix if it is small enough. */
+ * with a row for each channel; vectors of all keys or queries; a head's columns as "W_q" and "b_q";
+ * or a whole matrix if it is small enough. NULL values: no operand. */
 void give_number(struct builder *builder, const char *name, float value);
 void give_vector(struct builder *builder, const char *name, const float *values, size_t width);
 struct table *give_matrix(struct builder *builder, const char *name, const char *symbol,

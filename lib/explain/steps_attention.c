@@ -133,7 +133,8 @@ void step_input(struct builder *builder, const struct trace *trace)
 /* --- query ------------------------------------------------------------------------------------ */
 
 /* The query, or all keys: as projected, before and after their norm, before and after the rotary
- * embedding (which comes first in some models). Values are NULL if there is no such step. */
+ * embedding (which comes first in some models). Values of `raw` are NULL without a norm, those of
+ * `pre` without a rotary embedding; `normed` and `turned` are then of no use. */
 struct stages {
     struct named_vector projected, raw, normed, pre, turned;
 };
@@ -607,7 +608,7 @@ void step_cooled(struct builder *builder, const struct trace *trace)
 
 /* --- mask ------------------------------------------------------------------------------------- */
 
-/* The mask sets scores before a softmax to -inf; a softmax, and products of features, to 0. */
+/* A mask before the softmax sets hidden scores to -inf; one after it, or of features, sets 0. */
 void step_masked(struct builder *builder, const struct trace *trace)
 {
     const struct score_rule *rule = &trace->rule->score;
@@ -670,7 +671,7 @@ static size_t count_rows(const struct trace *trace)
     return trace->keys + (trace->sink != NULL);
 }
 
-/* The values of keys, and that of the sink after them. */
+/* The values of keys, then that of the sink unless it is NULL. */
 static const float *with_sink(struct builder *builder, const float *values, const float *sink)
 {
     size_t keys = builder->trace->keys;
@@ -716,7 +717,8 @@ static struct column *add_summed(struct builder *builder, const char *name, cons
     return column;
 }
 
-/* The values divided by their sum: weights of the pass or, with dropout, shares; sets the names. */
+/* `parts` divided by their sum: weights of the pass or, with dropout, shares. Sets `name` and the
+ * step's name. */
 static const float *take_result(struct builder *builder, const char **name, const float *parts)
 {
     bool dropped = builder->trace->config->mechanism.dropout > 0;

@@ -16,7 +16,7 @@ static struct named_vector row_of(const struct trace *trace, enum site site)
 
 /* --- output of the attention ------------------------------------------------------------------ */
 
-/* Set `count` rows, named after numbers (NULL: 0, 1, …), and a last row unless it is NULL. */
+/* Set `count` rows named by `prefix` and a number (NULL: 0, 1, …), and a row `last` unless NULL. */
 static void name_rows(struct builder *builder, const char *prefix, const size_t *numbers,
                       size_t count, const char *last)
 {
@@ -106,8 +106,8 @@ static struct named_vector input_of(const struct trace *trace, size_t index)
 
 enum { TERMS_MAX = SUBLAYERS_MAX + 1 };
 
-/* Find the terms of the stream after a sublayer: the last stream that has a name, and the outputs
- * of all sublayers since then. */
+/* Find the terms of the stream after a sublayer: the last stream that has a name (in some models
+ * after its norm), and the outputs of all sublayers since then. Returns their number. */
 static size_t find_terms(struct named_vector terms[TERMS_MAX], const struct trace *trace,
                          size_t index)
 {
@@ -199,7 +199,7 @@ void step_norm(struct builder *builder, const struct trace *trace)
 
 /* --- the MLP ---------------------------------------------------------------------------------- */
 
-/* Compute y · W_up + b_up, which the pass does not keep if there is no gate. */
+/* y · W_up + b_up, computed here if there is no gate: then the pass does not keep it. */
 static const float *take_up(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
@@ -414,7 +414,8 @@ static struct named_vector last_of(const struct trace *trace)
     return normed.values ? normed : end_of(trace);
 }
 
-/* Compute the dense layer at the end as rows dense = y · W_d + b_d and act = f(dense). */
+/* Compute the dense layer before the logits: dense = y · W_d + b_d, act = f(dense). Returns its
+ * width; 0 on failure. */
 static size_t take_dense(struct builder *builder, struct named_vector rows[2])
 {
     const struct trace *trace = builder->trace;
