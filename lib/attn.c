@@ -25,7 +25,7 @@ struct attn_model {
     size_t runs, packing_bytes;
     size_t begin, adds_begin;   /* as in attn_counts */
     struct mechanism mechanism; /* the model's own; a request may replace it for one call */
-    char name[];                /* a copy of the caller's, for messages */
+    char name[];                /* a copy of the caller's name */
 };
 
 struct attn_cache {
@@ -185,7 +185,7 @@ static int copy_ids(struct attn_ids *ids, const struct tokenized *tokenized, str
     return 0;
 }
 
-/* Tokenize a text or a source, with special tokens (by the tokenizer `special`) or without. */
+/* Tokenize a text or a source, with special tokens (by the tokenizer model->special) or without. */
 static int encode(const struct attn_model *given, bool special, bool is_source, struct input input,
                   struct attn_ids *ids, struct attn_error *error)
 {
@@ -256,7 +256,7 @@ int attn_set_packing(struct attn_model *model, size_t bytes, struct attn_error *
 }
 
 /* The second call packs weights: a program that runs one text would end before that pays. The first
- * one does if it has several texts and enough tokens; one token for each text packs nothing. */
+ * one does if it has several texts and enough tokens. Calls of one token per text do not count. */
 static void count_run(struct attn_model *model, const struct attn_ids *texts, size_t count)
 {
     struct viewer *viewer = &model->viewer;
@@ -274,8 +274,8 @@ static void count_run(struct attn_model *model, const struct attn_ids *texts, si
     viewer->model.weights.packing_bytes = model->packing_bytes;
 }
 
-/* Check the ids of texts and sources, and set the attention pattern and the edits of a request,
- * which may be NULL. */
+/* Check the ids of texts and sources, and set the attention pattern, temperature and edits of a
+ * request, which may be NULL. */
 static int check_request(struct host_call *call, struct attn_model *model,
                          const struct attn_ids *texts, size_t count,
                          const struct attn_request *request)
@@ -369,8 +369,8 @@ static int check_texts(const struct attn_model *model, const struct attn_ids *te
     return 0;
 }
 
-/* Run texts in a call, which has read their request, after the ids in a cache if there is one, and
- * pass on the selected tensors. */
+/* Run texts after check_request, with the earlier tokens of `cache` unless it is NULL, and give the
+ * selected tensors to the request's sink. */
 static int run_request(struct host_call *call, struct attn_model *model, const struct attn_ids *ids,
                        size_t count, const struct attn_request *request, struct cache *cache)
 {
@@ -829,7 +829,7 @@ int attn_step(struct attn_cache *cache, const struct attn_ids *ids,
                  check_step(cache, ids, request, &call.err) ||
                  run_request(&call, cache->model, ids, 1, request, &cache->cache) ||
                  mapping_list_check(&cache->model->object, &call.err);
-    if (failed && cache->cache.count > past) /* a file became shorter after the last tensor */
+    if (failed && cache->cache.count > past) /* its tokens were already cached */
         cache_forget(&cache->cache, past);
     host_object_drop(&cache->object);
     return end_call(&call, failed, error);

@@ -20,13 +20,13 @@
  *     attn_close(model);
  *
  * A model and its caches serve one call at a time. A second call, from a sink or another thread, is
- * refused with status 2, except attn_token_text, attn_count, attn_cache_count and closing. Threads
- * may use several models at once; results do not depend on threads.
+ * refused with status 2, except attn_token_text, attn_count, attn_cache_count and closing. Several
+ * threads may each use a model at once; results do not depend on the number of threads.
  *
  * Model files are mapped into memory. If a file is truncated while its model is open, calls on the
  * model fail with status 3: "'tiny/model.safetensors' became shorter while it was being read". For
- * this the first attn_open sets a SIGBUS handler, which the last attn_close resets; other faults go
- * to the previous handler. A SIGBUS handler that is set later must call the one that it replaced.
+ * this the first attn_open sets a SIGBUS handler until the last model and cache are closed; other
+ * faults go to the previous handler. A handler that is set later must call the one it replaced.
  *
  * A program that was linked with libattn.so.0.N runs with every later 0.N.M: functions keep names,
  * arguments and meaning, structs keep size and fields; 0.N.M may only add functions. The next 0.N
@@ -56,28 +56,29 @@ struct attn_error {
 
 struct attn_model;
 
-/* Open a model folder, or a bundled model by name (NULL: the default), with up to 256 threads (0:
- * one per processor). Returns NULL with `error`, which may be NULL in all calls. Closing NULL does
- * nothing. The memory is freed after the last call and the last cache of the model. */
+/* Open a model folder, a .gguf file, or a bundled model by name (NULL: the default), with up to 256
+ * threads (0: one per processor). Returns NULL with `error` on failure; `error` may be NULL in all
+ * calls. Closing NULL does nothing. The memory is freed after the model's last call and cache. */
 struct attn_model *attn_open(const char *name, size_t threads, struct attn_error *error);
 void attn_close(struct attn_model *model);
 
-/* The second run, score, step or continuation of more than one token packs the matrices that it
- * uses, and so do later ones, and a first one of many texts: this saves time, with the same bits.
- * Packed copies take four bytes for each number, together at most `bytes` (0: nothing; default:
- * SIZE_MAX), and at most half of the memory that is free at the second run. Other matrices are used
- * as the file has them. To be called before the second run. Returns 0, or -1 with `error`. */
+/* The second run, score, step or continuation (not counting those of one token for each text) and
+ * later ones, and a first one of several texts with many tokens, pack the matrices that they use:
+ * this saves time, with the same bits. Packed copies take four bytes for each number, together at
+ * most `bytes` (0: nothing; default: SIZE_MAX), and at most half of the memory that is free at the
+ * second run. Other matrices are used as the file has them. To be called before the second run.
+ * Returns 0, or -1 with `error`. */
 int attn_set_packing(struct attn_model *model, size_t bytes, struct attn_error *error);
 
-/* The ids of a text's tokens, and their bytes [starts, ends). `starts`, `ends` and `words` are not
- * read. */
+/* The ids of a text's tokens, and their bytes [starts, ends). No call reads the `starts`, `ends`
+ * and `words` that it is given. */
 struct attn_ids {
     uint32_t *ids; /* [count] */
     size_t *starts, *ends;
     size_t count;
     size_t *words; /* [count] index of the word of each token, as in attn-cli score --words;
                     * SIZE_MAX: a special token that was added */
-    unsigned char *segments; /* [count] of a pair of texts; NULL: all 0 */
+    unsigned char *segments; /* [count] token types, for a pair of texts; NULL: all 0 */
     unsigned char *joins;    /* [count] 1: of the same word or punctuation mark as the token before;
                            * read with `within_word` */
 };
@@ -113,13 +114,13 @@ struct attn_counts {
     size_t positions;  /* 0: any number of tokens */
     size_t begin;      /* id of the token that begins texts, or starts those of a decoder with an
                         * encoder; SIZE_MAX: none */
-    size_t adds_begin; /* 1: the tokenizer's own program begins each text with `begin` */
+    size_t adds_begin; /* 1: attn_encode_special begins each text with `begin` */
     size_t mask;       /* id that hides a token from a masked model; SIZE_MAX: not masked */
 };
 
 struct attn_counts attn_count(const struct attn_model *model);
 
-/* A tensor, valid until the sink returns. Element (i, j, k) is
+/* A tensor, valid until the sink or function returns. Element (i, j, k) is
  * data[i · stride[0] + j · stride[1] + k · stride[2]]. */
 struct attn_tensor {
     const char *name; /* "h.0.weights", "enc.0.weights", "logits" */
@@ -130,8 +131,8 @@ struct attn_tensor {
     size_t stride[ATTN_AXES_MAX];
     const char *axes[ATTN_AXES_MAX]; /* "head", "kv_head", "query", "key", "token", "channel",
                                       * "expert", "dim" or "word" */
-    const size_t *heads; /* [shape[0]] indices in the model on the axis head or kv_head; NULL: the
-                          * tensor has none, or is that of an attn_value, with several */
+    const size_t *heads; /* [shape[0]] numbers of the heads or kv_heads; NULL: no such axis, a
+                          * weight, or several heads given to an attn_value */
     size_t text;         /* index of its text in attn_run_all */
     size_t first[ATTN_AXES_MAX]; /* of an attn_value: the index of the first element on each axis */
 };
@@ -197,7 +198,7 @@ int attn_score(struct attn_model *model, const struct attn_ids *ids, float *logp
                struct attn_error *error);
 
 struct attn_token_score {
-    float logprob, entropy; /* in nats; NaN: not scored */
+    float logprob, entropy; /* in nats; NaN: none */
     size_t rank;            /* from 1, the most likely; 0: none */
 };
 
@@ -231,7 +232,7 @@ int attn_generate(struct attn_model *model, const struct attn_ids *ids,
  * queries are the new tokens, its keys are all tokens, and its values those of one run of the whole
  * text, bit for bit. Only MPT, whose biases count keys from the last one, has "masked" scores that
  * differ by a constant for each query, so that weights differ by rounding. After its model is
- * closed, a cache can only be closed. Unsupported (4): models that are not causal or have a source,
+ * closed, a cache takes no steps. Unsupported (4): models that are not causal or have a source,
  * and texts so long that the rotary embedding changes.
  *
  *     struct attn_cache *cache = attn_cache_open(model, &error);

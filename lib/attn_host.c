@@ -11,7 +11,7 @@
 
 static struct {
     pthread_mutex_t mutex;
-    size_t objects; /* number of open objects */
+    size_t objects; /* objects that are not yet released */
     bool is_set;
     struct sigaction before;
 } handler = {.mutex = PTHREAD_MUTEX_INITIALIZER};
@@ -62,7 +62,7 @@ void host_object_drop(struct host_object *object)
     if (--handler.objects == 0 && handler.is_set && sigaction(SIGBUS, NULL, &now) == 0 &&
         now.sa_flags & SA_SIGINFO && now.sa_sigaction == answer) {
         sigaction(SIGBUS, &handler.before, NULL);
-        handler.is_set = false; /* a handler set after ours may call ours, which then stays */
+        handler.is_set = false; /* else ours stays: a handler set after it may call it */
     }
     pthread_mutex_unlock(&handler.mutex);
 }

@@ -15,7 +15,7 @@
 #include "lens/edits.h"
 
 struct host_object {
-    atomic_size_t holders; /* the opener, running calls, objects that need it */
+    atomic_size_t holders; /* number of: the opener, running calls, objects that need this one */
     atomic_bool closed, busy;
     void (*release)(struct host_object *object);
 };
@@ -23,7 +23,7 @@ struct host_object {
 struct host_call {
     struct host_object *object;
     const void *owner; /* of this thread's mappings before the call */
-    bool blocked;      /* this thread blocked SIGBUS */
+    bool blocked;      /* this thread blocked SIGBUS before the call */
     struct arena arena;
     struct err err;
 };
@@ -35,10 +35,10 @@ void host_object_hold(struct host_object *object);
 void host_object_drop(struct host_object *object);
 void host_object_close(struct host_object *object);
 
-/* Hold the object for a call, and own the files that it maps. Fails if the object is closed or
- * another call runs. The end, also of a call that did not begin, drops it and frees the arena.
- * Returns 0, or -1 if the call failed or a file of the object became shorter; `error`, which may be
- * NULL, gets the message as one visible line of UTF-8. */
+/* Begin: hold the object for a call, and own the files that the call maps; -1 if the object is
+ * closed or has another call. End, also after a failed begin: free the arena, drop a held object;
+ * -1 if the call failed or a file of the object became shorter. `error`, which may be NULL, then
+ * gets the message as one visible line of UTF-8. */
 int host_call_begin(struct host_call *call, struct host_object *object);
 int host_call_end(struct host_call *call, int failed, struct attn_error *error);
 
