@@ -65,7 +65,8 @@ static const double TALLEST = 520;
 static const double NARROWEST = 228;
 static const double FOOT_GAP = 2;
 static const double LAYER_NAMES = 1.4; /* space for layer names, in line heights */
-static const double GAP = 9, GAP_OF_MANY = 4.875, MANY = 8; /* between panels, or over MANY */
+/* Between panels: GAP, or GAP_OF_MANY if a row has more than MANY panels. */
+static const double GAP = 9, GAP_OF_MANY = 4.875, MANY = 8;
 static const double GAP_SHARE = 0.2;    /* limit of GAP as a share of a panel, in print */
 static const double PANEL_LEAST = 90;   /* minimum width of panels side by side */
 static const double LABELS_SHARE = 0.3; /* limit of labels as a share of the width, in print */

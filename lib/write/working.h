@@ -11,13 +11,13 @@
 
 enum {
     GRID_GAP = 2,       /* spaces between two elements of a vector */
-    PAGE_COLUMNS = 100, /* width of tables in files, in characters */
+    PAGE_COLUMNS = 100, /* width of tables in Markdown, and in HTML unless it is given */
 };
 
 /* --- grids: each line has a cell for each slot, and perhaps a label before them --------------- */
 
 enum line_kind {
-    LINE_HEADINGS, /* symbols of vectors; omitted if all are empty */
+    LINE_HEADINGS, /* symbols of vectors, and "4 of 64"; omitted if all are empty */
     LINE_TITLES,   /* element numbers, labels of a matrix, and titles of single columns */
     LINE_ROW,
     LINE_GAP, /* marks omitted rows */
