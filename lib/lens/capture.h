@@ -1,7 +1,7 @@
 /* capture.h: collects the arrays that a pass announces.
  *
- * Copies the selected heads and queries of announced tensors. For attention maps of the pass, the
- * capture lends the memory that the pass writes them to, instead.
+ * capture_sink copies the selected heads and queries of announced tensors; capture_lend lends the
+ * memory to which the pass writes attention maps.
  *
  *     struct capture capture;
  *     struct tap tap = {.sink = capture_sink, .lend = capture_lend, .context = &capture};
@@ -21,7 +21,7 @@ struct array_list {
     const char *wanted;    /* the selected queries, such as "0,3-5"; NULL: all */
     const size_t *queries; /* [query_count] selected queries; NULL: all, or not yet known */
     size_t query_count;
-    size_t *rows; /* [tokens] row of each query in lent maps, or ATTENTION_NO_ROW; NULL: as above */
+    size_t *rows; /* [tokens] row of each query in lent maps, or ATTENTION_NO_ROW; NULL: not used */
 };
 
 struct capture_heads {
@@ -47,8 +47,8 @@ int capture_init(struct capture *capture, const struct selection *selection,
 int capture_sink(void *context, const struct announcement *seen, struct err *err);
 int capture_lend(void *context, struct attention_map_loan *loan, struct err *err);
 
-/* Append a tensor of the shape of `item`, reduced to the selected heads and queries, to the list of
- * a text; allocate its values if `has_values`. Selected heads that an encoder or decoder lacks are
- * left out. Returns NULL with `err`. */
+/* Append a tensor of the shape of `item` to the list of a text, with the heads and queries of its
+ * site that the selection keeps; allocate its values if `has_values`. Heads that an encoder or
+ * decoder lacks are left out. Returns the array; NULL with `err`. */
 struct array *capture_add(struct capture *capture, size_t text, struct array item, bool has_values,
                           struct err *err);

@@ -54,7 +54,7 @@ static int keep_logits(void *context, const struct announcement *announced, stru
     return logits ? 0 : -1;
 }
 
-/* The number of new tokens after a prompt: as many as asked for, or as the model says. */
+/* The limit of new tokens after a prompt: as asked for, else as the model says, else 32. */
 static size_t tokens_after(const struct viewer *viewer, const struct generation_config *generation,
                            size_t prompt)
 {
@@ -356,7 +356,7 @@ static double score_of(const struct beam_search *search, double total, size_t co
     return total / (penalty == 1 ? tokens : pow(tokens, penalty));
 }
 
-/* Put a text that ends with a candidate among the finished ones, if it is better than the last. */
+/* Put a text that ends with a candidate among the `width` best finished ones, if it is one. */
 static void keep_ended(struct beam_search *search, const struct beam_candidate *candidate)
 {
     struct beam *ended = search->ended, last = ended[search->width - 1];

@@ -11,7 +11,7 @@
  *     continuation_release(&text);
  *
  * Keys and values are cached: a step runs one token, with the same numbers as one pass over the
- * whole text (MPT: nearly). If rotations depend on its length, each step runs the whole text. */
+ * whole text (MPT: nearly). Where rotations depend on the text's length, a step runs it all. */
 #pragma once
 
 #include "base/buf.h"
@@ -25,9 +25,9 @@ struct viewer;
 struct text_with_source;
 
 struct generation_config {
-    size_t tokens; /* limit; 0: the model's, or 32 */
+    size_t tokens; /* most new tokens; 0: as many as the model says, or 32 */
     struct sampling sampling;
-    size_t beams;  /* number of beams; 0: the model's or, with a temperature, 1; 1: no search */
+    size_t beams;  /* of a search; 0: the model's number or, with a temperature, 1; 1: no search */
     bool past_end; /* continue after the model's end-of-text token */
     bool logits;   /* compute all logits, and keep `choices` */
     const struct selection *selection; /* tensors of the report; NULL: it has tables instead */
@@ -35,7 +35,7 @@ struct generation_config {
 
 enum continuation_end {
     GOES_ON,
-    END_AS_ASKED,   /* generated as many tokens as requested */
+    END_AS_ASKED,   /* the limit of new tokens is reached */
     END_OF_TEXT,    /* the model chose its end-of-text token, which is not added */
     END_OF_CONTEXT, /* the model's positions are used up */
 };
@@ -59,13 +59,13 @@ struct continuation {
     size_t prompt_count, added_before; /* tokens of the prompt; special ones that begin it */
     size_t capacity;                   /* limit of count */
     struct buf text;                   /* the text so far */
-    size_t shown;                      /* start of the last token, including a space before it */
-    const char *queries, *keys;        /* those of the prompt: see struct tokenized */
+    size_t shown;               /* offset in `text` of the last token, with the space before it */
+    const char *queries, *keys; /* those of the prompt: see struct tokenized */
     const float *logits;    /* [V] of the last choice, valid until the next; NULL: not computed */
     bool screens;           /* choose without computing all logits, if possible */
     uint32_t chosen;        /* last choice, possibly the end-of-text token */
     struct choice *choices; /* of each step, including the end of the text; NULL: not kept */
-    uint32_t *forced;       /* choices that are known, as by a search; NULL: none */
+    uint32_t *forced;       /* the ids to choose, as found by a search; NULL: none */
     double score;           /* of a search: log-probability / (new tokens)^penalty (config.h) */
     struct sampler sampler;
     struct cache cache, source_cache;
@@ -85,8 +85,8 @@ int continuation_open(struct continuation *text, struct viewer *viewer,
                       const struct generation_config *generation, struct err *err);
 void continuation_release(struct continuation *text);
 
-/* The number of tokens of a text when all requested ones follow the `prompt` tokens, at most the
- * context. */
+/* The most tokens that a text can have: `prompt` tokens and the limit of new ones, but no more than
+ * the model's context. */
 size_t continuation_capacity(const struct viewer *viewer,
                              const struct generation_config *generation, size_t prompt);
 
@@ -96,19 +96,19 @@ void continuation_add_memory(struct memory *memory, const struct viewer *viewer,
                              const struct text_with_source *pair);
 
 /* Choose and add a token. If the text has ended instead, `*more` is false and `end` says why. With
- * beams, the first call finds all tokens: those of the continuation with the highest score. It is
- * the mean log-probability of the new tokens, including the end of the text; for a model with an
- * encoder, its generation_rules define the score, and when the search ends. */
+ * beams, the first call finds all tokens: those of the continuation with the highest score. The
+ * score is the mean log-probability of the new tokens, including the end of the text; for a model
+ * with an encoder, its generation_rules define the score, and when the search ends. */
 int continuation_next(struct continuation *text, bool *more, struct err *err);
 
 /* Replace the sentence of a pair, the beginning of a translation, by the model's translation of the
- * source. `*choices` gets the chosen ids, in `kept`; ids that are already there are used instead of
- * a search. */
+ * source. `*choices` gets the chosen ids, in `kept`; if it has ids already, these are taken, and
+ * nothing is chosen. */
 int continuation_translate(struct text_with_source *pair, struct viewer *viewer, uint32_t **choices,
                            struct arena *kept, struct arena *arena, struct err *err);
 
-/* Report one pass over the ended text; its numbers equal those of the steps. Without a selection,
- * the report has the tables of the text. */
+/* Report the selected tensors of one pass over the ended text; the steps had the same numbers (MPT:
+ * nearly). Without a selection, report the tables of continuation_tables instead. */
 int continuation_report(struct continuation *text, struct report *report, struct arena *arena,
                         struct err *err);
 

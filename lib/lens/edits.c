@@ -16,7 +16,6 @@
 #include "model/layer.h"
 #include "model/score_rule.h"
 
-/* An edit being parsed. */
 struct edit_reader {
     struct edit_list *list;
     const struct config *config;
@@ -26,13 +25,12 @@ struct edit_reader {
     struct err *err;
 };
 
-/* A part of the text, without surrounding spaces. */
+/* A part of an option's value, without surrounding spaces. */
 struct edit_piece {
     const char *at;
     size_t size;
 };
 
-/* An axis of the edit. */
 struct edit_axis {
     const char *name;
     size_t count; /* number of positions; 0: the axis has the tokens of a text */
@@ -65,7 +63,7 @@ static struct edit_piece next_piece(const char **at, const char *end)
 
 /* --- positions -------------------------------------------------------------------------------- */
 
-/* Add `3`, `-1` or `0-2` to an axis, or `prompt` if it has tokens. */
+/* Add `3`, `-1`, `0-2` or `1-` to an axis; to an axis of tokens also `prompt`. */
 static int add_range(const struct edit_reader *reader, const struct edit_axis *axis,
                      struct edit_piece piece)
 {
@@ -94,8 +92,8 @@ static int add_range(const struct edit_reader *reader, const struct edit_axis *a
     return 0;
 }
 
-/* Add positions to an axis: as given or, for `@NAME` and where positions count rows (of_rows), the
- * tokens that tokens_of returns. */
+/* Add positions to an axis. On an axis of tokens, `@NAME` and, if positions count rows, numbers are
+ * replaced by the tokens that tokens_of returns; without tokens_of, only `@NAME` is, by 0. */
 static int add_position(const struct edit_reader *reader, const struct edit_axis *axis,
                         struct edit_piece piece)
 {
@@ -135,8 +133,8 @@ static bool counts_source(const struct edit_reader *reader, bool of_keys)
     return part == PART_SOURCE || (of_keys && !at_itself);
 }
 
-/* Find an axis of the edited site by its name. Queries may be called tokens; heads of keys and
- * values kv_head, even where each head has its own. */
+/* Find an axis of the edited site by its name. The axis `query` may be called token; heads of
+ * keys and values kv_head, even where each head has its own. */
 static int choose_axis(struct edit_axis *axis, struct edit_reader *reader, struct edit_piece name)
 {
     struct edit *edit = &reader->edit;
@@ -216,8 +214,8 @@ static int parse_positions(struct edit_reader *reader, struct edit_piece text)
 
 /* --- values ----------------------------------------------------------------------------------- */
 
-/* View an array as [heads, tokens, columns]. Axes that the file lacks, and an axis of heads or
- * tokens of size 1, get stride 0: its one position applies to all. */
+/* View an array as [heads, tokens, columns], or without heads if the site has none. Axes that the
+ * array lacks, and those of heads or tokens with size 1, get stride 0: its values repeat. */
 static int view_file(struct tensor *values, const struct edit *edit, const struct npy *array,
                      const size_t sizes[3], struct err *err)
 {
@@ -278,7 +276,7 @@ static int copy_array(struct npy *array, const char *name, const size_t *shape, 
     return 0;
 }
 
-/* Read h.L.SITE of each layer, or the named tensor for all of them. */
+/* Read the tensor of each layer, such as h.2.context, or the named tensor for all layers. */
 static int read_safetensors(struct npy *arrays, size_t layers, const struct edit_reader *reader,
                             const char *path, const char *named)
 {
@@ -422,7 +420,7 @@ struct file_value {
     const char *path; /* [path_size], the rest of the text without the tensor */
     size_t path_size;
     const char *named; /* the tensor; NULL: not named */
-    bool is_file;      /* the path ends as that of a file */
+    bool is_file;      /* the path ends as that of a file, and the sign is not * */
 };
 
 static struct file_value split_file(char sign, const char *text)

@@ -1,6 +1,6 @@
 /* edits.h: edits in the syntax of the command line, and the values of other texts that they use.
  *
- *     h.9.context[head=6,token=-1] = 0          SITE[POSITIONS] OP
+ *     h.9.context[head=6,token=-1] = 0          SITE[POSITIONS] = VALUE
  *     resid_post[layer=2-4,channel=7] * 0.5     axes that are not named: all positions
  *     weights = mean                            over reference texts, position by position
  *     attn_out = resample:7                     a reference text, drawn with this seed
@@ -48,8 +48,8 @@ struct edit_values {
     size_t count;
 };
 
-/* Values of other texts that several lists share: those of the settings of a sweep. Zeroed first;
- * edit_store_release frees it after the lists. */
+/* Values of other texts that several lists share: those of the settings of a sweep. Begin with
+ * zeros; release the store when no list is used any more. */
 struct edit_store {
     struct edit_stored *items; /* [count] */
     size_t count;
@@ -92,8 +92,8 @@ struct edit_texts {
 };
 
 /* Run the texts without edits, and copy the values; if the list has a store, copy those of all
- * layers to it, unless they are large. Each origin used must have a text, unless the values are
- * stored. */
+ * layers to it, unless it would exceed 256 MiB. Each origin used must have a text, unless the
+ * values are stored. */
 int edit_list_fill(struct edit_list *list, struct viewer *viewer, const struct edit_texts *texts,
                    struct err *err);
 

@@ -116,7 +116,7 @@ static int make_weighted(const struct effective *e, const struct announcement *a
 
 /* --- attention rollout ------------------------------------------------------------------------ */
 
-/* rollout = mixed · rollout, starting with the identity matrix; mixed = (mean a + 1) / 2 or,
+/* rollout = mixed · rollout, starting with the identity matrix I; mixed = (mean a + I) / 2 or,
  * without a residual stream, mean a. */
 static int make_rollout(const struct effective *e, const struct announcement *announced,
                         enum site site, struct err *err)
@@ -250,7 +250,7 @@ void visible_row(struct edit_block block, const struct score_rule *rule, const s
         edits_apply(edits, &block);
 }
 
-/* Entropies of the rows of weights, in `site`, which may be of an encoder or cross-attention. */
+/* Entropies of the rows of weights, or their shares, as `site` says; of any attention. */
 static int make_entropy(const struct effective *e, const struct announcement *announced,
                         enum site site, struct err *err)
 {
@@ -300,7 +300,7 @@ static int make_entropy(const struct effective *e, const struct announcement *an
 /* --- the tap ---------------------------------------------------------------------------------- */
 
 /* Effective sites in the order of their announcements, each made when its last input, `from`, is
- * announced. NULL: `from` itself is announced as the site; the viewer makes masks of scores. */
+ * announced. NULL: `from` is announced as the site, and the viewer makes masks of these scores. */
 static const struct maker {
     enum site site, from;
     int (*make)(const struct effective *, const struct announcement *, enum site, struct err *);

@@ -34,7 +34,7 @@ struct mean_row {
 /* The sums of a table's rows: rows share one if they agree in all keys but those averaged over. */
 struct table_mean {
     struct derivation how;
-    struct table like;        /* the first table, without values */
+    struct table like;        /* the first table; its values are not used */
     struct mean_row *rows;    /* [count] */
     struct mean_cell *wanted; /* keys to look up */
     size_t count;
@@ -136,7 +136,7 @@ static struct mean_row *find_row(struct table_mean *mean, size_t *at, size_t kno
 
 /* Add the rows of a table. Over texts, rows with a position are matched by it, not by token: the
  * only other keys are the model, the layer and the head. Missing values, and rows in which a key is
- * missing, are skipped. Columns that differ from the first table's are usage errors. */
+ * missing, are skipped. A table that lacks a column of the first one is a usage error. */
 static int add_table(struct table_mean *mean, const struct table *table, struct arena *arena,
                      struct err *err)
 {
@@ -211,7 +211,7 @@ static int make_table(struct table *table, const struct table_mean *mean, struct
     table->rows = (struct axis){name, mean->count, labels, 0, NULL};
     table->note = mean->how.mean_of_texts ? NULL : like->note; /* notes are about a single text */
     table->flags = mean->how.mean_of_texts ? like->flags : 0;
-    table->curves = like->curves || like->running; /* not running text: tokens differ */
+    table->curves = like->curves || like->running; /* a mean has no running text: tokens differ */
     return 0;
 }
 
@@ -248,7 +248,7 @@ static int take_mean(struct array *mean, const struct array *parts, size_t count
     return 0;
 }
 
-/* Replace the tensors of each site by their mean, at the index of the first. */
+/* Replace the tensors of each site by their mean over layers, at the index of the first. */
 static int join_layers(struct array *arrays, struct report *report, struct arena *arena,
                        struct err *err)
 {
@@ -273,7 +273,7 @@ static int join_layers(struct array *arrays, struct report *report, struct arena
     return layers ? 0 : -1;
 }
 
-/* Average the rows of tables. Tensors with the same numbers are dropped. */
+/* Average the rows of tables over heads or layers; if there are such tables, drop the tensors. */
 static int join_rows(struct report *report, const struct derivation *how, struct arena *arena,
                      struct err *err)
 {
@@ -427,7 +427,7 @@ static int begin_tensor(struct mean_sums *sums, const struct array *array, size_
     return 0;
 }
 
-/* Add up numeric facts. Facts with texts are equal in all reports; integers have no mean. */
+/* Add up facts with decimals. Facts with texts are equal in all reports; integers are left out. */
 static int add_facts(struct text_mean *mean, const struct table *table, struct err *err)
 {
     bool is_first = !mean->texts;

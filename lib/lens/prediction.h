@@ -1,5 +1,5 @@
-/* prediction.h: what results say of predictions besides tensors: the next tokens after each step of
- * a pass (measure/logit_lens.h finds them, draw/page.h shows them), and the roles of heads. */
+/* prediction.h: parts of results that are not tensors: the next tokens after each step of a pass
+ * (measure/logit_lens.h finds them, draw/page.h shows them), and the roles of heads. */
 #pragma once
 
 #include "lens/continuation.h"

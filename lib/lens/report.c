@@ -87,7 +87,6 @@ const char *array_row_name(const struct array *array)
     return axis_rows[site_row(array->site)->axes]->name;
 }
 
-/* Make an axis with the labels of its site. */
 static struct axis label_axis(const struct report *report, const struct array *array,
                               const struct axis_row *row, size_t size)
 {
@@ -562,8 +561,7 @@ static void add_stats(struct table_rows *rows, const struct sheet *sheet, bool s
     double least = NAN;
     double most = NAN;
     double squares = 0;
-    for (int round = 0; round < 2;
-         round++) /* first the mean, then squares of the distances to it */
+    for (int round = 0; round < 2; round++) /* the mean, then squares of distances to it */
         for (size_t i = 0; i < sheet->rows.size * sheet->columns.size; i++) {
             double x = (double)sheet->values[i];
             bool counts = isfinite(x) &&

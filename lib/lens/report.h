@@ -30,7 +30,7 @@ struct identity {
     size_t failed;     /* missing reports, whose texts failed */
     const char *model; /* csv, tidy: model column if there are several; NULL: none */
     size_t sentences;  /* texts, which repeat for each model or setting; 0: as many as reports */
-    size_t blank;      /* blank lines before the text, counted in its number */
+    size_t blank;      /* blank and failed texts before this one, which its number counts */
     bool stacked;      /* npy, safetensors: the reports are rows of one array */
     bool of_pairs;     /* some text is a pair: tidy has columns of segments */
     const struct identity_column *extras; /* csv, tidy: leading columns, which keep their names */
@@ -40,7 +40,7 @@ struct identity {
     const struct provenance *provenance; /* see write/format.h; NULL: omitted */
 };
 
-/* The number of texts of the stream; the number of this text, from 0, blank lines counted. */
+/* The number of texts of the stream; the number of this text, from 0, with `blank` added. */
 static inline size_t identity_sentences(const struct identity *identity)
 {
     return identity->sentences ? identity->sentences : identity->count;
@@ -81,8 +81,8 @@ struct report {
     size_t table_count;
     const char *strongest;     /* ending of array names for report_add_strongest, or NULL */
     float origin;              /* reference value for `strongest` */
-    bool shows_arrays;         /* text: arrays precede tables for people */
-    bool untitled;             /* text: omit the lines with model and text */
+    bool shows_arrays;         /* for people: show the arrays, before the tables */
+    bool untitled;             /* for people: omit the lines with model and text */
     const struct table *facts; /* one row of additional JSON members; NULL: none */
     const size_t *heads;       /* selected heads; NULL: all */
     size_t head_count;
@@ -93,7 +93,7 @@ struct report {
     const struct label *next; /* rows of a decoder's cross-attention, `在 → 垫子`; NULL: tokens */
     const char *about;        /* subject for titles; NULL: the text */
     bool causal;
-    bool has_encoder; /* only encoder and cross-attention sites refer to the source */
+    bool has_encoder; /* keys of self-attention sites are of the sentence, even with a source */
 };
 
 /* The texts of the queries and of the keys, for one attention of the model. */
@@ -121,7 +121,7 @@ size_t array_cells(const struct array *array);
 /* True if columns are keys, as in attention maps. */
 bool array_has_key_columns(const struct array *array);
 
-/* True for maps of cross-attention: a row of an encoder-decoder's predicts the next token. */
+/* True for maps of cross-attention in an encoder-decoder, whose rows predict the next token. */
 bool array_predicts(const struct array *array);
 
 /* True for the mean over heads, and for the mean over layers. */
@@ -132,7 +132,7 @@ bool array_is_mean_of_layers(const struct array *array);
  * heads) and `h.mean.weights` (over layers). Returns `name`. */
 const char *array_name(char name[SITE_NAME_BYTES], const struct array *array);
 
-/* The name of the rows of a site: "query", "token". */
+/* The name of the rows of a captured array: "query", "token". */
 const char *array_row_name(const struct array *array);
 
 int report_add_array(struct report *report, const struct array *array, struct arena *arena,
@@ -155,7 +155,7 @@ int report_join_sinks(struct report *report, struct arena *arena, struct err *er
 bool report_has_tables(const struct report *report);
 
 /* Replace the tables by one for people, with bars, below the arrays: the cells farthest from
- * `origin` in arrays whose names end with `ending`; or by none if all cells equal `origin`. */
+ * `origin` in arrays whose names end with `ending`; or by none if no visible cell differs. */
 int report_add_strongest(struct report *report, const char *ending, float origin,
                          struct arena *arena, struct err *err);
 
@@ -173,7 +173,7 @@ struct derivation {
     bool hide_first;
     bool hides_keys; /* keys that are not selected are hidden, not left out */
     enum pooling pool;
-    bool normalize; /* pooled rows have length 1 */
+    bool normalize; /* pooled rows get length 1, unless they are zero */
     bool stats;     /* tables: mean, variance, minimum and maximum of each matrix */
     bool align;     /* tables: of the first matrix, the keys of each predicted token, by weight */
 };
@@ -189,10 +189,10 @@ int derive_read_mean(struct derivation *how, const char *list, enum mean_axes ax
 int derive_check(const struct derivation *how, const struct selection *selection,
                  const struct tokenizer *tokenizer, struct err *err);
 
-/* Change the report; the arena owns new memory. The mean over layers replaces the first layer; rows
- * of tables that differ only in averaged heads or layers are joined. hide_first removes the first
- * token (or word) from all axes, and is refused if none is left. Arrays without values get their
- * new sizes; they must not be averaged or pooled. Then only the selected keys are left and, if rows
- * are words, the selected queries. Pooling comes last, before the tables of `stats` and `align`. */
+/* Change the report; the arena owns new memory. The mean over layers replaces the first layer's
+ * array; rows of tables that differ only in averaged heads or layers are joined. hide_first removes
+ * the first token (or word) of axes, and is refused if none is left. Arrays without values get new
+ * sizes; they must not be averaged or pooled. Then only the selected keys are left and, if rows are
+ * words, the selected queries. Pooling comes last, before the tables of `stats` and `align`. */
 int derive(struct report *report, const struct derivation *how, const struct tokenizer *tokenizer,
            struct arena *arena, struct err *err);

@@ -173,7 +173,7 @@ static bool is_in_stack(const struct selection *selection, bool encoder)
     return false;
 }
 
-/* Each site selected by name must be in one of the layers. */
+/* Each site of the text that is selected by name must be in one of the layers. */
 int selection_layers(struct selection *selection, const char *list, const struct config *config,
                      struct arena *arena, struct err *err)
 {

@@ -61,7 +61,7 @@ int selection_of_channels(struct selection *selection, enum site *site, const ch
                           struct err *err);
 
 /* Parse a list of indices below a count, such as "0,3-5", into ascending order; for NULL or "all",
- * `*indices` is NULL. Messages have the option, and "the text has 5 tokens". */
+ * `*indices` is NULL. Messages name the option, and say "the text has 5 tokens". */
 struct index_range {
     const char *option, *owner, *thing;
     size_t count;
@@ -73,8 +73,8 @@ int selection_indices(const size_t **indices, size_t *count, const char *list,
 /* The list of the selected queries of a text (NULL: all). */
 const char *selection_queries(const struct selection *selection, const struct tokenized *text);
 
-/* Parse `3`, `-1`, `0-2` or `1-` of `count` positions. If `count` is 0, it is unknown and negative
- * numbers are kept. Returns false for anything else. */
+/* Parse `3`, `-1`, `0-2` or `1-` of `count` positions; negative numbers count from the end. If
+ * `count` is 0, it is unknown, and they are kept. Returns false for anything else. */
 bool selection_range(ptrdiff_t *first, ptrdiff_t *last, const char *text, size_t size,
                      size_t count);
 
@@ -84,15 +84,15 @@ bool selection_index(size_t *index, const char *text, size_t size, size_t count)
 /* The selected layers of a site; layer 0 for a site outside of layers. */
 struct layers selection_layers_of(const struct selection *selection, enum site site);
 
-/* Watch the selected sites of the pass, and the heads from the first to the last selected one; all
- * heads if a site of `whole` is selected. */
+/* Watch the selected sites of the pass, and the heads from the first to the last selected one, or
+ * all if no heads are selected or a site of `whole` is. */
 void selection_watch(const struct selection *selection, struct watch *watch);
 
 /* True if a capture keeps only the selected queries of a site; false for keys, values, the encoder,
  * sites of the first token, and `all_tokens`. */
 bool selection_has_queries(const struct selection *selection, enum site site);
 
-/* The number of tokens of a text that --query selects. */
+/* The number of tokens of a text that --query selects; all if its list is wrong. */
 size_t selection_query_count(const struct selection *selection, const struct tokenized *text);
 
 /* --- attentions of a model: one, or with an encoder three ------------------------------------- */

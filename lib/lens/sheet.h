@@ -21,9 +21,9 @@ struct buf;
 /* The label of a position on an axis. The texts live as long as the report. */
 struct label {
     const char *text;  /* for people: the visible token `Life`, or a channel number `17` */
-    const char *exact; /* unique on its axis: `0:Life`, or the number */
-    const char *plain; /* for data: the token itself, or the number; a part of a character in
-                        * visible form */
+    const char *exact; /* for data: with an index, `0:Life`, where tokens may repeat; or `plain` */
+    const char *plain; /* for data: the token itself, or the number; a token that is not valid
+                        * UTF-8, or has a byte 0, in visible form */
 };
 
 struct axis {
@@ -33,7 +33,7 @@ struct axis {
     ptrdiff_t first;            /* number of the first position: 1 if token 0 is hidden; below 0 if
                                  * special tokens, which have no number, precede word 0 */
     const size_t *numbers;      /* [size] numbers of the positions; NULL: first, first + 1, … */
-    size_t second;              /* first position of a pair's second text; 0: one text */
+    size_t second;              /* first position of a pair's second text; 0: all are of one text */
 };
 
 /* The number of a position; negative: none. */
@@ -77,14 +77,14 @@ struct array {
     struct axis heads; /* without labels: numbered as in the model; without a name: no heads */
     struct axis rows, columns;
     const float *data;    /* contiguous; NULL: not computed yet */
-    const float *visible; /* [queries, keys] 0: hidden; NULL: only a causal mask hides keys */
+    const float *visible; /* [queries, keys] 0: hidden; NULL: at most a causal mask hides keys */
     size_t visible_step;  /* offset between heads; 0: shared */
     size_t shared_by;     /* query heads per key/value head, as in a sheet */
     bool bits;            /* an entropy in bits; the name says so */
     struct display display;
 };
 
-/* True if an axis of a captured array lists the numbers of its positions: they were selected. */
+/* True if an axis of a captured array lists the numbers of its positions, as of selected ones. */
 static inline bool array_selects(const struct array *array, const struct axis *axis)
 {
     return !array->name && axis->numbers;
@@ -206,19 +206,19 @@ enum {
     COLUMN_COLOURED = 8,  /* text: coloured by value; figures: only these columns */
     COLUMN_RIGHT = 16,    /* text: right-aligned */
     COLUMN_SHRINKS = 32,  /* text: shortened if lines are too long */
-    COLUMN_PLAIN = 64,    /* text: never 1.2e-05 */
+    COLUMN_PLAIN = 64,    /* for people: never 1.2e-05 */
     COLUMN_LEADS = 128,   /* tidy: a leading column */
     COLUMN_HIDDEN = COLUMN_TEXT_ONLY | COLUMN_DATA_ONLY, /* the column only labels the rows */
 };
 
 struct column {
     const char *name;  /* header in CSV, key in JSON */
-    const char *title; /* header in text; NULL: the name; "" in all columns: no header line */
-    const char *brief; /* header (and one decimal less) if lines are too long; NULL: title */
+    const char *title; /* header for people; NULL: the name; "" in all columns: no header line */
+    const char *brief; /* text: header if lines are too long, with one decimal less; NULL: title */
     const char *unit;  /* listed in JSON's "units"; NULL: none */
     enum column_kind kind;
     unsigned flags;     /* COLUMN_… */
-    int digits;         /* decimals of floats in text */
+    int digits;         /* decimals of floats for people */
     bool fraction;      /* colours, and the bars of vectors, range from 0 to 1 */
     const void *values; /* [rows] of the type of `kind` */
     size_t width;       /* of vectors; 0: a number */
@@ -240,7 +240,7 @@ struct working {
     bool is_shown;     /* an operand: also visible in the formulas or the table */
     bool is_small;     /* an operand: shown to people even where large ones are left out */
     bool of_keys;      /* rows are keys; people may get only those with large weights */
-    size_t own_row;    /* row of the query, which is marked; or NO_ROW */
+    size_t own_row;    /* row of the query or of the head, which is marked; or NO_ROW */
     const char *total; /* label of the numbers below the rows; NULL: none */
 };
 
@@ -252,8 +252,8 @@ struct table {
     const struct column *columns;
     size_t count;
     unsigned flags;      /* COLUMN_TEXT_ONLY, COLUMN_DATA_ONLY */
-    const char *heading; /* text: lines above the table, which is then indented; NULL: none */
-    const char *note;    /* text: lines below; with `curves` also the figure's title; NULL: none */
+    const char *heading; /* lines above the table, which text then indents; NULL: none */
+    const char *note;    /* lines below; with `curves` also the figure's title; NULL: none */
     bool curves;         /* figures: draw columns as lines over the rows, named by their titles */
     bool logarithmic;    /* curves: both axes; the rows are at their numbers */
     const struct table *pictures; /* figures: tables to draw instead; NULL: this one */
@@ -272,7 +272,6 @@ static inline long long column_integer(const struct column *column, size_t row)
     return ((const long long *)column->values)[row];
 }
 
-/* The vector of a row. */
 static inline const float *column_vector(const struct column *column, size_t row)
 {
     return (const float *)column->values + row * (column->width ? column->width : 1);

@@ -529,9 +529,9 @@ static bool splits_script(struct token_bytes text, size_t at, struct text_range 
     return character->end == at && (has_no_blanks(last) || has_no_blanks(next));
 }
 
-/* A word begins after white space, which it includes, before and after a special token, and at a
- * token of a script without spaces. White space at the end belongs to the last word. A token with
- * white space inside joins two words. */
+/* A word begins after white space, which it includes, before and after a special token, at a token
+ * of a script without spaces, and at the second text of a pair. White space at the end belongs to
+ * the last word. A token with white space inside joins two words. */
 static size_t split(struct word_span *spans, const struct tokenized *text,
                     const struct tokenizer *tokenizer)
 {

@@ -27,7 +27,7 @@ struct token_limits {
     const struct tokenizer *tokenizer; /* NULL: only ids are accepted */
     const struct config *config;       /* the size of the context, and the beginning token */
     size_t vocabulary;                 /* ids are below it */
-    const char *why;   /* why the model's tokenizer is not supported; NULL or "": none */
+    const char *why;   /* without `tokenizer`: why it is not supported; NULL or "": none */
     bool starts;       /* texts begin with the model's beginning token */
     const char *model; /* its folder or file, for messages */
 };
@@ -44,7 +44,7 @@ struct tokenized {
     const struct token *tokens;      /* [count] */
     const uint32_t *ids;             /* [count] token ids */
     const struct label *labels;      /* [count] */
-    const struct token_bytes *bytes; /* [count] borrowed from the tokenizer; NULL: unknown */
+    const struct token_bytes *bytes; /* [count] of the tokenizer; NULL, also in an item: unknown */
     const unsigned char *segments;   /* [count] of a pair of texts; NULL: one text */
     size_t count;
     struct token_bytes pair;          /* the second text; NULL bytes: none */
@@ -79,7 +79,7 @@ int tokenized_label(struct tokenized *tokenized, const struct tokens *tokens,
 bool tokenized_is_added(const struct tokenized *tokenized, size_t index);
 
 /* The position whose prediction a page shows when it opens: the last mask token, else the last
- * token that was not added. */
+ * token before those that were added at the end. */
 size_t tokenized_opening(const struct tokenized *sentence, long long mask);
 
 /* The first token that begins inside a character, as in Chinese and emoji; `count`: none. */
@@ -116,10 +116,10 @@ bool tokenized_find_token(struct token_match *match, const struct tokenized *tok
 
 /* --- labels ----------------------------------------------------------------------------------- */
 
-/* A token's text without leading spaces, or its visible form. */
+/* A token's text without leading spaces; of spaces alone, the visible form. */
 const char *label_name(const struct label *label);
 
-/* The visible form of a borrowed text, on one line or with visible spaces. */
+/* A label that borrows a text; its form for people is on one line, or shows spaces as signs. */
 struct label label_borrowed(const char *text, bool shows_blanks, struct arena *arena,
                             struct err *err);
 

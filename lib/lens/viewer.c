@@ -215,7 +215,8 @@ struct text viewer_text(const struct text_with_source *pair)
 size_t viewer_visible_maps(const struct viewer *viewer, enum site site, size_t layer, size_t heads)
 {
     enum site_part part = site_part(site);
-    /* mask and visible are made of scores: hidden ones are -inf; linear or with --mask-after, 0 */
+    /* SITE_MASK and SITE_VISIBLE are made of masked scores: of hidden keys -inf, or 0 in linear
+     * attention and with --mask-after */
     bool of_scores = site_id(site) >= SITE_MASK;
     if (!of_scores && site_id(site) != SITE_MASKED && site_id(site) != SITE_WEIGHTS)
         return 0;
@@ -280,8 +281,8 @@ static int find_visible(struct array *array, const struct viewer *viewer,
 /* --- reports ---------------------------------------------------------------------------------- */
 
 /* Add the visible keys and the labels of selected queries to the tensors of a text. SITE_MASK and
- * SITE_VISIBLE were captured as scores, and become 1 and 0: a key is hidden if its score is -inf
- * or, where find_visible made a map, if its cell there is 0. */
+ * SITE_VISIBLE were captured as scores, and become 1 for hidden or for visible keys, else 0. A key
+ * is hidden if its cell in the map of find_visible is 0 or, without a map, if its score is -inf. */
 static int complete(const struct viewer *viewer, const struct capture_request *asked, size_t text,
                     const struct array_list *list, const struct label *next, struct arena *arena,
                     struct err *err)
@@ -332,7 +333,7 @@ int viewer_report(struct report *report, const struct viewer *viewer, struct are
         .untrained = model_is_untrained(&viewer->model),
         .precision = viewer->model.weights.precision,
         .mechanism = mechanism && *mechanism ? mechanism : NULL,
-        .has_encoder = true, /* of any model: then labels of tables are the sentence's */
+        .has_encoder = true, /* in any model, so that report_keys is the sentence */
     };
     return mechanism ? 0 : -1;
 }

@@ -19,14 +19,12 @@
 struct viewer {
     struct model model;
     struct tokenizer *tokenizer;   /* NULL: only ids are accepted */
-    char why[TOKENIZER_WHY_BYTES]; /* why the tokenizer is not supported; "": no reason */
-    long long mask;                /* id of the mask token of a model that is not causal; -1: none,
-                                      or a causal model */
-    bool starts;                   /* texts begin with the config's bos_id, as those of a decoder
-                                      with an encoder do */
+    char why[TOKENIZER_WHY_BYTES]; /* why it is not supported; "": it is, or there is none */
+    long long mask;                /* id of the mask token; -1: none, or the model is causal */
+    bool starts;                   /* texts begin with the config's bos_id; the caller decides */
     bool reads_any_length;         /* viewer_tokenize accepts texts longer than the context */
     struct machine machine;
-    const struct chat *chat;   /* chat template around each text; NULL: none */
+    const struct chat *chat;   /* template that callers put around texts; NULL: none */
     const struct edits *edits; /* applied in later passes; borrowed; NULL: none */
     struct arena scratch;      /* of one pass; memory is reused */
 };
@@ -59,7 +57,7 @@ struct capture_request {
     const struct stream_start *start; /* NULL: begin with the embedding */
 };
 
-/* Open a model by name or path (NULL: the default), or in a folder, which must outlive the viewer.
+/* Open a model by name or path (NULL: the default), or in a folder; both must outlive the viewer.
  * `threads` is the number of threads (0: one per processor). */
 int viewer_open(struct viewer *viewer, const char *model, size_t threads, struct err *err);
 int viewer_open_folder(struct viewer *viewer, const struct folder *folder, size_t threads,
@@ -119,15 +117,15 @@ int viewer_capture(struct viewer *viewer, const struct capture_request *asked, s
 
 /* --- one map after another -----------------------------------------------------------------------
  *
- * The attention maps of a long text do not fit into memory together. Each group of heads gets a
+ * The attention maps of a long text may not fit into memory together. Each group of heads gets a
  * pass of its own, which begins with the input of its layer and stores no other maps. */
 
 /* The first and the last site of the pass's attention maps; sites between them are maps, too. */
 #define FIRST_MAP SITE_SCORES
 #define LAST_MAP SITE_WEIGHTS
 
-/* True for a capture of nothing but large attention maps of one text without a source, if no edit
- * changes the input of a selected layer: such an edit would be applied twice. */
+/* True for a capture of nothing but large attention maps of one text without a source, if the model
+ * has a residual stream and no edit is of resid_pre in a selected layer: it would apply twice. */
 bool viewer_goes_by_map(const struct viewer *viewer, const struct capture_request *asked);
 
 /* Called with the report of the request, whose tensors have no values, and a report of the next
@@ -139,8 +137,9 @@ typedef int maps_taker(void *context, const struct report *whole, struct report 
 int viewer_capture_by_map(struct viewer *viewer, const struct capture_request *asked,
                           maps_taker *take, void *context, struct arena *arena, struct err *err);
 
-/* The number of maps of visible keys that a tensor needs: `heads`, or 1 for all heads; 0 if the
- * causal mask or captured scores suffice, or if an edit may have given hidden keys a value. */
+/* The number of maps of visible keys that a tensor needs: `heads`, or 1 for all heads; 0 for sites
+ * that are not masked, if the causal mask or captured scores suffice, or if an edit may have given
+ * hidden keys a value. */
 size_t viewer_visible_maps(const struct viewer *viewer, enum site site, size_t layer, size_t heads);
 
 /* --- memory --------------------------------------------------------------------------------------
@@ -161,28 +160,28 @@ void viewer_add_memory(struct memory *memory, const struct viewer *viewer,
                        const struct selection *selection, const struct text_with_source *pair,
                        enum capture_way way);
 
-enum { FLOATS_AT_ONCE = 1 << 24 }; /* limit for maps of a pass of viewer_capture_by_map */
+enum { FLOATS_AT_ONCE = 1 << 24 }; /* most in a pass of viewer_capture_by_map, or one map */
 
 double viewer_captured_bytes(const struct viewer *viewer, const struct selection *selection,
                              const struct text_with_source *pair);
 
 /* --- effective attention (effective.c) -----------------------------------------------------------
  *
- *     value_weighted   a |v|                    [H, T, S]
+ *     value_weighted   |a| |v|                  [H, T, S]
  *     norm_weighted    |a v W_O|                [H, T, S]  Kobayashi et al., 2020
- *     value_zeroing    1 - cos(x, x without v)  [T, T]     Mohebbi et al., 2023; rows sum to 1
- *     rollout          Π (mean a + 1) / 2       [T, T]     Abnar and Zuidema, 2020
+ *     value_zeroing    1 - cos(x, x without v)  [T, T]     Mohebbi et al., 2023; rows sum to 1 or 0
+ *     rollout          Π (mean a + I) / 2       [T, T]     Abnar and Zuidema, 2020
  *     entropy          -Σ a ln a                [H, T]     without the sink
  *     entropy_share    entropy / ln (visible)   [H, T]     NaN: one visible key
  *
- * a: attention weights, v: values, x: the layer's output. Without a residual stream, rollout is the
- * product of the mean weights alone. If the selection has effective sites, watch the sites that
- * they are computed from, and replace `tap` by one that announces all selected sites to it. */
+ * a: attention weights, v: values, x: the layer's output, I: identity. Without a residual stream,
+ * rollout is the product of the mean weights alone. If the selection has effective sites, watch the
+ * sites that they are computed from; a new `tap` announces all selected sites to the given one. */
 int effective_begin(const struct selection *selection, const struct run *run, struct watch *watch,
                     struct tap *tap, struct arena *arena, struct err *err);
 
 /* In a query's row of zeros [columns], in place of its masked scores, set the visible keys to 1.
- * `memory` has twice as many numbers. */
+ * `memory` has room for 2 · columns numbers. */
 void visible_row(struct edit_block block, const struct score_rule *rule, const struct edits *edits,
                  uint32_t *memory);
 
