@@ -112,8 +112,8 @@ static int run(struct way *way, const struct tokenized *sentence)
 
 /* --- backward through edits, norms and matrices ----------------------------------------------- */
 
-/* Go back through the edits of a site. They map each number x to a·x + b: multiply u by a, and add
- * u·b to the contribution of edits. Editing rows of zeros and of ones gives a and b. */
+/* Go back through the edits of a site, taken to map each number x to a·x + b: multiply u by a, and
+ * add u·b to the contribution of edits. Editing rows of zeros and of ones gives a and b. */
 static int edits_back(struct way *way, double *u, enum site site, size_t layer)
 {
     bool of_heads = site_has_heads(site);
@@ -272,7 +272,6 @@ static int heads_back(struct way *way, size_t layer, const struct sublayer *s,
     return 0;
 }
 
-/* The number of columns of a matrix of experts. */
 static size_t expert_columns(const struct config *c)
 {
     return c->mixture.experts + (c->mixture.shared_inner > 0);

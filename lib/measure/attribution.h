@@ -31,7 +31,7 @@ struct attribution_plan {
 };
 
 struct attribution {
-    double logit; /* of the answer, or difference of two */
+    double logit; /* of the answer, or difference of two; before a cap */
     double sum;   /* sum of all contributions */
 };
 

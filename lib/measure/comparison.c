@@ -335,7 +335,7 @@ int comparison_check_models(const struct model *a, const struct model *b, struct
 
 /* --- the passes ------------------------------------------------------------------------------- */
 
-/* The compared sites: those in layers; in a text's first pass also those outside of layers. */
+/* Compared: weights and contexts; of models, all common sites, outside of layers with `first`. */
 static struct site_set sites_of(const struct comparison *s, bool first)
 {
     struct site_set sites = {0};
@@ -348,7 +348,7 @@ static struct site_set sites_of(const struct comparison *s, bool first)
     return sites;
 }
 
-/* The number of layers that fit into memory together. */
+/* The number of layers of a pass: as many as most_cells allows, but at least one. */
 static size_t layers_at_once(const struct comparison *s, const struct text_with_source *pair)
 {
     double most = s->plan->most_cells ? (double)s->plan->most_cells : CELLS_KEPT;
@@ -493,7 +493,7 @@ static int report_settings(struct report *report, const struct comparison *s, st
     report->about = buf_keep(&about, arena, err);
     report->tables = table;
     report->table_count = 1;
-    report->has_encoder = true; /* of any model: then labels are the sentence's, not the source's */
+    report->has_encoder = true; /* in any model, so that report_keys is the sentence */
     if (s->plan->pair_count == 1)
         report->sentence = s->plan->pairs[0].sentence;
     return err_if(err->kind);
@@ -603,7 +603,7 @@ static int make_distances(struct table tables[3], const struct comparison *s, st
         return -1;
     tables[1] = (struct table){"heads",
                                {"head", s->head_count, tables->rows.labels, 0},
-                               tables->columns + !named, /* "site" if named; not the last two */
+                               tables->columns + !named, /* "site" only if named */
                                tables->count - 2 - !named,
                                .flags = COLUMN_TEXT_ONLY};
     tables[0].flags = COLUMN_DATA_ONLY;
@@ -775,13 +775,12 @@ int comparison_make(struct report *report, const struct comparison_plan *plan, s
     return report_settings(report, &s, arena, err);
 }
 
-/* Add the memory of a run with its setting. */
 static void add_run(struct memory *memory, const struct comparison_run *run,
                     const struct selection *selection, const struct text_with_source *pair)
 {
     struct viewer *viewer = run->viewer;
     if (run->mechanism) {
-        viewer_set_mechanism(viewer, run->mechanism, NULL); /* the mechanism was checked */
+        viewer_set_mechanism(viewer, run->mechanism, NULL); /* comparison_make has the error */
         viewer->edits = run->edited ? pair->edits : NULL;
     }
     viewer_add_memory(memory, viewer, selection, pair, CAPTURE_ALL);

@@ -38,7 +38,7 @@ struct comparison_plan {
     bool equal_weights;                   /* models: reported as a fact */
     bool hide_first;   /* models: without the first token and the attention to it, renormalised */
     bool draws;        /* models: add matrices for figures, which data do not have */
-    size_t most_cells; /* limit of values in memory: a pass has fewer layers; 0: 2^26 */
+    size_t most_cells; /* limit of values of a pass, which has a layer or more; 0: 2^26 */
 };
 
 /* Refuse different numbers of layers or heads. */

@@ -95,7 +95,7 @@ static int embed(struct circuit *circuit)
     return 0;
 }
 
-/* Apply the scales of a norm to rows, without its divisor and shift. */
+/* Apply a norm to rows, without its divisor and shift. */
 static void apply_scales(struct matrix rows, const struct norm *norm)
 {
     for (size_t i = 0; i < rows.rows; i++) {

@@ -20,7 +20,7 @@
 
 #include "measure/head_scores.h"
 
-/* Pairs of words. A head counts if reading `from` raises the logit of `to` most. */
+/* Pairs of words. A pair counts for a head if reading `from` raises the logit of `to` most. */
 struct circuit_words {
     const uint32_t *from, *to; /* [count] */
     size_t count;
@@ -48,7 +48,7 @@ enum composition { COMPOSE_Q, COMPOSE_K, COMPOSE_V, COMPOSITIONS };
 
 extern const char *const composition_names[COMPOSITIONS];
 
-/* Report a matrix of heads by later heads; NaN: not later, or a head has no effect. The baseline
- * 1/√C is a fact of the report. */
+/* Report a matrix of heads by heads of later layers; NaN: not later, or a head has no effect. The
+ * baseline 1/√C is a fact of the report. */
 int circuits_report(struct report *report, enum composition way, struct viewer *viewer,
                     struct arena *arena, struct err *err);

@@ -90,7 +90,7 @@ static double sink(const struct attention_row *row)
     return sum;
 }
 
-/* Weight on the token that the tokenizer adds to the end of texts. */
+/* Weight on tokens like the one that the tokenizer adds to the end of texts; NaN: it adds none. */
 static double separator(const struct attention_row *row)
 {
     double sum = 0;
@@ -126,7 +126,7 @@ static double broad(const struct attention_row *row)
     return visible > 1 ? entropy(row) / log_double((double)visible) : (double)NAN;
 }
 
-/* The largest weight on a token of the source, without the one that ends it. */
+/* The largest weight on a token of the source, without those like the one that ends it. */
 static double alignment(const struct attention_row *row)
 {
     double most = 0;
@@ -321,8 +321,8 @@ int head_survey_open(struct head_survey *survey, struct arena *arena, struct err
         if (score->material == OF_TEXTS && !config->cross && !survey->on_texts)
             survey->measured[i].material = OF_REPEATS;
     }
-    /* Roles are measured on the texts if other scores are, else on repeated tokens; not at all
-     * without a score of a role. */
+    /* Roles are measured on the texts if a score is, else on repeated tokens; not at all without a
+     * score of a role. */
     enum score_material of_roles = !has_role                             ? SCORE_MATERIALS
                                    : head_survey_needs(survey, OF_TEXTS) ? OF_TEXTS
                                                                          : OF_REPEATS;
@@ -416,7 +416,7 @@ struct count {
     double **values; /* [text] [score, head, query], those of roles last; NaN: no value */
 };
 
-/* Whether a score, or a role, is measured in this pass. */
+/* Whether a score, or a role, is measured in this pass on the attention of the held values. */
 static bool is_measured(const struct count *count, size_t index)
 {
     const struct score *score = &count->survey->measured[index];
@@ -676,8 +676,8 @@ static size_t role_of(const struct head_result *result, size_t head)
     return best;
 }
 
-/* The role of a head and the names for its other high scores: "induction, copying". NULL with
- * `err`. */
+/* The role of a head, if the results have its score, and the names for other high scores:
+ * "induction, copying". NULL with `err`. */
 static const char *describe_head(const struct head_results *results,
                                  const struct head_result *result, size_t head, struct arena *arena,
                                  struct err *err)

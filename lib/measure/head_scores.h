@@ -2,8 +2,8 @@
  *
  * A score is the mean of a measure over queries (all but each text's first; of cross-attention all;
  * with a needle only the last), or over words (head_circuits.h). Scores of repeated tokens use
- * random tokens that occur twice, unless requested as "induction:texts". A baseline is the score on
- * random tokens or pairs.
+ * random tokens that occur twice, but texts in an encoder-decoder or as "induction:texts". A
+ * baseline is the score on random tokens or pairs.
  *
  *     const struct score *score = score_choose(&scores, "--score", "offset:-2", err);
  *     if (!score || head_survey_open(&survey, &arena, err) ||
@@ -19,7 +19,8 @@
 #include "lens/report.h"
 #include "lens/viewer.h"
 
-/* Input of a score. Without texts, OF_TEXTS becomes OF_REPEATS. */
+/* Input of a score. Without texts, OF_TEXTS becomes OF_REPEATS; in an encoder-decoder, OF_REPEATS
+ * becomes OF_TEXTS. */
 enum score_material { OF_REPEATS, OF_WORDS, OF_PAIRS, OF_NEEDLES, OF_TEXTS, SCORE_MATERIALS };
 
 /* Models in which a score is usual: causal ones, or those that attend both ways. */
@@ -30,7 +31,7 @@ struct attention_row;
 struct score_row {
     const char *name, *about;
     const char *heading, *brief; /* column header; on a narrow page */
-    const char *verdict;         /* name of heads that score 0.5 or more; NULL: none */
+    const char *verdict; /* name of heads that score 0.5 or more on enough input; NULL: none */
     enum score_material material;
     double (*measure)(const struct attention_row *); /* NaN: no value; NULL: see head_circuits.h */
     const char *unit;                                /* NULL: a fraction */
@@ -95,9 +96,9 @@ struct head_survey {
 
 /* Sums of scores. Each text has its own, merged in the order of texts, independent of threads. */
 struct head_sums {
-    struct mean *found, *random; /* [scores, heads] */
-    struct mean *roles;          /* [ROLES, heads] after `found`; copies are those of head_copies */
-    struct mean *uniform;        /* [ROLES] scores of roles if attention were uniform */
+    struct mean *found, *random;    /* [scores, heads] */
+    struct mean *roles;             /* [ROLES, heads] in the memory after `found` */
+    struct mean *uniform;           /* [ROLES] scores of roles if attention were uniform */
     size_t counts[SCORE_MATERIALS]; /* number of texts, words or pairs */
 };
 
@@ -117,7 +118,7 @@ const uint32_t *head_copies(const struct tokenized *text, struct arena *arena, s
 
 /* Set bos, sep, selection, heads and measured. Refused: as not supported, a model that reads a
  * second text without an encoder, and scores of cross-attention if it is no encoder-decoder; as
- * usage, an encoder-decoder without texts, or with a score of `:repeats`. */
+ * usage, for an encoder-decoder, scores that need texts if there are none, and `:repeats`. */
 int head_survey_open(struct head_survey *survey, struct arena *arena, struct err *err);
 
 /* Whether a score of an open survey is measured on this input. */
@@ -129,12 +130,12 @@ void head_sums_merge(struct head_sums *sums, const struct head_survey *survey,
                      const struct head_sums *others);
 
 /* Run texts in one pass; with a baseline, random tokens in a second pass. The viewer is the
- * survey's or, in a thread, a copy. */
+ * survey's or, in another thread, one of viewer_share. */
 int head_survey_run(const struct head_survey *survey, struct viewer *viewer,
                     enum score_material material, const struct head_text *texts, size_t count,
                     struct err *err);
 
-/* Add the memory of a pass over one text for so many scores. */
+/* Add the memory of a pass over one text for this number of scores. */
 void head_survey_add_memory(struct memory *memory, const struct viewer *viewer, size_t scores,
                             const struct text_with_source *pair);
 

@@ -215,7 +215,7 @@ int lens_capture(struct logit_lens *lens, const struct lens_plan *plan,
     return 0;
 }
 
-/* Add the memory of a pass with captured rows in all layers. */
+/* Add the memory of a pass that captures sites in all layers. */
 static void add_look(struct memory *memory, const struct viewer *viewer, struct site_set sites,
                      const struct text_with_source *pair)
 {
@@ -291,8 +291,8 @@ static void put_row(struct table_rows *rows, const struct logit_lens *lens, unsi
     }
 }
 
-/* Make an array, layers by tokens, of one column of the table. LENS_BEST also shows tokens above
- * its numbers, except for means. */
+/* Make an array, layers by tokens, of one column of the table. For LENS_BEST, cells show tokens in
+ * place of probabilities, except for means. */
 static int make_array(struct array *array, const struct table *table, const struct logit_lens *lens,
                       size_t index, struct arena *arena, struct err *err)
 {

@@ -72,8 +72,8 @@ enum lens_number {
 extern const char *const lens_numbers[LENS_NUMBERS]; /* values of --show */
 
 /* Add numbers (1 << LENS_KL | ...) to the report of the text; the report borrows the lens. Data:
- * the table "lens" by layer and token, and "best", if each has several likely tokens. People and
- * pictures: an array for each number, layers by tokens. */
+ * the table "lens" by layer and token and, with LENS_BEST and a best_count above 1, "best" with the
+ * likely tokens. People and pictures: an array for each number, layers by tokens. */
 int lens_report(struct report *report, const struct logit_lens *lens, unsigned numbers,
                 const struct tokenizer *tokenizer, struct arena *arena, struct err *err);
 
@@ -90,11 +90,12 @@ int lens_report(struct report *report, const struct logit_lens *lens, unsigned n
 struct next_plan {
     struct lens_plan lenses[STREAM_STEPS];
     enum stream_step steps[STREAM_STEPS];
-    size_t count; /* 0: the model does not predict tokens */
+    size_t count; /* 0: nothing is predicted */
 };
 
-/* Plan the steps. `all_steps`: after each layer; if norms do not follow sums, also after the
- * embedding and, in models of up to 4 layers, after each sublayer. False: only at the end. */
+/* Plan the steps; none if logits_check refuses or best_count is 0. `all_steps`: after each layer;
+ * if norms do not follow sums, also after the embedding and, in models of up to 4 layers that have
+ * resid_mid, after each sublayer. False: only at the end. */
 int next_tokens_plan(struct next_plan *plan, struct viewer *viewer, size_t best_count,
                      bool all_steps, struct arena *arena, struct err *err);
 
@@ -105,7 +106,7 @@ void next_tokens_add_memory(struct memory *memory, const struct next_plan *plan,
                             const struct text_with_source *pair);
 
 /* Find the probability that the most likely token at tokenized_opening has without each head, whose
- * context is set to 0: [layers, heads]. */
+ * context is set to 0: [layers, heads]. The viewer must have no edits. */
 int next_tokens_without_heads(const float **found, struct viewer *viewer,
                               const struct text_with_source *pair, struct arena *arena,
                               struct err *err);

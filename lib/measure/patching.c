@@ -38,7 +38,7 @@ struct side {
     const struct text_with_source *pair;
     const float **streams; /* [L] resid_pre, [T, C] */
     struct tensor *values; /* [L] of the patched site; rank 0: not in this layer */
-    const float *logits;   /* [V] after the position */
+    const float *logits;   /* [V] of the position */
 };
 
 struct patch_sweep {
@@ -51,16 +51,16 @@ struct patch_sweep {
     size_t most;               /* copies per pass */
     struct side base, other;   /* patched run; run that supplies values */
     const struct edits *edits; /* of all runs; NULL: none */
-    bool from_ids;            /* edits change a layer's input, or there is a source: copies start at
-                                * their ids */
-    bool whole;               /* run all tokens: from_ids, --mask-after, or not causal */
-    bool is_last;             /* the position is the last of the tokens */
-    struct cache cache;       /* of the base */
-    struct arena kept, chunk; /* for the sweep; for a pass */
+    bool from_ids;             /* there are edits of resid_pre, or an encoder: copies start at their
+                                * ids */
+    bool whole;                /* run all tokens: from_ids, --mask-after, or not causal */
+    bool is_last;              /* the position is the last of the tokens */
+    struct cache cache;        /* of the base */
+    struct arena kept, chunk;  /* for the sweep; for a pass */
 
-    /* Copies of the base text in a pass, each patched in one cell of the layer. */
+    /* Copies of the base text in a pass, each with the patch of one column. */
     size_t layer;
-    size_t count, *columns, *firsts; /* [most] a cell's column and the first token that changes */
+    size_t count, *columns, *firsts; /* [most] a copy's column, and its first token that changes */
     struct cache *copies;            /* [most] */
     struct edit_source *received;    /* [most, receivers] inputs of the receivers of paths */
     double *logits;                  /* [most] results */
@@ -96,8 +96,8 @@ static int take_logits(void *context, const struct announcement *announced, stru
     return 0;
 }
 
-/* Run the tokens of each copy from `firsts` on, starting with the base's stream before a layer,
- * with the edits of all runs and then the patches. */
+/* Run the tokens of each copy from `firsts` on, starting with the base's stream before a layer, or
+ * with the ids (from_ids); with the edits of all runs and then the patches. */
 static int run_from(struct patch_sweep *s, const size_t *firsts, size_t layer,
                     const struct edits *patches, const struct selection *selection, tap_sink sink)
 {
@@ -364,7 +364,7 @@ static int take_copies(struct patch_sweep *s)
 }
 
 /* The first token that can affect the answer and has a different value in a cell; past the end:
- * none. After the last layer's heads, and on a path to the logits, only the position can. */
+ * none. From the last layer's contexts on, and on a path to the logits, only the position can. */
 static size_t first_change(const struct patch_sweep *s, size_t column)
 {
     size_t layer = head_of(s, column).layer;

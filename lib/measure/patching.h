@@ -8,8 +8,8 @@
  * Each patch is an edit of a copy of the text, and copies share passes. A copy starts at the
  * patched layer, with the stream of the unpatched run, and at the first token that changes; a cache
  * has the earlier tokens. (All tokens are run if the model is not causal, or with --mask-after; all
- * tokens and layers, if it has an encoder or an edit changes a layer's input.) Values that are
- * equal in both texts are not patched.
+ * tokens and layers, if it has an encoder or there is an edit of resid_pre.) Values that are equal
+ * in both texts are not patched.
  *
  *     struct question question = {position, .answer = 4, .against = -1};
  *     struct patching_plan plan = {&viewer, &clean, &corrupt, .question = &question};
@@ -69,7 +69,7 @@ struct patching_plan {
     size_t receiver_count;
     struct layers layers;                 /* patched layers, if not of paths; none: all */
     const struct patch_head *heads;       /* [head_count] only these heads, or senders */
-    size_t head_count;                    /* 0: layer by layer */
+    size_t head_count;                    /* 0: all heads, layer by layer */
     bool joint;                           /* the heads one by one, then all at once */
     size_t batch_tokens;                  /* per pass; 0: default */
     const struct progress_sink *progress; /* counts patches; NULL: none */
@@ -80,7 +80,7 @@ struct patching {
     double clean, corrupt; /* logits or differences without patches */
     const size_t *numbers; /* [layers] the layer of each row of the result */
     size_t layers;
-    size_t columns; /* heads; tokens that are run; or [heads, tokens] */
+    size_t columns; /* heads; tokens that are run; [heads, tokens]; or listed heads */
     double *logits; /* [layers, columns] after each patch; NaN: no such site; of listed heads
                      * [head_count + joint]; with `joint`, the last is of all at once */
 };
@@ -91,8 +91,9 @@ int patching_check_texts(const struct tokenized *clean, const struct tokenized *
 
 /* Run all patches; the arena owns the results. The viewer's edits apply to all runs, before a patch
  * of the same value. Refused: texts of different lengths or with equal logits; as usage, edits of
- * logits, `= resample`, and edits of single tokens if text follows the position; as not supported,
- * sites that the model lacks, and models without logits or with features that patching lacks. */
+ * logits, `= resample`, and, if text follows the position, edits of single tokens or columns and
+ * those with values of a file or a text; as not supported, sites that the model lacks, paths of an
+ * encoder-decoder, and models without logits or with features that patching lacks. */
 int patching_make(struct patching *patching, const struct patching_plan *plan, struct arena *arena,
                   struct err *err);
 

@@ -1,11 +1,11 @@
-/* question.h: checks of what a measure needs of a model; and the logit that an answer names. */
+/* question.h: checks of what a measure needs of a model; and the logit of an answer. */
 #pragma once
 
 #include "lens/viewer.h"
 
 enum { NEEDS_LOGITS = 1, NEEDS_ONE_TEXT = 2, NEEDS_CAUSAL = 4 };
 
-/* Refuse, as not supported, a model without the features that a measure needs. */
+/* Refuse, as not supported, a model that lacks what a measure needs: bits NEEDS_…. */
 int model_check(const struct model *model, unsigned needs, struct err *err);
 
 /* Refuse a model without logits or other needs, as model_check; and, as usage, edits of logits. */

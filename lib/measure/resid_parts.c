@@ -119,7 +119,6 @@ static const struct tokenized *text_of(const struct resid_pass *pass, enum site_
     return part == PART_SOURCE ? &pass->pair->source : &pass->pair->sentence;
 }
 
-/* The number of keys of a layer's attention. */
 static size_t keys_of(const struct resid_pass *pass, struct resid_head head)
 {
     const struct config *c = &pass->viewer->model.config;
@@ -280,7 +279,7 @@ static int product_parts(struct resid_parts *to, const struct resid_parts *from,
 
 /* --- parts of the stream ---------------------------------------------------------------------- */
 
-/* The most parts of a stream before a layer. */
+/* The most parts that a stream can have. */
 static size_t most_parts(const struct resid_pass *pass, enum site_part part)
 {
     const struct config *c = &pass->viewer->model.config;

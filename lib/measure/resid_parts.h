@@ -6,9 +6,9 @@
  * constant, which is a part, too.
  *
  *     struct resid_pass pass = {.viewer = &viewer, .pair = &pair, ...};
+ *     const struct key_range unused = {0, 0};
  *     if (resid_capture(&pass, arena, err) ||
- *         resid_side_parts(&parts, &pass, RESID_QUERY, none, arena, err) || ... the sum of values
- */
+ *         resid_side_parts(&parts, &pass, RESID_QUERY, unused, arena, err)) ... */
 #pragma once
 
 #include "lens/viewer.h"
@@ -21,14 +21,14 @@ enum resid_part_kind {
     RESID_BIAS, /* of a layer, or of the embedding and, in an encoder, of its last norm */
     RESID_HEAD,
     RESID_MLP,
-    RESID_HERE,  /* constants of the head whose queries and keys are asked for */
+    RESID_HERE,  /* constants of the head whose query, keys or values are asked for */
     RESID_PROBE, /* of channel `head` of a layer's context: see struct resid_pass */
 };
 
 struct resid_part {
     enum resid_part_kind kind;
     enum site_part of; /* the attention of a head; else whose stream it is in */
-    int layer;         /* -1: of the embedding */
+    int layer;         /* -1: outside of layers */
     int head;
 };
 
@@ -57,13 +57,13 @@ struct resid_pass {
     struct resid_head at;
     size_t number;           /* of the text, for messages */
     size_t query;            /* position of the query, in the stream of the queries */
-    const size_t *positions; /* [position_count] whose keys are split, in the stream of the keys */
+    const size_t *positions; /* [position_count] of split keys or values, in their stream */
     size_t position_count;
     const struct resid_part *probe; /* a head, or with head -1 all of a layer: each channel of its
                                      * context gets a part RESID_PROBE, what a 1 there would add;
                                      * divisors of norms leave it out. NULL: none */
 
-    /* From resid_capture on. */
+    /* Set by resid_capture. */
     const float *(*kept)[SITE_COUNT]; /* [layer] rows of the positions, then of the query, heads
                                        * side by side; of keys and values all, head by head */
     struct arena *arena;

@@ -174,7 +174,7 @@ struct reading {
 };
 
 /* Find what `part` of a row of a side, that of a head or of all heads of a layer (head -1), adds to
- * the product of the row and `other`. */
+ * the product of the row and `other`; nothing for other kinds of parts. */
 static int read_part(struct reading *to, struct resid_pass pass, enum resid_side side, size_t row,
                      const struct resid_part *part, const double *other, struct arena *arena,
                      struct err *err)
@@ -625,7 +625,6 @@ static int add_sources(struct report *report, const struct splitting *s, bool of
     return 0;
 }
 
-/* Run a text, and split its score. */
 static int split(struct splitting *s, struct score_attribution *found)
 {
     const struct text_with_source *pair = s->pass.pair;

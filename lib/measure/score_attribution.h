@@ -4,8 +4,8 @@
  *     score = Σ_a Σ_b scale · q_a · k_b + bias
  *
  * That is the score before a soft cap and the mask, and `bias` the one of the distance (ALiBi, T5).
- * A contrast is the score less that of another key, or less a mean of the scores of all keys: what
- * is the same for all keys of the query cancels.
+ * A contrast is the score less that of another key, or less a mean of the scores of all visible
+ * keys: what is the same for all of these cancels.
  *
  *     struct score_plan plan = {&viewer, {PART_SENTENCE, 18, 6}, 16, 4, AGAINST_MEAN};
  *     if (score_attribution_make(&found, &report, &plan, &pair, &arena, err)) ...
@@ -36,7 +36,7 @@ struct score_plan {
     enum score_against against;
     size_t other; /* the other key of AGAINST_KEY */
     enum score_by by;
-    size_t depth; /* steps of the path behind the largest part of each side; 0: no path */
+    size_t depth; /* most steps of the path behind the largest part of each side; 0: no path */
     const struct text_with_source *corrupt; /* a text whose pairs are subtracted; NULL: none */
     size_t number;                          /* of the text, for messages */
 };
@@ -48,9 +48,10 @@ struct score_attribution {
 };
 
 /* Add to the report of a pair the arrays of `by`: `score_query` and `score_key` [layers with parts
- * + 2, columns], `score_pairs`, or `score_query_source` and `score_key_source` [heads, tokens]. Set
- * its tables: the sums of parts, the largest pairs and the path; unless by part, only those for
- * people. Refused: as usage, a key that is hidden from the query; as not supported, edits. */
+ * + 2, columns], `score_pairs`, or for each layer `score_query_source` and `score_key_source`
+ * [heads, tokens], with `cross_` before these names of cross-attention. Set its tables: the sums of
+ * parts, the largest pairs and the path; unless by part, only those for people. Refused: as usage,
+ * a key that is hidden from the query; as not supported, edits. */
 int score_attribution_make(struct score_attribution *found, struct report *report,
                            const struct score_plan *plan, const struct text_with_source *pair,
                            struct arena *arena, struct err *err);

@@ -108,7 +108,7 @@ static void put_facts(struct facts *facts, const struct score_view *view,
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
-/* Put a number whose name ends in its unit, or begins with it: nats_per_token. */
+/* Put a number. Its name has its unit, nats or bits, if there is one: nats_per_token. */
 static void put_float(struct table_rows *rows, const char *name, unsigned flags, double value)
 {
     const char *unit = strstr(name, "nats") ? "nats" : strstr(name, "bits") ? "bits" : NULL;
@@ -226,7 +226,6 @@ int score_report(struct report *report, const struct score_view *view,
         lists[i] = scored->tokens[at].best;
     }
     const struct likely_best best = {
-        /* for programs: a row for each of the most likely tokens */
         "best",     tables, !view->next, lists, scored->best_count, view->viewer->tokenizer,
         view->fills};
     if (with_best && likely_table(&tables[1], &best, arena, err))
@@ -282,8 +281,7 @@ size_t score_totals_add(struct score_totals *totals, const struct score_total *t
     }
     if (totals->most)
         hash_put(&probe, (uint32_t)totals->count);
-    const char **keys =
-        arena_alloc(arena, count + 1, sizeof *keys, err); /* one more: the bad text */
+    const char **keys = arena_alloc(arena, count + 1, sizeof *keys, err); /* + 1: the bad text */
     totals->rows = arena_grow(arena, totals->rows, totals->count, sizeof *total, err);
     for (size_t i = 0; i <= count && keys; i++) {
         const char *text = i < count ? total->keys[i] : total->bad;
@@ -461,8 +459,7 @@ int score_totals_report(struct report *report, const struct score_view *view,
     size_t last = totals->key_count - 1, next = totals->first;
     bool is_group = last && !totals->are_single;
     const char *row = is_group ? name_of(totals->names, last + 1, arena, err) : totals->names[last];
-    const struct score_total none = {"",
-                                     totals->names}; /* defines the columns if there is no row */
+    const struct score_total none = {"", totals->names}; /* defines the columns without rows */
     struct table_rows rows = {.most = num_max(totals->count, 1), .arena = arena, .err = err};
     struct table *table = arena_alloc(arena, 1, sizeof *table, err);
     struct facts *facts = facts_new(arena, err);

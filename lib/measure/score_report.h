@@ -19,7 +19,7 @@ struct score_view {
     bool bits;            /* surprisal, entropy and differences in bits, not nats */
     bool words;           /* a row for each word, not for each token */
     bool for_people;      /* the most likely tokens are a column, not a second table */
-    bool fills;           /* texts have mask tokens: only the most likely tokens */
+    bool fills;           /* only the most likely tokens, of mask tokens or with `next` */
     bool next;            /* only the most likely tokens after each text */
     bool has_regions;     /* some text has regions */
     bool of_pairs;        /* some text is a pair */
@@ -41,9 +41,9 @@ struct score_text {
 };
 
 /* Report the scores of the tokens or words of a text, or of its continuations. If the view shows
- * words, word_spans_find has found them. A word has no score (NaN) if one of its tokens has none,
- * and the entropy of its first token. A blank text has one row; its continuations, none. With
- * `fills`, rows are likely tokens of masks. */
+ * words, word_spans_find has found them. A word has no score (NaN) if one of its tokens has none;
+ * its entropy is that of its first token. A blank text has one row; its continuations, none. With
+ * `fills`, rows are likely tokens of masks or, with `next`, of the next token. */
 int score_report(struct report *report, const struct score_view *view,
                  const struct text_with_source *pair, const struct score_text *text,
                  struct arena *arena, struct err *err);
@@ -92,9 +92,9 @@ const char *score_summary(const struct score_view *view, const struct score_tota
 
 struct score_totals {
     enum totals_kind kind;
-    bool are_single;          /* a row is one text, pair or word; false: a group of them */
+    bool are_single;          /* a row is one text, pair, continuation or word; false: a group */
     bool has_unigrams;        /* add SLOR */
-    bool hides_text;          /* people get no text: a column of the input has it */
+    bool hides_text;          /* data get no text: a column of the input has it */
     bool grouped;             /* add the difference to the first text of the group */
     const char *const *names; /* [key_count] names of key columns; the last labels the row */
     size_t key_count;
@@ -110,7 +110,7 @@ struct score_totals {
 };
 
 /* Add a total to the row with the same keys, `position` and `earlier`, or as a new row after row
- * `after` (0: the first row). Returns the row's number; 0 with `err`. */
+ * `after` (0: before all rows). Returns the row's number; 0 with `err`. */
 size_t score_totals_add(struct score_totals *totals, const struct score_total *total, size_t after,
                         struct arena *arena, struct err *err);
 

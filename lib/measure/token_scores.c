@@ -354,7 +354,7 @@ int scoring_run(struct scored *scored, const struct scoring *scoring,
     machine->progress = sink;
     arena_release(&reading.pass);
 
-    /* the probability that a word ends moves from the first token of the next word to its last */
+    /* the probability that a word ends moves from the next word's first token to its own last */
     const bool *begins = scoring->begins;
     for (size_t k = 0; k < asked->count && begins && !failed; k++) {
         const uint32_t *ids = asked->pairs[k].sentence.ids;

@@ -37,7 +37,7 @@ struct scoring {
     struct viewer *viewer;
     size_t best_count; /* most likely tokens to keep for each; fewer in a small vocabulary */
     bool within_word;  /* also mask the later tokens of the token's word (Kauf and Ivanova, 2023) */
-    size_t fill_count; /* most likely tokens to keep for each mask token of a text */
+    size_t fill_count; /* best_count of mask tokens and, with `next`, of the next token */
     bool next;      /* instead of scores: the tokens that may follow a text, as those of a mask */
     size_t context; /* tokens of a window, at most; 0: texts are read whole */
     size_t stride;
@@ -50,11 +50,11 @@ struct scoring {
 bool text_has_mask(const struct tokenized *text, const struct viewer *viewer);
 
 /* Refuse, as not supported, models as logits_check does; as usage, a stride of the whole
- * context or more, edits of single tokens with a stride, `= resample` in a masked model, and
- * options for the other kind of model. */
+ * context or more, `= resample` in a masked model, options for the other kind of model and, with a
+ * stride, edits of single tokens or columns and those with values of a file or a text. */
 int scoring_check(const struct scoring *scoring, struct err *err);
 
-/* Score the pairs of `asked` into scored [asked->count]; the arena holds the tokens. */
+/* Score the pairs of `asked` into scored [asked->count]; the arena owns the scores of tokens. */
 int scoring_run(struct scored *scored, const struct scoring *scoring,
                 const struct capture_request *asked, struct arena *arena, struct err *err);
 
