@@ -510,7 +510,7 @@ static int count_array(struct array *array, const struct report *report,
         for (size_t column = 0; column < columns.size; column++)
             values[row * columns.size + column] = (float)sums->counts[row * sums->columns + column];
     *array = (struct array){
-        .name = arena_format(arena, err, "%s.count", site_name_in_layer(kept->site)),
+        .name = arena_format(arena, err, "%s.count", site_name(kept->site)),
         .layer = -1,
         .data = values,
         .rows = like.rows,

@@ -78,6 +78,24 @@ TEST(counts_are_omitted_if_the_format_has_none)
     ck_assert_uint_eq(report(false).array_count, 1);
 }
 
+TEST(counts_of_an_encoder_have_names_of_their_own)
+{
+    static const float data[] = {1};
+    const struct array maps[] = {
+        {.site = SITE_OF(PART_SOURCE, SITE_WEIGHTS),
+         .rows.size = 1,
+         .columns.size = 1,
+         .data = data},
+        {.site = SITE_WEIGHTS, .rows.size = 1, .columns.size = 1, .data = data}};
+    const struct report one = {.model = "m", .arrays = maps, .array_count = COUNT(maps)};
+    mean.longest = 1;
+    ck_assert_int_eq(text_mean_add(&mean, &one, &err), 0);
+    struct report whole = report(true);
+    ck_assert_uint_eq(whole.array_count, 4);
+    ck_assert_str_eq(whole.arrays[2].name, "enc.weights.count");
+    ck_assert_str_eq(whole.arrays[3].name, "weights.count");
+}
+
 /* One text has a second query, another a second key; none has both. */
 TEST(a_cell_without_texts_is_nan)
 {
