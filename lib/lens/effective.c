@@ -246,8 +246,12 @@ void visible_row(struct edit_block block, const struct score_rule *rule, const s
     size_t count = score_keys(rule, block.first_row, block.columns, memory, memory + block.columns);
     while (count-- > 0)
         block.data[memory[count]] = 1;
-    if (edits)
-        edits_apply(edits, &block);
+    for (size_t i = 0; edits && i < edits->count; i++) { /* other edits hide no key */
+        struct edits one = *edits;
+        one.items += i;
+        one.count = one.items->op == EDIT_FORBID;
+        edits_apply(&one, &block);
+    }
 }
 
 /* Entropies of the rows of weights, or their shares, as `site` says; of any attention. */

@@ -62,11 +62,13 @@ TEST_LOOP(effective_attention_agrees_with_the_reference, INSTRUMENTS_ALL)
 /* --- entropies -------------------------------------------------------------------------------- */
 
 static const struct edit_range at_query = {3, 3}, at_key = {1, 1};
-static const struct edit knockout = {.site = SITE_MASKED,
-                                     .op = EDIT_FORBID,
-                                     .heads = {&at_key, 1},
-                                     .tokens = {&at_query, 1},
-                                     .columns = {&at_key, 1}};
+static const struct edit of_scores[] = {
+    {.site = SITE_MASKED,
+     .op = EDIT_FORBID,
+     .heads = {&at_key, 1},
+     .tokens = {&at_query, 1},
+     .columns = {&at_key, 1}},
+    {.site = SITE_MASKED, .op = EDIT_SET, .number = 2, .columns = {&at_query, 1}}};
 
 static const struct {
     const char *model, *source, *prefix;
@@ -74,6 +76,7 @@ static const struct {
 } entropic[] = {
     {"tiny", NULL, "", 0, 0},
     {"tiny", NULL, "", 0, 1},
+    {"tiny", NULL, "", 0, 2},
     {"tiny", NULL, "", 2, 0},
     {"cloze", NULL, "", 0, 1},
     {"tests/golden-families/gemma3_text", NULL, "", 0, 0},
@@ -89,7 +92,7 @@ TEST_LOOP(entropies_are_those_of_the_rows_of_weights, COUNT(entropic))
     struct input source = {.ids = entropic[_i].source}, input = {.ids = "0,5,3,4,1,2"};
     struct mechanism windowed = {.kind = ATTENTION_SPARSE,
                                  .pattern = {.window = entropic[_i].window}};
-    const struct edits edits = {&knockout, entropic[_i].edits};
+    const struct edits edits = {of_scores, entropic[_i].edits};
     char sites[128];
     const char *of = entropic[_i].prefix;
     snprintf(sites, sizeof sites, "%sentropy_share,%sentropy,%sweights,%smasked", of, of, of, of);
