@@ -73,9 +73,10 @@ struct continuation {
     struct arena step;  /* memory of one choice */
 };
 
-/* Call before the first of `texts` texts of a model: reads which tokens end a text, and announces
- * the number of steps to the viewer. Refused: as not supported, models without logits or that are
- * not causal, and cross-attention without an encoder; as usage, --mask-after, --attention sqrt. */
+/* Call before the first of `texts` texts of a model: reads its generation rules and the tokens that
+ * end a text, if they are used, and announces the number of steps to the viewer. Refused: as not
+ * supported, models without logits or that are not causal, and cross-attention without an encoder;
+ * as usage, --mask-after, --attention sqrt. */
 int continuation_prepare(struct viewer *viewer, const struct generation_config *generation,
                          size_t texts, struct err *err);
 

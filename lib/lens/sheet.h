@@ -59,7 +59,7 @@ struct display {
     const char *const *texts;   /* [rows, columns] instead of numbers; NULL: numbers */
     const char *beside_texts;   /* with texts: name of the numbers, shown as colours; or NULL */
     bool whole;                 /* numbers are integers */
-    bool fraction;              /* values and colours are from 0 to 1 */
+    bool fraction;              /* colours range from 0 to 1, as values do without edits */
     bool parts;                 /* values are parts of a sum: figures show bars of the largest */
     bool running;               /* rows are tokens of a text, with one value each */
     bool curves;                /* figures: draw columns as lines over the rows */
@@ -99,8 +99,8 @@ size_t array_rank(const struct array *array);
 /* A labelled matrix of an array. Hidden cells are keys that a query cannot attend to. */
 struct sheet {
     const char *name; /* of the array: "weights" */
-    int layer;        /* -1: outside of layers, or mean over layers */
-    int head;         /* -1: without heads, or mean over heads */
+    int layer;        /* -1: none, or mean over layers */
+    int head;         /* -1: none, or mean over heads */
     size_t shared_by; /* query heads that use each key/value head; 0: heads are query heads */
     struct axis rows;
     struct axis columns;
@@ -229,7 +229,7 @@ enum { WORKING_FORMULAS_MAX = 3 };
 
 /* How a table follows from earlier ones, so that a reader can recompute it: its formulas, one of
  * them with the numbers of a row, and the operands that no earlier table has. Such a table has a
- * name, a heading, a note, and columns of vectors, of which at most one is wider than 1. */
+ * name, a heading, perhaps a note, and columns of vectors, of which at most one is wider than 1. */
 struct working {
     const struct chapter *chapter; /* NULL: the table has no working */
     const char *formulas[WORKING_FORMULAS_MAX];

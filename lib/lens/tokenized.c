@@ -12,7 +12,7 @@
 
 enum { NUMBER_BYTES = 24 };
 
-/* False for a part of a character, and for bytes that include 0, which would end a C string. */
+/* False for bytes that are not UTF-8, or that include 0, which would end a C string. */
 static bool is_text(const struct token_bytes *own)
 {
     return utf8_invalid_at(own->bytes, own->size) == own->size &&
@@ -375,7 +375,7 @@ static const struct unicode_range without_blanks[] = {
     {0x2e80, 0x312f},   /* Han radicals, CJK punctuation, kana, bopomofo */
     {0x31a0, 0x9fff},   /* Han, and further signs of CJK */
     {0xf900, 0xfaff},   /* Han compatibility */
-    {0xff00, 0xffef},   /* full-width forms */
+    {0xff00, 0xffef},   /* full-width and half-width forms */
     {0x20000, 0x3ffff}, /* Han */
 };
 

@@ -16,7 +16,7 @@ enum {
     OFFSET_MAX = 1 << 24,
     RANDOM_HALF = 25, /* random tokens, which then repeat */
     REPEATS = 16,     /* number of texts of repeated tokens */
-    NAMED_COUNT = 10, /* heads get no names with fewer pairs or needles */
+    NAMED_COUNT = 10, /* scores of fewer pairs or needles name no head */
 };
 
 static const double VERDICT_LEAST = 0.5;

@@ -31,7 +31,7 @@ struct attention_row;
 struct score_row {
     const char *name, *about;
     const char *heading, *brief; /* column header; on a narrow page */
-    const char *verdict; /* name of heads that score 0.5 or more on enough input; NULL: none */
+    const char *verdict; /* name of heads from 0.5 on (pairs, needles: on 10 or more); or NULL */
     enum score_material material;
     double (*measure)(const struct attention_row *); /* NaN: no value; NULL: see head_circuits.h */
     const char *unit;                                /* NULL: a fraction */

@@ -77,7 +77,7 @@ int resid_capture(struct resid_pass *pass, struct arena *arena, struct err *err)
 struct resid_attention {
     size_t keys, visible;
     uint32_t *list;        /* [visible] keys */
-    double *plain, *score; /* [keys] scale · q · k; with biases, before a cap */
+    double *plain, *score; /* [keys] scale · q · k; the same with biases, before a cap */
     double *weights;       /* [keys] 0: hidden */
     double of_sink;        /* what is left to a sink */
 };

@@ -17,7 +17,7 @@ struct splitting {
     size_t *positions;             /* keys of the score and its contrast */
     double *shares;                /* coefficients of `positions` */
     size_t at_key;                 /* index of the key in `positions` */
-    struct resid_parts query, key; /* [A, dk], and the items of [B, dk] */
+    struct resid_parts query, key; /* query [A, dk]; of key only the items, [B] */
     double *keys;                  /* [B, dk] summed over the positions */
     double *pairs;                 /* [A, B] */
     struct arena arena;
@@ -169,7 +169,7 @@ struct listed_pair {
 struct reading {
     double *gains;    /* [dv] of each channel of the context */
     double *adds;     /* [keys] */
-    long long source; /* the token that adds most; COLUMN_MISSING: the part is no head */
+    long long source; /* token of the largest magnitude in `adds`; COLUMN_MISSING: no head */
     double weight;    /* the head's attention to `source` */
 };
 
@@ -240,7 +240,7 @@ static int find_sources(const struct splitting *s, struct listed_pair *pair)
     return err_if(failed);
 }
 
-/* The largest pairs, the largest first. */
+/* The pairs of largest magnitude, the largest first. */
 static int list_pairs(struct listed_pair *list, size_t count, const struct splitting *s)
 {
     const size_t cells = s->query.count * s->key.count;
@@ -328,7 +328,7 @@ static double *other_side(const struct splitting *s, bool of_query, struct arena
     return sum;
 }
 
-/* The part of a row with the largest product with `other`, except the head's own constants. */
+/* The part of a row whose product with `other` has the largest magnitude, except RESID_HERE. */
 static size_t largest_part(double *value, const struct resid_parts *parts, const double *other)
 {
     size_t best = 0;

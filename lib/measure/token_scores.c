@@ -15,10 +15,10 @@
 /* --- logits of kept rows ---------------------------------------------------------------------- */
 
 enum {
-    PIECE_BYTES = 32 << 20, /* bytes of logits computed at once */
+    PIECE_BYTES = 32 << 20, /* limit of logits computed at once */
     PIECE_LEAST = 32,       /* rows; fewer would read the unembedding matrix too often */
     PIECE_MOST = 512,
-    PASS_TOKENS = 1024, /* windows share a pass up to this many */
+    PASS_TOKENS = 1024, /* tokens up to which windows share a pass */
 };
 
 size_t logits_piece_rows(size_t words, size_t rows)
