@@ -779,6 +779,30 @@ static int begin_report(struct report *report, const struct head_results *result
     return 0;
 }
 
+/* The command that explains the strongest induction head, or "". NULL with `err`. */
+static const char *suggest_why(const struct head_results *results, struct arena *arena,
+                               struct err *err)
+{
+    const struct head_result *result = results->items;
+    const size_t heads = result->layers * result->heads;
+    size_t best = heads;
+    double most = VERDICT_LEAST;
+    for (size_t i = 0; i < results->scores->count; i++)
+        for (size_t head = 0; head < heads; head++) {
+            double value = mean_value(&result->sums.found[i * heads + head]);
+            if (strcmp(results->scores->items[i].name, "induction") != 0 || !(value >= most))
+                continue;
+            most = value;
+            best = head;
+        }
+    size_t layer = best / result->heads, head = best % result->heads;
+    return best == heads ? ""
+                         : arena_format(arena, err,
+                                        ". Why head %zu.%zu attends there: attn-cli attribute TEXT "
+                                        "--head %zu.%zu --key KEY",
+                                        layer, head, layer, head);
+}
+
 struct table *head_table_report(struct report *report, const struct head_results *results,
                                 struct arena *arena, struct err *err)
 {
@@ -800,7 +824,9 @@ struct table *head_table_report(struct report *report, const struct head_results
     if (origins_differ(results))
         return tables;
     tables[1].flags = COLUMN_DATA_ONLY;
-    tables->note = arena_format(arena, err, "measured on %s", results->items->origin);
+    const char *next = results->count == 1 ? suggest_why(results, arena, err) : "";
+    if (next)
+        tables->note = arena_format(arena, err, "measured on %s%s", results->items->origin, next);
     return tables->note ? tables : NULL;
 }
 
