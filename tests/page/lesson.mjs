@@ -32,6 +32,7 @@ function tensorsOf(line) {
     const words = [...line.matchAll(/"([^"]*)"|(\S+)/g)].map((found) => found[1] ?? found[2]);
     const at = words.indexOf('--query');
     if (at >= 0) words.splice(at, 2);
+    if (words[1] === 'attribute') words.splice(words.indexOf('--head'));
     if (words[1] === 'explain') words.push('--show', 'all');
     return json(...words.slice(2)).tensors;
 }
@@ -236,7 +237,7 @@ await test('each step shows every number of its text, with its decimals', () =>
             await page.evaluate(() => (window.drawn = []));
             await page.selectOption('#sentence', String(step));
             const shown = await numbersShown(page);
-            const parts = page.locator('.told > p, .question');
+            const parts = page.locator('.told > p:not(.command), .question');
             const told = (await parts.allTextContents()).join(' ');
             for (const number of decimals(told))
                 // step 2 also quotes the model journey-seven
