@@ -1,11 +1,13 @@
 /* page.c: `attn-cli page`: writes texts as one interactive HTML page: their tensors, predictions,
  * head scores, and explanations of weights. */
+#include <math.h>
 #include <string.h>
 
 #include "base/num.h"
 #include "draw/page.h"
 #include "measure/head_scores.h"
 #include "measure/logit_lens.h"
+#include "measure/score_attribution.h"
 #include "command.h"
 #include "driver.h"
 #include "model/layer.h"
@@ -78,6 +80,8 @@ static size_t runs_of(const struct page_state *own)
 enum {
     DEFAULT_BYTES = 1000000, /* limit for the exact tensors in the file, without --explain */
     LARGE_BYTES = 10000000,  /* a live page of this size prints a note */
+    ORIGINS_MOST = 256,      /* split scores per text */
+    ORIGIN_BYTES = 600,      /* of each, without the grids of its parts */
 };
 
 static size_t layers_of(const struct config *config)
@@ -163,9 +167,13 @@ static int select_layers(struct selection *selection, const bool *explains,
 static const bool *explained_heads(struct page_run *run)
 {
     const struct page_state *own = run->own;
-    size_t tokens = run->pair->sentence.count;
-    size_t bytes = page_explained_numbers(&run->viewer->model.config, tokens) * 16 / 3;
+    const struct config *config = &run->viewer->model.config;
+    size_t tokens = run->pair->sentence.count, heads = config_most_heads(config);
+    size_t bytes = page_explained_numbers(config, tokens) * 16 / 3;
+    size_t origins = 2 * layers_of(config) * heads * tokens;
     size_t pages = own->driver->identity.count;
+    if (origins <= ORIGINS_MOST && !run->options->page.live)
+        bytes += origins * (ORIGIN_BYTES + 4 * (layers_of(config) + 2) * (heads + 5));
     bool all = !run->options->page.explain && bytes <= DEFAULT_BYTES / pages;
     run->facts.explained_bytes = bytes;
     return all ? NULL : own->explains;
@@ -199,6 +207,77 @@ static int find_explained(struct page_run *run, struct err *err)
     report->array_count = count;
     run->facts.explained = report;
     return 0;
+}
+
+/* --- where the queries and keys of these heads come from --------------------------------------- */
+
+/* Split the score of a query with its strongest key. */
+static int split_score(struct page_run *run, struct page_origin *origin,
+                       const struct array *weights, size_t head, struct err *err)
+{
+    const size_t keys = report_keys(run->facts.explained, site_part(weights->site))->count;
+    const float *row =
+        weights->data + (head * weights->rows.size + origin->query) * weights->columns.size;
+    struct report *report = arena_alloc(run->arena, 1, sizeof *report, err);
+    struct score_plan plan = {.viewer = run->viewer,
+                              .head = {site_part(weights->site), origin->layer, origin->head},
+                              .query = origin->query,
+                              .against = origin->less_mean ? AGAINST_MEAN : AGAINST_NOTHING,
+                              .depth = PAGE_ORIGIN_DEPTH};
+    struct score_attribution found;
+    for (size_t key = 1; key < keys; key++)
+        if (row[key] > row[plan.key] || isnan(row[plan.key]))
+            plan.key = key;
+    if (!report)
+        return -1;
+    *report = run->report;
+    report->arrays = NULL;
+    report->array_count = 0;
+    if (score_attribution_make(&found, report, &plan, run->pair, run->arena, err))
+        return -1;
+    origin->key = plan.key;
+    origin->score = found.score;
+    origin->report = report;
+    return 0;
+}
+
+/* Split the scores of all queries of the heads to explain, if these are few. */
+static int find_origins(struct page_run *run, struct err *err)
+{
+    const struct report *explained = run->facts.explained;
+    const struct config *config = &run->viewer->model.config;
+    double layer = 12 * (double)config->n_embd * (double)config->n_embd;
+    size_t tokens = run->pair->sentence.count + run->pair->source.count, most = 0, count = 0;
+    for (size_t i = 0; explained && i < explained->array_count; i++)
+        if (site_id(explained->arrays[i].site) == SITE_WEIGHTS)
+            most += 2 * explained->arrays[i].heads.size * explained->arrays[i].rows.size;
+    bool is_quick = (double)(config_layers(config) * tokens * most) * layer <= QUICK_PRODUCTS;
+    if (!most || most > ORIGINS_MOST || run->viewer->edits || run->facts.lesson ||
+        run->options->page.live || !(is_quick || run->options->page.explain))
+        return 0;
+    struct page_origin *origins = arena_alloc(run->arena, most, sizeof *origins, err);
+    int failed = !origins;
+    for (size_t i = 0; i < explained->array_count; i++) {
+        const struct array *weights = &explained->arrays[i];
+        const size_t rows = 2 * weights->rows.size;
+        if (site_id(weights->site) != SITE_WEIGHTS)
+            continue;
+        for (size_t k = 0; k < weights->heads.size * rows && !failed; k++, count++) {
+            origins[count] = (struct page_origin){.weights = weights->site,
+                                                  .layer = (size_t)weights->layer,
+                                                  .head = weights->heads.numbers[k / rows],
+                                                  .query = k % rows / 2,
+                                                  .less_mean = k % 2 == 0};
+            failed = split_score(run, &origins[count], weights, k / rows, err);
+        }
+    }
+    run->facts.origins = origins;
+    run->facts.origin_count = failed ? 0 : count;
+    if (failed && err->kind == ERR_UNSUPPORTED) {
+        err_clear(err);
+        failed = 0;
+    }
+    return failed;
 }
 
 /* --- --scores: the scores of `heads`, on the text and on repeated random tokens --------------- */
@@ -468,8 +547,8 @@ static int capture_once(struct page_run *run, const struct page_state *own,
                                        .roles = &head_roles,
                                        .run = name}};
     if (viewer_capture(viewer, &asked, group->arena, err) || find_words(run, err) ||
-        find_scores(run, err) || find_explained(run, err) || find_next(run, err) ||
-        find_effects(run, err) || find_live(run, err))
+        find_scores(run, err) || find_explained(run, err) || find_origins(run, err) ||
+        find_next(run, err) || find_effects(run, err) || find_live(run, err))
         return -1;
     return derive(&run->report, &own->request.derivation, viewer->tokenizer, group->arena, err)
                ? items_blame(&own->driver->items, job->index, err)

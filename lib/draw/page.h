@@ -35,6 +35,17 @@ struct page_lesson {
     const struct page_lesson *chinese; /* the same texts in Chinese; NULL: none */
 };
 
+enum { PAGE_ORIGIN_DEPTH = 2 }; /* steps of a path */
+
+/* Why a query has its score with a key: what made the query, and what made the key. */
+struct page_origin {
+    enum site weights; /* of the head */
+    size_t layer, head, query, key;
+    bool less_mean; /* of the score less the mean of those of all keys */
+    double score;
+    const struct report *report; /* of score_attribution_make */
+};
+
 /* Data of a page besides tensors; NULL or 0 omits a part, except of config, sentence and mask. */
 struct page_facts {
     const struct config *config;               /* of the model, with the attention options in use */
@@ -44,6 +55,8 @@ struct page_facts {
 
     const struct report *explained; /* exact tensors of the heads that the page explains */
     size_t explained_bytes;         /* estimated size of such tensors for all heads */
+    const struct page_origin *origins;
+    size_t origin_count;
 
     const struct next_tokens *next;
     const float *without_heads; /* [layers, heads] probability, without each head, of the token that
@@ -72,6 +85,8 @@ size_t page_explained_numbers(const struct config *config, size_t tokens);
 /* Write a report and its facts (NULL: none) as JSON that is safe inside HTML elements. */
 int page_sentence_put(struct stream *out, const struct report *report, bool exact,
                       const struct page_facts *facts, struct err *err);
+
+void page_origin_put(struct stream *out, const struct page_origin *origin);
 
 /* Count the numbers of a report's tensors that a page has. */
 size_t page_count_numbers(const struct report *report);

@@ -7,6 +7,7 @@
 
 #include "base/num.h"
 #include "model/layer.h"
+#include "write/text.h"
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 
@@ -156,19 +157,34 @@ static const char *mean_of(char text[SHEET_NAME_BYTES], const struct sheet *shee
     return text;
 }
 
-static void put_tensor(struct json_writer *json, const struct report *report,
-                       const struct array *array, bool exact)
+/* Put the numbers of an array, and how they are coded. */
+static void put_numbers(struct json_writer *json, const struct report *report,
+                        const struct array *array, bool exact)
 {
-    struct sheet sheet = array_matrix(report, array, 0);
-    const size_t shape[] = {array_matrix_count(array), sheet.rows.size, sheet.columns.size};
+    size_t count = array_matrix_count(array) * array->rows.size * array->columns.size;
     struct short_code code = {0};
-    char mean[SHEET_NAME_BYTES];
-    for (size_t i = 0; i < shape[0] * shape[1] * shape[2]; i++) {
+    for (size_t i = 0; i < count; i++) {
         if (!isfinite(array->data[i]))
             continue;
         code.has_sign |= array->data[i] < 0;
         code.most = fmaxf(code.most, fabsf(array->data[i]));
     }
+    json_put_text(json, "coding", exact ? "exact" : "short");
+    if (!exact) {
+        json_put_bool(json, "signed", code.has_sign);
+        json_put_float(json, "most", code.most);
+    }
+    json_put_raw(json, "values", "\"");
+    put_values(json->stream, report, array, exact ? NULL : &code);
+    stream_char(json->stream, '"');
+}
+
+static void put_tensor(struct json_writer *json, const struct report *report,
+                       const struct array *array, bool exact)
+{
+    struct sheet sheet = array_matrix(report, array, 0);
+    const size_t shape[] = {array_matrix_count(array), sheet.rows.size, sheet.columns.size};
+    char mean[SHEET_NAME_BYTES];
     json_put_open(json, "\n", '{');
     json_put_text(json, "tensor", sheet.name);
     json_report_selection(json, array);
@@ -181,14 +197,7 @@ static void put_tensor(struct json_writer *json, const struct report *report,
     json_put_bool(json, "causal", sheet.causal);
     if (sheet.visible)
         json_put_bool(json, "hides", true);
-    json_put_text(json, "coding", exact ? "exact" : "short");
-    if (!exact) {
-        json_put_bool(json, "signed", code.has_sign);
-        json_put_float(json, "most", code.most);
-    }
-    json_put_raw(json, "values", "\"");
-    put_values(json->stream, report, array, exact ? NULL : &code);
-    stream_char(json->stream, '"');
+    put_numbers(json, report, array, exact);
     json_put_close(json, '}');
 }
 
@@ -412,6 +421,60 @@ static void put_sites(struct json_writer *json, const struct config *config)
     json_put_close(json, ']');
 }
 
+/* Write the rows of a table as lists of its data. */
+static void put_rows(struct json_writer *json, const struct table *table)
+{
+    json_put_open(json, table->name, '[');
+    for (size_t row = 0; row < table->rows.size; row++) {
+        json_put_open(json, NULL, '[');
+        for (size_t i = 0; i < table->count; i++) {
+            const struct column *column = &table->columns[i];
+            if (column->flags & COLUMN_TEXT_ONLY)
+                continue;
+            if (column_is_text(column))
+                json_put_text(json, NULL, column_text(column, row, false));
+            else
+                json_put_float(json, NULL, (float)column_number(column, row));
+        }
+        json_put_close(json, ']');
+    }
+    json_put_close(json, ']');
+}
+
+static void put_origin(struct json_writer *json, const struct page_origin *origin)
+{
+    const struct report *report = origin->report;
+    json_put_open(json, "\n", '{');
+    json->compact = true;
+    json_put_text(json, "of", site_name(origin->weights));
+    json_put_integer(json, "layer", (long long)origin->layer);
+    json_put_integer(json, "head", (long long)origin->head);
+    json_put_integer(json, "query", (long long)origin->query);
+    json_put_integer(json, "key", (long long)origin->key);
+    json_put_bool(json, "less_mean", origin->less_mean);
+    json_put_float(json, "score", (float)origin->score);
+    put_labels(json, "columns", report->arrays->columns.labels, report->arrays->columns.size);
+    json->compact = true;
+    json_put_open(json, "sides", '[');
+    for (size_t i = 0; i < report->array_count; i++) {
+        json_put_open(json, NULL, '{');
+        put_numbers(json, report, &report->arrays[i], false);
+        json_put_close(json, '}');
+    }
+    json_put_close(json, ']');
+    for (size_t i = 1; i < report->table_count; i++) /* the first has the numbers of the sides */
+        if (!(report->tables[i].flags & COLUMN_TEXT_ONLY))
+            put_rows(json, &report->tables[i]);
+    json->compact = false;
+    json_put_close(json, '}');
+}
+
+void page_origin_put(struct stream *out, const struct page_origin *origin)
+{
+    struct json_writer json = {.stream = out, .in_html = true};
+    put_origin(&json, origin);
+}
+
 static void put_lesson(struct json_writer *json, const char *name, const struct page_lesson *lesson)
 {
     json_put_open(json, name, '{');
@@ -474,6 +537,10 @@ static void put_facts(struct json_writer *json, const struct page_facts *facts)
     json_put_open(json, "\nexplained", '[');
     for (size_t i = 0; facts->explained && i < facts->explained->array_count; i++)
         put_tensor(json, facts->explained, &facts->explained->arrays[i], true);
+    json_put_close(json, ']');
+    json_put_open(json, "\norigins", '[');
+    for (size_t i = 0; i < facts->origin_count; i++)
+        put_origin(json, &facts->origins[i]);
     json_put_close(json, ']');
     if (facts->next)
         put_next(json, facts->next);

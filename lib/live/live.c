@@ -7,6 +7,7 @@
 #include "lens/edits.h"
 #include "lens/viewer.h"
 #include "measure/logit_lens.h"
+#include "measure/score_attribution.h"
 #include "model/layer.h"
 #include "model/mechanism.h"
 
@@ -134,4 +135,43 @@ int live_write(struct live *live, struct stream *out, const struct live_request 
         live->arena = before;
     }
     return failed;
+}
+
+int live_write_origin(struct live *live, struct stream *out, const struct live_request *request,
+                      const struct page_origin *asked, struct err *err)
+{
+    struct viewer *viewer = &live->viewer;
+    struct mechanism mechanism = {.temperature = request->temperature};
+    const struct config *config = &viewer->model.config;
+    struct page_origin origin = *asked;
+    struct text_with_source pair;
+    struct input input = {.text = request->text, .size = request->size};
+    struct report report = {.model = viewer->model.name};
+    struct score_attribution found;
+    struct arena arena = {0};
+    struct score_plan plan = {.viewer = viewer,
+                              .head = {PART_SENTENCE, asked->layer, asked->head},
+                              .query = asked->query,
+                              .key = asked->key,
+                              .against = asked->less_mean ? AGAINST_MEAN : AGAINST_NOTHING,
+                              .depth = PAGE_ORIGIN_DEPTH};
+    int failed = viewer_set_mechanism(viewer, &mechanism, err) ||
+                 viewer_read(viewer, &pair, &input, NULL, &arena, err);
+    if (!failed && (asked->layer >= config->n_layer || asked->head >= config->n_head ||
+                    asked->query >= pair.sentence.count))
+        failed =
+            err_usage(err, "expected a head and a query of the text, found head %zu.%zu, query %zu",
+                      asked->layer, asked->head, asked->query);
+    if (!failed) {
+        report.sentence = pair.sentence;
+        failed = score_attribution_make(&found, &report, &plan, &pair, &arena, err);
+    }
+    if (!failed) {
+        origin.weights = SITE_WEIGHTS;
+        origin.score = found.score;
+        origin.report = &report;
+        page_origin_put(out, &origin);
+    }
+    arena_release(&arena);
+    return err_if(failed);
 }

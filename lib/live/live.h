@@ -32,3 +32,9 @@ struct live_request {
 /* Run the model on a text, and write the JSON of the request. */
 int live_write(struct live *live, struct stream *out, const struct live_request *request,
                struct err *err);
+
+/* Write where the query and the key of a head's score come from, of the request's text. `asked`
+ * (draw/page.h) has the layer, the head, the query, the key, and less_mean. */
+struct page_origin;
+int live_write_origin(struct live *live, struct stream *out, const struct live_request *request,
+                      const struct page_origin *asked, struct err *err);

@@ -5,6 +5,7 @@
 #ifdef __wasm__
 
 #include "base/memory.h"
+#include "draw/page.h"
 #include "model/model.h"
 
 /* Declare and define a function that the page can call. */
@@ -59,6 +60,20 @@ EXPORT(int, live_run, const char *text, size_t size, const char *show, const cha
     if (stream_to(&out, STANDARD_OUTPUT, &err))
         return -1;
     int failed = live_write(opened, &out, &request, &err);
+    return stream_end(&out, failed, &err);
+}
+
+EXPORT(int, live_origin, const char *text, size_t size, float temperature, size_t layer,
+       size_t head, size_t query, size_t key, int less_mean)
+{
+    struct live_request request = {.text = text, .size = size, .temperature = temperature};
+    struct page_origin asked = {
+        .layer = layer, .head = head, .query = query, .key = key, .less_mean = less_mean != 0};
+    struct stream out = {0};
+    err = (struct err){0};
+    if (stream_to(&out, STANDARD_OUTPUT, &err))
+        return -1;
+    int failed = live_write_origin(opened, &out, &request, &asked, &err);
     return stream_end(&out, failed, &err);
 }
 

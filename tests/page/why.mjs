@@ -193,7 +193,7 @@ await test('the panel of a head not included gives its size and a command line',
         const text = await page.locator('#why').innerText();
         const lines = await page.locator('#why code').allInnerTexts();
         const before = readFileSync(path).length;
-        const all = lines[1].replace('attn-cli', attn).replace('page.html', path);
+        const all = lines.find((line) => line.includes('--explain all')).replace('attn-cli', attn).replace('page.html', path);
         execFileSync('sh', ['-c', `${all} -q --explain none`]);
         const none = readFileSync(path).length;
         execFileSync('sh', ['-c', `${all} -q`]);
@@ -223,11 +223,65 @@ await test('the panel begins with a verdict and links to other heads', () =>
         const expected = all.sort((a, b) => b[0] - a[0]).slice(0, 3);
         same(
             expected.map(([value, name]) => `${name} ${value.toFixed(2)}`),
-            await page.$$eval('#why .names button', (found) => found.map((one) => one.textContent)),
+            await page.$$eval('#why > p.names button', (found) => found.map((one) => one.textContent)),
         );
-        await page.locator('#why .names button').first().click();
+        await page.locator('#why > p.names button').first().click();
         yes((await readout(page)).startsWith(expected[0][0].toFixed(2)), await readout(page));
         yes(await page.isVisible('#why .verdict'), 'no explanation there');
+    }));
+
+const PLACES = 'lemon cherry apple lemon';
+const pairsOf = (page) => page.locator('#why .pairs .value').allInnerTexts();
+const shownPairs = (found) =>
+    found.tables.score_pairs
+        .slice(0, 3)
+        .map(({ value }) => `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(2)}`);
+
+await test('the panel says where query and key come from, as `attribute` does', () =>
+    withPage(writePage('-s', PLACES), async (page) => {
+        const asked = ['attribute', '-q', PLACES, '--head', '1.3', '--query', '8', '--key'];
+        await go(page, 'head=1.3&cell=8,2&why=1');
+        await page.click('#why summary >> nth=0');
+        same(shownPairs(attnJson(...asked, '2:mean')), await pairsOf(page));
+        const found = attnJson(...asked, '2');
+        await page.click('#why .origin >> text=the score alone');
+        same(shownPairs(found), await pairsOf(page));
+        const part = found.tables.score_parts.find(
+            (one) => one.side === 'key' && one.part === 'L0.H1',
+        );
+        const cell = page.locator('#why .parts button[title^="L0·H1"]').first();
+        const shown = Number((await cell.getAttribute('title')).split(' ').at(-1).replace('−', '-'));
+        yes(Math.abs(shown - part.value) <= 0.01 * Math.abs(part.value), `${shown} ${part.value}`);
+    }));
+
+await test('a head that a query or key comes from is a click away, and so is the way back', () =>
+    withPage(writePage('-s', PLACES), async (page) => {
+        const strongest = json('-s', PLACES).tensors['h.0.weights'][1][2];
+        const key = strongest.indexOf(Math.max(...strongest));
+        await go(page, 'head=1.3&cell=8,2&why=1');
+        await page.click('#why summary >> nth=0');
+        await page.click('#why .parts button[title^="L0·H1"] >> nth=0');
+        yes((await readout(page)).includes(`query 2, key ${key}`), await readout(page));
+        same('L1·H3 ← L0·H1', (await page.innerText('#why .trail')).replace(/\s+/g, ' '));
+        yes(await page.isVisible('#why .verdict'), 'the panel is closed');
+        await page.click('#why .trail button');
+        yes((await readout(page)).includes('query 8, key 2'), await readout(page));
+        same(0, await page.locator('#why .trail').count());
+        await page.click('#why summary >> nth=0');
+        await page.click('#why .parts button[title^="L0·H1"] >> nth=0');
+        await page.click('#why > p.names .name[aria-pressed="false"] >> nth=0'); // another head
+        same(0, await page.locator('#why .trail').count());
+    }));
+
+await test('another key than the strongest has a command that splits its score', () =>
+    withPage(writePage('-s', PLACES), async (page) => {
+        await go(page, 'head=1.3&cell=8,3&why=1');
+        await page.click('#why summary >> nth=0');
+        const line = await page.locator('#why .origin code').innerText();
+        const found = JSON.parse(
+            execFileSync('sh', ['-c', `${line.replace('attn-cli', attn)} -q --format json`]),
+        );
+        same(['1.3', 8, 3, 'mean'], ['head', 'query', 'key', 'against'].map((at) => found.facts[at]));
     }));
 
 await test('a masked cell has the score −∞ and the weight 0', () =>

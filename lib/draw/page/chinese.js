@@ -3,7 +3,7 @@
 
 const CHINESE = {
     // the lesson (lesson.js, commands.js); its steps are in the data of the page
-    'Attention in fourteen steps': '十四步学会注意力机制',
+    'Attention in fifteen steps': '十五步学会注意力机制',
     '← ~': '← ~',
     '~ →': '~ →',
     'Look: ': '看点：',
@@ -426,6 +426,46 @@ const CHINESE = {
     ['This page does not contain the queries, keys and values of #. ' +
     'Those of one head take about # bytes, those of all heads #. To include them:']:
         '本页没有 # 的查询、键和值。一个头的约占 # 字节，所有头的约占 # 字节。加入它们的命令：',
+
+    // where query and key come from (origins.js)
+    'Where do query and key come from?': '查询和键从何而来？',
+    'less the mean key': '减去平均的键',
+    'the score alone': '只看分数',
+    'Score # above the mean of this query’s keys: a sum of pairs':
+        '分数比这个查询的键的平均高 #：它是各对之和',
+    'Score # below the mean of this query’s keys: a sum of pairs':
+        '分数比这个查询的键的平均低 #：它是各对之和',
+    'Score #: a sum of pairs': '分数 #：它是各对之和',
+    'Scores of runs without some heads are not split.': '关掉了头的运行，其分数不作分解。',
+    'The page holds this for the strongest key of each query of some heads.':
+        '本页只含一部分头的分解，且只含每个查询最强的键。',
+    reading: '读取',
+    'on the key side ×': '（键一侧）×',
+    'on the query side': '（查询一侧）',
+    'key side': '键一侧',
+    'query side': '查询一侧',
+    'key path:': '键的路径：',
+    'query path:': '查询的路径：',
+    '(weight #) →': '（权重 #）→',
+    'the token itself': '词元本身',
+    'its position': '它的位置',
+    'its segment': '它的片段',
+    'constants of this head': '这个头的常数',
+    'biases of layer #': '第 # 层的偏置',
+    'encoder ~': '编码器 ~',
+    'A large part is no proof of need: see what the weight is without it.':
+        '贡献大不等于必需：看看没有它时权重是多少。',
+    'heads that led here': '经过的头',
+    in: '输入',
+    here: '此处',
+    mlp: 'MLP',
+    bias: '偏置',
+    bia: '偏置',
+    tok: '词元',
+    place: '位置',
+    pla: '位置',
+    segment: '片段',
+    seg: '片段',
 
     // export, live pages, the table
     'The change is the numbers of the second command minus those of the first:':

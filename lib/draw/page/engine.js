@@ -85,11 +85,20 @@ class Engine {
 
     // The JSON of a text. Throws an error with the engine's message.
     run(text, { show = 'weights', edits = '', temperature = 0, next = 0, steps = false } = {}) {
+        return this.call('live_run', text, [show, edits], [temperature, next, steps ? 1 : 0]);
+    }
+
+    // The JSON of where a query and a key come from.
+    origin(text, { temperature = 0, layer, head, query, key, lessMean }) {
+        const numbers = [temperature, layer, head, query, key, lessMean ? 1 : 0];
+        return this.call('live_origin', text, [], numbers);
+    }
+
+    call(name, text, others, numbers) {
         this.written.length = 0;
         const size = new TextEncoder().encode(text).length;
-        const taken = [text, show, edits].map((one) => this.text(one));
-        const last = [temperature, next, steps ? 1 : 0];
-        const failed = this.calls.live_run(taken[0], size, ...taken.slice(1), ...last);
+        const taken = [text, ...others].map((one) => this.text(one));
+        const failed = this.calls[name](taken[0], size, ...taken.slice(1), ...numbers);
         for (const one of taken) this.calls.live_free(one);
         if (failed) throw new Error(this.why());
         const decoder = new TextDecoder();

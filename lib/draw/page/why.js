@@ -68,12 +68,14 @@ class WhyPanel {
         Object.assign(this, { panel, why });
         this.keys = why.numbers ? why.numbers.weights.tensor : why.tensor;
         this.heading();
+        drawTrail(panel);
         if (why.numbers) {
             this.verdict();
             this.rivals();
             this.lead();
         } else this.share();
         this.otherHeads();
+        this.origins();
         if (why.numbers) this.tables();
         else this.cost();
         this.document();
@@ -229,6 +231,19 @@ class WhyPanel {
         details.append(summary);
         details.addEventListener('toggle', () => fill(details), { once: true });
         this.panel.append(details);
+    }
+
+    origins() {
+        const { why } = this;
+        const column = why.key ?? state.kept.column;
+        const cell = { row: state.kept.row, column };
+        const isHead = why.head !== null && why.tensor.columns === 'key';
+        const hidden = why.numbers
+            ? why.hidden
+            : Number.isNaN(this.keys.at(state.head, cell.row, column));
+        if (!isHead || hidden) return;
+        const name = 'Where do query and key come from?';
+        this.fold(name, '', (to) => new OriginView(to, why, cell));
     }
 
     tables() {

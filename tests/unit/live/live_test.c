@@ -6,6 +6,8 @@
 #include "../unit.h"
 #include "../rigs/scratch.h"
 #include "base/file.h"
+#include "base/buf.h"
+#include "draw/page.h"
 #include "model/model.h"
 
 static struct live *live;
@@ -88,6 +90,44 @@ TEST(reused_predictions_do_not_change_the_result)
             for (size_t k = 0; k < 4; k++)
                 file_release(&files[k]);
         }
+}
+
+/* The JSON of where a score comes from, or the message. */
+static const char *write_origin(char text[static 4096], struct page_origin asked)
+{
+    const char words[] = "lemon cherry apple lemon";
+    const struct live_request request = {.text = words, .size = sizeof words - 1};
+    struct buf written = {0};
+    struct stream out = {0};
+    err = (struct err){0};
+    stream_capture(&written);
+    ck_assert(!stream_to(&out, 1, &err));
+    int failed = live_write_origin(live, &out, &request, &asked, &err);
+    failed = stream_end(&out, failed, &err);
+    stream_capture(NULL);
+    snprintf(text, 4096, "%.*s", (int)written.size, written.size ? written.bytes : "");
+    buf_release(&written);
+    return failed ? err.text : text;
+}
+
+TEST(a_score_is_split_or_refused)
+{
+    char text[4096], other[4096];
+    struct page_origin asked = {.layer = 1, .head = 3, .query = 9, .key = 3, .less_mean = true};
+    const char *json = write_origin(text, asked);
+    ck_assert_msg(strstr(json, "\"layer\":1,\"head\":3,\"query\":9,\"key\":3"), "%s", json);
+    ck_assert_msg(strstr(json, "\"score\":7.501"), "%s", json); /* as `attribute` prints it */
+    ck_assert_msg(strstr(json, "\"L0.mlp\",\"L0.mlp\""), "%s", json);
+    asked.less_mean = false;
+    ck_assert_str_ne(json, write_origin(other, asked));
+    asked.key = 10;
+    ck_assert_msg(strstr(write_origin(other, asked), "--key: expected a key"), "%s", err.text);
+    asked.layer = 2;
+    ck_assert_msg(strstr(write_origin(other, asked), "found head 2.3"), "%s", err.text);
+    asked.less_mean = true;
+    asked.layer = 1;
+    asked.key = 3;
+    ck_assert_str_eq(json, write_origin(other, asked)); /* nothing is kept */
 }
 
 TEST(invalid_requests_are_refused)

@@ -1,0 +1,307 @@
+// Where the query and the key of a score come from: the score is a sum over pairs of an earlier
+// part of the model on the key's side and one on the query's (lib/measure/score_attribution.h).
+
+const PAIRS_SHOWN = 3;
+const HEAD_PART = /^(enc\.)?L(\d+)\.(cross\.)?H(\d+)$/;
+
+// The split of a cell that the page holds or its engine makes; null: there is none.
+function originOf(why, cell, lessMean) {
+    const { sentence, tensor, layer } = why.tensor;
+    const of = `${/^(enc\.|cross_)?/.exec(tensor)[0]}weights`;
+    const asked = { of, layer, head: why.head, query: cell.row, key: cell.column };
+    const held = (sentence.origins || []).find(
+        (one) =>
+            one.less_mean === lessMean && Object.keys(asked).every((at) => one[at] === asked[at]),
+    );
+    const run = live.engine && sentence.request;
+    if (held || !run || run.off.length) return held || null;
+    return JSON.parse(
+        live.engine.origin(run.text, { ...asked, temperature: run.t === 1 ? 0 : run.t, lessMean }),
+    );
+}
+
+// A head of the page by the name of a part; null: it is no head, or the page does not show it.
+function headOfPart(part) {
+    const [found, encoder, layer, cross, head] = HEAD_PART.exec(part) || [];
+    if (!found) return null;
+    const kind = `${encoder ? 'enc.' : cross ? 'cross_' : ''}weights`;
+    const at = current()
+        .of(kind)
+        .findIndex((tensor) => tensor.layer === Number(layer));
+    const index = current().of(kind)[at]?.heads?.indexOf(Number(head)) ?? -1;
+    return index < 0 ? null : { kind, layer: at, head: index };
+}
+
+// A part in words.
+function partWords(part) {
+    const [, encoder, layer, name] = /^(enc\.)?(?:L(\d+)\.)?(.*)$/.exec(part);
+    const head = HEAD_PART.exec(part);
+    const words = {
+        ...{ token: 'the token itself', place: 'its position', segment: 'its segment' },
+        ...{
+            here: 'constants of this head',
+            mlp: `MLP ${layer}`,
+            bias: `biases of layer ${layer}`,
+        },
+    };
+    const said = head ? `L${head[2]}·${head[3] ? 'cross ' : ''}H${head[4]}` : words[name] || part;
+    return encoder && layer !== undefined ? `encoder ${said}` : said;
+}
+
+// --- following a head --------------------------------------------------------------------------
+
+function placeNow() {
+    return `${state.kind} ${state.layer} ${state.head}`;
+}
+
+// The cells from which the reader followed heads to this one.
+function trail() {
+    return state.trail?.at === placeNow() ? state.trail.steps : [];
+}
+
+// Go to a head's row of a token, at its strongest key.
+function follow(place, row) {
+    const steps = [...trail(), { ...here(), kept: state.kept }];
+    const keys = current().of(place.kind)[place.layer].row(place.head, row);
+    const column = keys.reduce((best, value, at) => (value > (keys[best] || 0) ? at : best), 0);
+    set({ ...place, kept: { row, column }, row });
+    state.trail = { at: placeNow(), steps };
+    drawWhy();
+}
+
+function here() {
+    return { kind: state.kind, layer: state.layer, head: state.head };
+}
+
+function goBack(at) {
+    const steps = trail();
+    set(steps[at]);
+    state.trail = { at: placeNow(), steps: steps.slice(0, at) };
+    drawWhy();
+}
+
+function drawTrail(panel) {
+    const steps = trail();
+    if (!steps.length) return;
+    const line = element('nav', '', 'names trail', { 'aria-label': 'heads that led here' });
+    steps.forEach((step, at) => {
+        const name = current().of(step.kind)[step.layer].shownHead(step.head);
+        line.append(
+            buttonFor(() => goBack(at), name, 'name'),
+            element('span', ' ← '),
+        );
+    });
+    line.append(element('b', shownTensor().shownHead(state.head)));
+    panel.append(line);
+}
+
+// --- the fold ----------------------------------------------------------------------------------
+
+class OriginView {
+    constructor(to, why, cell) {
+        Object.assign(this, { why, cell, box: element('div', '', 'origin') });
+        to.append(this.box);
+        this.draw(true);
+    }
+
+    add(name, text, className, attributes) {
+        const made = element(name, text, className, attributes);
+        this.box.append(made);
+        return made;
+    }
+
+    draw(lessMean) {
+        this.box.replaceChildren();
+        this.origin = originOf(this.why, this.cell, lessMean);
+        if (!this.origin) return void this.lacks();
+        const line = this.add('p', '', 'names');
+        for (const [words, mean] of [
+            ['less the mean key', true],
+            ['the score alone', false],
+        ]) {
+            const pressed = { 'aria-pressed': mean === lessMean };
+            line.append(buttonFor(() => this.draw(mean), words, 'name', pressed));
+        }
+        const { score } = this.origin;
+        const side = score < 0 ? 'below' : 'above';
+        const size = Math.abs(score).toFixed(2);
+        this.add(
+            'p',
+            lessMean
+                ? `Score ${size} ${side} the mean of this query’s keys: a sum of pairs`
+                : `Score ${signedText(score, 2)}: a sum of pairs`,
+        );
+        this.pairs();
+        this.side('key');
+        this.side('query');
+        this.path();
+        this.proof();
+    }
+
+    lacks() {
+        const { sentence, layer } = this.why.tensor;
+        const off = live.engine && sentence.request?.off.length;
+        this.add(
+            'p',
+            off
+                ? 'Scores of runs without some heads are not split.'
+                : 'The page holds this for the strongest key of each query of some heads.',
+        );
+        if (off) return;
+        const place = ['--head', `${layer}.${this.why.head}`, '--query', String(this.cell.row)];
+        const words = [...place, '--key', `${this.cell.column}:mean`, ...this.partOption()];
+        this.box.append(commandLine(commandOf(sentence, 'attribute', words)));
+    }
+
+    partOption() {
+        const part = { 'enc.': 'encoder', cross_: 'cross' }[this.why.prefix()];
+        return part ? ['--part', part] : [];
+    }
+
+    position(side) {
+        return side === 'key' ? this.cell.column : this.cell.row;
+    }
+
+    label(axis, at) {
+        const { tensor } = this.why;
+        return tensor.columns === 'key' || axis === 'row' ? tensor.label(axis, at) : String(at);
+    }
+
+    // A part, which leads to its matrix if it is a head.
+    part(part, side, source) {
+        const place = headOfPart(part);
+        const words = partWords(part);
+        const box = element('span');
+        const go = () => follow(place, this.position(side));
+        box.append(place ? buttonFor(go, words, 'name') : element('b', words));
+        if (source !== null && source !== undefined) {
+            const tensor = place && current().of(place.kind)[place.layer];
+            const label = tensor ? tensor.label('column', source) : '';
+            box.append(' reading ', element('b', label, '', { translate: 'no' }), ` ${source}`);
+        }
+        return box;
+    }
+
+    pairs() {
+        const list = this.add('ol', '', 'pairs');
+        for (const [value, query, key, ofQuery, ofKey] of this.origin.score_pairs.slice(
+            0,
+            PAIRS_SHOWN,
+        )) {
+            const line = element('li');
+            line.append(element('b', signedText(value, 2), value < 0 ? 'value below' : 'value'));
+            line.append(this.part(key, 'key', ofKey), ' on the key side × ');
+            line.append(this.part(query, 'query', ofQuery), ' on the query side');
+            list.append(line);
+        }
+    }
+
+    // What each part of a side adds with all of the other side: layers by heads and other parts.
+    side(side) {
+        const { columns } = this.origin;
+        const cells = this.cells(side);
+        const at = this.position(side);
+        const title = this.add('h3', `${side} side `);
+        const label = this.label(side === 'key' ? 'column' : 'row', at);
+        title.append(element('b', label, '', { translate: 'no' }), ` ${at}`);
+        const most = Math.max(1e-30, ...cells.map(({ value }) => Math.abs(value)));
+        const tone = new Tone(-most, most, 'sqrt');
+        const grid = this.add('div', '', 'parts', { role: 'group', 'aria-label': `${side} side` });
+        grid.style.setProperty('--across', columns.length);
+        const letters = columns.length > 10 ? 3 : 9;
+        for (const name of ['', ...columns]) {
+            const words = name.replace('cross_', '×').slice(0, letters);
+            grid.append(element('span', words, '', { title: name }));
+        }
+        cells.forEach(({ part, value }, cell) => {
+            const row = cell / columns.length;
+            const last = cell + columns.length === cells.length;
+            if (Number.isInteger(row))
+                grid.append(element('span', row === 0 ? 'in' : last ? 'here' : `${row - 1}`));
+            grid.append(this.partCell(part, side, value, tone));
+        });
+        rove(grid, 'button', columns.length);
+    }
+
+    // The name of a cell's part (resid_part_name).
+    partName(side, row, rows, column) {
+        const encodes = this.origin.of === 'enc.weights' || this.origin.of === 'cross_weights';
+        const prefix = encodes && !(side === 'query' && this.origin.of === 'cross_weights');
+        const name = column.replace('cross_', 'cross.').replace(/\d+$/, 'H$&');
+        if (row === rows - 1) return 'here';
+        return `${prefix ? 'enc.' : ''}${row ? `L${row - 1}.` : ''}${name}`;
+    }
+
+    // The parts of a side: name and value of each cell, row by row.
+    cells(side) {
+        const { columns, sides } = this.origin;
+        const coded = sides[side === 'key' ? 1 : 0];
+        coded.numbers ??= decodeShort(coded.values, coded);
+        const rows = coded.numbers.length / columns.length;
+        return [...coded.numbers].map((value, at) => {
+            const row = Math.floor(at / columns.length);
+            return { part: this.partName(side, row, rows, columns[at % columns.length]), value };
+        });
+    }
+
+    partCell(part, side, value, tone) {
+        const place = value ? headOfPart(part) : null;
+        const title = `${partWords(part)} · ${signedText(value, 3)}`;
+        const marks = { title, ...(place && { 'aria-label': title }) };
+        const go = () => follow(place, this.position(side));
+        const cell = place
+            ? buttonFor(go, '', '', marks)
+            : element('i', '', '', value ? marks : {});
+        cell.style.background = css(tone.colour(value));
+        return cell;
+    }
+
+    // The largest part of a side, and what made that: “Mary” 3 → MLP 0 → L16·H0 → L18·H6.
+    path() {
+        for (const side of ['key', 'query']) {
+            const steps = this.origin.score_path.filter((step) => step[0] === side);
+            if (!steps.length) continue;
+            const [, , , at, reads] = steps.at(-1);
+            const line = this.add('p', `${side} path: `, 'path');
+            const axis = side === 'key' ? 'column' : 'row';
+            const start = reads ?? at;
+            line.append(
+                element('b', this.label(axis, start), '', { translate: 'no' }),
+                ` ${start} → `,
+            );
+            for (const [, , part, place, , weight] of [...steps].reverse()) {
+                const head = headOfPart(part);
+                const go = () => follow(head, place);
+                line.append(head ? buttonFor(go, partWords(part), 'name') : partWords(part));
+                line.append(weight === null ? ' → ' : ` (weight ${weight.toFixed(2)}) → `);
+            }
+            line.append(element('b', this.why.tensor.shownHead(state.head)));
+        }
+    }
+
+    // A large part is no proof of need: a run without the largest head of the key side.
+    proof() {
+        const { sentence, layer } = this.why.tensor;
+        this.add(
+            'p',
+            'A large part is no proof of need: see what the weight is without it.',
+            'quiet',
+        );
+        const heads = this.cells('key').filter(({ part }) => /^L\d+\.H/.test(part));
+        const [best] = heads.sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
+        if (!best?.value || this.origin.of === 'cross_weights') return;
+        const [, , from, , head] = HEAD_PART.exec(best.part);
+        const edit = `h.${from}.context[head=${head},token=${this.cell.column}] = 0`;
+        const place = ['--layer', String(layer), '--head', String(this.why.head)];
+        const words = [
+            '--edit',
+            edit,
+            '--show',
+            'weights',
+            ...place,
+            '--query',
+            String(this.cell.row),
+        ];
+        this.box.append(commandLine(commandOf(sentence, 'run', words)));
+    }
+}
