@@ -209,7 +209,7 @@ static int find_explained(struct page_run *run, struct err *err)
     return 0;
 }
 
-/* --- where the queries and keys of these heads come from --------------------------------------- */
+/* --- where the queries and keys of these heads come from -------------------------------------- */
 
 /* Split the score of a query with its strongest key. */
 static int split_score(struct page_run *run, struct page_origin *origin,

@@ -38,10 +38,10 @@ struct bench_plan {
     const struct progress_sink *progress; /* NULL: none */
 };
 
-/* Measure, and make a table with a row for each task, or for each kind of attention and each length
- * or width; the arena owns it. Texts longer than the context, and attention that the model does not
- * support, are usage errors. With `ways`, only attention is measured (with an encoder, the
- * decoder's self-attention), since the rest of a layer grows linearly. */
+/* Measure, and make a table with a row for each length of prefill and one for decode, or for each
+ * kind of attention and each length or width; the arena owns it. Refused: texts longer than the
+ * context, and attention that does not fit the model. With `ways`, only attention is measured (with
+ * an encoder, the decoder's self-attention), since the rest of a layer grows linearly. */
 int benchmark(struct report *result, const struct bench_plan *plan, struct arena *arena,
               struct err *err);
 

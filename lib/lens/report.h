@@ -67,7 +67,7 @@ struct chapter {
 
 struct report {
     struct identity identity;
-    const char *model;        /* name or path, as on the command line; of several models, a list */
+    const char *model;        /* its name, as in model.h; of several, "a, b" or "2 models" */
     bool untrained;           /* model_is_untrained: titles say so */
     enum precision precision; /* of matrix products */
     const char *mechanism;    /* attention options and edits in words; NULL: none */

@@ -57,12 +57,15 @@ function open(folder, name = folder) {
 function plain(json) {
     const sentence = JSON.parse(json);
     delete sentence.explained_bytes;
-    for (const name of ['command', 'roles', 'effects', 'untrained']) delete sentence[name];
+    for (const name of ['command', 'roles', 'effects', 'untrained', 'origins'])
+        delete sentence[name];
     return JSON.stringify(sentence);
 }
 
 // The sentence of a page that the program writes, with everything that the engine returns.
-function written(model, text, show, ...options) {
+const written = (...words) => plain(sentenceOf(...words));
+
+function sentenceOf(model, text, show, ...options) {
     const page = execFileSync(
         attn,
         [
@@ -73,7 +76,7 @@ function written(model, text, show, ...options) {
         { maxBuffer: 2 ** 30 },
     ).toString();
     const piece = page.split('<script type="application/json" class="sentence">')[1];
-    return plain(piece.slice(0, piece.indexOf('</script>')));
+    return piece.slice(0, piece.indexOf('</script>'));
 }
 
 // The same from the engine; a page has the 50 most likely tokens.
@@ -82,6 +85,16 @@ function found(engine, text, options = {}) {
 }
 
 const tiny = await open(TINY, 'tiny');
+
+await test('the split of a score has the bits of the program', () => {
+    const { origins } = JSON.parse(sentenceOf('tiny', LIFE, 'weights'));
+    same(true, origins.length > 100);
+    for (const one of origins) {
+        const { layer, head, query, key, less_mean: lessMean } = one;
+        const own = tiny.origin(LIFE, { layer, head, query, key, lessMean });
+        same(JSON.stringify(one), JSON.stringify(JSON.parse(own)));
+    }
+});
 
 await test('fifty sentences have the bits of the program', () => {
     if (SENTENCES.length !== 50) throw new Error(`found ${SENTENCES.length} sentences`);

@@ -437,8 +437,10 @@ const CHINESE = {
         '分数比这个查询的键的平均低 #：它是各对之和',
     'Score #: a sum of pairs': '分数 #：它是各对之和',
     'Scores of runs without some heads are not split.': '关掉了头的运行，其分数不作分解。',
-    'The page holds this for the strongest key of each query of some heads.':
-        '本页只含一部分头的分解，且只含每个查询最强的键。',
+    'The page holds this for the strongest key of each query. Here:':
+        '本页只含每个查询最强的键的分解。这里用命令：',
+    'The page does not hold this for #. On the command line, or in a page:':
+        '本页没有 # 的分解。在命令行中，或写入页面：',
     reading: '读取',
     'on the key side ×': '（键一侧）×',
     'on the query side': '（查询一侧）',

@@ -14,6 +14,7 @@ const state = {
     row: null, // the selected query; null: the one that the page opens on
     kept: null, // the selected cell; null: the largest weight of the query
     why: false,
+    origins: false, // the fold of the panel is open
     mode: 'auto', // now, pinned, change; auto: the change, if there is one
     allLines: ['overlay'].includes(look.view),
     scale: '', // linear, sqrt; '': by the median weight

@@ -140,17 +140,20 @@ class OriginView {
 
     lacks() {
         const { sentence, layer } = this.why.tensor;
-        const off = live.engine && sentence.request?.off.length;
-        this.add(
-            'p',
-            off
-                ? 'Scores of runs without some heads are not split.'
-                : 'The page holds this for the strongest key of each query of some heads.',
-        );
-        if (off) return;
-        const place = ['--head', `${layer}.${this.why.head}`, '--query', String(this.cell.row)];
+        if (live.engine && sentence.request?.off.length)
+            return void this.add('p', 'Scores of runs without some heads are not split.');
+        const name = `${layer}.${this.why.head}`;
+        const place = ['--head', name, '--query', String(this.cell.row)];
         const words = [...place, '--key', `${this.cell.column}:mean`, ...this.partOption()];
+        const isHeld = (sentence.origins || []).some(
+            (one) => one.layer === layer && one.head === this.why.head,
+        );
+        const lacks = `The page does not hold this for ${shownHead(name)}.`;
+        const only = 'The page holds this for the strongest key of each query. Here:';
+        this.add('p', isHeld ? only : `${lacks} On the command line, or in a page:`);
         this.box.append(commandLine(commandOf(sentence, 'attribute', words)));
+        const list = ['--explain', explainedNames(sentence, name), '-o', 'page.html'];
+        if (!isHeld) this.box.append(commandLine(commandOf(sentence, 'page', list)));
     }
 
     partOption() {

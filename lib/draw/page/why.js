@@ -63,6 +63,14 @@ function dimTable(columns, marked) {
     return whyTable('dim', [...columns[0][1].keys()].map(String), columns, marked);
 }
 
+// The heads that a page explains, and one more, as in --explain.
+function explainedNames(sentence, name) {
+    const held = sentence.explainedTensors
+        .filter((tensor) => tensor.isAttention && tensor.heads)
+        .flatMap((tensor) => tensor.heads.map((head) => `${tensor.layer}.${head}`));
+    return [...new Set([...held, name])].join(',');
+}
+
 class WhyPanel {
     constructor(panel, why) {
         Object.assign(this, { panel, why });
@@ -231,6 +239,7 @@ class WhyPanel {
         details.append(summary);
         details.addEventListener('toggle', () => fill(details), { once: true });
         this.panel.append(details);
+        return details;
     }
 
     origins() {
@@ -243,7 +252,9 @@ class WhyPanel {
             : Number.isNaN(this.keys.at(state.head, cell.row, column));
         if (!isHead || hidden) return;
         const name = 'Where do query and key come from?';
-        this.fold(name, '', (to) => new OriginView(to, why, cell));
+        const fold = this.fold(name, '', (to) => new OriginView(to, why, cell));
+        fold.open = state.origins; // as on the way to this head
+        fold.addEventListener('toggle', () => (state.origins = fold.open));
     }
 
     tables() {
@@ -321,7 +332,7 @@ class WhyPanel {
                 `Those of one head take about ${one} bytes, those of all heads ${all}. ` +
                 'To include them:',
         );
-        for (const list of [name, 'all']) {
+        for (const list of [explainedNames(sentence, name), 'all']) {
             const words = ['--explain', list, '-o', 'page.html'];
             this.panel.append(commandLine(commandOf(sentence, 'page', words)));
         }
