@@ -202,15 +202,15 @@ static int matrix_back(struct way *way, double *to, const struct weight *w, cons
 
 /* Compute the direction in a sublayer's output, and at the input of its last matrix. */
 static int output_back(struct way *way, size_t layer, const struct sublayer *s,
-                       const struct norm *post, const struct weight *last)
+                       const struct sublayer_weights *w)
 {
     for (size_t i = 0; i < way->config->n_embd; i++)
         way->added[i] = (double)s->factor * way->u[i];
     if (s->norm_out && site_back(way, way->added, SITE_OF(s->part, s->at_out_norm), layer,
-                                 way->rows[layer][SITE_OF(s->part, s->at_out)], post))
+                                 way->rows[layer][SITE_OF(s->part, s->at_out)], &w->post))
         return -1;
     return err_if(edits_back(way, way->added, SITE_OF(s->part, s->at_out), layer) ||
-                  matrix_back(way, way->inner, last, way->added));
+                  matrix_back(way, way->inner, &w->last, way->added));
 }
 
 /* --- parts of a layer ------------------------------------------------------------------------- */
@@ -242,14 +242,14 @@ static void put_constants(struct way *way, size_t row)
 }
 
 static int heads_back(struct way *way, size_t layer, const struct sublayer *s,
-                      const struct attention_weights *w)
+                      const struct sublayer_weights *w)
 {
     const struct config *c = way->config;
     bool cross = s->part == PART_CROSS;
     size_t keys = cross ? way->source->count : way->tokens;
     const float *const *rows = way->rows[layer];
     const float *context = rows[SITE_OF(s->part, SITE_CONTEXT)];
-    if (output_back(way, layer, s, &w->post, &w->out))
+    if (output_back(way, layer, s, w))
         return -1;
     for (size_t head = 0; head < c->n_head; head++)
         put(way, layer + 1, cross * c->n_head + head,
@@ -307,11 +307,11 @@ static int experts_back(struct way *way, size_t layer, const struct sublayer *s)
 }
 
 static int mlp_back(struct way *way, size_t layer, const struct sublayer *s,
-                    const struct mlp_weights *w)
+                    const struct sublayer_weights *w)
 {
     const struct config *c = way->config;
     const float *const *rows = way->rows[layer];
-    if (output_back(way, layer, s, &w->post, &w->proj))
+    if (output_back(way, layer, s, w))
         return -1;
     if (s->mlp.mixture)
         return experts_back(way, layer, s);
@@ -355,22 +355,16 @@ static int layer_back(struct way *way, size_t layer)
 {
     const float *const *rows = way->rows[layer];
     const struct layer *own = layer_of(way->config, PART_SENTENCE, layer);
-    struct block_weights w;
-    struct attention_weights cross;
-    if (weights_block(way->weights, PART_SENTENCE, layer, &w, way->err) ||
-        weights_attention(way->weights, PART_CROSS, layer, &cross, way->err))
-        return -1;
     for (size_t i = own->count; i-- > 0;) {
         const struct sublayer *s = &own->sublayers[i];
-        bool is_mlp = s->kind == SUBLAYER_MLP;
-        const struct attention_weights *heads = s->part == PART_CROSS ? &cross : &w.self;
-        const struct norm *norm = is_mlp ? &w.mlp.norm : &heads->norm;
+        struct sublayer_weights w;
         const float *x = rows[i ? SITE_OF(s[-1].part, sublayer_end(s - 1)) : SITE_RESID_PRE];
-        if (stream_back(way, s->part, s->at_after, layer) ||
-            (s->norm_after && sum_back(way, layer, s, x, norm)) ||
+        if (weights_sublayer(way->weights, s, layer, &w, way->err) ||
+            stream_back(way, s->part, s->at_after, layer) ||
+            (s->norm_after && sum_back(way, layer, s, x, &w.norm)) ||
             stream_back(way, s->part, s->at_sum, layer) ||
-            (is_mlp ? mlp_back(way, layer, s, &w.mlp) : heads_back(way, layer, s, heads)) ||
-            (s->adds_to_normed && site_back(way, way->u, s->at_input, layer, x, norm)))
+            (s->kind == SUBLAYER_MLP ? mlp_back : heads_back)(way, layer, s, &w) ||
+            (s->adds_to_normed && site_back(way, way->u, s->at_input, layer, x, &w.norm)))
             return -1;
     }
     if (edits_back(way, way->u, SITE_RESID_PRE, layer))

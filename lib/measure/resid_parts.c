@@ -428,29 +428,21 @@ static int parts_before(struct resid_parts *parts, const struct resid_pass *pass
     for (size_t at = 0; at < stack->layers && at <= layer; at++) {
         const struct layer *own = layer_of(c, rows.part, at);
         const struct resid_part bias = {RESID_BIAS, rows.part, (int)at, 0};
-        struct block_weights w;
-        struct attention_weights cross = {0};
-        if (weights_block(weights, (int)rows.part, at, &w, err) ||
-            (has_encoder(c) && rows.part == PART_SENTENCE &&
-             weights_attention(weights, PART_CROSS, at, &cross, err)))
-            return -1;
         for (const struct sublayer *s = own->sublayers; s < own->sublayers + own->count; s++) {
-            bool is_mlp = s->kind == SUBLAYER_MLP;
-            const struct attention_weights *heads = s->part == PART_CROSS ? &cross : &w.self;
-            const struct norm *norm = is_mlp ? &w.mlp.norm : &heads->norm;
+            struct sublayer_weights w;
             struct arena scratch = {0};
             struct resid_parts out;
-            if (at == layer && !is_mlp && s->part == reader)
+            if (at == layer && s->kind != SUBLAYER_MLP && s->part == reader)
                 return 0;
-            const struct weight *last = is_mlp ? &w.mlp.proj : &heads->out;
-            if (output_parts(&out, pass, s, at, rows, last, &scratch, err)) {
+            if (weights_sublayer(weights, s, at, &w, err) ||
+                output_parts(&out, pass, s, at, rows, &w.last, &scratch, err)) {
                 arena_release(&scratch);
                 return -1;
             }
             if (s->norm_out)
-                norm_parts(&out, is_mlp ? &w.mlp.post : &heads->post, bias);
+                norm_parts(&out, &w.post, bias);
             if (s->adds_to_normed)
-                norm_parts(parts, norm, bias);
+                norm_parts(parts, &w.norm, bias);
             if (s->replaces)
                 parts->count = 0;
             for (size_t i = 0; i < out.count; i++) {
@@ -458,7 +450,7 @@ static int parts_before(struct resid_parts *parts, const struct resid_pass *pass
                 add_scaled_row(y.data, x.data, y.rows * y.columns, s->factor, x.data);
             }
             if (s->norm_after)
-                norm_parts(parts, norm, bias);
+                norm_parts(parts, &w.norm, bias);
             arena_release(&scratch);
         }
     }
@@ -626,12 +618,13 @@ int resid_side_parts(struct resid_parts *parts, const struct resid_pass *pass, e
     enum site_part own = at.part == PART_SOURCE || of_source ? PART_SOURCE : PART_SENTENCE;
     const struct some_rows rows = {own, of_query ? pass->position_count : some.first,
                                    of_query ? 1 : some.end - some.first};
-    struct attention_weights w;
+    const struct sublayer *attention = attention_of(c, at.part, at.layer);
+    struct sublayer_weights w;
     struct resid_parts before;
-    if (weights_attention(&pass->viewer->model.weights, (int)at.part, at.layer, &w, err) ||
+    if (weights_sublayer(&pass->viewer->model.weights, attention, at.layer, &w, err) ||
         parts_before(&before, pass, of_source ? SIZE_MAX : at.layer, at.part, rows, arena, err))
         return -1;
-    if (attention_of(c, at.part, at.layer)->norm_before && !of_source)
+    if (attention->norm_before && !of_source)
         norm_parts(&before, &w.norm, here);
     return side_parts(parts, &before, side, pass, rows, arena, err);
 }

@@ -506,6 +506,19 @@ int weights_block(struct weights *weights, int part, size_t layer, struct block_
                   weights_norm(weights, slot_of(part, SLOT_NORM_2_POST, layer), &w->post, err));
 }
 
+int weights_sublayer(struct weights *weights, const struct sublayer *s, size_t layer,
+                     struct sublayer_weights *w, struct err *err)
+{
+    bool is_mlp = s->kind == SUBLAYER_MLP;
+    const enum slot_id norm = is_mlp ? SLOT_NORM_2 : SLOT_NORM_1;
+    const enum slot_id post = is_mlp ? SLOT_NORM_2_POST : SLOT_NORM_1_POST;
+    const enum slot_id last = is_mlp ? SLOT_DOWN : SLOT_O;
+    const int part = (int)s->part;
+    return err_if(weights_norm(weights, slot_of(part, (int)norm, layer), &w->norm, err) ||
+                  weights_norm(weights, slot_of(part, (int)post, layer), &w->post, err) ||
+                  weights_matrix(weights, slot_of(part, (int)last, layer), &w->last, err));
+}
+
 /* --- ends ------------------------------------------------------------------------------------- */
 
 int weights_argmax(struct weights *weights, struct machine *machine, struct argmax **argmax,

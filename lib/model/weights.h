@@ -97,6 +97,12 @@ struct block_weights {
     struct mlp_weights mlp;
 };
 
+/* Of any sublayer: its norm, the norm of its output, and its last matrix, W_O or W_down. */
+struct sublayer_weights {
+    struct norm norm, post;
+    struct weight last;
+};
+
 struct weights {
     const struct config *config;
     struct checkpoint checkpoint;
@@ -152,6 +158,11 @@ int weights_attention(struct weights *weights, int part, size_t layer,
                       struct attention_weights *attention, struct err *err);
 int weights_block(struct weights *weights, int part, size_t layer, struct block_weights *block,
                   struct err *err);
+
+/* The parameters on the way of the residual stream through a sublayer (layer.h). */
+struct sublayer;
+int weights_sublayer(struct weights *weights, const struct sublayer *s, size_t layer,
+                     struct sublayer_weights *sublayer, struct err *err);
 
 /* Finds the largest logit without computing all; made on first use. */
 int weights_argmax(struct weights *weights, struct machine *machine, struct argmax **argmax,
