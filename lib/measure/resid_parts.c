@@ -229,6 +229,28 @@ static void add_constant(struct resid_parts *parts, struct resid_part constant, 
         add_to_row(matrix_row(rows, row), values, rows.columns);
 }
 
+/* Add `factor` times all parts of `from` to the columns of `to` that begin at `column`. */
+static void add_parts(struct resid_parts *to, size_t column, const struct resid_parts *from,
+                      float factor)
+{
+    for (size_t i = 0; i < from->count; i++) {
+        struct matrix y = matrix_columns(part_rows(to, from->items[i]), column, from->width);
+        struct matrix x = parts_matrix(from, i, 1);
+        for (size_t row = 0; row < x.rows; row++)
+            add_scaled_row(matrix_row(y, row), matrix_row(x, row), x.columns, factor, x.data);
+    }
+}
+
+/* An element of the sum of all parts; probes add nothing. */
+static double sum_of_parts(const struct resid_parts *parts, size_t element)
+{
+    double sum = 0;
+    for (size_t p = 0; p < parts->count; p++)
+        if (parts->items[p].kind != RESID_PROBE)
+            sum += (double)parts->values[p * parts->rows * parts->width + element];
+    return sum;
+}
+
 /* The parts of norm(x), with the divisor of their sum x; the shift of the norm is a part
  * `constant`. */
 static void norm_parts(struct resid_parts *parts, const struct norm *norm,
@@ -238,10 +260,7 @@ static void norm_parts(struct resid_parts *parts, const struct norm *norm,
     for (size_t row = 0; row < parts->rows; row++) {
         double sum = 0, square = 0;
         for (size_t i = 0; i < width; i++) {
-            double x = 0;
-            for (size_t p = 0; p < parts->count; p++)
-                if (parts->items[p].kind != RESID_PROBE)
-                    x += (double)parts->values[(p * parts->rows + row) * width + i];
+            double x = sum_of_parts(parts, row * width + i);
             sum += norm->rms ? 0 : x;
             square += x * x;
         }
@@ -327,8 +346,7 @@ static int embed_parts(struct resid_parts *parts, const struct resid_pass *pass,
     struct resid_parts all; /* of the sum, before its norm */
     if (parts_take(&all, words.count + 4, rows.count, sum, arena, err))
         return -1;
-    for (size_t i = 0; i < words.count; i++)
-        add_rows(part_rows(&all, words.items[i]), parts_matrix(&words, i, 1));
+    add_parts(&all, 0, &words, 1);
     for (size_t i = 0; i < rows.count; i++) {
         size_t position = position_of(pass, rows.first + i);
         if (rule->positions != POSITIONS_NONE) {
@@ -353,8 +371,7 @@ static int embed_parts(struct resid_parts *parts, const struct resid_pass *pass,
             return -1;
         all = projected;
     }
-    for (size_t i = 0; i < all.count; i++)
-        add_rows(part_rows(parts, all.items[i]), parts_matrix(&all, i, 1));
+    add_parts(parts, 0, &all, 1);
     return 0;
 }
 
@@ -445,10 +462,7 @@ static int parts_before(struct resid_parts *parts, const struct resid_pass *pass
                 norm_parts(parts, &w.norm, bias);
             if (s->replaces)
                 parts->count = 0;
-            for (size_t i = 0; i < out.count; i++) {
-                struct matrix y = part_rows(parts, out.items[i]), x = parts_matrix(&out, i, 1);
-                add_scaled_row(y.data, x.data, y.rows * y.columns, s->factor, x.data);
-            }
+            add_parts(parts, 0, &out, s->factor);
             if (s->norm_after)
                 norm_parts(parts, &w.norm, bias);
             arena_release(&scratch);
@@ -516,10 +530,7 @@ static void clip_parts(struct resid_parts *parts, float clip)
     struct matrix constant = part_rows(parts, here);
     size_t cells = parts->rows * parts->width;
     for (size_t i = 0; i < cells; i++) {
-        double x = 0;
-        for (size_t p = 0; p < parts->count; p++)
-            if (parts->items[p].kind != RESID_PROBE)
-                x += (double)parts->values[p * cells + i];
+        double x = sum_of_parts(parts, i);
         for (size_t p = 0; fabs(x) > (double)clip && p < parts->count; p++)
             parts->values[p * cells + i] = 0;
         if (fabs(x) > (double)clip)
@@ -566,12 +577,8 @@ static int side_parts(struct resid_parts *to, struct resid_parts *from, enum res
             product_parts(&turned, from, &w, here, pass, arena, err) ||
             parts_take(to, plain.count + turned.count + 1, from->rows, d, arena, err))
             return -1;
-        for (size_t i = 0; i < plain.count; i++)
-            copy_rows(matrix_columns(part_rows(to, plain.items[i]), 0, first),
-                      parts_matrix(&plain, i, 1));
-        for (size_t i = 0; i < turned.count; i++)
-            copy_rows(matrix_columns(part_rows(to, turned.items[i]), first, turned.width),
-                      parts_matrix(&turned, i, 1));
+        add_parts(to, 0, &plain, 1);
+        add_parts(to, first, &turned, 1);
     } else {
         bool latent = rule->by == HEADS_LATENT && (of_value || rule->latent_q);
         int id = of_value ? SLOT_V : side == RESID_KEY ? SLOT_K : latent ? SLOT_Q_UP : SLOT_Q;
