@@ -406,13 +406,12 @@ static int ask_score(struct inquiry *inquiry, struct arena *arena, struct err *e
     if (!inquiry->job)
         return 0;
     const struct text_with_source *pair = &inquiry->job->pair;
-    bool reads = attention_of(c, plan->head.part, head.layer)->kind == SUBLAYER_ATTEND_SOURCE;
-    const struct tokenized *of_query = part == PART_SOURCE ? &pair->source : &pair->sentence;
-    const struct tokenized *of_key = reads ? &pair->source : of_query;
+    size_t queries = resid_text(c, pair, plan->head, RESID_QUERY)->count;
+    size_t keys = resid_text(c, pair, plan->head, RESID_KEY)->count;
     const char *query = options->attribute.position ? options->attribute.position : "-1";
     plan->number = inquiry->job->index;
-    if (parse_token(&plan->query, "--query", query, strlen(query), of_query->count, err) ||
-        parse_key(plan, options, of_key->count, err))
+    if (parse_token(&plan->query, "--query", query, strlen(query), queries, err) ||
+        parse_key(plan, options, keys, err))
         return -1;
     score_attribution_add_memory(&inquiry->job->memory, plan, pair);
     if (!options->patch.corrupt)

@@ -9,7 +9,7 @@
 #include "math/rows.h"
 #include "model/forward.h"
 
-/* Some of the rows that a stream keeps: of key positions, or the one after them, the query's. */
+/* Some of the kept rows. */
 struct some_rows {
     enum site_part part; /* whose stream */
     size_t first, count;
@@ -33,19 +33,24 @@ const char *resid_part_name(char name[RESID_PART_BYTES], struct resid_part part)
     return name;
 }
 
+enum site_part resid_stream(const struct config *c, struct resid_head head, enum resid_side side)
+{
+    bool reads = attention_of(c, head.part, head.layer)->kind == SUBLAYER_ATTEND_SOURCE;
+    return head.part == PART_SOURCE || (reads && side != RESID_QUERY) ? PART_SOURCE : PART_SENTENCE;
+}
+
+static const struct tokenized *text_of(const struct text_with_source *pair, enum site_part stream)
+{
+    return stream == PART_SOURCE ? &pair->source : &pair->sentence;
+}
+
+const struct tokenized *resid_text(const struct config *c, const struct text_with_source *pair,
+                                   struct resid_head head, enum resid_side side)
+{
+    return text_of(pair, resid_stream(c, head, side));
+}
+
 /* --- the pass --------------------------------------------------------------------------------- */
-
-/* Whether the attention reads the source, and whose stream its keys are in. */
-static bool reads_source(const struct resid_pass *pass)
-{
-    const struct config *c = &pass->viewer->model.config;
-    return attention_of(c, pass->at.part, pass->at.layer)->kind == SUBLAYER_ATTEND_SOURCE;
-}
-
-static enum site_part keys_part(const struct resid_pass *pass)
-{
-    return reads_source(pass) ? PART_SOURCE : pass->at.part;
-}
 
 /* Keep rows of the positions and the query, heads side by side; keys and values of all tokens. */
 static int keep(void *context, const struct announcement *announced, struct err *err)
@@ -57,8 +62,9 @@ static int keep(void *context, const struct announcement *announced, struct err 
     size_t heads = axis ? values->shape[0] : 1, each = values->shape[axis + 1];
     bool whole = id == SITE_K || id == SITE_V;
     enum site_part of = site_part(announced->site) == PART_SOURCE ? PART_SOURCE : PART_SENTENCE;
-    bool of_keys = of == keys_part(pass);
-    bool of_query = of == (pass->at.part == PART_SOURCE ? PART_SOURCE : PART_SENTENCE);
+    const struct config *c = &pass->viewer->model.config;
+    bool of_keys = of == resid_stream(c, pass->at, RESID_KEY);
+    bool of_query = of == resid_stream(c, pass->at, RESID_QUERY);
     size_t count = whole ? tokens : pass->position_count + 1;
     float *rows = arena_alloc(pass->arena, count * heads * each, sizeof *rows, err);
     if (!rows)
@@ -114,16 +120,9 @@ static size_t position_of(const struct resid_pass *pass, size_t row)
     return row < pass->position_count ? pass->positions[row] : pass->query;
 }
 
-static const struct tokenized *text_of(const struct resid_pass *pass, enum site_part part)
-{
-    return part == PART_SOURCE ? &pass->pair->source : &pass->pair->sentence;
-}
-
 static size_t keys_of(const struct resid_pass *pass, struct resid_head head)
 {
-    const struct config *c = &pass->viewer->model.config;
-    bool reads = attention_of(c, head.part, head.layer)->kind == SUBLAYER_ATTEND_SOURCE;
-    return text_of(pass, reads ? PART_SOURCE : head.part)->count;
+    return resid_text(&pass->viewer->model.config, pass->pair, head, RESID_KEY)->count;
 }
 
 const float *resid_values(const struct resid_pass *pass, struct resid_head head)
@@ -135,16 +134,15 @@ const float *resid_values(const struct resid_pass *pass, struct resid_head head)
 }
 
 int resid_attend(struct resid_attention *to, const struct resid_pass *pass, struct resid_head head,
-                 bool at_query, size_t row, struct arena *arena, struct err *err)
+                 size_t row, struct arena *arena, struct err *err)
 {
     struct weights *weights = &pass->viewer->model.weights;
     const struct sublayer *s = attention_of(&pass->viewer->model.config, head.part, head.layer);
     const struct score_rule *rule = &s->score;
     const size_t d = s->head.d_k, keys = keys_of(pass, head);
-    const size_t kept = at_query ? pass->position_count : row;
-    const size_t query = position_of(pass, kept);
+    const size_t query = position_of(pass, row);
     const float *q =
-        pass->kept[head.layer][SITE_OF(head.part, SITE_Q)] + (kept * s->head.heads + head.head) * d;
+        pass->kept[head.layer][SITE_OF(head.part, SITE_Q)] + (row * s->head.heads + head.head) * d;
     const float *k = pass->kept[head.layer][SITE_OF(head.part, SITE_K)] +
                      kv_head_of(&s->head, head.head) * keys * d;
     const float *biases = NULL, *sinks = NULL;
@@ -317,7 +315,7 @@ static int embed_parts(struct resid_parts *parts, const struct resid_pass *pass,
     struct weights *weights = &viewer->model.weights;
     const struct stack *stack = stack_of(c, rows.part);
     const struct embed_rule *rule = &stack->embed;
-    const struct tokenized *text = text_of(pass, rows.part);
+    const struct tokenized *text = text_of(pass->pair, rows.part);
     const struct resid_part token = {RESID_TOKEN, rows.part, -1, 0},
                             bias = {RESID_BIAS, rows.part, -1, 0};
     const size_t sum = rule->project == PROJECT_LAST ? rule->width : stack->width;
@@ -600,7 +598,7 @@ static int side_parts(struct resid_parts *to, struct resid_parts *from, enum res
     if (each && !rule->norm.after_rotary)
         norm_parts(to, &norm, here);
     if (rule->rotary && !of_value) {
-        size_t length = text_of(pass, rows.part)->count, columns = rule->rotary->components;
+        size_t length = text_of(pass->pair, rows.part)->count, columns = rule->rotary->components;
         struct matrix turns = {arena_room(arena, rows.count * columns, sizeof(float), err),
                                rows.count, columns, columns};
         if (!turns.data)
@@ -621,11 +619,9 @@ int resid_side_parts(struct resid_parts *parts, const struct resid_pass *pass, e
 {
     const struct config *c = &pass->viewer->model.config;
     const struct resid_head at = pass->at;
-    bool of_query = side == RESID_QUERY, of_source = !of_query && reads_source(pass);
-    enum site_part own = at.part == PART_SOURCE || of_source ? PART_SOURCE : PART_SENTENCE;
-    const struct some_rows rows = {own, of_query ? pass->position_count : some.first,
-                                   of_query ? 1 : some.end - some.first};
     const struct sublayer *attention = attention_of(c, at.part, at.layer);
+    const struct some_rows rows = {resid_stream(c, at, side), some.first, some.end - some.first};
+    bool of_source = attention->kind == SUBLAYER_ATTEND_SOURCE && side != RESID_QUERY;
     struct sublayer_weights w;
     struct resid_parts before;
     if (weights_sublayer(&pass->viewer->model.weights, attention, at.layer, &w, err) ||

@@ -6,9 +6,9 @@
  * constant, which is a part, too.
  *
  *     struct resid_pass pass = {.viewer = &viewer, .pair = &pair, ...};
- *     const struct key_range unused = {0, 0};
+ *     const struct key_range query = {pass.position_count, pass.position_count + 1};
  *     if (resid_capture(&pass, arena, err) ||
- *         resid_side_parts(&parts, &pass, RESID_QUERY, unused, arena, err)) ... */
+ *         resid_side_parts(&parts, &pass, RESID_QUERY, query, arena, err)) ... */
 #pragma once
 
 #include "lens/viewer.h"
@@ -50,7 +50,17 @@ struct resid_head {
     size_t layer, head;
 };
 
-/* A pass up to an attention, and what it announced there. */
+enum resid_side { RESID_QUERY, RESID_KEY, RESID_VALUE };
+
+/* The part whose stream the queries of a head are made of, or its keys and values: PART_SENTENCE or
+ * PART_SOURCE. The text of this stream. */
+enum site_part resid_stream(const struct config *config, struct resid_head head,
+                            enum resid_side side);
+const struct tokenized *resid_text(const struct config *config, const struct text_with_source *pair,
+                                   struct resid_head head, enum resid_side side);
+
+/* A pass up to an attention, and what it announced there. Rows are kept of the positions, then of
+ * the query: row position_count. */
 struct resid_pass {
     struct viewer *viewer;
     const struct text_with_source *pair;
@@ -64,8 +74,8 @@ struct resid_pass {
                                      * divisors of norms leave it out. NULL: none */
 
     /* Set by resid_capture. */
-    const float *(*kept)[SITE_COUNT]; /* [layer] rows of the positions, then of the query, heads
-                                       * side by side; of keys and values all, head by head */
+    const float *(*kept)[SITE_COUNT]; /* [layer] kept rows, heads side by side; of keys and values
+                                       * those of all tokens, head by head */
     struct arena *arena;
 };
 
@@ -73,7 +83,7 @@ struct resid_pass {
  * made of. */
 int resid_capture(struct resid_pass *pass, struct arena *arena, struct err *err);
 
-/* The attention of a head at a kept row: of the query, or of a position. */
+/* The attention of a head at a kept row. */
 struct resid_attention {
     size_t keys, visible;
     uint32_t *list;        /* [visible] keys */
@@ -83,14 +93,11 @@ struct resid_attention {
 };
 
 int resid_attend(struct resid_attention *attention, const struct resid_pass *pass,
-                 struct resid_head head, bool at_query, size_t row, struct arena *arena,
-                 struct err *err);
+                 struct resid_head head, size_t row, struct arena *arena, struct err *err);
 
 /* The values of a head, [keys, dv]. */
 const float *resid_values(const struct resid_pass *pass, struct resid_head head);
 
-/* Make the parts of the head's query, or of its keys or values at some of the positions. */
-enum resid_side { RESID_QUERY, RESID_KEY, RESID_VALUE };
-
+/* Make the parts of the head's queries, keys or values at some kept rows. */
 int resid_side_parts(struct resid_parts *parts, const struct resid_pass *pass, enum resid_side side,
                      struct key_range some, struct arena *arena, struct err *err);

@@ -65,7 +65,7 @@ static int weigh_keys(struct splitting *s, struct score_attribution *found)
 {
     const struct score_plan *plan = s->plan;
     struct resid_attention row;
-    if (resid_attend(&row, &s->pass, plan->head, true, 0, &s->arena, s->err))
+    if (resid_attend(&row, &s->pass, plan->head, s->pass.position_count, &s->arena, s->err))
         return -1;
     found->weight = row.weights[plan->key];
     for (size_t i = 0; i < s->pass.position_count; i++) {
@@ -120,8 +120,8 @@ static int make_pairs(struct splitting *s, struct score_attribution *found)
     const double scale = (double)s->attention->score.scale;
     size_t floats = 4 * (c->n_layer + 1) * (2 * c->n_head + 4) * c->n_embd;
     size_t step = num_max(FLOATS_OF_KEYS / floats, 1);
-    if (resid_side_parts(&s->query, &s->pass, RESID_QUERY, (struct key_range){0, 1}, &s->arena,
-                         s->err))
+    const struct key_range of_query = {s->pass.position_count, s->pass.position_count + 1};
+    if (resid_side_parts(&s->query, &s->pass, RESID_QUERY, of_query, &s->arena, s->err))
         return -1;
     for (size_t first = 0; first < s->pass.position_count; first += step)
         if (add_keys(s, first, num_min(step, s->pass.position_count - first)))
@@ -202,7 +202,7 @@ static int read_part(struct reading *to, struct resid_pass pass, enum resid_side
         const float *values = resid_values(&pass, head);
         struct resid_attention attention;
         *to = (struct reading){.gains = gains + i * width, .source = COLUMN_MISSING};
-        if (resid_attend(&attention, &pass, head, side == RESID_QUERY, row, arena, err) ||
+        if (resid_attend(&attention, &pass, head, row, arena, err) ||
             !(to->adds = arena_alloc(arena, attention.keys, sizeof *to->adds, err)))
             return -1;
         for (size_t key = 0; key < attention.keys; key++) {
@@ -229,8 +229,8 @@ static int find_sources(const struct splitting *s, struct listed_pair *pair)
         q[i] = (double)s->query.values[of_query * d + i];
     int failed =
         !q ||
-        read_part(&query, s->pass, RESID_QUERY, 0, &s->query.items[of_query], s->keys + of_key * d,
-                  &arena, s->err) ||
+        read_part(&query, s->pass, RESID_QUERY, s->pass.position_count, &s->query.items[of_query],
+                  s->keys + of_key * d, &arena, s->err) ||
         read_part(&key, s->pass, RESID_KEY, s->at_key, &s->key.items[of_key], q, &arena, s->err);
     if (!failed) {
         pair->sources[0] = query.source;
@@ -287,11 +287,12 @@ static const char *describe_part(const struct splitting *s, struct resid_part pa
                                  long long source, struct arena *arena)
 {
     const struct text_with_source *pair = s->pass.pair;
-    bool of_source = part.kind == RESID_HEAD && part.of != PART_SENTENCE;
     const char *name = name_of(part, arena, s->err);
     if (!name || source == COLUMN_MISSING)
         return name;
-    const struct tokenized *text = of_source ? &pair->source : &pair->sentence;
+    const struct resid_head head = {part.of, (size_t)part.layer, (size_t)part.head};
+    const struct tokenized *text =
+        resid_text(&s->plan->viewer->model.config, pair, head, RESID_KEY);
     return arena_format(arena, s->err, "%s's copy of %s (%lld)", name, text->labels[source].text,
                         source);
 }
@@ -352,7 +353,7 @@ static int follow(struct table_rows *rows, const char **path, const struct split
 {
     struct resid_pass pass = s->pass;
     enum resid_side side = of_key ? RESID_KEY : RESID_QUERY;
-    size_t row = of_key ? s->at_key : 0;
+    size_t row = of_key ? s->at_key : s->pass.position_count;
     long long at = (long long)(of_key ? s->plan->key : s->plan->query);
     struct arena arena = {0};
     double *other = other_side(s, !of_key, &arena);
@@ -614,8 +615,9 @@ static int add_sources(struct report *report, const struct splitting *s, bool of
         };
         int failed = !readings || !other || !cells || !array.name ||
                      axis_of_heads(&array.rows, (size_t)part.layer, heads, arena, s->err) ||
-                     read_part(readings, s->pass, of_query ? RESID_QUERY : RESID_KEY, s->at_key,
-                               &part, other, &scratch, s->err);
+                     read_part(readings, s->pass, of_query ? RESID_QUERY : RESID_KEY,
+                               of_query ? s->pass.position_count : s->at_key, &part, other,
+                               &scratch, s->err);
         for (size_t k = 0; !failed && k < heads * text->count; k++)
             cells[k] = (float)readings[k / text->count].adds[k % text->count];
         arena_release(&scratch);
@@ -627,11 +629,10 @@ static int add_sources(struct report *report, const struct splitting *s, bool of
 
 static int split(struct splitting *s, struct score_attribution *found)
 {
-    const struct text_with_source *pair = s->pass.pair;
-    bool of_source = s->attention->kind == SUBLAYER_ATTEND_SOURCE || s->pass.at.part == PART_SOURCE;
-    return err_if(choose_keys(s, of_source ? pair->source.count : pair->sentence.count) ||
-                  resid_capture(&s->pass, &s->arena, s->err) || weigh_keys(s, found) ||
-                  make_pairs(s, found));
+    const struct config *c = &s->plan->viewer->model.config;
+    size_t keys = resid_text(c, s->pass.pair, s->pass.at, RESID_KEY)->count;
+    return err_if(choose_keys(s, keys) || resid_capture(&s->pass, &s->arena, s->err) ||
+                  weigh_keys(s, found) || make_pairs(s, found));
 }
 
 int score_attribution_make(struct score_attribution *found, struct report *report,
