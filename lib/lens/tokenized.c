@@ -301,6 +301,25 @@ int axis_of_heads(struct axis *axis, size_t layer, size_t size, struct arena *ar
     return labels ? 0 : -1;
 }
 
+int axis_add(struct axis *axis, const char *name, struct arena *arena, struct err *err)
+{
+    struct label *labels = arena_grow(arena, (void *)axis->labels, axis->size, sizeof *labels, err);
+    if (!labels || !name)
+        return -1;
+    labels[axis->size++] = (struct label){name, name, name};
+    axis->labels = labels;
+    return 0;
+}
+
+int axis_add_numbers(struct axis *axis, const char *prefix, size_t count, struct arena *arena,
+                     struct err *err)
+{
+    for (size_t i = 0; i < count; i++)
+        if (axis_add(axis, arena_format(arena, err, "%s%zu", prefix, i), arena, err))
+            return -1;
+    return 0;
+}
+
 struct label label_of_word(const struct tokenizer *tokenizer, uint32_t id, struct arena *arena,
                            struct err *err)
 {

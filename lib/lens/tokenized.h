@@ -141,6 +141,12 @@ int axis_of_numbers(struct axis *axis, const char *name, const size_t *numbers, 
 int axis_of_heads(struct axis *axis, size_t layer, size_t size, struct arena *arena,
                   struct err *err);
 
+/* Add a position to an axis, whose label is a name (NULL fails with the error of its making); add
+ * `count` positions, named by numbers from 0 after a prefix. */
+int axis_add(struct axis *axis, const char *name, struct arena *arena, struct err *err);
+int axis_add_numbers(struct axis *axis, const char *prefix, size_t count, struct arena *arena,
+                     struct err *err);
+
 /* --- running text and words ------------------------------------------------------------------- */
 
 /* Append a token, after a space if the tokenizer removes spaces and normal spelling has one.

@@ -499,25 +499,6 @@ static int begin_back(struct way *way, const uint32_t *ids, const unsigned char 
 
 /* --- report ----------------------------------------------------------------------------------- */
 
-static int add_label(struct axis *axis, const char *name, struct arena *arena, struct err *err)
-{
-    struct label *labels = arena_grow(arena, (void *)axis->labels, axis->size, sizeof *labels, err);
-    if (!labels || !name)
-        return -1;
-    labels[axis->size++] = (struct label){name, name, name};
-    axis->labels = labels;
-    return 0;
-}
-
-static int add_numbers(struct axis *axis, const char *prefix, size_t count, struct arena *arena,
-                       struct err *err)
-{
-    for (size_t i = 0; i < count; i++)
-        if (add_label(axis, arena_format(arena, err, "%s%zu", prefix, i), arena, err))
-            return -1;
-    return 0;
-}
-
 /* Make the columns of a matrix of the report, and its cells, which are zeros. */
 static int make_cells(struct way *way, bool cross, const struct tokenized *keys,
                       struct arena *arena)
@@ -534,14 +515,14 @@ static int make_cells(struct way *way, bool cross, const struct tokenized *keys,
         failed = axis_of_numbers(axis, "neuron", NULL, c->n_inner, arena, way->err);
     } else if (by == BY_EXPERT) {
         axis->name = "expert";
-        failed = add_numbers(axis, "", c->mixture.experts, arena, way->err) ||
-                 (c->mixture.shared_inner && add_label(axis, "shared", arena, way->err));
+        failed = axis_add_numbers(axis, "", c->mixture.experts, arena, way->err) ||
+                 (c->mixture.shared_inner && axis_add(axis, "shared", arena, way->err));
     } else {
         axis->name = "part";
-        failed = add_numbers(axis, "", c->n_head, arena, way->err) ||
-                 add_numbers(axis, "cross_", head_columns(c) - c->n_head, arena, way->err);
+        failed = axis_add_numbers(axis, "", c->n_head, arena, way->err) ||
+                 axis_add_numbers(axis, "cross_", head_columns(c) - c->n_head, arena, way->err);
         for (size_t i = 0; i < (way->edits ? TERMS : TERM_EDITS) && !failed; i++)
-            failed = add_label(axis, parts[i], arena, way->err);
+            failed = axis_add(axis, parts[i], arena, way->err);
     }
     if (!failed)
         way->cells[cross] = arena_alloc(arena, rows * axis->size, sizeof(float), way->err);
@@ -585,7 +566,7 @@ static int report_cells(struct report *report, const struct way *way, bool cross
                                ? "final"
                                : arena_format(arena, err, "%zu", row - before);
         memmove(cells + i * columns, cells + row * columns, columns * sizeof *cells);
-        if (add_label(&array.rows, name, arena, err))
+        if (axis_add(&array.rows, name, arena, err))
             return -1;
     }
     array.rows.numbers = numbers;

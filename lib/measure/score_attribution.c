@@ -522,23 +522,17 @@ static int add_grid(struct report *report, const struct splitting *s, bool of_qu
     for (size_t i = 0; i < side->count; i++)
         last = side->items[i].layer > (int)last ? (size_t)side->items[i].layer : last;
     const size_t rows = last + 3;
-    struct label *names = arena_alloc(arena, columns + rows, sizeof *names, s->err);
+    struct axis stages = {.name = "layer"}, parts = {.name = "part"};
+    int failed = axis_add(&stages, "embed", arena, s->err) ||
+                 axis_add_numbers(&stages, "", last + 1, arena, s->err) ||
+                 axis_add(&stages, "here", arena, s->err) ||
+                 axis_add_numbers(&parts, "", heads, arena, s->err) ||
+                 axis_add_numbers(&parts, "cross_", crossing, arena, s->err);
+    for (size_t i = 0; i < others && !failed; i++)
+        failed = axis_add(&parts, kinds[i], arena, s->err);
     float *cells = arena_alloc(arena, rows * columns, sizeof *cells, s->err);
-    if (!names || !cells)
+    if (failed || !cells)
         return -1;
-    for (size_t i = 0; i < columns + rows; i++) {
-        size_t row = i - columns;
-        const char *name = i < heads ? arena_format(arena, s->err, "%zu", i)
-                           : i < heads + crossing
-                               ? arena_format(arena, s->err, "cross_%zu", i - heads)
-                           : i < columns     ? kinds[i - heads - crossing]
-                           : row == 0        ? "embed"
-                           : row + 1 == rows ? "here"
-                                             : arena_format(arena, s->err, "%zu", row - 1);
-        if (!name)
-            return -1;
-        names[i] = (struct label){name, name, name};
-    }
     for (size_t i = 0; i < side->count; i++) {
         const struct resid_part part = side->items[i];
         size_t row = part.kind == RESID_HERE ? rows - 1 : (size_t)(part.layer + 1);
@@ -551,8 +545,8 @@ static int add_grid(struct report *report, const struct splitting *s, bool of_qu
         .name = of_query ? "score_query" : "score_key",
         .layer = -1,
         .data = cells,
-        .rows = {.name = "layer", .size = rows, .labels = names + columns},
-        .columns = {.name = "part", .size = columns, .labels = names},
+        .rows = stages,
+        .columns = parts,
         .display.parts = true,
     };
     return report_add_array(report, &array, arena, s->err);
@@ -560,27 +554,23 @@ static int add_grid(struct report *report, const struct splitting *s, bool of_qu
 
 static int add_matrix(struct report *report, const struct splitting *s, struct arena *arena)
 {
-    const size_t count = s->query.count + s->key.count;
-    struct label *names = arena_alloc(arena, count, sizeof *names, s->err);
+    struct axis axes[] = {{.name = "query_part"}, {.name = "key_part"}};
     float *cells = arena_alloc(arena, s->query.count * s->key.count, sizeof *cells, s->err);
-    if (!names || !cells)
+    int failed = !cells;
+    for (size_t i = 0; i < s->query.count && !failed; i++)
+        failed = axis_add(&axes[0], name_of(s->query.items[i], arena, s->err), arena, s->err);
+    for (size_t i = 0; i < s->key.count && !failed; i++)
+        failed = axis_add(&axes[1], name_of(s->key.items[i], arena, s->err), arena, s->err);
+    if (failed)
         return -1;
-    for (size_t i = 0; i < count; i++) {
-        const char *name =
-            name_of(i < s->query.count ? s->query.items[i] : s->key.items[i - s->query.count],
-                    arena, s->err);
-        if (!name)
-            return -1;
-        names[i] = (struct label){name, name, name};
-    }
     for (size_t i = 0; i < s->query.count * s->key.count; i++)
         cells[i] = (float)s->pairs[i];
     const struct array array = {
         .name = "score_pairs",
         .layer = -1,
         .data = cells,
-        .rows = {.name = "query_part", .size = s->query.count, .labels = names},
-        .columns = {.name = "key_part", .size = s->key.count, .labels = names + s->query.count},
+        .rows = axes[0],
+        .columns = axes[1],
         .display.parts = true,
     };
     return report_add_array(report, &array, arena, s->err);
