@@ -9,54 +9,70 @@
 
 enum { LISTED = 10, FLOATS_OF_KEYS = 1 << 22 /* of parts of keys, at a time */ };
 
+/* The query, key or value of a pass's head at a kept row. */
+struct vector_at {
+    const struct resid_pass *pass;
+    enum resid_side side;
+    size_t row;
+};
+
+/* The query or the key of the score. */
+struct side {
+    const char *name;    /* "query", "key" */
+    struct vector_at at; /* of the key itself, without those that it is compared with */
+    size_t token;
+    size_t count;
+    struct resid_part *parts; /* [count] */
+    const char **names;       /* [count] of the parts */
+    double *vectors;          /* [count, dk] of keys, summed over the positions */
+    double *sums;             /* [count] of the pairs of a part with all parts of the other side */
+};
+
 /* The scores of a query, and the sum over pairs that is asked for. */
 struct splitting {
     const struct score_plan *plan;
+    const struct config *config;
     const struct sublayer *attention;
     struct resid_pass pass;
-    size_t *positions;             /* keys of the score and its contrast */
-    double *shares;                /* coefficients of `positions` */
-    size_t at_key;                 /* index of the key in `positions` */
-    struct resid_parts query, key; /* query [A, dk]; of key only the items, [B] */
-    double *keys;                  /* [B, dk] summed over the positions */
-    double *pairs;                 /* [A, B] */
-    struct arena arena;
+    size_t *positions;    /* keys of the score and its contrast */
+    double *shares;       /* coefficients of `positions` */
+    struct side sides[2]; /* RESID_QUERY, RESID_KEY */
+    double *pairs;        /* [parts of the query, parts of the key] */
+    struct arena scratch;
+    struct arena *arena; /* of the report */
     struct err *err;
 };
 
 /* --- scores and coefficients ------------------------------------------------------------------ */
 
 /* Choose the keys: one, two, or all that are visible. */
-static int choose_keys(struct splitting *s, size_t keys)
+static int choose_keys(struct splitting *s)
 {
     const struct score_plan *plan = s->plan;
-    const struct score_rule *rule = &s->attention->score;
-    uint32_t *list = arena_alloc(&s->arena, keys, sizeof *list, s->err);
-    uint32_t *drawn = arena_alloc(&s->arena, keys, sizeof *drawn, s->err);
-    const size_t wanted[] = {plan->key, plan->other};
-    s->positions = arena_alloc(&s->arena, keys + 2, sizeof *s->positions, s->err);
-    s->shares = arena_alloc(&s->arena, keys + 2, sizeof *s->shares, s->err);
-    if (!list || !drawn || !s->positions || !s->shares)
+    const size_t keys = resid_text(s->config, s->pass.pair, plan->head, RESID_KEY)->count;
+    const size_t named[] = {plan->key, plan->other},
+                 named_count = 1 + (plan->against == AGAINST_KEY);
+    bool all = plan->against == AGAINST_MEAN || plan->against == AGAINST_WEIGHTS;
+    uint32_t *list = arena_alloc(&s->scratch, 2 * keys, sizeof *list, s->err);
+    s->positions = arena_alloc(&s->scratch, keys + 2, sizeof *s->positions, s->err);
+    s->shares = arena_alloc(&s->scratch, keys + 2, sizeof *s->shares, s->err);
+    if (!list || !s->positions || !s->shares)
         return -1;
-    size_t count = score_keys(rule, plan->query, keys, list, drawn);
-    for (size_t i = 0; i < 1 + (plan->against == AGAINST_KEY); i++) {
+    size_t count = score_keys(&s->attention->score, plan->query, keys, list, list + keys);
+    for (size_t i = 0; i < named_count; i++) {
         size_t at = 0;
-        while (at < count && list[at] != wanted[i])
+        while (at < count && list[at] != named[i])
             at++;
         if (at == count)
             return err_usage(s->err,
                              "--key: expected a key that query %zu of layer %zu attends to, from "
                              "%u to %u, found %zu",
-                             plan->query, plan->head.layer, list[0], list[count - 1], wanted[i]);
-        s->positions[i] = wanted[i];
-        s->pass.position_count = i + 1;
+                             plan->query, plan->head.layer, list[0], list[count - 1], named[i]);
     }
-    if (plan->against == AGAINST_MEAN || plan->against == AGAINST_WEIGHTS) {
-        for (size_t i = 0; i < count; i++)
-            s->positions[i] = list[i];
-        s->pass.position_count = count;
-    }
+    s->pass.position_count = all ? count : named_count;
     s->pass.positions = s->positions;
+    for (size_t i = 0; i < s->pass.position_count; i++)
+        s->positions[i] = all ? list[i] : named[i];
     return 0;
 }
 
@@ -65,7 +81,7 @@ static int weigh_keys(struct splitting *s, struct score_attribution *found)
 {
     const struct score_plan *plan = s->plan;
     struct resid_attention row;
-    if (resid_attend(&row, &s->pass, plan->head, s->pass.position_count, &s->arena, s->err))
+    if (resid_attend(&row, &s->pass, plan->head, s->pass.position_count, &s->scratch, s->err))
         return -1;
     found->weight = row.weights[plan->key];
     for (size_t i = 0; i < s->pass.position_count; i++) {
@@ -76,7 +92,8 @@ static int weigh_keys(struct splitting *s, struct score_attribution *found)
                       : plan->against == AGAINST_KEY     ? (double)(i > 0)
                                                          : 0;
         s->shares[i] = is_key - less;
-        s->at_key = is_key ? i : s->at_key;
+        if (is_key)
+            s->sides[RESID_KEY].at.row = i;
         found->score += s->shares[i] * row.score[key];
         found->bias += s->shares[i] * (row.score[key] - row.plain[key]);
     }
@@ -85,84 +102,140 @@ static int weigh_keys(struct splitting *s, struct score_attribution *found)
 
 /* --- pairs ------------------------------------------------------------------------------------ */
 
-/* Add the parts of some keys, times their coefficients. */
-static int add_keys(struct splitting *s, size_t first, size_t count)
+/* Make a side that has parts as in `some`, all of them 0. */
+static int start_side(struct splitting *s, struct side *side, const struct resid_parts *some)
 {
-    const size_t d = s->attention->head.d_k;
-    struct arena arena = {0};
-    struct resid_parts some;
-    if (resid_side_parts(&some, &s->pass, RESID_KEY, (struct key_range){first, first + count},
-                         &arena, s->err)) {
-        arena_release(&arena);
+    side->count = some->count;
+    side->parts = arena_alloc(&s->scratch, some->count, sizeof *side->parts, s->err);
+    side->names = arena_alloc(&s->scratch, some->count, sizeof *side->names, s->err);
+    side->sums = arena_alloc(&s->scratch, some->count, sizeof *side->sums, s->err);
+    side->vectors = arena_alloc(&s->scratch, some->count * some->width, sizeof(double), s->err);
+    if (!side->parts || !side->names || !side->sums || !side->vectors)
         return -1;
+    for (size_t i = 0; i < some->count; i++) {
+        char name[RESID_PART_BYTES];
+        side->parts[i] = some->items[i];
+        resid_part_name(name, some->items[i]);
+        side->names[i] = arena_text(s->arena, name, strlen(name), s->err);
+        if (!side->names[i])
+            return -1;
     }
-    if (!s->key.items) { /* the same parts for all keys */
-        s->key.items = arena_alloc(&s->arena, some.count, sizeof *some.items, s->err);
-        s->keys = arena_alloc(&s->arena, some.count * d, sizeof *s->keys, s->err);
-        if (s->key.items)
-            memcpy(s->key.items, some.items, some.count * sizeof *some.items);
-        s->key.count = some.count;
+    return 0;
+}
+
+/* Make the parts of a side: a sum over kept rows, times their coefficients. All rows have the same
+ * parts. */
+static int make_side(struct splitting *s, struct side *side, struct key_range rows,
+                     const double *shares)
+{
+    const struct config *c = s->config;
+    const size_t floats = 4 * (c->n_layer + 1) * (2 * c->n_head + 4) * c->n_embd;
+    const size_t step = num_max(FLOATS_OF_KEYS / floats, 1);
+    for (size_t first = rows.first, end; first < rows.end; first = end) {
+        struct arena arena = {0};
+        struct resid_parts some;
+        end = num_min(first + step, rows.end);
+        int failed = resid_side_parts(&some, &s->pass, side->at.side,
+                                      (struct key_range){first, end}, &arena, s->err) ||
+                     (first == rows.first && start_side(s, side, &some));
+        for (size_t i = 0; !failed && i < some.count * some.rows * some.width; i++) {
+            size_t part = i / some.width / some.rows, row = i / some.width % some.rows;
+            side->vectors[part * some.width + i % some.width] +=
+                shares[first - rows.first + row] * (double)some.values[i];
+        }
+        arena_release(&arena);
+        if (failed)
+            return -1;
     }
-    bool failed = !s->key.items || !s->keys;
-    for (size_t part = 0; part < some.count && !failed; part++)
-        for (size_t row = 0; row < count; row++)
-            for (size_t i = 0; i < d; i++)
-                s->keys[part * d + i] +=
-                    s->shares[first + row] * (double)some.values[(part * some.rows + row) * d + i];
-    arena_release(&arena);
-    return err_if(failed);
+    return 0;
 }
 
 static int make_pairs(struct splitting *s, struct score_attribution *found)
 {
-    const struct config *c = &s->plan->viewer->model.config;
-    const size_t d = s->attention->head.d_k;
-    const double scale = (double)s->attention->score.scale;
-    size_t floats = 4 * (c->n_layer + 1) * (2 * c->n_head + 4) * c->n_embd;
-    size_t step = num_max(FLOATS_OF_KEYS / floats, 1);
-    const struct key_range of_query = {s->pass.position_count, s->pass.position_count + 1};
-    if (resid_side_parts(&s->query, &s->pass, RESID_QUERY, of_query, &s->arena, s->err))
+    struct side *query = &s->sides[RESID_QUERY], *key = &s->sides[RESID_KEY];
+    const size_t d = s->attention->head.d_k, at_query = s->pass.position_count;
+    const double scale = (double)s->attention->score.scale, whole = 1;
+    if (make_side(s, query, (struct key_range){at_query, at_query + 1}, &whole) ||
+        make_side(s, key, (struct key_range){0, at_query}, s->shares))
         return -1;
-    for (size_t first = 0; first < s->pass.position_count; first += step)
-        if (add_keys(s, first, num_min(step, s->pass.position_count - first)))
-            return -1;
-    s->pairs = arena_alloc(&s->arena, s->query.count * s->key.count, sizeof *s->pairs, s->err);
+    s->pairs = arena_alloc(&s->scratch, query->count * key->count, sizeof *s->pairs, s->err);
     if (!s->pairs)
         return -1;
-    for (size_t a = 0; a < s->query.count; a++)
-        for (size_t b = 0; b < s->key.count; b++) {
-            double sum = 0;
-            for (size_t i = 0; i < d; i++)
-                sum += (double)s->query.values[a * d + i] * s->keys[b * d + i];
-            s->pairs[a * s->key.count + b] = scale * sum;
-            found->sum += scale * sum;
-        }
+    for (size_t i = 0; i < query->count * key->count; i++) {
+        const double *a = query->vectors + i / key->count * d;
+        const double *b = key->vectors + i % key->count * d;
+        double sum = 0;
+        for (size_t k = 0; k < d; k++)
+            sum += a[k] * b[k];
+        s->pairs[i] = scale * sum;
+        found->sum += scale * sum;
+    }
     found->sum += found->bias;
     return 0;
 }
 
-/* The sum of the pairs of a part of a side with all parts of the other side. */
-static double margin(const struct splitting *s, bool of_query, size_t part)
+/* Sum the pairs of each part of a side with all parts of the other side. */
+static void sum_pairs(struct splitting *s, struct side *side)
 {
-    size_t keys = s->key.count, count = of_query ? keys : s->query.count;
-    double sum = 0, size = 0;
-    for (size_t i = 0; i < count; i++) {
-        double value = s->pairs[of_query ? part * keys + i : i * keys + part];
-        sum += value;
-        size += fabs(value);
+    const bool of_query = side->at.side == RESID_QUERY;
+    const size_t keys = s->sides[RESID_KEY].count;
+    const size_t others = s->sides[of_query ? RESID_KEY : RESID_QUERY].count;
+    for (size_t part = 0; part < side->count; part++) {
+        double sum = 0, size = 0;
+        for (size_t i = 0; i < others; i++) {
+            double value = s->pairs[of_query ? part * keys + i : i * keys + part];
+            sum += value;
+            size += fabs(value);
+        }
+        side->sums[part] = fabs(sum) > 1e-12 * size ? sum : 0; /* drops rounding errors of a
+                                                                * contrast */
     }
-    return fabs(sum) > 1e-12 * size ? sum : 0; /* drops rounding errors of a contrast */
+}
+
+/* Split the score of a text. */
+static int split(struct splitting *s, struct score_attribution *found,
+                 const struct score_plan *plan, const struct text_with_source *pair,
+                 struct arena *arena, struct err *err)
+{
+    const struct config *c = &plan->viewer->model.config;
+    *found = (struct score_attribution){0};
+    *s = (struct splitting){
+        .plan = plan,
+        .config = c,
+        .attention = attention_of(c, plan->head.part, plan->head.layer),
+        .pass = {.viewer = plan->viewer,
+                 .pair = pair,
+                 .at = plan->head,
+                 .number = plan->number,
+                 .query = plan->query},
+        .sides = {{.name = "query", .at = {&s->pass, RESID_QUERY, 0}, .token = plan->query},
+                  {.name = "key", .at = {&s->pass, RESID_KEY, 0}, .token = plan->key}},
+        .arena = arena,
+        .err = err,
+    };
+    if (choose_keys(s))
+        return -1;
+    s->sides[RESID_QUERY].at.row = s->pass.position_count;
+    return err_if(resid_capture(&s->pass, &s->scratch, err) || weigh_keys(s, found) ||
+                  make_pairs(s, found));
+}
+
+/* Subtract the pairs of the plan's other text: the model is the same, and so are the parts. */
+static int subtract_corrupt(struct splitting *s, struct score_attribution *found)
+{
+    struct splitting other;
+    struct score_attribution less;
+    int failed = split(&other, &less, s->plan, s->plan->corrupt, s->arena, s->err);
+    for (size_t i = 0; !failed && i < other.sides[0].count * other.sides[1].count; i++)
+        s->pairs[i] -= other.pairs[i];
+    found->score -= less.score;
+    found->bias -= less.bias;
+    found->sum -= less.sum;
+    arena_release(&other.scratch);
+    return failed;
 }
 
 /* --- copies ----------------------------------------------------------------------------------- */
-
-/* A listed pair: a part of each side, and the tokens from which these parts, if they are heads,
- * read most of `value`. */
-struct listed_pair {
-    double value;
-    size_t parts[2]; /* of the query, of the key */
-    long long sources[2];
-};
 
 /* What a head's part of a query, key or value adds to a product, by the tokens that the head read:
  * its context is a weighted sum of their values, and all that follows is linear in it. */
@@ -173,12 +246,12 @@ struct reading {
     double weight;    /* the head's attention to `source` */
 };
 
-/* Find what `part` of a row of a side, that of a head or of all heads of a layer (head -1), adds to
- * the product of the row and `other`; nothing for other kinds of parts. */
-static int read_part(struct reading *to, struct resid_pass pass, enum resid_side side, size_t row,
-                     const struct resid_part *part, const double *other, struct arena *arena,
-                     struct err *err)
+/* Find what `part` of a vector, that of a head or of all heads of a layer (head -1), adds to the
+ * product of the vector and `other`; nothing for other kinds of parts. */
+static int read_part(struct reading *to, const struct vector_at *at, const struct resid_part *part,
+                     const double *other, struct arena *arena, struct err *err)
 {
+    struct resid_pass pass = *at->pass;
     struct resid_parts probes;
     *to = (struct reading){.source = COLUMN_MISSING};
     if (part->kind != RESID_HEAD)
@@ -188,9 +261,9 @@ static int read_part(struct reading *to, struct resid_pass pass, enum resid_side
         &attention_of(&pass.viewer->model.config, part->of, (size_t)part->layer)->head;
     const size_t width = rule->d_v, count = part->head < 0 ? rule->heads : 1;
     const size_t first = part->head < 0 ? 0 : (size_t)part->head;
+    const struct key_range row = {at->row, at->row + 1};
     double *gains = arena_alloc(arena, count * width, sizeof *gains, err);
-    if (!gains ||
-        resid_side_parts(&probes, &pass, side, (struct key_range){row, row + 1}, arena, err))
+    if (!gains || resid_side_parts(&probes, &pass, at->side, row, arena, err))
         return -1;
     for (size_t p = 0; p < probes.count; p++)
         for (size_t i = 0; i < probes.width && probes.items[p].kind == RESID_PROBE; i++)
@@ -202,7 +275,7 @@ static int read_part(struct reading *to, struct resid_pass pass, enum resid_side
         const float *values = resid_values(&pass, head);
         struct resid_attention attention;
         *to = (struct reading){.gains = gains + i * width, .source = COLUMN_MISSING};
-        if (resid_attend(&attention, &pass, head, row, arena, err) ||
+        if (resid_attend(&attention, &pass, head, at->row, arena, err) ||
             !(to->adds = arena_alloc(arena, attention.keys, sizeof *to->adds, err)))
             return -1;
         for (size_t key = 0; key < attention.keys; key++) {
@@ -218,289 +291,266 @@ static int read_part(struct reading *to, struct resid_pass pass, enum resid_side
     return 0;
 }
 
-/* Find the tokens that the parts of a pair come from. */
-static int find_sources(const struct splitting *s, struct listed_pair *pair)
+/* Find the tokens from which the parts of a pair, if they are heads', read most of its value. */
+static int find_sources(long long sources[2], const struct splitting *s, const size_t parts[2])
 {
-    const size_t d = s->attention->head.d_k, of_query = pair->parts[0], of_key = pair->parts[1];
     struct arena arena = {0};
-    struct reading query, key;
-    double *q = arena_alloc(&arena, d, sizeof *q, s->err);
-    for (size_t i = 0; q && i < d; i++)
-        q[i] = (double)s->query.values[of_query * d + i];
-    int failed =
-        !q ||
-        read_part(&query, s->pass, RESID_QUERY, s->pass.position_count, &s->query.items[of_query],
-                  s->keys + of_key * d, &arena, s->err) ||
-        read_part(&key, s->pass, RESID_KEY, s->at_key, &s->key.items[of_key], q, &arena, s->err);
-    if (!failed) {
-        pair->sources[0] = query.source;
-        pair->sources[1] = key.source;
+    int failed = 0;
+    for (size_t i = 0; i < 2 && !failed; i++) {
+        const struct side *side = &s->sides[i];
+        const double *other = s->sides[!i].vectors + parts[!i] * s->attention->head.d_k;
+        struct reading reading;
+        failed = read_part(&reading, &side->at, &side->parts[parts[i]], other, &arena, s->err);
+        sources[i] = reading.source;
     }
     arena_release(&arena);
-    return err_if(failed);
+    return failed;
 }
 
-/* The pairs of largest magnitude, the largest first. */
-static int list_pairs(struct listed_pair *list, size_t count, const struct splitting *s)
+/* The text whose tokens a head's part was read from, or in whose stream another part is. */
+static const struct tokenized *text_of(const struct splitting *s, struct resid_part part)
 {
-    const size_t cells = s->query.count * s->key.count;
-    double last = INFINITY;
-    size_t at = 0; /* index of the pair listed last; of equal pairs, the first is listed first */
-    for (size_t n = 0; n < count; n++) {
-        double most = -1;
-        size_t best = 0;
-        for (size_t i = 0; i < cells; i++) {
-            double value = fabs(s->pairs[i]);
-            bool later = value < last || (value == last && i > at);
-            if (later && value > most) {
-                most = value;
-                best = i;
-            }
-        }
-        last = most;
-        at = best;
-        list[n] = (struct listed_pair){
-            s->pairs[best], {best / s->key.count, best % s->key.count}, {0, 0}};
-        if (find_sources(s, &list[n]))
-            return -1;
-    }
-    return 0;
-}
-
-static const char *name_of(const struct resid_part part, struct arena *arena, struct err *err)
-{
-    char name[RESID_PART_BYTES];
-    resid_part_name(name, part);
-    return arena_text(arena, name, strlen(name), err);
-}
-
-/* Add a hidden label to a row, for formats that give each cell the label of its row. */
-static void label_row(struct table_rows *rows, const char *name)
-{
-    rows_label(rows, "row", COLUMN_KEY | COLUMN_HIDDEN, (struct label){name, name, name});
+    const struct text_with_source *pair = s->pass.pair;
+    const struct resid_head head = {part.of, (size_t)part.layer, (size_t)part.head};
+    if (part.kind == RESID_HEAD)
+        return resid_text(s->config, pair, head, RESID_KEY);
+    return part.of == PART_SOURCE ? &pair->source : &pair->sentence;
 }
 
 /* --- the path --------------------------------------------------------------------------------- */
 
-/* "L16.H0's copy of ␣Mary (3)", "L0.mlp". */
-static const char *describe_part(const struct splitting *s, struct resid_part part,
-                                 long long source, struct arena *arena)
-{
-    const struct text_with_source *pair = s->pass.pair;
-    const char *name = name_of(part, arena, s->err);
-    if (!name || source == COLUMN_MISSING)
-        return name;
-    const struct resid_head head = {part.of, (size_t)part.layer, (size_t)part.head};
-    const struct tokenized *text =
-        resid_text(&s->plan->viewer->model.config, pair, head, RESID_KEY);
-    return arena_format(arena, s->err, "%s's copy of %s (%lld)", name, text->labels[source].text,
-                        source);
-}
+/* A step of the path: the largest part of a vector. */
+struct step {
+    struct resid_part part;
+    double value;
+    size_t at; /* token of the vector */
+    struct reading reading;
+};
 
-/* Put a step before a path: "L16.H0 (read with 0.95) → "; if `at` is not COLUMN_MISSING, also the
- * token that the path begins with: the one that the head reads, or `at`. */
-static const char *describe_step(const struct splitting *s, const char *path,
-                                 struct resid_part part, const struct reading *reading,
-                                 long long at, struct arena *arena)
+/* What a vector of a side is multiplied by to give the score: the scaled sum of the other side. */
+static double *other_side(const struct splitting *s, const struct side *side, struct arena *arena)
 {
-    bool is_head = part.kind == RESID_HEAD;
-    long long token = is_head ? reading->source : at;
-    bool of_source = part.of == PART_SOURCE || (is_head && part.of == PART_CROSS);
-    const struct tokenized *text = of_source ? &s->pass.pair->source : &s->pass.pair->sentence;
-    const char *name = name_of(part, arena, s->err);
-    if (name && path && is_head)
-        path = arena_format(arena, s->err, "%s (read with %.2f) → %s", name, reading->weight, path);
-    else if (name && path)
-        path = arena_format(arena, s->err, "%s → %s", name, path);
-    return !path || !name || at == COLUMN_MISSING
-               ? path
-               : arena_format(arena, s->err, "%s (%lld) → %s", text->labels[token].text, token,
-                              path);
-}
-
-/* What a row of a side is multiplied by to give the score: the scaled sum of the other side. */
-static double *other_side(const struct splitting *s, bool of_query, struct arena *arena)
-{
-    const size_t d = s->attention->head.d_k, count = of_query ? s->key.count : s->query.count;
+    const struct side *other = &s->sides[side->at.side == RESID_QUERY ? RESID_KEY : RESID_QUERY];
+    const size_t d = s->attention->head.d_k;
     double *sum = arena_alloc(arena, d, sizeof *sum, s->err);
-    for (size_t i = 0; sum && i < count * d; i++)
-        sum[i % d] += (double)s->attention->score.scale *
-                      (of_query ? s->keys[i] : (double)s->query.values[i]);
+    for (size_t i = 0; sum && i < other->count * d; i++)
+        sum[i % d] += (double)s->attention->score.scale * other->vectors[i];
     return sum;
 }
 
-/* The part of a row whose product with `other` has the largest magnitude, except RESID_HERE. */
-static size_t largest_part(double *value, const struct resid_parts *parts, const double *other)
+/* Find the part whose product with `other` has the largest magnitude, except RESID_HERE. */
+static void find_largest_part(struct step *step, const struct resid_parts *parts,
+                              const double *other)
 {
-    size_t best = 0;
-    *value = 0;
+    step->part = parts->items[0];
     for (size_t p = 0; p < parts->count; p++) {
         double sum = 0;
         for (size_t i = 0; i < parts->width; i++)
-            sum += (double)parts->values[p * parts->rows * parts->width + i] * other[i];
-        if (parts->items[p].kind != RESID_HERE && fabs(sum) > fabs(*value)) {
-            best = p;
-            *value = sum;
+            sum += (double)parts->values[p * parts->width + i] * other[i];
+        if (parts->items[p].kind != RESID_HERE && fabs(sum) > fabs(step->value)) {
+            step->part = parts->items[p];
+            step->value = sum;
         }
     }
-    return best;
 }
 
 /* Follow the largest part of a side. If it is a head's, the next step is the largest part of the
  * value of the token from which this head reads most; there are at most `depth` steps. */
-static int follow(struct table_rows *rows, const char **path, const struct splitting *s,
-                  bool of_key, struct arena *kept)
+static int follow(struct step *steps, size_t *count, const struct splitting *s,
+                  const struct side *side, struct arena *arena)
 {
-    struct resid_pass pass = s->pass;
-    enum resid_side side = of_key ? RESID_KEY : RESID_QUERY;
-    size_t row = of_key ? s->at_key : s->pass.position_count;
-    long long at = (long long)(of_key ? s->plan->key : s->plan->query);
-    struct arena arena = {0};
-    double *other = other_side(s, !of_key, &arena);
-    int failed = !other;
-    for (size_t step = 0; !failed && step < s->plan->depth; step++) {
+    struct resid_pass pass;
+    struct vector_at vector = side->at;
+    size_t token = side->token, position;
+    double *other = other_side(s, side, arena);
+    for (*count = 0; other; vector = (struct vector_at){&pass, RESID_VALUE, 0}) {
+        struct step *step = &steps[(*count)++];
+        struct reading *reading = &step->reading;
         struct resid_parts parts;
-        struct reading reading;
-        double value;
-        if ((failed = resid_side_parts(&parts, &pass, side, (struct key_range){row, row + 1},
-                                       &arena, s->err)))
-            break;
-        const struct resid_part part = parts.items[largest_part(&value, &parts, other)];
-        if ((failed = read_part(&reading, pass, side, row, &part, other, &arena, s->err)))
-            break;
-        label_row(rows, arena_format(kept, s->err, "%s %zu", of_key ? "key" : "query", step));
-        rows_text(rows, "side", COLUMN_KEY, of_key ? "key" : "query");
-        rows_integer(rows, "step", COLUMN_KEY, (long long)step);
-        rows_text(rows, "part", COLUMN_KEY, name_of(part, kept, s->err));
-        rows_integer(rows, "at", 0, at);
-        rows_integer(rows, "reads", 0, reading.source);
-        rows_float(rows, (struct column){"weight", .digits = 4},
-                   reading.source == COLUMN_MISSING ? (double)NAN : reading.weight);
-        rows_float(rows, (struct column){"value", .digits = 4}, value);
-        rows_next(rows);
-        bool is_last = reading.source == COLUMN_MISSING || step + 1 == s->plan->depth;
-        *path = describe_step(s, *path, part, &reading, is_last ? at : COLUMN_MISSING, kept);
-        if (is_last)
-            break;
-        size_t *position = arena_alloc(&arena, 1, sizeof *position, s->err);
-        if ((failed = !position))
-            break;
-        *position = (size_t)reading.source;
+        *step = (struct step){.at = token};
+        if (resid_side_parts(&parts, vector.pass, vector.side,
+                             (struct key_range){vector.row, vector.row + 1}, arena, s->err))
+            return -1;
+        find_largest_part(step, &parts, other);
+        if (read_part(reading, &vector, &step->part, other, arena, s->err))
+            return -1;
+        if (reading->source == COLUMN_MISSING || *count == s->plan->depth)
+            return 0;
+        const struct resid_head head = {step->part.of, (size_t)step->part.layer,
+                                        (size_t)step->part.head};
+        position = (size_t)reading->source;
         pass = (struct resid_pass){.viewer = s->plan->viewer,
                                    .pair = s->pass.pair,
-                                   .at = {part.of, (size_t)part.layer, (size_t)part.head},
+                                   .at = head,
                                    .number = s->plan->number,
-                                   .query = (size_t)at,
-                                   .positions = position,
+                                   .query = token,
+                                   .positions = &position,
                                    .position_count = 1};
-        size_t width =
-            attention_of(&s->plan->viewer->model.config, part.of, (size_t)part.layer)->head.d_v;
-        other = reading.gains;
-        for (size_t i = 0; i < width; i++)
-            other[i] *= reading.weight;
-        side = RESID_VALUE;
-        row = 0;
-        at = reading.source;
-        failed = resid_capture(&pass, &arena, s->err);
+        other = reading->gains;
+        for (size_t i = 0; i < attention_of(s->config, head.part, head.layer)->head.d_v; i++)
+            other[i] *= reading->weight;
+        token = position;
+        if (resid_capture(&pass, arena, s->err))
+            return -1;
     }
-    arena_release(&arena);
-    return err_if(failed);
+    return -1;
+}
+
+/* Add a hidden label to a row, for formats that give each cell the label of its row. */
+static void label_row(struct table_rows *rows, const char *first, const char *between,
+                      const char *second)
+{
+    const char *name = arena_format(rows->arena, rows->err, "%s%s%s", first, between, second);
+    rows_label(rows, "row", COLUMN_KEY | COLUMN_HIDDEN, (struct label){name, name, name});
+}
+
+/* Add the steps of a side to the table, and to the path in words, which begins with the last step:
+ * "␣Mary (3) → L16.H0 (read with 0.95) → L17.mlp → 18.6". */
+static void put_steps(struct table_rows *rows, struct buf *path, const struct splitting *s,
+                      const struct side *side, const struct step *steps, size_t count)
+{
+    char name[RESID_PART_BYTES];
+    for (size_t i = 0; i < count; i++, rows_next(rows)) {
+        const struct reading *reading = &steps[i].reading;
+        const char *number = arena_format(rows->arena, rows->err, "%zu", i);
+        resid_part_name(name, steps[i].part);
+        label_row(rows, side->name, " ", number ? number : "");
+        rows_text(rows, "side", COLUMN_KEY, side->name);
+        rows_integer(rows, "step", COLUMN_KEY, (long long)i);
+        rows_text(rows, "part", COLUMN_KEY, arena_text(rows->arena, name, strlen(name), rows->err));
+        rows_integer(rows, "at", 0, (long long)steps[i].at);
+        rows_integer(rows, "reads", 0, reading->source);
+        rows_float(rows, (struct column){"weight", .digits = 4},
+                   reading->source == COLUMN_MISSING ? (double)NAN : reading->weight);
+        rows_float(rows, (struct column){"value", .digits = 4}, steps[i].value);
+    }
+    for (size_t i = count; i-- > 0;) {
+        const struct reading *reading = &steps[i].reading;
+        bool is_head = reading->source != COLUMN_MISSING;
+        size_t token = is_head ? (size_t)reading->source : steps[i].at;
+        if (i + 1 == count)
+            buf_format(path, "%s (%zu) → ", text_of(s, steps[i].part)->labels[token].text, token);
+        buf_text(path, resid_part_name(name, steps[i].part));
+        if (is_head)
+            buf_format(path, " (read with %.2f)", reading->weight);
+        buf_text(path, " → ");
+    }
+    buf_format(path, "%zu.%zu", s->plan->head.layer, s->plan->head.head);
 }
 
 /* Make the path to the head in words, and a table of its steps. */
-static int add_path(struct table *table, const struct splitting *s, struct arena *arena)
+static int add_path(struct table *table, const struct splitting *s)
 {
-    const char *paths[2] = {"", ""};
-    struct table_rows rows = {.most = 2 * s->plan->depth, .arena = arena, .err = s->err};
-    if (follow(&rows, &paths[0], s, true, arena) || follow(&rows, &paths[1], s, false, arena) ||
-        rows_finish(table, &rows, "score_path", "step"))
-        return -1;
-    table->note =
-        arena_format(arena, s->err,
-                     "Key side: %s%zu.%zu. Query side: %s%zu.%zu. A large part is no proof "
-                     "of need: 'attn-cli patch' tests it.",
-                     paths[0], s->plan->head.layer, s->plan->head.head, paths[1],
-                     s->plan->head.layer, s->plan->head.head);
-    return table->note ? 0 : -1;
+    const struct side *query = &s->sides[RESID_QUERY], *key = &s->sides[RESID_KEY];
+    const size_t depth = s->plan->depth;
+    struct arena arena = {0};
+    struct table_rows rows = {.most = 2 * depth, .arena = s->arena, .err = s->err};
+    struct buf note = {0};
+    size_t counts[2];
+    struct step *steps = arena_alloc(&arena, 2 * depth, sizeof *steps, s->err);
+    int failed = !steps || follow(steps, &counts[0], s, key, &arena) ||
+                 follow(steps + depth, &counts[1], s, query, &arena);
+    if (!failed) {
+        buf_text(&note, "Key side: ");
+        put_steps(&rows, &note, s, key, steps, counts[0]);
+        buf_text(&note, ". Query side: ");
+        put_steps(&rows, &note, s, query, steps + depth, counts[1]);
+        buf_text(&note, ". A large part is no proof of need: 'attn-cli patch' tests it.");
+        failed = rows_finish(table, &rows, "score_path", "step");
+        table->note = buf_keep(&note, s->arena, s->err);
+    }
+    arena_release(&arena);
+    return err_if(failed || !table->note);
 }
 
 /* --- the report ------------------------------------------------------------------------------- */
 
-/* A row for each part of both sides; for people, the largest of one side. */
-static int add_parts(struct table *table, const struct splitting *s, struct arena *arena)
+static const struct column value_column = {"value", .digits = 4, .flags = COLUMN_COLOURED};
+
+/* Find the values of largest magnitude, the largest first; of equal ones, the first is first.
+ * Returns how many there are. */
+static size_t find_largest(size_t indices[LISTED], const double *values, size_t count)
 {
-    static const char *const sides[] = {"key", "query"};
-    struct table_rows rows = {.most = s->query.count + s->key.count, .arena = arena, .err = s->err};
-    for (int of_query = 1; of_query >= 0; of_query--) {
-        const struct resid_parts *side = of_query ? &s->query : &s->key;
-        for (size_t i = 0; i < side->count; i++, rows_next(&rows)) {
-            const char *name = name_of(side->items[i], arena, s->err);
-            label_row(&rows,
-                      name ? arena_format(arena, s->err, "%s %s", sides[of_query], name) : NULL);
-            rows_text(&rows, "side", COLUMN_KEY, sides[of_query]);
-            rows_text(&rows, "part", COLUMN_KEY, name);
-            rows_float(&rows, (struct column){"value", .digits = 4, .flags = COLUMN_COLOURED},
-                       margin(s, of_query, i));
-        }
+    size_t listed = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t at = listed;
+        while (at > 0 && fabs(values[indices[at - 1]]) < fabs(values[i]))
+            at--;
+        if (at == LISTED)
+            continue;
+        listed += listed < LISTED;
+        memmove(&indices[at + 1], &indices[at], (listed - at - 1) * sizeof *indices);
+        indices[at] = i;
     }
+    return listed;
+}
+
+/* A row for each part of both sides. */
+static int add_parts(struct table *table, const struct splitting *s)
+{
+    struct table_rows rows = {
+        .most = s->sides[0].count + s->sides[1].count, .arena = s->arena, .err = s->err};
+    for (const struct side *side = s->sides; side < s->sides + 2; side++)
+        for (size_t i = 0; i < side->count; i++, rows_next(&rows)) {
+            label_row(&rows, side->name, " ", side->names[i]);
+            rows_text(&rows, "side", COLUMN_KEY, side->name);
+            rows_text(&rows, "part", COLUMN_KEY, side->names[i]);
+            rows_float(&rows, value_column, side->sums[i]);
+        }
     return rows_finish(table, &rows, "score_parts", "part");
 }
 
-static int add_side(struct table *table, const struct splitting *s, bool of_query,
-                    struct arena *arena)
+/* For people: the largest parts of a side. */
+static int add_largest(struct table *table, const struct splitting *s, const struct side *side)
 {
-    const struct resid_parts *side = of_query ? &s->query : &s->key;
-    const size_t count = num_min(LISTED, side->count);
-    struct table_rows rows = {.most = side->count, .arena = arena, .err = s->err};
-    size_t *largest = arena_alloc(arena, side->count + 1, sizeof *largest, s->err);
-    if (!largest)
-        return -1;
-    for (size_t i = 0; i < side->count; i++, rows_next(&rows)) {
-        double value = margin(s, of_query, i);
-        size_t at = i;
-        for (; at > 0 && fabs(margin(s, of_query, largest[at - 1])) < fabs(value); at--)
-            largest[at] = largest[at - 1];
-        largest[at] = i;
-        rows_float(&rows, (struct column){"value", .digits = 4, .flags = COLUMN_COLOURED}, value);
+    size_t indices[LISTED], count = find_largest(indices, side->sums, side->count);
+    struct table_rows rows = {.most = count, .arena = s->arena, .err = s->err};
+    const char *title = arena_format(s->arena, s->err, "%s side", side->name);
+    const char *name = arena_format(s->arena, s->err, "score_%s_side", side->name);
+    for (size_t i = 0; i < count; i++, rows_next(&rows)) {
+        rows_float(&rows, value_column, side->sums[indices[i]]);
         rows_title(&rows, "");
-        rows_text(&rows, "part", COLUMN_KEY, name_of(side->items[i], arena, s->err));
-        rows_title(&rows, of_query ? "query side" : "key side");
+        rows_text(&rows, "part", COLUMN_KEY, side->names[indices[i]]);
+        rows_title(&rows, title);
     }
+    int failed = rows_finish(table, &rows, name, "part");
     table->flags = COLUMN_TEXT_ONLY;
-    if (rows_finish(table, &rows, of_query ? "score_query_side" : "score_key_side", "part") ||
-        table_pick(table, largest, count, arena, s->err))
-        return -1;
-    table->flags = COLUMN_TEXT_ONLY;
-    return 0;
+    return failed;
 }
 
-static int add_pairs(struct table *table, const struct splitting *s, struct arena *arena)
+/* "L16.H0's copy of ␣Mary (3)", "L0.mlp". */
+static void put_copy(struct buf *out, const struct splitting *s, const struct side *side,
+                     size_t part, long long source)
 {
-    const size_t count = num_min(LISTED, s->query.count * s->key.count);
-    struct table_rows rows = {.most = count, .arena = arena, .err = s->err};
-    struct listed_pair list[LISTED];
-    if (list_pairs(list, count, s))
-        return -1;
+    buf_text(out, side->names[part]);
+    if (source != COLUMN_MISSING)
+        buf_format(out, "'s copy of %s (%lld)", text_of(s, side->parts[part])->labels[source].text,
+                   source);
+}
+
+static int add_pairs(struct table *table, const struct splitting *s)
+{
+    const struct side *query = &s->sides[RESID_QUERY], *key = &s->sides[RESID_KEY];
+    size_t indices[LISTED], count = find_largest(indices, s->pairs, query->count * key->count);
+    struct table_rows rows = {.most = count, .arena = s->arena, .err = s->err};
     for (size_t i = 0; i < count; i++, rows_next(&rows)) {
-        const struct resid_part query = s->query.items[list[i].parts[0]],
-                                key = s->key.items[list[i].parts[1]];
-        const char *query_words = describe_part(s, query, list[i].sources[0], arena);
-        const char *key_words = describe_part(s, key, list[i].sources[1], arena);
-        const char *names[] = {name_of(query, arena, s->err), name_of(key, arena, s->err)};
-        label_row(&rows, names[0] && names[1]
-                             ? arena_format(arena, s->err, "%s × %s", names[1], names[0])
-                             : NULL);
-        rows_float(&rows, (struct column){"value", .digits = 4, .flags = COLUMN_COLOURED},
-                   list[i].value);
-        rows_text(&rows, "query_part", COLUMN_KEY | COLUMN_DATA_ONLY, names[0]);
-        rows_text(&rows, "key_part", COLUMN_KEY | COLUMN_DATA_ONLY, names[1]);
-        rows_integer(&rows, "query_source", COLUMN_KEY | COLUMN_DATA_ONLY, list[i].sources[0]);
-        rows_integer(&rows, "key_source", COLUMN_KEY | COLUMN_DATA_ONLY, list[i].sources[1]);
-        rows_text(&rows, "pair", COLUMN_TEXT_ONLY,
-                  query_words && key_words
-                      ? arena_format(arena, s->err, "%s on the key side × %s on the query side",
-                                     key_words, query_words)
-                      : NULL);
+        const size_t parts[] = {indices[i] / key->count, indices[i] % key->count};
+        const char *query_name = query->names[parts[0]], *key_name = key->names[parts[1]];
+        long long sources[2];
+        struct buf words = {0};
+        if (find_sources(sources, s, parts))
+            return -1;
+        label_row(&rows, key_name, " × ", query_name);
+        rows_float(&rows, value_column, s->pairs[indices[i]]);
+        rows_text(&rows, "query_part", COLUMN_KEY | COLUMN_DATA_ONLY, query_name);
+        rows_text(&rows, "key_part", COLUMN_KEY | COLUMN_DATA_ONLY, key_name);
+        rows_integer(&rows, "query_source", COLUMN_KEY | COLUMN_DATA_ONLY, sources[0]);
+        rows_integer(&rows, "key_source", COLUMN_KEY | COLUMN_DATA_ONLY, sources[1]);
+        put_copy(&words, s, key, parts[1], sources[1]);
+        buf_text(&words, " on the key side × ");
+        put_copy(&words, s, query, parts[0], sources[0]);
+        buf_text(&words, " on the query side");
+        rows_text(&rows, "pair", COLUMN_TEXT_ONLY, buf_keep(&words, s->arena, s->err));
         rows_title(&rows, "");
     }
     return rows_finish(table, &rows, "score_pairs", "pair");
@@ -508,121 +558,104 @@ static int add_pairs(struct table *table, const struct splitting *s, struct aren
 
 /* The parts of a side as a matrix: a row for the embedding, each layer and the head's own
  * constants; a column for each head, and other kinds of parts. */
-static int add_grid(struct report *report, const struct splitting *s, bool of_query,
-                    struct arena *arena)
+static int add_grid(struct report *report, const struct splitting *s, const struct side *side)
 {
     static const char *const kinds[] = {"mlp", "bias", "token", "place", "segment"};
     static const size_t columns_of[] = {[RESID_MLP] = 0,   [RESID_BIAS] = 1,  [RESID_HERE] = 1,
                                         [RESID_TOKEN] = 2, [RESID_PLACE] = 3, [RESID_SEGMENT] = 4};
-    const struct config *c = &s->plan->viewer->model.config;
-    const struct resid_parts *side = of_query ? &s->query : &s->key;
-    const size_t heads = c->n_head, crossing = has_encoder(c) ? heads : 0;
-    const size_t others = sizeof kinds / sizeof *kinds, columns = heads + crossing + others;
-    size_t last = 0;
+    const size_t heads = s->config->n_head, crossing = has_encoder(s->config) ? heads : 0;
+    struct array array = {
+        .name = arena_format(s->arena, s->err, "score_%s", side->name),
+        .layer = -1,
+        .rows.name = "layer",
+        .columns.name = "part",
+        .display.parts = true,
+    };
+    int last = 0;
     for (size_t i = 0; i < side->count; i++)
-        last = side->items[i].layer > (int)last ? (size_t)side->items[i].layer : last;
-    const size_t rows = last + 3;
-    struct axis stages = {.name = "layer"}, parts = {.name = "part"};
-    int failed = axis_add(&stages, "embed", arena, s->err) ||
-                 axis_add_numbers(&stages, "", last + 1, arena, s->err) ||
-                 axis_add(&stages, "here", arena, s->err) ||
-                 axis_add_numbers(&parts, "", heads, arena, s->err) ||
-                 axis_add_numbers(&parts, "cross_", crossing, arena, s->err);
-    for (size_t i = 0; i < others && !failed; i++)
-        failed = axis_add(&parts, kinds[i], arena, s->err);
-    float *cells = arena_alloc(arena, rows * columns, sizeof *cells, s->err);
-    if (failed || !cells)
+        last = side->parts[i].layer > last ? side->parts[i].layer : last;
+    int failed = axis_add(&array.rows, "embed", s->arena, s->err) ||
+                 axis_add_numbers(&array.rows, "", (size_t)last + 1, s->arena, s->err) ||
+                 axis_add(&array.rows, "here", s->arena, s->err) ||
+                 axis_add_numbers(&array.columns, "", heads, s->arena, s->err) ||
+                 axis_add_numbers(&array.columns, "cross_", crossing, s->arena, s->err);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds && !failed; i++)
+        failed = axis_add(&array.columns, kinds[i], s->arena, s->err);
+    const size_t rows = array.rows.size, columns = array.columns.size;
+    float *cells = arena_alloc(s->arena, rows * columns, sizeof *cells, s->err);
+    if (failed || !cells || !array.name)
         return -1;
     for (size_t i = 0; i < side->count; i++) {
-        const struct resid_part part = side->items[i];
+        const struct resid_part part = side->parts[i];
         size_t row = part.kind == RESID_HERE ? rows - 1 : (size_t)(part.layer + 1);
         size_t column = part.kind != RESID_HEAD ? heads + crossing + columns_of[part.kind]
                         : part.of == PART_CROSS ? heads + (size_t)part.head
                                                 : (size_t)part.head;
-        cells[row * columns + column] += (float)margin(s, of_query, i);
+        cells[row * columns + column] += (float)side->sums[i];
     }
-    const struct array array = {
-        .name = of_query ? "score_query" : "score_key",
-        .layer = -1,
-        .data = cells,
-        .rows = stages,
-        .columns = parts,
-        .display.parts = true,
-    };
-    return report_add_array(report, &array, arena, s->err);
+    array.data = cells;
+    return report_add_array(report, &array, s->arena, s->err);
 }
 
-static int add_matrix(struct report *report, const struct splitting *s, struct arena *arena)
+/* All pairs as a matrix. */
+static int add_matrix(struct report *report, const struct splitting *s)
 {
-    struct axis axes[] = {{.name = "query_part"}, {.name = "key_part"}};
-    float *cells = arena_alloc(arena, s->query.count * s->key.count, sizeof *cells, s->err);
-    int failed = !cells;
-    for (size_t i = 0; i < s->query.count && !failed; i++)
-        failed = axis_add(&axes[0], name_of(s->query.items[i], arena, s->err), arena, s->err);
-    for (size_t i = 0; i < s->key.count && !failed; i++)
-        failed = axis_add(&axes[1], name_of(s->key.items[i], arena, s->err), arena, s->err);
-    if (failed)
-        return -1;
-    for (size_t i = 0; i < s->query.count * s->key.count; i++)
-        cells[i] = (float)s->pairs[i];
-    const struct array array = {
+    const struct side *query = &s->sides[RESID_QUERY], *key = &s->sides[RESID_KEY];
+    const size_t count = query->count * key->count;
+    float *cells = arena_alloc(s->arena, count, sizeof *cells, s->err);
+    struct array array = {
         .name = "score_pairs",
         .layer = -1,
         .data = cells,
-        .rows = axes[0],
-        .columns = axes[1],
+        .rows.name = "query_part",
+        .columns.name = "key_part",
         .display.parts = true,
     };
-    return report_add_array(report, &array, arena, s->err);
+    int failed = !cells;
+    for (size_t i = 0; i < query->count && !failed; i++)
+        failed = axis_add(&array.rows, query->names[i], s->arena, s->err);
+    for (size_t i = 0; i < key->count && !failed; i++)
+        failed = axis_add(&array.columns, key->names[i], s->arena, s->err);
+    for (size_t i = 0; i < count && !failed; i++)
+        cells[i] = (float)s->pairs[i];
+    return err_if(failed || report_add_array(report, &array, s->arena, s->err));
 }
 
 /* The heads' parts by the token that they were read from: for each layer a matrix of its heads. */
-static int add_sources(struct report *report, const struct splitting *s, bool of_query,
-                       struct arena *arena)
+static int add_sources(struct report *report, const struct splitting *s, const struct side *side)
 {
-    const struct resid_parts *side = of_query ? &s->query : &s->key;
     struct resid_part last = {.layer = -1};
     for (size_t i = 0; i < side->count; i++) {
-        struct resid_part part = side->items[i];
+        struct resid_part part = side->parts[i];
         if (part.kind != RESID_HEAD || (part.layer == last.layer && part.of == last.of))
             continue;
         last = part;
-        part.head = -1; /* all of the layer */
-        const size_t heads =
-            attention_of(&s->plan->viewer->model.config, part.of, (size_t)part.layer)->head.heads;
-        const struct tokenized *text = report_keys(report, part.of);
+        const struct tokenized *text = text_of(s, part);
+        const size_t heads = attention_of(s->config, part.of, (size_t)part.layer)->head.heads;
+        const size_t keys = text->count;
         struct arena scratch = {0};
         struct reading *readings = arena_alloc(&scratch, heads, sizeof *readings, s->err);
-        double *other = other_side(s, of_query, &scratch);
-        float *cells = arena_alloc(arena, heads * text->count, sizeof *cells, s->err);
+        double *other = other_side(s, side, &scratch);
+        float *cells = arena_alloc(s->arena, heads * keys, sizeof *cells, s->err);
         struct array array = {
-            .name = arena_format(arena, s->err, "%sscore_%s_source",
-                                 part.of == PART_CROSS ? "cross_" : "", of_query ? "query" : "key"),
+            .name = arena_format(s->arena, s->err, "%sscore_%s_source",
+                                 part.of == PART_CROSS ? "cross_" : "", side->name),
             .layer = part.layer,
             .data = cells,
-            .columns = {.name = "key", .size = text->count, .labels = text->labels},
+            .columns = {.name = "key", .size = keys, .labels = text->labels},
             .display.parts = true,
         };
+        part.head = -1; /* all of the layer */
         int failed = !readings || !other || !cells || !array.name ||
-                     axis_of_heads(&array.rows, (size_t)part.layer, heads, arena, s->err) ||
-                     read_part(readings, s->pass, of_query ? RESID_QUERY : RESID_KEY,
-                               of_query ? s->pass.position_count : s->at_key, &part, other,
-                               &scratch, s->err);
-        for (size_t k = 0; !failed && k < heads * text->count; k++)
-            cells[k] = (float)readings[k / text->count].adds[k % text->count];
+                     axis_of_heads(&array.rows, (size_t)part.layer, heads, s->arena, s->err) ||
+                     read_part(readings, &side->at, &part, other, &scratch, s->err);
+        for (size_t k = 0; !failed && k < heads * keys; k++)
+            cells[k] = (float)readings[k / keys].adds[k % keys];
         arena_release(&scratch);
-        if (failed || report_add_array(report, &array, arena, s->err))
+        if (failed || report_add_array(report, &array, s->arena, s->err))
             return -1;
     }
     return 0;
-}
-
-static int split(struct splitting *s, struct score_attribution *found)
-{
-    const struct config *c = &s->plan->viewer->model.config;
-    size_t keys = resid_text(c, s->pass.pair, s->pass.at, RESID_KEY)->count;
-    return err_if(choose_keys(s, keys) || resid_capture(&s->pass, &s->arena, s->err) ||
-                  weigh_keys(s, found) || make_pairs(s, found));
 }
 
 int score_attribution_make(struct score_attribution *found, struct report *report,
@@ -631,48 +664,27 @@ int score_attribution_make(struct score_attribution *found, struct report *repor
 {
     enum { PARTS, PAIRS, KEY_SIDE, QUERY_SIDE, PATH, TABLES };
     struct viewer *viewer = plan->viewer;
-    struct splitting s = {
-        .plan = plan,
-        .attention = attention_of(&viewer->model.config, plan->head.part, plan->head.layer),
-        .pass = {.viewer = viewer,
-                 .pair = pair,
-                 .at = plan->head,
-                 .number = plan->number,
-                 .query = plan->query},
-        .err = err,
-    };
+    struct splitting s;
+    struct side *query = &s.sides[RESID_QUERY], *key = &s.sides[RESID_KEY];
     struct table *tables = arena_alloc(arena, TABLES, sizeof *tables, err);
-    *found = (struct score_attribution){0};
     if (!tables || features_expect(TO_RUN, &viewer->model.config, viewer->model.name, err))
         return -1;
     if (viewer->edits && viewer->edits->count)
         return err_unsupported(err, "--head: expected a run without edits");
-    int failed = split(&s, found);
-    if (!failed && plan->corrupt) {
-        struct splitting other = s;
-        struct score_attribution less = {0};
-        other.pass.pair = plan->corrupt;
-        other.arena = (struct arena){0};
-        other.key = other.query = (struct resid_parts){0};
-        failed = split(&other, &less); /* the model is the same, and so are the parts */
-        for (size_t i = 0; !failed && i < s.query.count * s.key.count; i++)
-            s.pairs[i] -= other.pairs[i];
-        found->score -= less.score;
-        found->bias -= less.bias;
-        found->sum -= less.sum;
-        arena_release(&other.arena);
+    int failed =
+        split(&s, found, plan, pair, arena, err) || (plan->corrupt && subtract_corrupt(&s, found));
+    if (!failed) {
+        sum_pairs(&s, query);
+        sum_pairs(&s, key);
+        failed = add_parts(&tables[PARTS], &s) || add_pairs(&tables[PAIRS], &s) ||
+                 add_largest(&tables[KEY_SIDE], &s, key) ||
+                 add_largest(&tables[QUERY_SIDE], &s, query) ||
+                 (plan->depth && add_path(&tables[PATH], &s));
     }
-    failed = failed || add_parts(&tables[PARTS], &s, arena) ||
-             add_pairs(&tables[PAIRS], &s, arena) ||
-             add_side(&tables[KEY_SIDE], &s, false, arena) ||
-             add_side(&tables[QUERY_SIDE], &s, true, arena) ||
-             (plan->depth && add_path(&tables[PATH], &s, arena));
     if (!failed && plan->by == SCORE_BY_PAIR)
-        failed = add_matrix(report, &s, arena);
-    else if (!failed && plan->by == SCORE_BY_SOURCE)
-        failed = add_sources(report, &s, true, arena) || add_sources(report, &s, false, arena);
-    else if (!failed)
-        failed = add_grid(report, &s, true, arena) || add_grid(report, &s, false, arena);
+        failed = add_matrix(report, &s);
+    for (size_t i = 0; !failed && i < 2 && plan->by != SCORE_BY_PAIR; i++)
+        failed = (plan->by == SCORE_BY_PART ? add_grid : add_sources)(report, &s, &s.sides[i]);
     report->tables = tables;
     report->table_count = TABLES - !plan->depth;
     if (plan->depth)
@@ -683,7 +695,7 @@ int score_attribution_make(struct score_attribution *found, struct report *repor
         report->table_count = PATH - PAIRS;
         tables[PAIRS].flags = COLUMN_TEXT_ONLY;
     }
-    arena_release(&s.arena);
+    arena_release(&s.scratch);
     return err_if(failed);
 }
 
