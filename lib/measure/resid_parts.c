@@ -302,7 +302,10 @@ static size_t most_parts(const struct resid_pass *pass, enum site_part part)
     const struct config *c = &pass->viewer->model.config;
     enum { ENDS = 6 };
     const struct stack *stack = stack_of(c, part);
-    size_t probes = pass->probe ? stack->heads * c->d_v : 0;
+    const struct resid_part *probe = pass->probe;
+    const struct head_rule *probed =
+        probe ? &attention_of(c, probe->of, (size_t)probe->layer)->head : NULL;
+    size_t probes = probe ? probed->heads * probed->d_v : 0;
     return ENDS + probes + stack->layers * (2 * stack->heads + 2);
 }
 
