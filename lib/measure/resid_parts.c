@@ -1,5 +1,6 @@
 #include "measure/resid_parts.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -212,6 +213,7 @@ static struct matrix part_rows(struct resid_parts *parts, struct resid_part part
         i++;
     struct matrix rows = parts_matrix(parts, i, 1);
     if (i == parts->count) {
+        assert(i < parts->most);
         parts->items[parts->count++] = part;
         memset(rows.data, 0, rows.rows * rows.columns * sizeof *rows.data);
     }
@@ -284,7 +286,7 @@ static int product_parts(struct resid_parts *to, const struct resid_parts *from,
 {
     struct weight matrix = *w;
     matrix.bias = NULL;
-    if (parts_take(to, from->count + 2, from->rows, w->out, arena, err))
+    if (parts_take(to, from->most, from->rows, w->out, arena, err))
         return -1;
     memcpy(to->items, from->items, from->count * sizeof *to->items);
     to->count = from->count;
@@ -296,7 +298,7 @@ static int product_parts(struct resid_parts *to, const struct resid_parts *from,
 
 /* --- parts of the stream ---------------------------------------------------------------------- */
 
-/* The most parts that a stream can have. */
+/* The most parts that a stream can have, and all that is made of it. */
 static size_t most_parts(const struct resid_pass *pass, enum site_part part)
 {
     const struct config *c = &pass->viewer->model.config;
@@ -320,43 +322,38 @@ static int embed_parts(struct resid_parts *parts, const struct resid_pass *pass,
     const struct embed_rule *rule = &stack->embed;
     const struct tokenized *text = text_of(pass->pair, rows.part);
     const struct resid_part token = {RESID_TOKEN, rows.part, -1, 0},
+                            place = {RESID_PLACE, rows.part, -1, 0},
+                            segment = {RESID_SEGMENT, rows.part, -1, 0},
                             bias = {RESID_BIAS, rows.part, -1, 0};
-    const size_t sum = rule->project == PROJECT_LAST ? rule->width : stack->width;
-    struct resid_parts words, projected;
+    struct resid_parts projected;
     struct weight projection;
     struct norm norm;
     if (rule->project != PROJECT_NEVER &&
         weights_matrix(weights, slot_of_text(SLOT_EMBED_PROJECT), &projection, err))
         return -1;
 
-    if (parts_take(&words, 3, rows.count, rule->width, arena, err) ||
-        parts_take(parts, most_parts(pass, rows.part), rows.count, stack->width, arena, err))
+    if (parts_take(parts, most_parts(pass, rows.part), rows.count, rule->width, arena, err))
         return -1;
-    struct matrix x = part_rows(&words, token);
+    struct matrix x = part_rows(parts, token);
     for (size_t i = 0; i < rows.count; i++) {
         size_t position = position_of(pass, rows.first + i);
         weights_embed_token(weights, (int)rows.part, matrix_row(x, i), text->ids[position]);
         scale_row(matrix_row(x, i), matrix_row(x, i), x.columns, rule->scale);
     }
     if (rule->project == PROJECT_TOKENS) {
-        if (product_parts(&projected, &words, &projection, bias, pass, arena, err))
+        if (product_parts(&projected, parts, &projection, bias, pass, arena, err))
             return -1;
-        words = projected;
+        *parts = projected;
     }
-
-    struct resid_parts all; /* of the sum, before its norm */
-    if (parts_take(&all, words.count + 4, rows.count, sum, arena, err))
-        return -1;
-    add_parts(&all, 0, &words, 1);
     for (size_t i = 0; i < rows.count; i++) {
         size_t position = position_of(pass, rows.first + i);
         if (rule->positions != POSITIONS_NONE) {
-            x = part_rows(&all, (struct resid_part){RESID_PLACE, rows.part, -1, 0});
+            x = part_rows(parts, place);
             weights_add_position(weights, (int)rows.part, matrix_row(x, i),
                                  config_position(c, text->ids, position));
         }
         if (rule->segments) {
-            x = part_rows(&all, (struct resid_part){RESID_SEGMENT, rows.part, -1, 0});
+            x = part_rows(parts, segment);
             weights_add_segment(weights, matrix_row(x, i),
                                 text->segments ? text->segments[position] : 0);
         }
@@ -365,14 +362,13 @@ static int embed_parts(struct resid_parts *parts, const struct resid_pass *pass,
         int part = c->own_tables ? (int)rows.part : PART_SENTENCE;
         if (weights_norm(weights, slot_of_end(part, SLOT_EMBED_NORM), &norm, err))
             return -1;
-        norm_parts(&all, &norm, bias);
+        norm_parts(parts, &norm, bias);
     }
     if (rule->project == PROJECT_LAST) {
-        if (product_parts(&projected, &all, &projection, bias, pass, arena, err))
+        if (product_parts(&projected, parts, &projection, bias, pass, arena, err))
             return -1;
-        all = projected;
+        *parts = projected;
     }
-    add_parts(parts, 0, &all, 1);
     return 0;
 }
 
@@ -484,7 +480,7 @@ static int parts_before(struct resid_parts *parts, const struct resid_pass *pass
 static int cut_parts(struct resid_parts *to, const struct resid_parts *from, size_t first,
                      size_t count, struct arena *arena, struct err *err)
 {
-    if (parts_take(to, from->count + 2, from->rows, count, arena, err))
+    if (parts_take(to, from->most, from->rows, count, arena, err))
         return -1;
     for (size_t i = 0; i < from->count; i++)
         copy_rows(part_rows(to, from->items[i]),
@@ -576,7 +572,7 @@ static int side_parts(struct resid_parts *to, struct resid_parts *from, enum res
             project_parts(&plain, &narrow, &w, head * first, first, pass, arena, err) ||
             weights_matrix(weights, slot_of(part, SLOT_K_ROTARY, layer), &w, err) ||
             product_parts(&turned, from, &w, here, pass, arena, err) ||
-            parts_take(to, plain.count + turned.count + 1, from->rows, d, arena, err))
+            parts_take(to, from->most, from->rows, d, arena, err))
             return -1;
         add_parts(to, 0, &plain, 1);
         add_parts(to, first, &turned, 1);
