@@ -420,6 +420,14 @@ double dot_rows(const float *a, const float *b, size_t count)
     return sum;
 }
 
+double dot_double_row(const double *a, const float *b, size_t count)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += a[i] * (double)b[i];
+    return sum;
+}
+
 double entropy_of_row(const float *weights, size_t count)
 {
     enum { BLOCK = 64 }; /* terms computed in parallel before they are added up */

@@ -130,8 +130,10 @@ void norm_rows_backward(struct matrix dx, struct matrix dy, struct matrix x,
  * factor · y · (dy - Σ dy · y). */
 void softmax_row_backward(float *dy, const float *y, size_t count, float factor);
 
-/* Σ a · b from first to last; -Σ w ln w, with 0 for a weight of 0. */
+/* Σ a · b from first to last, of floats or of doubles and floats; -Σ w ln w, with 0 for a weight
+ * of 0. */
 double dot_rows(const float *a, const float *b, size_t count);
+double dot_double_row(const double *a, const float *b, size_t count);
 double entropy_of_row(const float *weights, size_t count);
 
 /* -log softmax(x)[target]; x becomes its gradient times `factor`. False as for softmax_row. */

@@ -56,14 +56,6 @@ struct way {
     struct err *err;
 };
 
-static double product(const double *u, const float *x, size_t count)
-{
-    double sum = 0;
-    for (size_t i = 0; i < count; i++)
-        sum += u[i] * (double)x[i];
-    return sum;
-}
-
 /* --- the pass --------------------------------------------------------------------------------- */
 
 static int keep(void *context, const struct announcement *announced, struct err *err)
@@ -193,9 +185,9 @@ static int matrix_back(struct way *way, double *to, const struct weight *w, cons
         size_t count = num_min(w->in - first, ROWS_AT_ONCE);
         weight_copy(rows, w->out, w, (struct weight_piece){first, count, 0});
         for (size_t i = 0; i < count; i++)
-            to[first + i] = product(u, rows + i * w->out, w->out);
+            to[first + i] = dot_double_row(u, rows + i * w->out, w->out);
     }
-    way->bias += w->bias ? product(u, w->bias, w->out) : 0;
+    way->bias += w->bias ? dot_double_row(u, w->bias, w->out) : 0;
     arena_release(&arena);
     return rows ? 0 : -1;
 }
@@ -253,7 +245,7 @@ static int heads_back(struct way *way, size_t layer, const struct sublayer *s,
         return -1;
     for (size_t head = 0; head < c->n_head; head++)
         put(way, layer + 1, cross * c->n_head + head,
-            product(way->inner + head * c->d_v, context + head * c->d_v, c->d_v));
+            dot_double_row(way->inner + head * c->d_v, context + head * c->d_v, c->d_v));
     if (way->plan->by != BY_SOURCE)
         return 0;
     double edited = way->edited; /* values that edits add to a context come from no token */
@@ -267,7 +259,7 @@ static int heads_back(struct way *way, size_t layer, const struct sublayer *s,
                              (kv_head_of(&s->head, head) * keys + i % keys) * c->d_v;
         way->cells[cross][layer * c->n_head * keys + i] =
             (float)((double)rows[SITE_OF(s->part, SITE_WEIGHTS)][i] *
-                    product(way->inner + head * c->d_v, value, c->d_v));
+                    dot_double_row(way->inner + head * c->d_v, value, c->d_v));
     }
     return 0;
 }
@@ -298,7 +290,7 @@ static int experts_back(struct way *way, size_t layer, const struct sublayer *s)
             continue;
         if (!shared && !(out = forward_expert(&run, x, layer, e, &way->scratch, way->err)))
             return -1;
-        part = (double)weight * product(way->added, out, c->n_embd);
+        part = (double)weight * dot_double_row(way->added, out, c->n_embd);
         if (way->plan->by == BY_EXPERT)
             way->cells[0][layer * expert_columns(c) + e] = (float)part;
     }
@@ -316,7 +308,7 @@ static int mlp_back(struct way *way, size_t layer, const struct sublayer *s,
     if (s->mlp.mixture)
         return experts_back(way, layer, s);
     put(way, layer + 1, head_columns(c) + TERM_MLP,
-        product(way->inner, rows[SITE_MLP_ACT], c->n_inner));
+        dot_double_row(way->inner, rows[SITE_MLP_ACT], c->n_inner));
     for (size_t i = 0; way->plan->by == BY_NEURON && i < c->n_inner; i++)
         way->cells[0][layer * c->n_inner + i] =
             (float)(way->inner[i] * (double)rows[SITE_MLP_ACT][i]);
@@ -444,7 +436,7 @@ static int logits_back(struct way *way)
         memcpy(way->u, direction, c->n_embd * sizeof *direction);
     }
     if (c->logit_cap > 0)
-        way->attribution->logit = product(way->u, normed, c->n_embd) + way->bias;
+        way->attribution->logit = dot_double_row(way->u, normed, c->n_embd) + way->bias;
     if (c->final_norm &&
         (weights_norm(way->weights, slot_of_text(SLOT_FINAL_NORM), &norm, way->err) ||
          site_back(way, way->u, SITE_LN_F, 0, last_stream(way), &norm)))
@@ -486,13 +478,13 @@ static int begin_back(struct way *way, const uint32_t *ids, const unsigned char 
             return -1;
         norm_back(way, u, x, sum, &norm);
     }
-    put(way, 0, head_columns(c) + TERM_POSITION, product(u, place, sum));
+    put(way, 0, head_columns(c) + TERM_POSITION, dot_double_row(u, place, sum));
     if (c->n_word && !c->projects_last) {
         if (matrix_back(way, way->inner, &projection, u))
             return -1;
         u = way->inner;
     }
-    put(way, 0, head_columns(c) + TERM_TOKEN, product(u, token, width));
+    put(way, 0, head_columns(c) + TERM_TOKEN, dot_double_row(u, token, width));
     put_constants(way, 0);
     return 0;
 }

@@ -5,6 +5,7 @@
 
 #include "base/num.h"
 #include "lens/sheet.h"
+#include "math/rows.h"
 #include "model/features.h"
 
 enum { LISTED = 10, FLOATS_OF_KEYS = 1 << 22 /* of parts of keys, at a time */ };
@@ -26,6 +27,8 @@ struct side {
     const char **names;       /* [count] of the parts */
     double *vectors;          /* [count, dk] of keys, summed over the positions */
     double *sums;             /* [count] of the pairs of a part with all parts of the other side */
+    double *factor;           /* [dk] its product with a vector is the score: the scaled sum of the
+                               * other side */
 };
 
 /* The scores of a query, and the sum over pairs that is asked for. */
@@ -110,7 +113,8 @@ static int start_side(struct splitting *s, struct side *side, const struct resid
     side->names = arena_alloc(&s->scratch, some->count, sizeof *side->names, s->err);
     side->sums = arena_alloc(&s->scratch, some->count, sizeof *side->sums, s->err);
     side->vectors = arena_alloc(&s->scratch, some->count * some->width, sizeof(double), s->err);
-    if (!side->parts || !side->names || !side->sums || !side->vectors)
+    side->factor = arena_alloc(&s->scratch, some->width, sizeof *side->factor, s->err);
+    if (!side->parts || !side->names || !side->sums || !side->vectors || !side->factor)
         return -1;
     for (size_t i = 0; i < some->count; i++) {
         char name[RESID_PART_BYTES];
@@ -138,11 +142,11 @@ static int make_side(struct splitting *s, struct side *side, struct key_range ro
         int failed = resid_side_parts(&some, &s->pass, side->at.side,
                                       (struct key_range){first, end}, &arena, s->err) ||
                      (first == rows.first && start_side(s, side, &some));
-        for (size_t i = 0; !failed && i < some.count * some.rows * some.width; i++) {
-            size_t part = i / some.width / some.rows, row = i / some.width % some.rows;
-            side->vectors[part * some.width + i % some.width] +=
-                shares[first - rows.first + row] * (double)some.values[i];
-        }
+        const float *value = some.values;
+        for (size_t part = 0; part < some.count && !failed; part++)
+            for (size_t row = first - rows.first; row < end - rows.first; row++)
+                for (size_t i = 0; i < some.width; i++)
+                    side->vectors[part * some.width + i] += shares[row] * (double)*value++;
         arena_release(&arena);
         if (failed)
             return -1;
@@ -174,12 +178,15 @@ static int make_pairs(struct splitting *s, struct score_attribution *found)
     return 0;
 }
 
-/* Sum the pairs of each part of a side with all parts of the other side. */
-static void sum_pairs(struct splitting *s, struct side *side)
+/* Sum over the other side: the pairs of each part, and the vectors. */
+static void sum_other(struct splitting *s, struct side *side)
 {
     const bool of_query = side->at.side == RESID_QUERY;
-    const size_t keys = s->sides[RESID_KEY].count;
-    const size_t others = s->sides[of_query ? RESID_KEY : RESID_QUERY].count;
+    const struct side *other = &s->sides[of_query ? RESID_KEY : RESID_QUERY];
+    const size_t keys = s->sides[RESID_KEY].count, others = other->count;
+    const size_t d = s->attention->head.d_k;
+    for (size_t i = 0; i < others * d; i++)
+        side->factor[i % d] += (double)s->attention->score.scale * other->vectors[i];
     for (size_t part = 0; part < side->count; part++) {
         double sum = 0, size = 0;
         for (size_t i = 0; i < others; i++) {
@@ -266,9 +273,9 @@ static int read_part(struct reading *to, const struct vector_at *at, const struc
     if (!gains || resid_side_parts(&probes, &pass, at->side, row, arena, err))
         return -1;
     for (size_t p = 0; p < probes.count; p++)
-        for (size_t i = 0; i < probes.width && probes.items[p].kind == RESID_PROBE; i++)
-            gains[(size_t)probes.items[p].head - first * width] +=
-                (double)probes.values[p * probes.width + i] * other[i];
+        if (probes.items[p].kind == RESID_PROBE)
+            gains[(size_t)probes.items[p].head - first * width] =
+                dot_double_row(other, probes.values + p * probes.width, probes.width);
 
     for (size_t i = 0; i < count; i++, to++) {
         const struct resid_head head = {part->of, (size_t)part->layer, first + i};
@@ -279,9 +286,8 @@ static int read_part(struct reading *to, const struct vector_at *at, const struc
             !(to->adds = arena_alloc(arena, attention.keys, sizeof *to->adds, err)))
             return -1;
         for (size_t key = 0; key < attention.keys; key++) {
-            for (size_t k = 0; k < width; k++)
-                to->adds[key] += to->gains[k] * (double)values[key * width + k];
-            to->adds[key] *= attention.weights[key];
+            to->adds[key] =
+                attention.weights[key] * dot_double_row(to->gains, values + key * width, width);
             if (to->source == COLUMN_MISSING || fabs(to->adds[key]) > fabs(to->adds[to->source])) {
                 to->source = (long long)key;
                 to->weight = attention.weights[key];
@@ -327,33 +333,6 @@ struct step {
     struct reading reading;
 };
 
-/* What a vector of a side is multiplied by to give the score: the scaled sum of the other side. */
-static double *other_side(const struct splitting *s, const struct side *side, struct arena *arena)
-{
-    const struct side *other = &s->sides[side->at.side == RESID_QUERY ? RESID_KEY : RESID_QUERY];
-    const size_t d = s->attention->head.d_k;
-    double *sum = arena_alloc(arena, d, sizeof *sum, s->err);
-    for (size_t i = 0; sum && i < other->count * d; i++)
-        sum[i % d] += (double)s->attention->score.scale * other->vectors[i];
-    return sum;
-}
-
-/* Find the part whose product with `other` has the largest magnitude, except RESID_HERE. */
-static void find_largest_part(struct step *step, const struct resid_parts *parts,
-                              const double *other)
-{
-    step->part = parts->items[0];
-    for (size_t p = 0; p < parts->count; p++) {
-        double sum = 0;
-        for (size_t i = 0; i < parts->width; i++)
-            sum += (double)parts->values[p * parts->width + i] * other[i];
-        if (parts->items[p].kind != RESID_HERE && fabs(sum) > fabs(step->value)) {
-            step->part = parts->items[p];
-            step->value = sum;
-        }
-    }
-}
-
 /* Follow the largest part of a side. If it is a head's, the next step is the largest part of the
  * value of the token from which this head reads most; there are at most `depth` steps. */
 static int follow(struct step *steps, size_t *count, const struct splitting *s,
@@ -362,8 +341,8 @@ static int follow(struct step *steps, size_t *count, const struct splitting *s,
     struct resid_pass pass;
     struct vector_at vector = side->at;
     size_t token = side->token, position;
-    double *other = other_side(s, side, arena);
-    for (*count = 0; other; vector = (struct vector_at){&pass, RESID_VALUE, 0}) {
+    const double *other = side->factor;
+    for (*count = 0;; vector = (struct vector_at){&pass, RESID_VALUE, 0}) {
         struct step *step = &steps[(*count)++];
         struct reading *reading = &step->reading;
         struct resid_parts parts;
@@ -371,7 +350,14 @@ static int follow(struct step *steps, size_t *count, const struct splitting *s,
         if (resid_side_parts(&parts, vector.pass, vector.side,
                              (struct key_range){vector.row, vector.row + 1}, arena, s->err))
             return -1;
-        find_largest_part(step, &parts, other);
+        step->part = parts.items[0];
+        for (size_t p = 0; p < parts.count; p++) {
+            double value = dot_double_row(other, parts.values + p * parts.width, parts.width);
+            if (parts.items[p].kind != RESID_HERE && fabs(value) > fabs(step->value)) {
+                step->part = parts.items[p];
+                step->value = value;
+            }
+        }
         if (read_part(reading, &vector, &step->part, other, arena, s->err))
             return -1;
         if (reading->source == COLUMN_MISSING || *count == s->plan->depth)
@@ -386,14 +372,13 @@ static int follow(struct step *steps, size_t *count, const struct splitting *s,
                                    .query = token,
                                    .positions = &position,
                                    .position_count = 1};
-        other = reading->gains;
         for (size_t i = 0; i < attention_of(s->config, head.part, head.layer)->head.d_v; i++)
-            other[i] *= reading->weight;
+            reading->gains[i] *= reading->weight;
+        other = reading->gains;
         token = position;
         if (resid_capture(&pass, arena, s->err))
             return -1;
     }
-    return -1;
 }
 
 /* Add a hidden label to a row, for formats that give each cell the label of its row. */
@@ -635,7 +620,6 @@ static int add_sources(struct report *report, const struct splitting *s, const s
         const size_t keys = text->count;
         struct arena scratch = {0};
         struct reading *readings = arena_alloc(&scratch, heads, sizeof *readings, s->err);
-        double *other = other_side(s, side, &scratch);
         float *cells = arena_alloc(s->arena, heads * keys, sizeof *cells, s->err);
         struct array array = {
             .name = arena_format(s->arena, s->err, "%sscore_%s_source",
@@ -646,9 +630,9 @@ static int add_sources(struct report *report, const struct splitting *s, const s
             .display.parts = true,
         };
         part.head = -1; /* all of the layer */
-        int failed = !readings || !other || !cells || !array.name ||
+        int failed = !readings || !cells || !array.name ||
                      axis_of_heads(&array.rows, (size_t)part.layer, heads, s->arena, s->err) ||
-                     read_part(readings, &side->at, &part, other, &scratch, s->err);
+                     read_part(readings, &side->at, &part, side->factor, &scratch, s->err);
         for (size_t k = 0; !failed && k < heads * keys; k++)
             cells[k] = (float)readings[k / keys].adds[k % keys];
         arena_release(&scratch);
@@ -674,8 +658,8 @@ int score_attribution_make(struct score_attribution *found, struct report *repor
     int failed =
         split(&s, found, plan, pair, arena, err) || (plan->corrupt && subtract_corrupt(&s, found));
     if (!failed) {
-        sum_pairs(&s, query);
-        sum_pairs(&s, key);
+        sum_other(&s, query);
+        sum_other(&s, key);
         failed = add_parts(&tables[PARTS], &s) || add_pairs(&tables[PAIRS], &s) ||
                  add_largest(&tables[KEY_SIDE], &s, key) ||
                  add_largest(&tables[QUERY_SIDE], &s, query) ||
