@@ -24,7 +24,7 @@ struct side {
     size_t token;
     size_t count;
     struct resid_part *parts; /* [count] */
-    const char **names;       /* [count] of the parts */
+    struct label *labels;     /* [count] names of the parts */
     double *vectors;          /* [count, dk] of keys, summed over the positions */
     double *sums;             /* [count] of the pairs of a part with all parts of the other side */
     double *factor;           /* [dk] its product with a vector is the score: the scaled sum of the
@@ -110,19 +110,20 @@ static int start_side(struct splitting *s, struct side *side, const struct resid
 {
     side->count = some->count;
     side->parts = arena_alloc(&s->scratch, some->count, sizeof *side->parts, s->err);
-    side->names = arena_alloc(&s->scratch, some->count, sizeof *side->names, s->err);
+    side->labels = arena_alloc(s->arena, some->count, sizeof *side->labels, s->err);
     side->sums = arena_alloc(&s->scratch, some->count, sizeof *side->sums, s->err);
     side->vectors = arena_alloc(&s->scratch, some->count * some->width, sizeof(double), s->err);
     side->factor = arena_alloc(&s->scratch, some->width, sizeof *side->factor, s->err);
-    if (!side->parts || !side->names || !side->sums || !side->vectors || !side->factor)
+    if (!side->parts || !side->labels || !side->sums || !side->vectors || !side->factor)
         return -1;
     for (size_t i = 0; i < some->count; i++) {
         char name[RESID_PART_BYTES];
         side->parts[i] = some->items[i];
         resid_part_name(name, some->items[i]);
-        side->names[i] = arena_text(s->arena, name, strlen(name), s->err);
-        if (!side->names[i])
+        const char *kept = arena_text(s->arena, name, strlen(name), s->err);
+        if (!kept)
             return -1;
+        side->labels[i] = (struct label){kept, kept, kept};
     }
     return 0;
 }
@@ -477,9 +478,9 @@ static int add_parts(struct table *table, const struct splitting *s)
         .most = s->sides[0].count + s->sides[1].count, .arena = s->arena, .err = s->err};
     for (const struct side *side = s->sides; side < s->sides + 2; side++)
         for (size_t i = 0; i < side->count; i++, rows_next(&rows)) {
-            label_row(&rows, side->name, " ", side->names[i]);
+            label_row(&rows, side->name, " ", side->labels[i].text);
             rows_text(&rows, "side", COLUMN_KEY, side->name);
-            rows_text(&rows, "part", COLUMN_KEY, side->names[i]);
+            rows_text(&rows, "part", COLUMN_KEY, side->labels[i].text);
             rows_float(&rows, value_column, side->sums[i]);
         }
     return rows_finish(table, &rows, "score_parts", "part");
@@ -495,7 +496,7 @@ static int add_largest(struct table *table, const struct splitting *s, const str
     for (size_t i = 0; i < count; i++, rows_next(&rows)) {
         rows_float(&rows, value_column, side->sums[indices[i]]);
         rows_title(&rows, "");
-        rows_text(&rows, "part", COLUMN_KEY, side->names[indices[i]]);
+        rows_text(&rows, "part", COLUMN_KEY, side->labels[indices[i]].text);
         rows_title(&rows, title);
     }
     int failed = rows_finish(table, &rows, name, "part");
@@ -507,7 +508,7 @@ static int add_largest(struct table *table, const struct splitting *s, const str
 static void put_copy(struct buf *out, const struct splitting *s, const struct side *side,
                      size_t part, long long source)
 {
-    buf_text(out, side->names[part]);
+    buf_text(out, side->labels[part].text);
     if (source != COLUMN_MISSING)
         buf_format(out, "'s copy of %s (%lld)", text_of(s, side->parts[part])->labels[source].text,
                    source);
@@ -520,7 +521,8 @@ static int add_pairs(struct table *table, const struct splitting *s)
     struct table_rows rows = {.most = count, .arena = s->arena, .err = s->err};
     for (size_t i = 0; i < count; i++, rows_next(&rows)) {
         const size_t parts[] = {indices[i] / key->count, indices[i] % key->count};
-        const char *query_name = query->names[parts[0]], *key_name = key->names[parts[1]];
+        const char *query_name = query->labels[parts[0]].text,
+                   *key_name = key->labels[parts[1]].text;
         long long sources[2];
         struct buf words = {0};
         if (find_sources(sources, s, parts))
@@ -588,22 +590,17 @@ static int add_matrix(struct report *report, const struct splitting *s)
     const struct side *query = &s->sides[RESID_QUERY], *key = &s->sides[RESID_KEY];
     const size_t count = query->count * key->count;
     float *cells = arena_alloc(s->arena, count, sizeof *cells, s->err);
-    struct array array = {
+    const struct array array = {
         .name = "score_pairs",
         .layer = -1,
         .data = cells,
-        .rows.name = "query_part",
-        .columns.name = "key_part",
+        .rows = {.name = "query_part", .size = query->count, .labels = query->labels},
+        .columns = {.name = "key_part", .size = key->count, .labels = key->labels},
         .display.parts = true,
     };
-    int failed = !cells;
-    for (size_t i = 0; i < query->count && !failed; i++)
-        failed = axis_add(&array.rows, query->names[i], s->arena, s->err);
-    for (size_t i = 0; i < key->count && !failed; i++)
-        failed = axis_add(&array.columns, key->names[i], s->arena, s->err);
-    for (size_t i = 0; i < count && !failed; i++)
+    for (size_t i = 0; cells && i < count; i++)
         cells[i] = (float)s->pairs[i];
-    return err_if(failed || report_add_array(report, &array, s->arena, s->err));
+    return err_if(!cells || report_add_array(report, &array, s->arena, s->err));
 }
 
 /* The heads' parts by the token that they were read from: for each layer a matrix of its heads. */
