@@ -357,13 +357,9 @@ static int parse_token(size_t *index, const char *option, const char *text, size
 static int parse_key(struct score_plan *plan, const struct options *options, size_t keys,
                      struct err *err)
 {
-    static const char *const againsts[] = {[AGAINST_MEAN] = "mean", [AGAINST_WEIGHTS] = "weights"};
     const char *key = options->attribute.key, *colon = strchr(key, ':');
     const char *against = colon ? colon + 1 : options->attribute.against;
-    plan->against = against && *against ? AGAINST_KEY : AGAINST_NOTHING;
-    for (size_t i = AGAINST_MEAN; plan->against && i <= AGAINST_WEIGHTS; i++)
-        if (strcmp(against, againsts[i]) == 0)
-            plan->against = (enum score_against)i;
+    plan->against = score_against_read(against);
     if (parse_token(&plan->key, "--key", key, colon ? (size_t)(colon - key) : strlen(key), keys,
                     err) ||
         (plan->against == AGAINST_KEY &&
@@ -377,7 +373,8 @@ static int parse_key(struct score_plan *plan, const struct options *options, siz
 /* Read --head and the options that go with it; those that name tokens, only if there is a text. */
 static int ask_score(struct inquiry *inquiry, struct arena *arena, struct err *err)
 {
-    static const char *const ways[] = {"part", "pair", "source"};
+    static const char *const ways[] = {
+        [SCORE_BY_PART] = "part", [SCORE_BY_PAIR] = "pair", [SCORE_BY_SOURCE] = "source"};
     const struct options *options = inquiry->options;
     const struct config *c = &inquiry->viewer->model.config;
     struct score_plan *plan = &inquiry->score;
@@ -458,7 +455,7 @@ static int find_score(struct inquiry *inquiry, struct arena *arena, struct err *
         return -1;
     inquiry->attribution = (struct attribution){found.score, found.sum};
     const struct label *query = &report_queries(report, plan->head.part)->labels[plan->query];
-    const struct label *key = &report_keys(report, plan->head.part)->labels[plan->key];
+    const struct label *keys = report_keys(report, plan->head.part)->labels;
     facts_text(facts, "head", inquiry->options->attribute.head);
     facts_integer(facts, "query", (long long)plan->query);
     facts_integer(facts, "key", (long long)plan->key);
@@ -466,24 +463,18 @@ static int find_score(struct inquiry *inquiry, struct arena *arena, struct err *
     facts_float(facts, "bias", found.bias);
     facts_float(facts, "sum", found.sum);
     facts_float(facts, "weight", found.weight);
-    const char *against =
-        plan->against == AGAINST_MEAN      ? ", less the mean of all keys"
-        : plan->against == AGAINST_WEIGHTS ? ", less that of all keys by their weights"
-        : plan->against == AGAINST_NOTHING
-            ? ""
-            : arena_format(arena, err, ", less that to %s (%zu)",
-                           report_keys(report, plan->head.part)->labels[plan->other].text,
-                           plan->other);
-    facts_text(facts, "against",
-               plan->against == AGAINST_MEAN      ? "mean"
-               : plan->against == AGAINST_WEIGHTS ? "weights"
-               : plan->against == AGAINST_KEY     ? arena_format(arena, err, "%zu", plan->other)
-                                                  : NULL);
-    if (!against)
-        return -1;
+    struct score_against_row against = score_againsts[plan->against];
+    if (plan->against == AGAINST_KEY) {
+        against.name = arena_format(arena, err, "%zu", plan->other);
+        against.about = arena_format(arena, err, ", less that to %s (%zu)", keys[plan->other].text,
+                                     plan->other);
+        if (!against.about)
+            return -1;
+    }
+    facts_text(facts, "against", against.name);
     report->about = arena_format(arena, err, "score of head %s from %s (%zu) to %s (%zu)%s: %.4f",
                                  inquiry->options->attribute.head, query->text, plan->query,
-                                 key->text, plan->key, against, found.score);
+                                 keys[plan->key].text, plan->key, against.about, found.score);
     return report->about ? 0 : -1;
 }
 

@@ -7,6 +7,7 @@
 #include "base/num.h"
 #include "base/utf8.h"
 #include "items.h"
+#include "measure/score_attribution.h"
 #include "session.h"
 #include "text/aligned_text.h"
 
@@ -336,7 +337,7 @@ static int resolve_key(const char **value, struct scope scope)
     const char *key =
         colon ? arena_text(scope.arena, *value, (size_t)(colon - *value), scope.err) : *value;
     const char *other = colon ? colon + 1 : NULL;
-    bool is_word = other && strcmp(other, "mean") != 0 && strcmp(other, "weights") != 0;
+    bool is_word = score_against_read(other) == AGAINST_KEY;
     if (!*value)
         return 0;
     if (!key || resolve_words(&key, &scope) || (is_word && resolve_words(&other, &scope)))

@@ -8,6 +8,22 @@
 #include "math/rows.h"
 #include "model/features.h"
 
+const struct score_against_row score_againsts[AGAINSTS] = {
+    [AGAINST_NOTHING] = {NULL, ""},
+    [AGAINST_MEAN] = {"mean", ", less the mean of all keys"},
+    [AGAINST_WEIGHTS] = {"weights", ", less that of all keys by their weights"},
+};
+
+enum score_against score_against_read(const char *word)
+{
+    if (!word || !*word)
+        return AGAINST_NOTHING;
+    for (enum score_against i = 0; i < AGAINSTS; i++)
+        if (score_againsts[i].name && strcmp(word, score_againsts[i].name) == 0)
+            return i;
+    return AGAINST_KEY;
+}
+
 enum { LISTED = 10, FLOATS_OF_KEYS = 1 << 22 /* of parts of keys, at a time */ };
 
 /* The query, key or value of a pass's head at a kept row. */

@@ -19,14 +19,22 @@ enum score_against {
     AGAINST_KEY,
     AGAINST_MEAN,    /* of the visible keys */
     AGAINST_WEIGHTS, /* the mean of the visible keys, weighted by the head's attention */
+    AGAINSTS,
 };
+
+extern const struct score_against_row {
+    const char *name;  /* of the mean and the weighted mean in options and data; else NULL */
+    const char *about; /* what the score is less, in a sentence; NULL: another key */
+} score_againsts[AGAINSTS];
+
+/* Read a name; NULL or "" means nothing, and other words a key. */
+enum score_against score_against_read(const char *word);
 
 /* The arrays beside the tables. */
 enum score_by {
     SCORE_BY_PART,   /* of each side: what a part adds with all parts of the other side */
     SCORE_BY_PAIR,   /* all pairs */
     SCORE_BY_SOURCE, /* of each side and layer: its heads by the tokens that they read */
-    SCORE_WAYS,
 };
 
 struct score_plan {
