@@ -154,13 +154,13 @@ static int make_side(struct splitting *s, struct side *side, struct key_range ro
     const size_t step = num_max(FLOATS_OF_KEYS / floats, 1);
     for (size_t first = rows.first, end; first < rows.end; first = end) {
         struct arena arena = {0};
-        struct resid_parts some;
+        struct resid_parts some = {0};
         end = num_min(first + step, rows.end);
         int failed = resid_side_parts(&some, &s->pass, side->at.side,
                                       (struct key_range){first, end}, &arena, s->err) ||
                      (first == rows.first && start_side(s, side, &some));
         const float *value = some.values;
-        for (size_t part = 0; part < some.count && !failed; part++)
+        for (size_t part = 0; !failed && part < some.count; part++)
             for (size_t row = first - rows.first; row < end - rows.first; row++)
                 for (size_t i = 0; i < some.width; i++)
                     side->vectors[part * some.width + i] += shares[row] * (double)*value++;
