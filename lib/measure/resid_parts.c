@@ -10,10 +10,15 @@
 #include "math/rows.h"
 #include "model/forward.h"
 
-/* Some of the kept rows. */
-struct some_rows {
+/* What parts are made of: some kept rows of a pass. */
+struct parts_request {
+    const struct resid_pass *pass;
+    const struct config *config;
+    struct weights *weights;
     enum site_part part; /* whose stream */
-    size_t first, count;
+    size_t first, count; /* rows */
+    struct arena *arena;
+    struct err *err;
 };
 
 static const struct resid_part here = {RESID_HERE, PART_SENTENCE, -1, 0};
@@ -282,15 +287,15 @@ static void norm_parts(struct resid_parts *parts, const struct norm *norm,
 /* to = the parts of x · W; the bias of W is a part `constant`. */
 static int product_parts(struct resid_parts *to, const struct resid_parts *from,
                          const struct weight *w, struct resid_part constant,
-                         const struct resid_pass *pass, struct arena *arena, struct err *err)
+                         const struct parts_request *asked)
 {
     struct weight matrix = *w;
     matrix.bias = NULL;
-    if (parts_take(to, from->most, from->rows, w->out, arena, err))
+    if (parts_take(to, from->most, from->rows, w->out, asked->arena, asked->err))
         return -1;
     memcpy(to->items, from->items, from->count * sizeof *to->items);
     to->count = from->count;
-    linear(&pass->viewer->machine, parts_matrix(to, 0, to->count),
+    linear(&asked->pass->viewer->machine, parts_matrix(to, 0, to->count),
            parts_matrix(from, 0, from->count), &matrix, ACTIVATION_NONE);
     add_constant(to, constant, w->bias);
     return 0;
@@ -299,57 +304,54 @@ static int product_parts(struct resid_parts *to, const struct resid_parts *from,
 /* --- parts of the stream ---------------------------------------------------------------------- */
 
 /* The most parts that a stream can have, and all that is made of it. */
-static size_t most_parts(const struct resid_pass *pass, enum site_part part)
+static size_t most_parts(const struct parts_request *asked)
 {
-    const struct config *c = &pass->viewer->model.config;
     enum { ENDS = 6 };
-    const struct stack *stack = stack_of(c, part);
-    const struct resid_part *probe = pass->probe;
+    const struct stack *stack = stack_of(asked->config, asked->part);
+    const struct resid_part *probe = asked->pass->probe;
     const struct head_rule *probed =
-        probe ? &attention_of(c, probe->of, (size_t)probe->layer)->head : NULL;
+        probe ? &attention_of(asked->config, probe->of, (size_t)probe->layer)->head : NULL;
     size_t probes = probe ? probed->heads * probed->d_v : 0;
     return ENDS + probes + stack->layers * (2 * stack->heads + 2);
 }
 
 /* The parts of the embedding: tokens, positions, segments, and constants between them. */
-static int embed_parts(struct resid_parts *parts, const struct resid_pass *pass,
-                       struct some_rows rows, struct arena *arena, struct err *err)
+static int embed_parts(struct resid_parts *parts, const struct parts_request *asked)
 {
-    struct viewer *viewer = pass->viewer;
-    const struct config *c = &viewer->model.config;
-    struct weights *weights = &viewer->model.weights;
-    const struct stack *stack = stack_of(c, rows.part);
+    const struct config *c = asked->config;
+    struct weights *weights = asked->weights;
+    const struct stack *stack = stack_of(c, asked->part);
     const struct embed_rule *rule = &stack->embed;
-    const struct tokenized *text = text_of(pass->pair, rows.part);
-    const struct resid_part token = {RESID_TOKEN, rows.part, -1, 0},
-                            place = {RESID_PLACE, rows.part, -1, 0},
-                            segment = {RESID_SEGMENT, rows.part, -1, 0},
-                            bias = {RESID_BIAS, rows.part, -1, 0};
+    const struct tokenized *text = text_of(asked->pass->pair, asked->part);
+    const struct resid_part token = {RESID_TOKEN, asked->part, -1, 0},
+                            place = {RESID_PLACE, asked->part, -1, 0},
+                            segment = {RESID_SEGMENT, asked->part, -1, 0},
+                            bias = {RESID_BIAS, asked->part, -1, 0};
     struct resid_parts projected;
     struct weight projection;
     struct norm norm;
     if (rule->project != PROJECT_NEVER &&
-        weights_matrix(weights, slot_of_text(SLOT_EMBED_PROJECT), &projection, err))
+        weights_matrix(weights, slot_of_text(SLOT_EMBED_PROJECT), &projection, asked->err))
         return -1;
 
-    if (parts_take(parts, most_parts(pass, rows.part), rows.count, rule->width, arena, err))
+    if (parts_take(parts, most_parts(asked), asked->count, rule->width, asked->arena, asked->err))
         return -1;
     struct matrix x = part_rows(parts, token);
-    for (size_t i = 0; i < rows.count; i++) {
-        size_t position = position_of(pass, rows.first + i);
-        weights_embed_token(weights, (int)rows.part, matrix_row(x, i), text->ids[position]);
+    for (size_t i = 0; i < asked->count; i++) {
+        size_t position = position_of(asked->pass, asked->first + i);
+        weights_embed_token(weights, (int)asked->part, matrix_row(x, i), text->ids[position]);
         scale_row(matrix_row(x, i), matrix_row(x, i), x.columns, rule->scale);
     }
     if (rule->project == PROJECT_TOKENS) {
-        if (product_parts(&projected, parts, &projection, bias, pass, arena, err))
+        if (product_parts(&projected, parts, &projection, bias, asked))
             return -1;
         *parts = projected;
     }
-    for (size_t i = 0; i < rows.count; i++) {
-        size_t position = position_of(pass, rows.first + i);
+    for (size_t i = 0; i < asked->count; i++) {
+        size_t position = position_of(asked->pass, asked->first + i);
         if (rule->positions != POSITIONS_NONE) {
             x = part_rows(parts, place);
-            weights_add_position(weights, (int)rows.part, matrix_row(x, i),
+            weights_add_position(weights, (int)asked->part, matrix_row(x, i),
                                  config_position(c, text->ids, position));
         }
         if (rule->segments) {
@@ -359,13 +361,13 @@ static int embed_parts(struct resid_parts *parts, const struct resid_pass *pass,
         }
     }
     if (rule->norm) {
-        int part = c->own_tables ? (int)rows.part : PART_SENTENCE;
-        if (weights_norm(weights, slot_of_end(part, SLOT_EMBED_NORM), &norm, err))
+        int part = c->own_tables ? (int)asked->part : PART_SENTENCE;
+        if (weights_norm(weights, slot_of_end(part, SLOT_EMBED_NORM), &norm, asked->err))
             return -1;
         norm_parts(parts, &norm, bias);
     }
     if (rule->project == PROJECT_LAST) {
-        if (product_parts(&projected, parts, &projection, bias, pass, arena, err))
+        if (product_parts(&projected, parts, &projection, bias, asked))
             return -1;
         *parts = projected;
     }
@@ -373,33 +375,33 @@ static int embed_parts(struct resid_parts *parts, const struct resid_pass *pass,
 }
 
 /* What a sublayer adds: a part for each head, or the MLP; the bias; and probes. */
-static int output_parts(struct resid_parts *parts, const struct resid_pass *pass,
-                        const struct sublayer *s, size_t layer, struct some_rows rows,
-                        const struct weight *last, struct arena *arena, struct err *err)
+static int output_parts(struct resid_parts *parts, const struct parts_request *asked,
+                        const struct sublayer *s, size_t layer, const struct weight *last)
 {
-    const struct stack *stack = stack_of(&pass->viewer->model.config, rows.part);
+    const struct resid_pass *pass = asked->pass;
+    const struct stack *stack = stack_of(asked->config, asked->part);
     const struct head_rule *heads = &s->head;
-    const struct resid_part bias = {RESID_BIAS, rows.part, (int)layer, 0};
+    const struct resid_part bias = {RESID_BIAS, asked->part, (int)layer, 0};
     bool is_mlp = s->kind == SUBLAYER_MLP, has_bias = weight_exists(last) && last->bias;
     size_t probes = pass->probe ? heads->heads * heads->d_v : 0;
     size_t most = is_mlp ? 2 : heads->heads + probes + 1;
-    if (parts_take(parts, most, rows.count, stack->width, arena, err))
+    if (parts_take(parts, most, asked->count, stack->width, asked->arena, asked->err))
         return -1;
     if (is_mlp) {
         const float *out = pass->kept[layer][SITE_OF(s->part, SITE_MLP_OUT)];
         struct matrix y = part_rows(parts, (struct resid_part){RESID_MLP, s->part, (int)layer, 0});
-        for (size_t i = 0; i < rows.count; i++)
+        for (size_t i = 0; i < asked->count; i++)
             for (size_t k = 0; k < y.columns; k++)
                 matrix_row(y, i)[k] =
-                    out[(rows.first + i) * y.columns + k] - (has_bias ? last->bias[k] : 0);
+                    out[(asked->first + i) * y.columns + k] - (has_bias ? last->bias[k] : 0);
     } else {
         const float *context = pass->kept[layer][SITE_OF(s->part, SITE_CONTEXT)];
-        float *w = arena_room(arena, heads->d_v * stack->width, sizeof *w, err);
+        float *w = arena_room(asked->arena, heads->d_v * stack->width, sizeof *w, asked->err);
         size_t width = heads->heads * heads->d_v;
         if (!w)
             return -1;
         for (size_t head = 0; head < heads->heads; head++) {
-            const float *from = context + rows.first * width + head * heads->d_v;
+            const float *from = context + asked->first * width + head * heads->d_v;
             struct matrix y =
                 part_rows(parts, (struct resid_part){RESID_HEAD, s->part, (int)layer, (int)head});
             if (!heads->no_out)
@@ -408,7 +410,7 @@ static int output_parts(struct resid_parts *parts, const struct resid_pass *pass
             for (size_t d = 0; d < heads->d_v && heads->no_out; d++) /* W_O as identity */
                 for (size_t i = 0; i < stack->width; i++)
                     w[d * stack->width + i] = i == head * heads->d_v + d;
-            for (size_t i = 0; i < rows.count; i++, from += width)
+            for (size_t i = 0; i < asked->count; i++, from += width)
                 for (size_t d = 0; d < heads->d_v; d++)
                     add_scaled_row(matrix_row(y, i), w + d * stack->width, stack->width, from[d],
                                    w);
@@ -429,27 +431,25 @@ static int output_parts(struct resid_parts *parts, const struct resid_pass *pass
 
 /* The parts of the stream that the attention `reader` of a layer reads; SIZE_MAX: of the stream at
  * the stack's end. */
-static int parts_before(struct resid_parts *parts, const struct resid_pass *pass, size_t layer,
-                        enum site_part reader, struct some_rows rows, struct arena *arena,
-                        struct err *err)
+static int parts_before(struct resid_parts *parts, const struct parts_request *asked, size_t layer,
+                        enum site_part reader)
 {
-    struct viewer *viewer = pass->viewer;
-    const struct config *c = &viewer->model.config;
-    struct weights *weights = &viewer->model.weights;
-    const struct stack *stack = stack_of(c, rows.part);
-    if (embed_parts(parts, pass, rows, arena, err))
+    const struct stack *stack = stack_of(asked->config, asked->part);
+    if (embed_parts(parts, asked))
         return -1;
     for (size_t at = 0; at < stack->layers && at <= layer; at++) {
-        const struct layer *own = layer_of(c, rows.part, at);
-        const struct resid_part bias = {RESID_BIAS, rows.part, (int)at, 0};
+        const struct layer *own = layer_of(asked->config, asked->part, at);
+        const struct resid_part bias = {RESID_BIAS, asked->part, (int)at, 0};
         for (const struct sublayer *s = own->sublayers; s < own->sublayers + own->count; s++) {
             struct sublayer_weights w;
             struct arena scratch = {0};
+            struct parts_request of_output = *asked;
             struct resid_parts out;
+            of_output.arena = &scratch;
             if (at == layer && s->kind != SUBLAYER_MLP && s->part == reader)
                 return 0;
-            if (weights_sublayer(weights, s, at, &w, err) ||
-                output_parts(&out, pass, s, at, rows, &w.last, &scratch, err)) {
+            if (weights_sublayer(asked->weights, s, at, &w, asked->err) ||
+                output_parts(&out, &of_output, s, at, &w.last)) {
                 arena_release(&scratch);
                 return -1;
             }
@@ -466,9 +466,9 @@ static int parts_before(struct resid_parts *parts, const struct resid_pass *pass
         }
     }
     struct norm norm;
-    if (!stack->unembed.norm || rows.part != PART_SOURCE)
+    if (!stack->unembed.norm || asked->part != PART_SOURCE)
         return 0;
-    if (weights_norm(weights, slot_of_end(PART_SOURCE, SLOT_FINAL_NORM), &norm, err))
+    if (weights_norm(asked->weights, slot_of_end(PART_SOURCE, SLOT_FINAL_NORM), &norm, asked->err))
         return -1;
     norm_parts(parts, &norm, (struct resid_part){RESID_BIAS, PART_SOURCE, -1, 0});
     return 0;
@@ -478,9 +478,9 @@ static int parts_before(struct resid_parts *parts, const struct resid_pass *pass
 
 /* Some columns of all parts. */
 static int cut_parts(struct resid_parts *to, const struct resid_parts *from, size_t first,
-                     size_t count, struct arena *arena, struct err *err)
+                     size_t count, const struct parts_request *asked)
 {
-    if (parts_take(to, from->most, from->rows, count, arena, err))
+    if (parts_take(to, from->most, from->rows, count, asked->arena, asked->err))
         return -1;
     for (size_t i = 0; i < from->count; i++)
         copy_rows(part_rows(to, from->items[i]),
@@ -491,31 +491,30 @@ static int cut_parts(struct resid_parts *to, const struct resid_parts *from, siz
 /* The parts of some columns of x · W. */
 static int project_parts(struct resid_parts *to, const struct resid_parts *from,
                          const struct weight *w, size_t first, size_t count,
-                         const struct resid_pass *pass, struct arena *arena, struct err *err)
+                         const struct parts_request *asked)
 {
     struct weight columns = *w;
     struct resid_parts all;
     bool slices = weight_can_slice(w, first);
     if (slices)
         columns = weight_columns(w, first, count);
-    if (product_parts(&all, from, &columns, here, pass, arena, err))
+    if (product_parts(&all, from, &columns, here, asked))
         return -1;
     *to = all;
-    return all.width == count ? 0 : cut_parts(to, &all, first, count, arena, err);
+    return all.width == count ? 0 : cut_parts(to, &all, first, count, asked);
 }
 
 /* to = the parts of norm(x · W), the narrow vectors of latent attention. */
 static int narrow_parts(struct resid_parts *to, const struct resid_parts *from, int down,
-                        int scales, const struct resid_pass *pass, struct arena *arena,
-                        struct err *err)
+                        int scales, const struct parts_request *asked)
 {
-    struct weights *weights = &pass->viewer->model.weights;
-    int part = (int)pass->at.part;
+    const struct resid_head at = asked->pass->at;
+    const int part = (int)at.part;
     struct weight w;
     struct norm norm;
-    if (weights_matrix(weights, slot_of(part, down, pass->at.layer), &w, err) ||
-        weights_norm(weights, slot_of(part, scales, pass->at.layer), &norm, err) ||
-        product_parts(to, from, &w, here, pass, arena, err))
+    if (weights_matrix(asked->weights, slot_of(part, down, at.layer), &w, asked->err) ||
+        weights_norm(asked->weights, slot_of(part, scales, at.layer), &norm, asked->err) ||
+        product_parts(to, from, &w, here, asked))
         return -1;
     norm_parts(to, &norm, here);
     return 0;
@@ -538,17 +537,15 @@ static void clip_parts(struct resid_parts *parts, float clip)
 /* From the parts that the attention reads to those of the query, or of keys or values, of the
  * head. */
 static int side_parts(struct resid_parts *to, struct resid_parts *from, enum resid_side side,
-                      const struct resid_pass *pass, struct some_rows rows, struct arena *arena,
-                      struct err *err)
+                      const struct parts_request *asked)
 {
-    struct viewer *viewer = pass->viewer;
-    struct weights *weights = &viewer->model.weights;
-    const struct head_rule *rule =
-        &attention_of(&viewer->model.config, pass->at.part, pass->at.layer)->head;
-    const int part = (int)pass->at.part;
+    struct weights *weights = asked->weights;
+    const struct resid_head at = asked->pass->at;
+    const struct head_rule *rule = &attention_of(asked->config, at.part, at.layer)->head;
+    const int part = (int)at.part;
     const bool of_query = side == RESID_QUERY, of_value = side == RESID_VALUE;
-    const size_t layer = pass->at.layer, d = of_value ? rule->d_v : rule->d_k;
-    const size_t head = of_query ? pass->at.head : kv_head_of(rule, pass->at.head);
+    const size_t layer = at.layer, d = of_value ? rule->d_v : rule->d_k;
+    const size_t head = of_query ? at.head : kv_head_of(rule, at.head);
     const size_t heads = of_query ? rule->heads : rule->kv_heads;
     const bool is_normed = of_query ? rule->norm.q : side == RESID_KEY && rule->norm.k;
     const bool whole = is_normed && rule->norm.whole, each = is_normed && !whole;
@@ -558,21 +555,21 @@ static int side_parts(struct resid_parts *to, struct resid_parts *from, enum res
     struct weight w;
     if (is_normed && rule->norm.own)
         scales.expert = (short)head;
-    if (is_normed && weights_norm(weights, scales, &norm, err))
+    if (is_normed && weights_norm(weights, scales, &norm, asked->err))
         return -1;
 
     if (rule->by == HEADS_AS_IS)
-        return cut_parts(to, from, head * d, d, arena, err);
+        return cut_parts(to, from, head * d, d, asked);
     if (rule->by == HEADS_LATENT && !of_query &&
-        narrow_parts(&narrow, from, SLOT_KV_DOWN, SLOT_KV_DOWN_NORM, pass, arena, err))
+        narrow_parts(&narrow, from, SLOT_KV_DOWN, SLOT_KV_DOWN_NORM, asked))
         return -1;
     if (rule->by == HEADS_LATENT && side == RESID_KEY) {
         size_t first = rule->rotary->first;
-        if (weights_matrix(weights, slot_of(part, SLOT_K, layer), &w, err) ||
-            project_parts(&plain, &narrow, &w, head * first, first, pass, arena, err) ||
-            weights_matrix(weights, slot_of(part, SLOT_K_ROTARY, layer), &w, err) ||
-            product_parts(&turned, from, &w, here, pass, arena, err) ||
-            parts_take(to, from->most, from->rows, d, arena, err))
+        if (weights_matrix(weights, slot_of(part, SLOT_K, layer), &w, asked->err) ||
+            project_parts(&plain, &narrow, &w, head * first, first, asked) ||
+            weights_matrix(weights, slot_of(part, SLOT_K_ROTARY, layer), &w, asked->err) ||
+            product_parts(&turned, from, &w, here, asked) ||
+            parts_take(to, from->most, from->rows, d, asked->arena, asked->err))
             return -1;
         add_parts(to, 0, &plain, 1);
         add_parts(to, first, &turned, 1);
@@ -580,31 +577,33 @@ static int side_parts(struct resid_parts *to, struct resid_parts *from, enum res
         bool latent = rule->by == HEADS_LATENT && (of_value || rule->latent_q);
         int id = of_value ? SLOT_V : side == RESID_KEY ? SLOT_K : latent ? SLOT_Q_UP : SLOT_Q;
         if ((latent && of_query &&
-             narrow_parts(&narrow, from, SLOT_Q_DOWN, SLOT_Q_DOWN_NORM, pass, arena, err)) ||
-            weights_matrix(weights, slot_of(part, id, layer), &w, err) ||
+             narrow_parts(&narrow, from, SLOT_Q_DOWN, SLOT_Q_DOWN_NORM, asked)) ||
+            weights_matrix(weights, slot_of(part, id, layer), &w, asked->err) ||
             project_parts(to, latent ? &narrow : from, &w, whole ? 0 : head * d,
-                          whole ? heads * d : d, pass, arena, err))
+                          whole ? heads * d : d, asked))
             return -1;
         if (whole)
             norm_parts(to, &norm, here);
         if (rule->clip > 0 && !each)
             clip_parts(to, rule->clip);
         struct resid_parts all = *to;
-        if (whole && cut_parts(to, &all, head * d, d, arena, err))
+        if (whole && cut_parts(to, &all, head * d, d, asked))
             return -1;
     }
 
     if (each && !rule->norm.after_rotary)
         norm_parts(to, &norm, here);
     if (rule->rotary && !of_value) {
-        size_t length = text_of(pass->pair, rows.part)->count, columns = rule->rotary->components;
-        struct matrix turns = {arena_room(arena, rows.count * columns, sizeof(float), err),
-                               rows.count, columns, columns};
+        size_t length = text_of(asked->pass->pair, asked->part)->count,
+               columns = rule->rotary->components;
+        struct matrix turns = {
+            arena_room(asked->arena, asked->count * columns, sizeof(float), asked->err),
+            asked->count, columns, columns};
         if (!turns.data)
             return -1;
-        for (size_t i = 0; i < rows.count; i++)
-            rotary_fill(matrix_rows(turns, i, 1), rule->rotary, position_of(pass, rows.first + i),
-                        length);
+        for (size_t i = 0; i < asked->count; i++)
+            rotary_fill(matrix_rows(turns, i, 1), rule->rotary,
+                        position_of(asked->pass, asked->first + i), length);
         for (size_t i = 0; i < to->count; i++)
             rotate(parts_matrix(to, i, 1), parts_matrix(to, i, 1), d, rule->rotary, turns);
     }
@@ -616,17 +615,24 @@ static int side_parts(struct resid_parts *to, struct resid_parts *from, enum res
 int resid_side_parts(struct resid_parts *parts, const struct resid_pass *pass, enum resid_side side,
                      struct key_range some, struct arena *arena, struct err *err)
 {
-    const struct config *c = &pass->viewer->model.config;
+    struct model *model = &pass->viewer->model;
     const struct resid_head at = pass->at;
-    const struct sublayer *attention = attention_of(c, at.part, at.layer);
-    const struct some_rows rows = {resid_stream(c, at, side), some.first, some.end - some.first};
+    const struct sublayer *attention = attention_of(&model->config, at.part, at.layer);
+    const struct parts_request asked = {.pass = pass,
+                                        .config = &model->config,
+                                        .weights = &model->weights,
+                                        .part = resid_stream(&model->config, at, side),
+                                        .first = some.first,
+                                        .count = some.end - some.first,
+                                        .arena = arena,
+                                        .err = err};
     bool of_source = attention->kind == SUBLAYER_ATTEND_SOURCE && side != RESID_QUERY;
     struct sublayer_weights w;
     struct resid_parts before;
-    if (weights_sublayer(&pass->viewer->model.weights, attention, at.layer, &w, err) ||
-        parts_before(&before, pass, of_source ? SIZE_MAX : at.layer, at.part, rows, arena, err))
+    if (weights_sublayer(&model->weights, attention, at.layer, &w, err) ||
+        parts_before(&before, &asked, of_source ? SIZE_MAX : at.layer, at.part))
         return -1;
     if (attention->norm_before && !of_source)
         norm_parts(&before, &w.norm, here);
-    return side_parts(parts, &before, side, pass, rows, arena, err);
+    return side_parts(parts, &before, side, &asked);
 }
