@@ -159,3 +159,33 @@ TEST_LOOP(a_contrast_is_a_difference, GOLDENS)
         plan.key = key;
     }
 }
+
+/* What a head's part adds is the sum over the tokens that the head read. */
+TEST_LOOP(sources_sum_to_the_part_of_their_head, GOLDENS)
+{
+    struct score_plan plan = plan_of(golden_at(_i));
+    plan.against = AGAINST_NOTHING;
+    plan.by = SCORE_BY_SOURCE;
+    split(&plan);
+    const struct report by_source = report;
+    plan.by = SCORE_BY_PART;
+    split(&plan);
+    for (size_t i = 0; i < by_source.array_count; i++) {
+        const struct array *array = &by_source.arrays[i];
+        const char *side = strstr(array->name, "query") ? "query" : "key";
+        bool of_source = plan.head.part == PART_SOURCE ||
+                         (plan.head.part == PART_CROSS && strcmp(side, "key") == 0);
+        for (size_t head = 0; head < array->rows.size; head++) {
+            char part[64];
+            double sum = 0, size = 1e-2;
+            snprintf(part, sizeof part, "%sL%d.%sH%zu", of_source ? "enc." : "", array->layer,
+                     strncmp(array->name, "cross_", 6) == 0 ? "cross." : "", head);
+            for (size_t k = 0; k < array->columns.size; k++) {
+                double value = (double)array->data[head * array->columns.size + k];
+                sum += value;
+                size += fabs(value);
+            }
+            ck_assert_double_eq_tol(sum, value_of(side, part), 1e-4 * size);
+        }
+    }
+}
