@@ -399,10 +399,8 @@ static int follow(struct step *steps, size_t *count, const struct splitting *s,
 }
 
 /* Add a hidden label to a row, for formats that give each cell the label of its row. */
-static void label_row(struct table_rows *rows, const char *first, const char *between,
-                      const char *second)
+static void label_row(struct table_rows *rows, const char *name)
 {
-    const char *name = arena_format(rows->arena, rows->err, "%s%s%s", first, between, second);
     rows_label(rows, "row", COLUMN_KEY | COLUMN_HIDDEN, (struct label){name, name, name});
 }
 
@@ -414,9 +412,8 @@ static void put_steps(struct table_rows *rows, struct buf *path, const struct sp
     char name[RESID_PART_BYTES];
     for (size_t i = 0; i < count; i++, rows_next(rows)) {
         const struct reading *reading = &steps[i].reading;
-        const char *number = arena_format(rows->arena, rows->err, "%zu", i);
         resid_part_name(name, steps[i].part);
-        label_row(rows, side->name, " ", number ? number : "");
+        label_row(rows, arena_format(rows->arena, rows->err, "%s %zu", side->name, i));
         rows_text(rows, "side", COLUMN_KEY, side->name);
         rows_integer(rows, "step", COLUMN_KEY, (long long)i);
         rows_text(rows, "part", COLUMN_KEY, arena_text(rows->arena, name, strlen(name), rows->err));
@@ -494,7 +491,8 @@ static int add_parts(struct table *table, const struct splitting *s)
         .most = s->sides[0].count + s->sides[1].count, .arena = s->arena, .err = s->err};
     for (const struct side *side = s->sides; side < s->sides + 2; side++)
         for (size_t i = 0; i < side->count; i++, rows_next(&rows)) {
-            label_row(&rows, side->name, " ", side->labels[i].text);
+            label_row(&rows,
+                      arena_format(s->arena, s->err, "%s %s", side->name, side->labels[i].text));
             rows_text(&rows, "side", COLUMN_KEY, side->name);
             rows_text(&rows, "part", COLUMN_KEY, side->labels[i].text);
             rows_float(&rows, value_column, side->sums[i]);
@@ -543,7 +541,7 @@ static int add_pairs(struct table *table, const struct splitting *s)
         struct buf words = {0};
         if (find_sources(sources, s, parts))
             return -1;
-        label_row(&rows, key_name, " × ", query_name);
+        label_row(&rows, arena_format(s->arena, s->err, "%s × %s", key_name, query_name));
         rows_float(&rows, value_column, s->pairs[indices[i]]);
         rows_text(&rows, "query_part", COLUMN_KEY | COLUMN_DATA_ONLY, query_name);
         rows_text(&rows, "key_part", COLUMN_KEY | COLUMN_DATA_ONLY, key_name);
