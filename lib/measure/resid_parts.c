@@ -10,6 +10,8 @@
 #include "math/rows.h"
 #include "model/forward.h"
 
+enum { KEPT_MOST = 1 << 22 }; /* floats of all rows of a pass, if all are kept */
+
 /* What parts are made of: some kept rows of a pass. */
 struct parts_request {
     const struct resid_pass *pass;
@@ -58,7 +60,18 @@ const struct tokenized *resid_text(const struct config *c, const struct text_wit
 
 /* --- the pass --------------------------------------------------------------------------------- */
 
-/* Keep rows of the positions and the query, heads side by side; keys and values of all tokens. */
+static size_t position_of(const struct resid_pass *pass, size_t row)
+{
+    return row < pass->position_count ? pass->positions[row] : pass->query;
+}
+
+/* The index of a row among those that a pass keeps. */
+static size_t kept_index(const struct resid_pass *pass, size_t row)
+{
+    return pass->keeps_all ? position_of(pass, row) : row;
+}
+
+/* Keep all rows, or those of the positions and the query, heads side by side; keys and values of all tokens. */
 static int keep(void *context, const struct announcement *announced, struct err *err)
 {
     struct resid_pass *pass = context;
@@ -71,7 +84,7 @@ static int keep(void *context, const struct announcement *announced, struct err 
     const struct config *c = &pass->viewer->model.config;
     bool of_keys = of == resid_stream(c, pass->at, RESID_KEY);
     bool of_query = of == resid_stream(c, pass->at, RESID_QUERY);
-    size_t count = whole ? tokens : pass->position_count + 1;
+    size_t count = whole || pass->keeps_all ? tokens : pass->position_count + 1;
     float *rows = arena_alloc(pass->arena, count * heads * each, sizeof *rows, err);
     if (!rows)
         return -1;
@@ -79,8 +92,9 @@ static int keep(void *context, const struct announcement *announced, struct err 
         tensor_copy(rows, values);
     for (size_t i = 0; i < count && !whole; i++) {
         bool is_query = i == pass->position_count;
-        size_t position = is_query ? pass->query : pass->positions[i];
-        for (size_t head = 0; head < heads && (is_query ? of_query : of_keys); head++)
+        bool is_kept = pass->keeps_all || (is_query ? of_query : of_keys);
+        size_t position = pass->keeps_all ? i : position_of(pass, i);
+        for (size_t head = 0; head < heads && is_kept; head++)
             memcpy(rows + (i * heads + head) * each,
                    values->data + position * values->stride[axis] +
                        (axis ? head * values->stride[0] : 0),
@@ -102,6 +116,8 @@ int resid_capture(struct resid_pass *pass, struct arena *arena, struct err *err)
                                                    : 0;
     size_t most = num_max(c->n_layer, stack_of(c, PART_SOURCE)->layers);
     size_t *numbers = arena_alloc(arena, most, sizeof *numbers, err);
+    size_t tokens = num_max(pass->pair->sentence.count, pass->pair->source.count);
+    pass->keeps_all = tokens * config_layers(c) * (2 * c->n_head * c->d_v + c->n_embd) <= KEPT_MOST;
     pass->arena = arena;
     pass->kept = arena_alloc(arena, most, sizeof *pass->kept, err);
     if (!numbers || !pass->kept)
@@ -120,11 +136,6 @@ int resid_capture(struct resid_pass *pass, struct arena *arena, struct err *err)
 }
 
 /* --- attention -------------------------------------------------------------------------------- */
-
-static size_t position_of(const struct resid_pass *pass, size_t row)
-{
-    return row < pass->position_count ? pass->positions[row] : pass->query;
-}
 
 static size_t keys_of(const struct resid_pass *pass, struct resid_head head)
 {
@@ -147,8 +158,8 @@ int resid_attend(struct resid_attention *to, const struct resid_pass *pass, stru
     const struct score_rule *rule = &s->score;
     const size_t d = s->head.d_k, keys = keys_of(pass, head);
     const size_t query = position_of(pass, row);
-    const float *q =
-        pass->kept[head.layer][SITE_OF(head.part, SITE_Q)] + (row * s->head.heads + head.head) * d;
+    const float *q = pass->kept[head.layer][SITE_OF(head.part, SITE_Q)] +
+                     (kept_index(pass, row) * s->head.heads + head.head) * d;
     const float *k = pass->kept[head.layer][SITE_OF(head.part, SITE_K)] +
                      kv_head_of(&s->head, head.head) * keys * d;
     const float *biases = NULL, *sinks = NULL;
@@ -303,16 +314,23 @@ static int product_parts(struct resid_parts *to, const struct resid_parts *from,
 
 /* --- parts of the stream ---------------------------------------------------------------------- */
 
+static size_t count_probes(const struct parts_request *asked)
+{
+    const struct resid_part *probe = asked->pass->probe;
+    if (!probe)
+        return 0;
+    const struct head_rule *rule =
+        &attention_of(asked->config, probe->of, (size_t)probe->layer)->head;
+    return (probe->head < 0 ? rule->heads : 1) * rule->d_v;
+}
+
 /* The most parts that a stream can have, and all that is made of it. */
 static size_t most_parts(const struct parts_request *asked)
 {
     enum { ENDS = 6 };
     const struct stack *stack = stack_of(asked->config, asked->part);
-    const struct resid_part *probe = asked->pass->probe;
-    const struct head_rule *probed =
-        probe ? &attention_of(asked->config, probe->of, (size_t)probe->layer)->head : NULL;
-    size_t probes = probe ? probed->heads * probed->d_v : 0;
-    return ENDS + probes + stack->layers * (2 * stack->heads + 2);
+    bool whole = asked->pass->probe && asked->config->out_proj; /* all heads are one part */
+    return ENDS + count_probes(asked) + stack->layers * 2 * ((whole ? 1 : stack->heads) + 1);
 }
 
 /* The parts of the embedding: tokens, positions, segments, and constants between them. */
@@ -374,55 +392,73 @@ static int embed_parts(struct resid_parts *parts, const struct parts_request *as
     return 0;
 }
 
-/* What a sublayer adds: a part for each head, or the MLP; the bias; and probes. */
+/* What the heads of an attention add, and probes. With a probe, only the sum of all heads is needed:
+ * it is one part. */
+static int head_parts(struct resid_parts *parts, const struct parts_request *asked,
+                      const struct sublayer *s, size_t layer, const struct weight *last)
+{
+    const struct resid_pass *pass = asked->pass;
+    const struct resid_part *probe = pass->probe;
+    const size_t d = s->head.d_v, width = s->head.heads * d, columns = parts->width;
+    const bool whole = probe && !s->head.no_out;
+    const bool is_probed = probe && probe->of == s->part && probe->layer == (int)layer;
+    const float *context = pass->kept[layer][SITE_OF(s->part, SITE_CONTEXT)];
+    float *w = arena_room(asked->arena, d * columns, sizeof *w, asked->err);
+    struct resid_part part = {RESID_HEAD, s->part, (int)layer, 0};
+    if (!w)
+        return -1;
+    if (whole) {
+        struct weight all = *last;
+        all.bias = NULL;
+        struct matrix y = part_rows(parts, part), x = {(float *)context, 1, width, width};
+        for (size_t i = 0; i < y.rows; i++) {
+            x.data = (float *)context + kept_index(pass, asked->first + i) * width;
+            linear(&pass->viewer->machine, matrix_rows(y, i, 1), x, &all, ACTIVATION_NONE);
+        }
+    }
+    for (size_t head = 0; head < s->head.heads; head++) {
+        bool probes = is_probed && (probe->head < 0 || probe->head == (int)head);
+        if (whole && !probes)
+            continue;
+        if (!s->head.no_out)
+            weight_copy(w, columns, last, (struct weight_piece){head * d, d, 0});
+        for (size_t k = 0; k < d && s->head.no_out; k++) /* W_O as identity */
+            for (size_t i = 0; i < columns; i++)
+                w[k * columns + i] = i == head * d + k;
+        part.head = (int)head;
+        struct matrix y = whole ? (struct matrix){0} : part_rows(parts, part);
+        for (size_t i = 0; i < y.rows; i++) {
+            const float *from = context + kept_index(pass, asked->first + i) * width + head * d;
+            for (size_t k = 0; k < d; k++)
+                add_scaled_row(matrix_row(y, i), w + k * columns, columns, from[k], w);
+        }
+        for (size_t k = 0; k < d && probes; k++)
+            add_constant(parts,
+                         (struct resid_part){RESID_PROBE, s->part, (int)layer, (int)(head * d + k)},
+                         w + k * columns);
+    }
+    return 0;
+}
+
+/* What a sublayer adds: the heads, or the MLP; and the bias. */
 static int output_parts(struct resid_parts *parts, const struct parts_request *asked,
                         const struct sublayer *s, size_t layer, const struct weight *last)
 {
     const struct resid_pass *pass = asked->pass;
     const struct stack *stack = stack_of(asked->config, asked->part);
-    const struct head_rule *heads = &s->head;
     const struct resid_part bias = {RESID_BIAS, asked->part, (int)layer, 0};
     bool is_mlp = s->kind == SUBLAYER_MLP, has_bias = weight_exists(last) && last->bias;
-    size_t probes = pass->probe ? heads->heads * heads->d_v : 0;
-    size_t most = is_mlp ? 2 : heads->heads + probes + 1;
-    if (parts_take(parts, most, asked->count, stack->width, asked->arena, asked->err))
+    size_t most = is_mlp ? 2 : s->head.heads + count_probes(asked) + 1;
+    if (parts_take(parts, most, asked->count, stack->width, asked->arena, asked->err) ||
+        (!is_mlp && head_parts(parts, asked, s, layer, last)))
         return -1;
     if (is_mlp) {
         const float *out = pass->kept[layer][SITE_OF(s->part, SITE_MLP_OUT)];
         struct matrix y = part_rows(parts, (struct resid_part){RESID_MLP, s->part, (int)layer, 0});
         for (size_t i = 0; i < asked->count; i++)
             for (size_t k = 0; k < y.columns; k++)
-                matrix_row(y, i)[k] =
-                    out[(asked->first + i) * y.columns + k] - (has_bias ? last->bias[k] : 0);
-    } else {
-        const float *context = pass->kept[layer][SITE_OF(s->part, SITE_CONTEXT)];
-        float *w = arena_room(asked->arena, heads->d_v * stack->width, sizeof *w, asked->err);
-        size_t width = heads->heads * heads->d_v;
-        if (!w)
-            return -1;
-        for (size_t head = 0; head < heads->heads; head++) {
-            const float *from = context + asked->first * width + head * heads->d_v;
-            struct matrix y =
-                part_rows(parts, (struct resid_part){RESID_HEAD, s->part, (int)layer, (int)head});
-            if (!heads->no_out)
-                weight_copy(w, stack->width, last,
-                            (struct weight_piece){head * heads->d_v, heads->d_v, 0});
-            for (size_t d = 0; d < heads->d_v && heads->no_out; d++) /* W_O as identity */
-                for (size_t i = 0; i < stack->width; i++)
-                    w[d * stack->width + i] = i == head * heads->d_v + d;
-            for (size_t i = 0; i < asked->count; i++, from += width)
-                for (size_t d = 0; d < heads->d_v; d++)
-                    add_scaled_row(matrix_row(y, i), w + d * stack->width, stack->width, from[d],
-                                   w);
-            const struct resid_part *probe = pass->probe;
-            bool probed = probe && probe->of == s->part && probe->layer == (int)layer &&
-                          (probe->head < 0 || probe->head == (int)head);
-            for (size_t d = 0; d < heads->d_v && probed; d++)
-                add_constant(parts,
-                             (struct resid_part){RESID_PROBE, s->part, (int)layer,
-                                                 (int)(head * heads->d_v + d)},
-                             w + d * stack->width);
-        }
+                matrix_row(y, i)[k] = out[kept_index(pass, asked->first + i) * y.columns + k] -
+                                      (has_bias ? last->bias[k] : 0);
     }
     if (has_bias)
         add_constant(parts, bias, last->bias);

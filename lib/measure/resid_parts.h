@@ -74,6 +74,8 @@ struct resid_pass {
                                      * divisors of norms leave it out. NULL: none */
 
     /* Set by resid_capture. */
+    bool keeps_all; /* the rows of all tokens are kept: later passes up to lower heads of the same
+                     * stack may borrow `kept` */
     const float *(*kept)[SITE_COUNT]; /* [layer] kept rows, heads side by side; of keys and values
                                        * those of all tokens, head by head */
     struct arena *arena;

@@ -39,11 +39,13 @@ struct side {
     struct vector_at at; /* of the key itself, without those that it is compared with */
     size_t token;
     size_t count;
-    struct resid_part *parts; /* [count] */
-    struct label *labels;     /* [count] names of the parts */
-    double *vectors;          /* [count, dk] of keys, summed over the positions */
-    double *sums;             /* [count] of the pairs of a part with all parts of the other side */
-    double *factor;           /* [dk] its product with a vector is the score: the scaled sum of the
+    struct resid_part *parts;   /* [count] */
+    struct label *labels;       /* [count] names of the parts */
+    struct resid_parts own;     /* of `at` alone: its items are `parts` */
+    struct resid_parts *probes; /* [count] of parts that are heads', when first needed */
+    double *vectors;            /* [count, dk] of keys, summed over the positions */
+    double *sums;   /* [count] of the pairs of a part with all parts of the other side */
+    double *factor; /* [dk] its product with a vector is the score: the scaled sum of the
                                * other side */
 };
 
@@ -127,10 +129,15 @@ static int start_side(struct splitting *s, struct side *side, const struct resid
     side->count = some->count;
     side->parts = arena_alloc(&s->scratch, some->count, sizeof *side->parts, s->err);
     side->labels = arena_alloc(s->arena, some->count, sizeof *side->labels, s->err);
+    side->probes = arena_alloc(&s->scratch, some->count, sizeof *side->probes, s->err);
     side->sums = arena_alloc(&s->scratch, some->count, sizeof *side->sums, s->err);
     side->vectors = arena_alloc(&s->scratch, some->count * some->width, sizeof(double), s->err);
     side->factor = arena_alloc(&s->scratch, some->width, sizeof *side->factor, s->err);
-    if (!side->parts || !side->labels || !side->sums || !side->vectors || !side->factor)
+    side->own =
+        (struct resid_parts){.items = side->parts, .count = some->count, .width = some->width};
+    side->own.values = arena_alloc(&s->scratch, some->count * some->width, sizeof(float), s->err);
+    if (!side->parts || !side->labels || !side->probes || !side->own.values || !side->sums ||
+        !side->vectors || !side->factor)
         return -1;
     for (size_t i = 0; i < some->count; i++) {
         char name[RESID_PART_BYTES];
@@ -164,6 +171,12 @@ static int make_side(struct splitting *s, struct side *side, struct key_range ro
             for (size_t row = first - rows.first; row < end - rows.first; row++)
                 for (size_t i = 0; i < some.width; i++)
                     side->vectors[part * some.width + i] += shares[row] * (double)*value++;
+        const struct resid_parts *own = &side->own;
+        for (size_t part = 0; !failed && part < own->count; part++)
+            if (side->at.row >= first && side->at.row < end)
+                memcpy(own->values + part * own->width,
+                       some.values + (part * some.rows + side->at.row - first) * own->width,
+                       own->width * sizeof *own->values);
         arena_release(&arena);
         if (failed)
             return -1;
@@ -271,12 +284,13 @@ struct reading {
 };
 
 /* Find what `part` of a vector, that of a head or of all heads of a layer (head -1), adds to the
- * product of the vector and `other`; nothing for other kinds of parts. */
+ * product of the vector and `other`; nothing for other kinds of parts. `probes` of the part are made
+ * if it has none yet. */
 static int read_part(struct reading *to, const struct vector_at *at, const struct resid_part *part,
-                     const double *other, struct arena *arena, struct err *err)
+                     struct resid_parts *probes, const double *other, struct arena *arena,
+                     struct err *err)
 {
     struct resid_pass pass = *at->pass;
-    struct resid_parts probes;
     *to = (struct reading){.source = COLUMN_MISSING};
     if (part->kind != RESID_HEAD)
         return 0;
@@ -287,12 +301,12 @@ static int read_part(struct reading *to, const struct vector_at *at, const struc
     const size_t first = part->head < 0 ? 0 : (size_t)part->head;
     const struct key_range row = {at->row, at->row + 1};
     double *gains = arena_alloc(arena, count * width, sizeof *gains, err);
-    if (!gains || resid_side_parts(&probes, &pass, at->side, row, arena, err))
+    if (!gains || (!probes->items && resid_side_parts(probes, &pass, at->side, row, arena, err)))
         return -1;
-    for (size_t p = 0; p < probes.count; p++)
-        if (probes.items[p].kind == RESID_PROBE)
-            gains[(size_t)probes.items[p].head - first * width] =
-                dot_double_row(other, probes.values + p * probes.width, probes.width);
+    for (size_t p = 0; p < probes->count; p++)
+        if (probes->items[p].kind == RESID_PROBE)
+            gains[(size_t)probes->items[p].head - first * width] =
+                dot_double_row(other, probes->values + p * probes->width, probes->width);
 
     for (size_t i = 0; i < count; i++, to++) {
         const struct resid_head head = {part->of, (size_t)part->layer, first + i};
@@ -315,19 +329,19 @@ static int read_part(struct reading *to, const struct vector_at *at, const struc
 }
 
 /* Find the tokens from which the parts of a pair, if they are heads', read most of its value. */
-static int find_sources(long long sources[2], const struct splitting *s, const size_t parts[2])
+static int find_sources(long long sources[2], struct splitting *s, const size_t parts[2])
 {
-    struct arena arena = {0};
-    int failed = 0;
-    for (size_t i = 0; i < 2 && !failed; i++) {
+    for (size_t i = 0; i < 2; i++) {
         const struct side *side = &s->sides[i];
+        const size_t part = parts[i];
         const double *other = s->sides[!i].vectors + parts[!i] * s->attention->head.d_k;
         struct reading reading;
-        failed = read_part(&reading, &side->at, &side->parts[parts[i]], other, &arena, s->err);
+        if (read_part(&reading, &side->at, &side->parts[part], &side->probes[part], other,
+                      &s->scratch, s->err))
+            return -1;
         sources[i] = reading.source;
     }
-    arena_release(&arena);
-    return failed;
+    return 0;
 }
 
 /* The text whose tokens a head's part was read from, or in whose stream another part is. */
@@ -362,20 +376,23 @@ static int follow(struct step *steps, size_t *count, const struct splitting *s,
     for (*count = 0;; vector = (struct vector_at){&pass, RESID_VALUE, 0}) {
         struct step *step = &steps[(*count)++];
         struct reading *reading = &step->reading;
-        struct resid_parts parts;
+        struct resid_parts parts = side->own, probes = {0};
+        size_t largest = 0;
         *step = (struct step){.at = token};
-        if (resid_side_parts(&parts, vector.pass, vector.side,
+        if (*count > 1 &&
+            resid_side_parts(&parts, vector.pass, vector.side,
                              (struct key_range){vector.row, vector.row + 1}, arena, s->err))
             return -1;
-        step->part = parts.items[0];
         for (size_t p = 0; p < parts.count; p++) {
             double value = dot_double_row(other, parts.values + p * parts.width, parts.width);
             if (parts.items[p].kind != RESID_HERE && fabs(value) > fabs(step->value)) {
-                step->part = parts.items[p];
+                largest = p;
                 step->value = value;
             }
         }
-        if (read_part(reading, &vector, &step->part, other, arena, s->err))
+        step->part = parts.items[largest];
+        if (read_part(reading, &vector, &step->part, *count > 1 ? &probes : &side->probes[largest],
+                      other, arena, s->err))
             return -1;
         if (reading->source == COLUMN_MISSING || *count == s->plan->depth)
             return 0;
@@ -388,12 +405,14 @@ static int follow(struct step *steps, size_t *count, const struct splitting *s,
                                    .number = s->plan->number,
                                    .query = token,
                                    .positions = &position,
-                                   .position_count = 1};
+                                   .position_count = 1,
+                                   .kept = s->pass.kept,
+                                   .keeps_all = s->pass.keeps_all && head.part == s->pass.at.part};
         for (size_t i = 0; i < attention_of(s->config, head.part, head.layer)->head.d_v; i++)
             reading->gains[i] *= reading->weight;
         other = reading->gains;
         token = position;
-        if (resid_capture(&pass, arena, s->err))
+        if (!pass.keeps_all && resid_capture(&pass, arena, s->err))
             return -1;
     }
 }
@@ -528,7 +547,7 @@ static void put_copy(struct buf *out, const struct splitting *s, const struct si
                    source);
 }
 
-static int add_pairs(struct table *table, const struct splitting *s)
+static int add_pairs(struct table *table, struct splitting *s)
 {
     const struct side *query = &s->sides[RESID_QUERY], *key = &s->sides[RESID_KEY];
     size_t indices[LISTED], count = find_largest(indices, s->pairs, query->count * key->count);
@@ -630,6 +649,7 @@ static int add_sources(struct report *report, const struct splitting *s, const s
         const size_t heads = attention_of(s->config, part.of, (size_t)part.layer)->head.heads;
         const size_t keys = text->count;
         struct arena scratch = {0};
+        struct resid_parts probes = {0};
         struct reading *readings = arena_alloc(&scratch, heads, sizeof *readings, s->err);
         float *cells = arena_alloc(s->arena, heads * keys, sizeof *cells, s->err);
         struct array array = {
@@ -643,7 +663,7 @@ static int add_sources(struct report *report, const struct splitting *s, const s
         part.head = -1; /* all of the layer */
         int failed = !readings || !cells || !array.name ||
                      axis_of_heads(&array.rows, (size_t)part.layer, heads, s->arena, s->err) ||
-                     read_part(readings, &side->at, &part, side->factor, &scratch, s->err);
+                     read_part(readings, &side->at, &part, &probes, side->factor, &scratch, s->err);
         for (size_t k = 0; !failed && k < heads * keys; k++)
             cells[k] = (float)readings[k / keys].adds[k % keys];
         arena_release(&scratch);
