@@ -472,9 +472,10 @@ static int find_score(struct inquiry *inquiry, struct arena *arena, struct err *
             return -1;
     }
     facts_text(facts, "against", against.name);
-    report->about = arena_format(arena, err, "score of head %s from %s (%zu) to %s (%zu)%s: %.4f",
-                                 inquiry->options->attribute.head, query->text, plan->query,
-                                 keys[plan->key].text, plan->key, against.about, found.score);
+    report->about = arena_format(
+        arena, err, "score of head %s from %s (%zu) to %s (%zu)%s%s: %.4f",
+        inquiry->options->attribute.head, query->text, plan->query, keys[plan->key].text, plan->key,
+        against.about, plan->corrupt ? ", less that of the corrupt text" : "", found.score);
     return report->about ? 0 : -1;
 }
 

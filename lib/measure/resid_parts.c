@@ -71,7 +71,8 @@ static size_t kept_index(const struct resid_pass *pass, size_t row)
     return pass->keeps_all ? position_of(pass, row) : row;
 }
 
-/* Keep all rows, or those of the positions and the query, heads side by side; keys and values of all tokens. */
+/* Keep all rows, or those of the positions and the query, heads side by side; of keys and values
+ * those of all tokens. */
 static int keep(void *context, const struct announcement *announced, struct err *err)
 {
     struct resid_pass *pass = context;
@@ -392,8 +393,8 @@ static int embed_parts(struct resid_parts *parts, const struct parts_request *as
     return 0;
 }
 
-/* What the heads of an attention add, and probes. With a probe, only the sum of all heads is needed:
- * it is one part. */
+/* What the heads of an attention add, and probes. With a probe, only the sum of all heads is
+ * needed: it is one part. */
 static int head_parts(struct resid_parts *parts, const struct parts_request *asked,
                       const struct sublayer *s, size_t layer, const struct weight *last)
 {

@@ -284,7 +284,7 @@ struct reading {
 };
 
 /* Find what `part` of a vector, that of a head or of all heads of a layer (head -1), adds to the
- * product of the vector and `other`; nothing for other kinds of parts. `probes` of the part are made
+ * product of the vector and `other`; nothing for other kinds of parts. The part's `probes` are made
  * if it has none yet. */
 static int read_part(struct reading *to, const struct vector_at *at, const struct resid_part *part,
                      struct resid_parts *probes, const double *other, struct arena *arena,
@@ -456,6 +456,25 @@ static void put_steps(struct table_rows *rows, struct buf *path, const struct sp
     buf_format(path, "%zu.%zu", s->plan->head.layer, s->plan->head.head);
 }
 
+/* Add the command that runs the text without the key side's largest head. */
+static void put_test(struct buf *note, const struct splitting *s, const struct side *key)
+{
+    const struct resid_head *head = &s->plan->head;
+    size_t best = key->count;
+    for (size_t i = 0; i < key->count; i++)
+        if (key->parts[i].kind == RESID_HEAD && key->parts[i].of == PART_SENTENCE &&
+            (best == key->count || fabs(key->sums[i]) > fabs(key->sums[best])))
+            best = i;
+    buf_text(note, ". A large part is no proof of need: 'attn-cli patch' tests it");
+    if (best < key->count && head->part == PART_SENTENCE)
+        buf_format(
+            note,
+            ", or 'run' with --edit 'h.%d.context[head=%d,token=%zu] = 0' --layer %zu --head "
+            "%zu --show weights",
+            key->parts[best].layer, key->parts[best].head, key->token, head->layer, head->head);
+    buf_char(note, '.');
+}
+
 /* Make the path to the head in words, and a table of its steps. */
 static int add_path(struct table *table, const struct splitting *s)
 {
@@ -473,7 +492,7 @@ static int add_path(struct table *table, const struct splitting *s)
         put_steps(&rows, &note, s, key, steps, counts[0]);
         buf_text(&note, ". Query side: ");
         put_steps(&rows, &note, s, query, steps + depth, counts[1]);
-        buf_text(&note, ". A large part is no proof of need: 'attn-cli patch' tests it.");
+        put_test(&note, s, key);
         failed = rows_finish(table, &rows, "score_path", "step");
         table->note = buf_keep(&note, s->arena, s->err);
     }
