@@ -1,0 +1,53 @@
+/* back.h: gradients of a scalar at every site of a pass over one text: one walk back over the
+ * sublayers of layer.h. A tape keeps what a pass announces; each function of the walk is the
+ * transpose of the step that it is named after.
+ *
+ *     struct tape tape = {.arena = &arena};
+ *     if (tape_run(&tape, &run, err)) ...                        (the pass)
+ *     struct back back = {&run, &tape, seeds, 1, my_sink, mine};
+ *     if (back_run(&back, err)) ...                              (the walk)
+ *
+ * A scalar is what the seeds say: its gradients at some sites, from which all others follow.
+ * Divisors of norms, routing weights and caps have gradients; the choice of experts and of visible
+ * keys has none. Weights, masked scores and scores of hidden keys, and weights of experts that were
+ * not chosen, have the gradient 0; keys and values have the sum over the queries' heads that share
+ * them. */
+#pragma once
+
+#include "model/forward.h"
+
+/* The rows of the table of tokens, scaled, before positions are added: no site of the pass. */
+#define SITE_TOKEN_ROWS(part) SITE_OF(part, SITE_PASS_END)
+
+/* What a pass announced, dense, in `arena`. */
+struct tape {
+    struct arena *arena;
+    const struct config *config;
+    const float **values; /* [layers + 1][SITE_COUNT]; first those outside of layers */
+};
+
+/* Run a batch of one text, and keep all its sites. Refused, as not supported: edits, caches, and
+ * attention that is not dense. */
+int tape_run(struct tape *tape, const struct run *run, struct err *err);
+
+/* The values of a site, in the shape of announcements; NULL: the pass has none. `layer` is -1 for
+ * sites outside of layers. */
+const float *tape_of(const struct tape *tape, enum site site, int layer);
+
+/* The gradient of the scalar at a site, in the shape of its values. */
+struct back_seed {
+    enum site site;
+    int layer;
+    const float *values;
+};
+
+struct back {
+    const struct run *run; /* of the tape */
+    const struct tape *tape;
+    const struct back_seed *seeds;
+    size_t seed_count;
+    tap_sink sink; /* gets the gradient of each site, in the reverse order of the pass */
+    void *context;
+};
+
+int back_run(const struct back *back, struct err *err);
