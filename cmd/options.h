@@ -72,7 +72,7 @@ struct edit_options {
 };
 
 struct select_options {
-    const char *show, *layer, *head, *query, *key, *mean, *pool;
+    const char *show, *layer, *head, *query, *key, *mean, *pool, *gradient;
     bool words, bits, hide_first, stats, normalize, stack, align;
 };
 

@@ -1,9 +1,11 @@
 /* run.c: `attn-cli run`: writes attention weights and other tensors of each text. */
 #include <stdio.h>
+#include <string.h>
 
 #include "command.h"
 #include "driver.h"
 #include "base/num.h"
+#include "measure/gradients.h"
 #include "model/layer.h"
 #include "model/site.h"
 #include "write/text.h"
@@ -27,6 +29,11 @@ static const struct option_row own_options[] = {
          "one array for all texts, [texts, ...]: -o FILE.npy or FILE.safetensors, with the tokens "
          "and columns of each text in FILE.jsonl",
          .flags = OPTION_FIXED),
+    STRING("gradient", 0, "A[:B]", IN(select.gradient),
+           "the gradients of the logit of token A, or of A less that of B, at the sites of --show, "
+           "instead of their values"),
+    STRING("position", 0, "P", IN(attribute.position),
+           "with --gradient: the token after which the logit is read, -1 for the last (default)"),
     FLAG("bits", 0, IN(select.bits), "--show entropy: in bits, as entropy_bits (default: nats)"),
     FLAG("align", 0, IN(select.align),
          "encoder-decoders: instead, for each token of the text those of the source, by the mean "
@@ -65,6 +72,12 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     (void)state;
     if (options_exclude(driver->options, "align", "show mean stats query key hide-first pool", err))
         return -1;
+    if (!select->gradient && driver->options->attribute.position)
+        return err_usage(err,
+                         "--position: expected --gradient, the logit that is read, found none");
+    if (select->gradient && (format_is(output->format, "html") || select->stack))
+        return err_usage(err,
+                         "--gradient: expected neither a page, which shows values, nor --stack");
     if (select->pool && format_is(output->format, "html"))
         return err_usage(err, "--pool: a page always shows all tokens: choose another format");
     if (!select->stack)
@@ -182,6 +195,33 @@ static int check_size(struct run_state *own, const struct job *job, const struct
                            have_keys(&request->selection) ? "" : " or --query -1");
 }
 
+/* Read --gradient and --position. */
+static int ask_gradient(struct gradient_plan *plan, const struct job *job, struct viewer *viewer,
+                        const struct selection *selection, struct arena *arena, struct err *err)
+{
+    const struct options *options = &job->item.options;
+    const char *text = options->select.gradient, *position = options->attribute.position;
+    const char *colon = *text ? strchr(text + 1, ':') : NULL;
+    const size_t count = job->pair.sentence.count,
+                 size = colon ? (size_t)(colon - text) : strlen(text);
+    const char *first = arena_text(arena, text, size, err);
+    *plan = (struct gradient_plan){.viewer = viewer,
+                                   .selection = selection,
+                                   .question = {count - 1, -1, -1},
+                                   .number = job->number};
+    if (position && !selection_index(&plan->question.position, position, strlen(position), count))
+        return err_usage(
+            err,
+            "--position: expected an index from 0 to %zu (or -%zu to -1 from the end), "
+            "found '%s'",
+            count - 1, count, position);
+    return err_if(
+        !first || model_check(&viewer->model, NEEDS_LOGITS, err) ||
+        token_option_read(&plan->question.answer, viewer, "--gradient", first, arena, err) ||
+        (colon &&
+         token_option_read(&plan->question.against, viewer, "--gradient", colon + 1, arena, err)));
+}
+
 /* Estimate memory. Refused: a text without the selected queries, without a second token if the
  * first is hidden, or with --stack of another size (check_size). */
 static int read(void *state, struct driver *driver, struct job *job, struct arena *arena,
@@ -200,6 +240,12 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
                   "them");
     job->result_bytes = request_add_memory(&job->memory, request, &driver->session.viewer,
                                            &job->pair, is_streamed(driver, &asked));
+    struct gradient_plan plan;
+    if (job->item.options.select.gradient) {
+        if (ask_gradient(&plan, job, &driver->session.viewer, &request->selection, arena, err))
+            return -1;
+        gradients_add_memory(&job->memory, &plan, &job->pair);
+    }
     struct report report = {.sentence = job->pair.sentence, .source = job->pair.source};
     const size_t *queries = NULL;
     size_t count = 0;
@@ -221,6 +267,15 @@ static int run(void *state, const struct group *group, struct err *err)
 {
     const struct selection *selection = &((struct run_state *)state)->request.selection;
     struct job *job = group->jobs[0];
+    for (size_t i = 0; job->item.options.select.gradient && i < group->count; i++) {
+        struct gradient_plan plan;
+        struct job *own = group->jobs[i];
+        if (ask_gradient(&plan, own, group->viewer, selection, group->arena, err) ||
+            gradients_make(&own->report, &plan, &own->pair, group->arena, err))
+            return -1;
+    }
+    if (job->item.options.select.gradient)
+        return 0;
     struct streamed streamed = {.group = group};
     const struct capture_request asked = {selection,   &job->pair,   1,
                                           job->number, &job->report, NULL};

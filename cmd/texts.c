@@ -130,7 +130,7 @@ int run_command(const struct options *options, struct err *err)
         return -1;
     const struct select_options *select = &options->select;
     bool is_page = format_is(output.format, "html") && !output.to_folder && !select->query &&
-                   !(select->mean && strstr(select->mean, "texts")) && !select->pool &&
-                   !select->align;
+                   !select->gradient && !(select->mean && strstr(select->mean, "texts")) &&
+                   !select->pool && !select->align;
     return is_page ? page_command(options, err) : driver_do(command_run.task, options, err);
 }

@@ -127,13 +127,15 @@ const char *array_name(char name[SITE_NAME_BYTES], const struct array *array)
     const char *site = array->name ? array->name : site_name_in_layer(array->site);
     const char *whole = array->name ? site : site_name(array->site);
     const char *unit = array->bits ? "_bits" : "",
-               *mean = array_is_mean_of_heads(array) ? ".mean" : "";
+               *mean = array_is_mean_of_heads(array) ? ".mean" : "",
+               *of = array->gradient && !array->name ? "gradient." : "";
     if (array_is_mean_of_layers(array))
-        snprintf(name, SITE_NAME_BYTES, "%s.mean.%s%s%s", stack, site, unit, mean);
+        snprintf(name, SITE_NAME_BYTES, "%s%s.mean.%s%s%s", of, stack, site, unit, mean);
     else if (array->layer >= 0)
-        snprintf(name, SITE_NAME_BYTES, "%s.%d.%s%s%s", stack, array->layer, site, unit, mean);
+        snprintf(name, SITE_NAME_BYTES, "%s%s.%d.%s%s%s", of, stack, array->layer, site, unit,
+                 mean);
     else
-        snprintf(name, SITE_NAME_BYTES, "%s%s%s", whole, unit, mean);
+        snprintf(name, SITE_NAME_BYTES, "%s%s%s%s", of, whole, unit, mean);
     return name;
 }
 
@@ -232,7 +234,8 @@ struct sheet array_matrix(const struct report *report, const struct array *array
     if (!sheet.columns.labels)
         sheet.columns = label_axis(report, array, &axes[1], columns);
     sheet.name = array->bits ? in_bits[site_part(array->site)] : site_name(array->site);
-    sheet.display.fraction = site_set_has(fractions, site_id(array->site));
+    sheet.name = array->gradient ? array->gradient : sheet.name;
+    sheet.display.fraction = !array->gradient && site_set_has(fractions, site_id(array->site));
     sheet.display.whole = site_id(array->site) >= SITE_MASK && !of_layers && !of_heads;
     sheet.causal = report->causal && site->masked && site_part(array->site) == PART_SENTENCE;
     return sheet;

@@ -81,6 +81,7 @@ struct array {
     size_t visible_step;  /* offset between heads; 0: shared */
     size_t shared_by;     /* query heads per key/value head, as in a sheet */
     bool bits;            /* an entropy in bits; the name says so */
+    const char *gradient; /* "gradient.q": of the site, in place of its values; NULL: values */
     struct display display;
 };
 

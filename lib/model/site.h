@@ -172,7 +172,7 @@ bool site_find(const char *name, size_t size, enum site *site);
 bool site_find_alias(const char *name, size_t size, const struct config *config, enum site *site,
                      int *layer);
 
-enum { SITE_NAME_BYTES = 32 };
+enum { SITE_NAME_BYTES = 40 };
 
 /* Write the tensor's name, `h.3.weights`, `enc.3.weights` or `ln_f`; returns `name`. The parts
  * before the layer's number, and after it. */

@@ -1,0 +1,188 @@
+#include "measure/gradients.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../unit.h"
+#include "base/file.h"
+#include "format/json.h"
+#include "lens/edits.h"
+#include "lens/selection.h"
+
+/* Gradients in float64, tests/golden-gradients.json: for each a model, its texts, the token and the
+ * position of a logit, and for each site two indices with their numbers, the larger one first. */
+enum { GOLDENS = 35 };
+
+static struct viewer viewer;
+static struct arena arena;
+static struct err err;
+static struct json *root;
+static struct text_with_source pair;
+static struct selection selection;
+static struct report report;
+
+static void enter(void)
+{
+    struct file file = {0};
+    int failed = file_map(&file, "tests/golden-gradients.json", &err) ||
+                 json_parse(&root, file.bytes, file.size, &err);
+    ck_assert_msg(!failed, "%s (run from the repository's root)", err.text);
+    file_release(&file);
+    selection = (struct selection){0};
+    report = (struct report){0};
+}
+
+static void leave(void)
+{
+    viewer_release(&viewer);
+    arena_release(&arena);
+    json_free(root);
+    root = NULL;
+}
+
+FIXTURE(enter, leave)
+
+static double number_of(const struct json *golden, const char *name)
+{
+    double number = NAN;
+    ck_assert(json_get_number(json_member(golden, name), &number));
+    return number;
+}
+
+/* Open the model of a golden, and make the gradients of all its sites. */
+static struct gradient_plan make(const struct json *golden)
+{
+    char path[128];
+    const char *model = NULL;
+    struct gradient_plan plan = {.viewer = &viewer, .selection = &selection};
+    struct input ids = {0}, source = {0};
+    json_get_text(json_member(golden, "ids"), &ids.ids);
+    json_get_text(json_member(golden, "source"), &source.ids);
+    ck_assert(json_get_text(json_member(golden, "model"), &model));
+    snprintf(path, sizeof path, "tests/golden-families/%s", model);
+    int failed = viewer_open(&viewer, path, 1, &err) ||
+                 viewer_read(&viewer, &pair, &ids, source.ids ? &source : NULL, &arena, &err) ||
+                 selection_sites(&selection, "all", &viewer.model.config, &err) ||
+                 selection_layers(&selection, NULL, &viewer.model.config, &arena, &err) ||
+                 selection_heads(&selection, NULL, &viewer.model.config, &arena, &err);
+    ck_assert_msg(!failed, "%s: %s", path, err.text);
+    plan.question = (struct question){(size_t)number_of(golden, "position"),
+                                      (long long)number_of(golden, "answer"),
+                                      (long long)number_of(golden, "other")};
+    failed = gradients_make(&report, &plan, &pair, &arena, &err);
+    ck_assert_msg(!failed, "%s: %s", path, err.text);
+    return plan;
+}
+
+static const struct array *array_of(const char *site)
+{
+    char name[SITE_NAME_BYTES];
+    for (size_t i = 0; i < report.array_count; i++) {
+        array_name(name, &report.arrays[i]);
+        if (strcmp(name + strlen("gradient."), site) == 0)
+            return &report.arrays[i];
+    }
+    return NULL;
+}
+
+TEST_LOOP(gradients_are_those_of_float64, GOLDENS)
+{
+    const struct json *golden = json_first(root);
+    for (int i = 0; i < _i; i++)
+        golden = json_next(golden);
+    make(golden);
+    const struct json *site = json_first(json_member(golden, "sites"));
+    for (; site; site = json_next(site)) {
+        const struct array *array = array_of(json_key(site));
+        double numbers[4];
+        const struct json *number = json_first(site);
+        for (size_t i = 0; i < 4; i++, number = json_next(number))
+            ck_assert(json_get_number(number, &numbers[i]));
+        ck_assert_msg(array != NULL, "no gradient.%s", json_key(site));
+        for (size_t i = 0; i < 4; i += 2) {
+            double found = (double)array->data[(size_t)numbers[i]];
+            ck_assert_msg(fabs(found - numbers[i + 1]) <= 5e-5 * fabs(numbers[1]) + 1e-7,
+                          "gradient.%s [%g]: expected %g, found %g", json_key(site), numbers[i],
+                          numbers[i + 1], found);
+        }
+    }
+}
+
+/* The logit of a question after an edit of a site. */
+static double logit_after(const struct gradient_plan *plan, const char *words)
+{
+    struct edit_list list = {.config = &viewer.model.config, .arena = &arena};
+    struct selection logits = {.sites = SITE_SET(SITE_LOGITS)};
+    struct report after = {0};
+    struct question question = plan->question;
+    const struct capture_request asked = {&logits, &pair, 1, 0, &after, NULL};
+    ck_assert_msg(!edit_list_add(&list, EDIT_WORDS, words, &err) &&
+                      !edits_check(&list.edits, &viewer.model.config, &err),
+                  "%s", err.text);
+    viewer.edits = &list.edits;
+    int failed = viewer_capture(&viewer, &asked, &arena, &err);
+    viewer.edits = NULL;
+    ck_assert_msg(!failed, "%s", err.text);
+    const size_t words_count = viewer.model.config.vocab_size;
+    return question_ask(&question, after.arrays->data + question.position * words_count,
+                        words_count);
+}
+
+/* What an edit of a number changes, a little in both directions, is its gradient. */
+TEST(a_gradient_is_what_a_small_edit_changes)
+{
+    static const char *const sites[] = {"h.0.resid_pre", "h.0.q", "h.0.v", "h.1.context",
+                                        "h.1.mlp_act"};
+    const double step = 2e-3;
+    const struct input text = {.text = "lemon cherry apple lemon", .size = 24};
+    struct gradient_plan plan = {&viewer, &selection, {9, 262, -1}, 0};
+    int failed = viewer_open(&viewer, "tiny", 1, &err) ||
+                 viewer_read(&viewer, &pair, &text, NULL, &arena, &err) ||
+                 selection_sites(&selection, "all", &viewer.model.config, &err) ||
+                 selection_layers(&selection, NULL, &viewer.model.config, &arena, &err) ||
+                 selection_heads(&selection, NULL, &viewer.model.config, &arena, &err) ||
+                 gradients_make(&report, &plan, &pair, &arena, &err);
+    ck_assert_msg(!failed, "%s", err.text);
+    for (size_t i = 0; i < sizeof sites / sizeof *sites; i++) {
+        const struct array *array = array_of(sites[i]);
+        const size_t columns = array->columns.size, size = array->rows.size * columns;
+        size_t most = 0;
+        char words[2][128];
+        for (size_t k = 1; k < array_matrix_count(array) * size; k++)
+            most = fabsf(array->data[k]) > fabsf(array->data[most]) ? k : most;
+        for (int side = 0; side < 2; side++) {
+            char head[32] = "";
+            if (array->heads.name)
+                snprintf(head, sizeof head, "head=%zu,", most / size);
+            snprintf(words[side], sizeof *words, "%s[%stoken=%zu,channel=%zu] + %g", sites[i], head,
+                     most % size / columns, most % columns, side ? -step : step);
+        }
+        double found = (double)array->data[most];
+        double expected =
+            (logit_after(&plan, words[0]) - logit_after(&plan, words[1])) / (2 * step);
+        ck_assert_msg(fabs(found - expected) <= 0.02 * fabs(expected), "%s: expected %g, found %g",
+                      sites[i], expected, found);
+    }
+}
+
+TEST(what_has_no_gradient_is_refused)
+{
+    const struct input text = {.text = "Life is short", .size = 13};
+    struct gradient_plan plan = {&viewer, &selection, {1, 3, -1}, 0};
+    struct edit_list list = {.arena = &arena};
+    selection.sites = SITE_SET(SITE_CONTEXT);
+    ck_assert(!viewer_open(&viewer, "tiny", 1, &err));
+    list.config = &viewer.model.config;
+    ck_assert(!viewer_read(&viewer, &pair, &text, NULL, &arena, &err));
+    ck_assert(!edit_list_add(&list, EDIT_WORDS, "q * 2", &err));
+    viewer.edits = &list.edits;
+    ck_assert_int_eq(gradients_make(&report, &plan, &pair, &arena, &err), -1);
+    ck_assert_msg(strstr(err.text, "expected a run without edits"), "%s", err.text);
+    viewer.edits = NULL;
+    err = (struct err){0};
+    const struct mechanism linear = {.kind = ATTENTION_LINEAR};
+    ck_assert(!viewer_set_mechanism(&viewer, &linear, &err));
+    ck_assert_int_eq(gradients_make(&report, &plan, &pair, &arena, &err), -1);
+    ck_assert_msg(strstr(err.text, "expected attention as the model has it"), "%s", err.text);
+}
