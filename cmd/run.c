@@ -75,9 +75,10 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     if (!select->gradient && driver->options->attribute.position)
         return err_usage(err,
                          "--position: expected --gradient, the logit that is read, found none");
-    if (select->gradient && (format_is(output->format, "html") || select->stack))
-        return err_usage(err,
-                         "--gradient: expected neither a page, which shows values, nor --stack");
+    if (select->gradient && format_is(output->format, "html"))
+        return err_usage(err, "--gradient: a page shows values: choose another format");
+    if (options_exclude(driver->options, "gradient", "words stack align", err))
+        return -1;
     if (select->pool && format_is(output->format, "html"))
         return err_usage(err, "--pool: a page always shows all tokens: choose another format");
     if (!select->stack)

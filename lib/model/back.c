@@ -1,3 +1,4 @@
+/* Each function of the walk is the transpose of the step of the pass that it is named after. */
 #include "model/back.h"
 
 #include <math.h>
@@ -45,7 +46,6 @@ int tape_run(struct tape *tape, const struct run *run, struct err *err)
     struct watch watch;
     struct tap tap = {.watch = &watch, .sink = keep, .context = tape};
     size_t layers = num_max(c->n_layer, stack_of(c, PART_SOURCE)->layers);
-    tape->config = c;
     tape->values = arena_alloc(tape->arena, (layers + 1) * SITE_COUNT, sizeof *tape->values, err);
     if (!tape->values || check_run(run, err) || watch_init(&watch, c, tape->arena, err))
         return -1;

@@ -1,6 +1,5 @@
 /* back.h: gradients of a scalar at every site of a pass over one text: one walk back over the
- * sublayers of layer.h. A tape keeps what a pass announces; each function of the walk is the
- * transpose of the step that it is named after.
+ * sublayers of layer.h, after a pass whose values a tape keeps.
  *
  *     struct tape tape = {.arena = &arena};
  *     if (tape_run(&tape, &run, err)) ...                        (the pass)
@@ -22,7 +21,6 @@
 /* What a pass announced, dense, in `arena`. */
 struct tape {
     struct arena *arena;
-    const struct config *config;
     const float **values; /* [layers + 1][SITE_COUNT]; first those outside of layers */
 };
 
