@@ -6,9 +6,8 @@
 
 #include "base/num.h"
 #include "command.h"
-#include "model/architecture_words.h"
-#include "model/gguf/gguf_model.h"
 #include "model/layer.h"
+#include "model/gguf/gguf_model.h"
 #include "model/model.h"
 #include "model/parameter_table.h"
 #include "model/pass.h"

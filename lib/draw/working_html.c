@@ -4,7 +4,6 @@
 
 #include "base/language.h"
 #include "draw/page.h"
-#include "write/formula.h"
 #include "write/working.h"
 
 static const double bar_em = 7; /* bar length for a weight of 1 */

@@ -1,10 +1,9 @@
-#include "model/architecture_words.h"
+#include "model/layer.h"
 
 #include <math.h>
 
 #include "base/buf.h"
 #include "math/precision.h"
-#include "model/layer.h"
 
 /* Write which layers have a flag (0: experts), " in layers 0-4, 6"; nothing if all have it. */
 static void write_layers(struct buf *out, const struct config *c, unsigned flag)

@@ -191,3 +191,13 @@ static inline const struct sublayer *attention_of(const struct config *config, e
 {
     return layer_attention(layer_of(config, part, layer), part);
 }
+
+/* The architecture of a config in words, a line for each row: for `info` (architecture_words.c). */
+struct buf;
+struct architecture_row {
+    const char *name;                                            /* "norms" */
+    void (*write)(struct buf *out, const struct config *config); /* writes nothing: no line */
+};
+
+extern const struct architecture_row architecture_rows[];
+extern const size_t architecture_row_count;

@@ -1,4 +1,4 @@
-#include "write/formula.h"
+#include "write/text.h"
 
 #include <ctype.h>
 #include <string.h>

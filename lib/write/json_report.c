@@ -17,7 +17,6 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "write/formula.h"
 #include "write/text.h"
 
 /* --- origin ----------------------------------------------------------------------------------- */

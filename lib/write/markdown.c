@@ -18,7 +18,6 @@
  */
 #include <string.h>
 
-#include "write/formula.h"
 #include "write/working.h"
 
 /* Append a text of one line, safe in a table cell. A backslash escapes anything that CommonMark, or
