@@ -118,6 +118,7 @@ int viewer_share(struct viewer *shared, const struct viewer *viewer, struct err 
     *shared = *viewer;
     shared->scratch = (struct arena){0};
     shared->machine = (struct machine){0};
+    shared->model.weights = (struct weights){0}; /* until they are shared */
     return err_if(
         config_describe(&shared->model.config, err) ||
         weights_share(&shared->model.weights, &viewer->model.weights, &shared->model.config, err) ||
