@@ -339,8 +339,8 @@ int viewer_report(struct report *report, const struct viewer *viewer, struct are
     return mechanism ? 0 : -1;
 }
 
-static int make_reports(const struct viewer *viewer, const struct capture_request *asked,
-                        const struct array_list *lists, struct arena *arena, struct err *err)
+int viewer_reports(const struct viewer *viewer, const struct capture_request *asked,
+                   const struct array_list *lists, struct arena *arena, struct err *err)
 {
     const struct config *config = &viewer->model.config;
     bool named = viewer->tokenizer && site_set_has(asked->selection->sites, SITE_LOGITS);
@@ -397,7 +397,7 @@ int viewer_capture(struct viewer *viewer, const struct capture_request *asked, s
         capture.lists[i].wanted = selection_queries(asked->selection, &asked->pairs[i].sentence);
     }
     return err_if(viewer_run(viewer, asked->selection, &texts, tap, err) ||
-                  make_reports(viewer, asked, capture.lists, arena, err));
+                  viewer_reports(viewer, asked, capture.lists, arena, err));
 }
 
 /* --- one map after another -------------------------------------------------------------------- */
@@ -461,7 +461,7 @@ int viewer_capture_by_map(struct viewer *viewer, const struct capture_request *a
     struct stream_start start = {.streams = (const float *const[]){stream}};
     struct capture_request one = {&selection, asked->pairs, 1, asked->first, &found, NULL};
     if (!stream || plan_maps(&plan, asked, &viewer->model.config, arena, err) ||
-        make_reports(viewer, asked, plan.lists, arena, err))
+        viewer_reports(viewer, asked, plan.lists, arena, err))
         return -1;
     int failed = 0;
     for (size_t i = 0; i < plan.lists->count && !failed; i++) {

@@ -115,6 +115,11 @@ int viewer_report(struct report *report, const struct viewer *viewer, struct are
 int viewer_capture(struct viewer *viewer, const struct capture_request *asked, struct arena *arena,
                    struct err *err);
 
+/* Make the reports of a request from the tensors of each text (capture.h). */
+struct array_list;
+int viewer_reports(const struct viewer *viewer, const struct capture_request *asked,
+                   const struct array_list *lists, struct arena *arena, struct err *err);
+
 /* --- one map after another -----------------------------------------------------------------------
  *
  * The attention maps of a long text may not fit into memory together. Each group of heads gets a

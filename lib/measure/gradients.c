@@ -2,71 +2,63 @@
 
 #include <string.h>
 
+#include "lens/capture.h"
 #include "model/back.h"
 #include "model/layer.h"
 
 /* Where the walk's gradients go. */
 struct taken {
-    struct array *arrays; /* [count] of the report; those of rows of tokens have names */
-    size_t count;
+    struct capture capture;
+    struct watch watch;
 };
 
-/* Copy the selected heads, rows and columns of a gradient to its array. */
 static int take(void *context, const struct announcement *announced, struct err *err)
 {
-    const struct taken *taken = context;
-    const struct tensor *values = &announced->values;
-    const size_t *shape = values->shape + values->rank - 2;
-    const enum site_part part = site_part(announced->site);
-    const bool of_rows = announced->site == SITE_TOKEN_ROWS(part);
-    const enum site site = of_rows ? SITE_OF(part, SITE_EMBEDDING) : announced->site;
-    (void)err;
-    for (const struct array *a = taken->arrays; a < taken->arrays + taken->count; a++) {
-        const size_t size = a->rows.size * a->columns.size;
-        float *data = (float *)a->data;
-        if (a->site != site || a->layer != announced->layer || !a->name == of_rows)
-            continue;
-        for (size_t k = 0; k < array_matrix_count(a) * size; k++) {
-            size_t head = a->heads.name ? a->heads.numbers[k / size] : 0;
-            size_t row = k % size / a->columns.size, column = k % a->columns.size;
-            row = a->rows.numbers ? a->rows.numbers[row] : row;
-            column = a->columns.numbers ? a->columns.numbers[column] : column;
-            data[k] = values->data[(head * shape[0] + row) * shape[1] + column];
-        }
-    }
-    return 0;
+    struct taken *taken = context;
+    size_t layer = announced->layer < 0 ? 0 : (size_t)announced->layer;
+    return watch_has(&taken->watch, announced->site, layer)
+               ? capture_sink(&taken->capture, announced, err)
+               : 0;
 }
 
-/* Add an array of zeros: where nothing depends on a site, its gradient is 0. */
-static int add_zeros(struct report *report, struct array array, struct arena *arena,
-                     struct err *err)
-{
-    size_t count = array_matrix_count(&array) * array.rows.size * array.columns.size;
-    array.data = arena_alloc(arena, count, sizeof *array.data, err);
-    return err_if(!array.data || report_add_array(report, &array, arena, err));
-}
-
-/* Replace the arrays of a report by those of gradients; with the embedding, add its rows of
- * tokens. */
-static int replace_arrays(struct report *report, const struct config *c, struct arena *arena,
+/* Add the gradients of the rows of tokens that an array of embeddings has. */
+static int add_token_rows(struct report *report, const struct report *found,
+                          const struct array *embedding, struct matrix rows, struct arena *arena,
                           struct err *err)
 {
-    const struct report values = *report;
+    const bool of_source = site_part(embedding->site) == PART_SOURCE;
+    struct array array = {
+        .name = of_source ? "gradient.source_token_rows" : "gradient.token_rows",
+        .layer = -1,
+        .rows = array_matrix(found, embedding, 0).rows,
+    };
+    const size_t count = array.rows.size;
+    float *data = arena_room(arena, count * rows.columns, sizeof *data, err);
+    if (!data || axis_of_numbers(&array.columns, "channel", NULL, rows.columns, arena, err))
+        return -1;
+    for (size_t i = 0; i < count; i++)
+        memcpy(data + i * rows.columns,
+               matrix_row(rows, array.rows.numbers ? array.rows.numbers[i] : i),
+               rows.columns * sizeof *data);
+    array.data = data;
+    return report_add_array(report, &array, arena, err);
+}
+
+/* Give the arrays, which are in the reverse order of the pass, its order and the names of gradients;
+ * behind an embedding, add its rows of tokens. */
+static int arrange(struct report *report, const struct back *back, struct arena *arena,
+                   struct err *err)
+{
+    const struct report found = *report;
     report->arrays = NULL;
     report->array_count = 0;
-    for (size_t i = 0; i < values.array_count; i++) {
-        struct array array = values.arrays[i];
+    for (size_t i = found.array_count; i-- > 0;) {
+        struct array array = found.arrays[i];
         const enum site_part part = site_part(array.site);
         array.gradient = arena_format(arena, err, "gradient.%s", site_name(array.site));
-        if (!array.gradient || add_zeros(report, array, arena, err))
-            return -1;
-        if (site_id(array.site) != SITE_EMBEDDING)
-            continue;
-        array.name = part == PART_SOURCE ? "gradient.source_token_rows" : "gradient.token_rows";
-        array.rows = array_matrix(&values, &values.arrays[i], 0).rows;
-        if (axis_of_numbers(&array.columns, "channel", NULL, stack_of(c, part)->embed.width, arena,
-                            err) ||
-            add_zeros(report, array, arena, err))
+        if (!array.gradient || report_add_array(report, &array, arena, err) ||
+            (site_id(array.site) == SITE_EMBEDDING &&
+             add_token_rows(report, &found, &found.arrays[i], back->token_rows[part], arena, err)))
             return -1;
     }
     return 0;
@@ -77,8 +69,11 @@ int gradients_make(struct report *report, const struct gradient_plan *plan,
 {
     struct viewer *viewer = plan->viewer;
     const struct config *c = &viewer->model.config;
-    const struct capture_request asked = {plan->selection, pair, 1, plan->number, report, NULL};
+    const struct selection *selection = plan->selection;
+    const struct question *question = &plan->question;
+    const struct capture_request asked = {selection, pair, 1, plan->number, report, NULL};
     const struct text text = viewer_text(pair);
+    const bool is_edited = viewer->edits && viewer->edits->count;
     struct arena scratch = {0};
     struct batch batch;
     struct taken taken;
@@ -87,23 +82,26 @@ int gradients_make(struct report *report, const struct gradient_plan *plan,
                             c,
                             &viewer->model.weights,
                             &batch,
-                            viewer->edits && viewer->edits->count ? viewer->edits : NULL,
+                            is_edited ? viewer->edits : NULL,
                             NULL};
     float *seed = arena_alloc(&scratch, text.count * c->vocab_size, sizeof *seed, err);
     struct back_seed seeds = {SITE_LOGITS, -1, seed};
-    const struct back back = {&run, &tape, &seeds, 1, take, &taken};
+    struct back back = {&run, &tape, &seeds, 1, take, &taken, {{0}}};
     int failed = !seed || model_check(&viewer->model, NEEDS_LOGITS, err) ||
-                 viewer_capture(viewer, &asked, arena, err) ||
-                 batch_init(&batch, c, &text, 1, &scratch, err) || tape_run(&tape, &run, err);
+                 capture_init(&taken.capture, selection, c, 1, arena, err) ||
+                 watch_init(&taken.watch, c, &scratch, err) ||
+                 batch_init(&batch, c, &text, 1, &scratch, err);
     if (!failed) {
-        float *row = seed + plan->question.position * c->vocab_size;
-        row[plan->question.answer] += 1;
-        if (plan->question.against >= 0)
-            row[plan->question.against] -= 1;
-        failed = replace_arrays(report, c, arena, err);
-        taken = (struct taken){(struct array *)report->arrays, report->array_count};
+        float *row = seed + question->position * c->vocab_size;
+        row[question->answer] += 1;
+        if (question->against >= 0)
+            row[question->against] -= 1;
+        taken.capture.lists->wanted = selection_queries(selection, &pair->sentence);
+        selection_watch(selection, &taken.watch);
+        failed = tape_run(&tape, &run, err) || back_run(&back, err) ||
+                 viewer_reports(viewer, &asked, taken.capture.lists, arena, err) ||
+                 arrange(report, &back, arena, err);
     }
-    failed = failed || back_run(&back, err);
     arena_release(&scratch);
     return err_if(failed);
 }

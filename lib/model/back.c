@@ -60,7 +60,7 @@ int tape_run(struct tape *tape, const struct run *run, struct err *err)
 
 /* A walk back over a stack. Matrices that a function returns are in `arena`. */
 struct walk {
-    const struct back *back;
+    struct back *back;
     const struct run *run;
     const struct config *config;
     const struct stack *stack;
@@ -110,9 +110,8 @@ static int show(struct walk *w, enum site_part part, enum site id, float *gradie
 {
     const struct back *back = w->back;
     const enum site site = SITE_OF(part, id);
-    const bool in_layer = id < SITE_PASS_END && site_row(id)->in_layer;
+    const bool in_layer = site_row(id)->in_layer, has_heads = site_has_heads(site);
     const size_t shape[] = {heads, rows, columns};
-    const bool has_heads = id < SITE_PASS_END && site_has_heads(site);
     struct announcement announced = {
         .site = site,
         .layer = in_layer ? (int)w->layer : -1,
@@ -133,8 +132,9 @@ static int show_rows(struct walk *w, enum site_part part, enum site id, struct m
 static int show_stream(struct walk *w, const struct sublayer *s, const enum site sites[3],
                        struct matrix dx)
 {
-    for (size_t i = 0; i < 3 && sites[i]; i++)
-        if (show_rows(w, sites[i] == SITE_RESID_POST ? w->stack->part : s->part, sites[i], dx))
+    for (size_t i = 3; i-- > 0;)
+        if (sites[i] &&
+            show_rows(w, sites[i] == SITE_RESID_POST ? w->stack->part : s->part, sites[i], dx))
             return -1;
     return 0;
 }
@@ -384,7 +384,7 @@ static int project_back(struct walk *w, const struct sublayer *s, struct matrix 
     const struct side queries = {s, false, rule->heads, x.rows, x};
     const struct side keys = {s, true, rule->kv_heads, other.rows, other};
     static const int slots[] = {SLOT_Q, SLOT_K, SLOT_V};
-    if (side_back(w, &queries, dq) || side_back(w, &keys, dk))
+    if (side_back(w, &keys, dk) || side_back(w, &queries, dq))
         return -1;
     struct matrix joined[] = {join(w, dq, rule->heads, x.rows, rule->d_k),
                               join(w, dk, rule->kv_heads, other.rows, rule->d_k),
@@ -456,6 +456,7 @@ static int attend_back(struct walk *w, const struct sublayer *s, struct matrix d
     const size_t rows = x.rows, keys = other.rows, map = rows * keys, e = rule->d_v;
     const float *masked = value_of(w, part, SITE_MASKED), *scores = value_of(w, part, SITE_SCORES);
     float *dcontext = split(w, djoined, rule->heads);
+    float *sink = zeros(w, rule->heads, rows).data; /* nothing reads what is left to a sink */
     struct head_gradients g = {
         .maps = zeros(w, rule->heads * rows, keys).data,
         .dq = zeros(w, rule->heads * rows, rule->d_k).data,
@@ -466,8 +467,9 @@ static int attend_back(struct walk *w, const struct sublayer *s, struct matrix d
         .v = value_of(w, part, SITE_V),
         .weights = value_of(w, part, SITE_WEIGHTS),
     };
-    if (!dcontext || !g.maps || !g.dq || !g.dk || !g.dv ||
-        show(w, part, SITE_CONTEXT, dcontext, rule->heads, rows, e))
+    if (!dcontext || !sink || !g.maps || !g.dq || !g.dk || !g.dv ||
+        show(w, part, SITE_CONTEXT, dcontext, rule->heads, rows, e) ||
+        (s->score.sink && show(w, part, SITE_SINK, sink, rule->heads, rows, 1)))
         return -1;
     for (size_t i = 0; i < rule->heads * map; i++)
         if (isfinite(masked[i]))
@@ -486,9 +488,9 @@ static int attend_back(struct walk *w, const struct sublayer *s, struct matrix d
         return -1;
     for (size_t head = 0; head < rule->heads; head++)
         head_back(&g, rule, head, rows, keys, dcontext);
-    return err_if(show(w, part, SITE_Q, g.dq, rule->heads, rows, rule->d_k) ||
+    return err_if(show(w, part, SITE_V, g.dv, rule->kv_heads, keys, e) ||
                   show(w, part, SITE_K, g.dk, rule->kv_heads, keys, rule->d_k) ||
-                  show(w, part, SITE_V, g.dv, rule->kv_heads, keys, e) ||
+                  show(w, part, SITE_Q, g.dq, rule->heads, rows, rule->d_k) ||
                   project_back(w, s, dx, x, dother, other, g.dq, g.dk, g.dv));
 }
 
@@ -989,7 +991,14 @@ static int embed_back(struct walk *w, struct matrix dx)
     }
     if (rule->project == PROJECT_TOKENS)
         dx = product_gradient(w, projection, dx);
-    return dx.data ? show_rows(w, part, SITE_PASS_END, dx) : -1;
+    struct matrix *rows = &w->back->token_rows[part];
+    *rows = dense_matrix(
+        arena_alloc(w->back->tape->arena, dx.rows * dx.columns, sizeof *rows->data, w->err),
+        dx.rows, dx.columns);
+    if (!dx.data || !rows->data)
+        return -1;
+    copy_rows(*rows, dx);
+    return 0;
 }
 
 /* Walk back over a stack; dleft: the gradient of what reads its end. */
@@ -1006,7 +1015,7 @@ static int stack_back(struct walk *w, struct matrix dleft, struct arena *arena)
     return err_if(failed || embed_back(w, dx));
 }
 
-int back_run(const struct back *back, struct err *err)
+int back_run(struct back *back, struct err *err)
 {
     const struct config *c = back->run->config;
     struct arena arena = {0};

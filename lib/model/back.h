@@ -15,17 +15,14 @@
 
 #include "model/forward.h"
 
-/* The rows of the table of tokens, scaled, before positions are added: no site of the pass. */
-#define SITE_TOKEN_ROWS(part) SITE_OF(part, SITE_PASS_END)
-
 /* What a pass announced, dense, in `arena`. */
 struct tape {
     struct arena *arena;
     const float **values; /* [layers + 1][SITE_COUNT]; first those outside of layers */
 };
 
-/* Run a batch of one text, and keep all its sites. Refused, as not supported: edits, caches, and
- * attention that is not dense. */
+/* Run a batch of one text without a cache, and keep all its sites. Refused, as not supported:
+ * edits, and attention that is not the model's own. */
 int tape_run(struct tape *tape, const struct run *run, struct err *err);
 
 /* The values of a site, in the shape of announcements; NULL: the pass has none. `layer` is -1 for
@@ -46,6 +43,10 @@ struct back {
     size_t seed_count;
     tap_sink sink; /* gets the gradient of each site, in the reverse order of the pass */
     void *context;
+
+    /* Set by back_run, in the tape's arena: the gradients of the scaled rows of the table of tokens,
+     * of the text and of its source, before positions are added. */
+    struct matrix token_rows[PART_CROSS];
 };
 
-int back_run(const struct back *back, struct err *err);
+int back_run(struct back *back, struct err *err);
