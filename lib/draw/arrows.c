@@ -118,8 +118,8 @@ static bool box_is_crossed(struct box box, struct point from, struct point to)
     return enter <= leave;
 }
 
-/* Place a name near its tip, on the side away from the origin if possible, where it overlaps no
- * earlier name and, near the tip (RINGS_CLEAR), no arrow; or anywhere if there is no such place. */
+/* Place a name near its tip, on the side away from the origin if possible: where it crosses neither
+ * an earlier name nor an arrow, within RINGS_CLEAR; else where it crosses no earlier name. */
 static struct box place_name(const struct scene *scene, size_t own, double width, double height)
 {
     const struct box *area = &scene->area;
