@@ -101,6 +101,10 @@ static int open(void *state, struct driver *driver, struct err *err)
     struct request *request = &((struct run_state *)state)->request;
     if (request_make(request, driver, err))
         return -1;
+    if (driver->options->select.gradient && site_set_has_effective(request->selection.sites))
+        return err_usage(err,
+                         "--gradient: expected tensors of the pass in --show, found one that is "
+                         "computed from them");
     if (request->derivation.mean_of_texts != driver->accumulates)
         return err_usage(err, "--mean: texts is for all settings: use --mean texts without --sweep "
                               "mean");
