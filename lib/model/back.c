@@ -500,19 +500,14 @@ static int attend_back(struct walk *w, const struct sublayer *s, struct matrix d
 static int gated_back(struct walk *w, const struct mlp_rule *rule, struct matrix dgate,
                       struct matrix dup, struct matrix d, struct matrix gate, struct matrix up)
 {
-    const float steeper = rule->gate_slope > 0 ? rule->gate_slope / 1.702f : 1;
+    const float steeper = rule->clamp > 0 ? mlp_steeper(rule) : 1;
     struct matrix g = copy_of(w, gate), u = copy_of(w, up), slope = zeros(w, d.rows, d.columns);
     if (!g.data || !u.data || !slope.data)
         return -1;
-    for (size_t i = 0; i < d.rows * d.columns; i++) {
+    if (rule->clamp > 0)
+        mlp_limit(rule, g, u);
+    for (size_t i = 0; i < d.rows * d.columns; i++)
         slope.data[i] = 1;
-        if (rule->clamp > 0) {
-            g.data[i] = fminf(g.data[i], rule->clamp);
-            u.data[i] = fmaxf(fminf(u.data[i], rule->clamp), -rule->clamp);
-        }
-        g.data[i] *= steeper;
-        u.data[i] = (u.data[i] + rule->up_offset) / steeper;
-    }
     activate_backward(slope, g, rule->activation);
     activate(g, g, NULL, rule->activation);
     for (size_t i = 0; i < d.rows * d.columns; i++) {
@@ -608,19 +603,11 @@ static void one_by_one_back(const struct mlp_rule *rule, float *dlogits, const f
     memcpy(left, logits, m->experts * sizeof *left);
     memset(dlogits, 0, m->experts * sizeof *dlogits);
     for (size_t round = 0; round < rule->chosen; round++) {
-        float top = max_row(left, m->experts);
-        size_t best = 0;
-        while (best + 1 < m->experts && left[best] != top)
-            best++;
-        for (size_t i = 0; i < m->experts; i++) {
-            float distance = (top - left[i]) / fmaxf(fabsf(logits[i]), top);
-            near[i] = distance > m->near ? -INFINITY : left[i];
-            d[i] = i == best ? dweights[i] : 0;
-        }
-        softmax_row(near, m->experts);
+        size_t best = mixture_choose_one(m, near, left, logits);
+        memset(d, 0, m->experts * sizeof *d);
+        d[best] = dweights[best];
         softmax_row_backward(d, near, m->experts, 1);
         add_to_row(dlogits, d, m->experts);
-        left[best] = -INFINITY;
     }
 }
 
@@ -973,10 +960,10 @@ static struct matrix embedded(struct walk *w)
     return x;
 }
 
-static int embed_back(struct walk *w, struct matrix dx)
+static int embed_back(struct walk *w, enum site_part part, struct matrix dx)
 {
+    w->stack = stack_of(w->config, part);
     const struct embed_rule *rule = &w->stack->embed;
-    const enum site_part part = w->stack->part;
     const struct slot projection = slot_of_text(SLOT_EMBED_PROJECT);
     if (show_rows(w, part, SITE_EMBEDDING, dx))
         return -1;
@@ -1001,18 +988,19 @@ static int embed_back(struct walk *w, struct matrix dx)
     return 0;
 }
 
-/* Walk back over a stack; dleft: the gradient of what reads its end. */
-static int stack_back(struct walk *w, struct matrix dleft, struct arena *arena)
+/* Walk back over the layers of a stack, to dx; dleft: the gradient of what reads its end. */
+static int stack_back(struct walk *w, enum site_part part, struct matrix *dx, struct matrix dleft,
+                      struct arena *arena)
 {
     const size_t rows = dleft.rows, columns = dleft.columns;
-    struct matrix dx =
-        dense_matrix(arena_alloc(arena, rows * columns, sizeof(float), w->err), rows, columns);
-    int failed = !dx.data || unembed_back(w, dx, dleft);
+    w->stack = stack_of(w->config, part);
+    *dx = dense_matrix(arena_alloc(arena, rows * columns, sizeof(float), w->err), rows, columns);
+    int failed = !dx->data || unembed_back(w, *dx, dleft);
     for (w->layer = w->stack->layers; !failed && w->layer-- > 0;) {
         arena_clear(&w->arena);
-        failed = layer_back(w, dx);
+        failed = layer_back(w, *dx);
     }
-    return err_if(failed || embed_back(w, dx));
+    return err_if(failed);
 }
 
 int back_run(struct back *back, struct err *err)
@@ -1021,6 +1009,7 @@ int back_run(struct back *back, struct err *err)
     struct arena arena = {0};
     struct walk w = {.back = back, .run = back->run, .config = c, .err = err};
     const size_t sources = rows_of(&w, PART_SOURCE), width = c->n_embd;
+    struct matrix dx, dsource;
     struct matrix dleft =
         dense_matrix(arena_alloc(&arena, rows_of(&w, PART_SENTENCE) * width, sizeof(float), err),
                      rows_of(&w, PART_SENTENCE), width);
@@ -1034,10 +1023,10 @@ int back_run(struct back *back, struct err *err)
             dense_matrix(arena_alloc(&arena, sources * width, sizeof(float), err), sources, width);
         failed = !w.dmemory.data;
     }
-    w.stack = stack_of(c, PART_SENTENCE);
-    failed = failed || stack_back(&w, dleft, &arena);
-    w.stack = stack_of(c, PART_SOURCE);
-    failed = failed || (sources && stack_back(&w, w.dmemory, &arena));
+    failed = failed || stack_back(&w, PART_SENTENCE, &dx, dleft, &arena) ||
+             (sources && (stack_back(&w, PART_SOURCE, &dsource, w.dmemory, &arena) ||
+                          embed_back(&w, PART_SOURCE, dsource))) ||
+             embed_back(&w, PART_SENTENCE, dx);
     arena_release(&w.arena);
     arena_release(&arena);
     return err_if(failed);

@@ -44,8 +44,8 @@ struct back {
     tap_sink sink; /* gets the gradient of each site, in the reverse order of the pass */
     void *context;
 
-    /* Set by back_run, in the tape's arena: the gradients of the scaled rows of the table of tokens,
-     * of the text and of its source, before positions are added. */
+    /* Set by back_run, in the tape's arena: the gradients of the scaled rows of the table of
+     * tokens, before positions are added; of the text and of its source. */
     struct matrix token_rows[PART_CROSS];
 };
 

@@ -45,7 +45,22 @@ static void keep_groups(const struct mixture *m, float *picks)
             picks[i] = -INFINITY;
 }
 
-/* Choose the best expert of those left, with its softmax among those near it, `count` times. */
+size_t mixture_choose_one(const struct mixture *m, float *near, float *left, const float *logits)
+{
+    float top = max_row(left, m->experts);
+    size_t best = 0;
+    while (best + 1 < m->experts && left[best] != top)
+        best++;
+    for (size_t i = 0; i < m->experts; i++) {
+        float distance = (top - left[i]) / fmaxf(fabsf(logits[i]), top);
+        near[i] = distance > m->near ? -INFINITY : left[i];
+    }
+    softmax_row(near, m->experts);
+    left[best] = -INFINITY;
+    return best;
+}
+
+/* The weights of `count` experts that are chosen one after another. */
 static void choose_one_by_one(const struct mixture *m, float *weights, const float *logits,
                               size_t count)
 {
@@ -53,17 +68,8 @@ static void choose_one_by_one(const struct mixture *m, float *weights, const flo
     memcpy(left, logits, m->experts * sizeof *left);
     memset(weights, 0, m->experts * sizeof *weights);
     for (; count > 0; count--) {
-        float top = max_row(left, m->experts);
-        size_t best = 0;
-        while (best + 1 < m->experts && left[best] != top)
-            best++;
-        for (size_t i = 0; i < m->experts; i++) {
-            float distance = (top - left[i]) / fmaxf(fabsf(logits[i]), top);
-            near[i] = distance > m->near ? -INFINITY : left[i];
-        }
-        softmax_row(near, m->experts);
+        size_t best = mixture_choose_one(m, near, left, logits);
         weights[best] = near[best];
-        left[best] = -INFINITY;
     }
 }
 
@@ -123,11 +129,14 @@ static enum pass_state route(struct pass *pass, const struct mlp_rule *rule, siz
 
 /* --- experts ---------------------------------------------------------------------------------- */
 
-/* gate = min(gate, clamp), up = up within ±clamp, + offset. With another slope s than quick_gelu's
- * the gate is multiplied by s / 1.702, and up divided by it. */
-static void limit(const struct mlp_rule *rule, struct matrix gate, struct matrix up)
+float mlp_steeper(const struct mlp_rule *rule)
 {
-    float steeper = rule->gate_slope > 0 ? rule->gate_slope / 1.702f : 1;
+    return rule->gate_slope > 0 ? rule->gate_slope / 1.702f : 1;
+}
+
+void mlp_limit(const struct mlp_rule *rule, struct matrix gate, struct matrix up)
+{
+    float steeper = mlp_steeper(rule);
     for (size_t row = 0; row < up.rows; row++) {
         float *g = matrix_row(gate, row), *u = matrix_row(up, row);
         for (size_t i = 0; i < up.columns; i++) {
@@ -142,7 +151,7 @@ static void limit(const struct mlp_rule *rule, struct matrix gate, struct matrix
 void mlp_combine(const struct mlp_rule *rule, struct matrix gate, struct matrix up, bool active)
 {
     if (rule->clamp > 0)
-        limit(rule, gate, up);
+        mlp_limit(rule, gate, up);
     if (!active)
         activate(gate, gate, NULL, rule->activation);
     multiply_rows(gate, up);
