@@ -44,8 +44,8 @@ static int add_token_rows(struct report *report, const struct report *found,
     return report_add_array(report, &array, arena, err);
 }
 
-/* Give the arrays, which are in the reverse order of the pass, its order and the names of gradients;
- * behind an embedding, add its rows of tokens. */
+/* Give the arrays, which are in the reverse order of the pass, its order and the names of
+ * gradients; behind an embedding, add its rows of tokens. */
 static int arrange(struct report *report, const struct back *back, struct arena *arena,
                    struct err *err)
 {

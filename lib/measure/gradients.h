@@ -17,8 +17,7 @@ struct gradient_plan {
 
 /* Make the report of a text, whose arrays, `gradient.h.0.q`, have the shapes of the sites and their
  * gradients in place of values; with the embedding also `gradient.token_rows`, of the rows of the
- * table of tokens. Refused: as not supported, models without logits, edits, and attention that is
- * not the model's own. */
+ * table of tokens, scaled. Refused: models without logits, and what tape_run refuses. */
 int gradients_make(struct report *report, const struct gradient_plan *plan,
                    const struct text_with_source *pair, struct arena *arena, struct err *err);
 

@@ -500,12 +500,10 @@ static int attend_back(struct walk *w, const struct sublayer *s, struct matrix d
 static int gated_back(struct walk *w, const struct mlp_rule *rule, struct matrix dgate,
                       struct matrix dup, struct matrix d, struct matrix gate, struct matrix up)
 {
-    const float steeper = rule->clamp > 0 ? mlp_steeper(rule) : 1;
     struct matrix g = copy_of(w, gate), u = copy_of(w, up), slope = zeros(w, d.rows, d.columns);
     if (!g.data || !u.data || !slope.data)
         return -1;
-    if (rule->clamp > 0)
-        mlp_limit(rule, g, u);
+    const float steeper = rule->clamp > 0 ? mlp_limit(rule, g, u) : 1;
     for (size_t i = 0; i < d.rows * d.columns; i++)
         slope.data[i] = 1;
     activate_backward(slope, g, rule->activation);

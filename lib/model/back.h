@@ -25,8 +25,7 @@ struct tape {
  * edits, and attention that is not the model's own. */
 int tape_run(struct tape *tape, const struct run *run, struct err *err);
 
-/* The values of a site, in the shape of announcements; NULL: the pass has none. `layer` is -1 for
- * sites outside of layers. */
+/* The values of a site, as announced (layer -1: outside of layers); NULL: the pass has none. */
 const float *tape_of(const struct tape *tape, enum site site, int layer);
 
 /* The gradient of the scalar at a site, in the shape of its values. */
@@ -43,9 +42,7 @@ struct back {
     size_t seed_count;
     tap_sink sink; /* gets the gradient of each site, in the reverse order of the pass */
     void *context;
-
-    /* Set by back_run, in the tape's arena: the gradients of the scaled rows of the table of
-     * tokens, before positions are added; of the text and of its source. */
+    /* Set by back_run, in the tape's arena: of the scaled rows of the table of tokens. */
     struct matrix token_rows[PART_CROSS];
 };
 

@@ -129,14 +129,9 @@ static enum pass_state route(struct pass *pass, const struct mlp_rule *rule, siz
 
 /* --- experts ---------------------------------------------------------------------------------- */
 
-float mlp_steeper(const struct mlp_rule *rule)
+float mlp_limit(const struct mlp_rule *rule, struct matrix gate, struct matrix up)
 {
-    return rule->gate_slope > 0 ? rule->gate_slope / 1.702f : 1;
-}
-
-void mlp_limit(const struct mlp_rule *rule, struct matrix gate, struct matrix up)
-{
-    float steeper = mlp_steeper(rule);
+    float steeper = rule->gate_slope > 0 ? rule->gate_slope / 1.702f : 1;
     for (size_t row = 0; row < up.rows; row++) {
         float *g = matrix_row(gate, row), *u = matrix_row(up, row);
         for (size_t i = 0; i < up.columns; i++) {
@@ -146,6 +141,7 @@ void mlp_limit(const struct mlp_rule *rule, struct matrix gate, struct matrix up
             g[i] *= steeper;
         }
     }
+    return steeper;
 }
 
 void mlp_combine(const struct mlp_rule *rule, struct matrix gate, struct matrix up, bool active)

@@ -196,14 +196,12 @@ enum precision pass_attention_precision(const struct pass *pass);
 enum pass_state mixture(struct pass *pass, const struct mlp_rule *rule, size_t layer,
                         struct matrix x);
 
-/* Choose the best expert of those left, and take it from them. near [E] = its softmax among those
- * near it. */
+/* Take the best expert from those left. near [E] = its softmax among those near it. */
 size_t mixture_choose_one(const struct mixture *m, float *near, float *left, const float *logits);
 
 /* gate = min(gate, clamp), up = up within ±clamp, + offset. With another slope s than quick_gelu's
- * the gate is multiplied by s / 1.702, and up divided by it: mlp_steeper is this factor, or 1. */
-void mlp_limit(const struct mlp_rule *rule, struct matrix gate, struct matrix up);
-float mlp_steeper(const struct mlp_rule *rule);
+ * the gate is multiplied by s / 1.702, and up divided by it. Returns this factor, or 1. */
+float mlp_limit(const struct mlp_rule *rule, struct matrix gate, struct matrix up);
 
 /* gate = act(gate) · up, or, with a clamp, as mlp_rule says. `active`: act(gate) is in gate. */
 void mlp_combine(const struct mlp_rule *rule, struct matrix gate, struct matrix up, bool active);

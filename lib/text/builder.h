@@ -121,8 +121,7 @@ enum config_part { CONFIG_LISTED = 1, CONFIG_NAMED = 2 };
 int tokenizer_config_read(struct tokenizer *tokenizer, const struct folder *folder, unsigned parts,
                           struct err *err);
 
-/* Read the model_type of config.json. `type` is "" if there is no such file, no such text in it, or
- * if the text has MODEL_TYPE_BYTES or more. */
+/* Read the model_type of config.json; "" if there is none, or one that is too long for `type`. */
 enum { MODEL_TYPE_BYTES = 32 };
 int tokenizer_model_type(char type[MODEL_TYPE_BYTES], const struct folder *folder, struct err *err);
 
