@@ -594,10 +594,12 @@ static int write_groups(struct turn *turn)
     char failures[NUM_COUNT_BYTES + sizeof " failed"];
     while (turn->written < turn->count && turn->groups[turn->written].is_done) {
         struct group *group = &turn->groups[turn->written++];
-        if (group->err.kind)
-            return err_adopt(&turn->err, &group->err);
         if (write_jobs(driver, group->read, group->read_count, group->arena, &turn->err))
             return -1;
+        if (group->err.kind) {
+            stream_flush(&driver->output.stream); /* what is complete is printed */
+            return err_adopt(&turn->err, &group->err);
+        }
         snprintf(failures, sizeof failures, "%zu failed", driver->failed);
         if (driver->end - driver->first > 1)
             progress_show(&driver->progress,
@@ -608,7 +610,8 @@ static int write_groups(struct turn *turn)
 }
 
 /* Run a group, apply --mean and --words, and write what is complete. A failed pass does not tell
- * which text caused it: a batch then runs each text alone. Of several threads, each
+ * which text caused it: each text then runs alone. If one ends the run, those before it are
+ * written: the output does not depend on the size of groups. Of several threads, each
  * formats the results of its group in memory (make_bytes) before it waits to write. */
 static void run_group(void *context, size_t index, size_t thread)
 {
@@ -627,28 +630,34 @@ static void run_group(void *context, size_t index, size_t thread)
             viewer->edits = part.jobs[0]->pair.edits;
         bool fails = driver->task->run(driver->state, &part, &why);
         viewer->edits = edits;
-        if (fails && (!driver->is_batch || why.out_of_memory)) {
-            failed = err_adopt(&group->err, &why);
-        } else if (fails && together > 1) {
+        if (fails && together > 1 && !why.out_of_memory) {
             err_clear(&why);
             together = 1;
             continue;
-        } else if (fails) {
-            items_blame(&driver->items, part.jobs[0]->index, &why);
-            failed = fail_job(driver, part.jobs[0], &why, group->arena, &group->err);
         }
+        if (fails && driver->is_batch && !why.out_of_memory)
+            items_blame(&driver->items, part.jobs[0]->index, &why);
+        failed = fails && fail_job(driver, part.jobs[0], &why, group->arena, &group->err);
+        if (failed)
+            group->read_count = (size_t)(part.jobs[0] - group->read);
         i += together;
     }
-    for (size_t i = 0; i < group->read_count && !failed; i++) {
+    for (size_t i = 0; i < group->read_count; i++) {
         struct job *job = &group->read[i];
+        struct err err = {0};
+        failed = 0;
         if (!job->fault && !job->is_written &&
             derive(&job->report, &driver->derivation, driver->session.viewer.tokenizer,
                    group->arena, &why)) {
             items_blame(&driver->items, job->index, &why);
-            failed = fail_job(driver, job, &why, group->arena, &group->err);
+            failed = fail_job(driver, job, &why, group->arena, &err);
         }
         if (!failed && viewer != &driver->session.viewer)
-            failed = make_bytes(driver, job, group->arena, &group->err);
+            failed = make_bytes(driver, job, group->arena, &err);
+        if (failed) {
+            group->read_count = i;
+            group->err = err; /* of the first text that fails */
+        }
     }
     pthread_mutex_lock(&turn->mutex);
     group->is_done = true;
