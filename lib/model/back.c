@@ -934,27 +934,17 @@ static int unembed_back(struct walk *w, struct matrix dx, struct matrix dleft)
 /* The rows of tokens, with their positions and segments: what the norm of the embedding reads. */
 static struct matrix embedded(struct walk *w)
 {
-    const struct embed_rule *rule = &w->stack->embed;
-    const enum site_part part = w->stack->part;
-    const struct text *text = w->run->batch->texts;
-    const uint32_t *ids = part == PART_SOURCE ? text->source_ids : text->ids;
-    struct weights *weights = w->run->weights;
-    struct matrix x = zeros(w, rows_of(w, part), rule->width);
-    for (size_t i = 0; i < x.rows && x.data; i++) {
-        weights_embed_token(weights, (int)part, matrix_row(x, i), ids[i]);
-        scale_row(matrix_row(x, i), matrix_row(x, i), x.columns, rule->scale);
-    }
-    if (rule->project == PROJECT_TOKENS)
+    struct text text = *w->run->batch->texts;
+    struct matrix x = zeros(w, rows_of(w, w->stack->part), w->stack->embed.width);
+    if (w->stack->part == PART_SOURCE)
+        text = (struct text){.ids = text.source_ids, .rows = text.source_rows};
+    if (!x.data)
+        return x;
+    embed_tokens(w->run->weights, w->stack, &text, x);
+    if (w->stack->embed.project == PROJECT_TOKENS)
         x = product(w, slot_of_text(SLOT_EMBED_PROJECT), x);
-    for (size_t i = 0, next = 0; i < x.rows && x.data; i++) {
-        bool counts = !rule->counted || ids[i] != rule->padding;
-        if (rule->segments)
-            weights_add_segment(weights, matrix_row(x, i), text->segments ? text->segments[i] : 0);
-        if (rule->positions != POSITIONS_NONE &&
-            !mechanism_lacks(&w->config->mechanism, BLOCK_POSITIONS))
-            weights_add_position(weights, (int)part, matrix_row(x, i), counts ? next : SIZE_MAX);
-        next += counts;
-    }
+    if (x.data)
+        embed_places(w->run->weights, w->config, w->stack, &text, 0, x);
     return x;
 }
 

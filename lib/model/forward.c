@@ -3,6 +3,7 @@
 #include "model/forward.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "base/num.h"
 #include "math/argmax.h"
@@ -124,6 +125,7 @@ static int batch_of_sources(struct batch *sources, const struct batch *batch, st
         return -1;
     for (size_t s = 0; s < batch->count; s++) {
         texts[s].ids = batch->texts[s].source_ids;
+        texts[s].rows = batch->texts[s].source_rows;
         texts[s].count = batch->sources[s].count;
     }
     *sources = (struct batch){.texts = texts, .count = batch->count, .first = batch->first};
@@ -136,22 +138,34 @@ static int batch_of_sources(struct batch *sources, const struct batch *batch, st
 
 /* --- the embedding ---------------------------------------------------------------------------- */
 
-/* Add the embeddings of segments and positions to the rows of a text. */
-static void add_places(struct pass *pass, const struct embed_rule *rule, size_t index,
-                       struct matrix rows)
+void embed_tokens(struct weights *weights, const struct stack *stack, const struct text *text,
+                  struct matrix rows)
 {
-    const struct text *text = &pass->batch->texts[index];
-    size_t next = pass->batch->queries[index].past;
-    bool placed = !mechanism_lacks(&pass->config->mechanism, BLOCK_POSITIONS) &&
-                  rule->positions != POSITIONS_NONE;
+    for (size_t i = 0; i < rows.rows; i++) {
+        float *row = matrix_row(rows, i);
+        if (text->rows) {
+            memcpy(row, text->rows + i * rows.columns, rows.columns * sizeof *row);
+            continue;
+        }
+        weights_embed_token(weights, (int)stack->part, row, text->ids[i]);
+        scale_row(row, row, rows.columns, stack->embed.scale);
+    }
+}
+
+void embed_places(struct weights *weights, const struct config *config, const struct stack *stack,
+                  const struct text *text, size_t past, struct matrix rows)
+{
+    const struct embed_rule *rule = &stack->embed;
+    bool placed =
+        !mechanism_lacks(&config->mechanism, BLOCK_POSITIONS) && rule->positions != POSITIONS_NONE;
     for (size_t i = 0; i < rows.rows; i++) {
         float *row = matrix_row(rows, i);
         bool counts = !rule->counted || text->ids[i] != rule->padding;
         if (rule->segments)
-            weights_add_segment(pass->weights, row, text->segments ? text->segments[i] : 0);
+            weights_add_segment(weights, row, text->segments ? text->segments[i] : 0);
         if (placed)
-            weights_add_position(pass->weights, (int)pass->part, row, counts ? next : SIZE_MAX);
-        next += counts;
+            weights_add_position(weights, (int)stack->part, row, counts ? past : SIZE_MAX);
+        past += counts;
     }
 }
 
@@ -165,17 +179,15 @@ static enum pass_state embed(struct pass *pass)
     if (rule->project != PROJECT_NEVER && pass_matrix(pass, &tokens, x.rows, rule->width))
         return PASS_FAILED;
     for (size_t s = 0; s < batch->count; s++)
-        for (size_t i = 0; i < batch->queries[s].count; i++) {
-            float *row = matrix_row(tokens, batch->queries[s].first + i);
-            weights_embed_token(pass->weights, (int)pass->part, row, batch->texts[s].ids[i]);
-            scale_row(row, row, tokens.columns, rule->scale);
-        }
+        embed_tokens(pass->weights, pass->stack, &batch->texts[s],
+                     matrix_rows(tokens, batch->queries[s].first, batch->queries[s].count));
     if (rule->project == PROJECT_TOKENS)
         PASS_TRY(pass_product(pass, projection, x, tokens, ACTIVATION_NONE));
     struct matrix sum = rule->project == PROJECT_LAST ? tokens : x;
     for (size_t s = 0; s < batch->count; s++)
-        add_places(pass, rule, s,
-                   matrix_rows(sum, batch->queries[s].first, batch->queries[s].count));
+        embed_places(pass->weights, pass->config, pass->stack, &batch->texts[s],
+                     batch->queries[s].past,
+                     matrix_rows(sum, batch->queries[s].first, batch->queries[s].count));
     if (rule->norm) {
         int part = pass->config->own_tables ? (int)pass->part : PART_SENTENCE;
         PASS_TRY(pass_norm(pass, slot_of_end(part, SLOT_EMBED_NORM), sum, sum));

@@ -15,6 +15,7 @@
 #include "model/weights.h"
 
 struct cache;
+struct stack;
 
 /* --- the batch --------------------------------------------------------------------------------
  *
@@ -32,7 +33,9 @@ struct text {
     struct cache *source_cache; /* with a cache and an encoder: that of the source; else NULL */
     size_t whole_count; /* tokens of the whole text, if it continues after the ids; some scalings
                             of rotary embeddings depend on it; 0: it ends with the ids */
-    const unsigned char *segments; /* [count]; NULL: all 0 */
+    const unsigned char *segments;   /* [count]; NULL: all 0 */
+    const float *rows, *source_rows; /* [count, width] in place of the ids' scaled rows of the table
+                                        of tokens; NULL: those of the ids */
     size_t prompt_count; /* tokens that indices in edits refer to, and that values of other texts
                             replace; 0: all tokens, cached ones included */
     bool grows;          /* token -1 of edits is the last prompt token, then each later one */
@@ -107,6 +110,11 @@ struct run {
  * cache is not read or announced. Returns -1 with the first error, which may be the sink's; the
  * caches are then unchanged. */
 int forward(const struct run *run, struct tap *tap, struct arena *arena, struct err *err);
+
+/* What a text (of a source: its ids and rows) enters a stack as: the scaled rows of the table of
+ * tokens, or those that it has in their place. */
+void embed_tokens(struct weights *weights, const struct stack *stack, const struct text *text,
+                  struct matrix rows);
 
 /* Logits [T, V] of rows [T, C] of the residual stream of any layer: the final norm, unless they are
  * `normed`, then the rest of the model, with the same bits as in a pass. The run needs no batch.

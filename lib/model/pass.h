@@ -188,6 +188,12 @@ struct cache *pass_cache(const struct pass *pass, size_t text);
  * pairs; else float32. */
 enum precision pass_attention_precision(const struct pass *pass);
 
+/* --- the embedding: forward.c ----------------------------------------------------------------- */
+
+/* To rows of embed_tokens, add those of segments, and of positions after `past` tokens. */
+void embed_places(struct weights *weights, const struct config *config, const struct stack *stack,
+                  const struct text *text, size_t past, struct matrix rows);
+
 /* --- mixtures: mixture.c ------------------------------------------------------------------- */
 
 /* out [T, C], in scratch, = the weighted outputs of the experts that are chosen for each row of x
