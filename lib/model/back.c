@@ -158,30 +158,64 @@ static struct matrix product(struct walk *w, struct slot slot, struct matrix x)
     return y;
 }
 
-/* dx += dy · Wᵀ, by blocks of columns of W; columns in which dy is 0 are not read. */
+/* dx += dy · Wᵀ for a few numbers of dy. */
+static int columns_back(struct walk *w, struct matrix dx, struct matrix dy,
+                        const struct weight *weight)
+{
+    float *column = arena_room(&w->arena, weight->in, sizeof *column, w->err);
+    for (size_t row = 0; row < dy.rows && column; row++)
+        for (size_t i = 0; i < dy.columns; i++) {
+            const float factor = matrix_row(dy, row)[i];
+            if (factor == 0)
+                continue;
+            weight_copy(column, 1, weight, (struct weight_piece){0, weight->in, i});
+            add_scaled_row(matrix_row(dx, row), column, dx.columns, factor, column);
+        }
+    return err_if(!column);
+}
+
+/* dx += dy · Wᵀ. What is stored as [out, in] is Wᵀ; of all else, rows of W by the transposed dy
+ * give columns of dx, transposed. */
 static int weight_back(struct walk *w, struct matrix dx, struct matrix dy,
                        const struct weight *weight)
 {
-    enum { BLOCK = 256 };
-    float *block = arena_room(&w->arena, 2 * BLOCK * weight->in, sizeof *block, w->err);
-    if (!block || !dx.data || !dy.data)
+    enum { BLOCK = 256, FEW = 4 };
+    const struct weight_rows *stored = &weight->rows;
+    const struct row_view *view = &stored->view;
+    size_t some = 0;
+    if (!dx.data || !dy.data)
         return -1;
-    for (size_t first = 0; first < weight->out; first += BLOCK) {
-        size_t count = num_min(weight->out - first, BLOCK);
-        struct matrix some = matrix_columns(dy, first, count);
-        struct matrix rows = dense_matrix(block, weight->in, count);
-        struct matrix turned = dense_matrix(block + BLOCK * weight->in, count, weight->in);
-        bool any = false;
-        for (size_t row = 0; row < some.rows && !any; row++)
-            for (size_t i = 0; i < count && !any; i++)
-                any = matrix_row(some, row)[i] != 0;
-        if (!any)
-            continue;
-        weight_copy(rows.data, count, weight, (struct weight_piece){0, weight->in, first});
-        transpose(turned, rows);
-        struct weight factor = {
-            .data = turned.data, .in = count, .out = weight->in, .stride = weight->in};
-        linear_add(w->run->machine, dx, (struct matrix){0}, some, &factor);
+    for (size_t i = 0; i < dy.rows * dy.columns && some <= FEW; i++)
+        some += matrix_row(dy, i / dy.columns)[i % dy.columns] != 0;
+    if (some <= FEW)
+        return columns_back(w, dx, dy, weight);
+    if (stored->data && stored->skipped + weight->out <= view->block) {
+        const size_t bytes = stored->dtype == DTYPE_BF16 ? BF16_BYTES : FLOAT_BYTES;
+        const char *at = stored->data + (view->first + stored->skipped) * weight->in * bytes;
+        struct weight factor = {.in = weight->out, .out = weight->in, .stride = weight->in};
+        if (stored->dtype == DTYPE_BF16)
+            factor.halves = at;
+        else if (stored->dtype == DTYPE_F32 && (uintptr_t)at % sizeof(float) == 0)
+            factor.data = (const void *)at;
+        if (weight_exists(&factor)) {
+            linear_add(w->run->machine, dx, (struct matrix){0}, dy, &factor);
+            return 0;
+        }
+    }
+    struct matrix turned = zeros(w, dy.columns, dy.rows), product = zeros(w, BLOCK, dy.rows);
+    struct matrix columns = zeros(w, dy.rows, BLOCK), rows = zeros(w, BLOCK, weight->out);
+    if (!turned.data || !product.data || !columns.data || !rows.data)
+        return -1;
+    transpose(turned, dy);
+    const struct weight factor = {
+        .data = turned.data, .in = dy.columns, .out = dy.rows, .stride = dy.rows};
+    for (size_t first = 0; first < weight->in; first += BLOCK) {
+        size_t count = num_min(weight->in - first, BLOCK);
+        product.rows = rows.rows = columns.columns = count;
+        weight_copy(rows.data, weight->out, weight, (struct weight_piece){first, count, 0});
+        linear(w->run->machine, product, rows, &factor, ACTIVATION_NONE);
+        transpose(columns, product);
+        add_rows(matrix_columns(dx, first, count), columns);
     }
     return 0;
 }
