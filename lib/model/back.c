@@ -1018,7 +1018,9 @@ static int stack_back(struct walk *w, enum site_part part, struct matrix *dx, st
     w->stack = stack_of(w->config, part);
     *dx = dense_matrix(arena_alloc(arena, rows * columns, sizeof(float), w->err), rows, columns);
     int failed = !dx->data || unembed_back(w, *dx, dleft);
-    for (w->layer = w->stack->layers; !failed && w->layer-- > 0;) {
+    const size_t until = part == PART_SENTENCE ? w->back->until : 0;
+    for (w->layer = w->stack->layers; !failed && w->layer > until;) {
+        w->layer--;
         arena_clear(&w->arena);
         failed = layer_back(w, *dx);
     }
@@ -1045,10 +1047,11 @@ int back_run(struct back *back, struct err *err)
             dense_matrix(arena_alloc(&arena, sources * width, sizeof(float), err), sources, width);
         failed = !w.dmemory.data;
     }
-    failed = failed || stack_back(&w, PART_SENTENCE, &dx, dleft, &arena) ||
-             (sources && (stack_back(&w, PART_SOURCE, &dsource, w.dmemory, &arena) ||
-                          embed_back(&w, PART_SOURCE, dsource))) ||
-             embed_back(&w, PART_SENTENCE, dx);
+    failed =
+        failed || stack_back(&w, PART_SENTENCE, &dx, dleft, &arena) ||
+        (!back->until && ((sources && (stack_back(&w, PART_SOURCE, &dsource, w.dmemory, &arena) ||
+                                       embed_back(&w, PART_SOURCE, dsource))) ||
+                          embed_back(&w, PART_SENTENCE, dx)));
     arena_release(&w.arena);
     arena_release(&arena);
     return err_if(failed);

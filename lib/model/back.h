@@ -42,7 +42,9 @@ struct back {
     size_t seed_count;
     tap_sink sink; /* gets the gradient of each site, in the reverse order of the pass */
     void *context;
-    /* Set by back_run, in the tape's arena: of the scaled rows of the table of tokens. */
+    size_t until; /* layer of the text at whose input the walk ends; 0: at the rows of tokens */
+    /* Set by back_run, in the tape's arena: of the scaled rows of the table of tokens, unless the
+     * walk ends before them. */
     struct matrix token_rows[PART_CROSS];
 };
 
