@@ -86,7 +86,12 @@ int gradients_make(struct report *report, const struct gradient_plan *plan,
                             NULL};
     float *seed = arena_alloc(&scratch, text.count * c->vocab_size, sizeof *seed, err);
     struct back_seed seeds = {SITE_LOGITS, -1, seed};
-    struct back back = {&run, &tape, &seeds, 1, take, &taken, 0, {{0}}};
+    struct back back = {.run = &run,
+                        .tape = &tape,
+                        .seeds = &seeds,
+                        .seed_count = 1,
+                        .sink = take,
+                        .context = &taken};
     int failed = !seed || model_check(&viewer->model, NEEDS_LOGITS, err) ||
                  capture_init(&taken.capture, selection, c, 1, arena, err) ||
                  watch_init(&taken.watch, c, &scratch, err) ||

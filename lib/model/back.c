@@ -67,6 +67,7 @@ struct walk {
     size_t layer;
     struct matrix memory;  /* [S, C] what cross-attention reads; no data: nothing */
     struct matrix dmemory; /* its gradient, summed over the layers of the text */
+    struct matrix read;    /* the stream that a sublayer, or its norm, reads */
     struct arena arena;    /* of a layer */
     struct err *err;
 };
@@ -478,6 +479,64 @@ static void head_back(const struct head_gradients *g, const struct head_rule *ru
     }
 }
 
+/* Give a reader the gradient of the stream, from that of its normed input. */
+static int show_reader(struct walk *w, const struct sublayer *s, enum site id, size_t head,
+                       struct matrix dy)
+{
+    struct back_reader reader = {SITE_OF(s->part, id), w->layer, head, dy};
+    while (s->reads == READS_LAST_INPUT)
+        s--;
+    if (s->norm_before) {
+        reader.gradient = zeros(w, dy.rows, dy.columns);
+        if (norm_back(w, slot_in(w, s->part, (int)s->norm), reader.gradient, dy, w->read))
+            return -1;
+    }
+    return w->back->reader(w->back->context, &reader, w->err);
+}
+
+/* Show queries, keys or values of one query head as a reader. */
+static int head_reader(struct walk *w, const struct sublayer *s, const struct head_gradients *all,
+                       enum site id, size_t head, struct matrix x, const float *dcontext)
+{
+    const struct head_rule *rule = &s->head;
+    const bool cross = s->kind == SUBLAYER_ATTEND_SOURCE;
+    const struct matrix other = cross ? w->memory : x;
+    struct head_gradients own = *all;
+    struct matrix dx = zeros(w, x.rows, x.columns);
+    struct matrix dother = cross ? zeros(w, other.rows, other.columns) : dx;
+    struct matrix d[] = {zeros(w, rule->heads * x.rows, rule->d_k),
+                         zeros(w, rule->kv_heads * other.rows, rule->d_k),
+                         zeros(w, rule->kv_heads * other.rows, rule->d_v)};
+    if (w->err->kind)
+        return -1;
+    own.dq = d[0].data, own.dk = d[1].data, own.dv = d[2].data;
+    head_back(&own, rule, head, x.rows, other.rows, dcontext);
+    for (enum site i = SITE_Q; i <= SITE_V; i++)
+        if (i != id)
+            memset(d[i - SITE_Q].data, 0,
+                   d[i - SITE_Q].rows * d[i - SITE_Q].columns * sizeof(float));
+    return err_if(project_back(w, s, dx, x, dother, other, own.dq, own.dk, own.dv) ||
+                  show_reader(w, s, id, head, dx));
+}
+
+/* Show the readers of a sublayer's heads. */
+static int show_readers(struct walk *w, const struct sublayer *s, const struct head_gradients *all,
+                        struct matrix x, const float *dcontext)
+{
+    const struct arena arena = w->arena;
+    const enum site last = s->kind == SUBLAYER_ATTEND_SOURCE ? SITE_Q : SITE_V;
+    int failed = 0;
+    w->arena = (struct arena){0};
+    for (size_t head = 0; head < s->head.heads; head++)
+        for (enum site id = SITE_Q; id <= last && !failed; id++) {
+            failed = head_reader(w, s, all, id, head, x, dcontext);
+            arena_clear(&w->arena);
+        }
+    arena_release(&w->arena);
+    w->arena = arena;
+    return err_if(failed);
+}
+
 /* Add to dx and dother the gradients of what the sublayer reads, from that of its heads side by
  * side, [T, H · d]. */
 static int attend_back(struct walk *w, const struct sublayer *s, struct matrix dx, struct matrix x,
@@ -525,6 +584,7 @@ static int attend_back(struct walk *w, const struct sublayer *s, struct matrix d
     return err_if(show(w, part, SITE_V, g.dv, rule->kv_heads, keys, e) ||
                   show(w, part, SITE_K, g.dk, rule->kv_heads, keys, rule->d_k) ||
                   show(w, part, SITE_Q, g.dq, rule->heads, rows, rule->d_k) ||
+                  (w->back->reader && show_readers(w, s, &g, x, dcontext)) ||
                   project_back(w, s, dx, x, dother, other, g.dq, g.dk, g.dv));
 }
 
@@ -837,7 +897,7 @@ static int layer_back(struct walk *w, struct matrix dx)
     if (!dfirst.data || !dshared.data)
         return -1;
     for (const struct sublayer *s = own->sublayers + own->count; s-- > own->sublayers;) {
-        struct matrix read, y = input_of(w, s, &read), dy = zeros(w, dx.rows, dx.columns);
+        struct matrix y = input_of(w, s, &w->read), dy = zeros(w, dx.rows, dx.columns);
         if (!dy.data || show_stream(w, s, s->at_after, dx))
             return -1;
         if (s->norm_after) {
@@ -850,7 +910,8 @@ static int layer_back(struct walk *w, struct matrix dx)
             return -1;
         struct matrix d = write_out_back(w, s, dx);
         if (!d.data ||
-            (s->kind == SUBLAYER_MLP ? mlp_back(w, s, dy, y, d) : attend_back(w, s, dy, y, d)))
+            (s->kind == SUBLAYER_MLP ? mlp_back(w, s, dy, y, d) : attend_back(w, s, dy, y, d)) ||
+            (s->kind == SUBLAYER_MLP && w->back->reader && show_reader(w, s, SITE_MLP_OUT, 0, dy)))
             return -1;
         if (s->adds_to_normed)
             add_rows(dy, dx);
@@ -867,7 +928,7 @@ static int layer_back(struct walk *w, struct matrix dx)
         struct matrix to = s->reads == READS_BLOCK_INPUT ? dfirst : dx;
         if (!s->norm_before)
             add_rows(to, dy);
-        else if (norm_back(w, slot_in(w, s->part, (int)s->norm), to, dy, read))
+        else if (norm_back(w, slot_in(w, s->part, (int)s->norm), to, dy, w->read))
             return -1;
     }
     add_rows(dx, dfirst);

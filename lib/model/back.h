@@ -35,6 +35,14 @@ struct back_seed {
     const float *values;
 };
 
+/* A reader of the stream: queries, keys or values of a query head, or an MLP (SITE_MLP_OUT); and
+ * the gradient [T, C] of the stream through it, and its norm, alone. */
+struct back_reader {
+    enum site site;
+    size_t layer, head;
+    struct matrix gradient;
+};
+
 struct back {
     const struct run *run; /* of the tape */
     const struct tape *tape;
@@ -42,6 +50,8 @@ struct back {
     size_t seed_count;
     tap_sink sink; /* gets the gradient of each site, in the reverse order of the pass */
     void *context;
+    /* Gets each reader, layers in reverse; of cross-attention only queries; NULL: not called. */
+    int (*reader)(void *context, const struct back_reader *reader, struct err *err);
     size_t until; /* layer of the text at whose input the walk ends; 0: at the rows of tokens */
     /* Set by back_run, in the tape's arena: of the scaled rows of the table of tokens, unless the
      * walk ends before them. */
