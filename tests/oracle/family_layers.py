@@ -397,6 +397,15 @@ W123 = dict(ROUTER="block_sparse_moe.gate", EXPERT_GATE="block_sparse_moe.expert
             EXPERT_DOWN="block_sparse_moe.experts.{e}.w2")
 
 
+def minimax(c):
+    rows = renamed(CORRECTION=Row("block_sparse_moe.e_score_correction_bias", None), **W123)
+    d = c.get("head_dim") or 128
+    m = pool(c, "intermediate_size", c.get("num_local_experts", 256), 8, router=Router.SIGMOID,
+             renormalise=True, corrected=True)
+    return llama(c, rows, d, 8, theta=5e6, share=c.get("rotary_dim", d) / d, qk=True,
+                 head=dict(over=Over.WHOLE), mixture=m)
+
+
 def qwen_moe(c, version=2):
     old = version == 2
     m = pool(c, "moe_intermediate_size", c.get("num_experts", 60 if old else 128), 4 if old else 8,
@@ -530,6 +539,23 @@ def deepseek(c, version=3):
                  mixture=mixture)
 
 
+def glm4_moe_lite(c):
+    kinds = c.get("mlp_layer_types") or ["dense"] + ["sparse"] * (c["num_hidden_layers"] - 1)
+    usual = dict(num_experts_per_tok=4, routed_scaling_factor=1.8, q_lora_rank=768, n_group=1,
+                 topk_group=1, first_k_dense_replace=0, rms_norm_eps=1e-5)
+    model = deepseek(usual | c)
+    read, plain_mlp = model.stacks[TEXT].read, Mlp(c.get("hidden_act", "silu"), True,
+                                                   inner=c["intermediate_size"])
+
+    def read_kind(layer):
+        sublayers = read(layer)
+        if kinds[layer] == "dense":
+            sublayers[-1].mlp = plain_mlp
+        return sublayers
+    model.stacks[TEXT].read = read_kind
+    return model
+
+
 # --- relatives of GPT -----------------------------------------------------------------------------
 
 def gpt(c, rows, norm=None, prefixes=("transformer.", ""), I=None, **more):
@@ -549,6 +575,23 @@ def gpt_rows(layer, norms, out, mlp, ends, **more):
 
 
 DENSE = "mlp.dense_h_to_4h mlp.dense_4h_to_h"
+
+
+def dbrx(c):
+    a, f, H = c["attn_config"], c["ffn_config"], c["n_heads"]
+
+    def stack(name, **layout):
+        return Row("ffn.experts.mlp." + name, None, flat=f["moe_num_experts"], **layout)
+    rows = gpt_rows("blocks.{l}.norm_attn_norm.", "norm_1 norm_2", "attn.out_proj", "",
+                    "wte norm_f lm_head", **joined("attn.Wqkv", "Q K V"))
+    rows |= table(TEXT, "blocks.{l}.", ROUTER="ffn.router.layer", EXPERT_GATE=stack("w1"),
+                  EXPERT_UP=stack("v1"), EXPERT_DOWN=stack("w2", transposed=True))
+    m = Mlp(f["ffn_act_fn"]["name"], True, inner=f["ffn_hidden_size"],
+            experts=f["moe_num_experts"], chosen=f["moe_top_k"],
+            renormalise=f.get("moe_normalize_expert_weights", 1) is not None)
+    rotary = rotary_of(c, c["d_model"] // H, a.get("rope_theta", 1e4))
+    return gpt(c, rows, layer_norm(1e-5, False), K=a.get("kv_n_heads", 1), tied=False,
+               head=dict(clip=a.get("clip_qkv") or 0.0), rotary=rotary, mixture=m)
 
 
 def gpt_neox(c):
@@ -942,6 +985,8 @@ FAMILIES = {
     # relatives of Llama
     "llama": lambda c: llama(c, d=c.get("head_dim")),
     "mistral": lambda c: llama(c, d=c.get("head_dim"), K=8, window=c.get("sliding_window", 4096)),
+    "ministral": lambda c: llama(c, d=c.get("head_dim"), K=8,
+                                 window=window_of(c, lambda layer: True, 4096)),
     "qwen2": lambda c: llama(c, window=qwen_window(c)),
     "qwen3": lambda c: llama(c, d=c.get("head_dim") or 128, qk=True, window=qwen_window(c)),
     "granite": lambda c: llama(c, **multipliers(c)),
@@ -959,11 +1004,12 @@ FAMILIES = {
     "smollm3": smollm3, "exaone4": exaone4, "cohere": cohere, "cohere2": lambda c: cohere(c, 2),
     "glm": glm, "glm4": lambda c: glm(c, SANDWICH), "stablelm": stablelm, "phi": phi, "phi3": phi3,
     # with experts
-    "mixtral": mixtral, "qwen2_moe": qwen_moe, "qwen3_moe": lambda c: qwen_moe(c, 3),
+    "mixtral": mixtral, "minimax_m2": minimax, "dbrx": dbrx, "qwen2_moe": qwen_moe, "qwen3_moe": lambda c: qwen_moe(c, 3),
     "olmoe": olmoe, "granitemoe": granitemoe, "granitemoeshared": granitemoe, "phimoe": phimoe,
     "gpt_oss": gpt_oss,
     "hunyuan_v1_moe": hunyuan_moe, "ernie4_5_moe": ernie_moe, "dots1": dots, "glm4_moe": glm4_moe,
     "deepseek_v2": lambda c: deepseek(c, 2), "deepseek_v3": deepseek,
+    "glm4_moe_lite": glm4_moe_lite,
     # relatives of GPT
     "gpt2": gpt2, "openai-gpt": lambda c: gpt2(c, POST), "gpt_bigcode": gpt_bigcode,
     "gpt_neo": gpt_neo, "gpt_neox": gpt_neox, "gptj": gptj, "codegen": lambda c: gptj(c, True),

@@ -222,6 +222,8 @@ class Drawn(Weights):
             shape[0] = old[0] + self.more_positions
         if row.stacked:
             shape.insert(0, old[0])
+        if row.flat:
+            shape[0] *= row.flat
         return [1] * (len(old) - len(shape)) + shape if old else []
 
     def draw(self, name, shape, slot):

@@ -259,6 +259,7 @@ class Row:
     bias: str
     transposed: bool = False  # [in, out]
     stacked: bool = False  # all experts in one tensor
+    flat: int = 0  # so many experts in one matrix, each with its rows
     per_head: bool = False  # a tensor for each head
     members: tuple = ()  # joined tensor: the slots whose rows it has, in order in each group
     groups: int = 1  # 1: all q, all k, all v; H: head by head; K: by key/value head; I: in turn
@@ -397,7 +398,9 @@ class Weights:
             x = self.find(name, slot)
         if x is None:
             return None
-        if row.stacked:
+        if row.flat:
+            x = x.reshape(row.flat, -1, x.shape[-1])
+        if row.stacked or row.flat:
             x = x[slot.expert]
         if row.transposed and x.ndim == 2:
             x = x.T

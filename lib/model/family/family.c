@@ -117,6 +117,10 @@ void family_layout(struct family_layout *layout, struct slot slot, const struct 
     if (row->stacked) {
         layout->first.expert = 0;
         layout->skipped = (size_t)slot.expert * layout->count;
+        if (row->flat) {
+            layout->shape[0] *= slot_count(slot.id, config);
+            return;
+        }
         memmove(layout->shape + 1, layout->shape, SLOT_RANK_MAX * sizeof *layout->shape);
         layout->shape[0] = slot_count(slot.id, config);
         layout->rank++;

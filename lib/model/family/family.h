@@ -34,6 +34,7 @@ struct family_row {
     bool transposed; /* a matrix is [in, out] */
     bool bare;       /* no ".weight" follows the name; the name of a bias ends in "_bias" */
     bool stacked;    /* the tensor has all experts or heads, one after the other: the first axis */
+    bool flat;       /* stacked, but without an axis of experts: each has its part of the first */
     unsigned char part;
     const char *bias; /* the whole name of the bias, if it does not begin with `name`; or NULL */
 };
@@ -144,6 +145,9 @@ double family_number(struct reading *reading, const char *key, double min, doubl
 double family_positive(struct reading *reading, const char *key, double otherwise);
 const char *family_text(struct reading *reading, const char *key, const char *otherwise);
 const struct json *family_list(struct reading *reading, const char *key); /* NULL: none */
+
+/* Read from the object of a key from now on, if there is one; returns the root to go back to. */
+const struct json *family_enter(struct reading *reading, const char *key);
 
 /* Read a number in [min, max] that may have several names, whose values must agree. */
 double family_named(struct reading *reading, const char *const names[FAMILY_NAMES_MAX], double min,

@@ -231,6 +231,11 @@ void family_settle_window(struct reading *r)
         c->layer_flags[i] |= LAYER_WINDOW;
 }
 
+static void settle_ministral(struct reading *r)
+{
+    family_windows(r, 0, 1);
+}
+
 /* If windows are on, layers of "layer_types" have one; without that key, all from a layer on. */
 void family_settle_switched_window(struct reading *r)
 {
@@ -375,11 +380,9 @@ static void settle_bigcode(struct reading *r)
 static void settle_mpt(struct reading *r)
 {
     struct config *c = r->config;
-    const struct json *root = r->root, *own = json_given(root, "attn_config");
     family_expect(r, "no_bias", true, true);
     c->n_inner = family_size(r, "expansion_ratio", 4) * c->n_embd;
-    if (own && json_is_object(own))
-        r->root = own;
+    const struct json *root = family_enter(r, "attn_config");
     c->clip = family_limit(r, "clip_qkv", 0);
     c->scale = family_is_null(r, "softmax_scale")
                    ? c->scale
@@ -537,6 +540,8 @@ static void settle_opt(struct reading *r)
 const struct family family_decoders[] = {
     {"llama", &family_llama_names, family_settle_llama, WITH(LLAMA, .n_positions = 2048), SILU},
     {"mistral", &family_llama_names, family_settle_window,
+     WITH(LLAMA, .n_positions = 131072, .n_kv_head = 8, .window = 4096), SILU},
+    {"ministral", &family_llama_names, settle_ministral,
      WITH(LLAMA, .n_positions = 131072, .n_kv_head = 8, .window = 4096), SILU},
     {"qwen2", &family_llama_names, family_settle_switched_window,
      WITH(LLAMA, .n_positions = 32768, .biases = BIASED_QKV, .window = 4096), SILU},

@@ -30,6 +30,10 @@ static const struct family_names mixtral_names =
           {"block_sparse_moe.experts.{e}.w3", {SLOT_EXPERT_UP}},
           {"block_sparse_moe.experts.{e}.w2", {SLOT_EXPERT_DOWN}});
 
+static const struct family_names minimax_names =
+    NAMES("model.", "layers.", &mixtral_names,
+          {"block_sparse_moe.e_score_correction_bias", {SLOT_CORRECTION}, .bare = true});
+
 static const struct family_names granite_names = NAMES(
     "model.", "layers.", &family_llama_names, {"block_sparse_moe.router.layer", {SLOT_ROUTER}},
     {"block_sparse_moe.input_linear", {SLOT_EXPERT_GATE, SLOT_EXPERT_UP}, .stacked = true},
@@ -69,6 +73,21 @@ static const struct family_names latent_names =
           {"self_attn.kv_a_layernorm", {SLOT_KV_DOWN_NORM}},
           {"self_attn.kv_b_proj", {SLOT_K, SLOT_V}, .groups = GROUPS_KV_HEAD});
 
+static const struct family_names dbrx_names =
+    NAMES("transformer.", "blocks.", NULL, {"wte", {SLOT_TOKENS}}, {"norm_f", {SLOT_FINAL_NORM}},
+          {"lm_head", {SLOT_HEAD}}, {"norm_attn_norm.norm_1", {SLOT_NORM_1}},
+          {"norm_attn_norm.attn.Wqkv", {SLOT_Q, SLOT_K, SLOT_V}},
+          {"norm_attn_norm.attn.out_proj", {SLOT_O}}, {"norm_attn_norm.norm_2", {SLOT_NORM_2}},
+          {"ffn.router.layer", {SLOT_ROUTER}},
+          {"ffn.experts.mlp.w1", {SLOT_EXPERT_GATE}, .bare = true, .stacked = true, .flat = true},
+          {"ffn.experts.mlp.v1", {SLOT_EXPERT_UP}, .bare = true, .stacked = true, .flat = true},
+          {"ffn.experts.mlp.w2",
+           {SLOT_EXPERT_DOWN},
+           TRANSPOSED,
+           .bare = true,
+           .stacked = true,
+           .flat = true});
+
 /* --- keys that a row cannot express ----------------------------------------------------------- */
 
 /* Read how many experts there are, how many a token has (NULL: `usual`), and the channels of one
@@ -99,6 +118,11 @@ static void settle_mixtral(struct reading *r)
 {
     read_experts(r, "num_local_experts", "num_experts_per_tok", 2, NULL);
     family_settle_window(r);
+}
+
+static void settle_minimax(struct reading *r)
+{
+    read_experts(r, "num_local_experts", "num_experts_per_tok", 8, NULL);
 }
 
 /* Every "decoder_sparse_step"-th layer has experts, but not those in "mlp_only_layers". */
@@ -232,12 +256,13 @@ static bool chooses_greedily(struct reading *r)
     return strcmp(family_text(r, "topk_method", "greedy"), "greedy") == 0;
 }
 
-/* Read what DeepSeek and its relatives have: expert groups, a shared expert, plain first layers. */
-static void read_grouped(struct reading *r, long long plain)
+/* Read what DeepSeek and its relatives have: expert groups, a shared expert, plain first layers.
+ * `usual`: the default number of experts of a token. */
+static void read_grouped(struct reading *r, long long plain, size_t usual)
 {
     struct config *c = r->config;
     struct mixture *m = &c->mixture;
-    read_experts(r, "n_routed_experts", "num_experts_per_tok", 8, "moe_intermediate_size");
+    read_experts(r, "n_routed_experts", "num_experts_per_tok", usual, "moe_intermediate_size");
     size_t chosen = m->chosen[0];
     c->extra_layers = (size_t)family_integer(r, "num_nextn_predict_layers", 0, LAYERS_MAX, 0);
     plain = family_integer(r, "first_k_dense_replace", 0, LAYERS_MAX, plain);
@@ -291,33 +316,56 @@ static void expect_text(struct reading *r, const char *key, const char *value)
 }
 
 /* Read the heads of latent attention: in queries and keys, channels without rotary embeddings come
- * first. (Before, d_k is the most channels that may be rotated.) */
-static void read_latent(struct reading *r)
+ * first. (Before, d_k is the most channels that may be rotated.) The numbers are defaults. */
+static void read_latent(struct reading *r, size_t latent_q, size_t unrotated, size_t d_v)
 {
     struct config *c = r->config;
     family_expect(r, "attention_bias", false, false);
-    c->latent_q = family_is_null(r, "q_lora_rank") ? 0 : family_size(r, "q_lora_rank", 1536);
+    c->latent_q = family_is_null(r, "q_lora_rank") ? 0 : family_size(r, "q_lora_rank", latent_q);
     c->latent_kv = family_size(r, "kv_lora_rank", 512);
-    c->rotary.first = family_size(r, "qk_nope_head_dim", 128);
+    c->rotary.first = family_size(r, "qk_nope_head_dim", unrotated);
     c->d_k = c->rotary.first + c->rotary.components;
-    c->d_v = family_size(r, "v_head_dim", 128);
+    c->d_v = family_size(r, "v_head_dim", d_v);
     c->n_kv_head = c->n_head;
     c->scale = (float)(yarn_scale(r) / sqrt((double)c->d_k));
 }
 
 static void settle_deepseek_v3(struct reading *r)
 {
-    read_grouped(r, 3);
-    read_latent(r);
+    read_grouped(r, 3, 8);
+    read_latent(r, 1536, 128, 128);
     r->config->rotary.neighbours = family_flag(r, "rope_interleave", true);
     expect_text(r, "scoring_func", "sigmoid");
     expect_text(r, "topk_method", "noaux_tc");
 }
 
+/* "mlp_layer_types" says which layers have experts; without it, all but the first. */
+static void settle_glm4_moe_lite(struct reading *r)
+{
+    static const char key[] = "mlp_layer_types";
+    struct config *c = r->config;
+    read_grouped(r, 1, 4);
+    read_latent(r, 768, 192, 256);
+    c->rotary.neighbours = family_flag(r, "rope_interleave", true);
+    size_t layer = 0, chosen = family_size(r, "num_experts_per_tok", 4);
+    const struct json *list = family_list(r, key), *item = json_first(list);
+    bool known = !list || json_count(list) == c->n_layer;
+    for (; item && known; item = json_next(item), layer++) {
+        const char *kind = "";
+        json_get_text(item, &kind);
+        bool sparse = strcmp(kind, "sparse") == 0;
+        known = sparse || strcmp(kind, "dense") == 0;
+        c->mixture.chosen[layer] = (unsigned short)(sparse ? chosen : 0);
+    }
+    if (!known)
+        err_set(family_fail(r), "field '%s': expected sparse or dense for each of %zu layers", key,
+                c->n_layer);
+}
+
 static void settle_deepseek_v2(struct reading *r)
 {
-    read_grouped(r, 0);
-    read_latent(r);
+    read_grouped(r, 0, 8);
+    read_latent(r, 1536, 128, 128);
     expect_text(r, "scoring_func", "softmax");
     family_expect(r, "norm_topk_prob", false, false);
     if (!chooses_greedily(r))
@@ -326,7 +374,7 @@ static void settle_deepseek_v2(struct reading *r)
 
 static void settle_dots1(struct reading *r)
 {
-    read_grouped(r, 0);
+    read_grouped(r, 0, 8);
     family_settle_llama(r);
     family_windows(r, (size_t)family_integer(r, "max_window_layers", 0, INT32_MAX, 62), 1);
 }
@@ -334,9 +382,35 @@ static void settle_dots1(struct reading *r)
 static void settle_glm4_moe(struct reading *r)
 {
     bool normed = family_flag(r, "use_qk_norm", false);
-    read_grouped(r, 1);
+    read_grouped(r, 1, 8);
     family_settle_qkv_bias(r);
     r->config->head_norm = (struct head_norm){.q = normed, .k = normed};
+}
+
+static void settle_dbrx(struct reading *r)
+{
+    struct config *c = r->config;
+    const struct json *root = family_enter(r, "attn_config");
+    c->n_kv_head = family_size(r, "kv_n_heads", 1);
+    if (c->n_head % c->n_kv_head)
+        err_set(family_fail(r),
+                "field 'kv_n_heads': expected a divisor of n_heads = %zu, found %zu", c->n_head,
+                c->n_kv_head);
+    c->clip = family_limit(r, "clip_qkv", 0);
+    if (!json_given(root, "rope_parameters") && !json_given(root, "rope_theta"))
+        c->rotary.theta = family_number(r, "rope_theta", 1, 1e12, c->rotary.theta);
+    r->root = root;
+    family_enter(r, "ffn_config");
+    read_experts(r, "moe_num_experts", "moe_top_k", 1, "ffn_hidden_size");
+    c->n_inner = c->mixture.inner;
+    static const char key[] = "moe_normalize_expert_weights";
+    c->mixture.renormalised = !family_is_null(r, key);
+    if (c->mixture.renormalised && family_number(r, key, -1e9, 1e9, 1) != 1)
+        err_unsupported(family_fail(r), "field '%s': expected 1 or null, found another number",
+                        key);
+    family_enter(r, "ffn_act_fn");
+    family_activation(r, "name", family_text(r, "name", "silu"));
+    r->root = root;
 }
 
 /* --- families --------------------------------------------------------------------------------- */
@@ -354,6 +428,11 @@ const struct family family_experts[] = {
     {"mixtral", &mixtral_names, settle_mixtral,
      WITH(LLAMA_5, .n_positions = 131072, .n_kv_head = 8, EXPERTS(8, .renormalised = true)),
      SILU_OF(1e6)},
+    {"minimax_m2", &minimax_names, settle_minimax,
+     WITH(LLAMA, .n_positions = 196608, .d_k = 128, .n_kv_head = 8,
+          EXPERTS(256, .router = ROUTER_SIGMOID, .corrected = true, .renormalised = true),
+          .head_norm = {.q = true, .k = true, .whole = true}),
+     SILU_OF(5e6), .width_key = "rotary_dim"},
     {"qwen2_moe", &qwen2_names, settle_qwen2_moe,
      WITH(LLAMA, .n_positions = 32768, .biases = BIASED_QKV, .window = 4096,
           EXPERTS(60, .shared_inner = 5632, .inner = 1408, .shared_gate = true)),
@@ -402,5 +481,15 @@ const struct family family_experts[] = {
           EXPERTS(256, .router = ROUTER_SIGMOID, .corrected = true, .two_best = true, .factor = 2.5,
                   .groups = 8, .chosen_groups = 4, .inner = 2048, .renormalised = true)),
      SILU, .width_key = "qk_rope_head_dim"},
+    {"glm4_moe_lite", &latent_names, settle_glm4_moe_lite,
+     WITH(LLAMA_5, .n_positions = 202752, .d_k = 1024,
+          .rotary = {.components = 64, .neighbours = true},
+          EXPERTS(64, .router = ROUTER_SIGMOID, .corrected = true, .two_best = true, .factor = 1.8f,
+                  .groups = 1, .chosen_groups = 1, .inner = 1536, .renormalised = true)),
+     SILU, .width_key = "qk_rope_head_dim"},
+    {"dbrx", &dbrx_names, settle_dbrx,
+     WITH(DECODER, .n_positions = 2048, .style = STYLE_PRE, .epsilon = 1e-5f, .gated = true,
+          EXPERTS(4, .inner = 3584)),
+     NULL, "silu", 1, 1e4, .reads = " clip_qkv "},
     {NULL},
 };

@@ -72,6 +72,13 @@ const struct json *family_list(struct reading *r, const char *key)
     return list;
 }
 
+const struct json *family_enter(struct reading *r, const char *key)
+{
+    const struct json *root = r->root, *own = json_given(root, key);
+    r->root = own && json_is_object(own) ? own : root;
+    return root;
+}
+
 double family_named(struct reading *r, const char *const names[FAMILY_NAMES_MAX], double min,
                     double max, double otherwise)
 {
@@ -334,14 +341,16 @@ void family_read_rotary(struct reading *r, double turning, double theta)
         r->failed = json_double(own, "partial_rotary_factor", 0, 1, &turning, r->err) ||
                     json_double(scaling, "partial_rotary_factor", 0, 1, &turning, r->err);
     size_t *components = &c->rotary.components;
-    /* A width of null: the share counts, by default all channels. */
-    bool by_width = family->width_key && !family_is_null(r, family->width_key);
-    *components = by_width ? family_size(r, family->width_key, *components)
-                           : (size_t)((double)c->d_k * turning);
+    /* Without a width, or with null, the share counts, by default all channels. */
+    const char *width_key = family->width_key;
+    bool by_width = width_key && !family_is_null(r, width_key) &&
+                    (*components || json_given(r->root, width_key));
+    *components =
+        by_width ? family_size(r, width_key, *components) : (size_t)((double)c->d_k * turning);
     if (*components % 2 || *components > c->d_k)
         err_set(family_fail(r),
                 "field '%s': expected an even number of rotary channels, at most %zu, found %zu",
-                by_width ? family->width_key : "head_dim", c->d_k, *components);
+                by_width ? width_key : "head_dim", c->d_k, *components);
     begin_scaling(r, &c->rotary);
     read_scaling(r, own, &c->rotary);
     read_scaling(r, scaling, &c->rotary);
