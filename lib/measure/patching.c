@@ -20,6 +20,7 @@ const struct patch_over_row patch_overs[PATCH_OVERS] = {
     [PATCH_RESID_MID] = {"resid_mid", SITE_RESID_MID, "residual stream after attention"},
     [PATCH_ATTN_OUT] = {"attn_out", SITE_ATTN_OUT, "output of the attention layer, at each token"},
     [PATCH_MLP_OUT] = {"mlp_out", SITE_MLP_OUT, "output of the MLP, at each token"},
+    [PATCH_MLP_ACT] = {"mlp_act", SITE_MLP_ACT, "each neuron of the MLP, at all tokens"},
     [PATCH_Q] = {"q", SITE_Q, "queries of each head"},
     [PATCH_K] = {"k", SITE_K, "keys of each head, or of each kv_head if heads share keys"},
     [PATCH_V] = {"v", SITE_V, "values of each head, or of each kv_head"},
@@ -46,7 +47,7 @@ struct patch_sweep {
     const struct config *config;
     struct patching *found;
     enum site site;
-    bool by_head, by_token;    /* a cell is a head, a token, or both */
+    bool by_head, by_token;    /* a cell is a head, a token, or both; else a neuron */
     size_t tokens;             /* up to the position; of two-way attention all */
     size_t most;               /* copies per pass */
     struct side base, other;   /* patched run; run that supplies values */
@@ -142,17 +143,17 @@ static int run_to_logits(struct patch_sweep *s, size_t layer, const struct edits
 
 /* --- patches as edits ------------------------------------------------------------------------- */
 
-/* The layer, the head and the token of a cell, if cells have them. */
-static struct patch_head head_of(const struct patch_sweep *s, size_t column)
-{
-    return s->plan->heads
-               ? s->plan->heads[column]
-               : (struct patch_head){s->layer, s->by_token ? column / s->tokens : column};
-}
+/* What a cell is of: its layer and, if cells have them, its head, token and neuron. */
+struct cell {
+    size_t layer, head, token, neuron;
+};
 
-static size_t token_of(const struct patch_sweep *s, size_t column)
+static struct cell cell_of(const struct patch_sweep *s, size_t column)
 {
-    return column % s->tokens;
+    const struct patch_head at =
+        s->plan->heads ? s->plan->heads[column] : (struct patch_head){s->layer, column};
+    return (struct cell){at.layer, s->by_token ? at.head / s->tokens : at.head, at.head % s->tokens,
+                         at.head};
 }
 
 /* The cells that a column's patch changes: its own or, for the column of `joint`, all of them. */
@@ -268,7 +269,7 @@ static int run_copies(struct patch_sweep *s)
     struct edit_range frozen = {(ptrdiff_t)s->layer,
                                 (ptrdiff_t)end_of_paths(s->plan, s->config) - 1};
     size_t most = s->count + s->plan->head_count + 1;
-    struct edit_range *indices = arena_alloc(&s->chunk, 3 * most, sizeof *indices, s->err);
+    struct edit_range *indices = arena_alloc(&s->chunk, 4 * most, sizeof *indices, s->err);
     struct edit *items = arena_alloc(&s->chunk, most, sizeof *items, s->err);
     struct edits patches = {items, 0};
     if (!indices || !items)
@@ -281,13 +282,16 @@ static int run_copies(struct patch_sweep *s)
         const struct cells cells = cells_of(s, s->columns[i]);
         for (size_t k = cells.first; k < cells.end; k++) {
             struct edit *item = &items[patches.count];
-            struct edit_range *place = &indices[3 * patches.count++];
-            place[0] = only(head_of(s, k).layer);
-            place[1] = only(head_of(s, k).head);
-            place[2] = only(token_of(s, k));
+            struct edit_range *place = &indices[4 * patches.count++];
+            const struct cell cell = cell_of(s, k);
+            place[0] = only(cell.layer);
+            place[1] = only(cell.head);
+            place[2] = only(cell.token);
+            place[3] = only(cell.neuron);
             *item = take(s->site, place, &other, i);
             item->heads = (struct edit_indices){place + 1, s->by_head};
             item->tokens = (struct edit_indices){place + 2, s->by_token};
+            item->columns = (struct edit_indices){place + 3, !s->by_head && !s->by_token};
         }
     }
     return by_paths && s->plan->receiver_count ? run_received(s, &patches)
@@ -367,13 +371,15 @@ static int take_copies(struct patch_sweep *s)
  * none. From the last layer's contexts on, and on a path to the logits, only the position can. */
 static size_t first_change(const struct patch_sweep *s, size_t column)
 {
-    size_t layer = head_of(s, column).layer;
+    const struct cell cell = cell_of(s, column);
+    const size_t layer = cell.layer;
     const struct tensor *base = &s->base.values[layer];
     if (!base->rank)
         return s->tokens;
-    size_t stride = base->stride[base->rank - 2];
-    size_t start = s->by_head ? head_of(s, column).head * base->stride[0] : 0;
-    size_t first = s->by_token ? token_of(s, column) : 0;
+    const bool by_neuron = !s->by_head && !s->by_token;
+    size_t stride = base->stride[base->rank - 2], size = by_neuron ? 1 : stride;
+    size_t start = s->by_head ? cell.head * base->stride[0] : by_neuron ? cell.neuron : 0;
+    size_t first = s->by_token ? cell.token : 0;
     size_t end = s->by_token ? first + 1 : s->tokens;
     if ((layer + 1 == s->config->n_layer && s->site >= SITE_CONTEXT) ||
         (s->plan->over == PATCH_PATHS && !s->plan->receiver_count)) {
@@ -382,7 +388,7 @@ static size_t first_change(const struct patch_sweep *s, size_t column)
     }
     for (size_t token = first; token < end; token++)
         if (memcmp(base->data + start + token * stride,
-                   s->other.values[layer].data + start + token * stride, stride * sizeof(float)))
+                   s->other.values[layer].data + start + token * stride, size * sizeof(float)))
             return token;
     return s->tokens;
 }
@@ -473,11 +479,14 @@ static int lay_out(struct patch_sweep *s, struct arena *arena)
     bool of_keys = site_row(s->site)->axes == AXES_GROUP_TOKEN_DIM;
     bool by_paths = plan->over == PATCH_PATHS, listed = plan->layers.count && !by_paths;
     s->by_head = site_has_heads(s->site);
-    s->by_token = !s->by_head || plan->over == PATCH_HEADS_BY_TOKEN;
+    s->by_token =
+        (!s->by_head && plan->over != PATCH_MLP_ACT) || plan->over == PATCH_HEADS_BY_TOKEN;
     size_t *numbers = arena_alloc(arena, c->n_layer, sizeof *numbers, s->err);
     found->layers = listed ? plan->layers.count : by_paths ? end_of_paths(plan, c) : c->n_layer;
     found->columns = !s->by_head ? 1 : of_keys ? c->n_kv_head : c->n_head;
     found->columns *= s->by_token ? s->tokens : 1;
+    if (plan->over == PATCH_MLP_ACT)
+        found->columns = c->n_inner;
     if (plan->head_count) {
         found->layers = 1;
         found->columns = plan->head_count + plan->joint;
@@ -578,7 +587,7 @@ static int make_array(struct array *array, const struct patching *patching, size
     const struct patching_plan *plan = patching->plan;
     bool by_token = plan->over == PATCH_HEADS_BY_TOKEN;
     enum site site = patch_overs[plan->over].site;
-    bool of_tokens = by_token || !site_has_heads(site);
+    bool of_tokens = by_token || (!site_has_heads(site) && plan->over != PATCH_MLP_ACT);
     size_t shared_by =
         site_row(site)->axes == AXES_GROUP_TOKEN_DIM
             ? kv_head_shared_by(stack_head(&plan->viewer->model.config, PART_SENTENCE))
@@ -590,8 +599,10 @@ static int make_array(struct array *array, const struct patching *patching, size
     *array = (struct array){.layer = by_token ? (int)index : -1, .shared_by = shared_by};
     if (!labels)
         return -1;
-    array->columns = (struct axis){of_tokens ? "token" : head_word(shared_by), columns,
-                                   labels + first, (ptrdiff_t)first};
+    array->columns = (struct axis){of_tokens                     ? "token"
+                                   : plan->over == PATCH_MLP_ACT ? "neuron"
+                                                                 : head_word(shared_by),
+                                   columns, labels + first, (ptrdiff_t)first};
     return by_token ? axis_of_heads(&array->rows, index, patching->columns / columns, arena, err)
                     : axis_of_numbers(&array->rows, "layer", patching->numbers, patching->layers,
                                       arena, err);

@@ -28,6 +28,7 @@ enum patch_over {
     PATCH_RESID_MID,
     PATCH_ATTN_OUT,
     PATCH_MLP_OUT,
+    PATCH_MLP_ACT,
     PATCH_Q,
     PATCH_K,
     PATCH_V,
@@ -46,7 +47,7 @@ extern const struct patch_over_row {
 } patch_overs[PATCH_OVERS];
 
 struct patch_head {
-    size_t layer, head;
+    size_t layer, head; /* of values without heads, or by token: the column of a cell */
 };
 
 struct patch_receiver {
