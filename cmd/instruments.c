@@ -330,7 +330,8 @@ static int tokenize_corrupt(struct inquiry *inquiry, struct arena *arena, struct
     struct text_with_source *pair = &inquiry->job->pair, *corrupt = &inquiry->corrupt;
     if (!text)
         return err_usage(err,
-                         "expected --corrupt TEXT or a text in the column 'corrupt', found none");
+                         "expected --corrupt TEXT or a text in the column 'corrupt', found none%s",
+                         options->attribute.head ? "" : "; or --with zero");
     if (source && !pair->source.count)
         return err_usage(err, "--corrupt-source: expected a model with an encoder, found '%s'",
                          inquiry->viewer->model.name);
@@ -541,6 +542,8 @@ static int note_remainder(void *state, struct driver *driver, struct err *err)
 VALUES(patches, "Values to patch (--over)", PATCH_OVERS, patch_overs[index].name,
        patch_overs[index].about)
 
+VALUES(withs, NULL, PATCH_WITHS, patch_withs[index], NULL)
+
 VALUES(numbers, NULL, PATCH_NUMBERS, patch_numbers[index].name, patch_numbers[index].about)
 
 static const struct option_row patch_options[] = {
@@ -582,9 +585,14 @@ static const struct option_row patch_options[] = {
         "--over paths, or --path without FROM, they are the senders"),
     FLAG("noise", 0, IN(patch.noise),
          "patch values of the corrupt run into the clean run (default: the other way round)"),
+    STRING("with", 0, "text|zero|mean", IN(patch.with),
+           "what replaces a value: that of the other text (default); or in the clean run 0, or its "
+           "mean over the tokens, without --corrupt: then the fraction is logit / clean, what is "
+           "left",
+           .values = &values_withs),
     STRING("show", 0, "NUMBER", IN(select.show),
-           "number to show: fraction (part of the answer restored, default) or logit; data formats "
-           "have both",
+           "number to show: fraction (part of the answer restored, default), logit or effect (the "
+           "logit less that of the run without the patch); data formats have the first two",
            .values = &values_numbers),
     STRING("mean", 0, "texts", IN(select.mean), "average over the pairs of --file",
            .flags = OPTION_FIXED),
@@ -618,7 +626,12 @@ static int parse_over(struct patching_plan *plan, const struct options *options,
         return -1;
     plan->over = (enum patch_over)index;
     plan->noise = options->patch.noise;
-    if (options->patch.path && name && index != PATCH_PATHS)
+    index = PATCH_WITH_TEXT;
+    if (names_choose(&index, NAMES_LIST(patch_withs), "--with", options->patch.with, err) ||
+        (index && options_exclude(options, "with", "corrupt corrupt-source noise", err)))
+        return -1;
+    plan->with = (enum patch_with)index;
+    if (options->patch.path && name && plan->over != PATCH_PATHS)
         return err_usage(err, "--path: expected --over paths, found '%s'", name);
     if (options->patch.path)
         plan->over = PATCH_PATHS;
@@ -756,8 +769,10 @@ static int ask_patch(struct inquiry *inquiry, struct arena *arena, struct err *e
         parse_joint(plan, inquiry->options, arena, err) ||
         parse_numbers(inquiry, NAMES(patch_numbers, PATCH_NUMBERS), err) ||
         parse_path(plan, inquiry->options, !inquiry->job, arena, err) ||
-        (inquiry->job && tokenize_corrupt(inquiry, arena, err)))
+        (inquiry->job && !plan->with && tokenize_corrupt(inquiry, arena, err)))
         return -1;
+    if (!inquiry->options->select.show && !plan->with)
+        inquiry->numbers &= ~(1u << PATCH_EFFECT);
     if (inquiry->job)
         patching_add_memory(&inquiry->job->memory, plan, &inquiry->job->pair);
     return 0;
@@ -780,11 +795,18 @@ static int find_patch(struct inquiry *inquiry, struct arena *arena, struct err *
         patching_report(&job->report, &found, inquiry->numbers, arena, err))
         return -1;
     facts_text(facts, "over", patch_overs[plan->over].name);
-    facts_text(facts, "patched", plan->noise ? "clean" : "corrupt");
+    facts_text(facts, "patched", plan->noise || plan->with ? "clean" : "corrupt");
+    if (plan->with)
+        facts_text(facts, "with", patch_withs[plan->with]);
     const char *logit = describe_answer(inquiry, "after", arena, err);
     if (!logit)
         return -1;
     facts_float(facts, "clean", found.clean);
+    if (plan->with) {
+        job->report.about = arena_format(arena, err, "%s into clean · %s: clean %.4f",
+                                         patch_withs[plan->with], logit, found.clean);
+        return job->report.about ? 0 : -1;
+    }
     facts_float(facts, "corrupt", found.corrupt);
     job->report.about =
         arena_format(arena, err, "%s%s: clean %.4f, corrupt %.4f",

@@ -158,7 +158,7 @@ struct options {
         bool lens, unedited;
     } page;
     struct {
-        const char *clean, *corrupt, *corrupt_source, *over, *path, *joint;
+        const char *clean, *corrupt, *corrupt_source, *over, *path, *joint, *with;
         bool noise;
     } patch;
     struct { /* patch uses only_ids, too */

@@ -350,6 +350,7 @@ try attribute -m "$in/school" -s Anna --layer 0 --format json -o here
 for over in heads resid_mid paths; do
     try patch -m "$in/school" --clean Anna --corrupt old --over $over --format json -o here
 done
+try patch -m "$in/school" --clean 'Anna is' --with mean --over mlp_act --format json -o here
 try patch -m "$in/school" -f "$in/clean.csv" --mean texts --format json -o here
 try lens -m "$in/school" -s 'Anna is' -s Anna --mean texts,layers --format json -o here
 try batch "$in/clean.csv" -m "$in/school" --do patch --ablate 0.0 --sweep over=heads,v

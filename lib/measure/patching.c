@@ -34,6 +34,8 @@ const struct patch_over_row patch_overs[PATCH_OVERS] = {
                      "direct path from each head to the logits, or to the receivers of --path"},
 };
 
+const char *const patch_withs[PATCH_WITHS] = {"text", "zero", "mean"};
+
 /* The unpatched run of one text. */
 struct side {
     const struct text_with_source *pair;
@@ -67,6 +69,17 @@ struct patch_sweep {
     double *logits;                  /* [most] results */
     struct err *err;
 };
+
+/* Whether the clean run is patched. */
+static bool is_clean(const struct patching_plan *plan)
+{
+    return plan->noise || plan->with != PATCH_WITH_TEXT;
+}
+
+static double unpatched_logit(const struct patching *patching)
+{
+    return is_clean(patching->plan) ? patching->clean : patching->corrupt;
+}
 
 static struct text text_of(const struct patch_sweep *s, const struct side *side)
 {
@@ -318,6 +331,29 @@ static int keep(struct side *side, const struct array_list *list, struct patch_s
     return 0;
 }
 
+/* In place of the values of another text: 0, or the mean over the tokens. */
+static int replace_values(struct patch_sweep *s)
+{
+    s->other.logits = s->base.logits;
+    s->other.values = arena_alloc(&s->kept, s->config->n_layer, sizeof *s->other.values, s->err);
+    for (size_t layer = 0; s->other.values && layer < s->config->n_layer; layer++) {
+        struct tensor *to = &s->other.values[layer];
+        *to = s->base.values[layer];
+        const size_t count = to->rank ? tensor_count(to) : 0;
+        const size_t columns = count ? to->shape[to->rank - 1] : 1;
+        const size_t rows = count ? to->shape[to->rank - 2] : 1, size = rows * columns;
+        float *data = arena_alloc(&s->kept, count, sizeof *data, s->err);
+        for (size_t i = 0; data && s->plan->with == PATCH_WITH_MEAN && i < count; i++) {
+            double sum = 0; /* over the tokens of a head's channel */
+            for (size_t row = 0; row < rows; row++)
+                sum += (double)to->data[i / size * size + row * columns + i % columns];
+            data[i] = (float)(sum / (double)rows);
+        }
+        to->data = data;
+    }
+    return err_if(s->err->kind);
+}
+
 static int run_both(struct patch_sweep *s)
 {
     struct viewer *viewer = s->plan->viewer;
@@ -327,16 +363,18 @@ static int run_both(struct patch_sweep *s)
     struct selection selection = {.sites = SITE_SET(SITE_RESID_PRE, s->site, SITE_LOGITS),
                                   .last_logits = s->is_last};
     struct text texts[] = {text_of(s, &s->base), text_of(s, &s->other)};
-    struct text_list both = {texts, 2, 0, NULL};
+    const bool ablates = s->plan->with != PATCH_WITH_TEXT;
+    struct text_list both = {texts, ablates ? 1 : 2, 0, NULL};
     texts[0].cache = s->whole ? NULL : &s->cache;
     if (selection_layers(&selection, NULL, s->config, &s->kept, s->err) ||
         capture_init(&capture, &selection, s->config, 2, &s->kept, s->err) ||
         viewer_run(viewer, &selection, &both, tap, s->err) ||
-        keep(&s->base, &capture.lists[0], s) || keep(&s->other, &capture.lists[1], s))
+        keep(&s->base, &capture.lists[0], s) ||
+        (ablates ? replace_values(s) : keep(&s->other, &capture.lists[1], s)))
         return -1;
-    found->clean = answer_of(s, (s->plan->noise ? &s->base : &s->other)->logits);
-    found->corrupt = answer_of(s, (s->plan->noise ? &s->other : &s->base)->logits);
-    if (found->clean != found->corrupt)
+    found->clean = answer_of(s, (is_clean(s->plan) ? &s->base : &s->other)->logits);
+    found->corrupt = ablates ? 0 : answer_of(s, (s->plan->noise ? &s->other : &s->base)->logits);
+    if (ablates || found->clean != found->corrupt)
         return 0;
     return err_set(s->err,
                    "expected texts whose logits of the answer differ, found %.9g in both: there is "
@@ -403,7 +441,7 @@ static int run_layer(struct patch_sweep *s, size_t row)
         size_t first = s->tokens;
         for (size_t k = cells.first; k < cells.end; k++)
             first = num_min(first, first_change(s, k));
-        logits[i] = s->plan->noise ? found->clean : found->corrupt;
+        logits[i] = unpatched_logit(found);
         if (first < s->tokens) {
             s->columns[s->count] = i;
             s->firsts[s->count++] = s->whole ? 0 : first;
@@ -509,7 +547,7 @@ int patching_make(struct patching *patching, const struct patching_plan *plan, s
         .found = patching,
         .site = patch_overs[plan->over].site,
         .tokens = patched_tokens(plan),
-        .base.pair = plan->noise ? plan->clean : plan->corrupt,
+        .base.pair = is_clean(plan) ? plan->clean : plan->corrupt,
         .other.pair = plan->noise ? plan->corrupt : plan->clean,
         .edits = viewer->edits,
         .cache.config = &viewer->model.config,
@@ -523,7 +561,8 @@ int patching_make(struct patching *patching, const struct patching_plan *plan, s
                                viewer->model.name);
     if (logits_check(viewer, 0, err) ||
         features_expect(TO_PATCH, s.config, viewer->model.name, err) ||
-        patching_check_texts(&plan->clean->sentence, &plan->corrupt->sentence, err))
+        (plan->with == PATCH_WITH_TEXT &&
+         patching_check_texts(&plan->clean->sentence, &plan->corrupt->sentence, err)))
         return -1;
     if (!site_exists(s.config, s.site))
         return err_unsupported(err, "--over: '%s' has no '%s'", viewer->model.name,
@@ -559,6 +598,7 @@ const struct patch_number_row patch_numbers[PATCH_NUMBERS] = {
     [PATCH_FRACTION] =
         {"fraction", "fraction of the answer restored: 0 in the corrupt run, 1 in the clean run"},
     [PATCH_LOGIT] = {"logit", "logit of the answer, or the difference of two"},
+    [PATCH_EFFECT] = {"effect", "the logit less that of the run without the patch"},
 };
 
 /* Label tokens, with both variants where the texts differ: Mary|John. */
@@ -566,7 +606,8 @@ static const struct label *label_tokens(const struct patching *patching, struct 
                                         struct err *err)
 {
     const struct tokenized *clean = &patching->plan->clean->sentence;
-    const struct tokenized *corrupt = &patching->plan->corrupt->sentence;
+    const struct tokenized *corrupt =
+        patching->plan->with ? clean : &patching->plan->corrupt->sentence;
     size_t count = patched_tokens(patching->plan);
     struct label *labels = arena_alloc(arena, count, sizeof *labels, err);
     for (size_t i = 0; labels && i < count; i++) {
@@ -610,8 +651,9 @@ static int make_array(struct array *array, const struct patching *patching, size
 
 static double number_of(const struct patching *patching, size_t number, double logit)
 {
-    return number == PATCH_LOGIT
-               ? logit
+    return number == PATCH_LOGIT ? logit
+           : number == PATCH_EFFECT
+               ? logit - unpatched_logit(patching)
                : (logit - patching->corrupt) / (patching->clean - patching->corrupt);
 }
 
@@ -642,7 +684,9 @@ int patching_report(struct report *report, const struct patching *patching, unsi
 {
     size_t count = patching->plan->over == PATCH_HEADS_BY_TOKEN ? patching->layers : 1;
     size_t cells = patching->layers * patching->columns / count;
-    report->corrupt = &patching->plan->corrupt->sentence;
+    const size_t shown = numbers & 1 << PATCH_FRACTION ? PATCH_FRACTION : PATCH_EFFECT;
+    if (patching->plan->with == PATCH_WITH_TEXT)
+        report->corrupt = &patching->plan->corrupt->sentence;
     if (patching->plan->joint)
         return report_joint(report, patching, numbers, arena, err);
     for (size_t n = 0; n < PATCH_NUMBERS * count; n++) {
@@ -661,8 +705,9 @@ int patching_report(struct report *report, const struct patching *patching, unsi
         if (report_add_array(report, &array, arena, err))
             return -1;
     }
-    return report_add_strongest(report, patch_numbers[PATCH_FRACTION].name, patching->plan->noise,
-                                arena, err);
+    return report_add_strongest(report, patch_numbers[shown].name,
+                                (float)number_of(patching, shown, unpatched_logit(patching)), arena,
+                                err);
 }
 
 /* Two texts share the first pass. Later passes run copies, of a causal model with a cache each. */

@@ -3,7 +3,9 @@
  * Two texts of equal length are run, one with the information (clean) and one without (corrupt).
  * Then each value of the clean run in turn replaces the one of the corrupt run. The logit of the
  * answer, or a difference of logits, gives the fraction (logit - corrupt) / (clean - corrupt): 0
- * for the corrupt run, 1 for the clean run. With `noise`, corrupt values replace clean ones.
+ * for the corrupt run, 1 for the clean run. With `noise`, corrupt values replace clean ones. An
+ * ablation replaces clean values by 0 or by their mean, without a corrupt text, whose logit counts
+ * as 0: the fraction logit / clean is 1 for the clean run.
  *
  * Each patch is an edit of a copy of the text, and copies share passes. A copy starts at the
  * patched layer, with the stream of the unpatched run, and at the first token that changes; a cache
@@ -46,6 +48,12 @@ extern const struct patch_over_row {
     const char *about; /* line of help */
 } patch_overs[PATCH_OVERS];
 
+/* What replaces a value: that of the other text; or, of the clean text, 0 or the value's mean over
+ * the text's tokens (each head and channel has its own; of weights, each head and key). */
+enum patch_with { PATCH_WITH_TEXT, PATCH_WITH_ZERO, PATCH_WITH_MEAN, PATCH_WITHS };
+
+extern const char *const patch_withs[PATCH_WITHS];
+
 struct patch_head {
     size_t layer, head; /* of values without heads, or by token: the column of a cell */
 };
@@ -62,7 +70,8 @@ struct patch_receiver {
  * follows them is recomputed. */
 struct patching_plan {
     struct viewer *viewer;
-    const struct text_with_source *clean, *corrupt;
+    const struct text_with_source *clean, *corrupt; /* corrupt: only PATCH_WITH_TEXT reads it */
+    enum patch_with with;
     struct question *question; /* answer -1 becomes the clean run's most likely token */
     enum patch_over over;
     bool noise;                             /* replace clean values by corrupt ones */
@@ -78,7 +87,7 @@ struct patching_plan {
 
 struct patching {
     const struct patching_plan *plan;
-    double clean, corrupt; /* logits or differences without patches */
+    double clean, corrupt; /* logits or differences without patches; of an ablation, corrupt 0 */
     const size_t *numbers; /* [layers] the layer of each row of the result */
     size_t layers;
     size_t columns; /* heads; tokens that are run; [heads, tokens]; or listed heads */
@@ -101,15 +110,15 @@ int patching_make(struct patching *patching, const struct patching_plan *plan, s
 void patching_add_memory(struct memory *memory, const struct patching_plan *plan,
                          const struct text_with_source *pair);
 
-enum patch_number { PATCH_FRACTION, PATCH_LOGIT, PATCH_NUMBERS };
+enum patch_number { PATCH_FRACTION, PATCH_LOGIT, PATCH_EFFECT, PATCH_NUMBERS };
 
 extern const struct patch_number_row {
     const char *name; /* value of --show */
     const char *about;
 } patch_numbers[PATCH_NUMBERS];
 
-/* Add arrays of numbers (1 << PATCH_...) to the clean text's report: layers by heads or tokens,
- * or for each layer heads by tokens; and for people a table of the fractions farthest from the
- * unpatched run (0; with `noise` 1). With `joint`, only a table of the listed heads. */
+/* Add arrays of numbers (1 << PATCH_...) to the clean text's report: layers by heads, tokens or
+ * neurons, or for each layer heads by tokens; and for people a table of the fractions (else of
+ * the effects) farthest from the unpatched run. With `joint`, only a table of the listed heads. */
 int patching_report(struct report *report, const struct patching *patching, unsigned numbers,
                     struct arena *arena, struct err *err);

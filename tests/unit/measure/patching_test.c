@@ -62,7 +62,7 @@ static int keep_answer(void *context, const struct announcement *seen, struct er
 /* The logit difference of the answer in an edited pass over the patched text. */
 static double edited_logit(const struct edits *edits)
 {
-    const struct text_with_source *base = plan.noise ? plan.clean : plan.corrupt;
+    const struct text_with_source *base = plan.noise || plan.with ? plan.clean : plan.corrupt;
     struct selection selection = {.sites = SITE_SET(SITE_LOGITS)};
     const struct text text = viewer_text(base);
     struct text_list one = {&text, 1, 0, NULL};
@@ -81,7 +81,25 @@ static double edited_logit(const struct edits *edits)
     return logit;
 }
 
-/* The values of a site in all layers of the other text. */
+/* In place of an array's values: 0, or the mean over the rows of each matrix. */
+static struct tensor replaced(const struct array *array)
+{
+    struct tensor tensor = array_tensor(array);
+    size_t rows = array->rows.size, columns = array->columns.size;
+    float *data = arena_alloc(&arena, array_cells(array), sizeof *data, &err);
+    for (size_t k = 0; plan.with == PATCH_WITH_MEAN && k < array_matrix_count(array); k++)
+        for (size_t column = 0; column < columns; column++) {
+            double sum = 0;
+            for (size_t row = 0; row < rows; row++)
+                sum += (double)array->data[(k * rows + row) * columns + column];
+            for (size_t row = 0; row < rows; row++)
+                data[(k * rows + row) * columns + column] = (float)(sum / (double)rows);
+        }
+    tensor.data = data;
+    return tensor;
+}
+
+/* The values of a site in all layers of the other text, or those of an ablation. */
 static struct edit_source other_values(enum site site)
 {
     const struct config *c = &viewer.model.config;
@@ -94,7 +112,8 @@ static struct edit_source other_values(enum site site)
     ck_assert_msg(!viewer_capture(&viewer, &asked, &arena, &err), "%s", err.text);
     for (size_t i = 0; i < report.array_count; i++) {
         const struct array *array = &report.arrays[i];
-        values[array->layer < 0 ? 0 : array->layer] = array_tensor(array);
+        values[array->layer < 0 ? 0 : array->layer] =
+            plan.with ? replaced(array) : array_tensor(array);
     }
     return (struct edit_source){.values = values, .count = 1, .longest = other.sentence.count};
 }
@@ -150,6 +169,12 @@ TEST_LOOP(a_patch_has_the_bits_of_an_edit, INSTRUMENTS_ALL)
     snprintf(path, sizeof path, "tests/golden-families/%s", instruments_families[_i]);
     open(path, 1, "1,5,9,3,7,2", "1,6,9,8,7,2");
     expect_all_edits();
+    for (int with = PATCH_WITH_ZERO; with < PATCH_WITHS; with++) {
+        plan.with = (enum patch_with)with;
+        expect_all_edits();
+        ck_assert(found.corrupt == 0 && found.clean != 0);
+    }
+    plan.with = PATCH_WITH_TEXT;
     plan.noise = true;
     question.position = 4;
     expect_all_edits();
