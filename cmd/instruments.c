@@ -79,55 +79,6 @@ static const char *answer_option(const char **value, const struct options *optio
     return options->lens.target ? "--target" : "--answer";
 }
 
-/* Read one token, or two: ' Mary: John'. */
-static int parse_answer(struct inquiry *inquiry, struct arena *arena, struct err *err)
-{
-    const struct viewer *viewer = inquiry->viewer;
-    struct question *question = &inquiry->question;
-    const char *text = NULL;
-    const char *option = answer_option(&text, inquiry->options);
-    *question = (struct question){.answer = -1, .against = -1};
-    if (!text)
-        return 0;
-    const char *colon = *text ? strchr(text + 1, ':') : NULL;
-    size_t size = colon ? (size_t)(colon - text) : strlen(text);
-    const char *first = arena_text(arena, text, size, err);
-    if (!first || token_option_read(&question->answer, viewer, option, first, arena, err))
-        return -1;
-    if (inquiry->job && !inquiry->options->attribute.position &&
-        lacks_space(&inquiry->job->pair.sentence, first, viewer->tokenizer, arena))
-        notes_add(&inquiry->driver->notes, inquiry->job->index, LACKS_SPACE_NOTE, option, first,
-                  first);
-    return colon ? token_option_read(&question->against, viewer, option, colon + 1, arena, err) : 0;
-}
-
-/* Default of --query: the last token; in masked models the last mask token, which is required. */
-static int parse_position(struct inquiry *inquiry, struct arena *arena, struct err *err)
-{
-    const char *position = inquiry->options->attribute.position;
-    const struct viewer *viewer = inquiry->viewer;
-    const uint32_t *ids = inquiry->job->pair.sentence.ids;
-    size_t count = inquiry->job->pair.sentence.count;
-    size_t *index = &inquiry->question.position;
-    bool seeks = !position && viewer->mask >= 0;
-    *index = count - 1;
-    while (seeks && *index && ids[*index] != viewer->mask)
-        --*index;
-    if (seeks && ids[*index] != viewer->mask) {
-        struct label mask = label_of_word(viewer->tokenizer, (uint32_t)viewer->mask, arena, err);
-        return mask.text ? err_usage(err,
-                                     "expected a text with %s, where logits are read, found none: "
-                                     "add it%s",
-                                     mask.text, inquiry->lens.is_last ? "" : ", or --query N")
-                         : -1;
-    }
-    if (!position || selection_index(index, position, strlen(position), count))
-        return 0;
-    return err_usage(
-        err, "--query: expected an index from 0 to %zu (or -%zu to -1 from the end), found '%s'",
-        count - 1, count, position);
-}
-
 /* Describe the answer, "logit difference ␣Mary - ␣John after ␣to", and add its facts. `soft_cap` is
  * "before" or "after" the cap, for models that cap logits. Returns NULL on failure. */
 static const char *describe_answer(const struct inquiry *inquiry, const char *soft_cap,
@@ -843,10 +794,21 @@ static int ask(struct inquiry *inquiry, struct arena *arena, struct err *err)
 {
     const struct instrument *instrument = instrument_of(inquiry->driver);
     const struct options *options = inquiry->options;
-    return err_if(parse_answer(inquiry, arena, err) || instrument->ask(inquiry, arena, err) ||
-                  (inquiry->job && !options->attribute.head &&
-                   (instrument != &lens_instrument || inquiry->lens.is_last) &&
-                   parse_position(inquiry, arena, err)));
+    const bool is_lens = instrument == &lens_instrument;
+    struct question *question = &inquiry->question;
+    struct question_words words = {.place_option = is_lens ? NULL : "--query",
+                                   .place = options->attribute.position,
+                                   .notes = &inquiry->driver->notes};
+    words.option = answer_option(&words.answer, options);
+    if (inquiry->job) {
+        words.text = &inquiry->job->pair.sentence;
+        words.index = inquiry->job->index;
+    }
+    if (answer_read(question, &words, inquiry->viewer, arena, err) ||
+        instrument->ask(inquiry, arena, err))
+        return -1;
+    bool has_place = words.text && !options->attribute.head && (!is_lens || inquiry->lens.is_last);
+    return has_place ? position_read(question, &words, inquiry->viewer, arena, err) : 0;
 }
 
 static int open(void *state, struct driver *driver, struct err *err)

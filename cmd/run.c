@@ -33,7 +33,8 @@ static const struct option_row own_options[] = {
            "the gradients of the logit of token A, or of A less that of B, at the sites of --show, "
            "instead of their values"),
     STRING("position", 0, "P", IN(attribute.position),
-           "with --gradient: the token after which the logit is read, -1 for the last (default)"),
+           "with --gradient: the token after which the logit is read, -1 for the last (default; in "
+           "masked models the last [MASK])"),
     FLAG("bits", 0, IN(select.bits), "--show entropy: in bits, as entropy_bits (default: nats)"),
     FLAG("align", 0, IN(select.align),
          "encoder-decoders: instead, for each token of the text those of the source, by the mean "
@@ -200,31 +201,25 @@ static int check_size(struct run_state *own, const struct job *job, const struct
                            have_keys(&request->selection) ? "" : " or --query -1");
 }
 
-/* Read --gradient and --position. */
-static int ask_gradient(struct gradient_plan *plan, const struct job *job, struct viewer *viewer,
-                        const struct selection *selection, struct arena *arena, struct err *err)
+/* Read --gradient and --position, for `job->own`. */
+static int ask_gradient(struct driver *driver, struct job *job, const struct selection *selection,
+                        struct arena *arena, struct err *err)
 {
     const struct options *options = &job->item.options;
-    const char *text = options->select.gradient, *position = options->attribute.position;
-    const char *colon = *text ? strchr(text + 1, ':') : NULL;
-    const size_t count = job->pair.sentence.count,
-                 size = colon ? (size_t)(colon - text) : strlen(text);
-    const char *first = arena_text(arena, text, size, err);
-    *plan = (struct gradient_plan){.viewer = viewer,
-                                   .selection = selection,
-                                   .question = {count - 1, -1, -1},
-                                   .number = job->number};
-    if (position && !selection_index(&plan->question.position, position, strlen(position), count))
-        return err_usage(
-            err,
-            "--position: expected an index from 0 to %zu (or -%zu to -1 from the end), "
-            "found '%s'",
-            count - 1, count, position);
-    return err_if(
-        !first || model_check(&viewer->model, NEEDS_LOGITS, err) ||
-        token_option_read(&plan->question.answer, viewer, "--gradient", first, arena, err) ||
-        (colon &&
-         token_option_read(&plan->question.against, viewer, "--gradient", colon + 1, arena, err)));
+    struct viewer *viewer = &driver->session.viewer;
+    const struct question_words words = {
+        "--gradient",   options->select.gradient, "--position", options->attribute.position,
+        &driver->notes, &job->pair.sentence,      job->index};
+    struct gradient_plan *plan = job->own = arena_alloc(arena, 1, sizeof *plan, err);
+    if (!plan || model_check(&viewer->model, NEEDS_LOGITS, err) ||
+        answer_read(&plan->question, &words, viewer, arena, err) ||
+        position_read(&plan->question, &words, viewer, arena, err))
+        return -1;
+    plan->viewer = viewer;
+    plan->selection = selection;
+    plan->number = job->number;
+    gradients_add_memory(&job->memory, plan, &job->pair);
+    return 0;
 }
 
 /* Estimate memory. Refused: a text without the selected queries, without a second token if the
@@ -245,12 +240,9 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
                   "them");
     job->result_bytes = request_add_memory(&job->memory, request, &driver->session.viewer,
                                            &job->pair, is_streamed(driver, &asked));
-    struct gradient_plan plan;
-    if (job->item.options.select.gradient) {
-        if (ask_gradient(&plan, job, &driver->session.viewer, &request->selection, arena, err))
-            return -1;
-        gradients_add_memory(&job->memory, &plan, &job->pair);
-    }
+    if (job->item.options.select.gradient &&
+        ask_gradient(driver, job, &request->selection, arena, err))
+        return -1;
     struct report report = {.sentence = job->pair.sentence, .source = job->pair.source};
     const size_t *queries = NULL;
     size_t count = 0;
@@ -272,14 +264,14 @@ static int run(void *state, const struct group *group, struct err *err)
 {
     const struct selection *selection = &((struct run_state *)state)->request.selection;
     struct job *job = group->jobs[0];
-    for (size_t i = 0; job->item.options.select.gradient && i < group->count; i++) {
-        struct gradient_plan plan;
+    for (size_t i = 0; job->own && i < group->count; i++) {
         struct job *own = group->jobs[i];
-        if (ask_gradient(&plan, own, group->viewer, selection, group->arena, err) ||
-            gradients_make(&own->report, &plan, &own->pair, group->arena, err))
+        struct gradient_plan *plan = own->own;
+        plan->viewer = group->viewer;
+        if (gradients_make(&own->report, plan, &own->pair, group->arena, err))
             return -1;
     }
-    if (job->item.options.select.gradient)
+    if (job->own)
         return 0;
     struct streamed streamed = {.group = group};
     const struct capture_request asked = {selection,   &job->pair,   1,

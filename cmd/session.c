@@ -9,6 +9,7 @@
 #include "command.h"
 #include "items.h"
 #include "model/mechanism.h"
+#include "notes.h"
 #include "output.h"
 #include "sweep.h"
 #include "text/token_set.h"
@@ -534,4 +535,48 @@ bool lacks_space(const struct tokenized *text, const char *more, const struct to
            spaced.count && spaced.count <= bare.count && spaced.items->id != bare.items->id &&
            (first = label_of_word(tokenizer, spaced.items->id, arena, NULL).plain) &&
            first[0] == ' ' && first[1];
+}
+
+int answer_read(struct question *question, const struct question_words *words,
+                const struct viewer *viewer, struct arena *arena, struct err *err)
+{
+    const char *option = words->option, *text = words->answer;
+    *question = (struct question){.answer = -1, .against = -1};
+    if (!text)
+        return 0;
+    const char *colon = *text ? strchr(text + 1, ':') : NULL;
+    size_t size = colon ? (size_t)(colon - text) : strlen(text);
+    const char *first = arena_text(arena, text, size, err);
+    if (!first || token_option_read(&question->answer, viewer, option, first, arena, err))
+        return -1;
+    if (words->text && !words->place && lacks_space(words->text, first, viewer->tokenizer, arena))
+        notes_add(words->notes, words->index, LACKS_SPACE_NOTE, option, first, first);
+    return colon ? token_option_read(&question->against, viewer, option, colon + 1, arena, err) : 0;
+}
+
+int position_read(struct question *question, const struct question_words *words,
+                  const struct viewer *viewer, struct arena *arena, struct err *err)
+{
+    const char *place = words->place;
+    const uint32_t *ids = words->text->ids;
+    size_t count = words->text->count, *index = &question->position;
+    bool seeks = !place && viewer->mask >= 0;
+    *index = count - 1;
+    while (seeks && *index && ids[*index] != viewer->mask)
+        --*index;
+    if (seeks && ids[*index] != viewer->mask) {
+        struct label mask = label_of_word(viewer->tokenizer, (uint32_t)viewer->mask, arena, err);
+        return mask.text ? err_usage(err,
+                                     "expected a text with %s, where logits are read, found none: "
+                                     "add it%s%s%s",
+                                     mask.text, words->place_option ? ", or " : "",
+                                     words->place_option ? words->place_option : "",
+                                     words->place_option ? " N" : "")
+                         : -1;
+    }
+    if (!place || selection_index(index, place, strlen(place), count))
+        return 0;
+    return err_usage(err,
+                     "%s: expected an index from 0 to %zu (or -%zu to -1 from the end), found '%s'",
+                     words->place_option, count - 1, count, place);
 }

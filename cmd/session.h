@@ -14,6 +14,7 @@
 #include "lens/selection.h"
 #include "lens/tokenized.h"
 #include "lens/viewer.h"
+#include "measure/question.h"
 #include "options.h"
 #include "progress.h"
 #include "text/chat.h"
@@ -21,6 +22,7 @@
 
 struct item;
 struct items;
+struct notes;
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
@@ -121,6 +123,23 @@ bool lacks_space(const struct tokenized *text, const char *more, const struct to
                  struct arena *arena);
 
 #define LACKS_SPACE_NOTE "%s '%s' has no space before it: did you mean ' %s'?"
+
+/* The options that ask for a logit, with their values. */
+struct question_words {
+    const char *option, *answer;  /* A[:B]; NULL: none */
+    const char *place_option;     /* NULL: the command has none */
+    const char *place;            /* index of a token; NULL: the default */
+    struct notes *notes;          /* of an answer that lacks a space */
+    const struct tokenized *text; /* NULL: no text yet */
+    size_t index;                 /* of the text, for notes */
+};
+
+/* Read an answer, one token or two, ' Mary: John'; without one, both are -1. Read the position: by
+ * default the last token, in masked models the last mask token, which is then required. */
+int answer_read(struct question *question, const struct question_words *words,
+                const struct viewer *viewer, struct arena *arena, struct err *err);
+int position_read(struct question *question, const struct question_words *words,
+                  const struct viewer *viewer, struct arena *arena, struct err *err);
 
 /* --- options of the model --------------------------------------------------------------------- */
 
