@@ -85,27 +85,12 @@ static const char *describe_answer(const struct inquiry *inquiry, const char *so
                                    struct arena *arena, struct err *err)
 {
     struct facts *facts = inquiry->facts;
-    const struct viewer *viewer = inquiry->viewer;
-    const struct question *question = &inquiry->question;
-    const struct label *after = &inquiry->job->pair.sentence.labels[question->position];
-    const char *cap = viewer->model.config.logit_cap > 0 ? soft_cap : NULL;
-    bool differs = question->against >= 0;
-    const char *other = "",
-               *name =
-                   label_of_word(viewer->tokenizer, (uint32_t)question->answer, arena, err).text;
-    if (differs)
-        other = label_of_word(viewer->tokenizer, (uint32_t)question->against, arena, err).text;
-    if (!name || !other)
-        return NULL;
-    facts_integer(facts, "answer", question->answer);
-    facts_integer(facts, "against", differs ? question->against : COLUMN_MISSING);
-    if (cap)
-        facts_text(facts, "final_soft_cap", cap);
-    facts_integer(facts, "position", (long long)question->position);
-    return arena_format(arena, err, "logit %s %s%s%s %s %s%s%s%s", differs ? "difference" : "of",
-                        name, differs ? " - " : "", other,
-                        viewer->model.config.causal ? "after" : "at", after->text, cap ? " (" : "",
-                        cap ? cap : "", cap ? " final soft cap)" : "");
+    const char *words = question_describe(facts, &inquiry->question, inquiry->viewer,
+                                          &inquiry->job->pair.sentence, arena, err);
+    if (!words || !(inquiry->viewer->model.config.logit_cap > 0))
+        return words;
+    facts_text(facts, "final_soft_cap", soft_cap);
+    return arena_format(arena, err, "%s (%s final soft cap)", words, soft_cap);
 }
 
 /* Read `9.6`, a layer and a head. */

@@ -31,7 +31,8 @@ static const struct option_row own_options[] = {
          .flags = OPTION_FIXED),
     STRING("gradient", 0, "A[:B]", IN(select.gradient),
            "the gradients of the logit of token A, or of A less that of B, at the sites of --show, "
-           "instead of their values"),
+           "instead of their values (--show attention_gradient: default: of the most likely "
+           "token)"),
     STRING("position", 0, "P", IN(attribute.position),
            "with --gradient: the token after which the logit is read, -1 for the last (default; in "
            "masked models the last [MASK])"),
@@ -63,6 +64,7 @@ enum { HINT_BYTES = 160 };
 
 struct run_state {
     struct request request;
+    bool walks;      /* gradients are asked for */
     double row_size; /* --stack: size of the first text's tensors; 0: not known yet */
 };
 
@@ -73,9 +75,6 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     (void)state;
     if (options_exclude(driver->options, "align", "show mean stats query key hide-first pool", err))
         return -1;
-    if (!select->gradient && driver->options->attribute.position)
-        return err_usage(err,
-                         "--position: expected --gradient, the logit that is read, found none");
     if (select->gradient && format_is(output->format, "html"))
         return err_usage(err, "--gradient: a page shows values: choose another format");
     if (options_exclude(driver->options, "gradient", "words stack align", err))
@@ -97,15 +96,36 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     return err_if(err->kind);
 }
 
+/* Whether there is a walk back, and whether it has the selected sites. */
+static int check_gradient(bool *walks, const struct request *request, const struct options *options,
+                          struct err *err)
+{
+    const char *other = options_are_given(options, "words stack align");
+    bool has_others = false;
+    *walks = options->select.gradient != NULL;
+    for (enum site site = 0; site != SITE_END; site = site_next(site)) {
+        bool selected = site_set_has(request->selection.sites, site);
+        *walks |= selected && site_id(site) == SITE_ATTENTION_GRADIENT;
+        has_others |=
+            selected && site_is_effective(site) && site_id(site) != SITE_ATTENTION_GRADIENT;
+    }
+    if (!*walks && options->attribute.position)
+        return err_usage(err,
+                         "--position: expected --gradient, the logit that is read, found none");
+    if (*walks && has_others)
+        return err_usage(err, "--gradient: expected tensors of the pass and attention_gradient in "
+                              "--show, found one that is computed from a pass");
+    return *walks && other
+               ? err_usage(err, "--show attention_gradient and --%s cannot be combined", other)
+               : 0;
+}
+
 static int open(void *state, struct driver *driver, struct err *err)
 {
     struct request *request = &((struct run_state *)state)->request;
-    if (request_make(request, driver, err))
+    bool *walks = &((struct run_state *)state)->walks;
+    if (request_make(request, driver, err) || check_gradient(walks, request, driver->options, err))
         return -1;
-    if (driver->options->select.gradient && site_set_has_effective(request->selection.sites))
-        return err_usage(err,
-                         "--gradient: expected tensors of the pass in --show, found one that is "
-                         "computed from them");
     if (request->derivation.mean_of_texts != driver->accumulates)
         return err_usage(err, "--mean: texts is for all settings: use --mean texts without --sweep "
                               "mean");
@@ -240,8 +260,7 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
                   "them");
     job->result_bytes = request_add_memory(&job->memory, request, &driver->session.viewer,
                                            &job->pair, is_streamed(driver, &asked));
-    if (job->item.options.select.gradient &&
-        ask_gradient(driver, job, &request->selection, arena, err))
+    if (own->walks && ask_gradient(driver, job, &request->selection, arena, err))
         return -1;
     struct report report = {.sentence = job->pair.sentence, .source = job->pair.source};
     const size_t *queries = NULL;
@@ -268,8 +287,17 @@ static int run(void *state, const struct group *group, struct err *err)
         struct job *own = group->jobs[i];
         struct gradient_plan *plan = own->own;
         plan->viewer = group->viewer;
-        if (gradients_make(&own->report, plan, &own->pair, group->arena, err))
+        struct facts *facts = facts_new(group->arena, err);
+        if (!facts || gradients_make(&own->report, plan, &own->pair, group->arena, err))
             return -1;
+        const char *logit = question_describe(facts, &plan->question, group->viewer,
+                                              &own->pair.sentence, group->arena, err);
+        own->report.about =
+            logit ? arena_format(group->arena, err, "%s: %.4f", logit, plan->value) : NULL;
+        own->report.facts = &facts->table;
+        if (!own->report.about)
+            return -1;
+        facts_float(facts, "logit", plan->value);
     }
     if (job->own)
         return 0;

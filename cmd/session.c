@@ -580,3 +580,23 @@ int position_read(struct question *question, const struct question_words *words,
                      "%s: expected an index from 0 to %zu (or -%zu to -1 from the end), found '%s'",
                      words->place_option, count - 1, count, place);
 }
+
+const char *question_describe(struct facts *facts, const struct question *question,
+                              const struct viewer *viewer, const struct tokenized *text,
+                              struct arena *arena, struct err *err)
+{
+    bool differs = question->against >= 0;
+    const char *other = "",
+               *name =
+                   label_of_word(viewer->tokenizer, (uint32_t)question->answer, arena, err).text;
+    if (differs)
+        other = label_of_word(viewer->tokenizer, (uint32_t)question->against, arena, err).text;
+    if (!name || !other)
+        return NULL;
+    facts_integer(facts, "answer", question->answer);
+    facts_integer(facts, "against", differs ? question->against : COLUMN_MISSING);
+    facts_integer(facts, "position", (long long)question->position);
+    return arena_format(arena, err, "logit %s %s%s%s %s %s", differs ? "difference" : "of", name,
+                        differs ? " - " : "", other, viewer->model.config.causal ? "after" : "at",
+                        text->labels[question->position].text);
+}

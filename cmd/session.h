@@ -141,6 +141,11 @@ int answer_read(struct question *question, const struct question_words *words,
 int position_read(struct question *question, const struct question_words *words,
                   const struct viewer *viewer, struct arena *arena, struct err *err);
 
+/* Describe a question, "logit difference Mary - John after to", and add its facts; NULL: failed. */
+const char *question_describe(struct facts *facts, const struct question *question,
+                              const struct viewer *viewer, const struct tokenized *text,
+                              struct arena *arena, struct err *err);
+
 /* --- options of the model --------------------------------------------------------------------- */
 
 /* Read a list of mechanisms, "dense,window:8,linear", into memory of the arena. */

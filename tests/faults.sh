@@ -337,8 +337,8 @@ for by in part source neuron; do
 done
 try attribute -m "$in/school" -s 'Anna is'
 try run -m "$in/school" 'Anna is' --gradient old --show all --format json -o here
-try run -m "$in/llama" 'Anna is' --gradient 'old:is' --position 0 --show q,embedding \
-    --format tidy -o here.csv
+try run -m "$in/llama" 'Anna is' --gradient 'old:is' --position 0 \
+    --show q,embedding,attention_gradient --format tidy -o here.csv
 try attribute -m "$in/school" -s 'Anna is' --edit 'h.0.attn_out * 0.5' --format csv
 try attribute -m "$in/school" -s 'Anna is' --by source --format html -o here
 try attribute -m "$in/school" -s 'Anna is old' --head 0.1 --key 0:mean --format json -o here

@@ -366,6 +366,10 @@ int effective_begin(const struct selection *selection, const struct run *run, st
 {
     if (!site_set_has_effective(selection->sites))
         return 0;
+    for (enum site_part part = 0; part < SITE_PARTS; part++)
+        if (site_set_has(selection->sites, SITE_OF(part, SITE_ATTENTION_GRADIENT)))
+            return err_usage(err, "'%s': expected 'attn-cli run', not as a page, or attn_gradient",
+                             site_name(SITE_OF(part, SITE_ATTENTION_GRADIENT)));
     struct effective *e = arena_alloc(arena, 1, sizeof *e, err);
     if (!e)
         return -1;

@@ -6,20 +6,113 @@
 #include "model/back.h"
 #include "model/layer.h"
 
-/* Where the walk's gradients go. */
+/* --- the walk --------------------------------------------------------------------------------- */
+
 struct taken {
-    struct capture capture;
-    struct watch watch;
+    const struct gradient_walk *walk;
+    const struct tape *tape;
+    struct watch watch; /* selected sites, SITE_ATTENTION_GRADIENT too */
 };
+
+/* Give weights times their gradient to the sink. */
+static int take_product(const struct taken *taken, const struct announcement *weights,
+                        struct err *err)
+{
+    struct announcement product = *weights;
+    struct arena arena = {0};
+    const float *values = tape_of(taken->tape, weights->site, weights->layer);
+    const size_t count = tensor_count(&weights->values);
+    float *data = arena_room(&arena, count, sizeof *data, err);
+    for (size_t i = 0; data && i < count; i++)
+        data[i] = values[i] * weights->values.data[i]; /* both are dense */
+    product.site = SITE_OF(site_part(weights->site), SITE_ATTENTION_GRADIENT);
+    product.values.data = data;
+    int failed = !data || taken->walk->sink(taken->walk->context, &product, err);
+    arena_release(&arena);
+    return err_if(failed);
+}
 
 static int take(void *context, const struct announcement *announced, struct err *err)
 {
-    struct taken *taken = context;
-    size_t layer = announced->layer < 0 ? 0 : (size_t)announced->layer;
+    const struct taken *taken = context;
+    const size_t layer = announced->layer < 0 ? 0 : (size_t)announced->layer;
+    const enum site product = SITE_OF(site_part(announced->site), SITE_ATTENTION_GRADIENT);
+    if (site_id(announced->site) == SITE_WEIGHTS && watch_has(&taken->watch, product, layer) &&
+        take_product(taken, announced, err))
+        return -1;
     return watch_has(&taken->watch, announced->site, layer)
-               ? capture_sink(&taken->capture, announced, err)
+               ? taken->walk->sink(taken->walk->context, announced, err)
                : 0;
 }
+
+/* Watch the selected sites of the pass, and the products. */
+static int watch_selected(struct watch *watch, const struct gradient_walk *walk, struct err *err)
+{
+    const struct selection *selection = walk->selection;
+    if (watch_init(watch, &walk->viewer->model.config, walk->arena, err))
+        return -1;
+    if (!walk->sink)
+        return 0;
+    selection_watch(selection, watch);
+    for (enum site_part part = 0; part < SITE_PARTS; part++) {
+        const enum site product = SITE_OF(part, SITE_ATTENTION_GRADIENT);
+        const struct layers layers = selection_layers_of(selection, product);
+        for (size_t i = 0; site_set_has(selection->sites, product) && i < layers.count; i++)
+            watch_add(watch, product, layers.items[i]);
+    }
+    return 0;
+}
+
+int gradient_walk(struct gradient_walk *walk, struct err *err)
+{
+    struct viewer *viewer = walk->viewer;
+    const struct config *c = &viewer->model.config;
+    const bool is_edited = viewer->edits && viewer->edits->count;
+    struct batch batch;
+    struct tape tape = {.arena = walk->arena};
+    struct taken taken = {.walk = walk, .tape = &tape};
+    const struct run run = {&viewer->machine,
+                            c,
+                            &viewer->model.weights,
+                            &batch,
+                            is_edited ? viewer->edits : NULL,
+                            NULL};
+    if (model_check(&viewer->model, NEEDS_LOGITS, err) || watch_selected(&taken.watch, walk, err) ||
+        batch_init(&batch, c, walk->text, 1, walk->arena, err) || tape_run(&tape, &run, err))
+        return -1;
+    const float *logits = tape_of(&tape, SITE_LOGITS, -1);
+    struct question *question = walk->question;
+    struct logit_term own[2];
+    const struct logit_term *terms = walk->terms;
+    size_t count = walk->term_count;
+    walk->value = 0;
+    if (question) {
+        question_ask(question, logits + question->position * c->vocab_size, c->vocab_size);
+        own[0] = (struct logit_term){question->position, (size_t)question->answer, 1};
+        own[1] = (struct logit_term){question->position, (size_t)question->against, -1};
+        terms = own;
+        count = question->against < 0 ? 1 : 2;
+    }
+    float *seed = arena_alloc(walk->arena, walk->text->count * c->vocab_size, sizeof *seed, err);
+    for (size_t i = 0; seed && i < count; i++) {
+        const size_t at = terms[i].position * c->vocab_size + terms[i].id;
+        walk->value += (double)terms[i].weight * (double)logits[at];
+        seed[at] += terms[i].weight;
+    }
+    const struct back_seed seeds = {SITE_LOGITS, -1, seed};
+    struct back back = {.run = &run,
+                        .tape = &tape,
+                        .seeds = &seeds,
+                        .seed_count = 1,
+                        .sink = take,
+                        .context = &taken};
+    if (!seed || (!walk->only_value && back_run(&back, err)))
+        return -1;
+    memcpy(walk->token_rows, back.token_rows, sizeof walk->token_rows);
+    return 0;
+}
+
+/* --- the report ------------------------------------------------------------------------------- */
 
 /* Add the gradients of the rows of tokens that an array of embeddings has. */
 static int add_token_rows(struct report *report, const struct report *found,
@@ -46,7 +139,7 @@ static int add_token_rows(struct report *report, const struct report *found,
 
 /* Give the arrays, which are in the reverse order of the pass, its order and the names of
  * gradients; behind an embedding, add its rows of tokens. */
-static int arrange(struct report *report, const struct back *back, struct arena *arena,
+static int arrange(struct report *report, const struct gradient_walk *walk, struct arena *arena,
                    struct err *err)
 {
     const struct report found = *report;
@@ -55,57 +148,40 @@ static int arrange(struct report *report, const struct back *back, struct arena 
     for (size_t i = found.array_count; i-- > 0;) {
         struct array array = found.arrays[i];
         const enum site_part part = site_part(array.site);
-        array.gradient = arena_format(arena, err, "gradient.%s", site_name(array.site));
-        if (!array.gradient || report_add_array(report, &array, arena, err) ||
+        if (!site_is_effective(array.site) &&
+            !(array.gradient = arena_format(arena, err, "gradient.%s", site_name(array.site))))
+            return -1;
+        if (report_add_array(report, &array, arena, err) ||
             (site_id(array.site) == SITE_EMBEDDING &&
-             add_token_rows(report, &found, &found.arrays[i], back->token_rows[part], arena, err)))
+             add_token_rows(report, &found, &found.arrays[i], walk->token_rows[part], arena, err)))
             return -1;
     }
     return 0;
 }
 
-int gradients_make(struct report *report, const struct gradient_plan *plan,
+int gradients_make(struct report *report, struct gradient_plan *plan,
                    const struct text_with_source *pair, struct arena *arena, struct err *err)
 {
     struct viewer *viewer = plan->viewer;
-    const struct config *c = &viewer->model.config;
     const struct selection *selection = plan->selection;
-    const struct question *question = &plan->question;
     const struct capture_request asked = {selection, pair, 1, plan->number, report, NULL};
     const struct text text = viewer_text(pair);
-    const bool is_edited = viewer->edits && viewer->edits->count;
     struct arena scratch = {0};
-    struct batch batch;
-    struct taken taken;
-    struct tape tape = {.arena = &scratch};
-    const struct run run = {&viewer->machine,
-                            c,
-                            &viewer->model.weights,
-                            &batch,
-                            is_edited ? viewer->edits : NULL,
-                            NULL};
-    float *seed = arena_alloc(&scratch, text.count * c->vocab_size, sizeof *seed, err);
-    struct back_seed seeds = {SITE_LOGITS, -1, seed};
-    struct back back = {.run = &run,
-                        .tape = &tape,
-                        .seeds = &seeds,
-                        .seed_count = 1,
-                        .sink = take,
-                        .context = &taken};
-    int failed = !seed || model_check(&viewer->model, NEEDS_LOGITS, err) ||
-                 capture_init(&taken.capture, selection, c, 1, arena, err) ||
-                 watch_init(&taken.watch, c, &scratch, err) ||
-                 batch_init(&batch, c, &text, 1, &scratch, err);
+    struct capture capture;
+    struct gradient_walk walk = {.viewer = viewer,
+                                 .text = &text,
+                                 .question = &plan->question,
+                                 .selection = selection,
+                                 .sink = capture_sink,
+                                 .context = &capture,
+                                 .arena = &scratch};
+    int failed = capture_init(&capture, selection, &viewer->model.config, 1, arena, err);
     if (!failed) {
-        float *row = seed + question->position * c->vocab_size;
-        row[question->answer] += 1;
-        if (question->against >= 0)
-            row[question->against] -= 1;
-        taken.capture.lists->wanted = selection_queries(selection, &pair->sentence);
-        selection_watch(selection, &taken.watch);
-        failed = tape_run(&tape, &run, err) || back_run(&back, err) ||
-                 viewer_reports(viewer, &asked, taken.capture.lists, arena, err) ||
-                 arrange(report, &back, arena, err);
+        capture.lists->wanted = selection_queries(selection, &pair->sentence);
+        failed = gradient_walk(&walk, err) ||
+                 viewer_reports(viewer, &asked, capture.lists, arena, err) ||
+                 arrange(report, &walk, arena, err);
+        plan->value = walk.value;
     }
     arena_release(&scratch);
     return err_if(failed);

@@ -1,5 +1,5 @@
-/* gradients.h: the gradients of a logit, or of a difference of two, at the selected sites of a pass
- * (model/back.h).
+/* gradients.h: the gradients of a logit, of a difference of two, or of any sum of logits, at the
+ * selected sites of a pass (model/back.h).
  *
  *     struct gradient_plan plan = {&viewer, &selection, {5, id, -1}};     (after token 5)
  *     if (gradients_make(&report, &plan, &pair, &arena, err)) ...
@@ -8,17 +8,43 @@
 
 #include "measure/question.h"
 
+struct logit_term {
+    size_t position, id;
+    float weight;
+};
+
+/* A pass over a text, and the walk back from a sum of its logits. */
+struct gradient_walk {
+    struct viewer *viewer;
+    const struct text *text;
+    struct question *question; /* answer -1 becomes the most likely token; NULL: `terms` */
+    const struct logit_term *terms;
+    size_t term_count;
+    bool only_value;                   /* do not walk back */
+    const struct selection *selection; /* of the sites that the sink gets */
+    tap_sink sink;                     /* gets gradients, in the reverse order of the pass, and
+                                        * SITE_ATTENTION_GRADIENT before the weights; NULL: none */
+    void *context;
+    struct arena *arena;                  /* of the tape */
+    double value;                         /* set: the sum */
+    struct matrix token_rows[PART_CROSS]; /* set, as in model/back.h */
+};
+
+/* Refused: models without logits, and what tape_run refuses. */
+int gradient_walk(struct gradient_walk *walk, struct err *err);
+
 struct gradient_plan {
     struct viewer *viewer;
     const struct selection *selection;
-    struct question question;
-    size_t number; /* of the text, for messages */
+    struct question question; /* answer -1 becomes the most likely token */
+    size_t number;            /* of the text, for messages */
+    double value;             /* set: of the question */
 };
 
 /* Make the report of a text, whose arrays, `gradient.h.0.q`, have the shapes of the sites and their
  * gradients in place of values; with the embedding also `gradient.token_rows`, of the rows of the
- * table of tokens, scaled. Refused: models without logits, and what tape_run refuses. */
-int gradients_make(struct report *report, const struct gradient_plan *plan,
+ * table of tokens, scaled. `h.0.attention_gradient` is weights times gradient. Refused as above. */
+int gradients_make(struct report *report, struct gradient_plan *plan,
                    const struct text_with_source *pair, struct arena *arena, struct err *err);
 
 /* Add the memory of the gradients of a text. */

@@ -114,6 +114,9 @@ const struct site_row site_rows[SITE_IDS] = {
     OF_LAYERS(ENTROPY_SHARE, "entropy_share", HEAD_TOKEN, NULL,
               ALSO_ENCODER("entropy divided by the log of the number of visible keys"),
               "cross_entropy divided by the log of the number of visible keys"),
+    OF_MAPS(ATTENTION_GRADIENT, "attention_gradient", HEAD_QUERY_KEY, NULL,
+            ALSO_ENCODER("weights times the gradient of a logit (run --gradient)"),
+            "cross_weights times the gradient of a logit"),
     OF_LAYERS(MASK, "mask", HEAD_QUERY_KEY, NULL,
               "1 for masked keys (mask, window, pattern, --knockout), 0 for visible ones"),
     OF_LAYERS(VISIBLE, "visible", HEAD_QUERY_KEY, NULL, "1 - mask"),
@@ -130,11 +133,11 @@ enum site site_next(enum site site)
         return SITE_OF(PART_CROSS, SITE_LN_1);
     case PART_CROSS *SITE_IDS + SITE_RESID_MID:
         return SITE_LN_2;
-    case SITE_ENTROPY_SHARE:
+    case SITE_ATTENTION_GRADIENT:
         return SITE_OF(PART_SOURCE, SITE_ENTROPY);
-    case PART_SOURCE *SITE_IDS + SITE_ENTROPY_SHARE:
+    case PART_SOURCE *SITE_IDS + SITE_ATTENTION_GRADIENT:
         return SITE_OF(PART_CROSS, SITE_ENTROPY);
-    case PART_CROSS *SITE_IDS + SITE_ENTROPY_SHARE:
+    case PART_CROSS *SITE_IDS + SITE_ATTENTION_GRADIENT:
         return SITE_MASK;
     default:
         return site + 1;
@@ -297,7 +300,9 @@ bool site_is_in_layer(const struct config *config, enum site site, size_t layer)
 bool site_exists(const struct config *config, enum site site)
 {
     enum site_part part = site_part(site);
-    if (site_id(site) == SITE_ENTROPY || site_id(site) == SITE_ENTROPY_SHARE)
+    if (site_id(site) == SITE_ATTENTION_GRADIENT && !site_exists(config, SITE_LOGITS))
+        return false;
+    if (site_id(site) >= SITE_ENTROPY && site_id(site) <= SITE_ATTENTION_GRADIENT)
         return site_exists(config, SITE_OF(part, SITE_WEIGHTS));
     if (site_is_effective(site)) /* value_zeroing and rollout: not with a source */
         return part == PART_SENTENCE &&

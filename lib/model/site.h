@@ -77,8 +77,9 @@ enum site {
     SITE_NORM_WEIGHTED,
     SITE_VALUE_ZEROING,
     SITE_ROLLOUT,
-    SITE_ENTROPY, /* all parts have this site and the next */
+    SITE_ENTROPY, /* all parts have this site and the next two */
     SITE_ENTROPY_SHARE,
+    SITE_ATTENTION_GRADIENT, /* measure/gradients.c */
     SITE_MASK,
     SITE_VISIBLE,
     SITE_END,

@@ -22,7 +22,8 @@ static const char *const names[] = {
     "ln_2_post", "resid_post", "ln_f",
     "transform", "pooled", "discriminator", "logits",
     "value_weighted", "norm_weighted", "value_zeroing", "rollout", "entropy",
-    "entropy_share", "enc.entropy", "enc.entropy_share", "cross_entropy", "cross_entropy_share",
+    "entropy_share", "attention_gradient", "enc.entropy", "enc.entropy_share",
+    "enc.attention_gradient", "cross_entropy", "cross_entropy_share", "cross_attention_gradient",
     "mask", "visible",
 };
 /* clang-format on */
