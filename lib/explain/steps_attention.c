@@ -262,12 +262,18 @@ void step_key_norm(struct builder *builder, const struct trace *trace)
 
 /* --- rotary embedding ------------------------------------------------------------------------- */
 
+/* The factor of rotated keys, or of the query. */
+static double turn_factor(const struct trace *trace, bool of_keys)
+{
+    return rotary_amplitude(trace->rotary, trace->keys) *
+           (of_keys ? 1 : rotary_growth(trace->rotary, trace->query));
+}
+
 /* Write (a', b') = (a · cos θ_i - b · sin θ_i, b · cos θ_i + a · sin θ_i). */
-static void draw_rotation(struct builder *builder)
+static void draw_rotation(struct builder *builder, bool of_keys)
 {
     builder_formula(builder, "(a', b') = %s(a · cos θ_i - b · sin θ_i, b · cos θ_i + a · sin θ_i)",
-                    rotary_amplitude(builder->trace->rotary, builder->trace->keys) != 1 ? "m · "
-                                                                                        : "");
+                    turn_factor(builder->trace, of_keys) != 1 ? "m · " : "");
 }
 
 /* Write θ_i = 1 · f_i, f_i = 10000^(-2i / 64), and how the frequencies are scaled. */
@@ -295,23 +301,28 @@ static void draw_frequency(struct builder *builder)
         builder_add(builder, " / %g", r->factor);
     builder_formula(builder, r->scaling == ROTARY_LONGROPE ? " / c_i" : "");
     buf_text(&builder->note, notes[r->scaling]);
-    if (rotary_amplitude(r, builder->trace->keys) != 1)
-        builder_note(builder, "m = %g.", rotary_amplitude(r, builder->trace->keys));
+    if (r->growth != 0)
+        builder_note(builder, "m = %g · (1 + %g · ln(1 + ⌊%z / %g⌋)).",
+                     rotary_amplitude(r, builder->trace->keys), r->growth, builder->trace->query,
+                     r->trained_positions);
+    else if (turn_factor(builder->trace, false) != 1)
+        builder_note(builder, "m = %g.", turn_factor(builder->trace, false));
 }
 
 /* Work out pair 0 of a rotated vector: 0.52 · 0.28 - 0.31 · 0.96 = -0.15. */
-static void work_rotation(struct builder *builder, const float *from, const float *to)
+static void work_rotation(struct builder *builder, const float *from, const float *to, bool of_keys)
 {
     const struct rotary *r = builder->trace->rotary;
     float amplitude = (float)rotary_amplitude(r, builder->trace->keys);
+    float factor = (float)turn_factor(builder->trace, of_keys);
     const float *cos_sin = builder->trace->cos_sin + builder->trace->query * r->components;
     float cosine = cos_sin[0] / amplitude;
     float sine = cos_sin[r->components / 2] / amplitude;
     float other = from[r->neighbours ? 1 : r->components / 2];
-    if (amplitude != 1)
-        builder_add(builder, "%n · (", amplitude);
+    if (factor != 1)
+        builder_add(builder, "%n · (", factor);
     builder_add(builder, "%n · %f - %f · %f", *from, cosine, other, sine);
-    builder_work(builder, amplitude != 1 ? ") = %n" : " = %n", *to);
+    builder_work(builder, factor != 1 ? ") = %n" : " = %n", *to);
 }
 
 enum { ROTATION_ROWS = 8, FREQUENCY_ROW = 2 };
@@ -349,13 +360,13 @@ static void show_rotation(struct builder *builder)
     builder->table->rows.name = "pair";
     give_vector(builder, "frequencies", rows[FREQUENCY_ROW].values, pairs);
     give_number(builder, "pair_distance", (float)apart);
-    give_number(builder, "amplitude", (float)rotary_amplitude(r, trace->keys));
+    give_number(builder, "amplitude", (float)turn_factor(trace, false));
 }
 
 void step_query_rotary(struct builder *builder, const struct trace *trace)
 {
     const struct rotary *r = trace->rotary;
-    draw_rotation(builder);
+    draw_rotation(builder, false);
     if (r->neighbours)
         builder_note(builder, "Pair i, (a, b): components 2i and 2i + 1.");
     else
@@ -366,7 +377,7 @@ void step_query_rotary(struct builder *builder, const struct trace *trace)
     show_rotation(builder);
     const struct named_vector turned = stages_of(trace, false).turned;
     builder_add(builder, "%s_0 = ", turned.name);
-    work_rotation(builder, trace->q_pre, turned.values);
+    work_rotation(builder, trace->q_pre, turned.values, false);
 }
 
 /* The example is the key at the query's position. The table of scores has all rotated keys; this
@@ -376,7 +387,7 @@ void step_key_rotary(struct builder *builder, const struct trace *trace)
     const struct named_vector turned = stages_of(trace, true).turned;
     size_t width = trace->rule->head.d_k;
     size_t at = trace->query * width;
-    draw_rotation(builder);
+    draw_rotation(builder, true);
     builder_formula(builder, "θ_i = j · f_i");
     builder_note(builder,
                  "a and b are a pair of k_pre_j: each key is rotated by its own position j. Below: "
@@ -387,7 +398,7 @@ void step_key_rotary(struct builder *builder, const struct trace *trace)
         builder_vectors(builder, turned.name, NULL, turned.values, width);
     }
     builder_add(builder, "%s_%z,0 = ", turned.name, trace->query);
-    work_rotation(builder, trace->k_pre + at, turned.values + at);
+    work_rotation(builder, trace->k_pre + at, turned.values + at, true);
 }
 
 /* --- keys and scores -------------------------------------------------------------------------- */

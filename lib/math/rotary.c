@@ -4,6 +4,7 @@
 
 #include "math/isa.h"
 #include "math/portable_math.h"
+#include "math/rows.h"
 
 static const double TURN = 6.28318530717958647693; /* 2π */
 
@@ -92,6 +93,20 @@ double rotary_amplitude(const struct rotary *rotary, size_t length)
     if (rotary->scaling == ROTARY_YARN)
         return rotary->factor > 1 ? 0.1 * log_double(rotary->factor) + 1 : 1;
     return growth > 1 ? sqrt(1 + log_double(growth) / log_double(rotary->trained_positions)) : 1;
+}
+
+double rotary_growth(const struct rotary *rotary, size_t position)
+{
+    if (rotary->growth == 0)
+        return 1;
+    return 1 + rotary->growth * log_double(1 + floor((double)position / rotary->trained_positions));
+}
+
+void rotary_grow(struct matrix queries, const struct rotary *rotary, size_t first)
+{
+    for (size_t i = 0; rotary->growth != 0 && i < queries.rows; i++)
+        scale_row(matrix_row(queries, i), matrix_row(queries, i), queries.columns,
+                  (float)rotary_growth(rotary, first + i));
 }
 
 bool rotary_depends(const struct rotary *rotary, size_t before, size_t length)

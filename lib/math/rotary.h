@@ -41,6 +41,7 @@ struct rotary {
     double long_amplitude; /* longrope: of texts longer than trained_positions; 0: `amplitude` */
     double positions;      /* dynamic: the longest text with this θ; longrope: the longest text */
     double trained_positions;
+    double growth; /* of queries: × 1 + growth · ln(1 + ⌊position / trained_positions⌋); 0: none */
     float short_factors[ROTARY_PAIRS_MAX],
         long_factors
             [ROTARY_PAIRS_MAX]; /* longrope: for texts up to trained_positions, and longer */
@@ -50,6 +51,10 @@ struct rotary {
  * of all cosines and sines. */
 double rotary_frequency(const struct rotary *rotary, size_t pair, size_t length);
 double rotary_amplitude(const struct rotary *rotary, size_t length);
+
+/* The factor of the query at a position; multiply queries from position `first` on by it. */
+double rotary_growth(const struct rotary *rotary, size_t position);
+void rotary_grow(struct matrix queries, const struct rotary *rotary, size_t first);
 
 /* True if angles change when a text of `before` >= 1 tokens grows to `length` tokens. */
 bool rotary_depends(const struct rotary *rotary, size_t before, size_t length);

@@ -641,8 +641,13 @@ static int side_parts(struct resid_parts *to, struct resid_parts *from, enum res
         for (size_t i = 0; i < asked->count; i++)
             rotary_fill(matrix_rows(turns, i, 1), rule->rotary,
                         position_of(asked->pass, asked->first + i), length);
-        for (size_t i = 0; i < to->count; i++)
-            rotate(parts_matrix(to, i, 1), parts_matrix(to, i, 1), d, rule->rotary, turns);
+        for (size_t i = 0; i < to->count; i++) {
+            struct matrix own = parts_matrix(to, i, 1);
+            rotate(own, own, d, rule->rotary, turns);
+            for (size_t row = 0; of_query && row < own.rows; row++)
+                rotary_grow(matrix_rows(own, row, 1), rule->rotary,
+                            position_of(asked->pass, asked->first + row));
+        }
     }
     if (each && rule->norm.after_rotary)
         norm_parts(to, &norm, here);

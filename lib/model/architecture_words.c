@@ -86,6 +86,9 @@ static void write_positions(struct buf *out, const struct config *c)
     write_scaling(out, r);
     buf_format(out, ", %s%zu of %zu channels, %s", r->first ? "the last " : "", r->components,
                c->d_k, r->neighbours ? "neighbours" : "halves");
+    if (r->growth != 0)
+        buf_format(out, "; queries · (1 + %g · ln(1 + ⌊position / %g⌋))", r->growth,
+                   r->trained_positions);
     if (config_flags(c) & LAYER_UNROTATED) {
         buf_text(out, "; none");
         write_layers(out, c, LAYER_UNROTATED);

@@ -286,7 +286,7 @@ struct side {
 };
 
 /* Rotate all heads [heads, T, d], back if `back`: by the angles with the other sign, and the same
- * factor. */
+ * factors. */
 static int turn(struct walk *w, const struct side *side, float *heads, bool back)
 {
     const struct head_rule *rule = &side->s->head;
@@ -303,6 +303,8 @@ static int turn(struct walk *w, const struct side *side, float *heads, bool back
         struct matrix own =
             dense_matrix(heads + head * side->rows * rule->d_k, side->rows, rule->d_k);
         rotate(own, own, rule->d_k, rule->rotary, cos_sin);
+        if (!side->of_keys)
+            rotary_grow(own, rule->rotary, 0);
     }
     return 0;
 }

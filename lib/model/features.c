@@ -152,6 +152,7 @@ static bool sublayer_has_other(const struct sublayer *s)
     FEATURE(c->rotary.scaling == ROTARY_LLAMA3, "llama3 rotary scaling", ALL) \
     FEATURE(c->rotary.scaling == ROTARY_YARN, "yarn rotary scaling", ALL) \
     FEATURE(c->rotary.scaling == ROTARY_LONGROPE, "longrope scaling", ALL) \
+    FEATURE(c->rotary.growth != 0, "queries that grow with their positions", ANALYSIS) \
     FEATURE(c->rotary_local.components, "two kinds of rotary embeddings", ANALYSIS) \
     FEATURE(config_flags(c) & LAYER_UNROTATED, "layers without rotary embeddings", ALL) \
     FEATURE(s->head.clip != 0, "clipped queries, keys and values", \

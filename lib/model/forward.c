@@ -293,12 +293,19 @@ static enum pass_state norm_both(struct pass *pass, const struct head_rule *rule
     return norm_heads(pass, rule, SLOT_K_NORM, layer, pass->scratch.k);
 }
 
-static void rotate_heads(const struct pass *pass, const struct head_rule *rule, struct matrix heads)
+static void rotate_both(const struct pass *pass, const struct head_rule *rule)
 {
-    bool local = rule->rotary == &pass->config->rotary_local;
-    if (!mechanism_lacks(&pass->config->mechanism, BLOCK_POSITIONS))
-        rotate(heads, heads, rule->d_k, rule->rotary,
-               local ? pass->scratch.local : pass->scratch.rotations);
+    const struct scratch *s = &pass->scratch;
+    const struct rotary *rotary = rule->rotary;
+    struct matrix turns = rotary == &pass->config->rotary_local ? s->local : s->rotations;
+    if (mechanism_lacks(&pass->config->mechanism, BLOCK_POSITIONS))
+        return;
+    rotate(s->q, s->q, rule->d_k, rotary, turns);
+    rotate(s->k, s->k, rule->d_k, rotary, turns);
+    for (size_t i = 0; i < pass->batch->count; i++) {
+        const struct batch_rows *rows = &pass->batch->queries[i];
+        rotary_grow(matrix_rows(s->q, rows->first, rows->count), rotary, rows->past);
+    }
 }
 
 /* y = x · W */
@@ -363,8 +370,7 @@ static enum pass_state project_all(struct pass *pass, const struct head_rule *ru
     if (rule->rotary) {
         PASS_TRY(tap_rows(pass, SITE_Q_PRE, layer, s->q));
         PASS_TRY(tap_rows(pass, SITE_K_PRE, layer, s->k));
-        rotate_heads(pass, rule, s->q);
-        rotate_heads(pass, rule, s->k);
+        rotate_both(pass, rule);
     }
     if (rule->norm.after_rotary)
         PASS_TRY(norm_both(pass, rule, layer));

@@ -275,10 +275,20 @@ def gemma3(c):
     return replace(gemma(text | c["text_config"], 3), prefixes=IN_VISION)
 
 
+def ministral3(c):
+    settings = c.get("rope_parameters") or dict(
+        rope_type="yarn", rope_theta=1e6, factor=16.0, original_max_position_embeddings=16384,
+        mscale=1.0, mscale_all_dim=1.0, llama_4_scaling_beta=0.1)
+    beta, d = settings.get("llama_4_scaling_beta"), c.get("head_dim") or 128
+    head = dict(growth=(beta, settings["original_max_position_embeddings"])) if beta else {}
+    return llama(c, d=d, K=8, eps=1e-5, rotary=rotary_of(c, d, settings=settings), head=head,
+                 window=c.get("sliding_window"))
+
+
 def mistral3(c, has):
     """The text model of a model with vision; it is tied if the file has no head."""
     text = dict(c["text_config"], tie_word_embeddings=not has("lm_head"))
-    return replace(FAMILIES["mistral"](text), prefixes=IN_VISION)
+    return replace(FAMILIES[text.get("model_type", "mistral")](text), prefixes=IN_VISION)
 
 
 def nemotron(c):
@@ -987,6 +997,7 @@ FAMILIES = {
     "mistral": lambda c: llama(c, d=c.get("head_dim"), K=8, window=c.get("sliding_window", 4096)),
     "ministral": lambda c: llama(c, d=c.get("head_dim"), K=8,
                                  window=window_of(c, lambda layer: True, 4096)),
+    "ministral3": ministral3,
     "qwen2": lambda c: llama(c, window=qwen_window(c)),
     "qwen3": lambda c: llama(c, d=c.get("head_dim") or 128, qk=True, window=qwen_window(c)),
     "granite": lambda c: llama(c, **multipliers(c)),

@@ -114,6 +114,7 @@ class Head:
     rotary: Rotary | None = None
     rotary_first: int = 0  # first rotated channel; LATENT: all heads share the channels from it on
     clip: float = 0.0  # limit of q, k and v; 0: none
+    growth: tuple = ()  # (beta, n): the rotated query t times 1 + beta ln(1 + floor(t / n))
     no_out: bool = False  # no output matrix: the heads side by side
 
 
@@ -669,6 +670,9 @@ class Pass:
         if h.rotary:
             see(At.Q_PRE, q), see(At.K_PRE, k)
             q, k = rotate(h.rotary, h.rotary_first, q), rotate(h.rotary, h.rotary_first, k)
+        if h.growth:
+            beta, n = h.growth
+            q = q * (1 + beta * np.log(1 + np.arange(q.shape[1]) // n))[:, None]
         if h.norm_after_rotary:
             q, k = normed(q, k)
         see(At.Q, q), see(At.K, k), see(At.V, v)

@@ -355,6 +355,20 @@ static void settle_mistral3(struct reading *r)
     r->config->tied = false;
 }
 
+static void settle_ministral3(struct reading *r)
+{
+    struct rotary *rotary = &r->config->rotary;
+    family_settle_window(r);
+    if (r->config->family->wrapped)
+        r->config->tied = false; /* as in settle_mistral3 */
+    if (!family_default_scaling(r, ROTARY_YARN, 16, 16384))
+        return;
+    rotary->theta = 1e6;
+    rotary->exact = false;
+    rotary->amplitude = 1;
+    rotary->growth = 0.1;
+}
+
 static void settle_phi(struct reading *r)
 {
     bool normed = family_flag(r, "qk_layernorm", false);
@@ -529,6 +543,7 @@ static void settle_opt(struct reading *r)
 
 #define GEMMA RMS, .epsilon = 1e-6f, .tied = true, .norm_offset = true, .d_k = 256
 #define GLM RMS, .epsilon = 1.5625e-7f, .d_k = 128, .n_kv_head = 2, .biases = BIASED_QKV, NEIGHBOURS
+#define MINISTRAL3 LLAMA_5, .n_positions = 262144, .d_k = 128, .n_kv_head = 8
 #define COHERE \
     DECODER, .style = STYLE_ONE_NORM, .epsilon = 1e-5f, .gated = true, .tied = true, NEIGHBOURS
 
@@ -543,6 +558,8 @@ const struct family family_decoders[] = {
      WITH(LLAMA, .n_positions = 131072, .n_kv_head = 8, .window = 4096), SILU},
     {"ministral", &family_llama_names, settle_ministral,
      WITH(LLAMA, .n_positions = 131072, .n_kv_head = 8, .window = 4096), SILU},
+    {"ministral3", &family_llama_names, settle_ministral3, WITH(MINISTRAL3), SILU,
+     .reads = " llama_4_scaling_beta "},
     {"qwen2", &family_llama_names, family_settle_switched_window,
      WITH(LLAMA, .n_positions = 32768, .biases = BIASED_QKV, .window = 4096), SILU},
     {"qwen3", &family_llama_names, family_settle_qwen3,
@@ -612,6 +629,8 @@ const struct family family_decoders[] = {
      WITH(LLAMA, .n_positions = 131072, .n_kv_head = 8, .window = 4096, .vocab_size = 32000,
           .n_embd = 4096, .n_layer = 32, .n_head = 32, .n_inner = 14336),
      SILU, .wrapped = true},
+    {"mistral3 with ministral3", &mistral3_names, settle_ministral3, WITH(MINISTRAL3), SILU,
+     .wrapped = true, .reads = " llama_4_scaling_beta "},
     {"phi", &phi_names, settle_phi,
      WITH(SHIFTED, .n_positions = 2048, .style = STYLE_ONE_NORM,
           .biases = BIASED_ALL | BIASED_LOGITS),

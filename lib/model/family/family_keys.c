@@ -291,6 +291,9 @@ static void read_scaling(struct reading *r, const struct json *scaling, struct r
         rotary->amplitude =
             (0.1 * mscale * log(rotary->factor) + 1) / (0.1 * of_all * log(rotary->factor) + 1);
     rotary->exact = !family_flag(r, "truncate", true);
+    const char *reads = r->config->family->reads;
+    if (reads && strstr(reads, " llama_4_scaling_beta "))
+        rotary->growth = family_number(r, "llama_4_scaling_beta", 0, 1e6, 0);
     long long trained = family_integer(r, "original_max_position_embeddings", 1, DIMENSION_MAX, 0);
     r->root = root;
     if (rotary->scaling >= ROTARY_LLAMA3) /* a key outside the object wins */
@@ -604,6 +607,11 @@ int family_read(struct config *config, const struct family *family, const struct
         reading.root = json_given(root, "text_config");
         if (!reading.root || !json_is_object(reading.root))
             return err_set(err, "field 'text_config': expected an object");
+        const char *kind = strrchr(family[1].name ? family[1].name : "", ' ');
+        if (kind && strcmp(family_text(&reading, "model_type", ""), kind + 1) == 0) {
+            *config = *family[1].defaults; /* the row of another text model */
+            config->family = family + 1;
+        }
     }
     if (config->kind == MODEL_DECODER)
         read_decoder(&reading);

@@ -137,6 +137,19 @@ TEST_LOOP(parts_agree_with_the_reference, GOLDENS)
     ck_assert_double_eq_tol(found.sum, found.score, most);
 }
 
+TEST(parts_of_a_query_that_grows_with_its_position_sum_to_the_score)
+{
+    static const char text[] = "{\"model\": \"ministral3\", \"ids\": \"4,1,9,9,10,5\", \"part\": "
+                               "\"text\", \"head\": \"1.2\", \"query\": 5, \"key\": 3, "
+                               "\"against\": null}";
+    struct json *golden = NULL;
+    ck_assert(!json_parse(&golden, text, sizeof text - 1, &err));
+    const struct score_plan plan = plan_of(golden);
+    split(&plan);
+    ck_assert_double_eq_tol(found.sum, found.score, 1e-5);
+    json_free(golden);
+}
+
 /* A contrast with another key is the difference of two scores, part by part of the query. */
 TEST_LOOP(a_contrast_is_a_difference, GOLDENS)
 {

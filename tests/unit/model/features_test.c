@@ -173,6 +173,7 @@ static const struct planted {
     {SET("llama3 rotary scaling", rotary, {.scaling = ROTARY_LLAMA3})},
     {SET("yarn rotary scaling", rotary, {.scaling = ROTARY_YARN})},
     {SET("longrope scaling", rotary, {.scaling = ROTARY_LONGROPE})},
+    {SET("queries that grow with their positions", rotary, {.components = 8, .growth = 0.1})},
     {SET("two kinds of rotary embeddings", rotary_local, {.components = 8})},
     {SET("sliding windows", window, 4)},
     {SET("soft caps of scores", score_cap, 4)},
