@@ -219,6 +219,7 @@ try explain -m life-grouped -s "$life" --token all --full -o here.html
 try explain -m translate -s '<s> le petit chat' --source 'the small cat' --part cross
 try explain -m "$ROOT/tests/golden-families/gemma2" --ids 1,2,3 --layer 1 -o here.json
 try explain -m "$ROOT/tests/golden-families/opt-350m-style" --ids 1,2,3 --layer 1 --full
+try explain -m "$ROOT/tests/golden-families/deberta-v2" --ids 1,2,3 --layer 1
 try explain -m life-causal -s "$life" --mask-after --dropout 0.5 -o here.md
 try tokenize -m "$in/pieces" "Anna sees"
 try tokenize -m "$in/pieces" --format json "Anna sees"

@@ -169,6 +169,10 @@ static const struct translation {
      "table, "
      "with a row for each range of distances.",
      "偏置取决于查询到键的距离：它是这个头在一张表中的数，每个距离范围一行。"},
+    {"The bias depends on contents and on the distance from key to query: k[d] and q[d] are the "
+     "key "
+     "and the query of a learned row for the distance d.",
+     "偏置取决于内容和键到查询的距离：k[d] 和 q[d] 是距离 d 的一行学到的数的键和查询。"},
     {"The bias grows with the key's position by the slope of this head (ALiBi).",
      "偏置随键的位置按这个头的斜率增长（ALiBi）。"},
     {"Slope and product are rounded to bf16, as in training.",

@@ -255,9 +255,11 @@ static void put_attention(struct json_writer *json, const struct config *config)
                                          [BIAS_ALIBI] = "bloom",
                                          [BIAS_ALIBI_ROUNDED] = "falcon",
                                          [BIAS_ALIBI_FROM_END] = "mpt",
-                                         [BIAS_BUCKETS] = "table"};
+                                         [BIAS_BUCKETS] = "table",
+                                         [BIAS_DISENTANGLED] = "table"};
     const struct score_rule *rule = &attention_of(config, PART_SENTENCE, 0)->score;
     const struct stack *source = stack_of(config, PART_SOURCE);
+    const struct matrix none = {0};
     json_put_open(json, "\nattention", '{');
     json_put_bool(json, "linear", rule->kind == ATTENTION_LINEAR);
     json_put_bool(json, "renormalise", rule->mask_after);
@@ -284,7 +286,7 @@ static void put_attention(struct json_writer *json, const struct config *config)
     json_put_text(json, "alibi", alibis[rule->bias]);
     json_put_open(json, "slopes", '[');
     for (size_t head = 0; head < config->n_head; head++)
-        json_put_float(json, NULL, score_head_bias(rule, NULL, head).slope);
+        json_put_float(json, NULL, score_head_bias(rule, NULL, head, none, none).slope);
     json_put_close(json, ']');
     json_put_float(json, "temperature", rule->temperature);
     json_put_close(json, '}');

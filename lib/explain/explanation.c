@@ -285,18 +285,22 @@ static int run(struct trace *trace, const struct passes *passes, struct arena *a
         viewer_capture(viewer, &asked, arena, err) ||
         weights_block(weights, (int)request->part, request->layer, &trace->block, err) ||
         weights_vector(weights, slot, &sinks, err) ||
-        weights_biases(weights, (int)request->part, &trace->rule->score, &biases, err))
+        weights_biases(weights, &viewer->machine, (int)request->part, &trace->rule->score, &biases,
+                       err))
         return -1;
     trace->report = report;
     trace->has_norms = !mechanism_lacks(&config->mechanism, BLOCK_NORM);
     trace->viewer = viewer;
     trace->weights = weights;
     trace->group = kv_head_of(&trace->rule->head, request->head);
-    trace->bias = score_head_bias(&trace->rule->score, biases, request->head);
     trace->sink = sinks ? sinks + request->head : NULL;
     if (!mechanism_lacks(&config->mechanism, BLOCK_POSITIONS))
         trace->rotary = trace->rule->head.rotary;
     find_inputs_and_keys(trace);
+    size_t d = trace->rule->head.d_k; /* set_query sets q, which has one row for all queries */
+    trace->bias =
+        score_head_bias(&trace->rule->score, biases, request->head, (struct matrix){.columns = d},
+                        (struct matrix){(float *)trace->k, trace->keys, d, d});
     return err_if(find_heads(trace, arena, err) || find_embeddings(trace, arena, err));
 }
 
@@ -316,6 +320,7 @@ static void set_query(struct trace *trace, size_t query)
     if (trace->turns_first)
         turn_raw(trace, &trace->raw_q, trace->q_pre, query, 1);
     trace->q = trace_row(trace, SITE_Q);
+    trace->bias.q.data = (float *)trace->q; /* only read */
     trace->scores = trace_row(trace, SITE_SCORES);
     if (trace->rule->score.mask_after)
         trace->softmax = trace_row(trace, SITE_SOFTMAX);

@@ -591,7 +591,18 @@ void step_moved(struct builder *builder, const struct trace *trace)
     builder_add(builder, "moved_j = %s_j + ", take_scores(builder, CAPPED).name);
     if (scaled)
         builder_add(builder, "%n · ", rule->scale);
-    if (trace->bias.near) {
+    if (rule->bias == BIAS_DISENTANGLED) {
+        bool both = trace->bias.keys && trace->bias.queries;
+        builder_add(builder, "%f · (", rule->scale);
+        if (trace->bias.keys)
+            builder_add(builder, "q · k[%z - j]%s", trace->query, both ? " + " : "");
+        if (trace->bias.queries)
+            builder_add(builder, "k_j · q[%z - j]", trace->query);
+        builder_formula(builder, ")");
+        builder_note(builder,
+                     "The bias depends on contents and on the distance from key to query: k[d] and "
+                     "q[d] are the key and the query of a learned row for the distance d.");
+    } else if (trace->bias.near) {
         builder_formula(builder, "bias(j - %z)", trace->query);
         builder_note(builder,
                      "The bias depends on the distance from the query to the key: a number "

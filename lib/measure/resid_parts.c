@@ -170,7 +170,8 @@ int resid_attend(struct resid_attention *to, const struct resid_pass *pass, stru
     double *numbers = arena_alloc(arena, 3 * keys, sizeof *numbers, err);
     struct score_rule before = *rule; /* rule for scores before a cap */
     before.cap = before.temperature = 0;
-    if (!raw || !list || !numbers || weights_biases(weights, (int)head.part, rule, &biases, err) ||
+    if (!raw || !list || !numbers ||
+        weights_biases(weights, &pass->viewer->machine, (int)head.part, rule, &biases, err) ||
         weights_vector(weights, of_sinks, &sinks, err))
         return -1;
     *to = (struct resid_attention){.keys = keys,
@@ -178,7 +179,9 @@ int resid_attend(struct resid_attention *to, const struct resid_pass *pass, stru
                                    .plain = numbers,
                                    .score = numbers + keys,
                                    .weights = numbers + 2 * keys};
-    const struct head_bias bias = score_head_bias(rule, biases, head.head);
+    const struct head_bias bias = /* every row of q is the query's */
+        score_head_bias(rule, biases, head.head, (struct matrix){(float *)q, 1, d, 0},
+                        (struct matrix){(float *)k, keys, d, d});
     for (size_t i = 0; i < keys; i++) {
         double product = dot_rows(q, k + i * d, d);
         to->plain[i] = (double)rule->scale * product;

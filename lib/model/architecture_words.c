@@ -78,6 +78,10 @@ static void write_positions(struct buf *out, const struct config *c)
             buf_format(out, "%sbiases of scores by distance, in %d buckets up to %d%s",
                        both ? ", and " : "", c->bias_buckets, c->bias_reach,
                        c->bias_by_layer ? ", for each layer" : "");
+        else if (c->score_bias == BIAS_DISENTANGLED)
+            buf_format(out, "%sdistances from key to query, up to %d, in %d rows",
+                       config_adds_positions(c) ? ", and " : "", c->bias_reach,
+                       2 * c->bias_buckets);
         else if (c->score_bias)
             buf_text(out, "ALiBi");
         return;
@@ -114,7 +118,10 @@ static void write_window(struct buf *out, const struct config *c)
 static void write_scores(struct buf *out, const struct config *c)
 {
     bool root = c->scale == 1.0f / sqrtf((float)c->d_k);
-    if (root)
+    if (c->score_bias == BIAS_DISENTANGLED)
+        buf_format(out, "(q·k%s%s) · %g", c->bias_terms & TERM_KEYS ? " + q·k_distance" : "",
+                   c->bias_terms & TERM_QUERIES ? " + k·q_distance" : "", (double)c->scale);
+    else if (root)
         buf_format(out, "q·k / √%zu", c->d_k);
     else
         buf_format(out, "q·k · %g", (double)c->scale);

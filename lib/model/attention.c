@@ -250,8 +250,8 @@ static struct attention_head head_of(const struct attention_layer *layer, size_t
         .past = queries.past,
         .keys = batch_keys(pass->batch, text),
         .dropout_key = dropout_key(layer, head),
-        .bias = score_head_bias(&layer->rule, layer->biases, head),
     };
+    job.bias = score_head_bias(&layer->rule, layer->biases, head, job.q, job.k);
     if (layer->sinks) {
         job.sink = layer->sinks + head;
         job.rests = head_part(s->sinks, queries, head, 1);
@@ -335,7 +335,8 @@ enum pass_state attention(struct pass *pass, const struct sublayer *s, size_t la
     for (int i = 0; i < ATTENTION_MAPS; i++)
         job.edits |= (unsigned)pass_edits(pass, (enum site)(SITE_SCORES + i), layer) << i;
     struct slot sinks = slot_of((int)pass->part, SLOT_SINKS, layer);
-    if (weights_biases(pass->weights, (int)pass->part, rule, &job.biases, pass->err) ||
+    if (weights_biases(pass->weights, pass->machine, (int)pass->part, rule, &job.biases,
+                       pass->err) ||
         weights_vector(pass->weights, sinks, &job.sinks, pass->err) ||
         (!pass->scratch.attention && take_memory(pass)) || begin_maps(pass, layer))
         return PASS_FAILED;

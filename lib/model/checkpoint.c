@@ -299,12 +299,19 @@ static void find_end(const struct checkpoint *checkpoint, struct config *config)
                 {END_DISCRIMINATOR, SLOT_DISCRIMINATOR},
                 {END_DISCRIMINATOR, SLOT_DISCRIMINATOR_HEAD},
                 {END_POOLED, SLOT_POOLER}};
+    const struct family *family = config->family;
     if (config->end == END_LOGITS)
         return;
     config->end = END_STREAM;
-    for (size_t i = 0; i < sizeof ends / sizeof *ends && config->end == END_STREAM; i++)
-        if (find_slot(checkpoint, config, slot_of_text((int)ends[i].slot)).entry)
-            config->end = ends[i].end;
+    for (const struct family *f = family; f->name && strcmp(f->name, family->name) == 0; f++) {
+        config->family = f; /* a variant has other names of the head */
+        for (size_t i = 0; i < sizeof ends / sizeof *ends && config->end == END_STREAM; i++)
+            if (find_slot(checkpoint, config, slot_of_text((int)ends[i].slot)).entry)
+                config->end = ends[i].end;
+        if (config->end != END_STREAM)
+            return;
+    }
+    config->family = family;
 }
 
 void checkpoint_settle(const struct checkpoint *checkpoint, struct config *config)
@@ -389,8 +396,8 @@ static bool is_no_parameter(const char *name, const struct config *config)
                                           ".attn.bias",           ".attn.masked_bias",
                                           ".rotary_emb.inv_freq", "embeddings.position_ids"};
     static const char *const of_images[] = {"vision_tower.", "multi_modal_projector."};
-    static const char *const of_encoders[] = {"pooler.", "cls.seq_relationship.",
-                                              "sop_classifier."};
+    static const char *const of_encoders[] = {"pooler.", "cls.seq_relationship.", "sop_classifier.",
+                                              "mask_predictions."};
     static const char *const of_translators[] = {"embed_tokens.weight", "embed_positions.weight",
                                                  "EncDecAttention.relative_attention_bias.weight",
                                                  "cross_attn_rel_b.weight", "shared.weight"};

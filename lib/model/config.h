@@ -68,6 +68,16 @@ enum score_bias {
     BIAS_ALIBI_ROUNDED,  /* ALiBi in bf16, added before the scale (Falcon) */
     BIAS_ALIBI_FROM_END, /* slope · (position - that of the last key) (MPT) */
     BIAS_BUCKETS,        /* a number of a table for each distance (T5) */
+    BIAS_DISENTANGLED,   /* products of queries and keys with rows of distances (DeBERTa) */
+};
+
+/* BIAS_DISENTANGLED: its products, and how the rows of distances are made. */
+enum bias_terms {
+    TERM_KEYS = 1,    /* queries with keys of distances */
+    TERM_QUERIES = 2, /* keys with queries of distances */
+    TERM_LOG = 4,     /* far distances share rows, in logarithmic ranges */
+    TERM_SHARED = 8,  /* distances have the matrices of tokens, else their own */
+    TERM_NORMED = 16, /* a norm of the table of distances */
 };
 
 /* The norms of a block, and what its sublayers read. */
@@ -178,8 +188,9 @@ struct config {
                                  * values, are made; 0: they are made from the layer's input */
     float clip;                 /* of queries, keys and values to [-clip, clip]; 0: none */
     enum score_bias score_bias;
-    unsigned short bias_buckets; /* BIAS_BUCKETS: rows of the table */
-    unsigned short bias_reach;   /* BIAS_BUCKETS: the distance from which on biases are equal */
+    unsigned short bias_buckets; /* rows of the table; BIAS_DISENTANGLED: half of them */
+    unsigned short bias_reach;   /* the distance from which on biases are equal */
+    unsigned char bias_terms;    /* BIAS_DISENTANGLED: TERM_… */
     bool bias_by_layer;          /* each layer has a table; else one is for all */
     struct rotary rotary, rotary_local;
     size_t window;
@@ -224,7 +235,7 @@ const struct rotary *config_rotary(const struct config *config, size_t layer);
 static inline bool config_adds_positions(const struct config *config)
 {
     bool biased = config->score_bias != NO_BIAS &&
-                  (config->score_bias != BIAS_BUCKETS || !config->n_positions);
+                  (config->score_bias < BIAS_BUCKETS || !config->n_positions);
     return !config_rotates(config) && !biased;
 }
 

@@ -30,7 +30,7 @@ static bool config_has_other(const struct config *c)
 static bool sublayer_has_other(const struct sublayer *s)
 {
     return s->kind > SUBLAYER_MLP || s->reads > READS_LAST_INPUT || s->head.by > HEADS_AS_IS ||
-           s->score.bias > BIAS_BUCKETS;
+           s->score.bias > BIAS_DISENTANGLED;
 }
 
 /* clang-format off */
@@ -51,7 +51,8 @@ static bool sublayer_has_other(const struct sublayer *s)
     FIELD(embedding_norm) FIELD(own_tables) FIELD(rms) FIELD(norm_offset) FIELD(norm_shift) \
     FIELD(norm_plain) FIELD(gated) FIELD(clamp) FIELD(up_offset) FIELD(gate_slope) \
     FIELD(mixture) FIELD(head_norm) FIELD(latent_q) FIELD(latent_kv) FIELD(clip) \
-    FIELD(score_bias) FIELD(bias_buckets) FIELD(bias_reach) FIELD(bias_by_layer) FIELD(rotary) \
+    FIELD(score_bias) FIELD(bias_buckets) FIELD(bias_reach) FIELD(bias_terms) \
+    FIELD(bias_by_layer) FIELD(rotary) \
     FIELD(rotary_local) FIELD(window) FIELD(sinks) FIELD(score_cap) FIELD(logit_cap) \
     FIELD(residual_scale) FIELD(logit_divisor) ARRAY(layer_flags) FIELD(extra_layers) \
     FIELD(bos_id) FIELD(eos_id) ARRAY(more_ends) FIELD(more_end_count) FIELD(generation) \
@@ -161,8 +162,8 @@ static bool sublayer_has_other(const struct sublayer *s)
 
 #define SCORE_FIELDS(FIELD, ARRAY) \
     FIELD(scale) FIELD(base_scale) FIELD(cap) FIELD(temperature) FIELD(bias) FIELD(heads) \
-    FIELD(bias_layer) FIELD(buckets) FIELD(reach) FIELD(back) FIELD(ahead) FIELD(sink) \
-    FIELD(mask_after) FIELD(kind) FIELD(pattern)
+    FIELD(bias_layer) FIELD(buckets) FIELD(reach) FIELD(terms) FIELD(back) FIELD(ahead) \
+    FIELD(sink) FIELD(mask_after) FIELD(kind) FIELD(pattern)
 
 #define SCORE_FEATURES(FEATURE) \
     FEATURE(s->score.cap > 0, "soft caps of scores", ANALYSIS) \
@@ -171,6 +172,7 @@ static bool sublayer_has_other(const struct sublayer *s)
     FEATURE(s->score.bias == BIAS_ALIBI_FROM_END, "ALiBi from the last key", \
             RUN | ATTRIBUTE | PATCH) \
     FEATURE(s->score.bias == BIAS_BUCKETS, "biases of distances", ANALYSIS) \
+    FEATURE(s->score.bias == BIAS_DISENTANGLED, "disentangled attention", ANALYSIS) \
     FEATURE(s->score.back != SIZE_MAX, "sliding windows", ALL) \
     FEATURE(s->score.ahead > 0 && (s->score.ahead < SIZE_MAX || s->score.back < SIZE_MAX), \
             "windows with later tokens", ANALYSIS) \

@@ -59,9 +59,10 @@ static struct score_rule make_score(const struct config *c, const struct head_ru
                                                         : own,
         .cap = c->score_cap,
         .bias = mechanism_lacks(m, BLOCK_POSITIONS) || part == PART_CROSS ? NO_BIAS : c->score_bias,
-        .bias_layer = c->bias_by_layer ? (short)layer : -1,
+        .bias_layer = c->bias_by_layer || c->score_bias == BIAS_DISENTANGLED ? (short)layer : -1,
         .buckets = c->bias_buckets,
         .reach = c->bias_reach,
+        .terms = c->bias_terms,
         .heads = head->heads,
         .back = window ? window - 1 : SIZE_MAX,
         .ahead = masked   ? 0

@@ -263,9 +263,14 @@ static int check_family(const struct mechanism *m, const struct config *config, 
         return err_unsupported(err,
                                "--attention linear: expected a model without %s, found one of type "
                                "\"%s\": linear attention has no scores",
-                               alibi && config->score_bias == BIAS_BUCKETS ? "biases of distances"
+                               alibi && config->score_bias >= BIAS_BUCKETS ? "biases of distances"
                                : alibi                                     ? "ALiBi"
                                                                            : "a cap of scores",
+                               config_kind_name(config));
+    if (m->kind == ATTENTION_LOWRANK && alibi)
+        return err_unsupported(err,
+                               "--attention lowrank: expected a model without biases of distances, "
+                               "found one of type \"%s\": a segment has no distance",
                                config_kind_name(config));
     const struct layer *first = layer_of(config, PART_SENTENCE, 0);
     bool apart = true; /* the sublayers read the stream one after the other */

@@ -26,6 +26,7 @@
     PROPERTY(OF_QKV, c->biases & BIASED_QKV) PROPERTY(OF_OUT, c->biases & BIASED_OUT) \
     PROPERTY(OF_MLP, c->biases & BIASED_MLP) PROPERTY(OF_EXPERTS, c->biases & BIASED_EXPERTS) \
     PROPERTY(OF_LOGITS, c->biases & BIASED_LOGITS) \
+    PROPERTY(BIAS_NORMED, c->bias_terms & TERM_NORMED) \
     PROPERTY(PLAIN, !s->mlp.mixture) PROPERTY(MIXTURE, s->mlp.mixture) \
     PROPERTY(ROUTER_BIAS, c->mixture.router_bias)
 
@@ -51,7 +52,11 @@
     AXIS(K_NORM, (s->head.norm.whole ? s->head.kv_heads : 1) * s->head.d_k) \
     AXIS(Q_OWN, s->head.norm.own ? s->head.heads : 0) \
     AXIS(K_OWN, s->head.norm.own ? s->head.kv_heads : 0) \
-    AXIS(HIDDEN, s->mlp.inner) AXIS(BUCKETS, c->bias_by_layer ? 0 : c->bias_buckets) \
+    AXIS(HIDDEN, s->mlp.inner) \
+    AXIS(BUCKETS, c->bias_by_layer ? 0 : (IS_TERMS ? 2u : 1u) * c->bias_buckets) \
+    AXIS(OF_BUCKET, IS_TERMS ? t->width : s->head.heads) \
+    AXIS(BIAS_Q, IS_OWN(TERM_QUERIES) ? s->head.heads * s->head.d_k : 0) \
+    AXIS(BIAS_K, IS_OWN(TERM_KEYS) ? s->head.heads * s->head.d_k : 0) \
     AXIS(LAYER_BUCKETS, c->bias_by_layer ? c->bias_buckets : 0) \
     AXIS(HEADS, s->head.heads) AXIS(SINKS, s->score.sink ? s->head.heads : 0) \
     AXIS(LATENT_Q, s->head.latent_q) AXIS(LATENT_KV, s->head.latent_kv) \
@@ -67,6 +72,8 @@
     AXIS(SWITCH, c->mixture.shared_gate)
 /* clang-format on */
 
+#define IS_TERMS (c->score_bias == BIAS_DISENTANGLED)
+#define IS_OWN(term) ((c->bias_terms & (TERM_SHARED | (term))) == (term))
 #define INDEX(name, has) INDEX_##name,
 #define BIT(name, has) name = 1 << INDEX_##name,
 #define VALUE(name, has) | ((has) ? name : 0)
@@ -118,7 +125,8 @@ static const struct parameter_row {
     [SLOT_EMBED_NORM / 2] = {{AXIS_TABLES}, EMBEDDING_NORM | SCALE, SHIFT},
     [SLOT_EMBED_PROJECT / 2] = {{AXIS_CHANNELS, AXIS_WORD}, PROJECTED, PROJECTED_LAST},
     [SLOT_PROJECT_OUT / 2] = {{AXIS_NARROW, AXIS_CHANNELS}, ANY, NEVER},
-    [SLOT_BIASES / 2] = {{AXIS_BUCKETS, AXIS_HEADS}, ANY, NEVER},
+    [SLOT_BIASES / 2] = {{AXIS_BUCKETS, AXIS_OF_BUCKET}, ANY, NEVER},
+    [SLOT_BIAS_NORM / 2] = {{AXIS_CHANNELS}, BIAS_NORMED, SHIFT},
     [SLOT_FINAL_NORM / 2] = {{AXIS_CHANNELS}, BLOCKS | FINAL_NORM | SCALE, SHIFT},
     [SLOT_POOLER / 2] = {{AXIS_POOLER, AXIS_CHANNELS}, ANY, ANY},
     [SLOT_TRANSFORM / 2] = {{AXIS_TRANSFORM, AXIS_CHANNELS}, ANY, OF_TRANSFORM},
@@ -138,6 +146,8 @@ static const struct parameter_row {
     [SLOT_V / 2] = {{AXIS_VALUES, AXIS_MEMORY}, PROJECTIONS, OF_QKV},
     [SLOT_O / 2] = {{AXIS_OUT, AXIS_CONTEXT}, OUT_PROJ, OF_OUT},
     [SLOT_LAYER_BIASES / 2] = {{AXIS_LAYER_BUCKETS, AXIS_HEADS}, ANY, NEVER},
+    [SLOT_BIAS_Q / 2] = {{AXIS_BIAS_Q, AXIS_CHANNELS}, ANY, OF_QKV},
+    [SLOT_BIAS_K / 2] = {{AXIS_BIAS_K, AXIS_CHANNELS}, ANY, OF_QKV},
     [SLOT_Q_NORM / 2] = {{AXIS_Q_NORM}, Q_NORMED, HEAD_SHIFT, AXIS_Q_OWN},
     [SLOT_K_NORM / 2] = {{AXIS_K_NORM}, K_NORMED, HEAD_SHIFT, AXIS_K_OWN},
     [SLOT_SINKS / 2] = {{AXIS_SINKS}, ANY, NEVER},

@@ -23,7 +23,8 @@ enum slot_id {
     SLOT(EMBED_NORM),
     SLOT(EMBED_PROJECT), /* from the channels of embeddings to those of the residual stream */
     SLOT(PROJECT_OUT),   /* from the residual stream to channels of embeddings */
-    SLOT(BIASES),        /* of scores by distance [buckets, H], of a stack */
+    SLOT(BIASES),        /* of scores by distance [buckets, H], or rows of distances, of a stack */
+    SLOT(BIAS_NORM),     /* of rows of distances */
     SLOT(FINAL_NORM),
     SLOT(POOLER),
     SLOT(TRANSFORM), /* the dense layer before the unembedding */
@@ -43,6 +44,8 @@ enum slot_id {
     SLOT(V),
     SLOT(O),
     SLOT(LAYER_BIASES), /* of scores by distance, of a layer */
+    SLOT(BIAS_Q),       /* from rows of distances to queries, to keys */
+    SLOT(BIAS_K),
     SLOT(Q_NORM),
     SLOT(K_NORM),
     SLOT(SINKS),       /* the score of each head's sink */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "base/platform.h"
 #include "math/precision.h"
 #include "math/rng.h"
 #include "math/rows.h"
@@ -14,7 +15,23 @@
 
 size_t score_biases_count(const struct score_rule *rule)
 {
-    return rule->bias == BIAS_BUCKETS ? rule->heads * (2 * (size_t)rule->reach + 1) : 0;
+    size_t distances = 2 * (size_t)rule->reach + 1;
+    return rule->bias == BIAS_BUCKETS ? rule->heads * distances : distances;
+}
+
+/* DeBERTa: distances from key to query up to half of the buckets have a row each; farther ones
+ * share rows in logarithmic ranges, or keep their own; the outermost have all that lie beyond. */
+static void fill_rows(float *rows, const struct score_rule *rule)
+{
+    long reach = rule->reach, all = rule->buckets, near = all / 2;
+    double range = log((double)(reach - 1) / (double)near);
+    for (long d = reach; d >= -reach; d--) {
+        long row = labs(d);
+        if (rule->terms & TERM_LOG && row > near)
+            row = near + (long)ceil(log((double)row / (double)near) / range * (double)(near - 1));
+        row = d < 0 ? -row : row;
+        *rows++ = (float)((row < -all ? -all : row >= all ? all - 1 : row) + all);
+    }
 }
 
 /* T5: half of the buckets are of one distance each, the others of logarithmic ranges. Where later
@@ -22,6 +39,10 @@ size_t score_biases_count(const struct score_rule *rule)
 void score_biases_fill(float *biases, const struct score_rule *rule, const float *table)
 {
     long reach = rule->reach;
+    if (rule->bias == BIAS_DISENTANGLED) {
+        fill_rows(biases, rule);
+        return;
+    }
     size_t buckets = rule->ahead ? rule->buckets / 2 : rule->buckets, exact = buckets / 2;
     for (size_t head = 0; head < rule->heads; head++)
         for (long d = -reach; d <= reach; d++) {
@@ -37,13 +58,26 @@ void score_biases_fill(float *biases, const struct score_rule *rule, const float
 }
 
 /* ALiBi: 2^(-8 (h + 1) / n) of the first n heads, a power of two; the others lie between these. */
-struct head_bias score_head_bias(const struct score_rule *rule, const float *biases, size_t head)
+struct head_bias score_head_bias(const struct score_rule *rule, const float *biases, size_t head,
+                                 struct matrix q, struct matrix k)
 {
     size_t reach = rule->reach, power = 1;
-    if (rule->bias == BIAS_BUCKETS)
-        return (struct head_bias){.near = biases ? biases + head * (2 * reach + 1) + reach : NULL};
-    if (rule->bias == NO_BIAS)
+    if (rule->bias == NO_BIAS || (rule->bias >= BIAS_BUCKETS && !biases))
         return (struct head_bias){0};
+    if (rule->bias == BIAS_BUCKETS)
+        return (struct head_bias){.near = biases + head * (2 * reach + 1) + reach};
+    if (rule->bias == BIAS_DISENTANGLED) {
+        size_t stride = rule->heads * q.columns;
+        const float *keys = biases + score_biases_count(rule) + head * q.columns;
+        const float *queries =
+            keys + (rule->terms & TERM_KEYS ? 2 * (size_t)rule->buckets * stride : 0);
+        return (struct head_bias){.near = biases + reach,
+                                  .keys = rule->terms & TERM_KEYS ? keys : NULL,
+                                  .queries = rule->terms & TERM_QUERIES ? queries : NULL,
+                                  .stride = stride,
+                                  .q = q,
+                                  .k = k};
+    }
     while (2 * power <= rule->heads)
         power *= 2;
     double step = -8.0 / (double)power;
@@ -57,13 +91,42 @@ static float rounded(float x)
     return bf16_value(bf16_round(x));
 }
 
+/* a · b + c · d in sixteen sums, which are added in one order; b and d NULL: no such product. */
+FOR_EACH_ISA
+static float two_dots(const float *a, const float *b, const float *c, const float *d, size_t count)
+{
+    enum { LANES = 16 };
+    float sums[LANES] = {0}, sum = 0;
+    size_t whole = count / LANES * LANES;
+    for (size_t i = 0; b && i < whole; i += LANES)
+        for (size_t lane = 0; lane < LANES; lane++)
+            sums[lane] = fmaf(a[i + lane], b[i + lane], sums[lane]);
+    for (size_t i = 0; d && i < whole; i += LANES)
+        for (size_t lane = 0; lane < LANES; lane++)
+            sums[lane] = fmaf(c[i + lane], d[i + lane], sums[lane]);
+    for (size_t i = whole; i < count; i++) {
+        sums[i - whole] = b ? fmaf(a[i], b[i], sums[i - whole]) : sums[i - whole];
+        sums[i - whole] = d ? fmaf(c[i], d[i], sums[i - whole]) : sums[i - whole];
+    }
+    for (size_t lane = 0; lane < LANES; lane++)
+        sum += sums[lane];
+    return sum;
+}
+
 float score_bias(const struct score_rule *rule, const struct head_bias *bias, size_t query,
                  size_t key, size_t keys)
 {
     float slope = bias->slope;
     if (bias->near) {
         long distance = (long)key - (long)query, reach = rule->reach;
-        return bias->near[distance < -reach ? -reach : distance > reach ? reach : distance];
+        float near = bias->near[distance < -reach ? -reach : distance > reach ? reach : distance];
+        size_t row = rule->bias == BIAS_DISENTANGLED ? (size_t)near * bias->stride : 0;
+        return rule->bias == BIAS_BUCKETS
+                   ? near
+                   : rule->scale *
+                         two_dots(matrix_row(bias->q, query), bias->keys ? bias->keys + row : NULL,
+                                  matrix_row(bias->k, key),
+                                  bias->queries ? bias->queries + row : NULL, bias->q.columns);
     }
     if (rule->bias == BIAS_ALIBI_FROM_END)
         return slope * ((float)key - (float)(keys - 1));

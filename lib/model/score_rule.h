@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "math/rows.h"
 #include "model/config.h"
 #include "model/site.h"
 
@@ -22,9 +23,10 @@ struct score_rule {
     float cap;         /* scores are cap · tanh(score / cap); 0: none */
     float temperature; /* divides scores after cap and bias; 0: none, or it is part of the scale */
     enum score_bias bias;
-    size_t heads;                  /* query heads, on which the slopes of ALiBi depend */
-    short bias_layer;              /* BIAS_BUCKETS: the layer that has the table; -1: the stack */
+    size_t heads;     /* query heads, on which the slopes of ALiBi depend */
+    short bias_layer; /* the layer that has the table, or its matrices; -1: the stack */
     unsigned short buckets, reach; /* rows of the table; the distance from which biases are equal */
+    unsigned char terms;           /* BIAS_DISENTANGLED: as in struct config */
     size_t back, ahead; /* visible keys before and after the query's own; SIZE_MAX: no limit */
     bool sink;          /* the softmax has one score more, which no key has */
     bool mask_after;    /* the softmax is over all keys; then rows are masked and renormalised */
@@ -55,15 +57,23 @@ static inline struct key_range score_visible(const struct score_rule *rule, size
 /* The biases of the scores of a head: by one of these, or none. */
 struct head_bias {
     float slope;       /* of ALiBi; 0: none */
-    const float *near; /* [-reach … reach] by the distance from query to key; NULL: none */
+    const float *near; /* [-reach … reach] by the distance from query to key: the bias, or its row
+                        * in the tables below; NULL: none */
+    const float *keys, *queries; /* BIAS_DISENTANGLED: tables, of `stride` floats a row, or NULL */
+    size_t stride;
+    struct matrix q, k; /* of the text: rows that these tables are multiplied with */
 };
 
-/* BIAS_BUCKETS: the biases of all distances, [H, 2 · reach + 1], from a table [buckets, H]. */
+/* BIAS_BUCKETS: the biases of all distances, [H, 2 · reach + 1], from a table [buckets, H].
+ * BIAS_DISENTANGLED: only the row of each distance [2 · reach + 1]; the tables [2 · buckets, H·dk]
+ * of keys and of queries follow, if the rule has them (weights_biases). */
 size_t score_biases_count(const struct score_rule *rule);
 void score_biases_fill(float *biases, const struct score_rule *rule, const float *table);
 
-/* The biases of a head, given `biases` of all distances or NULL; the bias of one of `keys` keys. */
-struct head_bias score_head_bias(const struct score_rule *rule, const float *biases, size_t head);
+/* The biases of a head with queries [T, dk] and keys [S, dk], given `biases` of all distances or
+ * NULL; the bias of one of `keys` keys. */
+struct head_bias score_head_bias(const struct score_rule *rule, const float *biases, size_t head,
+                                 struct matrix q, struct matrix k);
 float score_bias(const struct score_rule *rule, const struct head_bias *bias, size_t query,
                  size_t key, size_t keys);
 

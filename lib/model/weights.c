@@ -7,6 +7,7 @@
 #include "base/num.h"
 #include "base/sha256.h"
 #include "math/argmax.h"
+#include "math/machine.h"
 #include "math/rows.h"
 #include "model/family/family.h"
 #include "model/layer.h"
@@ -25,6 +26,7 @@ struct parameter {
     const uint32_t *pairs; /* as pairs of bf16 (weight.h); NULL until it is used so */
     const float *panels;   /* NULL until it is packed; of a bias: its numbers side by side;
                             * of biases by distance: those of all distances */
+    const float *places;   /* of keys: rows of distances (score_rule.h); NULL until they are used */
 };
 
 /* The layer whose parameters a layer has: its own index, or that of a layer that shares them. */
@@ -415,9 +417,71 @@ int weights_vector(struct weights *weights, struct slot slot, const float **numb
     return p ? load_floats(weights, p, numbers, err) : 0;
 }
 
-int weights_biases(struct weights *weights, int part, const struct score_rule *rule,
-                   const float **biases, struct err *err)
+/* The numbers of score_rule.h for BIAS_DISENTANGLED: rows of distances, then tables of keys and of
+ * queries, which are products of the table of distances. */
+static size_t places_count(const struct weights *weights, const struct score_rule *rule)
 {
+    size_t tables = (size_t) !!(rule->terms & TERM_KEYS) + !!(rule->terms & TERM_QUERIES);
+    size_t width = weights->config->n_head * weights->config->d_k;
+    return score_biases_count(rule) + tables * 2 * rule->buckets * width;
+}
+
+static int make_places(struct weights *weights, struct machine *machine, float *to,
+                       const struct score_rule *rule, struct arena *scratch, struct err *err)
+{
+    static const struct {
+        unsigned term;
+        int shared, own;
+    } kinds[] = {{TERM_KEYS, SLOT_K, SLOT_BIAS_K}, {TERM_QUERIES, SLOT_Q, SLOT_BIAS_Q}};
+    size_t rows = 2 * (size_t)rule->buckets, channels = weights->config->n_embd;
+    float *normed = arena_alloc(scratch, rows * channels, sizeof *normed, err);
+    const float *table = NULL;
+    struct norm norm;
+    struct matrix x = {normed, rows, channels, channels};
+    if (!normed || weights_vector(weights, slot_of_text(SLOT_BIASES), &table, err) ||
+        weights_norm(weights, slot_of_text(SLOT_BIAS_NORM), &norm, err) ||
+        (weights->precision == PRECISION_BF16 &&
+         machine_hold_rounded(machine, rows, channels, err)))
+        return -1;
+    memcpy(normed, table, rows * channels * sizeof *normed);
+    if (rule->terms & TERM_NORMED)
+        norm_rows(x, x, &norm);
+    score_biases_fill(to, rule, NULL);
+    to += score_biases_count(rule);
+    for (int i = 0; i < 2; i++) {
+        struct weight w;
+        int id = rule->terms & TERM_SHARED ? kinds[i].shared : kinds[i].own;
+        if (!(rule->terms & kinds[i].term))
+            continue;
+        if (weights_matrix(weights, slot_of(PART_SENTENCE, id, (size_t)rule->bias_layer), &w, err))
+            return -1;
+        linear(machine, (struct matrix){to, rows, w.out, w.out}, x, &w, ACTIVATION_NONE);
+        to += rows * w.out;
+    }
+    return 0;
+}
+
+static int load_places(struct weights *weights, struct machine *machine,
+                       const struct score_rule *rule, const float **places, struct err *err)
+{
+    struct arena scratch = {0};
+    struct parameter *keys =
+        parameter_at(weights, slot_of(PART_SENTENCE, SLOT_K, (size_t)rule->bias_layer));
+    float *made =
+        keys->places ? NULL
+                     : arena_alloc(&weights->arena, places_count(weights, rule), sizeof *made, err);
+    if (made && !make_places(weights, machine, made, rule, &scratch, err))
+        keys->places = made;
+    arena_release(&scratch);
+    *places = keys->places;
+    return *places ? 0 : -1;
+}
+
+int weights_biases(struct weights *weights, struct machine *machine, int part,
+                   const struct score_rule *rule, const float **biases, struct err *err)
+{
+    if (rule->bias == BIAS_DISENTANGLED)
+        return load_places(weights, machine, rule, biases, err);
     bool of_layer = rule->bias_layer >= 0;
     struct slot slot = of_layer ? slot_of(part, SLOT_LAYER_BIASES, (size_t)rule->bias_layer)
                                 : slot_of_end(part, SLOT_BIASES);
@@ -632,6 +696,12 @@ struct weights_bytes weights_bytes(const struct weights *weights)
             continue;
         size_t heap = heap_bytes_of(weights, p);
         bytes.heap += heap;
+        if (weights->config->score_bias == BIAS_DISENTANGLED && p->slot.id == SLOT_K)
+            bytes.heap +=
+                sizeof(float) *
+                places_count(
+                    weights,
+                    &attention_of(weights->config, PART_SENTENCE, (size_t)p->slot.layer)->score);
         bytes.mapped += heap ? 0 : entry->end - entry->begin;
     }
     return bytes;

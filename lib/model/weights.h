@@ -143,8 +143,8 @@ int weights_vector(struct weights *weights, struct slot slot, const float **numb
 
 /* The biases of a rule in a part by all distances (score_rule.h), made on first use; NULL: none. */
 struct score_rule;
-int weights_biases(struct weights *weights, int part, const struct score_rule *rule,
-                   const float **biases, struct err *err);
+int weights_biases(struct weights *weights, struct machine *machine, int part,
+                   const struct score_rule *rule, const float **biases, struct err *err);
 
 /* The whole tensor that has q, k and v side by side, as in GPT-2, for one product in float32; if
  * there is none, or products are in bf16, a matrix that does not exist. */

@@ -801,6 +801,29 @@ def mpnet(c, has):
                 "attn.q attn.k attn.v attn.o LayerNorm")
 
 
+DEBERTA_HEAD = head_names("lm_predictions.lm_head.", "dense", "LayerNorm", "decoder", "bias")
+
+
+def deberta(c, has):
+    norm, kinds = layer_norm(c.get("layer_norm_eps", 1e-7)), c.get("pos_att_type") or []
+    kinds = kinds.split("|") if isinstance(kinds, str) else kinds
+    reach, buckets = c.get("max_relative_positions", -1), c.get("position_buckets", -1)
+    reach = reach if reach > 0 else c.get("max_position_embeddings", 512)
+    normed = "layer_norm" in c.get("norm_rel_ebd", "none")
+    score = dict(bias=Bias.DISENTANGLED, terms=tuple(kinds), reach=reach, log=buckets > 0,
+                 buckets=buckets if buckets > 0 else reach, shared=c.get("share_att_key", False),
+                 table_norm=replace(norm, id=Id.NEAR_NORM) if normed else NO_NORM,
+                 scale=(c["hidden_size"] // c["num_attention_heads"] * (1 + len(kinds))) ** -0.5)
+    place = Place.TABLE if c.get("position_biased_input", True) else Place.NOWHERE
+    rows = table(TEXT, "encoder.", NEAR="rel_embeddings", NEAR_NORM="LayerNorm")
+    rows |= table(TEXT, "encoder.layer.{l}.attention.self.", NEAR_Q="pos_query_proj",
+                  NEAR_K="pos_key_proj")
+    return bert({"layer_norm_eps": 1e-7} | c, has, "deberta.",
+                DEBERTA_HEAD if has("lm_predictions.lm_head.dense") else BERT_HEAD, None,
+                dict(segments=c.get("type_vocab_size", 0), place=place), rows, score,
+                "self.query_proj self.key_proj self.value_proj output.dense output.LayerNorm")
+
+
 def electra(c, has):
     width = c.get("embedding_size", c["hidden_size"])
     embed = dict(width=width, project=Project.LAST if width != c["hidden_size"] else Project.NEVER)
@@ -1060,6 +1083,7 @@ BY_NAMES = {  # the names of the tensors decide, too
     "pegasus": lambda c, has: bart(c, PRE, sines(has), False),
     "marian": lambda c, has: bart(c, POST, sines(has), False),
     "bert": bert, "roberta": roberta, "xlm-roberta": roberta, "camembert": roberta, "mpnet": mpnet,
+    "deberta-v2": deberta,
     "electra": electra, "distilbert": distilbert, "albert": albert, "modernbert": modernbert,
     "mistral3": mistral3,
 }

@@ -46,7 +46,8 @@ def site_name(part, site, layer):
 
 # A slot is the place of a weight tensor. The id after each matrix or norm is that of its bias.
 IDS = """TOKENS POSITIONS SEGMENTS EMBED_NORM EMBED_PROJECT NORM_1 NORM_1_POST NORM_2 NORM_2_POST
-    Q K V O Q_NORM K_NORM Q_DOWN Q_DOWN_NORM KV_DOWN KV_DOWN_NORM K_ROTARY SINKS BUCKETS
+    Q K V O Q_NORM K_NORM Q_DOWN Q_DOWN_NORM KV_DOWN KV_DOWN_NORM K_ROTARY SINKS BUCKETS NEAR
+    NEAR_NORM NEAR_Q NEAR_K
     GATE UP DOWN XIELU_P XIELU_N XIELU_BETA XIELU_EPSILON
     ROUTER CORRECTION EXPERT_GATE EXPERT_UP EXPERT_DOWN
     SHARED_GATE SHARED_UP SHARED_DOWN SHARED_SWITCH
@@ -119,8 +120,10 @@ class Head:
 
 
 # ALIBI: slope · j; ALIBI_ROUNDED: rounded to bf16, before the scale; ALIBI_FROM_END:
-# slope · (j - (S - 1)); BUCKETS: a table of biases by distance
-Bias = IntEnum("Bias", "NO_BIAS ALIBI ALIBI_ROUNDED ALIBI_FROM_END BUCKETS", start=0)
+# slope · (j - (S - 1)); BUCKETS: a table of biases by distance; DISENTANGLED: products with rows of
+# distances
+Bias = IntEnum("Bias", "NO_BIAS ALIBI ALIBI_ROUNDED ALIBI_FROM_END BUCKETS "
+               "DISENTANGLED", start=0)
 
 
 @dataclass
@@ -132,6 +135,12 @@ class Score:
     bias_layer: int = -1  # BUCKETS: the layer that has the table; -1: a table of the stack
     buckets: int = 0
     reach: int = 0
+    # DISENTANGLED: "c2p" queries with keys of distances, "p2c" keys with queries of distances; rows
+    # up to `buckets` in each direction, far ones in logarithmic ranges (log)
+    terms: tuple = ()
+    log: bool = False
+    shared: bool = False  # distances have the matrices of tokens
+    table_norm: Norm = NO_NORM
     back: int = UNLIMITED  # visible keys before the query
     ahead: int = 0  # and after it
     sink: bool = False
@@ -293,6 +302,8 @@ def end_shapes(model, part):
     for s in stack.read(0) if stack.layers else ():
         if s.score and s.score.bias == Bias.BUCKETS and s.score.bias_layer < 0:
             shapes[Id.BUCKETS] = (s.score.buckets, s.head.heads)
+        if s.score and s.score.bias == Bias.DISENTANGLED:
+            shapes |= {Id.NEAR: (2 * s.score.buckets, C)} | norm_shapes((s.score.table_norm, (C,)))
     return shapes
 
 
@@ -333,6 +344,9 @@ def head_shapes(s, layer, C, source_width):
         shapes[Id.SINKS] = (H,)
     if s.score.bias == Bias.BUCKETS and s.score.bias_layer == layer:
         shapes[Id.BUCKETS] = (s.score.buckets, H)
+    for term, id in (("c2p", Id.NEAR_K), ("p2c", Id.NEAR_Q)):
+        if term in s.score.terms and not s.score.shared:
+            shapes[id] = (H * h.d_k, C)
     q, k = {Over.PER_HEAD: ((h.d_k,), (h.d_k,)), Over.OWN_SCALES: ((H, h.d_k), (K, h.d_k)),
             Over.WHOLE: ((H * h.d_k,), (K * h.d_k,))}[h.over]
     return shapes | norm_shapes((h.q_norm, q), (h.k_norm, k))
@@ -548,6 +562,16 @@ def buckets(score, T, S):
     return base + np.where(distance < exact, distance, np.minimum(beyond, n - 1))
 
 
+def distance_rows(score, T, S):
+    """The row of the table of distances from key to query, [T, S]."""
+    d, near = np.arange(T)[:, None] - np.arange(S)[None], score.buckets // 2
+    if score.log:
+        ratio = np.log(np.maximum(abs(d), 1) / near) / math.log((score.reach - 1) / near)
+        far = np.ceil(ratio * (near - 1)) + near
+        d = np.where(abs(d) <= near, d, far * np.sign(d)).astype(int)
+    return np.clip(d, -score.buckets, score.buckets - 1) + score.buckets
+
+
 def sines(e, n):
     """Sinusoidal positions n, [T, width]."""
     width, half, x = e.width, e.width // 2, np.zeros((len(n), e.width))
@@ -653,6 +677,22 @@ class Pass:
                                 r.bias_layer)[buckets(r, T, S)].transpose(2, 0, 1)
         return np.where(visible(r, T, S), x, -np.inf)
 
+    def disentangled(self, s, layer, q, k):
+        """Products of contents with distances, [H, T, S]."""
+        r, total = s.score, 0
+        table = self.norm(r.table_norm, s.part, -1, self.weight(s.part, Id.NEAR))
+        rows = distance_rows(r, q.shape[1], k.shape[1])
+        if "c2p" in r.terms:
+            keys = split(self.linear(table, s.part, Id.K if r.shared else Id.NEAR_K, layer), len(q))
+            at = np.broadcast_to(rows, (len(q), *rows.shape))
+            total = total + np.take_along_axis(q @ keys.swapaxes(1, 2), at, -1)
+        if "p2c" in r.terms:
+            queries = split(self.linear(table, s.part, Id.Q if r.shared else Id.NEAR_Q, layer),
+                            len(q))
+            at = np.broadcast_to(rows.T, (len(q), *rows.T.shape))
+            total = total + np.take_along_axis(k @ queries.swapaxes(1, 2), at, -1).swapaxes(1, 2)
+        return total
+
     def attend(self, s, layer, x):
         """[T, C] to the context of all heads, [T, H·d_v]."""
         h, source = s.head, self.memory if s.kind == Kind.ATTEND_SOURCE else x
@@ -679,6 +719,8 @@ class Pass:
         group = h.heads // k.shape[0]
         scores = q @ k.repeat(group, 0).swapaxes(-1, -2)
         see(At.SCORES, scores)
+        if s.score.bias == Bias.DISENTANGLED:
+            scores = scores + self.disentangled(s, layer, q, k)
         masked = self.masked(s, scores)
         see(At.MASKED, masked)
         if s.score.sink:  # a column that is left out after the softmax

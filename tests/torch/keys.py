@@ -20,7 +20,7 @@ transformers.utils.logging.disable_progress_bar()
 
 FOLDER = pathlib.Path(__file__).parent.parent / "golden-families"
 MODELS = """albert apertus arcee bart bert biogpt bloom camembert codegen cohere-qk-norm cohere2
-dbrx deepseek_v2 deepseek_v3 distilbert dots1 electra ernie4_5 ernie4_5_moe exaone4 falcon
+dbrx deberta-v2 deepseek_v2 deepseek_v3 distilbert dots1 electra ernie4_5 ernie4_5_moe exaone4 falcon
 falcon-rw-alibi gemma gemma2 gemma3 gemma3_text glm glm4 glm4_moe glm4_moe_lite gpt_bigcode gpt_neo
 gpt_neox gpt_oss gptj granite granitemoe granitemoeshared helium hunyuan_v1_dense hunyuan_v1_moe
 llama llama-rope-dynamic llama-rope-llama3 llama-rope-yarn m2m_100 marian mbart minimax_m2 ministral
@@ -36,8 +36,10 @@ SKIP = set(transformers.PreTrainedConfig().to_dict()) - {"is_encoder_decoder"} |
     "label2id", "use_cache", "task_specific_params", "vision_config", "per_layer_config"}
 IDLE = "dropout", "pdrop", "_token_id", "layerdrop", "initializer", "init_std", "_loss_coef"
 
-# Keys that are refused by their names, though transformers ignores them where they mean nothing.
-REFUSED = {"is_encoder_decoder", "add_cross_attention", "use_bidirectional_attention", "clip_qkv"}
+# Keys that are refused by their names, though transformers ignores them where they mean nothing, or
+# (the last) computes what no published model has: DeBERTa without distances.
+REFUSED = {"is_encoder_decoder", "add_cross_attention", "use_bidirectional_attention", "clip_qkv",
+           "relative_attention"}
 SIZES = {"-num_hidden_layers", "-hidden_size", "-num_attention_heads", "-vocab_size"}
 
 # Keys (of a model, or of all) that this program reads otherwise, and why.
@@ -52,6 +54,8 @@ OWN = {
     ("dbrx", "attn_config"),
     # published models of mT5 and umT5 have false there, and were trained without a scale
     ("umt5", "tie_word_embeddings"), ("umt5", "-tie_word_embeddings"),
+    # where transformers expects a head of other names, or of its own, which the file lacks
+    ("deberta-v2", "legacy"), ("deberta-v2", "tie_word_embeddings"),
 }
 
 LINEAR = {"rope_type": "linear", "factor": 2.0}

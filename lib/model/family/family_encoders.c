@@ -1,5 +1,6 @@
 /* family_encoders.c: encoders of a text, whose tokens attend to earlier and later ones: names of
  * tensors, keys that a row cannot express, and a row for each family. */
+#include <math.h>
 #include <string.h>
 
 #include "model/family/family_rows.h"
@@ -59,6 +60,19 @@ static const struct family_names modernbert_names =
           {"attn.Wo", {SLOT_O}}, {"mlp_norm", {SLOT_NORM_2}}, {"mlp.Wi", {SLOT_GATE, SLOT_UP}},
           {"mlp.Wo", {SLOT_DOWN}}, {"head.dense", {SLOT_TRANSFORM}},
           {"head.norm", {SLOT_TRANSFORM_NORM}}, {"decoder", {SLOT_HEAD}});
+
+static const struct family_names deberta_names =
+    NAMES("deberta.", "encoder.layer.", &bert_names, {"attention.self.query_proj", {SLOT_Q}},
+          {"attention.self.key_proj", {SLOT_K}}, {"attention.self.value_proj", {SLOT_V}},
+          {"attention.self.pos_query_proj", {SLOT_BIAS_Q}},
+          {"attention.self.pos_key_proj", {SLOT_BIAS_K}}, {"encoder.rel_embeddings", {SLOT_BIASES}},
+          {"encoder.LayerNorm", {SLOT_BIAS_NORM}});
+
+static const struct family_names deberta_head_names =
+    NAMES("deberta.", "encoder.layer.", &deberta_names,
+          {"lm_predictions.lm_head.dense", {SLOT_TRANSFORM}},
+          {"lm_predictions.lm_head.LayerNorm", {SLOT_TRANSFORM_NORM}},
+          {"lm_predictions.lm_head.decoder", {SLOT_HEAD}, .bias = "lm_predictions.lm_head.bias"});
 
 /* --- keys that a row cannot express ----------------------------------------------------------- */
 
@@ -126,6 +140,68 @@ static void settle_electra(struct reading *r)
         c->n_word = 0;
 }
 
+/* Read "pos_att_type": a list of the products with distances, or a text with "|" between them. */
+static void read_terms(struct reading *r)
+{
+    static const char key[] = "pos_att_type";
+    const struct json *member = json_given(r->root, key);
+    const char *text = NULL;
+    for (const struct json *item = member && json_is_array(member) ? json_first(member) : member;
+         item; item = item == member ? NULL : json_next(item)) {
+        bool known = json_get_text(item, &text);
+        for (const char *end; known && text; text = end ? end + 1 : NULL) {
+            end = strchr(text, '|');
+            size_t size = end ? (size_t)(end - text) : strlen(text);
+            bool keys = size == 3 && strncmp(text, "c2p", 3) == 0;
+            known = keys || (size == 3 && strncmp(text, "p2c", 3) == 0);
+            r->config->bias_terms |= keys ? TERM_KEYS : TERM_QUERIES;
+        }
+        if (!known)
+            err_unsupported(family_fail(r), "field '%s': expected c2p, p2c, or both", key);
+    }
+}
+
+static void settle_deberta(struct reading *r)
+{
+    struct config *c = r->config;
+    c->end_activation = c->activation;
+    c->n_segments = (size_t)family_integer(r, "type_vocab_size", 0, DIMENSION_MAX, 0);
+    family_flag(r, "legacy", true); /* the head's names, which the file decides */
+    family_expect(r, "relative_attention", true, false);
+    if (!family_flag(r, "position_biased_input", true))
+        c->n_positions = 0;
+    size_t positions = family_size(r, "max_position_embeddings", 512);
+    long long most = family_integer(r, "max_relative_positions", INT16_MIN, UINT16_MAX, -1);
+    long long rows = family_integer(r, "position_buckets", INT16_MIN, INT16_MAX, -1);
+    size_t reach = most > 0 ? (size_t)most : positions;
+    if (reach > UINT16_MAX || (rows > 0 && (rows < 4 || reach < (size_t)rows / 2 + 2)))
+        err_set(family_fail(r),
+                "field 'position_buckets': expected at least 4, and 'max_relative_positions' (or "
+                "'max_position_embeddings') from half of them on up to 65535, found %lld and %zu",
+                rows, reach);
+    if (rows <= 0 && reach > INT16_MAX)
+        err_set(family_fail(r), "field 'max_relative_positions': expected at most 32767, found %zu",
+                reach);
+    c->bias_reach = (unsigned short)reach;
+    c->bias_buckets = (unsigned short)(rows > 0 ? (size_t)rows : reach);
+    read_terms(r);
+    c->scale = 1.0f / sqrtf((float)c->d_k * (float)(1 + !!(c->bias_terms & TERM_KEYS) +
+                                                    !!(c->bias_terms & TERM_QUERIES)));
+    c->bias_terms |=
+        (rows > 0 ? TERM_LOG : 0) | (family_flag(r, "share_att_key", false) ? TERM_SHARED : 0) |
+        (strcmp(family_text(r, "norm_rel_ebd", "none"), "layer_norm") == 0 ? TERM_NORMED : 0);
+    if (family_size(r, "embedding_size", c->n_embd) != c->n_embd)
+        err_unsupported(family_fail(r), "field 'embedding_size': expected hidden_size = %zu",
+                        c->n_embd);
+    if (family_size(r, "attention_head_size", c->d_k) != c->d_k)
+        err_unsupported(family_fail(r),
+                        "field 'attention_head_size': expected hidden_size / num_attention_heads "
+                        "= %zu",
+                        c->d_k);
+    if (family_integer(r, "conv_kernel_size", 0, INT16_MAX, 0))
+        err_unsupported(family_fail(r), "field 'conv_kernel_size': expected none");
+}
+
 /* A group of layers is run several times, with the same parameters, before the next group. */
 static void settle_albert(struct reading *r)
 {
@@ -171,6 +247,11 @@ static void settle_modernbert(struct reading *r)
            .biases = BIASED_ALL | BIASED_LOGITS | BIASED_TRANSFORM, .embedding_norm = true, \
            .n_positions = 512, .end = END_MASKED
 
+#define DEBERTA                                                                             \
+    STACK, .style = STYLE_POST_STREAM, .norm_shift = true, .tied = true, .epsilon = 1e-7f,  \
+           .biases = BIASED_ALL | BIASED_LOGITS | BIASED_TRANSFORM, .embedding_norm = true, \
+           .n_positions = 512, .end = END_MASKED, .score_bias = BIAS_DISENTANGLED
+
 #define GELU "hidden_act", "gelu", 0, 0
 
 const struct family family_encoders[] = {
@@ -185,6 +266,8 @@ const struct family family_encoders[] = {
      WITH(ENCODER, .n_segments = 2, .projects_last = true), GELU},
     {"albert", &albert_names, settle_albert, WITH(ENCODER, .n_segments = 2, .projects_last = true),
      "hidden_act", "gelu_new", 0, 0},
+    {"deberta-v2", &deberta_names, settle_deberta, WITH(DEBERTA), GELU},
+    {"deberta-v2", &deberta_head_names, settle_deberta, WITH(DEBERTA), GELU},
     {"modernbert", &modernbert_names, settle_modernbert,
      WITH(STACK, .n_positions = 8192, .style = STYLE_PRE, .tied = true, .epsilon = 1e-5f,
           .biases = BIASED_LOGITS, .gated = true, .final_norm = true, .embedding_norm = true,

@@ -163,6 +163,7 @@ static const struct planted {
     {SET("ALiBi", score_bias, BIAS_ALIBI)},
     {SET("scaled ALiBi", score_bias, BIAS_ALIBI_ROUNDED)},
     {SET("biases of distances", score_bias, BIAS_BUCKETS)},
+    {SET("disentangled attention", score_bias, BIAS_DISENTANGLED)},
     {SET("rotary embeddings", rotary, {.components = 8})},
     {SET("channels without rotary embeddings", rotary, {.components = 4})},
     {SET("latent attention", latent_kv, 4)},
@@ -184,7 +185,7 @@ static const struct planted {
     /* kinds that were added to an enum, but not to the features */
     {SET("another kind of attention, norm or rotation", kind,
          (enum model_kind)(MODEL_DECODER + 1))},
-    {SET("another kind of sublayer", score_bias, (enum score_bias)(BIAS_BUCKETS + 1))},
+    {SET("another kind of sublayer", score_bias, (enum score_bias)(BIAS_DISENTANGLED + 1))},
     {SET("another kind of attention, norm or rotation", rotary,
          {.scaling = (enum rotary_scaling)(ROTARY_LONGROPE + 1)})},
     {SET("another kind of attention, norm or rotation", biases, 64)},
@@ -209,7 +210,7 @@ static const struct ruled {
           (enum sublayer_kind)(SUBLAYER_MLP + 1))},
     {RULE("another kind of sublayer", reads, SUBLAYER_ATTEND,
           (enum sublayer_input)(READS_LAST_INPUT + 1))},
-    {RULE("another kind of sublayer", score.bias, SUBLAYER_ATTEND, BIAS_BUCKETS + 1)},
+    {RULE("another kind of sublayer", score.bias, SUBLAYER_ATTEND, BIAS_DISENTANGLED + 1)},
 };
 
 /* Features of the ends of a stack that no field alone makes. */

@@ -237,7 +237,9 @@ TEST(a_temperature_divides_after_cap_and_bias)
         ck_assert_float_eq(rule.base_scale, 0.5f);
         ck_assert_float_eq(rule.temperature, rows[i].temperature);
         ck_assert_int_eq(rule.bias, rows[i].bias);
-        ck_assert_float_eq(score_head_bias(&rule, NULL, 1).slope, rule.bias ? 0.25f : 0);
+        const struct matrix none = {0};
+        ck_assert_float_eq(score_head_bias(&rule, NULL, 1, none, none).slope,
+                           rule.bias ? 0.25f : 0);
         config_release(&config);
     }
 }
@@ -271,7 +273,8 @@ TEST(biases_by_distance_are_those_of_the_buckets_of_t5)
             table[k] = (float)k;
         ck_assert_uint_le(score_biases_count(&rule), MOST);
         score_biases_fill(biases, &rule, table);
-        struct head_bias bias = score_head_bias(&rule, biases, 2);
+        struct head_bias bias =
+            score_head_bias(&rule, biases, 2, (struct matrix){0}, (struct matrix){0});
         float expected = (float)(rows[i].bucket * HEADS + 2);
         size_t query = 6000, key = query + (size_t)rows[i].distance;
         float score = 1;
@@ -279,5 +282,56 @@ TEST(biases_by_distance_are_those_of_the_buckets_of_t5)
         rule.scale = 0.5f;
         score_apply(&rule, &bias, query, &score, (struct key_range){key, key + 1}, 7000);
         ck_assert_float_eq(score, 0.5f + expected);
+    }
+}
+
+/* Rows of transformers' make_log_bucket_position (256 rows up to 512 in each direction; 4 up to 20)
+ * and of distances that are not in buckets. */
+TEST(biases_of_deberta_are_products_with_rows_of_distances)
+{
+    enum { D = 20, HEADS = 2, ROWS = 512, REACH = 512 };
+    static const struct {
+        unsigned short buckets, reach;
+        unsigned char terms;
+        int distance, row; /* from key to query */
+    } rows[] = {
+        {256, 512, TERM_LOG, 0, 256},   {256, 512, TERM_LOG, -128, 128},
+        {256, 512, TERM_LOG, 129, 385}, {256, 512, TERM_LOG, -129, 127},
+        {256, 512, TERM_LOG, 300, 463}, {256, 512, TERM_LOG, 511, 511},
+        {256, 512, TERM_LOG, -511, 1},  {256, 512, TERM_LOG, -512, 0},
+        {256, 512, TERM_LOG, -9000, 0}, {256, 512, TERM_LOG, 9000, 511},
+        {4, 20, TERM_LOG, 2, 6},        {4, 20, TERM_LOG, 3, 7},
+        {4, 20, TERM_LOG, -19, 1},      {4, 20, TERM_LOG, -20, 0},
+        {5, 5, TERM_NORMED, 4, 9},      {5, 5, TERM_NORMED, 5, 9},
+        {5, 5, TERM_NORMED, -5, 0},     {5, 5, TERM_NORMED, -1, 4},
+    };
+    static float biases[2 * REACH + 1 + 2 * ROWS * HEADS * D], q[D], k[D];
+    for (int i = 0; i < D; i++)
+        q[i] = (float)(1 + i), k[i] = (float)(i % 3 - 1);
+    for (size_t i = 0; i < 2 * COUNT(rows); i++) {
+        bool queries = i % 2, both = i % 3 == 0;
+        struct score_rule rule = {.bias = BIAS_DISENTANGLED,
+                                  .scale = 0.5f,
+                                  .heads = HEADS,
+                                  .buckets = rows[i / 2].buckets,
+                                  .reach = rows[i / 2].reach};
+        size_t row = (size_t)rows[i / 2].row, table = 2 * (size_t)rule.buckets * HEADS * D;
+        float *tables = biases + score_biases_count(&rule);
+        double expected = 0;
+        rule.terms = rows[i / 2].terms | (both      ? TERM_KEYS | TERM_QUERIES
+                                          : queries ? TERM_QUERIES
+                                                    : TERM_KEYS);
+        score_biases_fill(biases, &rule, NULL);
+        for (size_t e = 0; e < (both ? 2 : 1) * table; e++)
+            tables[e] = (float)(e * 7 % 11) - 5;
+        for (size_t e = 0; e < D; e++) {
+            size_t at = (row * HEADS + 1) * D + e, second = at + table * both;
+            expected += both || !queries ? (double)(q[e] * tables[at]) : 0;
+            expected += both || queries ? (double)(k[e] * tables[second]) : 0;
+        }
+        struct head_bias bias = score_head_bias(&rule, biases, 1, (struct matrix){q, 1, D, 0},
+                                                (struct matrix){k, 1, D, 0});
+        size_t query = 10000, key = query - (size_t)rows[i / 2].distance;
+        ck_assert_float_eq(score_bias(&rule, &bias, query, key, 20000), (float)(expected / 2));
     }
 }

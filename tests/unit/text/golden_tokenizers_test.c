@@ -19,12 +19,13 @@ static const char *const names[] = {
     "gpt-neox-like",  "llama-2-like",      "llama-3-like",          "mistral-metaspace-like",
     "qwen2-like",     "sentencepiece-bpe", "sentencepiece-defined", "sentencepiece-unigram",
     "smollm2-like",   "t5-like",           "roberta-like",          "m2m-like",
-    "roberta-merges",
+    "roberta-merges", "deberta-like",
 };
 
 /* Those with pairs of texts, too: pairs.jsonl. */
 static const char *const pair_names[] = {"bert-like",    "llama-2-like",   "llama-3-like",
-                                         "roberta-like", "roberta-merges", "t5-like"};
+                                         "roberta-like", "roberta-merges", "t5-like",
+                                         "deberta-like"};
 
 /* Tokenizers that are also in a GGUF file: tests/gguf/NAME.gguf; and another `pre` that means the
  * same as that of the file, or NULL. */
