@@ -379,7 +379,7 @@ static long layer_of(const char *name, const struct config *config, bool of_enco
     if (!layers)
         return -1;
     while (*prefix && strncmp(name, prefix, strlen(prefix)) != 0)
-        prefix = strchr(prefix, '.') + 1;
+        prefix = strchr(prefix, '.') ? strchr(prefix, '.') + 1 : "";
     name += strlen(prefix);
     if (strncmp(name, layers, strlen(layers)) != 0)
         return -1;

@@ -730,7 +730,7 @@ def xglm(c, place=Place.SINES_OFFSET, prefix="model.", head="lm_head"):
 # --- encoders -------------------------------------------------------------------------------------
 
 def encoder(c, has, rows, norm, C, H, L, I, act, prefix, embed, head, score={},
-            pooler="pooler.dense", place_of=None):
+            pooler="pooler.dense", place_of=None, rotary=None, gated=False, style=POST, final=False):
     """head: names of its dense layer, norm, last matrix and bias; the activation; its width. The
     names in the file decide which end the model has."""
     (dense, norm_name, last, bias), between, width = head
@@ -738,7 +738,8 @@ def encoder(c, has, rows, norm, C, H, L, I, act, prefix, embed, head, score={},
 
     def read(layer):
         scores = Score(**(dict(scale=(C // H) ** -0.5, ahead=UNLIMITED) | score))
-        return block(POST, norm, equal_heads(H, C // H), scores, Mlp(act, False, inner=I))
+        return block(style, norm, equal_heads(H, C // H, rotary=rotary), scores,
+                     Mlp(act, gated, inner=I))
     if has(dense):
         u = Unembed(transform=between, transform_width=width,
                     transform_norm=replace(norm, id=Id.TRANSFORM_NORM), head=True, rows=V,
@@ -753,6 +754,8 @@ def encoder(c, has, rows, norm, C, H, L, I, act, prefix, embed, head, score={},
     elif has(pooler):
         u = Unembed(transform="tanh", transform_width=C, first_only=True, at_transform=At.POOLED)
         rows = rows | table(TEXT, "", TRANSFORM=pooler)
+    if final:
+        u.norm = replace(norm, id=Id.FINAL_NORM)
     usual = dict(width=C, rows=V, place=Place.TABLE, norm=replace(norm, id=Id.EMBED_NORM))
     stack = Stack(TEXT, C, L, read, Embed(**(usual | embed)), u)
     return Model({TEXT: stack}, rows, (prefix, ""), place_of or (lambda layer: {"l": layer}))
@@ -856,6 +859,22 @@ def albert(c, has):
                    embed, (head, act, width), pooler="pooler",
                    place_of=lambda layer: {"g": layer // members * groups // L,
                                            "j": layer % members})
+
+
+def nomic_bert(c, has):
+    C, H = key(c, "hidden_size n_embd"), key(c, "num_attention_heads n_head")
+    act, norm = c.get("hidden_act", "silu"), layer_norm(key(c, "layer_norm_eps layer_norm_epsilon"))
+    rows = table(TEXT, "", TOKENS="embeddings.word_embeddings", EMBED_NORM="emb_ln",
+                 SEGMENTS="embeddings.token_type_embeddings")
+    rows |= table(TEXT, "encoder.layers.{l}.", NORM_1="norm1", O="attn.out_proj", NORM_2="norm2",
+                  UP="mlp.fc11", GATE="mlp.fc12", DOWN="mlp.fc2", **joined("attn.Wqkv", "Q K V"))
+    head = head_names("cls.predictions.", "transform.dense", "transform.layer_norm", "decoder",
+                      "bias")
+    rotary = rotary_of(c, C // H, base=key(c, "rotary_emb_base"), theta=1000.0)
+    embed = dict(segments=c.get("type_vocab_size", 2), place=Place.NOWHERE)
+    return encoder(c, has, rows, norm, C, H, key(c, "num_hidden_layers n_layer"),
+                   key(c, "intermediate_size n_inner"), act, "nomic_bert.", embed, (head, act, C),
+                   rotary=rotary, gated=True)
 
 
 def modernbert(c, has):
@@ -1085,6 +1104,7 @@ BY_NAMES = {  # the names of the tensors decide, too
     "bert": bert, "roberta": roberta, "xlm-roberta": roberta, "camembert": roberta, "mpnet": mpnet,
     "deberta-v2": deberta,
     "electra": electra, "distilbert": distilbert, "albert": albert, "modernbert": modernbert,
+    "nomic_bert": nomic_bert,
     "mistral3": mistral3,
 }
 

@@ -74,6 +74,13 @@ static const struct family_names deberta_head_names =
           {"lm_predictions.lm_head.LayerNorm", {SLOT_TRANSFORM_NORM}},
           {"lm_predictions.lm_head.decoder", {SLOT_HEAD}, .bias = "lm_predictions.lm_head.bias"});
 
+/* Masked models are "bert." in published files, "nomic_bert." in those of transformers 5. */
+static const struct family_names nomic_names = NAMES_OF(
+    "bert.", "encoder.layers.", NULL, "nomic_", &bert_names, false, {"emb_ln", {SLOT_EMBED_NORM}},
+    {"attn.Wqkv", {SLOT_Q, SLOT_K, SLOT_V}}, {"attn.out_proj", {SLOT_O}}, {"norm1", {SLOT_NORM_1}},
+    {"mlp.fc11", {SLOT_UP}}, {"mlp.fc12", {SLOT_GATE}}, {"mlp.fc2", {SLOT_DOWN}},
+    {"norm2", {SLOT_NORM_2}}, {"cls.predictions.transform.layer_norm", {SLOT_TRANSFORM_NORM}});
+
 /* --- keys that a row cannot express ----------------------------------------------------------- */
 
 static void settle_bert(struct reading *r)
@@ -88,6 +95,25 @@ static void settle_bert(struct reading *r)
     if (c->n_segments)
         c->n_segments = family_size(r, "type_vocab_size", c->n_segments);
     c->end_activation = c->activation;
+}
+
+/* Keys of the authors' code: options that published models do not use are refused. */
+static void settle_nomic(struct reading *r)
+{
+    static const char *const unused[] = {
+        "prenorm",       "parallel_block", "use_rms_norm", "rotary_emb_interleaved",
+        "qkv_proj_bias", "mlp_fc1_bias",   "mlp_fc2_bias", "causal"};
+    static const char key[] = "activation_function";
+    struct config *c = r->config;
+    settle_bert(r);
+    for (size_t i = 0; i < sizeof unused / sizeof *unused; i++)
+        family_expect(r, unused[i], false, false);
+    const char *name = family_text(r, key, "swiglu");
+    if (strcmp(name, "swiglu") != 0)
+        err_unsupported(family_fail(r), "field '%s': expected \"swiglu\", found \"%s\"", key, name);
+    /* longer texts have other angles in that code */
+    size_t trained = family_size(r, "max_trained_positions", c->n_positions);
+    c->n_positions = trained < c->n_positions ? trained : c->n_positions;
 }
 
 /* Let positions number the tokens that are not padding, from the row after that of padding. */
@@ -268,6 +294,11 @@ const struct family family_encoders[] = {
      "hidden_act", "gelu_new", 0, 0},
     {"deberta-v2", &deberta_names, settle_deberta, WITH(DEBERTA), GELU},
     {"deberta-v2", &deberta_head_names, settle_deberta, WITH(DEBERTA), GELU},
+    {"nomic_bert", &nomic_names, settle_nomic,
+     WITH(STACK, .n_positions = 2048, .style = STYLE_POST_STREAM, .tied = true, .epsilon = 1e-12f,
+          .biases = BIASED_LOGITS | BIASED_TRANSFORM, .norm_shift = true, .gated = true,
+          .embedding_norm = true, .n_segments = 2, .end = END_MASKED),
+     "hidden_act", "silu", 1, 1000, "rotary_emb_base", "rotary_emb_fraction"},
     {"modernbert", &modernbert_names, settle_modernbert,
      WITH(STACK, .n_positions = 8192, .style = STYLE_PRE, .tied = true, .epsilon = 1e-5f,
           .biases = BIASED_LOGITS, .gated = true, .final_norm = true, .embedding_norm = true,
