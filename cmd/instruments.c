@@ -12,6 +12,7 @@
 #include "measure/attribution.h"
 #include "measure/logit_lens.h"
 #include "measure/patching.h"
+#include "measure/saliency.h"
 #include "measure/score_attribution.h"
 #include "measure/token_scores.h"
 
@@ -42,6 +43,8 @@ struct inquiry {
     struct lens_plan lens;
     struct attribution_plan split;
     struct attribution attribution;
+    struct saliency_plan saliency; /* --by token */
+    uint32_t baseline;
     struct score_plan score; /* --head */
     struct patching_plan plan;
     struct text_with_source corrupt; /* text of --corrupt, also for --head */
@@ -202,6 +205,19 @@ static int find_lens(struct inquiry *inquiry, struct arena *arena, struct err *e
 VALUES(attributions, "Parts (--by)", ATTRIBUTION_WAYS, attribution_ways[index].name,
        attribution_ways[index].about)
 
+static const struct attribute_method {
+    const char *name, *about;
+} methods[SALIENCY_METHODS] = {
+    [SALIENCY_INTEGRATED] = {"integrated", "integrated gradients, on the way from --baseline "
+                                           "(default)"},
+    [SALIENCY_GRADIENT] = {"gradient", "input times gradient: one pass"},
+};
+
+VALUES(methods, "Methods of --by token (--method)", SALIENCY_METHODS, methods[index].name,
+       methods[index].about)
+
+VALUES(rules, NULL, SALIENCY_RULES, saliency_rules[index], NULL)
+
 static const struct option_row attribute_options[] = {
     STRING("answer", 0, "TOKEN", IN(attribute.answer),
            "token whose logit is split, or two tokens whose logit difference is split: ' Mary: "
@@ -225,10 +241,21 @@ static const struct option_row attribute_options[] = {
             "with --head: steps of the path behind the largest part of each side (default: 2)",
             .preset = 2),
     STRING(
-        "by", 0, "part|pair|source|neuron|expert", IN(attribute.by),
-        "split by component (default), source token, neuron or expert; with --head, by part, pair "
-        "or source",
+        "by", 0, "part|pair|source|neuron|expert|token", IN(attribute.by),
+        "split by component (default), source token, neuron or expert; a number for each token of "
+        "the text; with --head, by part, pair or source",
         .values = &values_attributions),
+    STRING("method", 0, "HOW", IN(attribute.method),
+           "with --by token: integrated (default) or gradient", .values = &values_methods),
+    INTEGER("steps", 0, "N", IN(attribute.steps), 1, 100000,
+            "with --method integrated: points on the way, a pass each (default: 50)", .preset = 50),
+    STRING("rule", 0, "RULE", IN(attribute.rule),
+           "with --method integrated: points and weights: gausslegendre (default), riemann_left, "
+           "riemann_middle, riemann_right or riemann_trapezoid",
+           .values = &values_rules),
+    STRING("baseline", 0, "FROM", IN(attribute.baseline),
+           "with --method integrated: start with rows of zero (default), the mean row of the table "
+           "of tokens, or the row of a token"),
     STRING("layer", 0, "LIST", IN(select.layer),
            "list only the parts of these layers: 0,3-5, -1 for the last, all (default: all parts)"),
     STRING("mean", 0, "texts", IN(select.mean), "average over texts", .flags = OPTION_FIXED),
@@ -246,6 +273,7 @@ const struct command command_attribute = {
                 "attn-cli attribute \"Life is short, eat dessert\" --ablate 0.1,1.2\n"
                 "attn-cli attribute \"Life is short, eat dessert\" -o attribution.svg\n"
                 "attn-cli attribute \"Life is short\" --by neuron --format tidy > neurons.csv\n"
+                "attn-cli attribute \"Life is short, eat dessert\" --by token\n"
                 "attn-cli attribute \"lemon cherry apple lemon\" --head 1.3 --key 5:mean\n",
     .task = &attribute_task,
     .options = attribute_options,
@@ -319,7 +347,7 @@ static int ask_score(struct inquiry *inquiry, struct arena *arena, struct err *e
     size_t part = PART_SENTENCE, by = SCORE_BY_PART;
     const char *name = options->attribute.head;
     if (names_choose(&by, NAMES_LIST(ways), "--by", options->attribute.by, err) ||
-        options_exclude(options, "head", "answer layer mean", err) ||
+        options_exclude(options, "head", "answer layer mean method steps rule baseline", err) ||
         names_choose(&part, NAMES(attention_parts, SITE_PARTS), "--part", options->attribute.part,
                      err))
         return -1;
@@ -357,6 +385,40 @@ static int ask_score(struct inquiry *inquiry, struct arena *arena, struct err *e
     return tokenize_corrupt(inquiry, arena, err);
 }
 
+static int ask_saliency(struct inquiry *inquiry, struct arena *arena, struct err *err)
+{
+    const struct options *options = inquiry->options;
+    const char *baseline = options->attribute.baseline;
+    const char *given = options_are_given(options, "steps rule baseline");
+    struct saliency_plan *plan = &inquiry->saliency;
+    long long id = 0;
+    size_t method = SALIENCY_INTEGRATED, rule = RULE_GAUSS_LEGENDRE;
+    if (names_choose(&method, NAMES(methods, SALIENCY_METHODS), "--method",
+                     options->attribute.method, err) ||
+        names_choose(&rule, NAMES_LIST(saliency_rules), "--rule", options->attribute.rule, err) ||
+        model_check(&inquiry->viewer->model, NEEDS_LOGITS, err))
+        return -1;
+    if (options->select.layer)
+        return err_usage(err, "--by token and --layer cannot be combined");
+    if (method == SALIENCY_GRADIENT && given)
+        return err_usage(err, "--%s: expected --method integrated, found gradient", given);
+    *plan = (struct saliency_plan){.viewer = inquiry->viewer,
+                                   .question = &inquiry->question,
+                                   .method = (enum saliency_method)method,
+                                   .rule = (enum saliency_rule)rule,
+                                   .steps = (size_t)options->attribute.steps,
+                                   .from_mean = baseline && strcmp(baseline, "mean") == 0};
+    if (baseline && !plan->from_mean && strcmp(baseline, "zero") != 0) {
+        if (token_option_read(&id, inquiry->viewer, "--baseline", baseline, arena, err))
+            return -1;
+        inquiry->baseline = (uint32_t)id;
+        plan->from = &inquiry->baseline;
+    }
+    if (inquiry->job)
+        saliency_add_memory(&inquiry->job->memory, plan, &inquiry->job->pair);
+    return 0;
+}
+
 static int ask_attribution(struct inquiry *inquiry, struct arena *arena, struct err *err)
 {
     if (inquiry->options->attribute.head)
@@ -370,11 +432,16 @@ static int ask_attribution(struct inquiry *inquiry, struct arena *arena, struct 
                          missing);
     const char *name = inquiry->options->attribute.by;
     size_t index = BY_PART;
-    if (names_choose(&index, NAMES(attribution_ways, ATTRIBUTION_WAYS), "--by", name, err) ||
-        (inquiry->options->select.layer &&
-         parse_layers(&inquiry->split.layers, inquiry, arena, err)))
+    const char *given = options_are_given(inquiry->options, "method steps rule baseline");
+    if (names_choose(&index, NAMES(attribution_ways, ATTRIBUTION_WAYS), "--by", name, err))
         return -1;
     inquiry->split.by = (enum attribution_by)index;
+    if (index == BY_TOKEN)
+        return ask_saliency(inquiry, arena, err);
+    if (given)
+        return err_usage(err, "--%s: expected --by token, found %s", given, name ? name : "none");
+    if (inquiry->options->select.layer && parse_layers(&inquiry->split.layers, inquiry, arena, err))
+        return -1;
     if (inquiry->job)
         attribution_add_memory(&inquiry->job->memory, inquiry->viewer, inquiry->split.by,
                                &inquiry->job->pair);
@@ -416,10 +483,38 @@ static int find_score(struct inquiry *inquiry, struct arena *arena, struct err *
     return report->about ? 0 : -1;
 }
 
+static int find_saliency(struct inquiry *inquiry, struct arena *arena, struct err *err)
+{
+    struct saliency found;
+    struct saliency_plan *plan = &inquiry->saliency;
+    struct report *report = &inquiry->job->report;
+    struct facts *facts = inquiry->facts;
+    const bool integrates = plan->method == SALIENCY_INTEGRATED;
+    plan->viewer = inquiry->viewer;
+    plan->progress = inquiry->plan.progress;
+    if (saliency_make(&found, report, plan, &inquiry->job->pair, arena, err))
+        return -1;
+    const char *logit = describe_answer(inquiry, "after", arena, err);
+    const char *baseline = inquiry->options->attribute.baseline;
+    facts_float(facts, "logit", found.value);
+    facts_text(facts, "method", methods[plan->method].name);
+    if (integrates) {
+        facts_integer(facts, "steps", (long long)plan->steps);
+        facts_text(facts, "rule", saliency_rules[plan->rule]);
+        facts_text(facts, "baseline", baseline ? baseline : "zero");
+        facts_float(facts, "baseline_logit", found.baseline);
+        facts_float(facts, "missing", found.missing);
+    }
+    report->about = logit ? arena_format(arena, err, "%s: %.4f", logit, found.value) : NULL;
+    return report->about ? 0 : -1;
+}
+
 static int find_attribution(struct inquiry *inquiry, struct arena *arena, struct err *err)
 {
     if (inquiry->options->attribute.head)
         return find_score(inquiry, arena, err);
+    if (inquiry->split.by == BY_TOKEN)
+        return find_saliency(inquiry, arena, err);
     struct attribution *found = &inquiry->attribution;
     struct report *report = &inquiry->job->report;
     inquiry->split.viewer = inquiry->viewer;
@@ -449,6 +544,8 @@ static int add_remainder(void *state, struct job *job, struct err *err)
     struct remainder *remainder = state;
     const struct inquiry *inquiry = job->own;
     (void)err;
+    if (inquiry->split.by == BY_TOKEN) /* the table's note says it */
+        return 0;
     remainder->most =
         fmax(remainder->most, fabs(inquiry->attribution.logit - inquiry->attribution.sum));
     remainder->what = inquiry->options->attribute.head ? "score"
@@ -811,7 +908,10 @@ static void expect(void *state, struct driver *driver, size_t tokens)
     struct viewer *viewer = &driver->session.viewer;
     bool once = instrument_of(driver) == &attribute_instrument;
     size_t steps = once ? tokens : tokens * viewer->model.config.n_layer;
+    const char *by = driver->options->attribute.by;
     (void)state;
+    if (once && by && strcmp(by, attribution_ways[BY_TOKEN].name) == 0)
+        tokens *= (size_t)driver->options->attribute.steps;
     viewer_expect(viewer, instrument_of(driver) == &patch_instrument ? tokens * steps : tokens);
     viewer_expect_steps(viewer, steps);
 }
@@ -875,7 +975,10 @@ static const struct task lens_task = {TASK(1 << ITEM_TARGET, MEAN_OF_LAYERS),
 static const struct task attribute_task = {
     TASK(OF_ANSWER | 1 << ITEM_CORRUPT | 1 << ITEM_HEAD | 1 << ITEM_KEY | 1 << ITEM_AGAINST,
          MEAN_OF_TEXTS),
-    .kind = &attribute_instrument, .state_bytes = sizeof(struct remainder), .add = add_remainder,
+    .kind = &attribute_instrument,
+    .parts = "points",
+    .state_bytes = sizeof(struct remainder),
+    .add = add_remainder,
     .finish = note_remainder};
 static const struct task patch_task = {
     TASK(OF_ANSWER | 1 << ITEM_CLEAN | 1 << ITEM_CORRUPT | 1 << ITEM_CORRUPT_SOURCE, MEAN_OF_TEXTS),

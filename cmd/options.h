@@ -149,7 +149,8 @@ struct options {
     } heads; /* files that a batch hashes */
     struct {
         const char *answer, *position, *by, *head, *key, *against, *part;
-        long long depth;
+        const char *method, *rule, *baseline;
+        long long depth, steps;
     } attribute; /* patch uses answer and position, too */
     struct {
         const char *explain, *scores;

@@ -187,8 +187,14 @@ struct target output_target(struct output *output)
 int output_write(struct output *output, const struct report *report, const struct layout *layout,
                  struct err *err)
 {
-    if (output->draws_pages && format_is(output->format, "html"))
-        return figure_write_page(&output->stream, report, layout, err);
+    if (output->draws_pages && format_is(output->format, "html")) {
+        struct arena arena = {0};
+        struct report drawn;
+        int failed = report_as_arrays(&drawn, report, true, &arena, err) ||
+                     figure_write_page(&output->stream, &drawn, layout, err);
+        arena_release(&arena);
+        return err_if(failed);
+    }
     const struct target target = output_target(output);
     if (output->rows.buffer) {
         struct buf row = {0};

@@ -337,6 +337,9 @@ for by in part source neuron; do
     try attribute -m "$in/school" -s 'Anna is' --by $by --answer 'old:is' --format json -o here
 done
 try attribute -m "$in/school" -s 'Anna is'
+try attribute -m "$in/school" -s 'Anna is' --by token --steps 2 --baseline mean --format json \
+    -o here
+try attribute -m "$in/llama" -s 'Anna is' --by token --method gradient --format html -o here
 try run -m "$in/school" 'Anna is' --gradient old --show all --format json -o here
 try run -m "$in/llama" 'Anna is' --gradient 'old:is' --position 0 \
     --show q,embedding,attention_gradient --format tidy -o here.csv

@@ -440,23 +440,29 @@ void strong_cell_name(struct buf *out, const struct strong_cell *cell)
     add_label(out, &sheet->columns, cell->column);
 }
 
+const char *bar_text(double share, struct arena *arena, struct err *err)
+{
+    enum { BAR_COLUMNS = 24 };
+    struct buf bar = {0};
+    for (long n = lround(fabs(share) * BAR_COLUMNS); n > 0; n--)
+        buf_text(&bar, share > 0 ? "█" : "░");
+    return buf_keep(&bar, arena, err);
+}
+
 int strongest_table(struct table *table, const struct strongest *strongest, struct arena *arena,
                     struct err *err)
 {
-    enum { BAR_COLUMNS = 24 };
     struct table_rows rows = {.most = strongest->count, .arena = arena, .err = err};
     for (size_t i = 0; i < strongest->count; i++, rows_next(&rows)) {
         const struct strong_cell *cell = &strongest->cells[i];
         struct buf name = {0};
-        struct buf bar = {0};
         strong_cell_name(&name, cell);
         float part = distance(strongest, cell) / distance(strongest, strongest->cells);
-        for (long n = lroundf(part * BAR_COLUMNS); n > 0; n--)
-            buf_text(&bar, cell->value > strongest->origin ? "█" : "░");
         rows_label(&rows, "part", COLUMN_KEY, (struct label){buf_keep(&name, arena, err)});
         rows_title(&rows, "");
         rows_float(&rows, (struct column){"value", "", .digits = 4}, (double)cell->value);
-        rows_text(&rows, "bar", 0, buf_keep(&bar, arena, err));
+        rows_text(&rows, "bar", 0,
+                  bar_text((double)(cell->value > strongest->origin ? part : -part), arena, err));
         rows_title(&rows, "");
     }
     int failed = rows_finish(table, &rows, "strongest", "part");

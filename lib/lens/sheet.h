@@ -382,6 +382,9 @@ void strongest_add(struct strongest *list, const struct sheet *sheet);
  * "layer 0 head 1 ␣cat from ␣the" */
 void strong_cell_name(struct buf *out, const struct strong_cell *cell);
 
-/* Make a table for people with names, values and bars (░: below the origin). */
+/* A bar, of up to 24 columns, for a share from -1 to 1 (░: below 0); NULL on failure. */
+const char *bar_text(double share, struct arena *arena, struct err *err);
+
+/* Make a table for people with names, values and bars. */
 int strongest_table(struct table *table, const struct strongest *strongest, struct arena *arena,
                     struct err *err);

@@ -18,6 +18,7 @@ const struct attribution_way attribution_ways[ATTRIBUTION_WAYS] = {
     [BY_NEURON] = {"neuron", "neurons (hidden channels) of the MLPs", "attribution_by_neuron"},
     [BY_EXPERT] = {"expert", "experts of mixtures; those of a layer sum to its MLP",
                    "attribution_by_expert"},
+    [BY_TOKEN] = {"token", "tokens of the text, by the gradients of the logit (--method)", NULL},
 };
 
 #define CROSS(id) SITE_OF(PART_CROSS, SITE_##id)

@@ -14,7 +14,7 @@
 
 #include "measure/question.h"
 
-enum attribution_by { BY_PART, BY_SOURCE, BY_NEURON, BY_EXPERT, ATTRIBUTION_WAYS };
+enum attribution_by { BY_PART, BY_SOURCE, BY_NEURON, BY_EXPERT, BY_TOKEN, ATTRIBUTION_WAYS };
 
 extern const struct attribution_way {
     const char *name;  /* value of --by */
@@ -24,7 +24,7 @@ extern const struct attribution_way {
 
 struct attribution_plan {
     struct viewer *viewer;
-    enum attribution_by by;
+    enum attribution_by by;    /* not BY_TOKEN: measure/saliency.h */
     struct question *question; /* answer -1 becomes the most likely token */
     size_t number;             /* number of the text, for messages and `= resample` */
     struct layers layers;      /* listed layers; none: all, with embedding and final norm */

@@ -244,10 +244,8 @@ void writer_release(struct writer *writer)
     arena_release(&writer->arena);
 }
 
-/* Copy a report without tables, for formats that lack them: its arrays or, if none, its tables as
- * arrays. */
-static int copy_as_arrays(struct report *copy, const struct report *report, bool for_picture,
-                          struct arena *arena, struct err *err)
+int report_as_arrays(struct report *copy, const struct report *report, bool for_picture,
+                     struct arena *arena, struct err *err)
 {
     struct array array;
     *copy = *report;
@@ -273,7 +271,7 @@ int report_write(const struct format *format, const struct target *target,
     struct writer writer = {0};
     int failed = 0;
     if (report->table_count && !format->has_tables && !report_chapter(report)) {
-        failed = copy_as_arrays(&sheets, report, format->display & DISPLAY_PICTURE, &arena, err);
+        failed = report_as_arrays(&sheets, report, format->display & DISPLAY_PICTURE, &arena, err);
         report = &sheets;
     }
     if (!format->keeps_shape && !failed) {

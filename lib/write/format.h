@@ -149,6 +149,10 @@ void writer_release(struct writer *writer); /* removes incomplete files */
 /* True if the next sheet is the last one of its array. */
 bool writer_at_last(const struct writer *writer);
 
+/* Copy a report without tables: its arrays or, if none, its tables as arrays. */
+int report_as_arrays(struct report *copy, const struct report *report, bool for_picture,
+                     struct arena *arena, struct err *err);
+
 /* Write a report in memory; formats without tables get them as sheets. */
 int report_write(const struct format *format, const struct target *target,
                  const struct report *report, const struct layout *layout, struct err *err);
