@@ -322,6 +322,7 @@ enum pass_state attention(struct pass *pass, const struct sublayer *s, size_t la
         .layer = layer,
         .heads = &s->head,
         .rule = *rule,
+        .dropout = dropout_at(&pass->dropout, s->part, layer, DROP_WEIGHTS),
         .wants_context = pass_goes_to(pass, SITE_CONTEXT, layer),
         .bf16 = pass_attention_precision(pass) == PRECISION_BF16,
     };

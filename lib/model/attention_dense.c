@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "math/rng.h"
 #include "math/rows.h"
 #include "model/attention_strip.h"
 
@@ -133,6 +134,7 @@ static enum head_fault mask_after(const struct attention_head *head, struct matr
 static enum head_fault weigh_rows(const struct attention_head *head, struct matrix rows,
                                   size_t query)
 {
+    const struct dropout *drop = &head->layer->dropout;
     bool after = head->layer->rule.mask_after;
     bool sound = true; /* all scores are finite */
     attention_edit_scores(head, rows, query);
@@ -149,6 +151,10 @@ static enum head_fault weigh_rows(const struct attention_head *head, struct matr
         strip_drop(head, weights, query + row, (struct key_range){0, visible.end});
         attention_edit(head, SITE_WEIGHTS, query + row, weights, visible);
         strip_put_row(head, head->weights, query + row, weights, visible.end);
+        rng_dropout(weights + visible.first, visible.end - visible.first, drop->key,
+                    (head->text * head->layer->heads->heads + head->head) * head->q.rows + query +
+                        row,
+                    drop->rate);
     }
     return sound ? fault : HEAD_NO_NUMBER;
 }

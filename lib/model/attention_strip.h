@@ -89,8 +89,9 @@ struct attention_layer {
     size_t layer;
     const struct head_rule *heads;
     struct score_rule rule;
-    const float *biases; /* of scores by all distances, if the rule has any */
-    const float *sinks;  /* [H] scores of the sinks; NULL: none */
+    const float *biases;    /* of scores by all distances, if the rule has any */
+    const float *sinks;     /* [H] scores of the sinks; NULL: none */
+    struct dropout dropout; /* of training, after the weights that are announced */
     bool wants_context;
     bool bf16;      /* products are made of pairs of rounded numbers */
     unsigned edits; /* a bit for each edited map, from SITE_SCORES on; dense attention only */

@@ -6,27 +6,82 @@
 
 #include "base/memory.h"
 #include "base/num.h"
+#include "math/machine.h"
 #include "math/rotary.h"
 #include "math/rows.h"
+#include "model/family/family.h"
 #include "model/layer.h"
 #include "model/pass.h"
 
 /* --- the tape --------------------------------------------------------------------------------- */
 
-const float *tape_of(const struct tape *tape, enum site site, int layer)
+static const float **place_of(const struct tape *tape, enum site site, int layer)
 {
-    return tape->values[(size_t)(layer + 1) * SITE_COUNT + site];
+    return &tape->values[(size_t)(layer + 1) * SITE_COUNT + site];
 }
 
+const float *tape_of(const struct tape *tape, enum site site, int layer)
+{
+    return *place_of(tape, site, layer);
+}
+
+/* A pass that is kept. */
+struct keeping {
+    struct tape *tape;
+    const struct config *config;
+    size_t texts;
+};
+
+/* Memory of a site of all texts, each of `count` floats; NULL: there is none. */
+static float *room_of(const struct keeping *keeping, enum site site, int layer, size_t count,
+                      struct err *err)
+{
+    struct tape *tape = keeping->tape;
+    const float **place = place_of(tape, site, layer);
+    if (!*place)
+        *place = arena_room(tape->arena, count * keeping->texts, sizeof(float), err);
+    return (float *)*place; /* the arena's */
+}
+
+/* Copy the rows of a text, with their heads side by side. The stream that enters a layer is that
+ * which left the layer before it. */
 static int keep(void *context, const struct announcement *announced, struct err *err)
 {
-    struct tape *tape = context;
-    float *copy = arena_room(tape->arena, tensor_count(&announced->values), sizeof *copy, err);
-    if (!copy)
+    const struct keeping *keeping = context;
+    const struct tensor *values = &announced->values;
+    const enum site post = SITE_OF(site_part(announced->site), SITE_RESID_POST);
+    const size_t rows = values->shape[values->rank - 2], width = values->shape[values->rank - 1];
+    const size_t heads = values->rank == 3 ? values->shape[0] : 1;
+    const size_t count = tensor_count(values), *stride = values->stride + values->rank - 2;
+    if (site_id(announced->site) == SITE_RESID_PRE && announced->layer > 0 &&
+        tape_of(keeping->tape, post, announced->layer - 1)) {
+        *place_of(keeping->tape, announced->site, announced->layer) =
+            tape_of(keeping->tape, post, announced->layer - 1);
+        return 0;
+    }
+    float *to = room_of(keeping, announced->site, announced->layer, count, err);
+    if (!to)
         return -1;
-    tensor_copy(copy, &announced->values);
-    tape->values[(size_t)(announced->layer + 1) * SITE_COUNT + announced->site] = copy;
+    to += announced->text * count;
+    const bool joined = heads == 1 || values->stride[0] == width;
+    for (size_t row = 0; row < rows; row++)
+        for (size_t head = 0; head < (joined ? 1 : heads); head++)
+            memcpy(to + (row * heads + head) * width,
+                   values->data + row * *stride + (joined ? 0 : head * values->stride[0]),
+                   (joined ? heads : 1) * width * sizeof *to);
     return 0;
+}
+
+/* The memory of an attention map, in which the pass writes it. */
+static int lend(void *context, struct attention_map_loan *loan, struct err *err)
+{
+    const struct keeping *keeping = context;
+    const size_t heads = stack_of(keeping->config, site_part(loan->site))->heads;
+    const size_t size = loan->queries * loan->keys;
+    float *to = room_of(keeping, loan->site, loan->layer, heads * size, err);
+    for (size_t head = 0; to && head < heads; head++)
+        loan->heads[head] = to + (loan->text * heads + head) * size;
+    return err_if(!to);
 }
 
 static int check_run(const struct run *run, struct err *err)
@@ -42,93 +97,137 @@ static int check_run(const struct run *run, struct err *err)
     return 0;
 }
 
+/* Watch what the walk reads of a sublayer. */
+static void watch_sublayer(struct watch *watch, const struct stack *stack, const struct sublayer *s,
+                           size_t layer)
+{
+    static const enum site mixture[] = {SITE_ROUTER, SITE_EXPERT_WEIGHTS};
+    static const enum site mlp[] = {SITE_MLP_UP, SITE_MLP_ACT, SITE_MLP_GATE};
+    static const enum site attention[] = {SITE_Q,       SITE_K,    SITE_V,     SITE_WEIGHTS,
+                                          SITE_CONTEXT, SITE_SINK, SITE_SCORES};
+    const enum site end = sublayer_end(s);
+    const enum site *own = s->kind != SUBLAYER_MLP ? attention : s->mlp.mixture ? mixture : mlp;
+    size_t count = s->kind != SUBLAYER_MLP ? 5 + (s->score.sink || s->score.cap > 0)
+                                           : 2 + (!s->mlp.mixture && s->mlp.gated);
+    if (s->kind != SUBLAYER_MLP && s->score.cap > 0)
+        count = 7;
+    for (size_t i = 0; i < count; i++)
+        watch_add(watch, SITE_OF(s->part, own[i]), layer);
+    if (end)
+        watch_add(watch, SITE_OF(end == SITE_RESID_POST ? stack->part : s->part, end), layer);
+    if (s->norm_before && s->at_input)
+        watch_add(watch, SITE_OF(s->part, s->at_input), layer);
+    if (s->norm_out)
+        watch_add(watch, SITE_OF(s->part, s->at_out), layer);
+    if (s->norm_after)
+        watch_add(watch, SITE_OF(s->part, s->norm_out ? s->at_out_norm : s->at_out), layer);
+}
+
+static void watch_stack(struct watch *watch, const struct stack *stack)
+{
+    watch_add(watch, SITE_OF(stack->part, stack->unembed.norm ? SITE_LN_F : SITE_EMBEDDING), 0);
+    for (size_t layer = 0; layer < stack->layers; layer++) {
+        const struct layer *own = &stack->layer[layer];
+        watch_add(watch, SITE_OF(stack->part, SITE_RESID_PRE), layer);
+        for (size_t i = 0; i < own->count; i++)
+            watch_sublayer(watch, stack, &own->sublayers[i], layer);
+    }
+}
+
 int tape_run(struct tape *tape, const struct run *run, struct err *err)
 {
     const struct config *c = run->config;
     struct watch watch;
-    struct tap tap = {.watch = &watch, .sink = keep, .context = tape};
+    struct keeping keeping = {tape, c, run->batch->count};
+    struct tap tap = {.watch = &watch, .sink = keep, .lend = lend, .context = &keeping};
     size_t layers = num_max(c->n_layer, stack_of(c, PART_SOURCE)->layers);
     tape->values = arena_alloc(tape->arena, (layers + 1) * SITE_COUNT, sizeof *tape->values, err);
     if (!tape->values || check_run(run, err) || watch_init(&watch, c, tape->arena, err))
         return -1;
     for (enum site site = 0; site != SITE_PASS_END; site = site_next(site))
         for (size_t layer = 0; site_exists(c, site) && layer < site_layers(c, site); layer++)
-            if (!site_row(site)->in_layer || site_is_in_layer(c, site, layer))
+            if (!tape->lean && (!site_row(site)->in_layer || site_is_in_layer(c, site, layer)))
                 watch_add(&watch, site, layer);
-    return forward(run, &tap, tape->arena, err);
+    if (tape->lean && c->cross)
+        watch_stack(&watch, stack_of(c, PART_SOURCE));
+    if (tape->lean)
+        watch_stack(&watch, stack_of(c, PART_SENTENCE));
+    return forward(run, &tap, tape->lean ? &tape->scratch : tape->arena, err);
 }
 
 /* --- the walk --------------------------------------------------------------------------------- */
 
-/* A walk back over a stack. Matrices that a function returns are in `arena`. */
-struct walk {
-    struct back *back;
-    const struct run *run;
-    const struct config *config;
-    const struct stack *stack;
-    size_t layer;
-    struct matrix memory;  /* [S, C] what cross-attention reads; no data: nothing */
-    struct matrix dmemory; /* its gradient, summed over the layers of the text */
-    struct matrix read;    /* the stream that a sublayer, or its norm, reads */
-    struct arena arena;    /* of a layer */
-    struct err *err;
-};
-
-static struct matrix dense_matrix(const float *data, size_t rows, size_t columns)
+struct matrix walk_matrix(const float *data, size_t rows, size_t columns)
 {
     return (struct matrix){(float *)data, rows, columns, columns}; /* values are only read */
 }
 
-/* A matrix of zeros; without data if there is no memory. */
-static struct matrix zeros(struct walk *w, size_t rows, size_t columns)
+/* A matrix, of zeros or with any numbers; without data if there is no memory. */
+struct matrix walk_zeros(struct walk *w, size_t rows, size_t columns)
 {
-    return dense_matrix(arena_alloc(&w->arena, rows * columns, sizeof(float), w->err), rows,
-                        columns);
+    return walk_matrix(arena_alloc(w->arena, rows * columns, sizeof(float), w->err), rows, columns);
 }
 
-static struct matrix copy_of(struct walk *w, struct matrix x)
+struct matrix walk_room(struct walk *w, size_t rows, size_t columns)
 {
-    struct matrix copy = zeros(w, x.rows, x.columns);
+    return walk_matrix(arena_room(w->arena, rows * columns, sizeof(float), w->err), rows, columns);
+}
+
+struct matrix walk_copy(struct walk *w, struct matrix x)
+{
+    struct matrix copy = walk_room(w, x.rows, x.columns);
     if (copy.data)
         copy_rows(copy, x);
     return copy;
 }
 
-static const float *value_of(const struct walk *w, enum site_part part, enum site id)
+const float *walk_value(const struct walk *w, enum site_part part, enum site id)
 {
     bool in_layer = site_row(id)->in_layer;
     return tape_of(w->back->tape, SITE_OF(part, id), in_layer ? (int)w->layer : -1);
 }
 
+/* The rows of each text in a part. */
 static size_t rows_of(const struct walk *w, enum site_part part)
 {
     const struct text *text = w->run->batch->texts;
     return part == PART_SOURCE ? text->source_count : text->count;
 }
 
-/* Add the seeds of a site to its gradient, and announce it. Shape: [rows, columns], or with heads
- * [heads, rows, columns]. */
-static int show(struct walk *w, enum site_part part, enum site id, float *gradient, size_t heads,
-                size_t rows, size_t columns)
+/* Add the seeds of a site to its gradient, and announce that of each text. `own`: of the first
+ * text; `size`: the floats of a text. */
+int walk_show(struct walk *w, enum site_part part, enum site id, struct tensor own, size_t size)
 {
     const struct back *back = w->back;
-    const enum site site = SITE_OF(part, id);
-    const bool in_layer = site_row(id)->in_layer, has_heads = site_has_heads(site);
-    const size_t shape[] = {heads, rows, columns};
     struct announcement announced = {
-        .site = site,
-        .layer = in_layer ? (int)w->layer : -1,
-        .values = tensor_dense(gradient, has_heads ? 3 : 2, has_heads ? shape : shape + 1),
+        .site = SITE_OF(part, id),
+        .layer = site_row(id)->in_layer ? (int)w->layer : -1,
+        .values = own,
     };
     for (size_t i = 0; i < back->seed_count; i++)
-        if (back->seeds[i].site == site && back->seeds[i].layer == announced.layer)
-            add_to_row(gradient, back->seeds[i].values, heads * rows * columns);
-    return back->sink(back->context, &announced, w->err);
+        if (back->seeds[i].site == announced.site && back->seeds[i].layer == announced.layer)
+            add_to_row((float *)own.data, back->seeds[i].values, size * w->texts); /* the walk's */
+    for (; back->sink && announced.text < w->texts; announced.text++) {
+        if (back->sink(back->context, &announced, w->err))
+            return -1;
+        announced.values.data += size;
+    }
+    return 0;
 }
 
-static int show_rows(struct walk *w, enum site_part part, enum site id, struct matrix gradient)
+int walk_show_heads(struct walk *w, enum site_part part, enum site id, struct matrix gradient,
+                    size_t heads)
 {
-    return show(w, part, id, gradient.data, 1, gradient.rows, gradient.columns);
+    const size_t rows = gradient.rows / w->texts, width = gradient.columns / heads;
+    const struct tensor own = {
+        gradient.data, 3, {heads, rows, width}, {width, gradient.columns, 1}};
+    return walk_show(w, part, id, own, rows * gradient.columns);
+}
+
+int walk_show_rows(struct walk *w, enum site_part part, enum site id, struct matrix gradient)
+{
+    const size_t shape[] = {gradient.rows / w->texts, gradient.columns};
+    return walk_show(w, part, id, tensor_dense(gradient.data, 2, shape), shape[0] * shape[1]);
 }
 
 /* The stream has several names after a sublayer. */
@@ -137,25 +236,145 @@ static int show_stream(struct walk *w, const struct sublayer *s, const enum site
 {
     for (size_t i = 3; i-- > 0;)
         if (sites[i] &&
-            show_rows(w, sites[i] == SITE_RESID_POST ? w->stack->part : s->part, sites[i], dx))
+            walk_show_rows(w, sites[i] == SITE_RESID_POST ? w->stack->part : s->part, sites[i], dx))
             return -1;
+    return 0;
+}
+
+/* --- blocks of rows --------------------------------------------------------------------------- */
+
+enum { BLOCK_ROWS = 64 };
+
+static void run_block(void *context, size_t round, size_t thread)
+{
+    struct row_operation block = *(const struct row_operation *)context;
+    struct matrix *const matrices[] = {&block.y, &block.x, &block.more, &block.dx, &block.dy};
+    (void)thread;
+    block.first = round * BLOCK_ROWS;
+    block.index = round;
+    for (size_t i = 0; i < sizeof matrices / sizeof *matrices; i++)
+        if (matrices[i]->data)
+            *matrices[i] = matrix_rows(*matrices[i], block.first,
+                                       num_min(matrices[i]->rows - block.first, BLOCK_ROWS));
+    block.run(&block);
+}
+
+static size_t block_count(size_t rows)
+{
+    return (rows + BLOCK_ROWS - 1) / BLOCK_ROWS;
+}
+
+void walk_rows(const struct walk *w, struct matrix over, struct row_operation operation)
+{
+    enum { COST = 8 }; /* estimated multiply-adds per element */
+    double work = COST * (double)over.rows * (double)over.columns;
+    pool_run(w->run->machine->pool, (struct loop){block_count(over.rows), work, run_block},
+             &operation);
+}
+
+static void transpose_block(const struct row_operation *block)
+{
+    transpose(matrix_columns(block->whole, block->first, block->x.rows), block->x);
+}
+
+/* xᵀ, in rows whose stride suits kernels. */
+static struct matrix transposed(struct walk *w, struct matrix x)
+{
+    struct matrix y = {NULL, x.columns, x.rows, matrix_stride(x.rows)};
+    y.data = walk_room(w, y.rows, y.stride).data;
+    if (y.data)
+        walk_rows(w, x, (struct row_operation){transpose_block, .x = x, .whole = y});
+    return y;
+}
+
+static void sum_block(const struct row_operation *block)
+{
+    for (size_t row = 0; row < block->dy.rows; row++)
+        add_to_row(matrix_row(block->whole, block->index), matrix_row(block->dy, row),
+                   block->dy.columns);
+}
+
+/* --- gradients of parameters ------------------------------------------------------------------ */
+
+struct slot walk_slot(const struct walk *w, enum site_part part, int id)
+{
+    return slot_of((int)part, id, w->layer);
+}
+
+/* The gradient of the tensor of a slot, from its expert or head on; NULL: not wanted. */
+float *walk_gradient(const struct walk *w, struct slot slot, struct family_layout *layout)
+{
+    const struct back *back = w->back;
+    size_t tensor = back->gradients ? weights_tensor(w->run->weights, slot, layout) : SIZE_MAX;
+    return tensor == SIZE_MAX || !back->gradients[tensor]
+               ? NULL
+               : back->gradients[tensor] + layout->skipped;
+}
+
+/* Add the rows of sums to the gradient of a bias, or of the scales or shift of a norm. */
+void walk_add_sums(const struct walk *w, struct slot slot, struct matrix sums)
+{
+    struct family_layout layout;
+    float *gradient = walk_gradient(w, slot, &layout);
+    for (size_t row = 0; gradient && row < sums.rows; row++) {
+        const float *from = matrix_row(sums, row);
+        if (!layout.view.stride)
+            add_to_row(gradient + layout.view.first, from, sums.columns);
+        for (size_t i = 0; layout.view.stride && i < sums.columns; i++)
+            gradient[row_view_at(&layout.view, i)] += from[i];
+    }
+}
+
+/* The gradients of W and b in y = x · W + b, summed in the order of rows. */
+int walk_product_gradients(struct walk *w, struct slot slot, struct matrix dy, struct matrix x)
+{
+    struct family_layout layout, of_bias;
+    float *gradient = walk_gradient(w, slot, &layout);
+    if (gradient) {
+        const struct row_view view = layout.view;
+        const size_t length = layout.shape[layout.rank - 1];
+        const struct matrix left = transposed(w, layout.transposed ? x : dy);
+        const struct matrix right = layout.transposed ? dy : x;
+        const struct weight factor = {
+            .data = right.data, .in = right.rows, .out = right.columns, .stride = right.stride};
+        struct matrix to = {gradient + (layout.transposed ? view.first : view.first * length),
+                            left.rows, right.columns, length};
+        if (!left.data)
+            return -1;
+        if (!view.stride) {
+            linear_add(w->run->machine, to, (struct matrix){0}, left, &factor);
+        } else {
+            struct matrix sums = walk_room(w, left.rows, right.columns);
+            if (!sums.data)
+                return -1;
+            linear(w->run->machine, sums, left, &factor, ACTIVATION_NONE);
+            for (size_t row = 0; row < sums.rows && !layout.transposed; row++)
+                add_to_row(gradient + row_view_at(&view, row) * length, matrix_row(sums, row),
+                           length);
+            for (size_t i = 0; i < sums.rows * sums.columns && layout.transposed; i++)
+                gradient[i / sums.columns * length + row_view_at(&view, i % sums.columns)] +=
+                    sums.data[i];
+        }
+    }
+    if (walk_gradient(w, slot_bias(slot), &of_bias)) {
+        struct matrix sums = walk_zeros(w, block_count(dy.rows), dy.columns);
+        if (!sums.data)
+            return -1;
+        walk_rows(w, dy, (struct row_operation){sum_block, .dy = dy, .whole = sums});
+        walk_add_sums(w, slot_bias(slot), sums);
+    }
     return 0;
 }
 
 /* --- products and norms ----------------------------------------------------------------------- */
 
-static struct slot slot_in(const struct walk *w, enum site_part part, int id)
-{
-    return slot_of((int)part, id, w->layer);
-}
-
 /* y = x · W + b */
-static struct matrix product(struct walk *w, struct slot slot, struct matrix x)
+struct matrix walk_product(struct walk *w, struct slot slot, struct matrix x)
 {
     struct weight weight;
-    if (weights_matrix(w->run->weights, slot, &weight, w->err))
+    if (!x.data || weights_matrix(w->run->weights, slot, &weight, w->err))
         return (struct matrix){0};
-    struct matrix y = zeros(w, x.rows, weight.out);
+    struct matrix y = walk_room(w, x.rows, weight.out);
     if (y.data)
         linear(w->run->machine, y, x, &weight, ACTIVATION_NONE);
     return y;
@@ -165,7 +384,7 @@ static struct matrix product(struct walk *w, struct slot slot, struct matrix x)
 static int columns_back(struct walk *w, struct matrix dx, struct matrix dy,
                         const struct weight *weight)
 {
-    float *column = arena_room(&w->arena, weight->in, sizeof *column, w->err);
+    float *column = arena_room(w->arena, weight->in, sizeof *column, w->err);
     for (size_t row = 0; row < dy.rows && column; row++)
         for (size_t i = 0; i < dy.columns; i++) {
             const float factor = matrix_row(dy, row)[i];
@@ -179,8 +398,8 @@ static int columns_back(struct walk *w, struct matrix dx, struct matrix dy,
 
 /* dx += dy · Wᵀ. What is stored as [out, in] is Wᵀ; of all else, rows of W by the transposed dy
  * give columns of dx, transposed. */
-static int weight_back(struct walk *w, struct matrix dx, struct matrix dy,
-                       const struct weight *weight)
+int walk_weight_back(struct walk *w, struct matrix dx, struct matrix dy,
+                     const struct weight *weight)
 {
     enum { BLOCK = 256, FEW = 4 };
     const struct weight_rows *stored = &weight->rows;
@@ -205,8 +424,20 @@ static int weight_back(struct walk *w, struct matrix dx, struct matrix dy,
             return 0;
         }
     }
-    struct matrix turned = zeros(w, dy.columns, dy.rows), product = zeros(w, BLOCK, dy.rows);
-    struct matrix columns = zeros(w, dy.rows, BLOCK), rows = zeros(w, BLOCK, weight->out);
+    if (weight->data && weight->in < dy.rows) { /* W is smaller than dy */
+        struct matrix w_t = walk_room(w, weight->out, weight->in);
+        const struct matrix own = {(float *)weight->data, weight->in, weight->out, weight->stride};
+        const struct weight factor = {
+            .data = w_t.data, .in = weight->out, .out = weight->in, .stride = weight->in};
+        if (!w_t.data)
+            return -1;
+        walk_rows(w, own, (struct row_operation){transpose_block, .x = own, .whole = w_t});
+        linear_add(w->run->machine, dx, (struct matrix){0}, dy, &factor);
+        return 0;
+    }
+    struct matrix turned = walk_zeros(w, dy.columns, dy.rows),
+                  product = walk_zeros(w, BLOCK, dy.rows);
+    struct matrix columns = walk_zeros(w, dy.rows, BLOCK), rows = walk_zeros(w, BLOCK, weight->out);
     if (!turned.data || !product.data || !columns.data || !rows.data)
         return -1;
     transpose(turned, dy);
@@ -223,606 +454,80 @@ static int weight_back(struct walk *w, struct matrix dx, struct matrix dy,
     return 0;
 }
 
-static int product_back(struct walk *w, struct slot slot, struct matrix dx, struct matrix dy)
+/* dx += the gradient of x in y = x · W + b, and those of W and b. */
+int walk_product_back(struct walk *w, struct slot slot, struct matrix dx, struct matrix dy,
+                      struct matrix x)
 {
     struct weight weight;
-    return err_if(weights_matrix(w->run->weights, slot, &weight, w->err) ||
-                  weight_back(w, dx, dy, &weight));
+    return err_if(!dy.data || weights_matrix(w->run->weights, slot, &weight, w->err) ||
+                  walk_product_gradients(w, slot, dy, x) || walk_weight_back(w, dx, dy, &weight));
 }
 
 /* The gradient of a product's input. */
-static struct matrix product_gradient(struct walk *w, struct slot slot, struct matrix dy)
+struct matrix walk_product_gradient(struct walk *w, struct slot slot, struct matrix dy,
+                                    struct matrix x)
 {
     struct weight weight;
     if (weights_matrix(w->run->weights, slot, &weight, w->err))
         return (struct matrix){0};
-    struct matrix dx = zeros(w, dy.rows, weight.in);
-    return weight_back(w, dx, dy, &weight) ? (struct matrix){0} : dx;
+    struct matrix dx = walk_zeros(w, dy.rows, weight.in);
+    return walk_product_back(w, slot, dx, dy, x) ? (struct matrix){0} : dx;
+}
+
+static void norm_block(const struct row_operation *block)
+{
+    float *sums = matrix_row(block->whole, block->index); /* of scales, then of shifts */
+    norm_rows_backward(block->dx, block->dy, block->x, &block->norm, sums,
+                       sums + block->dx.columns);
 }
 
 /* dx += the gradient of x, of which dy is that of its norm. */
-static int norm_back(struct walk *w, struct slot slot, struct matrix dx, struct matrix dy,
-                     struct matrix x)
+int walk_norm_back(struct walk *w, struct slot slot, struct matrix dx, struct matrix dy,
+                   struct matrix x)
 {
     struct norm norm;
-    float *sums = arena_alloc(&w->arena, 2 * x.columns, sizeof *sums, w->err);
-    if (!sums || !dx.data || !dy.data || !x.data ||
+    const size_t columns = x.columns;
+    struct matrix sums = walk_zeros(w, block_count(x.rows), 2 * columns);
+    if (!sums.data || !dx.data || !dy.data || !x.data ||
         weights_norm(w->run->weights, slot, &norm, w->err))
         return -1;
-    if (mechanism_lacks(&w->config->mechanism, BLOCK_NORM))
+    if (mechanism_lacks(&w->config->mechanism, BLOCK_NORM)) {
         add_rows(dx, dy);
-    else
-        norm_rows_backward(dx, dy, x, &norm, sums, sums + x.columns);
-    return 0;
-}
-
-/* --- queries, keys and values ----------------------------------------------------------------- */
-
-/* [heads, T, d] to [T, heads · d], and back. */
-static struct matrix join(struct walk *w, const float *heads, size_t count, size_t rows,
-                          size_t width)
-{
-    struct matrix joined = zeros(w, rows, count * width);
-    for (size_t head = 0; head < count && joined.data; head++)
-        copy_rows(matrix_columns(joined, head * width, width),
-                  dense_matrix(heads + head * rows * width, rows, width));
-    return joined;
-}
-
-static float *split(struct walk *w, struct matrix joined, size_t count)
-{
-    size_t width = joined.columns / count;
-    float *heads = arena_room(&w->arena, joined.rows * joined.columns, sizeof *heads, w->err);
-    for (size_t head = 0; head < count && heads && joined.data; head++)
-        copy_rows(dense_matrix(heads + head * joined.rows * width, joined.rows, width),
-                  matrix_columns(joined, head * width, width));
-    return joined.data ? heads : NULL;
-}
-
-/* Queries or keys of a sublayer, on the way from the product to the scores. */
-struct side {
-    const struct sublayer *s;
-    bool of_keys;
-    size_t heads, rows;
-    struct matrix input; /* what they are made of */
-};
-
-/* Rotate all heads [heads, T, d], back if `back`: by the angles with the other sign, and the same
- * factors. */
-static int turn(struct walk *w, const struct side *side, float *heads, bool back)
-{
-    const struct head_rule *rule = &side->s->head;
-    if (!rule->rotary || mechanism_lacks(&w->config->mechanism, BLOCK_POSITIONS))
         return 0;
-    const size_t half = rule->rotary->components / 2;
-    struct matrix cos_sin = zeros(w, side->rows, 2 * half);
-    if (!cos_sin.data)
-        return -1;
-    rotary_fill(cos_sin, rule->rotary, 0, side->rows);
-    for (size_t row = 0; back && row < side->rows; row++)
-        scale_row(matrix_row(cos_sin, row) + half, matrix_row(cos_sin, row) + half, half, -1);
-    for (size_t head = 0; head < side->heads; head++) {
-        struct matrix own =
-            dense_matrix(heads + head * side->rows * rule->d_k, side->rows, rule->d_k);
-        rotate(own, own, rule->d_k, rule->rotary, cos_sin);
-        if (!side->of_keys)
-            rotary_grow(own, rule->rotary, 0);
     }
+    walk_rows(w, dx,
+              (struct row_operation){norm_block, .dx = dx, .dy = dy, .x = x, .norm = norm,
+                                     .whole = sums});
+    walk_add_sums(w, slot, matrix_columns(sums, 0, columns));
+    walk_add_sums(w, slot_bias(slot), matrix_columns(sums, columns, columns));
     return 0;
 }
 
-/* Gradients of heads before a norm of each; x are the heads before it. */
-static int heads_norm_back(struct walk *w, const struct side *side, float *gradient, const float *x)
+/* y = the norm of x. */
+struct matrix walk_normed(struct walk *w, struct slot slot, struct matrix x)
 {
-    const struct head_rule *rule = &side->s->head;
-    const size_t size = side->rows * rule->d_k;
-    struct slot slot = slot_in(w, side->s->part, side->of_keys ? SLOT_K_NORM : SLOT_Q_NORM);
-    for (size_t head = 0; head < side->heads; head++) {
-        struct matrix dx = zeros(w, side->rows, rule->d_k);
-        struct matrix own = dense_matrix(gradient + head * size, side->rows, rule->d_k);
-        slot.expert = (short)(rule->norm.own ? (int)head : -1);
-        if (norm_back(w, slot, dx, own, dense_matrix(x + head * size, side->rows, rule->d_k)))
-            return -1;
-        copy_rows(own, dx);
-    }
-    return 0;
-}
-
-/* From the gradients of queries or keys [heads, T, d] to those of the product. */
-static int side_back(struct walk *w, const struct side *side, float *gradient)
-{
-    const struct head_rule *rule = &side->s->head;
-    const enum site_part part = side->s->part;
-    const bool is_normed = side->of_keys ? rule->norm.k : rule->norm.q;
-    const bool by_heads = is_normed && !rule->norm.whole;
-    float *raw = NULL;
-    if (by_heads &&
-        !(raw = split(w, product(w, slot_in(w, part, side->of_keys ? SLOT_K : SLOT_Q), side->input),
-                      side->heads)))
-        return -1;
-    if (by_heads && rule->norm.after_rotary &&
-        (turn(w, side, raw, false) || heads_norm_back(w, side, gradient, raw)))
-        return -1;
-    if (rule->rotary &&
-        (turn(w, side, gradient, true) || show(w, part, side->of_keys ? SITE_K_PRE : SITE_Q_PRE,
-                                               gradient, side->heads, side->rows, rule->d_k)))
-        return -1;
-    return by_heads && !rule->norm.after_rotary ? heads_norm_back(w, side, gradient, raw) : 0;
-}
-
-/* Gradients of joined queries, keys or values before they are clipped, and normed as one row. */
-static int clip_back(struct walk *w, const struct head_rule *rule, struct slot slot,
-                     struct matrix dy, struct matrix input)
-{
-    const int id = slot.id;
-    const bool is_normed =
-        rule->norm.whole && (id == SLOT_Q ? rule->norm.q : id == SLOT_K && rule->norm.k);
-    if (!is_normed && rule->clip <= 0)
-        return 0;
-    struct matrix raw = product(w, slot, input), x = raw, dx = zeros(w, dy.rows, dy.columns);
     struct norm norm;
-    slot.id = id == SLOT_Q ? SLOT_Q_NORM : SLOT_K_NORM;
-    if (!raw.data || !dx.data || (is_normed && weights_norm(w->run->weights, slot, &norm, w->err)))
-        return -1;
-    if (is_normed && rule->clip > 0) {
-        x = copy_of(w, raw);
-        if (!x.data)
-            return -1;
-        norm_rows(x, x, &norm);
-    }
-    for (size_t i = 0; rule->clip > 0 && i < dy.rows * dy.columns; i++)
-        dy.data[i] = fabsf(x.data[i]) <= rule->clip ? dy.data[i] : 0;
-    if (!is_normed)
-        return 0;
-    if (norm_back(w, slot, dx, dy, raw))
-        return -1;
-    copy_rows(dy, dx);
-    return 0;
-}
-
-/* Latent attention: keys and values are made of a narrow vector, and queries may be. */
-static int latent_back(struct walk *w, const struct sublayer *s, struct matrix dx, struct matrix x,
-                       const float *dq, const float *dk, struct matrix dv)
-{
-    const struct head_rule *rule = &s->head;
-    const size_t rows = x.rows, first = rule->rotary->first, rest = rule->d_k - first;
-    struct matrix dplain = zeros(w, rows, rule->heads * first), drotary = zeros(w, rows, rest);
-    struct matrix queries = join(w, dq, rule->heads, rows, rule->d_k);
-    if (!dplain.data || !drotary.data || !queries.data)
-        return -1;
-    for (size_t head = 0; head < rule->heads; head++) {
-        struct matrix own = dense_matrix(dk + head * rows * rule->d_k, rows, rule->d_k);
-        copy_rows(matrix_columns(dplain, head * first, first), matrix_columns(own, 0, first));
-        add_rows(drotary, matrix_columns(own, first, rest));
-    }
-    if (rule->latent_q) {
-        struct matrix narrow = product(w, slot_in(w, s->part, SLOT_Q_DOWN), x);
-        struct matrix dnarrow = zeros(w, rows, rule->latent_q);
-        if (norm_back(w, slot_in(w, s->part, SLOT_Q_DOWN_NORM), dnarrow,
-                      product_gradient(w, slot_in(w, s->part, SLOT_Q_UP), queries), narrow) ||
-            product_back(w, slot_in(w, s->part, SLOT_Q_DOWN), dx, dnarrow))
-            return -1;
-    } else if (product_back(w, slot_in(w, s->part, SLOT_Q), dx, queries)) {
-        return -1;
-    }
-    struct matrix narrow = product(w, slot_in(w, s->part, SLOT_KV_DOWN), x);
-    struct matrix dnormed = product_gradient(w, slot_in(w, s->part, SLOT_K), dplain);
-    struct matrix dnarrow = zeros(w, rows, rule->latent_kv);
-    return err_if(!dnormed.data || product_back(w, slot_in(w, s->part, SLOT_V), dnormed, dv) ||
-                  norm_back(w, slot_in(w, s->part, SLOT_KV_DOWN_NORM), dnarrow, dnormed, narrow) ||
-                  product_back(w, slot_in(w, s->part, SLOT_KV_DOWN), dx, dnarrow) ||
-                  product_back(w, slot_in(w, s->part, SLOT_K_ROTARY), dx, drotary));
-}
-
-/* Add to dx and dother the gradients of what queries [T, C], and keys and values [S, C], are made
- * of, from dq [H, T, d], dk and dv [Hkv, S, d]. */
-static int project_back(struct walk *w, const struct sublayer *s, struct matrix dx, struct matrix x,
-                        struct matrix dother, struct matrix other, float *dq, float *dk, float *dv)
-{
-    const struct head_rule *rule = &s->head;
-    const struct side queries = {s, false, rule->heads, x.rows, x};
-    const struct side keys = {s, true, rule->kv_heads, other.rows, other};
-    static const int slots[] = {SLOT_Q, SLOT_K, SLOT_V};
-    if (side_back(w, &keys, dk) || side_back(w, &queries, dq))
-        return -1;
-    struct matrix joined[] = {join(w, dq, rule->heads, x.rows, rule->d_k),
-                              join(w, dk, rule->kv_heads, other.rows, rule->d_k),
-                              join(w, dv, rule->kv_heads, other.rows, rule->d_v)};
-    if (!joined[0].data || !joined[1].data || !joined[2].data)
-        return -1;
-    if (rule->by == HEADS_LATENT)
-        return latent_back(w, s, dx, x, dq, dk, joined[2]);
-    for (size_t i = 0; i < 3; i++) {
-        struct slot slot = slot_in(w, s->part, slots[i]);
-        struct matrix to = i ? dother : dx, input = i ? other : x;
-        if (rule->by == HEADS_AS_IS)
-            add_rows(to, joined[i]);
-        else if (clip_back(w, rule, slot, joined[i], input) || product_back(w, slot, to, joined[i]))
-            return -1;
-    }
-    return 0;
-}
-
-/* --- attention -------------------------------------------------------------------------------- */
-
-/* The gradients of a head's scores from those of its masked scores. */
-static void scores_back(const struct score_rule *rule, float *gradient, const float *scores,
-                        size_t count)
-{
-    float factor = rule->scale / (rule->temperature > 0 ? rule->temperature : 1);
-    for (size_t i = 0; i < count; i++) {
-        float bent = rule->cap > 0 ? tanhf(scores[i] * rule->scale / rule->cap) : 0;
-        gradient[i] = gradient[i] == 0 ? 0 : gradient[i] * (1 - bent * bent) * factor;
-    }
-}
-
-/* The context's heads: from the gradient of each [T, S] map to those of q, k and v. */
-struct head_gradients {
-    float *maps;         /* [H, T, S] */
-    float *dq, *dk, *dv; /* [H, T, d], [Hkv, S, d] */
-    const float *q, *k, *v, *weights;
-};
-
-static void head_back(const struct head_gradients *g, const struct head_rule *rule, size_t head,
-                      size_t rows, size_t keys, const float *dcontext)
-{
-    const size_t kv = kv_head_of(rule, head), d = rule->d_k, e = rule->d_v;
-    for (size_t t = 0; t < rows; t++) {
-        const float *ds = g->maps + (head * rows + t) * keys;
-        const float *weights = g->weights + (head * rows + t) * keys;
-        float *dq = g->dq + (head * rows + t) * d;
-        const float *q = g->q + (head * rows + t) * d, *dc = dcontext + (head * rows + t) * e;
-        for (size_t s = 0; s < keys; s++) {
-            if (ds[s] != 0) {
-                add_scaled_row(dq, g->k + (kv * keys + s) * d, d, ds[s], g->k);
-                add_scaled_row(g->dk + (kv * keys + s) * d, q, d, ds[s], q);
-            }
-            if (weights[s] > 0 || weights[s] < 0)
-                add_scaled_row(g->dv + (kv * keys + s) * e, dc, e, weights[s], dc);
-        }
-    }
+    struct matrix y = x.data ? walk_copy(w, x) : x;
+    if (!y.data || weights_norm(w->run->weights, slot, &norm, w->err))
+        return (struct matrix){0};
+    if (!mechanism_lacks(&w->config->mechanism, BLOCK_NORM))
+        norm_rows(y, y, &norm);
+    return y;
 }
 
 /* Give a reader the gradient of the stream, from that of its normed input. */
-static int show_reader(struct walk *w, const struct sublayer *s, enum site id, size_t head,
-                       struct matrix dy)
+int walk_show_reader(struct walk *w, const struct sublayer *s, enum site id, size_t head,
+                     struct matrix dy)
 {
     struct back_reader reader = {SITE_OF(s->part, id), w->layer, head, dy};
     while (s->reads == READS_LAST_INPUT)
         s--;
     if (s->norm_before) {
-        reader.gradient = zeros(w, dy.rows, dy.columns);
-        if (norm_back(w, slot_in(w, s->part, (int)s->norm), reader.gradient, dy, w->read))
+        reader.gradient = walk_zeros(w, dy.rows, dy.columns);
+        if (walk_norm_back(w, walk_slot(w, s->part, (int)s->norm), reader.gradient, dy, w->read))
             return -1;
     }
     return w->back->reader(w->back->context, &reader, w->err);
-}
-
-/* Show queries, keys or values of one query head as a reader. */
-static int head_reader(struct walk *w, const struct sublayer *s, const struct head_gradients *all,
-                       enum site id, size_t head, struct matrix x, const float *dcontext)
-{
-    const struct head_rule *rule = &s->head;
-    const bool cross = s->kind == SUBLAYER_ATTEND_SOURCE;
-    const struct matrix other = cross ? w->memory : x;
-    struct head_gradients own = *all;
-    struct matrix dx = zeros(w, x.rows, x.columns);
-    struct matrix dother = cross ? zeros(w, other.rows, other.columns) : dx;
-    struct matrix d[] = {zeros(w, rule->heads * x.rows, rule->d_k),
-                         zeros(w, rule->kv_heads * other.rows, rule->d_k),
-                         zeros(w, rule->kv_heads * other.rows, rule->d_v)};
-    if (w->err->kind)
-        return -1;
-    own.dq = d[0].data, own.dk = d[1].data, own.dv = d[2].data;
-    head_back(&own, rule, head, x.rows, other.rows, dcontext);
-    for (enum site i = SITE_Q; i <= SITE_V; i++)
-        if (i != id)
-            memset(d[i - SITE_Q].data, 0,
-                   d[i - SITE_Q].rows * d[i - SITE_Q].columns * sizeof(float));
-    return err_if(project_back(w, s, dx, x, dother, other, own.dq, own.dk, own.dv) ||
-                  show_reader(w, s, id, head, dx));
-}
-
-/* Show the readers of a sublayer's heads. */
-static int show_readers(struct walk *w, const struct sublayer *s, const struct head_gradients *all,
-                        struct matrix x, const float *dcontext)
-{
-    const struct arena arena = w->arena;
-    const enum site last = s->kind == SUBLAYER_ATTEND_SOURCE ? SITE_Q : SITE_V;
-    int failed = 0;
-    w->arena = (struct arena){0};
-    for (size_t head = 0; head < s->head.heads; head++)
-        for (enum site id = SITE_Q; id <= last && !failed; id++) {
-            failed = head_reader(w, s, all, id, head, x, dcontext);
-            arena_clear(&w->arena);
-        }
-    arena_release(&w->arena);
-    w->arena = arena;
-    return err_if(failed);
-}
-
-/* Add to dx and dother the gradients of what the sublayer reads, from that of its heads side by
- * side, [T, H · d]. */
-static int attend_back(struct walk *w, const struct sublayer *s, struct matrix dx, struct matrix x,
-                       struct matrix djoined)
-{
-    const struct head_rule *rule = &s->head;
-    const enum site_part part = s->part;
-    const bool cross = s->kind == SUBLAYER_ATTEND_SOURCE;
-    const struct matrix other = cross ? w->memory : x, dother = cross ? w->dmemory : dx;
-    const size_t rows = x.rows, keys = other.rows, map = rows * keys, e = rule->d_v;
-    const float *masked = value_of(w, part, SITE_MASKED), *scores = value_of(w, part, SITE_SCORES);
-    float *dcontext = split(w, djoined, rule->heads);
-    float *sink = zeros(w, rule->heads, rows).data; /* nothing reads what is left to a sink */
-    struct head_gradients g = {
-        .maps = zeros(w, rule->heads * rows, keys).data,
-        .dq = zeros(w, rule->heads * rows, rule->d_k).data,
-        .dk = zeros(w, rule->kv_heads * keys, rule->d_k).data,
-        .dv = zeros(w, rule->kv_heads * keys, e).data,
-        .q = value_of(w, part, SITE_Q),
-        .k = value_of(w, part, SITE_K),
-        .v = value_of(w, part, SITE_V),
-        .weights = value_of(w, part, SITE_WEIGHTS),
-    };
-    if (!dcontext || !sink || !g.maps || !g.dq || !g.dk || !g.dv ||
-        show(w, part, SITE_CONTEXT, dcontext, rule->heads, rows, e) ||
-        (s->score.sink && show(w, part, SITE_SINK, sink, rule->heads, rows, 1)))
-        return -1;
-    for (size_t i = 0; i < rule->heads * map; i++)
-        if (isfinite(masked[i]))
-            g.maps[i] = (float)dot_rows(dcontext + i / keys * e,
-                                        g.v + (kv_head_of(rule, i / map) * keys + i % keys) * e, e);
-    if (show(w, part, SITE_WEIGHTS, g.maps, rule->heads, rows, keys))
-        return -1;
-    for (size_t row = 0; row < rule->heads * rows; row++)
-        softmax_row_backward(g.maps + row * keys, g.weights + row * keys, keys, 1);
-    for (size_t i = 0; i < rule->heads * map; i++)
-        g.maps[i] = isfinite(masked[i]) ? g.maps[i] : 0;
-    if (show(w, part, SITE_MASKED, g.maps, rule->heads, rows, keys))
-        return -1;
-    scores_back(&s->score, g.maps, scores, rule->heads * map);
-    if (show(w, part, SITE_SCORES, g.maps, rule->heads, rows, keys))
-        return -1;
-    for (size_t head = 0; head < rule->heads; head++)
-        head_back(&g, rule, head, rows, keys, dcontext);
-    return err_if(show(w, part, SITE_V, g.dv, rule->kv_heads, keys, e) ||
-                  show(w, part, SITE_K, g.dk, rule->kv_heads, keys, rule->d_k) ||
-                  show(w, part, SITE_Q, g.dq, rule->heads, rows, rule->d_k) ||
-                  (w->back->reader && show_readers(w, s, &g, x, dcontext)) ||
-                  project_back(w, s, dx, x, dother, other, g.dq, g.dk, g.dv));
-}
-
-/* --- the MLP ---------------------------------------------------------------------------------- */
-
-/* From the gradient of act(gate) · up to those of gate and up. */
-static int gated_back(struct walk *w, const struct mlp_rule *rule, struct matrix dgate,
-                      struct matrix dup, struct matrix d, struct matrix gate, struct matrix up)
-{
-    struct matrix g = copy_of(w, gate), u = copy_of(w, up), slope = zeros(w, d.rows, d.columns);
-    if (!g.data || !u.data || !slope.data)
-        return -1;
-    const float steeper = rule->clamp > 0 ? mlp_limit(rule, g, u) : 1;
-    for (size_t i = 0; i < d.rows * d.columns; i++)
-        slope.data[i] = 1;
-    activate_backward(slope, g, rule->activation);
-    activate(g, g, NULL, rule->activation);
-    for (size_t i = 0; i < d.rows * d.columns; i++) {
-        bool of_gate = rule->clamp <= 0 || gate.data[i] <= rule->clamp;
-        bool of_up = rule->clamp <= 0 || fabsf(up.data[i]) <= rule->clamp;
-        dgate.data[i] = of_gate ? d.data[i] * u.data[i] * slope.data[i] * steeper : 0;
-        dup.data[i] = of_up ? d.data[i] * g.data[i] / steeper : 0;
-    }
-    return 0;
-}
-
-/* dx += the gradient of x, from that of the output of a gated MLP with slots from `first` on, the
- * shared one or an expert; `out` gets the output. */
-static int feed_back(struct walk *w, const struct mlp_rule *rule, struct slot first,
-                     struct matrix dx, struct matrix x, struct matrix dout, struct matrix *out)
-{
-    struct slot up = first, down = first;
-    up.id = (unsigned char)(first.id + 2);
-    down.id = (unsigned char)(first.id + 4);
-    struct matrix gate = product(w, first, x), raised = product(w, up, x);
-    struct matrix active = copy_of(w, gate), other = copy_of(w, raised);
-    struct matrix dgate = zeros(w, x.rows, gate.columns), dup = zeros(w, x.rows, gate.columns);
-    if (!active.data || !other.data || !dgate.data || !dup.data)
-        return -1;
-    mlp_combine(rule, active, other, false);
-    *out = product(w, down, active);
-    if (!dout.data)
-        return out->data ? 0 : -1;
-    struct matrix d = product_gradient(w, down, dout);
-    return err_if(!out->data || !d.data || gated_back(w, rule, dgate, dup, d, gate, raised) ||
-                  product_back(w, first, dx, dgate) || product_back(w, up, dx, dup));
-}
-
-/* The slope of xIELU, as activate_xielu has it. */
-static int xielu_back(struct walk *w, struct matrix d, struct matrix x)
-{
-    float numbers[4] = {0, 0, 0.5f, -1e-6f};
-    for (int i = 0; i < 4; i++) {
-        const float *number = NULL;
-        struct slot slot = slot_in(w, w->stack->part, SLOT_XIELU_POSITIVE + 2 * i);
-        if (weights_vector(w->run->weights, slot, &number, w->err))
-            return -1;
-        numbers[i] = number ? *number : numbers[i];
-    }
-    float a = log1pf(expf(numbers[0])), beta = numbers[2], b = beta + log1pf(expf(numbers[1]));
-    for (size_t i = 0; i < d.rows * d.columns; i++) {
-        float at = x.data[i], low = at < numbers[3] ? expf(at) : 0;
-        d.data[i] *= at > 0 ? 2 * a * at + beta : (low - 1) * b + beta;
-    }
-    return 0;
-}
-
-/* One row of the router: from the gradients of the weights to those of its logits. */
-static void choose_back(const struct mlp_rule *rule, float *dlogits, float *dweights,
-                        const float *logits, const float *weights)
-{
-    const struct mixture *m = rule->mixture;
-    float score[EXPERTS_MAX], chosen[EXPERTS_MAX], sum = 0;
-    for (size_t i = 0; i < m->experts; i++) {
-        dweights[i] = weights[i] != 0 ? dweights[i] * (m->factor > 0 ? m->factor : 1) : 0;
-        score[i] = m->router == ROUTER_OF_CHOSEN && weights[i] == 0 ? -INFINITY : logits[i];
-    }
-    if (m->router == ROUTER_SIGMOID)
-        logistic_row(score, m->experts);
-    else
-        softmax_row(score, m->experts);
-    for (size_t i = 0; i < m->experts; i++) {
-        chosen[i] = weights[i] != 0 ? score[i] : 0;
-        sum += chosen[i];
-    }
-    if (m->renormalised && sum < m->least)
-        scale_row(dweights, dweights, m->experts, 1 / m->least);
-    else if (m->renormalised) {
-        float mean = (float)dot_rows(dweights, chosen, m->experts) / sum;
-        for (size_t i = 0; i < m->experts; i++)
-            dweights[i] = weights[i] != 0 ? (dweights[i] - mean) / sum : 0;
-    }
-    for (size_t i = 0; i < m->experts; i++)
-        dlogits[i] = dweights[i];
-    if (m->router == ROUTER_SIGMOID)
-        for (size_t i = 0; i < m->experts; i++)
-            dlogits[i] *= score[i] * (1 - score[i]);
-    else
-        softmax_row_backward(dlogits, score, m->experts, 1);
-}
-
-/* The same for experts that are chosen one by one, each by a softmax among those near it. */
-static void one_by_one_back(const struct mlp_rule *rule, float *dlogits, const float *dweights,
-                            const float *logits)
-{
-    const struct mixture *m = rule->mixture;
-    float left[EXPERTS_MAX], near[EXPERTS_MAX], d[EXPERTS_MAX];
-    memcpy(left, logits, m->experts * sizeof *left);
-    memset(dlogits, 0, m->experts * sizeof *dlogits);
-    for (size_t round = 0; round < rule->chosen; round++) {
-        size_t best = mixture_choose_one(m, near, left, logits);
-        memset(d, 0, m->experts * sizeof *d);
-        d[best] = dweights[best];
-        softmax_row_backward(d, near, m->experts, 1);
-        add_to_row(dlogits, d, m->experts);
-    }
-}
-
-/* dx += the gradient of x, from that of the output of the shared expert. */
-static int shared_back(struct walk *w, const struct sublayer *s, struct matrix dx, struct matrix x,
-                       struct matrix d)
-{
-    struct slot feed = slot_in(w, s->part, SLOT_SHARED_GATE);
-    struct slot key = slot_in(w, s->part, SLOT_SHARED_SWITCH);
-    struct matrix out, down = copy_of(w, d);
-    struct weight weight;
-    if (!down.data || show_rows(w, s->part, SITE_SHARED_OUT, down) ||
-        weights_matrix(w->run->weights, key, &weight, w->err))
-        return -1;
-    if (weight_exists(&weight)) {
-        struct matrix none = {0}, on = product(w, key, x), don = zeros(w, x.rows, 1);
-        if (!on.data || !don.data || feed_back(w, &s->mlp, feed, none, x, none, &out))
-            return -1;
-        for (size_t row = 0; row < x.rows; row++) {
-            float *factor = matrix_row(on, row);
-            logistic_row(factor, 1);
-            don.data[row] =
-                (float)dot_rows(matrix_row(down, row), matrix_row(out, row), d.columns) * *factor *
-                (1 - *factor);
-            scale_row(matrix_row(down, row), matrix_row(down, row), d.columns, *factor);
-        }
-        if (product_back(w, key, dx, don))
-            return -1;
-    }
-    return feed_back(w, &s->mlp, feed, dx, x, down, &out);
-}
-
-/* dx += the gradient of x through one expert, for the rows that chose it; dweights gets that of its
- * weights. */
-static int expert_back(struct walk *w, const struct sublayer *s, size_t expert, struct matrix dx,
-                       struct matrix x, struct matrix d, struct matrix dweights)
-{
-    const float *weights = value_of(w, s->part, SITE_EXPERT_WEIGHTS) + expert;
-    const size_t experts = s->mlp.mixture->experts;
-    struct slot slot = slot_in(w, s->part, SLOT_EXPERT_GATE);
-    struct matrix rows = zeros(w, x.rows, x.columns), dout = zeros(w, x.rows, d.columns);
-    struct matrix drows = zeros(w, x.rows, x.columns), out;
-    size_t count = 0;
-    slot.expert = (short)expert;
-    if (!rows.data || !dout.data || !drows.data)
-        return -1;
-    for (size_t row = 0; row < x.rows; row++) {
-        if (weights[row * experts] == 0)
-            continue;
-        copy_rows(matrix_rows(rows, count, 1), matrix_rows(x, row, 1));
-        scale_row(matrix_row(dout, count++), matrix_row(d, row), d.columns, weights[row * experts]);
-    }
-    rows.rows = dout.rows = drows.rows = count;
-    if (!count)
-        return 0;
-    if (feed_back(w, &s->mlp, slot, drows, rows, dout, &out))
-        return -1;
-    for (size_t row = 0, next = 0; row < x.rows; row++) {
-        if (weights[row * experts] == 0)
-            continue;
-        matrix_row(dweights, row)[expert] =
-            (float)dot_rows(matrix_row(d, row), matrix_row(out, next), d.columns);
-        add_to_row(matrix_row(dx, row), matrix_row(drows, next++), x.columns);
-    }
-    return 0;
-}
-
-static int mixture_back(struct walk *w, const struct sublayer *s, struct matrix dx, struct matrix x,
-                        struct matrix d)
-{
-    const struct mixture *m = s->mlp.mixture;
-    struct matrix weights =
-        dense_matrix(value_of(w, s->part, SITE_EXPERT_WEIGHTS), x.rows, m->experts);
-    struct matrix logits = dense_matrix(value_of(w, s->part, SITE_ROUTER), x.rows, m->experts);
-    struct matrix dweights = zeros(w, x.rows, m->experts), dlogits = zeros(w, x.rows, m->experts);
-    if (!dweights.data || !dlogits.data || (m->shared_inner && shared_back(w, s, dx, x, d)))
-        return -1;
-    for (size_t expert = 0; expert < m->experts; expert++)
-        if (expert_back(w, s, expert, dx, x, d, dweights))
-            return -1;
-    if (show_rows(w, s->part, SITE_EXPERT_WEIGHTS, dweights))
-        return -1;
-    for (size_t row = 0; row < x.rows; row++)
-        if (m->router == ROUTER_ONE_BY_ONE)
-            one_by_one_back(&s->mlp, matrix_row(dlogits, row), matrix_row(dweights, row),
-                            matrix_row(logits, row));
-        else
-            choose_back(&s->mlp, matrix_row(dlogits, row), matrix_row(dweights, row),
-                        matrix_row(logits, row), matrix_row(weights, row));
-    return err_if(show_rows(w, s->part, SITE_ROUTER, dlogits) ||
-                  product_back(w, slot_in(w, s->part, SLOT_ROUTER), dx, dlogits));
-}
-
-/* dx += the gradient of x, from that of the hidden channels, or of the output of a mixture. */
-static int mlp_back(struct walk *w, const struct sublayer *s, struct matrix dx, struct matrix x,
-                    struct matrix d)
-{
-    const struct mlp_rule *rule = &s->mlp;
-    struct slot up_slot = slot_in(w, s->part, SLOT_UP);
-    if (rule->mixture)
-        return mixture_back(w, s, dx, x, d);
-    if (show_rows(w, s->part, SITE_MLP_ACT, d))
-        return -1;
-    if (!rule->gated) {
-        struct matrix before = product(w, up_slot, x);
-        if (!before.data || (rule->xielu && xielu_back(w, d, before)))
-            return -1;
-        if (!rule->xielu)
-            activate_backward(d, before, rule->activation);
-        return product_back(w, up_slot, dx, d);
-    }
-    struct matrix gate = dense_matrix(value_of(w, s->part, SITE_MLP_GATE), d.rows, d.columns);
-    struct matrix up = dense_matrix(value_of(w, s->part, SITE_MLP_UP), d.rows, d.columns);
-    struct matrix dgate = zeros(w, d.rows, d.columns), dup = zeros(w, d.rows, d.columns);
-    return err_if(!dgate.data || !dup.data || gated_back(w, rule, dgate, dup, d, gate, up) ||
-                  show_rows(w, s->part, SITE_MLP_UP, dup) ||
-                  show_rows(w, s->part, SITE_MLP_GATE, dgate) ||
-                  product_back(w, up_slot, dx, dup) ||
-                  product_back(w, slot_in(w, s->part, SLOT_GATE), dx, dgate));
 }
 
 /* --- a layer ---------------------------------------------------------------------------------- */
@@ -834,9 +539,9 @@ static struct matrix stream_before(const struct walk *w, const struct sublayer *
     const enum site_part part = w->stack->part;
     enum site end = s > first ? sublayer_end(s - 1) : SITE_EMBEDDING;
     const float *values = end == SITE_EMBEDDING
-                              ? value_of(w, part, SITE_RESID_PRE)
-                              : value_of(w, end == SITE_RESID_POST ? part : s[-1].part, end);
-    return dense_matrix(values, rows_of(w, part), w->stack->width);
+                              ? walk_value(w, part, SITE_RESID_PRE)
+                              : walk_value(w, end == SITE_RESID_POST ? part : s[-1].part, end);
+    return walk_matrix(values, w->texts * rows_of(w, part), w->stack->width);
 }
 
 /* What a sublayer reads, and the stream that this is the norm of, or is. */
@@ -847,22 +552,30 @@ static struct matrix input_of(const struct walk *w, const struct sublayer *s, st
         return input_of(w, s - 1, read);
     *read = s->reads == READS_BLOCK_INPUT ? stream_before(w, first) : stream_before(w, s);
     return s->norm_before
-               ? dense_matrix(value_of(w, s->part, s->at_input), read->rows, read->columns)
+               ? walk_matrix(walk_value(w, s->part, s->at_input), read->rows, read->columns)
                : *read;
+}
+
+static enum dropout_place drop_of(const struct sublayer *s)
+{
+    return s->kind == SUBLAYER_MLP ? DROP_MLP : DROP_ATTENTION;
 }
 
 /* The sum of a sublayer's output and the stream, before the norm that follows it. */
 static struct matrix sum_of(struct walk *w, const struct sublayer *s)
 {
     const struct matrix x = stream_before(w, s);
-    const float *out = value_of(w, s->part, s->norm_out ? s->at_out_norm : s->at_out);
-    struct matrix sum = zeros(w, x.rows, x.columns);
-    if (!sum.data)
-        return sum;
+    const float *out = walk_value(w, s->part, s->norm_out ? s->at_out_norm : s->at_out);
+    struct matrix sum = walk_zeros(w, x.rows, x.columns);
+    struct matrix added = walk_copy(w, walk_matrix(out, x.rows, x.columns));
+    const struct dropout drop = dropout_at(&w->run->dropout, s->part, w->layer, drop_of(s));
+    if (!sum.data || !added.data)
+        return (struct matrix){0};
     if (!s->replaces)
         copy_rows(sum, x);
+    dropout_rows(w->run->machine, &drop, added);
     for (size_t row = 0; row < x.rows; row++)
-        add_scaled_row(matrix_row(sum, row), out + row * x.columns, x.columns, s->factor, out);
+        add_scaled_row(matrix_row(sum, row), matrix_row(added, row), x.columns, s->factor, out);
     return sum;
 }
 
@@ -872,41 +585,48 @@ static struct matrix write_out_back(struct walk *w, const struct sublayer *s, st
 {
     const bool is_mlp = s->kind == SUBLAYER_MLP;
     const struct matrix none = {0};
-    struct matrix d = zeros(w, dx.rows, dx.columns);
-    for (size_t row = 0; row < dx.rows && d.data; row++)
-        scale_row(matrix_row(d, row), matrix_row(dx, row), dx.columns, s->factor);
+    struct matrix d = walk_room(w, dx.rows, dx.columns);
+    const struct dropout drop = dropout_at(&w->run->dropout, s->part, w->layer, drop_of(s));
     if (!d.data)
         return none;
+    copy_rows(d, dx);
+    dropout_rows(w->run->machine, &drop, d);
+    for (size_t row = 0; row < d.rows && s->factor != 1; row++)
+        scale_row(matrix_row(d, row), matrix_row(d, row), d.columns, s->factor);
     if (s->norm_out) {
-        struct matrix out = dense_matrix(value_of(w, s->part, s->at_out), d.rows, d.columns);
-        struct matrix dout = zeros(w, d.rows, d.columns);
+        struct matrix out = walk_matrix(walk_value(w, s->part, s->at_out), d.rows, d.columns);
+        struct matrix dout = walk_zeros(w, d.rows, d.columns);
         int id = is_mlp ? SLOT_NORM_2_POST : SLOT_NORM_1_POST;
-        if (show_rows(w, s->part, s->at_out_norm, d) ||
-            norm_back(w, slot_in(w, s->part, id), dout, d, out))
+        if (walk_show_rows(w, s->part, s->at_out_norm, d) ||
+            walk_norm_back(w, walk_slot(w, s->part, id), dout, d, out))
             return none;
         d = dout;
     }
-    if (show_rows(w, s->part, s->at_out, d))
+    if (walk_show_rows(w, s->part, s->at_out, d))
         return none;
     if (s->head.no_out || s->mlp.mixture)
         return d;
-    return product_gradient(w, slot_in(w, s->part, is_mlp ? SLOT_DOWN : SLOT_O), d);
+    const enum site from = is_mlp ? SITE_MLP_ACT : SITE_CONTEXT;
+    const size_t width = is_mlp ? s->mlp.inner : s->head.heads * s->head.d_v;
+    return walk_product_gradient(w, walk_slot(w, s->part, is_mlp ? SLOT_DOWN : SLOT_O), d,
+                                 walk_matrix(walk_value(w, s->part, from), d.rows, width));
 }
 
 /* Make dx, the gradient of what leaves the layer, that of what enters it. */
 static int layer_back(struct walk *w, struct matrix dx)
 {
     const struct layer *own = &w->stack->layer[w->layer];
-    struct matrix dfirst = zeros(w, dx.rows, dx.columns), dshared = zeros(w, dx.rows, dx.columns);
-    if (!dfirst.data || !dshared.data)
-        return -1;
+    const size_t bytes = dx.rows * dx.columns * sizeof *dx.data;
+    if (w->dfirst.data)
+        memset(w->dfirst.data, 0, bytes);
     for (const struct sublayer *s = own->sublayers + own->count; s-- > own->sublayers;) {
-        struct matrix y = input_of(w, s, &w->read), dy = zeros(w, dx.rows, dx.columns);
+        arena_clear(w->arena);
+        struct matrix y = input_of(w, s, &w->read), dy = walk_zeros(w, dx.rows, dx.columns);
         if (!dy.data || show_stream(w, s, s->at_after, dx))
             return -1;
         if (s->norm_after) {
-            struct matrix dsum = zeros(w, dx.rows, dx.columns);
-            if (norm_back(w, slot_in(w, s->part, (int)s->norm), dsum, dx, sum_of(w, s)))
+            struct matrix dsum = walk_zeros(w, dx.rows, dx.columns);
+            if (walk_norm_back(w, walk_slot(w, s->part, (int)s->norm), dsum, dx, sum_of(w, s)))
                 return -1;
             copy_rows(dx, dsum);
         }
@@ -914,29 +634,32 @@ static int layer_back(struct walk *w, struct matrix dx)
             return -1;
         struct matrix d = write_out_back(w, s, dx);
         if (!d.data ||
-            (s->kind == SUBLAYER_MLP ? mlp_back(w, s, dy, y, d) : attend_back(w, s, dy, y, d)) ||
-            (s->kind == SUBLAYER_MLP && w->back->reader && show_reader(w, s, SITE_MLP_OUT, 0, dy)))
+            (s->kind == SUBLAYER_MLP ? walk_mlp_back(w, s, dy, y, d)
+                                     : walk_attend_back(w, s, dy, y, d)) ||
+            (s->kind == SUBLAYER_MLP && w->back->reader &&
+             walk_show_reader(w, s, SITE_MLP_OUT, 0, dy)))
             return -1;
         if (s->adds_to_normed)
             add_rows(dy, dx);
         if (s->adds_to_normed || s->replaces)
-            memset(dx.data, 0, dx.rows * dx.columns * sizeof *dx.data);
-        add_rows(dy, dshared);
-        memset(dshared.data, 0, dx.rows * dx.columns * sizeof *dx.data);
+            memset(dx.data, 0, bytes);
+        if (s + 1 < own->sublayers + own->count && s[1].reads == READS_LAST_INPUT)
+            add_rows(dy, w->dshared);
         if (s->reads == READS_LAST_INPUT) {
-            copy_rows(dshared, dy);
+            copy_rows(w->dshared, dy);
             continue;
         }
-        if (s->at_input && show_rows(w, s->part, s->at_input, dy))
+        if (s->at_input && walk_show_rows(w, s->part, s->at_input, dy))
             return -1;
-        struct matrix to = s->reads == READS_BLOCK_INPUT ? dfirst : dx;
+        struct matrix to = s->reads == READS_BLOCK_INPUT ? w->dfirst : dx;
         if (!s->norm_before)
             add_rows(to, dy);
-        else if (norm_back(w, slot_in(w, s->part, (int)s->norm), to, dy, w->read))
+        else if (walk_norm_back(w, walk_slot(w, s->part, (int)s->norm), to, dy, w->read))
             return -1;
     }
-    add_rows(dx, dfirst);
-    return show_rows(w, w->stack->part, SITE_RESID_PRE, dx);
+    if (w->dfirst.data)
+        add_rows(dx, w->dfirst);
+    return walk_show_rows(w, w->stack->part, SITE_RESID_PRE, dx);
 }
 
 /* --- the ends --------------------------------------------------------------------------------- */
@@ -954,139 +677,308 @@ static struct matrix last_stream(struct walk *w)
 {
     const struct stack *stack = w->stack;
     const enum site_part part = stack->part;
-    const float *values = value_of(w, part, SITE_EMBEDDING);
+    const float *values = walk_value(w, part, SITE_EMBEDDING);
     if (stack->layers) {
         const struct layer *last = &stack->layer[stack->layers - 1];
         w->layer = stack->layers - 1;
-        values = value_of(w, part, sublayer_end(&last->sublayers[last->count - 1]));
+        values = walk_value(w, part, sublayer_end(&last->sublayers[last->count - 1]));
     }
-    return dense_matrix(values, rows_of(w, part), stack->width);
+    return walk_matrix(values, w->texts * rows_of(w, part), stack->width);
 }
 
-/* Add the gradients of the logits, or of what else a model returns, to that of `left`, which the
- * last matrices read. */
-static int result_back(struct walk *w, struct matrix dleft, struct matrix left)
+/* What reads the last layer reads: its stream, or the norm of it. */
+static struct matrix left_of(struct walk *w)
+{
+    struct matrix left = last_stream(w);
+    if (w->stack->unembed.norm)
+        left.data = (float *)walk_value(w, w->stack->part, SITE_LN_F); /* is read */
+    return left;
+}
+
+/* Logits become their gradients, and losses are set. */
+static void loss_block(const struct row_operation *block)
+{
+    for (size_t i = 0; i < block->y.rows; i++) {
+        const size_t row = block->rows[block->first + i];
+        if (!cross_entropy_row(matrix_row(block->y, i), block->y.columns, block->loss->targets[row],
+                               block->factor, &block->loss->losses[row]))
+            block->loss->losses[row] = (double)NAN;
+    }
+}
+
+/* Some rows of the end of the text. */
+struct end_rows {
+    const size_t *rows; /* [count] their indices */
+    size_t count;
+    struct matrix left; /* what the last matrices read */
+};
+
+/* The gradients of the logits before they are divided and capped: of a loss, or of seeds. */
+static struct matrix logits_back(struct walk *w, const struct end_rows *some)
 {
     const struct unembed_rule *rule = &w->stack->unembed;
-    const size_t rows = rule->first_only ? 1 : left.rows;
-    struct matrix x = left, d = {0}, before = {0}, active;
-    if (rule->project)
-        x = product(w, slot_of_text(SLOT_PROJECT_OUT), left);
-    if (rule->dense) {
-        before = product(w, slot_of_text((int)rule->dense), matrix_rows(x, 0, rows));
-        active = copy_of(w, before);
-        if (!active.data)
-            return -1;
-        activate(active, before, NULL, rule->activation);
+    const struct back_loss *loss = w->back->loss;
+    const float divisor = rule->divisor > 0 ? rule->divisor : 1;
+    struct matrix d = loss ? walk_room(w, some->count, w->config->vocab_size)
+                           : walk_zeros(w, some->count, w->config->vocab_size);
+    struct matrix logits = d;
+    if (!d.data)
+        return d;
+    if (!loss)
+        logits.data = (float *)walk_value(w, w->stack->part, SITE_LOGITS); /* is read */
+    if (loss ? forward_logits(w->run, d, some->left, true, w->arena, w->err)
+             : walk_show_rows(w, w->stack->part, SITE_LOGITS, d))
+        return (struct matrix){0};
+    if (loss && rule->cap > 0)
+        logits = walk_copy(w, d);
+    if (loss)
+        walk_rows(w, d,
+                  (struct row_operation){loss_block, .y = d, .loss = loss, .rows = some->rows,
+                                         .factor = loss->factor / divisor});
+    for (size_t i = 0; logits.data && (!loss || rule->cap > 0) && i < d.rows * d.columns; i++) {
+        float bent = rule->cap > 0 ? logits.data[i] / rule->cap : 0;
+        d.data[i] *= (1 - bent * bent) / (loss ? 1 : divisor);
     }
-    if (rule->at_result == SITE_LOGITS && is_seeded(w, SITE_LOGITS)) {
-        const size_t words = w->config->vocab_size;
+    return logits.data ? d : logits;
+}
+
+/* The gradient of the rows that the last matrices read; without data: nothing depends on them. */
+static struct matrix result_back(struct walk *w, const struct end_rows *some)
+{
+    const struct unembed_rule *rule = &w->stack->unembed;
+    const struct slot project = slot_of_text(SLOT_PROJECT_OUT),
+                      dense = slot_of_text((int)rule->dense);
+    const struct slot norm = slot_of_text(SLOT_TRANSFORM_NORM);
+    struct matrix x = rule->project ? walk_product(w, project, some->left) : some->left;
+    struct matrix d = {0}, before = {0}, active = x, last = x;
+    if (rule->dense) {
+        before = walk_product(w, dense, x);
+        active = before.data ? walk_copy(w, before) : before;
+        if (!active.data)
+            return active;
+        activate(active, before, NULL, rule->activation);
+        last = rule->dense_norm ? walk_normed(w, norm, active) : active;
+    }
+    if (rule->at_result == SITE_LOGITS && (w->back->loss || is_seeded(w, SITE_LOGITS))) {
+        struct family_layout layout;
+        struct slot words = slot_of_text(SLOT_HEAD);
         struct weight unembedding;
-        struct matrix dlogits = zeros(w, rows, words);
-        const float *logits = value_of(w, w->stack->part, SITE_LOGITS);
-        if (!dlogits.data || weights_unembedding(w->run->weights, &unembedding, w->err) ||
-            show_rows(w, w->stack->part, SITE_LOGITS, dlogits))
-            return -1;
-        for (size_t i = 0; i < rows * words; i++) {
-            float bent = rule->cap > 0 ? logits[i] / rule->cap : 0;
-            dlogits.data[i] *= (1 - bent * bent) / (rule->divisor > 0 ? rule->divisor : 1);
-        }
-        d = zeros(w, rows, unembedding.in);
-        if (weight_back(w, d, dlogits, &unembedding))
-            return -1;
+        struct matrix dlogits = logits_back(w, some);
+        if (weights_tensor(w->run->weights, words, &layout) == SIZE_MAX)
+            words = slot_of_text(SLOT_TOKENS);
+        if (!dlogits.data || !last.data ||
+            weights_unembedding(w->run->weights, &unembedding, w->err))
+            return (struct matrix){0};
+        if (w->back->loss && w->back->loss->factor == 0)
+            return (struct matrix){0};
+        if (words.id == SLOT_TOKENS)
+            walk_add_sums(w, slot_of_text(SLOT_HEAD_BIAS), dlogits);
+        d = walk_zeros(w, some->count, unembedding.in);
+        if (walk_product_gradients(w, words, dlogits, last) ||
+            walk_weight_back(w, d, dlogits, &unembedding))
+            return (struct matrix){0};
     }
     if (rule->dense && (d.data || is_seeded(w, rule->at_dense))) {
-        d = d.data ? d : zeros(w, rows, before.columns);
-        struct matrix dactive = rule->dense_norm ? zeros(w, rows, before.columns) : d;
-        if (!d.data || (rule->at_dense && show_rows(w, w->stack->part, rule->at_dense, d)) ||
-            (rule->dense_norm &&
-             norm_back(w, slot_of_text(SLOT_TRANSFORM_NORM), dactive, d, active)))
-            return -1;
+        d = d.data ? d : walk_zeros(w, some->count, before.columns);
+        struct matrix dactive = rule->dense_norm ? walk_zeros(w, some->count, before.columns) : d;
+        if (!d.data || (rule->at_dense && walk_show_rows(w, w->stack->part, rule->at_dense, d)) ||
+            (rule->dense_norm && walk_norm_back(w, norm, dactive, d, active)))
+            return (struct matrix){0};
         activate_backward(dactive, before, rule->activation);
-        d = product_gradient(w, slot_of_text((int)rule->dense), dactive);
+        d = walk_product_gradient(w, dense, dactive, x);
     }
-    if (rule->project && d.data)
-        d = product_gradient(w, slot_of_text(SLOT_PROJECT_OUT), d);
-    if (d.data)
-        add_rows(matrix_rows(dleft, 0, rows), d);
-    return err_if(w->err->kind);
+    return rule->project && d.data ? walk_product_gradient(w, project, d, some->left) : d;
+}
+
+enum { CHUNK_ROWS = 512 }; /* whose logits of a loss are computed at a time */
+
+/* Add to dleft the gradient of `left`, which the last matrices read: of all rows that count, a
+ * chunk of them at a time. */
+static int results_back(struct walk *w, struct matrix dleft, struct matrix left)
+{
+    const struct unembed_rule *rule = &w->stack->unembed;
+    const struct back_loss *loss = w->back->loss;
+    const size_t tokens = left.rows / w->texts;
+    struct end_rows all = {.left = left};
+    size_t *rows = arena_alloc(w->back->tape->arena, left.rows, sizeof *rows, w->err);
+    if (!rows)
+        return -1;
+    for (size_t row = 0; row < left.rows; row++)
+        if (loss ? loss->targets[row] != BACK_NO_TARGET : !rule->first_only || row % tokens == 0)
+            rows[all.count++] = row;
+    for (size_t first = 0; first < all.count; first += CHUNK_ROWS) {
+        arena_clear(w->arena);
+        const size_t count = loss ? num_min(all.count - first, CHUNK_ROWS) : all.count;
+        const struct end_rows some = {rows + first, count, walk_room(w, count, left.columns)};
+        for (size_t i = 0; i < count && some.left.data; i++)
+            copy_rows(matrix_rows(some.left, i, 1), matrix_rows(left, some.rows[i], 1));
+        struct matrix d = some.left.data ? result_back(w, &some) : some.left;
+        if (w->err->kind)
+            return -1;
+        for (size_t i = 0; i < count && d.data; i++)
+            add_to_row(matrix_row(dleft, some.rows[i]), matrix_row(d, i), d.columns);
+        if (!loss)
+            break;
+    }
+    return 0;
 }
 
 /* dx += the gradient of the stream that leaves the last layer. dleft: of what reads its norm. */
 static int unembed_back(struct walk *w, struct matrix dx, struct matrix dleft)
 {
-    const struct unembed_rule *rule = &w->stack->unembed;
-    const struct matrix last = last_stream(w);
-    struct matrix left = last;
-    if (rule->norm)
-        left = dense_matrix(value_of(w, w->stack->part, SITE_LN_F), last.rows, last.columns);
-    if (result_back(w, dleft, left))
+    const struct slot norm = slot_of_end((int)w->stack->part, SLOT_FINAL_NORM);
+    if (w->stack->part == PART_SENTENCE && results_back(w, dleft, left_of(w)))
         return -1;
-    if (!rule->norm) {
+    arena_clear(w->arena);
+    if (!w->stack->unembed.norm) {
         add_rows(dx, dleft);
         return 0;
     }
-    return err_if(show_rows(w, w->stack->part, SITE_LN_F, dleft) ||
-                  norm_back(w, slot_of_end((int)w->stack->part, SLOT_FINAL_NORM), dx, dleft, last));
+    return err_if(walk_show_rows(w, w->stack->part, SITE_LN_F, dleft) ||
+                  walk_norm_back(w, norm, dx, dleft, last_stream(w)));
 }
 
-/* The rows of tokens, with their positions and segments: what the norm of the embedding reads. */
+/* A text's own ids, or its source's. */
+static struct text text_in(const struct walk *w, size_t index)
+{
+    struct text text = w->run->batch->texts[index];
+    if (w->stack->part == PART_SOURCE)
+        text = (struct text){
+            .ids = text.source_ids, .rows = text.source_rows, .count = text.source_count};
+    return text;
+}
+
+/* The rows of tokens alone, and with their positions and segments: what the norm of the embedding
+ * reads. */
+static struct matrix token_rows(struct walk *w)
+{
+    const size_t rows = rows_of(w, w->stack->part);
+    struct matrix x = walk_room(w, w->texts * rows, w->stack->embed.width);
+    for (size_t i = 0; i < w->texts && x.data; i++) {
+        const struct text text = text_in(w, i);
+        embed_tokens(w->run->weights, w->stack, &text, matrix_rows(x, i * rows, rows));
+    }
+    return x;
+}
+
 static struct matrix embedded(struct walk *w)
 {
-    struct text text = *w->run->batch->texts;
-    struct matrix x = zeros(w, rows_of(w, w->stack->part), w->stack->embed.width);
-    if (w->stack->part == PART_SOURCE)
-        text = (struct text){.ids = text.source_ids, .rows = text.source_rows};
-    if (!x.data)
-        return x;
-    embed_tokens(w->run->weights, w->stack, &text, x);
+    const size_t rows = rows_of(w, w->stack->part);
+    struct matrix x = token_rows(w);
     if (w->stack->embed.project == PROJECT_TOKENS)
-        x = product(w, slot_of_text(SLOT_EMBED_PROJECT), x);
-    if (x.data)
-        embed_places(w->run->weights, w->config, w->stack, &text, 0, x);
+        x = walk_product(w, slot_of_text(SLOT_EMBED_PROJECT), x);
+    for (size_t i = 0; i < w->texts && x.data; i++) {
+        const struct text text = text_in(w, i);
+        embed_places(w->run->weights, w->config, w->stack, &text, 0,
+                     matrix_rows(x, i * rows, rows));
+    }
     return x;
+}
+
+/* The table of a slot of a part, or else of the text, and its rows; NULL: its gradient is not
+ * wanted. */
+static float *table_of(const struct walk *w, int id, size_t *rows)
+{
+    struct family_layout layout;
+    const enum site_part part = w->stack->part;
+    struct slot slot = slot_of_end((int)part, id);
+    if (id == SLOT_SEGMENTS || weights_tensor(w->run->weights, slot, &layout) == SIZE_MAX)
+        slot = slot_of_text(id);
+    float *table = walk_gradient(w, slot, &layout);
+    *rows = table ? layout.shape[0] : 0;
+    return table;
+}
+
+/* The gradients of the tables of positions and segments, from that of the sum with them. */
+static void places_back(const struct walk *w, struct matrix dx)
+{
+    const struct embed_rule *rule = &w->stack->embed;
+    const size_t columns = dx.columns, tokens = rows_of(w, w->stack->part);
+    size_t places = 0, kinds = 0, past = 0;
+    float *positions =
+        rule->positions == POSITIONS_TABLE ? table_of(w, SLOT_POSITIONS, &places) : NULL;
+    float *segments = rule->segments ? table_of(w, SLOT_SEGMENTS, &kinds) : NULL;
+    for (size_t row = 0; row < dx.rows && (positions || segments); row++) {
+        const struct text text = text_in(w, row / tokens);
+        const size_t token = row % tokens;
+        const bool counts = !rule->counted || text.ids[token] != rule->padding;
+        past = token ? past : 0;
+        const size_t place = (counts ? past : SIZE_MAX) + w->config->position_offset;
+        past += counts;
+        if (positions && place < places)
+            add_to_row(positions + place * columns, matrix_row(dx, row), columns);
+        if (segments)
+            add_to_row(segments + (text.segments ? text.segments[token] : 0) * columns,
+                       matrix_row(dx, row), columns);
+    }
 }
 
 static int embed_back(struct walk *w, enum site_part part, struct matrix dx)
 {
     w->stack = stack_of(w->config, part);
+    arena_clear(w->arena);
     const struct embed_rule *rule = &w->stack->embed;
     const struct slot projection = slot_of_text(SLOT_EMBED_PROJECT);
-    if (show_rows(w, part, SITE_EMBEDDING, dx))
+    const struct slot norm =
+        slot_of_end(w->config->own_tables ? (int)part : PART_SENTENCE, SLOT_EMBED_NORM);
+    const struct dropout drop = dropout_at(&w->run->dropout, part, 0, DROP_EMBEDDING);
+    const size_t tokens = rows_of(w, part);
+    dropout_rows(w->run->machine, &drop, dx);
+    if (walk_show_rows(w, part, SITE_EMBEDDING, dx))
         return -1;
     if (rule->project == PROJECT_LAST)
-        dx = product_gradient(w, projection, dx);
-    if (rule->norm) {
-        int of = w->config->own_tables ? (int)part : PART_SENTENCE;
-        struct matrix dsum = zeros(w, dx.rows, dx.columns);
-        if (norm_back(w, slot_of_end(of, SLOT_EMBED_NORM), dsum, dx, embedded(w)))
+        dx = walk_product_gradient(w, projection, dx,
+                                   rule->norm ? walk_normed(w, norm, embedded(w)) : embedded(w));
+    if (rule->norm && dx.data) {
+        struct matrix dsum = walk_zeros(w, dx.rows, dx.columns);
+        if (walk_norm_back(w, norm, dsum, dx, embedded(w)))
             return -1;
         dx = dsum;
     }
+    if (dx.data)
+        places_back(w, dx);
     if (rule->project == PROJECT_TOKENS)
-        dx = product_gradient(w, projection, dx);
+        dx = walk_product_gradient(w, projection, dx, token_rows(w));
+    if (!dx.data)
+        return -1;
+    size_t words = 0;
+    float *table = table_of(w, SLOT_TOKENS, &words);
+    for (size_t row = 0; row < dx.rows && table; row++) /* in the order of tokens */
+        add_scaled_row(table + text_in(w, row / tokens).ids[row % tokens] * dx.columns,
+                       matrix_row(dx, row), dx.columns, rule->scale, dx.data);
     struct matrix *rows = &w->back->token_rows[part];
-    *rows = dense_matrix(
-        arena_alloc(w->back->tape->arena, dx.rows * dx.columns, sizeof *rows->data, w->err),
-        dx.rows, dx.columns);
-    if (!dx.data || !rows->data)
+    *rows = walk_matrix(
+        arena_room(w->back->tape->arena, dx.rows * dx.columns, sizeof *rows->data, w->err), dx.rows,
+        dx.columns);
+    if (!rows->data)
         return -1;
     copy_rows(*rows, dx);
     return 0;
 }
 
-/* Walk back over the layers of a stack, to dx; dleft: the gradient of what reads its end. */
-static int stack_back(struct walk *w, enum site_part part, struct matrix *dx, struct matrix dleft,
-                      struct arena *arena)
+/* A matrix of zeros that outlives the sublayers. */
+static struct matrix lasting(struct walk *w, size_t rows, size_t columns)
 {
-    const size_t rows = dleft.rows, columns = dleft.columns;
-    w->stack = stack_of(w->config, part);
-    *dx = dense_matrix(arena_alloc(arena, rows * columns, sizeof(float), w->err), rows, columns);
-    int failed = !dx->data || unembed_back(w, *dx, dleft);
+    return walk_matrix(arena_alloc(w->back->tape->arena, rows * columns, sizeof(float), w->err),
+                       rows, columns);
+}
+
+/* Walk back over the layers of a stack, to dx; dleft: the gradient of what reads its end. */
+static int stack_back(struct walk *w, enum site_part part, struct matrix *dx, struct matrix dleft)
+{
     const size_t until = part == PART_SENTENCE ? w->back->until : 0;
+    w->stack = stack_of(w->config, part);
+    *dx = lasting(w, dleft.rows, dleft.columns);
+    w->dfirst = w->dshared = (struct matrix){0};
+    for (size_t i = 0; i < w->stack->layers && !w->dfirst.data; i++)
+        for (size_t k = 0; k < w->stack->layer[i].count && !w->dfirst.data; k++)
+            if (w->stack->layer[i].sublayers[k].reads != READS_STREAM) {
+                w->dfirst = lasting(w, dleft.rows, dleft.columns);
+                w->dshared = lasting(w, dleft.rows, dleft.columns);
+            }
+    int failed = w->err->kind || unembed_back(w, *dx, dleft);
     for (w->layer = w->stack->layers; !failed && w->layer > until;) {
         w->layer--;
-        arena_clear(&w->arena);
         failed = layer_back(w, *dx);
     }
     return err_if(failed);
@@ -1095,29 +987,32 @@ static int stack_back(struct walk *w, enum site_part part, struct matrix *dx, st
 int back_run(struct back *back, struct err *err)
 {
     const struct config *c = back->run->config;
-    struct arena arena = {0};
-    struct walk w = {.back = back, .run = back->run, .config = c, .err = err};
-    const size_t sources = rows_of(&w, PART_SOURCE), width = c->n_embd;
-    struct matrix dx, dsource;
-    struct matrix dleft =
-        dense_matrix(arena_alloc(&arena, rows_of(&w, PART_SENTENCE) * width, sizeof(float), err),
-                     rows_of(&w, PART_SENTENCE), width);
+    struct walk w = {
+        .back = back,
+        .run = back->run,
+        .config = c,
+        .texts = back->run->batch->count,
+        .arena = &back->tape->scratch,
+        .err = err,
+    };
+    const size_t rows = w.texts * rows_of(&w, PART_SENTENCE);
+    const size_t sources = w.texts * rows_of(&w, PART_SOURCE), width = c->n_embd;
+    struct matrix dx, dsource, dleft = lasting(&w, rows, width);
     int failed = !dleft.data;
     if (sources && !failed) {
         w.stack = stack_of(c, PART_SOURCE);
-        w.memory = last_stream(&w);
-        if (w.stack->unembed.norm)
-            w.memory.data = (float *)tape_of(back->tape, SITE_OF(PART_SOURCE, SITE_LN_F), -1);
-        w.dmemory =
-            dense_matrix(arena_alloc(&arena, sources * width, sizeof(float), err), sources, width);
+        w.memory = left_of(&w);
+        w.dmemory = lasting(&w, sources, width);
         failed = !w.dmemory.data;
     }
-    failed =
-        failed || stack_back(&w, PART_SENTENCE, &dx, dleft, &arena) ||
-        (!back->until && ((sources && (stack_back(&w, PART_SOURCE, &dsource, w.dmemory, &arena) ||
-                                       embed_back(&w, PART_SOURCE, dsource))) ||
-                          embed_back(&w, PART_SENTENCE, dx)));
-    arena_release(&w.arena);
-    arena_release(&arena);
+    w.stack = stack_of(c, PART_SENTENCE);
+    if (back->loss && back->loss->factor == 0)
+        return err_if(failed || results_back(&w, dleft, left_of(&w)));
+    failed = failed || stack_back(&w, PART_SENTENCE, &dx, dleft) ||
+             (!back->until && ((sources && (stack_back(&w, PART_SOURCE, &dsource, w.dmemory) ||
+                                            embed_back(&w, PART_SOURCE, dsource))) ||
+                               embed_back(&w, PART_SENTENCE, dx)));
+    if (!back->tape->lean)
+        arena_release(&back->tape->scratch);
     return err_if(failed);
 }

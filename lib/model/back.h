@@ -1,5 +1,5 @@
-/* back.h: gradients of a scalar at every site of a pass over one text: one walk back over the
- * sublayers of layer.h, after a pass whose values a tape keeps.
+/* back.h: gradients of a scalar at every site of a pass, and of the parameters: one walk back over
+ * the sublayers of layer.h, after a pass whose values a tape keeps.
  *
  *     struct tape tape = {.arena = &arena};
  *     if (tape_run(&tape, &run, err)) ...                        (the pass)
@@ -18,17 +18,21 @@
 /* What a pass announced, dense, in `arena`. */
 struct tape {
     struct arena *arena;
+    bool lean;            /* keep only what a walk without a sink reads, and not the logits */
+    struct arena scratch; /* of the pass and the walk, released by the caller; the arena's if not
+                             `lean` */
     const float **values; /* [layers + 1][SITE_COUNT]; first those outside of layers */
 };
 
-/* Run a batch of one text without a cache, and keep all its sites. Refused, as not supported:
- * edits, and attention that is not the model's own. */
+/* Run a batch of texts of one length, with sources of one length, without a cache, and keep its
+ * sites. Refused, as not supported: edits, and attention that is not the model's own. */
 int tape_run(struct tape *tape, const struct run *run, struct err *err);
 
-/* The values of a site, as announced (layer -1: outside of layers); NULL: the pass has none. */
+/* The values of a site (layer -1: outside of layers): of maps [texts, H, T, S], of others the rows
+ * of all texts, with the heads of a row side by side. NULL: there are none. */
 const float *tape_of(const struct tape *tape, enum site site, int layer);
 
-/* The gradient of the scalar at a site, in the shape of its values. */
+/* The gradient of the scalar at a site, as its values lie in a tape. */
 struct back_seed {
     enum site site;
     int layer;
@@ -43,12 +47,25 @@ struct back_reader {
     struct matrix gradient;
 };
 
+/* A scalar of training: Σ factor · -log softmax(logits of a row)[its target]. */
+struct back_loss {
+    const uint32_t *targets; /* [rows] BACK_NO_TARGET: the row has none */
+    float factor;            /* 0: no gradient is needed */
+    double *losses;          /* [rows] gets -log softmax; NaN: not finite */
+};
+
+#define BACK_NO_TARGET UINT32_MAX
+
 struct back {
     const struct run *run; /* of the tape */
-    const struct tape *tape;
+    struct tape *tape;
     const struct back_seed *seeds;
     size_t seed_count;
-    tap_sink sink; /* gets the gradient of each site, in the reverse order of the pass */
+    const struct back_loss *loss; /* instead of seeds, after a lean tape; NULL: none */
+    /* The gradients of parameters are added to these floats, by the index of weights_tensor, in the
+     * layout of each tensor; NULL: none. Not with readers. */
+    float *const *gradients;
+    tap_sink sink; /* gets the gradient of each site, in the reverse order of the pass; or NULL */
     void *context;
     /* Gets each reader, layers in reverse; of cross-attention only queries; NULL: not called. */
     int (*reader)(void *context, const struct back_reader *reader, struct err *err);
@@ -59,3 +76,89 @@ struct back {
 };
 
 int back_run(struct back *back, struct err *err);
+
+/* --- shared by the files of the walk ---------------------------------------------------------- */
+
+/* A walk back over a stack. Matrices that a function returns are in `arena`. */
+struct walk {
+    struct back *back;
+    const struct run *run;
+    const struct config *config;
+    const struct stack *stack;
+    size_t layer, texts;
+    struct matrix memory;          /* [S, C] what cross-attention reads; no data: nothing */
+    struct matrix dmemory;         /* its gradient, summed over the layers of the text */
+    struct matrix read;            /* the stream that a sublayer, or its norm, reads */
+    struct matrix dfirst, dshared; /* gradients of the layer's input, and of a shared norm's result,
+                                      of sublayers that do not read the stream; or no data */
+    struct arena *arena;           /* of a sublayer */
+    struct err *err;
+};
+
+/* A view of dense floats; a matrix of zeros, or with any numbers; a copy. Without data if there is
+ * no memory. */
+struct matrix walk_matrix(const float *data, size_t rows, size_t columns);
+struct matrix walk_zeros(struct walk *w, size_t rows, size_t columns);
+struct matrix walk_room(struct walk *w, size_t rows, size_t columns);
+struct matrix walk_copy(struct walk *w, struct matrix x);
+
+/* A site's values in the layer; a slot of the layer. */
+const float *walk_value(const struct walk *w, enum site_part part, enum site id);
+struct slot walk_slot(const struct walk *w, enum site_part part, int id);
+
+/* Add the seeds of a site to its gradient, and announce that of each text. `own`: of the first
+ * text; `size`: the floats of a text. Of rows with heads side by side. */
+int walk_show(struct walk *w, enum site_part part, enum site id, struct tensor own, size_t size);
+int walk_show_heads(struct walk *w, enum site_part part, enum site id, struct matrix gradient,
+                    size_t heads);
+int walk_show_rows(struct walk *w, enum site_part part, enum site id, struct matrix gradient);
+
+/* Give a reader the gradient of the stream, from that of its normed input. */
+struct sublayer;
+int walk_show_reader(struct walk *w, const struct sublayer *s, enum site id, size_t head,
+                     struct matrix dy);
+
+/* The gradient of the tensor of a slot, from its expert or head on; NULL: not wanted. Add the rows
+ * of sums to the gradient of a bias, or of the scales or shift of a norm. */
+float *walk_gradient(const struct walk *w, struct slot slot, struct family_layout *layout);
+void walk_add_sums(const struct walk *w, struct slot slot, struct matrix sums);
+
+/* An operation on matrices, which threads do in blocks of rows: `run` gets the rows of a block.
+ * Sums over rows are made for each block, and then over the blocks in order, so that the bits do
+ * not depend on the number of threads. */
+struct row_operation {
+    void (*run)(const struct row_operation *block);
+    struct matrix y, x, more, dx, dy;
+    struct matrix whole; /* for all blocks: [columns, rows] transposed, or [blocks, …] sums */
+    struct norm norm;
+    const struct mlp_rule *rule;
+    const struct back_loss *loss;
+    const size_t *rows; /* of the text, of rows of logits */
+    float factor;
+    size_t first, index; /* the first row of this block; its number */
+};
+
+void walk_rows(const struct walk *w, struct matrix over, struct row_operation operation);
+
+/* y = x · W + b, and back: the gradients of W and b, summed in the order of rows; dx += dy · Wᵀ;
+ * both; the gradient of x. */
+struct matrix walk_product(struct walk *w, struct slot slot, struct matrix x);
+int walk_product_gradients(struct walk *w, struct slot slot, struct matrix dy, struct matrix x);
+int walk_weight_back(struct walk *w, struct matrix dx, struct matrix dy,
+                     const struct weight *weight);
+int walk_product_back(struct walk *w, struct slot slot, struct matrix dx, struct matrix dy,
+                      struct matrix x);
+struct matrix walk_product_gradient(struct walk *w, struct slot slot, struct matrix dy,
+                                    struct matrix x);
+
+/* y = the norm of x, and back: dx += the gradient of x, of which dy is that of its norm. */
+struct matrix walk_normed(struct walk *w, struct slot slot, struct matrix x);
+int walk_norm_back(struct walk *w, struct slot slot, struct matrix dx, struct matrix dy,
+                   struct matrix x);
+
+/* back_layer.c: add to dx, and to the memory's gradient, those of what a sublayer reads, from that
+ * of its heads side by side, [N, H · d]; of an MLP's hidden channels, or a mixture's output. */
+int walk_attend_back(struct walk *w, const struct sublayer *s, struct matrix dx, struct matrix x,
+                     struct matrix dcontext);
+int walk_mlp_back(struct walk *w, const struct sublayer *s, struct matrix dx, struct matrix x,
+                  struct matrix d);

@@ -169,6 +169,13 @@ void embed_places(struct weights *weights, const struct config *config, const st
     }
 }
 
+static void drop(const struct pass *pass, enum site_part part, size_t layer,
+                 enum dropout_place place, struct matrix rows)
+{
+    struct dropout own = dropout_at(&pass->dropout, part, layer, place);
+    dropout_rows(pass->machine, &own, rows);
+}
+
 static enum pass_state embed(struct pass *pass)
 {
     const struct embed_rule *rule = &pass->stack->embed;
@@ -195,7 +202,9 @@ static enum pass_state embed(struct pass *pass)
     if (rule->project == PROJECT_LAST)
         PASS_TRY(pass_product(pass, projection, x, sum, ACTIVATION_NONE));
     PASS_TRY(pass_check_rows(pass, SITE_EMBEDDING, 0, x));
-    return tap_rows(pass, SITE_EMBEDDING, 0, x);
+    PASS_TRY(tap_rows(pass, SITE_EMBEDDING, 0, x));
+    drop(pass, pass->part, 0, DROP_EMBEDDING, x);
+    return PASS_ON;
 }
 
 /* --- attention -------------------------------------------------------------------------------- */
@@ -426,8 +435,12 @@ static enum pass_state mlp(struct pass *pass, const struct mlp_rule *rule, size_
     struct matrix hidden = matrix_columns(pass->scratch.hidden, 0, rule->inner);
     bool apart = rule->clamp > 0 || pass_watches(pass, SITE_MLP_GATE, layer) ||
                  pass_edits(pass, SITE_MLP_GATE, layer);
-    if (!rule->gated) {
-        PASS_TRY(pass_product(pass, up_slot, hidden, y, activation));
+    if (!rule->gated) { /* what comes before the activation is no site, but a tape may watch it */
+        bool kept = pass_watches(pass, SITE_MLP_UP, layer);
+        PASS_TRY(pass_product(pass, up_slot, hidden, y, kept ? ACTIVATION_NONE : activation));
+        PASS_TRY(tap_rows(pass, SITE_MLP_UP, layer, hidden));
+        if (kept && !rule->xielu)
+            mlp_combine(pass->machine, rule, hidden, (struct matrix){0}, false);
         if (rule->xielu)
             PASS_TRY(apply_xielu(pass, layer, hidden));
         return tap_rows(pass, SITE_MLP_ACT, layer, hidden);
@@ -438,7 +451,7 @@ static enum pass_state mlp(struct pass *pass, const struct mlp_rule *rule, size_
     PASS_TRY(tap_rows(pass, SITE_MLP_GATE, layer, hidden));
     PASS_TRY(pass_product(pass, up_slot, up, y, ACTIVATION_NONE));
     PASS_TRY(tap_rows(pass, SITE_MLP_UP, layer, up));
-    mlp_combine(rule, hidden, up, !apart);
+    mlp_combine(pass->machine, rule, hidden, up, !apart);
     return tap_rows(pass, SITE_MLP_ACT, layer, hidden);
 }
 
@@ -459,7 +472,7 @@ static enum pass_state write_out(struct pass *pass, const struct sublayer *s, si
         from = s->mlp.mixture ? out : matrix_columns(scratch->hidden, 0, s->mlp.inner);
     if (!is_out)
         PASS_TRY(fetch(pass, is_mlp ? SLOT_DOWN : SLOT_O, layer, &w));
-    if (!is_out && !s->norm_out && !s->replaces && s->factor == 1 &&
+    if (!is_out && !s->norm_out && !s->replaces && s->factor == 1 && pass->dropout.rate <= 0 &&
         !pass_edits(pass, s->at_out, layer)) {
         if (!pass_watches(pass, s->at_out, layer))
             out.data = NULL;
@@ -476,6 +489,7 @@ static enum pass_state write_out(struct pass *pass, const struct sublayer *s, si
         PASS_TRY(pass_norm(pass, pass_slot(pass, id, layer), out, out));
         PASS_TRY(tap_rows(pass, s->at_out_norm, layer, out));
     }
+    drop(pass, s->part, layer, is_mlp ? DROP_MLP : DROP_ATTENTION, out);
     if (s->replaces && x.columns != out.columns) {
         scratch->x = out; /* of a last layer, which may have another width */
         return PASS_ON;
@@ -751,6 +765,7 @@ static struct pass begin_pass(const struct run *run, struct arena *arena, struct
                          .stack = stack_of(run->config, PART_SENTENCE),
                          .weights = run->weights,
                          .batch = run->batch,
+                         .dropout = run->dropout,
                          .arena = arena,
                          .err = err};
 }

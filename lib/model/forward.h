@@ -96,6 +96,20 @@ struct stream_start {
     const float *const *streams; /* [text] resid_pre of the layer, [T, C]; texts may share it */
 };
 
+/* Dropout in training. Numbers are drawn by the key, the place and the row, so that the pass and
+ * the walk back draw the same. */
+struct dropout {
+    uint64_t key; /* rng.h */
+    float rate;   /* 0: none */
+};
+
+enum dropout_place { DROP_EMBEDDING, DROP_WEIGHTS, DROP_ATTENTION, DROP_MLP, DROP_PLACES };
+
+/* The dropout of a place, with a key of its own; drop rows of it. */
+struct dropout dropout_at(const struct dropout *all, enum site_part part, size_t layer,
+                          enum dropout_place place);
+void dropout_rows(struct machine *machine, const struct dropout *dropout, struct matrix rows);
+
 struct run {
     struct machine *machine;
     const struct config *config;
@@ -103,6 +117,7 @@ struct run {
     const struct batch *batch;
     const struct edits *edits;        /* checked by edits_check; NULL: none */
     const struct stream_start *start; /* NULL: start with the embedding */
+    struct dropout dropout;
 };
 
 /* Run the batch up to the last watched site and announce watched values; buffers are in `arena`.

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "math/rng.h"
 #include "math/rows.h"
 #include "model/cache.h"
 #include "model/family/family.h"
@@ -344,6 +345,42 @@ enum pass_state pass_norm(struct pass *pass, struct slot slot, struct matrix y, 
     else if (y.data != x.data)
         copy_rows(y, x);
     return PASS_ON;
+}
+
+/* --- dropout ---------------------------------------------------------------------------------- */
+
+struct dropout dropout_at(const struct dropout *all, enum site_part part, size_t layer,
+                          enum dropout_place place)
+{
+    uint64_t key = part == PART_SENTENCE ? all->key : rng_fold_in(all->key, (uint64_t)part);
+    return (struct dropout){rng_fold_in(key, layer * DROP_PLACES + place), all->rate};
+}
+
+enum { DROP_ROWS = 64 }; /* in one round of the pool */
+
+struct drop_job {
+    struct dropout dropout;
+    struct matrix rows;
+};
+
+static void drop_some(void *context, size_t round, size_t thread)
+{
+    const struct drop_job *job = context;
+    const size_t end = num_min(job->rows.rows, (round + 1) * DROP_ROWS);
+    (void)thread;
+    for (size_t row = round * DROP_ROWS; row < end; row++)
+        rng_dropout(matrix_row(job->rows, row), job->rows.columns, job->dropout.key, row,
+                    job->dropout.rate);
+}
+
+void dropout_rows(struct machine *machine, const struct dropout *dropout, struct matrix rows)
+{
+    enum { WORTH = 8 }; /* estimated multiply-adds per element */
+    struct drop_job job = {*dropout, rows};
+    double work = WORTH * (double)rows.rows * (double)rows.columns;
+    if (dropout->rate > 0)
+        pool_run(machine->pool,
+                 (struct loop){(rows.rows + DROP_ROWS - 1) / DROP_ROWS, work, drop_some}, &job);
 }
 
 /* --- values for the tap ----------------------------------------------------------------------- */

@@ -73,6 +73,7 @@ struct pass {
     struct tap *tap;
     size_t end;    /* site_order of the last value that is watched or stored in a cache */
     bool attended; /* scratch.context is given: start after attention */
+    struct dropout dropout;
     const struct edits *edits;           /* NULL: none */
     const struct edit_token *edit_token; /* the token of all rows; NULL: one for each row */
     struct scratch scratch;
@@ -209,8 +210,10 @@ size_t mixture_choose_one(const struct mixture *m, float *near, float *left, con
  * the gate is multiplied by s / 1.702, and up divided by it. Returns this factor, or 1. */
 float mlp_limit(const struct mlp_rule *rule, struct matrix gate, struct matrix up);
 
-/* gate = act(gate) · up, or, with a clamp, as mlp_rule says. `active`: act(gate) is in gate. */
-void mlp_combine(const struct mlp_rule *rule, struct matrix gate, struct matrix up, bool active);
+/* gate = act(gate) · up, or, with a clamp, as mlp_rule says; without data in `up`, act(gate).
+ * `active`: act(gate) is in gate. */
+void mlp_combine(struct machine *machine, const struct mlp_rule *rule, struct matrix gate,
+                 struct matrix up, bool active);
 
 /* --- attention: attention.c ------------------------------------------------------------------- */
 

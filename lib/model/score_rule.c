@@ -36,6 +36,18 @@ static void fill_rows(float *rows, const struct score_rule *rule)
 
 /* T5: half of the buckets are of one distance each, the others of logarithmic ranges. Where later
  * keys are visible, they have the second half of the table. */
+size_t score_bucket(const struct score_rule *rule, long distance)
+{
+    size_t buckets = rule->ahead ? rule->buckets / 2 : rule->buckets, exact = buckets / 2;
+    size_t bucket = (size_t)labs(distance);
+    if (bucket >= exact) {
+        double share =
+            log((double)bucket / (double)exact) / log((double)rule->reach / (double)exact);
+        bucket = num_min(buckets - 1, exact + (size_t)(share * (double)(buckets - exact)));
+    }
+    return bucket + (distance > 0 && rule->ahead ? buckets : 0);
+}
+
 void score_biases_fill(float *biases, const struct score_rule *rule, const float *table)
 {
     long reach = rule->reach;
@@ -43,18 +55,9 @@ void score_biases_fill(float *biases, const struct score_rule *rule, const float
         fill_rows(biases, rule);
         return;
     }
-    size_t buckets = rule->ahead ? rule->buckets / 2 : rule->buckets, exact = buckets / 2;
     for (size_t head = 0; head < rule->heads; head++)
-        for (long d = -reach; d <= reach; d++) {
-            size_t bucket = (size_t)labs(d);
-            if (bucket >= exact) {
-                double share =
-                    log((double)bucket / (double)exact) / log((double)reach / (double)exact);
-                bucket = num_min(buckets - 1, exact + (size_t)(share * (double)(buckets - exact)));
-            }
-            bucket += d > 0 && rule->ahead ? buckets : 0;
-            *biases++ = table[bucket * rule->heads + head];
-        }
+        for (long d = -reach; d <= reach; d++)
+            *biases++ = table[score_bucket(rule, d) * rule->heads + head];
 }
 
 /* ALiBi: 2^(-8 (h + 1) / n) of the first n heads, a power of two; the others lie between these. */

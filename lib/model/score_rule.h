@@ -64,6 +64,9 @@ struct head_bias {
     struct matrix q, k; /* of the text: rows that these tables are multiplied with */
 };
 
+/* BIAS_BUCKETS: the row of the table for a distance from query to key, up to `reach`. */
+size_t score_bucket(const struct score_rule *rule, long distance);
+
 /* BIAS_BUCKETS: the biases of all distances, [H, 2 · reach + 1], from a table [buckets, H].
  * BIAS_DISENTANGLED: only the row of each distance [2 · reach + 1]; the tables [2 · buckets, H·dk]
  * of keys and of queries follow, if the rule has them (weights_biases). */

@@ -27,6 +27,7 @@ struct parameter {
     const float *panels;   /* NULL until it is packed; of a bias: its numbers side by side;
                             * of biases by distance: those of all distances */
     const float *places;   /* of keys: rows of distances (score_rule.h); NULL until they are used */
+    bool is_old;           /* the numbers of `panels` have changed since */
 };
 
 /* The layer whose parameters a layer has: its own index, or that of a layer that shares them. */
@@ -192,6 +193,19 @@ static int load_halves(struct weights *weights, const struct parameter *p, const
     return *halves ? 0 : -1;
 }
 
+/* The memory of a parameter's panels, to be filled: new, or that of old numbers; NULL: they are
+ * filled, or there is no memory, and no panels. */
+static float *panels_to_fill(struct weights *weights, struct parameter *p, size_t count,
+                             struct err *err)
+{
+    if (p->panels && !p->is_old)
+        return NULL;
+    if (!p->panels)
+        p->panels = arena_alloc(&weights->arena, count, sizeof *p->panels, err);
+    p->is_old = false;
+    return (float *)p->panels; /* the arena's */
+}
+
 /* Without memory for its panels a matrix is used as it is. */
 static void pack(struct weights *weights, struct parameter *p, struct weight *weight)
 {
@@ -324,10 +338,9 @@ static int load_panels(struct weights *weights, struct parameter *p, struct weig
                        struct err *err)
 {
     struct arena scratch = {0};
-    if (!p->panels) {
+    if (!p->panels || p->is_old) {
         float *memory = arena_alloc(&scratch, row_length(p), sizeof *memory, err);
-        float *panels =
-            memory ? arena_alloc(&weights->arena, panels_size(weight), sizeof *panels, err) : NULL;
+        float *panels = memory ? panels_to_fill(weights, p, panels_size(weight), err) : NULL;
         for (size_t row = 0; panels && row < weight->in; row++) {
             const float *numbers = floats_of_row(p, row, memory);
             for (size_t i = 0; i < weight->out; i++)
@@ -373,12 +386,9 @@ static int load_vector(struct weights *weights, struct parameter *p, const float
         *bias = all + p->layout.view.first;
         return 0;
     }
-    if (!p->panels) {
-        float *copy = arena_room(&weights->arena, p->layout.out, sizeof *copy, err);
-        for (size_t i = 0; copy && i < p->layout.out; i++)
-            copy[i] = all[row_view_at(&p->layout.view, i)];
-        p->panels = copy;
-    }
+    float *copy = panels_to_fill(weights, p, p->layout.out, err);
+    for (size_t i = 0; copy && i < p->layout.out; i++)
+        copy[i] = all[row_view_at(&p->layout.view, i)];
     *bias = p->panels;
     return *bias ? 0 : -1;
 }
@@ -487,13 +497,14 @@ int weights_biases(struct weights *weights, struct machine *machine, int part,
                                 : slot_of_end(part, SLOT_BIASES);
     struct parameter *p = rule->bias == BIAS_BUCKETS ? parameter_at(weights, slot) : NULL;
     *biases = NULL;
-    if (p && !p->panels) {
+    if (p && (!p->panels || p->is_old)) {
         const float *table = NULL;
-        float *made = arena_alloc(&weights->arena, score_biases_count(rule), sizeof *made, err);
-        if (!made || load_floats(weights, p, &table, err))
+        if (load_floats(weights, p, &table, err))
+            return -1;
+        float *made = panels_to_fill(weights, p, score_biases_count(rule), err);
+        if (!made)
             return -1;
         score_biases_fill(made, rule, table);
-        p->panels = made;
     }
     *biases = p ? p->panels : NULL;
     return 0;
@@ -724,6 +735,21 @@ struct parameter_info weights_parameter_of(const struct weights *weights, struct
     const struct parameter *p = parameter_at(weights, slot);
     return p ? weights_parameter(weights, (size_t)(p - weights->parameters))
              : (struct parameter_info){.slot = slot};
+}
+
+size_t weights_tensor(const struct weights *weights, struct slot slot, struct family_layout *layout)
+{
+    const struct parameter *p = parameter_at(weights, slot);
+    if (!p || !p->found.entry)
+        return SIZE_MAX;
+    *layout = p->layout;
+    return p->first;
+}
+
+void weights_renew(struct weights *weights)
+{
+    for (size_t i = 0; i < weights->parameter_count; i++)
+        weights->parameters[i].is_old = weights->parameters[i].panels != NULL;
 }
 
 /* --- hashes ----------------------------------------------------------------------------------- */

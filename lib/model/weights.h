@@ -197,6 +197,14 @@ struct parameter_info {
 struct parameter_info weights_parameter(const struct weights *weights, size_t index);
 struct parameter_info weights_parameter_of(const struct weights *weights, struct slot slot);
 
+/* The tensor that has a slot's numbers: the index of its first slot, for weights_parameter; and the
+ * slot's layout in it (family.h). SIZE_MAX: the model, or its files, have none. */
+size_t weights_tensor(const struct weights *weights, struct slot slot,
+                      struct family_layout *layout);
+
+/* After numbers have changed where they lie: make what was made of them anew on its next use. */
+void weights_renew(struct weights *weights);
+
 /* Bytes that products read for `count` numbers of a matrix that is not packed. */
 size_t weights_read_bytes(const struct weights *weights, size_t index, size_t count);
 

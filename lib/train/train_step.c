@@ -99,7 +99,7 @@ static void transpose_rows(const struct train_step *step, struct matrix y, struc
 
 /* --- dropout ---------------------------------------------------------------------------------- */
 
-uint64_t dropout_key(const struct train_step *step, enum drop_place place)
+uint64_t dropout_key(const struct train_step *step, enum dropout_place place)
 {
     return rng_fold_in(step->batch->key, step->layer * DROP_PLACES + place);
 }
@@ -260,7 +260,7 @@ static const struct norm *norm_of(const struct layer_tape *t, const struct subla
     return rule->kind == SUBLAYER_MLP ? &t->w.mlp.norm : &t->w.self.norm;
 }
 
-static enum drop_place drop_of(const struct sublayer *rule)
+static enum dropout_place drop_of(const struct sublayer *rule)
 {
     return rule->kind == SUBLAYER_MLP ? DROP_MLP : DROP_ATTENTION;
 }
@@ -272,7 +272,7 @@ static struct matrix input_of(const struct layer_tape *t, size_t i)
 }
 
 /* Run the pass from token ids to norm_f. */
-static void forward(struct train_step *step)
+static void run_forward(struct train_step *step)
 {
     size_t layers = step->config->n_layer;
     struct matrix x = step->layers[0].stream[0], out = step->scratch.branch;
@@ -533,7 +533,7 @@ static void drop_block(const struct row_operation *block)
 }
 
 /* scratch.branch = factor · d.stream, with the forward pass's dropout. */
-static void branch_backward(struct train_step *step, enum drop_place place, float factor)
+static void branch_backward(struct train_step *step, enum dropout_place place, float factor)
 {
     run_rows(step, step->scratch.branch,
              (struct row_operation){drop_block, .dx = step->scratch.branch, .dy = *step->d.stream,
@@ -769,7 +769,7 @@ int train_step_run(struct train_step *step, const struct train_batch *batch, dou
                    struct err *err)
 {
     step->batch = batch;
-    forward(step);
+    run_forward(step);
     if (loss_of_rows(step, loss, err))
         return -1;
     if (batch->share > 0)

@@ -123,9 +123,9 @@ int train_step_run(struct train_step *step, const struct train_batch *batch, dou
 
 /* The key of the random numbers of a dropout; the rate of all dropouts, 0 if only the loss is
  * computed. */
-enum drop_place { DROP_EMBEDDING, DROP_WEIGHTS, DROP_ATTENTION, DROP_MLP, DROP_PLACES };
+#include "model/forward.h"
 
-uint64_t dropout_key(const struct train_step *step, enum drop_place place);
+uint64_t dropout_key(const struct train_step *step, enum dropout_place place);
 float dropout_rate(const struct train_step *step);
 
 /* Causal attention of the step's layer: weights and context from q, k and v; `backward`: d.heads

@@ -1,0 +1,902 @@
+/* back_layer.c: the sublayers of the walk back: attention, with what queries, keys and values are
+ * made of, and MLPs. Heads that share keys follow each other, as their gradients are added; sums
+ * have the order of the blocks, whatever the threads. */
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/num.h"
+#include "math/machine.h"
+#include "math/rng.h"
+#include "math/rotary.h"
+#include "math/rows.h"
+#include "model/back.h"
+#include "model/family/family.h"
+#include "model/layer.h"
+#include "model/pass.h"
+
+/* --- heads ------------------------------------------------------------------------------------ */
+
+enum {
+    SIDE = 64,  /* queries and keys of a block */
+    SIZES = 2,  /* sizes of a block's side: SIDE, and the remainder */
+    STRIPS = 2, /* scratch strips per thread: SIDE rows of weights or their gradients */
+    LINE = 16,  /* floats per cache line */
+};
+
+/* The products C [n, m] (+)= B [n, k] · A [k, m] of a block; d is the head size. */
+enum product {
+    SLOPES, /* [queries, keys] = dcontext · vᵀ: gradients of weights */
+    DQ,     /* [queries, d] += dscores · k */
+    DK,     /* [keys, d] += dscoresᵀ · q [queries, d] */
+    DV,     /* [keys, d] += weightsᵀ · dcontext */
+    PRODUCTS,
+};
+
+/* The heads of a sublayer, in blocks of 64 queries by 64 keys; blocks without visible keys are
+ * skipped. Matrices have the rows of all texts, and heads side by side. */
+struct back_heads {
+    const struct sublayer *sublayer;
+    size_t texts, rows, keys; /* queries and keys of each text */
+    size_t only;              /* the only head; SIZE_MAX: all */
+    struct matrix q, k, v, dcontext;
+    struct matrix dq, dk, dv;      /* are added to */
+    const float *weights, *scores; /* [texts, H, T, S] of the pass; scores: needed with a cap */
+    const float *rest;             /* [texts, T, H] what is left to sinks, with `dsinks` */
+    float *maps;                   /* [texts, H, T, S] zeros; NULL: all steps are done at once */
+    float *dsinks;                 /* [texts, H] NULL: not wanted */
+    float *dbiases;                /* [texts, H, 2 reach + 1] by distance; NULL: not wanted */
+    float *scratch;                /* [threads, back_heads_floats] */
+    struct dropout dropout;        /* of weights, with the key of the sublayer */
+};
+
+/* Steps, from the gradient of the context: to those of weights; of masked scores; of scores; of q,
+ * k and v. */
+enum back_step { BACK_WEIGHTS = 1, BACK_MASKED = 2, BACK_SCORES = 4, BACK_HEADS = 8 };
+
+struct work {
+    const struct back_heads *all;
+    const struct score_rule *rule;
+    unsigned steps;
+    size_t stride;     /* of a strip in scratch memory, and of transposed values */
+    size_t map_stride; /* of a strip of gradients: that of a map, or `stride` */
+    float factor;      /* from a score to a masked score */
+    bool is_folded;    /* the softmax multiplies by it */
+    struct kernel kernels[PRODUCTS][SIZES][SIZES]; /* [product][queries][keys] */
+};
+
+/* One head of one text. */
+struct head_work {
+    const struct work *work;
+    struct matrix q, k, v, dcontext, dq, dk, dv; /* [T or S, d] */
+    const float *weights, *scores, *rest;        /* [T, S]; rest: [T, stride H] */
+    float *map;                                  /* [T, S] NULL: in scratch memory */
+    float *transposed;                           /* [d, stride] values */
+    float *strips[STRIPS];                       /* [SIDE, stride] */
+    float *block;                                /* [SIDE, SIDE] */
+    size_t number;                               /* index among all heads of the batch */
+};
+
+static size_t stride_of(const struct back_heads *heads)
+{
+    return (heads->keys + LINE - 1) / LINE * LINE;
+}
+
+static size_t back_heads_floats(const struct back_heads *heads)
+{
+    return stride_of(heads) * (heads->sublayer->head.d_v + STRIPS * SIDE) + SIDE * SIDE;
+}
+
+static void call(const struct head_work *head, enum product product, size_t first, size_t key,
+                 const float *a, const float *b, float *c)
+{
+    bool few_rows = head->q.rows - first < SIDE, few_keys = head->k.rows - key < SIDE;
+    kernel_call(&head->work->kernels[product][few_rows][few_keys], a, b, c, a);
+}
+
+/* to [keys, d] += blockᵀ · from [queries, d] */
+static void mix_transposed(const struct head_work *head, enum product product, struct matrix strip,
+                           size_t first, size_t key)
+{
+    struct matrix to = product == DK ? head->dk : head->dv;
+    struct matrix from = product == DK ? head->q : head->dcontext;
+    size_t keys = num_min(head->k.rows - key, SIDE);
+    transpose((struct matrix){head->block, keys, strip.rows, SIDE},
+              matrix_columns(strip, key, keys));
+    call(head, product, first, key, matrix_row(from, first), head->block, matrix_row(to, key));
+}
+
+/* The strip's weights after dropout: a copy, or the strip itself. */
+static struct matrix drop_strip(const struct head_work *head, size_t first, size_t rows)
+{
+    const struct back_heads *all = head->work->all;
+    const size_t keys = all->keys;
+    struct matrix strip = {(float *)head->weights + first * keys, rows, keys, keys}; /* is read */
+    struct matrix dropped = {head->strips[1], rows, keys, head->work->stride};
+    if (all->dropout.rate <= 0)
+        return strip;
+    copy_rows(dropped, strip);
+    for (size_t row = 0; row < rows; row++) {
+        struct key_range seen = score_visible(head->work->rule, first + row, keys);
+        rng_dropout(matrix_row(dropped, row) + seen.first, seen.end - seen.first, all->dropout.key,
+                    head->number * all->rows + first + row, all->dropout.rate);
+    }
+    return dropped;
+}
+
+/* Gradients of weights to those of masked scores, of a row's visible keys. */
+static void mask_back(const struct head_work *head, float *row, size_t query, struct key_range seen)
+{
+    const struct back_heads *all = head->work->all;
+    const float *weights = head->weights + query * all->keys;
+    const size_t count = seen.end - seen.first;
+    if (all->dsinks)
+        all->dsinks[head->number] -=
+            (float)dot_rows(row + seen.first, weights + seen.first, count) *
+            head->rest[query * head->work->all->sublayer->head.heads];
+    softmax_row_backward(row + seen.first, weights + seen.first, count,
+                         head->work->is_folded ? head->work->factor : 1);
+}
+
+/* Gradients of masked scores to those of scores. */
+static void scores_back(const struct head_work *head, float *row, size_t query,
+                        struct key_range seen)
+{
+    const struct score_rule *rule = head->work->rule;
+    const struct back_heads *all = head->work->all;
+    const float *scores = head->scores + query * all->keys;
+    const long reach = rule->reach;
+    float *biases = all->dbiases ? all->dbiases + head->number * (2 * (size_t)reach + 1) : NULL;
+    for (size_t key = seen.first; key < seen.end; key++) {
+        float bent = rule->cap > 0 ? tanhf(scores[key] * rule->scale / rule->cap) : 0;
+        if (biases) {
+            long distance = (long)key - (long)query;
+            distance = distance < -reach ? -reach : distance > reach ? reach : distance;
+            biases[distance + reach] += row[key] / (rule->temperature > 0 ? rule->temperature : 1);
+        }
+        row[key] *= (1 - bent * bent) * head->work->factor;
+    }
+}
+
+static void strip_back(const struct head_work *head, size_t first)
+{
+    const struct work *work = head->work;
+    const size_t keys = work->all->keys, rows = num_min(head->q.rows - first, SIDE);
+    const size_t from = score_visible(work->rule, first, keys).first / SIDE * SIDE;
+    const size_t end = score_visible(work->rule, first + rows - 1, keys).end;
+    struct matrix strip = {head->strips[0], rows, keys, work->map_stride};
+    if (head->map)
+        strip.data = head->map + first * keys;
+    for (size_t key = from; work->steps & BACK_WEIGHTS && key < end; key += SIDE)
+        call(head, SLOPES, first, key, head->transposed + key, matrix_row(head->dcontext, first),
+             strip.data + key);
+    for (size_t i = 0; i < rows; i++) {
+        const struct key_range seen = score_visible(work->rule, first + i, keys);
+        const size_t blocks = num_min((end + SIDE - 1) / SIDE * SIDE, keys);
+        float *row = matrix_row(strip, i);
+        if (work->steps & BACK_WEIGHTS) {
+            memset(row + from, 0, (seen.first - from) * sizeof *row);
+            memset(row + seen.end, 0, (blocks - seen.end) * sizeof *row);
+            rng_dropout(row + seen.first, seen.end - seen.first, work->all->dropout.key,
+                        head->number * work->all->rows + first + i, work->all->dropout.rate);
+        }
+        if (work->steps & BACK_MASKED)
+            mask_back(head, row, first + i, seen);
+        if (work->steps & BACK_SCORES && !work->is_folded)
+            scores_back(head, row, first + i, seen);
+    }
+    if (!(work->steps & BACK_HEADS))
+        return;
+    const struct matrix dropped = drop_strip(head, first, rows);
+    for (size_t key = from; key < end; key += SIDE) {
+        call(head, DQ, first, key, matrix_row(head->k, key), strip.data + key,
+             matrix_row(head->dq, first));
+        mix_transposed(head, DK, strip, first, key);
+        mix_transposed(head, DV, dropped, first, key);
+    }
+}
+
+/* --- all heads -------------------------------------------------------------------------------- */
+
+static struct matrix part(struct matrix whole, size_t text, size_t rows, size_t head, size_t width)
+{
+    return matrix_columns(matrix_rows(whole, text * rows, rows), head * width, width);
+}
+
+static struct head_work head_work(const struct work *work, size_t number, size_t thread)
+{
+    const struct back_heads *all = work->all;
+    const struct head_rule *rule = &all->sublayer->head;
+    const size_t text = number / rule->heads, head = number % rule->heads;
+    const size_t shared = kv_head_of(rule, head), map = all->rows * all->keys;
+    float *scratch = all->scratch + thread * back_heads_floats(all);
+    return (struct head_work){
+        .work = work,
+        .q = part(all->q, text, all->rows, head, rule->d_k),
+        .k = part(all->k, text, all->keys, shared, rule->d_k),
+        .v = part(all->v, text, all->keys, shared, rule->d_v),
+        .dcontext = part(all->dcontext, text, all->rows, head, rule->d_v),
+        .dq = part(all->dq, text, all->rows, head, rule->d_k),
+        .dk = part(all->dk, text, all->keys, shared, rule->d_k),
+        .dv = part(all->dv, text, all->keys, shared, rule->d_v),
+        .weights = all->weights + number * map,
+        .scores = all->scores ? all->scores + number * map : NULL,
+        .rest = all->rest ? all->rest + text * all->rows * rule->heads + head : NULL,
+        .map = all->maps ? all->maps + number * map : NULL,
+        .block = scratch,
+        .transposed = scratch + SIDE * SIDE,
+        .strips = {scratch + SIDE * SIDE + rule->d_v * work->stride,
+                   scratch + SIDE * SIDE + (rule->d_v + SIDE) * work->stride},
+        .number = number,
+    };
+}
+
+static void run_group(void *context, size_t round, size_t thread)
+{
+    const struct work *work = context;
+    const struct back_heads *all = work->all;
+    const size_t heads = all->sublayer->head.heads;
+    const size_t shared = kv_head_shared_by(&all->sublayer->head);
+    for (size_t number = round * shared; number < (round + 1) * shared; number++) {
+        struct head_work head = head_work(work, number, thread);
+        if (all->only != SIZE_MAX && number % heads != all->only)
+            continue;
+        if (work->steps & BACK_WEIGHTS)
+            transpose((struct matrix){head.transposed, head.v.columns, head.v.rows, work->stride},
+                      head.v);
+        for (size_t first = 0; first < all->rows; first += SIDE)
+            strip_back(&head, first);
+    }
+}
+
+/* Get the kernels for blocks of SIDE rows and keys or, if few, of what remains. */
+static void get_kernels(struct machine *machine, struct work *work, double cost)
+{
+    const struct back_heads *all = work->all;
+    const int d_k = (int)all->sublayer->head.d_k, d_v = (int)all->sublayer->head.d_v;
+    const int strip = (int)work->map_stride, turned = (int)work->stride;
+    const int q = (int)all->q.stride, k = (int)all->k.stride, out = (int)all->dcontext.stride;
+    const int dq = (int)all->dq.stride, dk = (int)all->dk.stride, dv = (int)all->dv.stride;
+    kernels_begin(machine->kernels);
+    for (int i = 0; i < SIZES * SIZES; i++) {
+        const bool few_rows = i / SIZES, few_keys = i % SIZES;
+        const int rows = (int)(few_rows ? all->rows % SIDE : num_min(all->rows / SIDE, 1) * SIDE);
+        const int keys = (int)(few_keys ? all->keys % SIDE : num_min(all->keys / SIDE, 1) * SIDE);
+        const struct kernel_shape shapes[PRODUCTS] = {
+            /* columns m, rows n, terms k; strides of a, b and c */
+            [SLOPES] = {keys, rows, d_v, turned, out, strip, 0, 0, 0},
+            [DQ] = {d_k, rows, keys, k, strip, dq, 1, 0, 0},
+            [DK] = {d_k, keys, rows, q, SIDE, dk, 1, 0, 0},
+            [DV] = {d_v, keys, rows, out, SIDE, dv, 1, 0, 0},
+        };
+        for (int p = 0; rows && keys && p < PRODUCTS; p++)
+            kernels_get(machine->kernels, &work->kernels[p][few_rows][few_keys], &shapes[p], cost);
+    }
+}
+
+static void back_heads(struct machine *machine, const struct back_heads *heads, unsigned steps)
+{
+    const struct head_rule *rule = &heads->sublayer->head;
+    const struct score_rule *score = &heads->sublayer->score;
+    const double cost = 2 * (double)(heads->texts * heads->rows) * (double)heads->keys *
+                        (double)(rule->heads * rule->d_k);
+    struct work work = {
+        .all = heads,
+        .rule = score,
+        .steps = steps,
+        .stride = stride_of(heads),
+        .map_stride = heads->maps ? heads->keys : stride_of(heads),
+        .factor = score->scale / (score->temperature > 0 ? score->temperature : 1),
+    };
+    work.is_folded =
+        steps & BACK_MASKED && steps & BACK_SCORES && score->cap <= 0 && !heads->dbiases;
+    get_kernels(machine, &work, cost);
+    pool_run(machine->pool, (struct loop){heads->texts * rule->kv_heads, cost, run_group}, &work);
+}
+
+/* --- queries, keys and values ----------------------------------------------------------------- */
+
+/* Queries or keys of a sublayer, on the way from the product to the scores. */
+struct side {
+    const struct sublayer *s;
+    bool of_keys;
+    size_t heads;
+    struct matrix input; /* what they are made of */
+};
+
+/* Rotate all heads [N, H · d], back if `back`: by the angles with the other sign, and the same
+ * factors. */
+static int turn(struct walk *w, const struct side *side, struct matrix heads, bool back)
+{
+    const struct head_rule *rule = &side->s->head;
+    if (!rule->rotary || mechanism_lacks(&w->config->mechanism, BLOCK_POSITIONS))
+        return 0;
+    const size_t half = rule->rotary->components / 2, rows = heads.rows / w->texts;
+    struct matrix cos_sin = walk_room(w, rows, 2 * half);
+    if (!cos_sin.data)
+        return -1;
+    rotary_fill(cos_sin, rule->rotary, 0, rows);
+    for (size_t row = 0; back && row < rows; row++)
+        scale_row(matrix_row(cos_sin, row) + half, matrix_row(cos_sin, row) + half, half, -1);
+    for (size_t text = 0; text < w->texts; text++) {
+        struct matrix own = matrix_rows(heads, text * rows, rows);
+        rotate(own, own, rule->d_k, rule->rotary, cos_sin);
+        if (!side->of_keys)
+            rotary_grow(own, rule->rotary, 0);
+    }
+    return 0;
+}
+
+/* Gradients of heads before a norm of each; x are the heads before it. */
+static int heads_norm_back(struct walk *w, const struct side *side, struct matrix gradient,
+                           struct matrix x)
+{
+    const struct head_rule *rule = &side->s->head;
+    const size_t width = rule->d_k;
+    struct slot slot = walk_slot(w, side->s->part, side->of_keys ? SLOT_K_NORM : SLOT_Q_NORM);
+    struct matrix dx = walk_zeros(w, x.rows, x.columns);
+    if (!dx.data || !x.data)
+        return -1;
+    for (size_t head = 0; head < side->heads; head++) {
+        slot.expert = (short)(rule->norm.own ? (int)head : -1);
+        if (walk_norm_back(w, slot, matrix_columns(dx, head * width, width),
+                           matrix_columns(gradient, head * width, width),
+                           matrix_columns(x, head * width, width)))
+            return -1;
+    }
+    copy_rows(gradient, dx);
+    return 0;
+}
+
+/* From the gradients of queries or keys [N, H · d] to those of the product. */
+static int side_back(struct walk *w, const struct side *side, struct matrix gradient)
+{
+    const struct head_rule *rule = &side->s->head;
+    const enum site_part part = side->s->part;
+    const bool is_normed = side->of_keys ? rule->norm.k : rule->norm.q;
+    const bool by_heads = is_normed && !rule->norm.whole;
+    struct matrix raw = {0};
+    if (by_heads) {
+        raw = walk_product(w, walk_slot(w, part, side->of_keys ? SLOT_K : SLOT_Q), side->input);
+        if (!raw.data)
+            return -1;
+    }
+    if (by_heads && rule->norm.after_rotary &&
+        (turn(w, side, raw, false) || heads_norm_back(w, side, gradient, raw)))
+        return -1;
+    if (rule->rotary &&
+        (turn(w, side, gradient, true) ||
+         walk_show_heads(w, part, side->of_keys ? SITE_K_PRE : SITE_Q_PRE, gradient, side->heads)))
+        return -1;
+    return by_heads && !rule->norm.after_rotary ? heads_norm_back(w, side, gradient, raw) : 0;
+}
+
+/* Gradients of queries, keys or values before they are clipped, and normed as one row. */
+static int clip_back(struct walk *w, const struct head_rule *rule, struct slot slot,
+                     struct matrix dy, struct matrix input)
+{
+    const int id = slot.id;
+    const bool is_normed =
+        rule->norm.whole && (id == SLOT_Q ? rule->norm.q : id == SLOT_K && rule->norm.k);
+    if (!is_normed && rule->clip <= 0)
+        return 0;
+    struct matrix raw = walk_product(w, slot, input), x = raw,
+                  dx = walk_zeros(w, dy.rows, dy.columns);
+    struct norm norm;
+    slot.id = id == SLOT_Q ? SLOT_Q_NORM : SLOT_K_NORM;
+    if (!raw.data || !dx.data || (is_normed && weights_norm(w->run->weights, slot, &norm, w->err)))
+        return -1;
+    if (is_normed && rule->clip > 0) {
+        x = walk_copy(w, raw);
+        if (!x.data)
+            return -1;
+        norm_rows(x, x, &norm);
+    }
+    for (size_t i = 0; rule->clip > 0 && i < dy.rows * dy.columns; i++)
+        dy.data[i] = fabsf(x.data[i]) <= rule->clip ? dy.data[i] : 0;
+    if (!is_normed)
+        return 0;
+    if (walk_norm_back(w, slot, dx, dy, raw))
+        return -1;
+    copy_rows(dy, dx);
+    return 0;
+}
+
+/* Latent attention: keys and values are made of a narrow vector, and queries may be. d: gradients
+ * of q, k and v. */
+static int latent_back(struct walk *w, const struct sublayer *s, struct matrix dx, struct matrix x,
+                       const struct matrix d[3])
+{
+    const struct head_rule *rule = &s->head;
+    const size_t rows = x.rows, first = rule->rotary->first, rest = rule->d_k - first;
+    const struct slot q_down = walk_slot(w, s->part, SLOT_Q_DOWN);
+    const struct slot q_norm = walk_slot(w, s->part, SLOT_Q_DOWN_NORM);
+    const struct slot kv_down = walk_slot(w, s->part, SLOT_KV_DOWN);
+    const struct slot kv_norm = walk_slot(w, s->part, SLOT_KV_DOWN_NORM);
+    struct matrix dplain = walk_zeros(w, rows, rule->heads * first),
+                  drotary = walk_zeros(w, rows, rest);
+    if (!dplain.data || !drotary.data)
+        return -1;
+    for (size_t head = 0; head < rule->heads; head++) {
+        struct matrix own = matrix_columns(d[1], head * rule->d_k, rule->d_k);
+        copy_rows(matrix_columns(dplain, head * first, first), matrix_columns(own, 0, first));
+        add_rows(drotary, matrix_columns(own, first, rest));
+    }
+    if (rule->latent_q) {
+        struct matrix narrow = walk_product(w, q_down, x),
+                      dnarrow = walk_zeros(w, rows, rule->latent_q);
+        if (walk_norm_back(w, q_norm, dnarrow,
+                           walk_product_gradient(w, walk_slot(w, s->part, SLOT_Q_UP), d[0],
+                                                 walk_normed(w, q_norm, narrow)),
+                           narrow) ||
+            walk_product_back(w, q_down, dx, dnarrow, x))
+            return -1;
+    } else if (walk_product_back(w, walk_slot(w, s->part, SLOT_Q), dx, d[0], x)) {
+        return -1;
+    }
+    struct matrix narrow = walk_product(w, kv_down, x), small = walk_normed(w, kv_norm, narrow);
+    if (!small.data)
+        return -1;
+    struct matrix dnormed = walk_product_gradient(w, walk_slot(w, s->part, SLOT_K), dplain, small);
+    struct matrix dnarrow = walk_zeros(w, rows, rule->latent_kv);
+    return err_if(walk_product_back(w, walk_slot(w, s->part, SLOT_V), dnormed, d[2], small) ||
+                  walk_norm_back(w, kv_norm, dnarrow, dnormed, narrow) ||
+                  walk_product_back(w, kv_down, dx, dnarrow, x) ||
+                  walk_product_back(w, walk_slot(w, s->part, SLOT_K_ROTARY), dx, drotary, x));
+}
+
+/* The same where q, k and v are one product in the file (GPT-2): `done`, if they are. */
+static int joined_back(struct walk *w, const struct sublayer *s, struct matrix dx, struct matrix x,
+                       const struct matrix d[3], bool *done)
+{
+    const struct slot slot = walk_slot(w, s->part, SLOT_Q);
+    struct weight joined;
+    if (weights_joined(w->run->weights, slot, &joined, w->err))
+        return -1;
+    *done = weight_exists(&joined) && joined.out == 3 * d[0].columns && s->head.clip <= 0 &&
+            d[1].columns == d[0].columns && s->kind == SUBLAYER_ATTEND;
+    if (!*done)
+        return 0;
+    struct matrix dy = walk_room(w, x.rows, joined.out);
+    for (size_t i = 0; i < 3 && dy.data; i++)
+        copy_rows(matrix_columns(dy, i * d[0].columns, d[0].columns), d[i]);
+    return err_if(!dy.data || walk_product_gradients(w, slot, dy, x) ||
+                  walk_weight_back(w, dx, dy, &joined));
+}
+
+/* Add to dx and dother the gradients of what queries [T, C], and keys and values [S, C], are made
+ * of, from d, those of q, k and v. */
+static int project_back(struct walk *w, const struct sublayer *s, struct matrix dx, struct matrix x,
+                        struct matrix dother, struct matrix other, const struct matrix d[3])
+{
+    const struct head_rule *rule = &s->head;
+    const struct side queries = {s, false, rule->heads, x};
+    const struct side keys = {s, true, rule->kv_heads, other};
+    static const int slots[] = {SLOT_Q, SLOT_K, SLOT_V};
+    bool done = false;
+    if (side_back(w, &keys, d[1]) || side_back(w, &queries, d[0]))
+        return -1;
+    if (rule->by == HEADS_LATENT)
+        return latent_back(w, s, dx, x, d);
+    if (rule->by == HEADS_PROJECTED && joined_back(w, s, dx, x, d, &done))
+        return -1;
+    for (size_t i = 0; i < 3 && !done; i++) {
+        struct slot slot = walk_slot(w, s->part, slots[i]);
+        struct matrix to = i ? dother : dx, input = i ? other : x;
+        if (rule->by == HEADS_AS_IS)
+            add_rows(to, d[i]);
+        else if (clip_back(w, rule, slot, d[i], input) ||
+                 walk_product_back(w, slot, to, d[i], input))
+            return -1;
+    }
+    return 0;
+}
+
+/* --- attention -------------------------------------------------------------------------------- */
+
+/* Show queries, keys or values of one query head as a reader. */
+static int head_reader(struct walk *w, const struct sublayer *s, const struct back_heads *all,
+                       enum site id, struct matrix x)
+{
+    const bool cross = s->kind == SUBLAYER_ATTEND_SOURCE;
+    const struct matrix other = cross ? w->memory : x;
+    struct back_heads own = *all;
+    struct matrix dx = walk_zeros(w, x.rows, x.columns);
+    struct matrix dother = cross ? walk_zeros(w, other.rows, other.columns) : dx;
+    struct matrix d[] = {walk_zeros(w, all->dq.rows, all->dq.columns),
+                         walk_zeros(w, all->dk.rows, all->dk.columns),
+                         walk_zeros(w, all->dv.rows, all->dv.columns)};
+    if (w->err->kind)
+        return -1;
+    own.dq = d[0], own.dk = d[1], own.dv = d[2];
+    back_heads(w->run->machine, &own, BACK_HEADS);
+    for (enum site i = SITE_Q; i <= SITE_V; i++)
+        if (i != id)
+            memset(d[i - SITE_Q].data, 0,
+                   d[i - SITE_Q].rows * d[i - SITE_Q].columns * sizeof(float));
+    return err_if(project_back(w, s, dx, x, dother, other, d) ||
+                  walk_show_reader(w, s, id, all->only, dx));
+}
+
+/* Show the readers of a sublayer's heads. */
+static int show_readers(struct walk *w, const struct sublayer *s, const struct back_heads *all,
+                        struct matrix x)
+{
+    const enum site last = s->kind == SUBLAYER_ATTEND_SOURCE ? SITE_Q : SITE_V;
+    struct back_heads own = *all;
+    struct arena *arena = w->arena, scratch = {0};
+    int failed = 0;
+    w->arena = &scratch;
+    for (own.only = 0; own.only < s->head.heads; own.only++)
+        for (enum site id = SITE_Q; id <= last && !failed; id++) {
+            failed = head_reader(w, s, &own, id, x);
+            arena_clear(&scratch);
+        }
+    arena_release(&scratch);
+    w->arena = arena;
+    return err_if(failed);
+}
+
+/* Add the gradients of biases by distance to those of their table, and of sinks. */
+static int score_gradients(struct walk *w, const struct sublayer *s, const struct back_heads *all)
+{
+    const struct score_rule *rule = &s->score;
+    const bool of_layer = rule->bias_layer >= 0;
+    const struct slot table =
+        of_layer ? slot_of((int)s->part, SLOT_LAYER_BIASES, (size_t)rule->bias_layer)
+                 : slot_of_end((int)s->part, SLOT_BIASES);
+    const size_t heads = s->head.heads, distances = 2 * (size_t)rule->reach + 1;
+    struct family_layout layout;
+    float *gradient = all->dbiases ? walk_gradient(w, table, &layout) : NULL;
+    for (size_t i = 0; gradient && i < w->texts * heads; i++)
+        for (size_t k = 0; k < distances; k++)
+            gradient[score_bucket(rule, (long)k - (long)rule->reach) * heads + i % heads] +=
+                all->dbiases[i * distances + k];
+    if (all->dsinks)
+        walk_add_sums(w, walk_slot(w, s->part, SLOT_SINKS),
+                      walk_matrix(all->dsinks, w->texts, heads));
+    return 0;
+}
+
+/* The gradients of the scores' maps, step by step, each announced. */
+static int maps_back(struct walk *w, const struct sublayer *s, const struct back_heads *all)
+{
+    static const struct {
+        enum site site;
+        enum back_step step;
+    } steps[] = {
+        {SITE_WEIGHTS, BACK_WEIGHTS}, {SITE_MASKED, BACK_MASKED}, {SITE_SCORES, BACK_SCORES}};
+    const size_t shape[] = {s->head.heads, all->rows, all->keys};
+    const struct tensor own = tensor_dense(all->maps, 3, shape);
+    for (size_t i = 0; i < 3; i++) {
+        back_heads(w->run->machine, all, steps[i].step);
+        if (walk_show(w, s->part, steps[i].site, own, tensor_count(&own)))
+            return -1;
+    }
+    back_heads(w->run->machine, all, BACK_HEADS);
+    return 0;
+}
+
+/* Add to dx and dother the gradients of what the sublayer reads, from that of its heads side by
+ * side, [N, H · d]. */
+int walk_attend_back(struct walk *w, const struct sublayer *s, struct matrix dx, struct matrix x,
+                     struct matrix dcontext)
+{
+    const struct head_rule *rule = &s->head;
+    const enum site_part part = s->part;
+    const bool cross = s->kind == SUBLAYER_ATTEND_SOURCE, trains = w->back->gradients != NULL;
+    const struct matrix other = cross ? w->memory : x, dother = cross ? w->dmemory : dx;
+    const size_t texts = w->texts, rows = x.rows / texts, keys = other.rows / texts;
+    const size_t threads = pool_threads(w->run->machine->pool);
+    const size_t distances = 2 * (size_t)s->score.reach + 1;
+    struct back_heads all = {
+        .sublayer = s,
+        .texts = texts,
+        .rows = rows,
+        .keys = keys,
+        .only = SIZE_MAX,
+        .q = walk_matrix(walk_value(w, part, SITE_Q), x.rows, rule->heads * rule->d_k),
+        .k = walk_matrix(walk_value(w, part, SITE_K), other.rows, rule->kv_heads * rule->d_k),
+        .v = walk_matrix(walk_value(w, part, SITE_V), other.rows, rule->kv_heads * rule->d_v),
+        .dcontext = dcontext,
+        .dq = walk_zeros(w, x.rows, rule->heads * rule->d_k),
+        .dk = walk_zeros(w, other.rows, rule->kv_heads * rule->d_k),
+        .dv = walk_zeros(w, other.rows, rule->kv_heads * rule->d_v),
+        .weights = walk_value(w, part, SITE_WEIGHTS),
+        .scores = walk_value(w, part, SITE_SCORES),
+        .rest = walk_value(w, part, SITE_SINK),
+        .dropout = dropout_at(&w->run->dropout, part, w->layer, DROP_WEIGHTS),
+    };
+    if (trains && s->score.sink)
+        all.dsinks = walk_zeros(w, texts, rule->heads).data;
+    if (trains && s->score.bias == BIAS_BUCKETS)
+        all.dbiases = walk_zeros(w, texts * rule->heads, distances).data;
+    if (w->back->sink || w->back->seed_count)
+        all.maps = walk_zeros(w, texts * rule->heads * rows, keys).data;
+    all.scratch = walk_room(w, threads, back_heads_floats(&all)).data;
+    struct matrix sink =
+        walk_zeros(w, x.rows, rule->heads); /* nothing reads what is left to a sink */
+    if (w->err->kind || walk_show_heads(w, part, SITE_CONTEXT, dcontext, rule->heads) ||
+        (s->score.sink && walk_show_heads(w, part, SITE_SINK, sink, rule->heads)))
+        return -1;
+    if (!all.maps)
+        back_heads(w->run->machine, &all, BACK_WEIGHTS | BACK_MASKED | BACK_SCORES | BACK_HEADS);
+    else if (maps_back(w, s, &all))
+        return -1;
+    const struct matrix d[] = {all.dq, all.dk, all.dv};
+    return err_if(walk_show_heads(w, part, SITE_V, all.dv, rule->kv_heads) ||
+                  walk_show_heads(w, part, SITE_K, all.dk, rule->kv_heads) ||
+                  walk_show_heads(w, part, SITE_Q, all.dq, rule->heads) ||
+                  (w->back->reader && show_readers(w, s, &all, x)) || score_gradients(w, s, &all) ||
+                  project_back(w, s, dx, x, dother, other, d));
+}
+
+/* --- the MLP ---------------------------------------------------------------------------------- */
+
+/* From dy, the gradient of act(x) · more, or of act(x) alone: dy becomes that of x, dx that of
+ * `more`. */
+static void gate_block(const struct row_operation *block)
+{
+    const enum activation activation = block->rule->activation;
+    if (block->more.data) {
+        activate(block->dx, block->x, NULL, activation);
+        multiply_rows(block->dx, block->dy);
+        multiply_rows(block->dy, block->more);
+    }
+    activate_backward(block->dy, block->x, activation);
+}
+
+/* From d, the gradient of act(gate) · up: d becomes that of gate; dup, that of up. */
+static int gated_back(struct walk *w, const struct mlp_rule *rule, struct matrix d,
+                      struct matrix dup, struct matrix gate, struct matrix up)
+{
+    if (!d.data || !dup.data)
+        return -1;
+    if (rule->clamp <= 0) {
+        walk_rows(w, d,
+                  (struct row_operation){gate_block, .dx = dup, .dy = d, .x = gate, .more = up,
+                                         .rule = rule});
+        return 0;
+    }
+    struct matrix g = walk_copy(w, gate), u = walk_copy(w, up),
+                  slope = walk_room(w, d.rows, d.columns);
+    if (!g.data || !u.data || !slope.data)
+        return -1;
+    const float steeper = mlp_limit(rule, g, u);
+    for (size_t i = 0; i < d.rows * d.columns; i++)
+        slope.data[i] = 1;
+    activate_backward(slope, g, rule->activation);
+    activate(g, g, NULL, rule->activation);
+    for (size_t i = 0; i < d.rows * d.columns; i++) {
+        bool of_gate = gate.data[i] <= rule->clamp, of_up = fabsf(up.data[i]) <= rule->clamp;
+        dup.data[i] = of_up ? d.data[i] * g.data[i] / steeper : 0;
+        d.data[i] = of_gate ? d.data[i] * u.data[i] * slope.data[i] * steeper : 0;
+    }
+    return 0;
+}
+
+/* dx += the gradient of x, from that of the output of a gated MLP with slots from `first` on, the
+ * shared one or an expert; `out` gets the output. */
+static int feed_back(struct walk *w, const struct mlp_rule *rule, struct slot first,
+                     struct matrix dx, struct matrix x, struct matrix dout, struct matrix *out)
+{
+    struct slot up = first, down = first;
+    up.id = (unsigned char)(first.id + 2);
+    down.id = (unsigned char)(first.id + 4);
+    struct matrix gate = walk_product(w, first, x), raised = walk_product(w, up, x);
+    if (!gate.data || !raised.data)
+        return -1;
+    struct matrix active = walk_copy(w, gate), other = walk_copy(w, raised);
+    if (!active.data || !other.data)
+        return -1;
+    mlp_combine(w->run->machine, rule, active, other, false);
+    *out = walk_product(w, down, active);
+    if (!dout.data)
+        return out->data ? 0 : -1;
+    struct matrix d = walk_product_gradient(w, down, dout, active),
+                  dup = walk_room(w, x.rows, gate.columns);
+    return err_if(!out->data || gated_back(w, rule, d, dup, gate, raised) ||
+                  walk_product_back(w, first, dx, d, x) || walk_product_back(w, up, dx, dup, x));
+}
+
+/* The slope of xIELU, as activate_xielu has it, and the gradients of its parameters. */
+static int xielu_back(struct walk *w, struct matrix d, struct matrix x)
+{
+    float numbers[4] = {0, 0, 0.5f, -1e-6f};
+    for (int i = 0; i < 4; i++) {
+        const float *number = NULL;
+        struct slot slot = walk_slot(w, w->stack->part, SLOT_XIELU_POSITIVE + 2 * i);
+        if (weights_vector(w->run->weights, slot, &number, w->err))
+            return -1;
+        numbers[i] = number ? *number : numbers[i];
+    }
+    float a = log1pf(expf(numbers[0])), beta = numbers[2], b = beta + log1pf(expf(numbers[1]));
+    double sums[2] = {0, 0}; /* of the gradients of a and b */
+    for (size_t i = 0; i < d.rows * d.columns; i++) {
+        float at = x.data[i], low = at < numbers[3] ? expf(at) : 0;
+        sums[at <= 0] +=
+            (double)d.data[i] * (double)(at > 0 ? at * at : expm1f(fminf(at, numbers[3])) - at);
+        d.data[i] *= at > 0 ? 2 * a * at + beta : (low - 1) * b + beta;
+    }
+    for (int i = 0; i < 2; i++) { /* the slope of the softplus that a and b have */
+        float slope = numbers[i];
+        logistic_row(&slope, 1);
+        slope *= (float)sums[i];
+        walk_add_sums(w, walk_slot(w, w->stack->part, SLOT_XIELU_POSITIVE + 2 * i),
+                      walk_matrix(&slope, 1, 1));
+    }
+    return 0;
+}
+
+/* One row of the router: from the gradients of the weights to those of its logits. */
+static void choose_back(const struct mlp_rule *rule, float *dlogits, float *dweights,
+                        const float *logits, const float *weights)
+{
+    const struct mixture *m = rule->mixture;
+    float score[EXPERTS_MAX], chosen[EXPERTS_MAX], sum = 0;
+    for (size_t i = 0; i < m->experts; i++) {
+        dweights[i] = weights[i] != 0 ? dweights[i] * (m->factor > 0 ? m->factor : 1) : 0;
+        score[i] = m->router == ROUTER_OF_CHOSEN && weights[i] == 0 ? -INFINITY : logits[i];
+    }
+    if (m->router == ROUTER_SIGMOID)
+        logistic_row(score, m->experts);
+    else
+        softmax_row(score, m->experts);
+    for (size_t i = 0; i < m->experts; i++) {
+        chosen[i] = weights[i] != 0 ? score[i] : 0;
+        sum += chosen[i];
+    }
+    if (m->renormalised && sum < m->least)
+        scale_row(dweights, dweights, m->experts, 1 / m->least);
+    else if (m->renormalised) {
+        float mean = (float)dot_rows(dweights, chosen, m->experts) / sum;
+        for (size_t i = 0; i < m->experts; i++)
+            dweights[i] = weights[i] != 0 ? (dweights[i] - mean) / sum : 0;
+    }
+    for (size_t i = 0; i < m->experts; i++)
+        dlogits[i] = dweights[i];
+    if (m->router == ROUTER_SIGMOID)
+        for (size_t i = 0; i < m->experts; i++)
+            dlogits[i] *= score[i] * (1 - score[i]);
+    else
+        softmax_row_backward(dlogits, score, m->experts, 1);
+}
+
+/* The same for experts that are chosen one by one, each by a softmax among those near it. */
+static void one_by_one_back(const struct mlp_rule *rule, float *dlogits, const float *dweights,
+                            const float *logits)
+{
+    const struct mixture *m = rule->mixture;
+    float left[EXPERTS_MAX], near[EXPERTS_MAX], d[EXPERTS_MAX];
+    memcpy(left, logits, m->experts * sizeof *left);
+    memset(dlogits, 0, m->experts * sizeof *dlogits);
+    for (size_t round = 0; round < rule->chosen; round++) {
+        size_t best = mixture_choose_one(m, near, left, logits);
+        memset(d, 0, m->experts * sizeof *d);
+        d[best] = dweights[best];
+        softmax_row_backward(d, near, m->experts, 1);
+        add_to_row(dlogits, d, m->experts);
+    }
+}
+
+/* dx += the gradient of x, from that of the output of the shared expert. */
+static int shared_back(struct walk *w, const struct sublayer *s, struct matrix dx, struct matrix x,
+                       struct matrix d)
+{
+    struct slot feed = walk_slot(w, s->part, SLOT_SHARED_GATE);
+    struct slot key = walk_slot(w, s->part, SLOT_SHARED_SWITCH);
+    struct matrix out, down = walk_copy(w, d);
+    struct weight weight;
+    if (!down.data || walk_show_rows(w, s->part, SITE_SHARED_OUT, down) ||
+        weights_matrix(w->run->weights, key, &weight, w->err))
+        return -1;
+    if (weight_exists(&weight)) {
+        struct matrix none = {0}, on = walk_product(w, key, x), don = walk_zeros(w, x.rows, 1);
+        if (!on.data || !don.data || feed_back(w, &s->mlp, feed, none, x, none, &out))
+            return -1;
+        for (size_t row = 0; row < x.rows; row++) {
+            float *factor = matrix_row(on, row);
+            logistic_row(factor, 1);
+            don.data[row] =
+                (float)dot_rows(matrix_row(down, row), matrix_row(out, row), d.columns) * *factor *
+                (1 - *factor);
+            scale_row(matrix_row(down, row), matrix_row(down, row), d.columns, *factor);
+        }
+        if (walk_product_back(w, key, dx, don, x))
+            return -1;
+    }
+    return feed_back(w, &s->mlp, feed, dx, x, down, &out);
+}
+
+/* dx += the gradient of x through one expert, for the rows that chose it; dweights gets that of its
+ * weights. */
+static int expert_back(struct walk *w, const struct sublayer *s, size_t expert, struct matrix dx,
+                       struct matrix x, struct matrix d, struct matrix dweights)
+{
+    const float *weights = walk_value(w, s->part, SITE_EXPERT_WEIGHTS) + expert;
+    const size_t experts = s->mlp.mixture->experts;
+    struct slot slot = walk_slot(w, s->part, SLOT_EXPERT_GATE);
+    size_t count = 0;
+    slot.expert = (short)expert;
+    for (size_t row = 0; row < x.rows; row++)
+        count += weights[row * experts] != 0;
+    if (!count)
+        return 0;
+    struct matrix rows = walk_room(w, count, x.columns), dout = walk_room(w, count, d.columns);
+    struct matrix drows = walk_zeros(w, count, x.columns), out;
+    if (!rows.data || !dout.data || !drows.data)
+        return -1;
+    for (size_t row = 0, next = 0; row < x.rows; row++) {
+        if (weights[row * experts] == 0)
+            continue;
+        copy_rows(matrix_rows(rows, next, 1), matrix_rows(x, row, 1));
+        scale_row(matrix_row(dout, next++), matrix_row(d, row), d.columns, weights[row * experts]);
+    }
+    if (feed_back(w, &s->mlp, slot, drows, rows, dout, &out))
+        return -1;
+    for (size_t row = 0, next = 0; row < x.rows; row++) {
+        if (weights[row * experts] == 0)
+            continue;
+        matrix_row(dweights, row)[expert] =
+            (float)dot_rows(matrix_row(d, row), matrix_row(out, next), d.columns);
+        add_to_row(matrix_row(dx, row), matrix_row(drows, next++), x.columns);
+    }
+    return 0;
+}
+
+static int mixture_back(struct walk *w, const struct sublayer *s, struct matrix dx, struct matrix x,
+                        struct matrix d)
+{
+    const struct mixture *m = s->mlp.mixture;
+    struct matrix weights =
+        walk_matrix(walk_value(w, s->part, SITE_EXPERT_WEIGHTS), x.rows, m->experts);
+    struct matrix logits = walk_matrix(walk_value(w, s->part, SITE_ROUTER), x.rows, m->experts);
+    struct matrix dweights = walk_zeros(w, x.rows, m->experts),
+                  dlogits = walk_zeros(w, x.rows, m->experts);
+    if (!dweights.data || !dlogits.data || (m->shared_inner && shared_back(w, s, dx, x, d)))
+        return -1;
+    for (size_t expert = 0; expert < m->experts; expert++)
+        if (expert_back(w, s, expert, dx, x, d, dweights))
+            return -1;
+    if (walk_show_rows(w, s->part, SITE_EXPERT_WEIGHTS, dweights))
+        return -1;
+    for (size_t row = 0; row < x.rows; row++)
+        if (m->router == ROUTER_ONE_BY_ONE)
+            one_by_one_back(&s->mlp, matrix_row(dlogits, row), matrix_row(dweights, row),
+                            matrix_row(logits, row));
+        else
+            choose_back(&s->mlp, matrix_row(dlogits, row), matrix_row(dweights, row),
+                        matrix_row(logits, row), matrix_row(weights, row));
+    return err_if(walk_show_rows(w, s->part, SITE_ROUTER, dlogits) ||
+                  walk_product_back(w, walk_slot(w, s->part, SLOT_ROUTER), dx, dlogits, x));
+}
+
+/* dx += the gradient of x, from that of the hidden channels, or of the output of a mixture. */
+int walk_mlp_back(struct walk *w, const struct sublayer *s, struct matrix dx, struct matrix x,
+                  struct matrix d)
+{
+    const struct mlp_rule *rule = &s->mlp;
+    struct slot up_slot = walk_slot(w, s->part, SLOT_UP);
+    if (rule->mixture)
+        return mixture_back(w, s, dx, x, d);
+    if (walk_show_rows(w, s->part, SITE_MLP_ACT, d))
+        return -1;
+    if (!rule->gated) {
+        const float *kept = walk_value(w, s->part, SITE_MLP_UP);
+        struct matrix before =
+            kept ? walk_matrix(kept, d.rows, d.columns) : walk_product(w, up_slot, x);
+        if (!before.data || (rule->xielu && xielu_back(w, d, before)))
+            return -1;
+        if (!rule->xielu)
+            walk_rows(w, d, (struct row_operation){gate_block, .dy = d, .x = before, .rule = rule});
+        return walk_product_back(w, up_slot, dx, d, x);
+    }
+    struct matrix gate = walk_matrix(walk_value(w, s->part, SITE_MLP_GATE), d.rows, d.columns);
+    struct matrix up = walk_matrix(walk_value(w, s->part, SITE_MLP_UP), d.rows, d.columns);
+    struct matrix dup = walk_room(w, d.rows, d.columns);
+    return err_if(gated_back(w, rule, d, dup, gate, up) ||
+                  walk_show_rows(w, s->part, SITE_MLP_UP, dup) ||
+                  walk_show_rows(w, s->part, SITE_MLP_GATE, d) ||
+                  walk_product_back(w, walk_slot(w, s->part, SLOT_GATE), dx, d, x) ||
+                  walk_product_back(w, up_slot, dx, dup, x));
+}

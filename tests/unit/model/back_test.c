@@ -1,0 +1,174 @@
+#include "model/back.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../unit.h"
+#include "base/file.h"
+#include "format/json.h"
+#include "math/machine.h"
+#include "model/family/family.h"
+#include "model/layer.h"
+#include "model/model.h"
+
+/* tests/golden-gradients.json: gradients in float64 of a logit's difference; of each tensor of a
+ * file two indices with their numbers, the largest first. */
+enum { GOLDENS = 35, IDS_MAX = 32 };
+
+static struct model model;
+static struct machine machine;
+static struct arena arena;
+static struct err err;
+static struct json *root;
+
+static void enter(void)
+{
+    struct file file = {0};
+    int failed = file_map(&file, "tests/golden-gradients.json", &err) ||
+                 json_parse(&root, file.bytes, file.size, &err);
+    ck_assert_msg(!failed, "%s (run from the repository's root)", err.text);
+    file_release(&file);
+}
+
+static void leave(void)
+{
+    arena_release(&arena);
+    model_release(&model);
+    machine_release(&machine);
+    json_free(root);
+}
+
+FIXTURE(enter, leave)
+
+static long long number_of(const struct json *golden, const char *name)
+{
+    double number = NAN;
+    ck_assert(json_get_number(json_member(golden, name), &number));
+    return (long long)number;
+}
+
+static size_t ids_of(const struct json *golden, const char *name, uint32_t ids[IDS_MAX])
+{
+    const char *text = "";
+    size_t count = 0;
+    json_get_text(json_member(golden, name), &text);
+    for (char *end = NULL; *text; text = *end ? end + 1 : end)
+        ids[count++] = (uint32_t)strtoul(text, &end, 10);
+    return count;
+}
+
+static const struct json *open_golden(int index, size_t threads)
+{
+    char path[128];
+    const char *name = NULL;
+    const struct json *golden = json_first(root);
+    for (int i = 0; i < index; i++)
+        golden = json_next(golden);
+    json_get_text(json_member(golden, "model"), &name);
+    snprintf(path, sizeof path, "tests/golden-families/%s", name);
+    int failed = model_open(&model, path, &err) || machine_open(&machine, threads, &err);
+    ck_assert_msg(!failed, "%s: %s", path, err.text);
+    return golden;
+}
+
+/* A row of zeros for each tensor of the model. */
+static float **make_gradients(void)
+{
+    const size_t count = model.weights.parameter_count;
+    float **gradients = arena_alloc(&arena, count, sizeof *gradients, NULL);
+    for (size_t i = 0; i < count; i++) {
+        const struct parameter_info info = weights_parameter(&model.weights, i);
+        if (info.entry)
+            gradients[i] = arena_alloc(&arena, info.entry->count, sizeof(float), NULL);
+    }
+    return gradients;
+}
+
+/* Walk back from the golden's logits in a text between two others of its length. */
+static float **walk(const struct json *golden)
+{
+    uint32_t ids[3][IDS_MAX], sources[3][IDS_MAX];
+    struct text texts[3];
+    struct batch batch;
+    struct tape tape = {.arena = &arena};
+    const size_t count = ids_of(golden, "ids", ids[1]), words = model.config.vocab_size;
+    const size_t sources_count = ids_of(golden, "source", sources[1]);
+    const struct run run = {
+        .machine = &machine, .config = &model.config, .weights = &model.weights, .batch = &batch};
+    float *seed = arena_alloc(&arena, 3 * count * words, sizeof *seed, NULL);
+    float *row = seed + (count + (size_t)number_of(golden, "position")) * words;
+    const struct back_seed seeds = {SITE_LOGITS, -1, seed};
+    struct back back = {.run = &run, .tape = &tape, .seeds = &seeds, .seed_count = 1};
+    float **gradients = make_gradients();
+    for (size_t i = 0; i < 3; i++) {
+        for (size_t k = 0; k < count && i != 1; k++)
+            ids[i][k] = (uint32_t)(3 + (k * (i + 2)) % 9);
+        for (size_t k = 0; k < sources_count && i != 1; k++)
+            sources[i][k] = (uint32_t)(3 + (k * (i + 3)) % 9);
+        texts[i] = (struct text){.ids = ids[i], .count = count, .source_count = sources_count};
+        texts[i].source_ids = sources_count ? sources[i] : NULL;
+    }
+    row[number_of(golden, "answer")] += 1;
+    if (number_of(golden, "other") >= 0)
+        row[number_of(golden, "other")] -= 1;
+    back.gradients = gradients;
+    int failed = batch_init(&batch, &model.config, texts, 3, &arena, &err) ||
+                 tape_run(&tape, &run, &err) || back_run(&back, &err);
+    ck_assert_msg(!failed, "%s", err.text);
+    return gradients;
+}
+
+/* The largest number of all tensors of a golden: a gradient that is 0 but for rounding, such as
+ * that of the bias of keys, is compared with it. */
+static double largest_of(const struct json *golden)
+{
+    double most = 0, number = 0;
+    for (const struct json *at = json_first(json_member(golden, "parameters")); at;
+         at = json_next(at))
+        if (json_get_number(json_next(json_first(at)), &number))
+            most = fmax(most, fabs(number));
+    return most;
+}
+
+TEST_LOOP(gradients_of_parameters_are_those_of_float64, GOLDENS)
+{
+    const struct json *golden = open_golden(_i, 2);
+    float **gradients = walk(golden);
+    const double most = largest_of(golden);
+    size_t found = 0, expected = 0;
+    for (size_t i = 0; i < model.weights.parameter_count; i++) {
+        const struct parameter_info info = weights_parameter(&model.weights, i);
+        const struct json *numbers =
+            info.entry ? json_member(json_member(golden, "parameters"), info.entry->name) : NULL;
+        double number[4];
+        const struct json *at = numbers ? json_first(numbers) : NULL;
+        for (size_t k = 0; numbers && k < 4; k++, at = json_next(at))
+            ck_assert(json_get_number(at, &number[k]));
+        for (size_t k = 0; numbers && k < 4; k += 2) {
+            double is = (double)gradients[i][(size_t)number[k]];
+            ck_assert_msg(fabs(is - number[k + 1]) <= 5e-5 * fmax(fabs(number[1]), 1e-3 * most),
+                          "%s [%g]: expected %g, found %g", info.entry->name, number[k],
+                          number[k + 1], is);
+        }
+        found += numbers != NULL;
+    }
+    for (const struct json *at = json_first(json_member(golden, "parameters")); at;
+         at = json_next(at))
+        expected++;
+    ck_assert_int_eq(found, expected);
+}
+
+TEST_LOOP(threads_do_not_change_a_bit_of_gradients, GOLDENS)
+{
+    const struct json *golden = open_golden(_i, 1);
+    float **one = walk(golden);
+    machine_release(&machine);
+    ck_assert(!machine_open(&machine, 3, &err));
+    float **other = walk(golden);
+    for (size_t i = 0; i < model.weights.parameter_count; i++)
+        if (one[i])
+            ck_assert_mem_eq(one[i], other[i],
+                             weights_parameter(&model.weights, i).entry->count * sizeof(float));
+}
