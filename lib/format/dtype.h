@@ -102,3 +102,19 @@ static inline float float_of_half(uint16_t half)
     uint32_t normal = (exponent == 0x1f ? 0xff : exponent + 127 - 15) << 23 | fraction << 13;
     return float_of_bits(sign | (exponent ? normal : subnormal));
 }
+
+/* Round to nearest, halves to even. Adding 1/2 gives a subnormal the last place of binary16. */
+static inline uint16_t half_of_float(float value)
+{
+    uint32_t bits = 0;
+    memcpy(&bits, &value, sizeof bits);
+    uint16_t sign = (uint16_t)(bits >> 16 & 0x8000);
+    uint32_t rest = bits & 0x7fffffff;
+    if (rest >= 0x47800000)
+        return sign | (rest > 0x7f800000 ? 0x7e00 : 0x7c00);
+    float small = float_of_bits(rest) + 0.5f;
+    memcpy(&bits, &small, sizeof bits);
+    bool is_subnormal = rest < 0x38800000;
+    rest += 0xfff + (rest >> 13 & 1) - (112 << 23);
+    return (uint16_t)(sign | (is_subnormal ? bits - 0x3f000000 : rest >> 13));
+}

@@ -1,5 +1,6 @@
 #include "format/pytorch.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -16,6 +17,8 @@ enum pickle_kind {
     PICKLE_TEXT = 't',
     PICKLE_TUPLE = 'P',
     PICKLE_DICT = 'D',
+    PICKLE_LIST = 'L',    /* without its items */
+    PICKLE_REAL = 'f',    /* without its value */
     PICKLE_GLOBAL = 'g',  /* a class or a function */
     PICKLE_STORAGE = 'S', /* items "tgtti": "storage", class, name, device, count of elements */
     PICKLE_TENSOR = 'T',  /* items "SiPPbD": storage, offset, shape, strides, … */
@@ -32,22 +35,22 @@ struct pickle_value {
     };
 };
 
-/* The saved dict: each name is followed by its value. */
+/* The updates of all dicts, in order: the dict, with the number of values that follow it, then
+ * names and their values in turn. The saved dict has the number 0. */
 struct pickle {
-    struct pickle_value *pairs;
-    size_t pair_count;
+    struct pickle_value *updates;
+    size_t size, dicts;
 };
 
 enum { PICKLE_BYTES_MAX = 1 << 23 };
 
-/* Each array has room for as many values as the pickle has bytes: an opcode makes at most one, and
- * a value is added to at most one tuple or dict. */
+/* Each array has room for as many values as the pickle has bytes: an opcode makes at most one, or
+ * an update, and a value is added to at most one tuple or dict. */
 struct pickle_machine {
     const char *at, *end;
     size_t size;
     struct pickle_value *stack, *memo, *items; /* items of all tuples */
     size_t depth, memoized, item_count;
-    int64_t dicts; /* number of dicts so far: the first one is the saved one */
     struct pickle *pickle;
 
     /* of the current opcode */
@@ -60,10 +63,10 @@ struct pickle_machine {
 static const char *pickle_describe(const struct pickle_value *value)
 {
     static const char *const kinds[] = {
-        [PICKLE_NONE] = "None",        [PICKLE_BOOL] = "a bool",   [PICKLE_INTEGER] = "a number",
-        [PICKLE_TEXT] = "a text",      [PICKLE_TUPLE] = "a tuple", [PICKLE_DICT] = "a dict",
-        [PICKLE_GLOBAL] = "a class",   [PICKLE_MARK] = "a mark",   [PICKLE_TENSOR] = "a tensor",
-        [PICKLE_STORAGE] = "a storage"};
+        [PICKLE_NONE] = "None",         [PICKLE_BOOL] = "a bool",   [PICKLE_INTEGER] = "a number",
+        [PICKLE_TEXT] = "a text",       [PICKLE_TUPLE] = "a tuple", [PICKLE_DICT] = "a dict",
+        [PICKLE_GLOBAL] = "a class",    [PICKLE_MARK] = "a mark",   [PICKLE_TENSOR] = "a tensor",
+        [PICKLE_STORAGE] = "a storage", [PICKLE_LIST] = "a list",   [PICKLE_REAL] = "a number"};
     return kinds[value->kind];
 }
 
@@ -146,7 +149,7 @@ static int take(struct pickle_machine *m, int count, struct err *err)
 static int constant(struct pickle_machine *m, struct err *err)
 {
     (void)err;
-    int64_t number = m->row == PICKLE_DICT ? m->dicts++ : 0;
+    int64_t number = m->row == PICKLE_DICT ? (int64_t)m->pickle->dicts++ : 0;
     return push(m, (struct pickle_value){(enum pickle_kind)m->row, 0, .integer = number});
 }
 
@@ -235,11 +238,20 @@ static int set_items(struct pickle_machine *m, struct err *err)
     if (!dict || dict->kind != PICKLE_DICT || m->taken_count % 2)
         return err_set(err, "expected a dict and pairs for it, found %s",
                        dict ? pickle_describe(dict) : "nothing");
-    if (dict->integer != 0)
-        return 0;
-    memcpy(pickle->pairs + 2 * pickle->pair_count, m->taken, m->taken_count * sizeof *m->taken);
-    pickle->pair_count += m->taken_count / 2;
+    struct pickle_value *update = pickle->updates + pickle->size;
+    memcpy(update + 1, m->taken, m->taken_count * sizeof *m->taken);
+    *update = *dict;
+    update->size = (uint32_t)m->taken_count;
+    pickle->size += 1 + m->taken_count;
     return 0;
+}
+
+/* Items of lists are not kept. */
+static int append(struct pickle_machine *m, struct err *err)
+{
+    if (m->depth && m->stack[m->depth - 1].kind == PICKLE_LIST)
+        return 0;
+    return err_set(err, "expected a list for items, found another value");
 }
 
 static int reduce(struct pickle_machine *m, struct err *err)
@@ -284,7 +296,9 @@ static const struct opcode {
     {0x95, 8, 0, 0, NULL},               /* FRAME */
     {'(', 0, 0, PICKLE_MARK, constant},  /* MARK */
     {'}', 0, 0, PICKLE_DICT, constant},  /* EMPTY_DICT */
+    {']', 0, 0, PICKLE_LIST, constant},  /* EMPTY_LIST */
     {'N', 0, 0, PICKLE_NONE, constant},  /* NONE */
+    {'G', 8, 0, PICKLE_REAL, constant},  /* BINFLOAT */
     {0x88, 0, 0, PICKLE_BOOL, constant}, /* NEWTRUE */
     {0x89, 0, 0, PICKLE_BOOL, constant}, /* NEWFALSE */
     {'K', 1, 0, 0, integer},             /* BININT1 */
@@ -308,6 +322,8 @@ static const struct opcode {
     {'t', 0, TO_MARK, 0, tuple},         /* TUPLE */
     {'s', 0, 2, 0, set_items},           /* SETITEM */
     {'u', 0, TO_MARK, 0, set_items},     /* SETITEMS */
+    {'a', 0, 1, 0, append},              /* APPEND */
+    {'e', 0, TO_MARK, 0, append},        /* APPENDS */
     {'R', 0, 2, PICKLE_DICT, reduce},    /* REDUCE */
     {'b', 0, 2, 0, build},               /* BUILD */
     {'Q', 0, 1, 0, storage},             /* BINPERSID */
@@ -340,7 +356,7 @@ static int pickle_read(struct pickle *pickle, const char *bytes, size_t size, st
     if (!m.stack)
         return -1;
     m.items = m.stack + size;
-    pickle->pairs = m.items + size;
+    pickle->updates = m.items + size;
     for (const char *at = bytes;; at = m.at) {
         const char *code = read(&m, 1, err);
         if (code && *code == '.')
@@ -361,6 +377,7 @@ struct pickle_reading {
     struct safetensors *tensors;
     struct zip zip;
     const char *root; /* "archive/": the folder of all entries */
+    bool nested;      /* as pytorch_open_nested */
     size_t copied_bytes;
     struct arena arena;
 };
@@ -487,17 +504,73 @@ static int read_tensor(struct safetensors_entry *entry, struct pickle_reading *r
     return layout.in_rows || !entry->count ? 0 : copy_rows(entry, &layout, reading, err);
 }
 
-static int read_pair(struct safetensors_entry *entry, struct pickle_reading *reading,
+/* A name in the saved dict or, if they are nested, a name or number in any dict. */
+static const char *read_name(struct pickle_reading *reading, const struct pickle_value *name,
+                             struct err *err)
+{
+    struct arena *arena = &reading->tensors->arena;
+    if (reading->nested && name->kind == PICKLE_INTEGER)
+        return arena_format(arena, err, "%" PRId64, name->integer);
+    if (name->kind == PICKLE_TEXT && utf8_invalid_at(name->text, name->size) == name->size &&
+        !memchr(name->text, '\0', name->size))
+        return arena_text(arena, name->text, name->size, err);
+    err_set(err, "expected the name of a tensor in UTF-8, found %s", pickle_describe(name));
+    return NULL;
+}
+
+/* Read a name and its value as the next entry; `folder`: the name of their dict, or NULL. */
+static int read_pair(struct pickle_reading *reading, const struct pickle_value *folder,
                      const struct pickle_value *name, struct err *err)
 {
-    if (name->kind != PICKLE_TEXT || utf8_invalid_at(name->text, name->size) != name->size ||
-        memchr(name->text, '\0', name->size))
-        return err_set(err, "expected the name of a tensor in UTF-8, found %s",
-                       pickle_describe(name));
-    entry->name = arena_text(&reading->tensors->arena, name->text, name->size, err);
-    if (entry->name && !read_tensor(entry, reading, name + 1, err))
+    struct safetensors *tensors = reading->tensors;
+    struct safetensors_entry *entry = &tensors->entries[tensors->count];
+    const struct pickle_value *value = name + 1;
+    const bool is_number = reading->nested && value->kind == PICKLE_INTEGER;
+    if (reading->nested && !is_number && value->kind != PICKLE_TENSOR)
         return 0;
-    return err_prefix(err, "tensor '%.*s'", (int)name->size, name->text);
+    const char *above = folder ? read_name(reading, folder, err) : "";
+    entry->name = above ? read_name(reading, name, err) : NULL;
+    if (entry->name && folder)
+        entry->name = arena_format(&tensors->arena, err, "%s.%s", above, entry->name);
+    if (!entry->name)
+        return -1;
+    tensors->count++;
+    if (!is_number)
+        return read_tensor(entry, reading, value, err) ? err_prefix(err, "tensor '%s'", entry->name)
+                                                       : 0;
+    int64_t *number = arena_alloc(&tensors->arena, entry->count = 1, sizeof *number, err);
+    if (!number)
+        return -1;
+    *number = value->integer;
+    entry->dtype = DTYPE_I64;
+    entry->data = number;
+    entry->end = sizeof *number;
+    return 0;
+}
+
+/* Read all values of the saved dict and, if they are nested, of the dicts in it. */
+static int read_updates(struct pickle_reading *reading, const struct pickle *pickle,
+                        struct err *err)
+{
+    struct safetensors *tensors = reading->tensors;
+    const struct pickle_value **names = /* of the dicts in the saved one */
+        arena_alloc(&reading->arena, pickle->dicts, sizeof *names, err);
+    tensors->entries =
+        arena_alloc(&tensors->arena, pickle->size / 2, sizeof *tensors->entries, err);
+    if (!names || !tensors->entries)
+        return -1;
+    const struct pickle_value *end = pickle->updates + pickle->size;
+    for (int pass = 0; pass < 2; pass++)
+        for (const struct pickle_value *at = pickle->updates; at < end; at += 1 + at->size)
+            for (size_t i = 1; i < at->size; i += 2) {
+                const bool is_saved = at->integer == 0;
+                if (!pass && is_saved && at[i + 1].kind == PICKLE_DICT)
+                    names[at[i + 1].integer] = &at[i];
+                else if (pass && (is_saved || (reading->nested && names[at->integer])) &&
+                         read_pair(reading, is_saved ? NULL : names[at->integer], &at[i], err))
+                    return -1;
+            }
+    return safetensors_list(tensors, err);
 }
 
 static int read_archive(struct pickle_reading *reading, struct err *err)
@@ -519,21 +592,13 @@ static int read_archive(struct pickle_reading *reading, struct err *err)
         return err_unsupported(err, "byteorder: expected \"little\", found another");
     if (pickle_read(&pickle, list->data, list->size, &reading->arena, err))
         return err_prefix(err, "data.pkl");
-    size_t count = pickle.pair_count;
-    tensors->entries = arena_alloc(&tensors->arena, count, sizeof *tensors->entries, err);
-    if (!tensors->entries)
-        return -1;
-    for (; tensors->count < count; tensors->count++)
-        if (read_pair(&tensors->entries[tensors->count], reading, &pickle.pairs[2 * tensors->count],
-                      err))
-            return -1;
-    return safetensors_list(tensors, err);
+    return read_updates(reading, &pickle, err);
 }
 
-int pytorch_open(struct safetensors *tensors, const struct folder *folder, const char *name,
-                 struct err *err)
+static int open_archive(struct safetensors *tensors, const struct folder *folder, const char *name,
+                        bool nested, struct err *err)
 {
-    struct pickle_reading reading = {.tensors = tensors};
+    struct pickle_reading reading = {.tensors = tensors, .nested = nested};
     *tensors = (struct safetensors){0};
     if (folder_open(&tensors->file, folder, name, err))
         return -1;
@@ -553,4 +618,16 @@ int pytorch_open(struct safetensors *tensors, const struct folder *folder, const
         return 0;
     safetensors_release(tensors);
     return err_prefix(err, "'%s/%s'", folder->path, name);
+}
+
+int pytorch_open(struct safetensors *tensors, const struct folder *folder, const char *name,
+                 struct err *err)
+{
+    return open_archive(tensors, folder, name, false, err);
+}
+
+int pytorch_open_nested(struct safetensors *tensors, const struct folder *folder, const char *name,
+                        struct err *err)
+{
+    return open_archive(tensors, folder, name, true, err);
 }

@@ -11,12 +11,20 @@
 
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "format/safetensors.h"
+
+struct stream;
 
 /* As safetensors_open, but for this format. Tensors may share numbers. A tensor that is not
  * contiguous, such as a transpose, is copied; copies larger than the file in all are refused. */
 int pytorch_open(struct safetensors *tensors, const struct folder *folder, const char *name,
                  struct err *err);
+
+/* The same for a dict of anything: a tensor in a dict of it is `J.14`, a number is a tensor of one
+ * I64, and other values are left out. */
+int pytorch_open_nested(struct safetensors *tensors, const struct folder *folder, const char *name,
+                        struct err *err);
 
 /* --- the archive: zip.c ---------------------------------------------------------------------- */
 
@@ -41,3 +49,17 @@ int zip_read(struct zip *zip, const struct file *file, struct arena *arena, stru
  * leave it out (torch.serialization.set_crc32_options). */
 int zip_check(struct zip_entry *entry, struct err *err);
 uint32_t zip_crc32(const char *bytes, size_t size);
+
+/* An archive that torch.load reads, of less than 4 GiB and 65,536 entries, none of them compressed:
+ *
+ *     struct zip_writer zip = {.out = &stream};
+ *     zip_add(&zip, "archive/version", "3\n", 2);
+ *     if (zip_end(&zip, err)) ... */
+struct zip_writer {
+    struct stream *out;
+    struct buf directory;
+    size_t count;
+};
+
+void zip_add(struct zip_writer *zip, const char *name, const void *bytes, size_t size);
+int zip_end(struct zip_writer *zip, struct err *err);
