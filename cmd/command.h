@@ -49,8 +49,8 @@ int command_start(const struct command *command, const struct options *options, 
 
 /* The `run` functions of the commands. */
 extern command_verb run_command, explain_command, batch_command, page_command, tokenize_command,
-    info_command, init_command, train_command, compare_command, patch_command, heads_command,
-    bench_command, lesson_command, help_command, steer_command;
+    info_command, init_command, train_command, compare_command, lens_command, patch_command,
+    heads_command, bench_command, lesson_command, help_command, steer_command;
 
 /* Print the help of a command, or the overview (NULL); print the version of the program. */
 int help_of(const struct command *command, struct err *err);

@@ -37,6 +37,7 @@ struct inquiry {
     const struct options *options;
     struct viewer *viewer;    /* of the setting, or of the thread that runs the text */
     struct job *job;          /* NULL: no text yet */
+    void *state;              /* of the task */
     struct question question; /* --answer or --target, and --query */
     unsigned numbers;         /* --show: 1 << LENS_... or PATCH_... */
     struct facts *facts;      /* of the report */
@@ -124,6 +125,16 @@ static const struct option_row lens_options[] = {
            "itself)"),
     INTEGER("top", 0, "N", IN(lens.best), 1, 1000,
             "tokens stored for each cell, in json (default: 3)", .preset = 3),
+    STRING(
+        "jacobian", 0, "FILE", IN(lens.jacobian),
+        "Jacobian lens: first multiply the vectors of each layer by its matrix in FILE, of torch "
+        "(.pt) or .safetensors"),
+    FLAG("fit-jacobian", 0, IN(lens.fit),
+         "fit these matrices to the texts instead, and write them to -o FILE.pt",
+         .flags = OPTION_FIXED | OPTION_NOT_BATCH),
+    INTEGER("tokens", 0, "N", IN(lens.tokens), JACOBIAN_TOKENS_MIN, 100000000,
+            "with --fit-jacobian: read only the first N tokens of each text (default: 64)",
+            .preset = 64, .flags = OPTION_FIXED | OPTION_NOT_BATCH),
     STRING("show", 0, "LIST", IN(select.show),
            "values to show: best (the likeliest token, default), id, entropy, kl (to the last "
            "layer), rank, target (default with --target); data formats have all"),
@@ -145,8 +156,11 @@ const struct command command_lens = {
         "attn-cli lens \"The keys to the cabinet\" --target \" are\" --show rank,target,kl\n"
         "attn-cli lens \"The keys to the cabinet\" --target \" are: is\" --show target\n"
         "attn-cli lens \"Life is short\" --site attn_out --layer -1 --format json\n"
-        "attn-cli lens \"Life is short, eat dessert first\" -o lens.svg\n",
+        "attn-cli lens \"Life is short, eat dessert first\" -o lens.svg\n"
+        "attn-cli lens --fit-jacobian -f data/experiments/sentences.txt -o lens.pt\n"
+        "attn-cli lens \"Life is short, eat dessert first\" --jacobian lens.pt\n",
     .task = &lens_task,
+    .run = lens_command,
     .options = lens_options,
     .shared = {text_options, model_options, mechanism_options, edit_options, output_options,
                terminal_options, figure_options},
@@ -183,15 +197,49 @@ static int ask_lens(struct inquiry *inquiry, struct arena *arena, struct err *er
     plan->target = inquiry->question.answer;
     plan->against = inquiry->question.against;
     plan->viewer = inquiry->viewer;
+    if (options->lens.jacobian) {
+        struct jacobian_lens *jacobian = inquiry->state; /* shared by all texts of a setting */
+        if (plan->site != site_of_output(config))
+            return err_usage(err, "--jacobian: expected --site %s, found '%s'",
+                             site_name(site_of_output(config)), options->lens.site);
+        if (!inquiry->job &&
+            jacobian_lens_open(jacobian, options->lens.jacobian, config, &plan->layers, arena, err))
+            return -1;
+        plan->jacobian = jacobian;
+    }
     if (inquiry->job)
         lens_add_memory(&inquiry->job->memory, plan, &inquiry->job->pair);
     return 0;
+}
+
+/* Say in the title and the facts which layers have no matrix, and so the logit lens. */
+static int describe_jacobian(struct inquiry *inquiry, struct arena *arena, struct err *err)
+{
+    const struct jacobian_lens *jacobian = inquiry->lens.jacobian;
+    const struct layers *layers = &inquiry->lens.layers;
+    struct buf list = {0};
+    for (size_t i = 0; i < layers->count; i++)
+        if (!weight_exists(&jacobian->weights[layers->items[i]]))
+            buf_format(&list, "%s%zu", list.size ? ", " : "", layers->items[i]);
+    buf_text(&list, list.size ? "" : "none");
+    const char *plain = buf_keep(&list, arena, err);
+    facts_text(inquiry->facts, "jacobian", inquiry->options->lens.jacobian);
+    facts_integer(inquiry->facts, "jacobian_prompts", (long long)jacobian->prompts);
+    facts_text(inquiry->facts, "logit_lens_layers", plain);
+    inquiry->job->report.about =
+        plain ? arena_format(arena, err,
+                             "Jacobian lens of %zu prompt%s; layers with the logit lens: %s",
+                             jacobian->prompts, num_plural(jacobian->prompts), plain)
+              : NULL;
+    return inquiry->job->report.about ? 0 : -1;
 }
 
 static int find_lens(struct inquiry *inquiry, struct arena *arena, struct err *err)
 {
     struct logit_lens lens;
     struct job *job = inquiry->job;
+    if (inquiry->lens.jacobian && describe_jacobian(inquiry, arena, err))
+        return -1;
     inquiry->lens.viewer = inquiry->viewer;
     inquiry->lens.position = inquiry->question.position;
     facts_text(inquiry->facts, "site", site_name(inquiry->lens.site));
@@ -896,8 +944,7 @@ static int ask(struct inquiry *inquiry, struct arena *arena, struct err *err)
 static int open(void *state, struct driver *driver, struct err *err)
 {
     struct session *session = &driver->session;
-    struct inquiry inquiry = {driver, session->options, &session->viewer, NULL};
-    (void)state;
+    struct inquiry inquiry = {driver, session->options, &session->viewer, NULL, state};
     driver->style.two_sided = instrument_of(driver) == &patch_instrument;
     return ask(&inquiry, &session->arena, err);
 }
@@ -920,10 +967,9 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
                 struct err *err)
 {
     struct inquiry *inquiry = job->own = arena_alloc(arena, 1, sizeof *inquiry, err);
-    (void)state;
     if (!inquiry)
         return -1;
-    *inquiry = (struct inquiry){driver, &job->item.options, &driver->session.viewer, job};
+    *inquiry = (struct inquiry){driver, &job->item.options, &driver->session.viewer, job, state};
     return ask(inquiry, arena, err);
 }
 
@@ -971,7 +1017,7 @@ static const struct instrument patch_instrument = {ask_patch, find_patch, NULL};
 
 static const struct task lens_task = {TASK(1 << ITEM_TARGET, MEAN_OF_LAYERS),
                                       .kind = &lens_instrument, .pages = "attn-cli page --lens",
-                                      .at_once = true};
+                                      .at_once = true, .state_bytes = sizeof(struct jacobian_lens)};
 static const struct task attribute_task = {
     TASK(OF_ANSWER | 1 << ITEM_CORRUPT | 1 << ITEM_HEAD | 1 << ITEM_KEY | 1 << ITEM_AGAINST,
          MEAN_OF_TEXTS),
@@ -983,6 +1029,66 @@ static const struct task attribute_task = {
 static const struct task patch_task = {
     TASK(OF_ANSWER | 1 << ITEM_CLEAN | 1 << ITEM_CORRUPT | 1 << ITEM_CORRUPT_SOURCE, MEAN_OF_TEXTS),
     .kind = &patch_instrument, .parts = "patches"};
+
+static int fit_texts(struct jacobian_fit *fit, struct session *session, const struct items *items,
+                     struct err *err)
+{
+    const struct options *options = session->options;
+    const struct config *config = &fit->viewer->model.config;
+    const struct scoring scoring = {.viewer = fit->viewer};
+    struct selection selection = {.sites = SITE_SET(SITE_CONTEXT)};
+    struct progress progress;
+    session->viewer.reads_any_length = true;
+    if (scoring_check(&scoring, err) ||
+        selection_layers(&selection, options->select.layer, config, &session->arena, err))
+        return -1;
+    fit->layers = selection.layers;
+    if (fit->layers.items[fit->layers.count - 1] + 1 == config->n_layer && --fit->layers.count == 0)
+        return err_usage(err, "--fit-jacobian: expected a layer before the last one, found none");
+    struct text_with_source *pairs = session_read_items(session, items, err);
+    int failed = !pairs || jacobian_fit_begin(fit, &session->arena, err);
+    progress_begin(&progress, "channels");
+    fit->progress = &progress.sink;
+    fit->texts = items->count;
+    for (size_t i = 0; i < items->count && !failed; i++) {
+        size_t *count = &pairs[i].sentence.count;
+        *count = num_min(*count, (size_t)options->lens.tokens);
+        failed = jacobian_fit_add(fit, &pairs[i], err);
+    }
+    progress_end(&progress);
+    if (!failed && !fit->prompts)
+        return err_usage(err, "--fit-jacobian: expected a text of at least %d tokens, found none",
+                         JACOBIAN_TOKENS_MIN);
+    if (!failed && fit->prompts < fit->texts)
+        print_note("%zu of %zu texts have fewer than %d tokens: they are left out",
+                   fit->texts - fit->prompts, fit->texts, JACOBIAN_TOKENS_MIN);
+    return failed;
+}
+
+int lens_command(const struct options *options, struct err *err)
+{
+    const char *path = options->output.path;
+    struct session session = {.options = options};
+    struct jacobian_fit fit = {.viewer = &session.viewer};
+    struct items items = {0};
+    struct stream out = {0};
+    if (!options->lens.fit)
+        return options_are_given(options, "tokens")
+                   ? err_usage(err, "--tokens: expected --fit-jacobian, found none")
+                   : driver_do(&lens_task, options, err);
+    if (options_exclude(options, "fit-jacobian",
+                        "jacobian site target show mean format edit ablate knockout", err))
+        return -1;
+    if (!path || !name_ends_in(path, ".pt"))
+        return err_usage(err, "--output: expected a file .pt, found %s", path ? path : "none");
+    int failed = items_open(&items, options, 0, ITEMS_SOME, err) || session_begin(&session, err) ||
+                 output_to(&out, path, err) || fit_texts(&fit, &session, &items, err) ||
+                 jacobian_fit_write(&fit, &out, err);
+    failed = stream_end(&out, failed, err);
+    items_release(&items);
+    session_release(&session);
+    return failed;
+}
 
 /* The clean text is the command's only text, or the text of each item of a file. */
 int patch_command(const struct options *options, struct err *err)

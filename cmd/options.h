@@ -135,8 +135,9 @@ struct options {
     struct generate_options generate;
     struct score_options score;
     struct {
-        const char *site, *target;
-        long long best;
+        const char *site, *target, *jacobian;
+        long long best, tokens;
+        bool fit;
     } lens;
     struct batch_options batch;
     struct make_options make;

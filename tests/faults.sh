@@ -331,6 +331,10 @@ try compare -m "$in/school" -m "$in/school" -s 'Anna is old' --format csv
 for format in text csv json svg tidy; do
     try lens -m "$in/school" 'Anna is old' --target Anna --show best,kl --format $format -o here
 done
+try lens -m "$ROOT/tests/golden-families/gemma2" --ids 1,2 \
+    --jacobian "$ROOT/tests/jacobian/gemma2.pt" --format json -o here
+try lens -m "$ROOT/tests/golden-families/gemma2" --ids 1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9 \
+    --fit-jacobian -o here.pt
 try page -m "$in/school" 'Anna is old' --scores all -o here.html
 try page -m "$in/scho*" -m "$in/trained" 'Anna is old' -o here.html
 for by in part source neuron; do

@@ -42,12 +42,13 @@ struct lens_work {
     const struct logit_lens *lens;
     const struct report *report;
     const struct tokenized *sentence;
-    struct matrix ends; /* [tokens, C] vectors behind the model's own logits */
-    size_t first;       /* token of the first row */
-    float *last;        /* [rows, V] the model's own logits, unless the plan is brief */
-    double *last_sums;  /* [rows] logsumexp of the rows of `last` */
-    size_t layer;       /* current layer's index in the lens */
-    size_t own;         /* index of the layer with the model's own logits; the layer count if it is
+    struct matrix ends;  /* [tokens, C] vectors behind the model's own logits */
+    struct matrix moved; /* [rows, C] vectors times the matrix of their layer */
+    size_t first;        /* token of the first row */
+    float *last;         /* [rows, V] the model's own logits, unless the plan is brief */
+    double *last_sums;   /* [rows] logsumexp of the rows of `last` */
+    size_t layer;        /* current layer's index in the lens */
+    size_t own;          /* index of the layer with the model's own logits; the layer count if it is
                          * not in the lens */
     struct likely *best;
 };
@@ -125,8 +126,13 @@ static int look_at_tokens(struct lens_work *work, size_t count, struct err *err)
         return -1;
     logits.normed = false;
     for (work->layer = 0; work->layer < work->own; work->layer++) {
-        struct matrix rows = find(work->report, plan->site, plan->layers.items[work->layer]);
-        logits.rows = matrix_rows(rows, work->first, count);
+        const size_t layer = plan->layers.items[work->layer];
+        logits.rows = matrix_rows(find(work->report, plan->site, layer), work->first, count);
+        if (plan->jacobian && weight_exists(&plan->jacobian->weights[layer])) {
+            linear(&plan->viewer->machine, matrix_rows(work->moved, 0, count), logits.rows,
+                   &plan->jacobian->weights[layer], ACTIVATION_NONE);
+            logits.rows = matrix_rows(work->moved, 0, count);
+        }
         if (logits_of_rows(&logits, err))
             return -1;
     }
@@ -172,7 +178,7 @@ static int look_at_report(struct logit_lens *lens, const struct lens_plan *plan,
     const struct config *config = &plan->viewer->model.config;
     struct lens_known *known = plan->known;
     size_t words = config->vocab_size, tokens = sentence->count, layers = plan->layers.count;
-    size_t step = logits_piece_rows(words, tokens);
+    size_t step = logits_piece_rows(words, tokens), width = config->n_embd;
     size_t compared = plan->is_brief ? 0 : step;
     *lens = (struct logit_lens){plan, tokens, num_min(plan->best_count, words), NULL};
     lens->cells = arena_alloc(arena, layers, tokens * sizeof *lens->cells, err);
@@ -182,11 +188,15 @@ static int look_at_report(struct logit_lens *lens, const struct lens_plan *plan,
         .report = report,
         .sentence = sentence,
         .ends = find(report, site_of_logits(config), config->n_layer - 1),
+        .moved = {.rows = step, .columns = width, .stride = width},
         .last = arena_room(arena, compared, words * sizeof *work.last, err),
         .last_sums = arena_room(arena, compared, sizeof *work.last_sums, err),
         .best = arena_room(arena, layers * tokens * lens->best_count, sizeof *work.best, err),
     };
-    if (!lens->cells || !work.last || !work.last_sums || !work.best)
+    if (plan->jacobian)
+        work.moved.data = arena_room(arena, step, width * sizeof(float), err);
+    if (!lens->cells || (plan->jacobian && !work.moved.data) || !work.last || !work.last_sums ||
+        !work.best)
         return -1;
 
     while (known && take_known(&work, known))
@@ -321,7 +331,8 @@ static int make_array(struct array *array, const struct table *table, const stru
                     : plan->is_mean ? "position"
                                     : "token",
                     lens->tokens, plan->is_last ? &last_token : table->rows.labels, 0},
-        .display = {.title = arena_format(arena, err, "logit lens: %s",
+        .display = {.title = arena_format(arena, err, "%s lens: %s",
+                                          plan->jacobian ? "Jacobian" : "logit",
                                           has_texts ? "most likely token" : name),
                     .whole = column->kind == COLUMN_INTEGER,
                     .texts = has_texts ? texts : NULL,

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "lens/prediction.h"
+#include "measure/jacobian_lens.h"
 #include "measure/question.h"
 
 struct lens_cell {
@@ -31,7 +32,8 @@ struct lens_plan {
     bool is_mean;              /* for means over texts: columns are positions, not tokens */
     bool is_last;              /* only the token at `position`, as position -1 */
     size_t position;
-    bool is_brief;            /* only `best`, `entropy` and `target`, which is faster */
+    bool is_brief;                        /* only `best`, `entropy` and `target`, which is faster */
+    const struct jacobian_lens *jacobian; /* multiplies the vectors of its layers; NULL: none */
     struct lens_known *known; /* cache from the previous text, updated for the next; NULL: none */
 };
 

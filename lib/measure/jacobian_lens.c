@@ -1,0 +1,266 @@
+#include "measure/jacobian_lens.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/names.h"
+#include "base/num.h"
+#include "base/stream.h"
+#include "format/pytorch.h"
+#include "math/rows.h"
+#include "model/back.h"
+#include "model/layer.h"
+
+/* --- a file ----------------------------------------------------------------------------------- */
+
+static int64_t number_of(const struct safetensors *tensors, const char *name, int64_t missing)
+{
+    const struct safetensors_entry *entry = safetensors_find(tensors, name);
+    if (entry && entry->dtype == DTYPE_I64 && entry->count == 1)
+        memcpy(&missing, entry->data, sizeof missing);
+    return missing;
+}
+
+/* Read the matrix of a layer, `J.14`, or a sum over texts, `jacobian_sum.14`. */
+static int read_matrix(struct jacobian_lens *lens, const struct safetensors_entry *entry,
+                       const struct config *config, const struct layers *layers,
+                       struct arena *arena, struct err *err)
+{
+    const size_t C = config->n_embd;
+    const char *number = strchr(entry->name, '.') + 1;
+    const bool is_sum = *entry->name == 'j';
+    long long layer = 0;
+    if (!num_parse_integer(number, 0, (long long)config->n_layer - 1, &layer))
+        return err_set(err, "tensor '%s': expected a layer from 0 to %zu, found '%s'", entry->name,
+                       config->n_layer - 1, number);
+    if (entry->rank != 2 || entry->shape[0] != C || entry->shape[1] != C ||
+        !dtype_is_weight(entry->dtype))
+        return err_set(err,
+                       "tensor '%s': expected floats [%zu, %zu], as wide as the model, found %s of "
+                       "%zu axes, the first of %zu",
+                       entry->name, C, C, dtype_name(entry->dtype), entry->rank, *entry->shape);
+    if (is_sum && !lens->prompts)
+        return err_set(err, "expected 'n_done', the number of prompts of the sums, found none");
+    bool is_asked = false;
+    for (size_t i = 0; i < layers->count; i++)
+        is_asked = is_asked || layers->items[i] == (size_t)layer;
+    if (!is_asked)
+        return 0;
+    float *J = arena_room(arena, C * C, sizeof *J, err);
+    if (!J)
+        return -1;
+    dtype_to_float(J, entry->data, entry->dtype, C * C);
+    for (size_t i = 0; is_sum && i < C * C; i++)
+        J[i] /= (float)lens->prompts;
+    lens->weights[layer] = (struct weight){
+        .in = C, .out = C, .rows = {.data = (const char *)J, DTYPE_F32, {0, C, C}, 0}};
+    return 0;
+}
+
+static int read_lens(struct jacobian_lens *lens, const struct safetensors *tensors,
+                     const struct config *config, const struct layers *layers, struct arena *arena,
+                     struct err *err)
+{
+    static const char *const targets[] = {"target_layer", "metadata.target_layer"};
+    const int64_t last = (int64_t)config->n_layer - 1;
+    bool any = false;
+    lens->weights = arena_alloc(arena, config->n_layer, sizeof *lens->weights, err);
+    if (!lens->weights)
+        return -1;
+    lens->prompts = (size_t)number_of(tensors, "n_prompts", number_of(tensors, "n_done", 0));
+    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++)
+        if (number_of(tensors, targets[i], last) != last)
+            return err_set(err, "%s: expected the last layer, %" PRId64 ", found %" PRId64,
+                           targets[i], last, number_of(tensors, targets[i], last));
+    for (size_t i = 0; i < tensors->count; i++) {
+        const struct safetensors_entry *entry = &tensors->entries[i];
+        if (strncmp(entry->name, "J.", 2) != 0 && strncmp(entry->name, "jacobian_sum.", 13) != 0)
+            continue;
+        any = true;
+        if (read_matrix(lens, entry, config, layers, arena, err))
+            return -1;
+    }
+    return any ? 0
+               : err_set(err, "expected matrices of layers in 'J' or 'jacobian_sum', found none");
+}
+
+int jacobian_lens_open(struct jacobian_lens *lens, const char *path, const struct config *config,
+                       const struct layers *layers, struct arena *arena, struct err *err)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const struct folder folder = {
+        .path = slash ? arena_text(arena, path, num_max((size_t)(slash - path), 1), err) : "."};
+    struct safetensors tensors;
+    if (!folder.path ||
+        (name_ends_in(name, ".safetensors") ? safetensors_open(&tensors, &folder, name, err)
+                                            : pytorch_open_nested(&tensors, &folder, name, err)))
+        return -1;
+    int failed = read_lens(lens, &tensors, config, layers, arena, err);
+    safetensors_release(&tensors);
+    return failed ? err_prefix(err, "'%s'", path) : 0;
+}
+
+/* --- a fit ------------------------------------------------------------------------------------ */
+
+enum {
+    FIRST = JACOBIAN_TOKENS_MIN - 2, /* of V */
+    GROUP = 1,                       /* channels of the last stream in a walk back */
+    FILE_MAX_MIB = 4000,             /* offsets in the archive have 32 bits */
+};
+
+int jacobian_fit_begin(struct jacobian_fit *fit, struct arena *arena, struct err *err)
+{
+    const size_t C = fit->viewer->model.config.n_embd;
+    const double bytes = (double)fit->layers.count * (double)(C * C) * sizeof(uint16_t);
+    if (bytes > FILE_MAX_MIB * 1048576.0)
+        return err_unsupported(err,
+                               "Jacobian lens: expected at most %d MiB, found %.0f: fit fewer "
+                               "layers at once",
+                               FILE_MAX_MIB, bytes / 1048576);
+    fit->sums = arena_alloc(arena, fit->layers.count * C, C * sizeof *fit->sums, err);
+    return fit->sums ? 0 : -1;
+}
+
+/* The channels of a walk. */
+struct channels {
+    struct jacobian_fit *fit;
+    size_t first, count, tokens;
+};
+
+/* Add the means over V of the gradients at what leaves the layers. */
+static int add_means(void *context, const struct announcement *announced, struct err *err)
+{
+    const struct channels *channels = context;
+    const struct jacobian_fit *fit = channels->fit;
+    const size_t C = fit->viewer->model.config.n_embd, end = channels->tokens - 1;
+    (void)err;
+    for (size_t i = 0; announced->site == SITE_RESID_PRE && i < fit->layers.count; i++) {
+        if (fit->layers.items[i] + 1 != (size_t)announced->layer)
+            continue;
+        for (size_t k = 0; k < channels->count; k++) {
+            float *row = fit->sums + (i * C + channels->first + k) * C;
+            const float *gradient = announced->values.data + k * channels->tokens * C;
+            for (size_t t = FIRST; t < end; t++)
+                add_scaled_row(row, gradient + t * C, C, 1 / (float)(end - FIRST), gradient);
+        }
+    }
+    return 0;
+}
+
+int jacobian_fit_add(struct jacobian_fit *fit, const struct text_with_source *pair, struct err *err)
+{
+    struct viewer *viewer = fit->viewer;
+    const struct config *c = &viewer->model.config;
+    const struct text text = viewer_text(pair);
+    const size_t C = c->n_embd, tokens = text.count;
+    struct arena arena = {0};
+    struct batch batch;
+    struct tape tape = {.arena = &arena};
+    const struct run run = {&viewer->machine, c, &viewer->model.weights, &batch, NULL, NULL};
+    struct channels channels = {fit, 0, GROUP, tokens};
+    fit->done++;
+    if (tokens < JACOBIAN_TOKENS_MIN)
+        return 0;
+    float *seed = arena_alloc(&arena, GROUP * tokens, C * sizeof *seed, err);
+    const struct back_seed seeds = {site_of_output(c), (int)c->n_layer - 1, seed};
+    struct back back = {.run = &run,
+                        .tape = &tape,
+                        .seeds = &seeds,
+                        .seed_count = 1,
+                        .sink = add_means,
+                        .context = &channels,
+                        .until = *fit->layers.items + 1};
+    int failed =
+        !seed || batch_init(&batch, c, &text, 1, &arena, err) || tape_run(&tape, &run, err);
+    for (; channels.first < C && !failed; channels.first += GROUP) {
+        for (size_t k = 0; k < GROUP; k++)
+            for (size_t t = FIRST; t + 1 < tokens; t++) {
+                float *row = seed + (k * tokens + t) * C;
+                memset(row, 0, C * sizeof *row);
+                row[channels.first + k] = 1;
+            }
+        failed = back_run(&back, err);
+        progress_tell(fit->progress, (fit->done - 1) * C + channels.first, fit->texts * C);
+    }
+    fit->prompts++;
+    arena_release(&arena);
+    return err_if(failed);
+}
+
+/* --- a file to write: a pickle, and the numbers of each layer --------------------------------- */
+
+/* Add the opcodes of a form; `#` is an unsigned number, `$` a text. */
+static void put(struct buf *out, const char *form, ...)
+{
+    va_list values;
+    va_start(values, form);
+    for (; *form; form++) {
+        const char *text = *form == '$' ? va_arg(values, const char *) : "";
+        const unsigned number = *form == '#' ? va_arg(values, unsigned) : (unsigned)strlen(text);
+        buf_char(out, *form == '$' ? 'X' : *form == '#' ? 'J' : *form);
+        for (int i = 0; i < 4 && (*form == '$' || *form == '#'); i++)
+            buf_char(out, (char)(number >> 8 * i));
+        buf_text(out, text);
+    }
+    va_end(values);
+}
+
+static void put_lens(struct buf *out, const struct jacobian_fit *fit)
+{
+    const unsigned C = (unsigned)fit->viewer->model.config.n_embd;
+    char storage[NUM_COUNT_BYTES + 1];
+    put(out, "\x80\2}($}(", "J");
+    for (size_t i = 0; i < fit->layers.count; i++) {
+        storage[num_count(storage, i)] = '\0';
+        put(out, "#ctorch._utils\n_rebuild_tensor_v2\n(($ctorch\nHalfStorage\n$$#tQ",
+            (unsigned)fit->layers.items[i], "storage", storage, "cpu", C * C);
+        put(out,
+            "###\x86##\x86\x89"
+            "ccollections\nOrderedDict\n)RtR",
+            0u, C, C, C, 1u);
+    }
+    put(out, "u$#$](", "n_prompts", (unsigned)fit->prompts, "source_layers");
+    for (size_t i = 0; i < fit->layers.count; i++)
+        put(out, "#", (unsigned)fit->layers.items[i]);
+    put(out, "e$#u.", "d_model", C);
+}
+
+int jacobian_fit_write(const struct jacobian_fit *fit, struct stream *out, struct err *err)
+{
+    const size_t C = fit->viewer->model.config.n_embd;
+    struct zip_writer zip = {.out = out};
+    struct arena arena = {0};
+    struct buf pickle = {0};
+    uint16_t *halves = arena_room(&arena, C * C, sizeof *halves, err);
+    put_lens(&pickle, fit);
+    int failed = !halves || buf_check(&pickle, err);
+    if (!failed) {
+        zip_add(&zip, "archive/data.pkl", pickle.bytes, pickle.size);
+        zip_add(&zip, "archive/byteorder", "little", 6);
+    }
+    for (size_t i = 0; i < fit->layers.count && !failed; i++) {
+        const float *sums = fit->sums + i * C * C;
+        float most = 0;
+        for (size_t k = 0; k < C * C; k++) {
+            halves[k] = half_of_float(sums[k] / (float)fit->prompts);
+            most = fmaxf(most, fabsf(float_of_half(halves[k])));
+        }
+        if (!isfinite(most))
+            failed = err_unsupported(err,
+                                     "Jacobian lens: expected numbers that fit in float16, "
+                                     "found larger ones in layer %zu",
+                                     fit->layers.items[i]);
+        const char *name = arena_format(&arena, err, "archive/data/%zu", i);
+        failed = failed || !name;
+        if (!failed)
+            zip_add(&zip, name, halves, C * C * sizeof *halves);
+    }
+    if (!failed)
+        zip_add(&zip, "archive/version", "3\n", 2);
+    failed = zip_end(&zip, err) || failed;
+    buf_release(&pickle);
+    arena_release(&arena);
+    return err_if(failed);
+}

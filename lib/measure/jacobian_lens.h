@@ -1,0 +1,49 @@
+/* jacobian_lens.h: the Jacobian lens (Anthropic's jacobian-lens): a vector h of the stream that
+ * leaves layer l is read as the model's output after J_l · h, its mean effect, to first order, on
+ * the stream that leaves the last layer.
+ *
+ * J_l [C, C] is the mean over texts, and over tokens t of V, of the sum over tokens t' of V, from t
+ * on, of ∂h_last(t') / ∂h_l(t). V leaves out the first 16 tokens of a text and its last one.
+ *
+ *     struct jacobian_fit fit = {.viewer = &viewer, .layers = layers};
+ *     if (jacobian_fit_begin(&fit, &arena, err)) ...
+ *     if (jacobian_fit_add(&fit, &pair, err)) ...                            (each text)
+ *     if (jacobian_fit_write(&fit, &stream, err)) ...
+ */
+#pragma once
+
+#include "base/progress_sink.h"
+#include "lens/viewer.h"
+
+struct stream;
+
+struct jacobian_lens {
+    struct weight *weights; /* [layers of the model] none: the file lacks the layer */
+    size_t prompts;         /* 0: unknown */
+};
+
+/* Read J of some layers from a file of torch.save, {'J': {layer: matrix}, 'n_prompts', …} or a
+ * checkpoint {'jacobian_sum': {layer: matrix}, 'n_done', …}, or of safetensors (`J.14`). The arena
+ * owns the numbers. Refused: a file for another width, more layers or another target layer. */
+int jacobian_lens_open(struct jacobian_lens *lens, const char *path, const struct config *config,
+                       const struct layers *layers, struct arena *arena, struct err *err);
+
+enum { JACOBIAN_TOKENS_MIN = 16 + 2 };
+
+struct jacobian_fit {
+    struct viewer *viewer;
+    struct layers layers;                 /* ascending, without the last layer of the model */
+    const struct progress_sink *progress; /* counts channels, of all `texts`; NULL: none */
+    size_t texts, done;                   /* `done`: texts added, or left out */
+    size_t prompts;                       /* texts added so far */
+    float *sums;                          /* [layers, C, C] over them */
+};
+
+int jacobian_fit_begin(struct jacobian_fit *fit, struct arena *arena, struct err *err);
+
+/* Add the J of a text; one of fewer than JACOBIAN_TOKENS_MIN tokens is left out. */
+int jacobian_fit_add(struct jacobian_fit *fit, const struct text_with_source *pair,
+                     struct err *err);
+
+/* Write the means as a file of torch.save, in float16. */
+int jacobian_fit_write(const struct jacobian_fit *fit, struct stream *out, struct err *err);
