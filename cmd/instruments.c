@@ -671,6 +671,15 @@ static const struct option_row patch_options[] = {
            "mean over the tokens, without --corrupt: then the fraction is logit / clean, what is "
            "left",
            .values = &values_withs),
+    FLAG("estimate", 0, IN(patch.estimate),
+         "first-order estimates of all patches, from one walk back (attribution patching): the sum "
+         "of (value in its place - value) times gradient, at the run that is patched"),
+    INTEGER("verify", 0, "N", IN(patch.verify), 1, 1000,
+            "--estimate, with the exact patches of the N largest, and their correlation"),
+    INTEGER("steps", 0, "N", IN(patch.steps), 1, 1000,
+            "--over edges: mean of the gradients of N runs, whose rows of tokens go from those of "
+            "the patched text towards the other's (EAP-IG; default: 1)",
+            .preset = 1),
     STRING("show", 0, "NUMBER", IN(select.show),
            "number to show: fraction (part of the answer restored, default), logit or effect (the "
            "logit less that of the run without the patch); data formats have the first two",
@@ -725,6 +734,35 @@ static int parse_over(struct patching_plan *plan, const struct options *options,
                          "the receiver keep their values; use --over heads",
                          paths);
     return 0;
+}
+
+/* Read --estimate, --verify and --steps. */
+static int parse_estimate(struct patching_plan *plan, const struct options *options,
+                          struct err *err)
+{
+    const bool of_edges = plan->over == PATCH_EDGES;
+    plan->verify = (size_t)options->patch.verify;
+    plan->steps = (size_t)options->patch.steps;
+    plan->estimate = options->patch.estimate || plan->verify;
+    if (plan->estimate && plan->over == PATCH_PATHS)
+        return err_usage(err, "--estimate: expected --over of values or edges, found 'paths': use "
+                              "--over edges");
+    if (of_edges && !plan->estimate)
+        return err_usage(err, "--over edges: expected --estimate, found exact patches: use --over "
+                              "paths or --path");
+    if (plan->steps > 1 && !of_edges)
+        return err_usage(err, "--steps: expected --over edges, found '%s'",
+                         patch_overs[plan->over].name);
+    if (of_edges && plan->verify)
+        return err_usage(err,
+                         "--verify: expected --over of values, found 'edges': --path 0.1:1.2.q "
+                         "patches a path, through all MLPs between");
+    const char *other = of_edges ? options_are_given(options, "layer joint") : NULL;
+    if (other)
+        return err_usage(
+            err, "--%s and --over edges cannot be combined: select edges in the result", other);
+    return err_if((plan->verify && options_exclude(options, "verify", "joint mean", err)) ||
+                  (plan->steps > 1 && options_exclude(options, "steps", "with", err)));
 }
 
 /* Read `26.0,27.8`, the heads that are patched. */
@@ -846,13 +884,13 @@ static int ask_patch(struct inquiry *inquiry, struct arena *arena, struct err *e
     struct patching_plan *plan = &inquiry->plan;
     plan->viewer = inquiry->viewer;
     if (parse_layers(&plan->layers, inquiry, arena, err) ||
-        parse_over(plan, inquiry->options, err) ||
+        parse_over(plan, inquiry->options, err) || parse_estimate(plan, inquiry->options, err) ||
         parse_joint(plan, inquiry->options, arena, err) ||
         parse_numbers(inquiry, NAMES(patch_numbers, PATCH_NUMBERS), err) ||
         parse_path(plan, inquiry->options, !inquiry->job, arena, err) ||
         (inquiry->job && !plan->with && tokenize_corrupt(inquiry, arena, err)))
         return -1;
-    if (!inquiry->options->select.show && !plan->with)
+    if (!inquiry->options->select.show && !plan->with && !plan->estimate)
         inquiry->numbers &= ~(1u << PATCH_EFFECT);
     if (inquiry->job)
         patching_add_memory(&inquiry->job->memory, plan, &inquiry->job->pair);
@@ -879,20 +917,47 @@ static int find_patch(struct inquiry *inquiry, struct arena *arena, struct err *
     facts_text(facts, "patched", plan->noise || plan->with ? "clean" : "corrupt");
     if (plan->with)
         facts_text(facts, "with", patch_withs[plan->with]);
+    if (plan->estimate)
+        facts_text(facts, "method", "first-order estimate");
+    if (plan->steps > 1)
+        facts_integer(facts, "steps", (long long)plan->steps);
     const char *logit = describe_answer(inquiry, "after", arena, err);
     if (!logit)
         return -1;
     facts_float(facts, "clean", found.clean);
-    if (plan->with) {
-        job->report.about = arena_format(arena, err, "%s into clean · %s: clean %.4f",
-                                         patch_withs[plan->with], logit, found.clean);
-        return job->report.about ? 0 : -1;
-    }
-    facts_float(facts, "corrupt", found.corrupt);
+    if (!plan->with)
+        facts_float(facts, "corrupt", found.corrupt);
+    if (plan->verify)
+        facts_float(facts, "correlation", found.correlation);
+    const char *other = plan->with ? "" : arena_format(arena, err, ", corrupt %.4f", found.corrupt);
     job->report.about =
-        arena_format(arena, err, "%s%s: clean %.4f, corrupt %.4f",
-                     plan->noise ? "corrupt into clean · " : "", logit, found.clean, found.corrupt);
-    return job->report.about ? 0 : -1;
+        arena_format(arena, err, "%s%s%s: clean %.4f%s",
+                     plan->with    ? patch_withs[plan->with]
+                     : plan->noise ? "corrupt"
+                                   : "",
+                     plan->with || plan->noise ? " into clean · " : "", logit, found.clean, other);
+    return other && job->report.about ? 0 : -1;
+}
+
+/* Offer exact patches in place of estimates. */
+static int note_estimates(void *state, struct driver *driver, struct err *err)
+{
+    const struct options *options = driver->options;
+    (void)state;
+    (void)err;
+    if (!options->patch.estimate || options->patch.verify || driver->is_batch ||
+        driver->accumulates || !driver->output.format->for_people)
+        return 0;
+    if (options->patch.over && strcmp(options->patch.over, patch_overs[PATCH_EDGES].name) == 0)
+        print_note("first-order estimates: --path 0.1:1.2.q patches a path from head to head, "
+                   "through all MLPs between");
+    else if (options->patch.joint)
+        print_note("first-order estimates: without --estimate, these patches are exact");
+    else
+        print_note("first-order estimates; the largest with their exact patches: attn-cli patch%s "
+                   "--verify 10",
+                   options->line);
+    return 0;
 }
 
 /* --- tasks ------------------------------------------------------------------------------------ */
@@ -953,13 +1018,14 @@ static int open(void *state, struct driver *driver, struct err *err)
 static void expect(void *state, struct driver *driver, size_t tokens)
 {
     struct viewer *viewer = &driver->session.viewer;
-    bool once = instrument_of(driver) == &attribute_instrument;
+    bool once = instrument_of(driver) == &attribute_instrument || driver->options->patch.estimate;
     size_t steps = once ? tokens : tokens * viewer->model.config.n_layer;
     const char *by = driver->options->attribute.by;
     (void)state;
     if (once && by && strcmp(by, attribution_ways[BY_TOKEN].name) == 0)
         tokens *= (size_t)driver->options->attribute.steps;
-    viewer_expect(viewer, instrument_of(driver) == &patch_instrument ? tokens * steps : tokens);
+    viewer_expect(viewer,
+                  instrument_of(driver) == &patch_instrument && !once ? tokens * steps : tokens);
     viewer_expect_steps(viewer, steps);
 }
 
@@ -1028,7 +1094,7 @@ static const struct task attribute_task = {
     .finish = note_remainder};
 static const struct task patch_task = {
     TASK(OF_ANSWER | 1 << ITEM_CLEAN | 1 << ITEM_CORRUPT | 1 << ITEM_CORRUPT_SOURCE, MEAN_OF_TEXTS),
-    .kind = &patch_instrument, .parts = "patches"};
+    .kind = &patch_instrument, .parts = "patches", .finish = note_estimates};
 
 static int fit_texts(struct jacobian_fit *fit, struct session *session, const struct items *items,
                      struct err *err)

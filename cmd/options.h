@@ -161,7 +161,8 @@ struct options {
     } page;
     struct {
         const char *clean, *corrupt, *corrupt_source, *over, *path, *joint, *with;
-        bool noise;
+        bool noise, estimate;
+        long long steps, verify;
     } patch;
     struct { /* patch uses only_ids, too */
         bool only_ids, decode;

@@ -359,6 +359,9 @@ for over in heads resid_mid paths; do
     try patch -m "$in/school" --clean Anna --corrupt old --over $over --format json -o here
 done
 try patch -m "$in/school" --clean 'Anna is' --with mean --over mlp_act --format json -o here
+try patch -m "$in/school" --clean Anna --corrupt old --verify 2 --format json -o here
+try patch -m "$in/school" --clean Anna --corrupt old --over edges --estimate --steps 2 \
+    --format json -o here
 try patch -m "$in/school" -f "$in/clean.csv" --mean texts --format json -o here
 try lens -m "$in/school" -s 'Anna is' -s Anna --mean texts,layers --format json -o here
 try batch "$in/clean.csv" -m "$in/school" --do patch --ablate 0.0 --sweep over=heads,v

@@ -259,6 +259,8 @@ if [ -z "${LONG_HAULS_FREE-}" ]; then # sanitizers have memory of their own
     expects maps1 attribute -m maps1 -f w2300 --by source
     expects wide attribute -m wide -f w3000 --by neuron
     expects wide patch -m wide -f pairs.jsonl
+    expects wide patch -m wide -f pairs.jsonl --estimate
+    expects wide patch -m wide -f pairs.jsonl --over edges --estimate
     expects maps1 compare -m maps1 -f w2300 --attention window:8
     expects maps1 compare maps1 maps2 -f w1500
     expects wide generate -m wide -f w3000 -n 2

@@ -331,7 +331,6 @@ int report_add_strongest(struct report *report, const char *ending, float origin
     report->table_count = strongest.count > 0;
     report->strongest = ending;
     report->origin = origin;
-    report->shows_arrays = true;
     return table ? strongest_table(table, &strongest, arena, err) : -1;
 }
 

@@ -422,6 +422,8 @@ static void add_label(struct buf *out, const struct axis *axis, size_t index)
     const char *before = "";
     if (strcmp(axis->name, "key") == 0)
         before = "from";
+    else if (strcmp(axis->name, "reader") == 0)
+        before = "→";
     else if (text[strspn(text, "0123456789")] == '\0')
         before = strcmp(axis->name, "part") == 0 ? "head" : axis->name;
     buf_format(out, "%s%s%s%s", out->size ? " " : "", before, *before ? " " : "", text);

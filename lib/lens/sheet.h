@@ -378,8 +378,8 @@ struct strongest {
 /* Add the visible, finite cells of a sheet that differ from the origin; STRONGEST_MAX are kept. */
 void strongest_add(struct strongest *list, const struct sheet *sheet);
 
-/* "layer 1 head 2", "final bias", "layer 1 cross head 2 from ␣is", or
- * "layer 0 head 1 ␣cat from ␣the" */
+/* "layer 1 head 2", "final bias", "layer 1 cross head 2 from ␣is",
+ * "0.1 → 1.2.q" or "layer 0 head 1 ␣cat from ␣the" */
 void strong_cell_name(struct buf *out, const struct strong_cell *cell);
 
 /* A bar, of up to 24 columns, for a share from -1 to 1 (░: below 0); NULL on failure. */

@@ -611,6 +611,7 @@ int attribution_make(struct attribution *attribution, struct report *report,
              report_cells(report, &way, false, arena) ||
              (crosses && report_cells(report, &way, true, arena)) ||
              report_add_strongest(report, attribution_ways[plan->by].tensor, 0, arena, err);
+    report->shows_arrays = true;
     arena_release(&way.scratch);
     return err_if(failed);
 }

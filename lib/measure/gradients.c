@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "lens/capture.h"
-#include "model/back.h"
 #include "model/layer.h"
 
 /* --- the walk --------------------------------------------------------------------------------- */
@@ -30,6 +29,12 @@ static int take_product(const struct taken *taken, const struct announcement *we
     int failed = !data || taken->walk->sink(taken->walk->context, &product, err);
     arena_release(&arena);
     return err_if(failed);
+}
+
+static int take_reader(void *context, const struct back_reader *reader, struct err *err)
+{
+    const struct gradient_walk *walk = ((const struct taken *)context)->walk;
+    return walk->reader(walk->context, reader, err);
 }
 
 static int take(void *context, const struct announcement *announced, struct err *err)
@@ -105,7 +110,8 @@ int gradient_walk(struct gradient_walk *walk, struct err *err)
                         .seeds = &seeds,
                         .seed_count = 1,
                         .sink = take,
-                        .context = &taken};
+                        .context = &taken,
+                        .reader = walk->reader ? take_reader : NULL};
     if (!seed || (!walk->only_value && back_run(&back, err)))
         return -1;
     memcpy(walk->token_rows, back.token_rows, sizeof walk->token_rows);
@@ -187,10 +193,8 @@ int gradients_make(struct report *report, struct gradient_plan *plan,
     return err_if(failed);
 }
 
-void gradients_add_memory(struct memory *memory, const struct gradient_plan *plan,
-                          const struct text_with_source *pair)
+double gradient_bytes(const struct config *c, const struct text_with_source *pair)
 {
-    const struct config *c = &plan->viewer->model.config;
     double floats = 0;
     for (enum site site = 0; site != SITE_PASS_END; site = site_next(site)) {
         size_t count = 0;
@@ -198,6 +202,12 @@ void gradients_add_memory(struct memory *memory, const struct gradient_plan *pla
                                               pair->sentence.count, pair->source.count))
             floats += (double)count * (double)site_layers(c, site);
     }
+    return floats * sizeof(float);
+}
+
+void gradients_add_memory(struct memory *memory, const struct gradient_plan *plan,
+                          const struct text_with_source *pair)
+{
     viewer_add_memory(memory, plan->viewer, plan->selection, pair, CAPTURE_ALL);
-    memory->during += floats * sizeof(float);
+    memory->during += gradient_bytes(&plan->viewer->model.config, pair);
 }

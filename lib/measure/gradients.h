@@ -7,6 +7,7 @@
 #pragma once
 
 #include "measure/question.h"
+#include "model/back.h"
 
 struct logit_term {
     size_t position, id;
@@ -25,6 +26,7 @@ struct gradient_walk {
     tap_sink sink;                     /* gets gradients, in the reverse order of the pass, and
                                         * SITE_ATTENTION_GRADIENT before the weights; NULL: none */
     void *context;
+    reader_sink *reader;                  /* as in model/back.h; NULL: none */
     struct arena *arena;                  /* of the tape */
     double value;                         /* set: the sum */
     struct matrix token_rows[PART_CROSS]; /* set, as in model/back.h */
@@ -46,6 +48,9 @@ struct gradient_plan {
  * table of tokens, scaled. `h.0.attention_gradient` is weights times gradient. Refused as above. */
 int gradients_make(struct report *report, struct gradient_plan *plan,
                    const struct text_with_source *pair, struct arena *arena, struct err *err);
+
+/* The bytes of a pass in a tape. */
+double gradient_bytes(const struct config *config, const struct text_with_source *pair);
 
 /* Add the memory of the gradients of a text. */
 void gradients_add_memory(struct memory *memory, const struct gradient_plan *plan,

@@ -32,6 +32,9 @@ const struct patch_over_row patch_overs[PATCH_OVERS] = {
                          "output of the cross-attention layer, at each token"},
     [PATCH_PATHS] = {"paths", SITE_CONTEXT,
                      "direct path from each head to the logits, or to the receivers of --path"},
+    [PATCH_EDGES] = {"edges", SITE_CONTEXT,
+                     "with --estimate: from the embedding, each head and MLP to q, k and v of each "
+                     "later head, MLPs and logits"},
 };
 
 const char *const patch_withs[PATCH_WITHS] = {"text", "zero", "mean"};
@@ -39,9 +42,10 @@ const char *const patch_withs[PATCH_WITHS] = {"text", "zero", "mean"};
 /* The unpatched run of one text. */
 struct side {
     const struct text_with_source *pair;
-    const float **streams; /* [L] resid_pre, [T, C] */
-    struct tensor *values; /* [L] of the patched site; rank 0: not in this layer */
-    const float *logits;   /* [V] of the position */
+    struct tensor *streams; /* [L] resid_pre, [T, C] */
+    struct tensor *values;  /* [L] of the patched site; rank 0: not in this layer */
+    struct tensor *outs;    /* [L] of edges, mlp_out */
+    const float *logits;    /* [V] of the position */
 };
 
 struct patch_sweep {
@@ -51,6 +55,7 @@ struct patch_sweep {
     enum site site;
     bool by_head, by_token;    /* a cell is a head, a token, or both; else a neuron */
     size_t tokens;             /* up to the position; of two-way attention all */
+    size_t cells;              /* of a layer */
     size_t most;               /* copies per pass */
     struct side base, other;   /* patched run; run that supplies values */
     const struct edits *edits; /* of all runs; NULL: none */
@@ -126,7 +131,7 @@ static int run_from(struct patch_sweep *s, const size_t *firsts, size_t layer,
     if (!texts || !streams || !items)
         return -1;
     for (size_t i = 0; i < s->count; i++) {
-        streams[i] = s->base.streams[layer] + firsts[i] * s->config->n_embd;
+        streams[i] = s->base.streams[layer].data + firsts[i] * s->config->n_embd;
         texts[i] = text_of(s, &s->base);
         texts[i].ids += firsts[i];
         texts[i].segments += texts[i].segments ? firsts[i] : 0;
@@ -158,15 +163,15 @@ static int run_to_logits(struct patch_sweep *s, size_t layer, const struct edits
 
 /* What a cell is of: its layer and, if cells have them, its head, token and neuron. */
 struct cell {
-    size_t layer, head, token, neuron;
+    size_t layer, column, head, token, neuron;
 };
 
 static struct cell cell_of(const struct patch_sweep *s, size_t column)
 {
     const struct patch_head at =
         s->plan->heads ? s->plan->heads[column] : (struct patch_head){s->layer, column};
-    return (struct cell){at.layer, s->by_token ? at.head / s->tokens : at.head, at.head % s->tokens,
-                         at.head};
+    return (struct cell){at.layer, at.head, s->by_token ? at.head / s->tokens : at.head,
+                         at.head % s->tokens, at.head};
 }
 
 /* The cells that a column's patch changes: its own or, for the column of `joint`, all of them. */
@@ -317,40 +322,52 @@ static int keep(struct side *side, const struct array_list *list, struct patch_s
 {
     side->streams = arena_alloc(&s->kept, s->config->n_layer, sizeof *side->streams, s->err);
     side->values = arena_alloc(&s->kept, s->config->n_layer, sizeof *side->values, s->err);
-    if (!side->streams || !side->values)
+    side->outs = arena_alloc(&s->kept, s->config->n_layer, sizeof *side->outs, s->err);
+    if (!side->streams || !side->values || !side->outs)
         return -1;
     for (size_t i = 0; i < list->count; i++) {
         const struct array *array = &list->items[i];
         if (array->site == SITE_LOGITS)
             side->logits = row_of(s, array->data);
         if (array->site == SITE_RESID_PRE)
-            side->streams[array->layer] = array->data;
+            side->streams[array->layer] = array_tensor(array);
+        if (array->site == SITE_MLP_OUT)
+            side->outs[array->layer] = array_tensor(array);
         if (array->site == s->site)
             side->values[array->layer] = array_tensor(array);
     }
     return 0;
 }
 
-/* In place of the values of another text: 0, or the mean over the tokens. */
-static int replace_values(struct patch_sweep *s)
+/* In place of the values of another text: 0, or the mean over the tokens. NULL with an error. */
+static struct tensor *replace_values(struct patch_sweep *s, const struct tensor *from)
 {
-    s->other.logits = s->base.logits;
-    s->other.values = arena_alloc(&s->kept, s->config->n_layer, sizeof *s->other.values, s->err);
-    for (size_t layer = 0; s->other.values && layer < s->config->n_layer; layer++) {
-        struct tensor *to = &s->other.values[layer];
-        *to = s->base.values[layer];
-        const size_t count = to->rank ? tensor_count(to) : 0;
-        const size_t columns = count ? to->shape[to->rank - 1] : 1;
-        const size_t rows = count ? to->shape[to->rank - 2] : 1, size = rows * columns;
+    struct tensor *to = arena_alloc(&s->kept, s->config->n_layer, sizeof *to, s->err);
+    for (size_t layer = 0; to && layer < s->config->n_layer; layer++) {
+        to[layer] = from[layer];
+        const size_t count = to[layer].rank ? tensor_count(&from[layer]) : 0;
+        const size_t columns = count ? from[layer].shape[from[layer].rank - 1] : 1;
+        const size_t rows = count ? from[layer].shape[from[layer].rank - 2] : 1;
         float *data = arena_alloc(&s->kept, count, sizeof *data, s->err);
         for (size_t i = 0; data && s->plan->with == PATCH_WITH_MEAN && i < count; i++) {
             double sum = 0; /* over the tokens of a head's channel */
             for (size_t row = 0; row < rows; row++)
-                sum += (double)to->data[i / size * size + row * columns + i % columns];
+                sum +=
+                    (double)from[layer]
+                        .data[i / (rows * columns) * rows * columns + row * columns + i % columns];
             data[i] = (float)(sum / (double)rows);
         }
-        to->data = data;
+        to[layer].data = data;
     }
+    return s->err->kind ? NULL : to;
+}
+
+static int replace_side(struct patch_sweep *s)
+{
+    s->other.logits = s->base.logits;
+    s->other.values = replace_values(s, s->base.values);
+    s->other.streams = replace_values(s, s->base.streams);
+    s->other.outs = replace_values(s, s->base.outs);
     return err_if(s->err->kind);
 }
 
@@ -365,12 +382,14 @@ static int run_both(struct patch_sweep *s)
     struct text texts[] = {text_of(s, &s->base), text_of(s, &s->other)};
     const bool ablates = s->plan->with != PATCH_WITH_TEXT;
     struct text_list both = {texts, ablates ? 1 : 2, 0, NULL};
-    texts[0].cache = s->whole ? NULL : &s->cache;
+    texts[0].cache = s->whole || s->plan->estimate ? NULL : &s->cache;
+    if (s->plan->over == PATCH_EDGES)
+        site_set_add(&selection.sites, SITE_MLP_OUT);
     if (selection_layers(&selection, NULL, s->config, &s->kept, s->err) ||
         capture_init(&capture, &selection, s->config, 2, &s->kept, s->err) ||
         viewer_run(viewer, &selection, &both, tap, s->err) ||
         keep(&s->base, &capture.lists[0], s) ||
-        (ablates ? replace_values(s) : keep(&s->other, &capture.lists[1], s)))
+        (ablates ? replace_side(s) : keep(&s->other, &capture.lists[1], s)))
         return -1;
     found->clean = answer_of(s, (is_clean(s->plan) ? &s->base : &s->other)->logits);
     found->corrupt = ablates ? 0 : answer_of(s, (s->plan->noise ? &s->other : &s->base)->logits);
@@ -461,6 +480,114 @@ static int run_layer(struct patch_sweep *s, size_t row)
     return 0;
 }
 
+/* Run the patches of all rows. */
+static int run_patches(struct patch_sweep *s)
+{
+    int failed = take_copies(s);
+    for (size_t row = 0; !failed && row < s->found->layers; row++)
+        failed = run_layer(s, row);
+    return err_if(failed);
+}
+
+/* --- estimates -------------------------------------------------------------------------------- */
+
+/* Estimate the patches of all cells; that of several at once is the sum of theirs. */
+static int estimate_patches(struct patch_sweep *s)
+{
+    struct patching *found = s->found;
+    const struct text other = text_of(s, &s->other);
+    const struct estimate_plan plan = {
+        .viewer = s->plan->viewer,
+        .question = s->plan->question,
+        .text = text_of(s, &s->base),
+        .by_head = s->by_head,
+        .by_token = s->by_token,
+        .values = {s->base.values, s->other.values},
+        .outs = {s->base.outs, s->other.outs},
+        .streams = {s->base.streams, s->other.streams},
+        .steps = num_max(s->plan->steps, 1),
+        .other = &other,
+    };
+    const double unpatched = unpatched_logit(found);
+    const size_t cells = found->layers * found->columns;
+    if (s->plan->over == PATCH_EDGES) {
+        if (estimate_edges(found->logits, &plan, &found->edges, s->err))
+            return -1;
+        for (size_t i = 0; i < cells; i++)
+            found->logits[i] += unpatched;
+        return 0;
+    }
+    double *effects = arena_alloc(&s->kept, s->config->n_layer * s->cells, sizeof *effects, s->err);
+    if (!effects || estimate_cells(effects, &plan, s->site, s->cells, s->err))
+        return -1;
+    for (size_t i = 0; i < cells; i++) {
+        const struct cells own = cells_of(s, i % found->columns);
+        double sum = unpatched;
+        s->layer = found->numbers[i / found->columns];
+        for (size_t k = own.first; k < own.end; k++) {
+            const struct cell cell = cell_of(s, k);
+            sum += s->base.values[cell.layer].rank ? effects[cell.layer * s->cells + cell.column]
+                                                   : NAN;
+        }
+        found->logits[i] = sum;
+    }
+    return 0;
+}
+
+/* The correlation of two rows of numbers; NaN: one of them does not vary. */
+static double correlation_of(const double *a, const double *b, size_t count)
+{
+    double mean[2] = {0, 0}, sums[3] = {0, 0, 0};
+    for (size_t i = 0; i < count; i++) {
+        mean[0] += a[i] / (double)count;
+        mean[1] += b[i] / (double)count;
+    }
+    for (size_t i = 0; i < count; i++) {
+        sums[0] += (a[i] - mean[0]) * (a[i] - mean[0]);
+        sums[1] += (b[i] - mean[1]) * (b[i] - mean[1]);
+        sums[2] += (a[i] - mean[0]) * (b[i] - mean[1]);
+    }
+    return sums[2] / sqrt(sums[0] * sums[1]);
+}
+
+/* Run the patches with the largest estimates. */
+static int verify(struct patching *patching, struct arena *arena, struct err *err)
+{
+    const struct patching_plan *plan = patching->plan;
+    const size_t cells = patching->layers * patching->columns;
+    const double unpatched = unpatched_logit(patching);
+    struct patch_head *heads = arena_alloc(arena, plan->verify + 1, sizeof *heads, err);
+    double *estimates = arena_alloc(arena, plan->verify + 1, sizeof *estimates, err);
+    struct patching_plan exact = *plan;
+    struct patching found;
+    size_t count = 0;
+    for (size_t i = 0; heads && estimates && i < cells; i++) {
+        size_t at = count;
+        for (;
+             at > 0 && fabs(estimates[at - 1] - unpatched) < fabs(patching->logits[i] - unpatched);
+             at--) {
+            estimates[at] = estimates[at - 1];
+            heads[at] = heads[at - 1];
+        }
+        if (isnan(patching->logits[i]))
+            continue;
+        estimates[at] = patching->logits[i];
+        heads[at] =
+            (struct patch_head){patching->numbers[i / patching->columns], i % patching->columns};
+        count = num_min(count + 1, plan->verify);
+    }
+    exact.estimate = false;
+    exact.heads = heads;
+    exact.head_count = count;
+    if (!heads || !estimates || patching_make(&found, &exact, arena, err))
+        return -1;
+    patching->verified = heads;
+    patching->verified_count = count;
+    patching->exact = found.logits;
+    patching->correlation = correlation_of(estimates, found.logits, count);
+    return 0;
+}
+
 /* --- plan ------------------------------------------------------------------------------------- */
 
 int patching_check_texts(const struct tokenized *clean, const struct tokenized *corrupt,
@@ -525,11 +652,16 @@ static int lay_out(struct patch_sweep *s, struct arena *arena)
     found->columns *= s->by_token ? s->tokens : 1;
     if (plan->over == PATCH_MLP_ACT)
         found->columns = c->n_inner;
+    s->cells = found->columns;
+    if (plan->over == PATCH_EDGES) {
+        found->layers = found->edges.writers;
+        found->columns = found->edges.readers;
+    }
     if (plan->head_count) {
         found->layers = 1;
         found->columns = plan->head_count + plan->joint;
     }
-    for (size_t row = 0; numbers && row < found->layers; row++)
+    for (size_t row = 0; numbers && row < num_min(found->layers, c->n_layer); row++)
         numbers[row] = listed ? plan->layers.items[row] : row;
     for (size_t i = 0; numbers && i < plan->head_count; i++)
         numbers[0] = i ? num_min(numbers[0], plan->heads[i].layer) : plan->heads[0].layer;
@@ -575,21 +707,21 @@ int patching_make(struct patching *patching, const struct patching_plan *plan, s
     s.from_ids = s.from_ids || has_encoder(s.config); /* the encoder runs again */
     s.whole = s.from_ids || s.config->mechanism.renormalise || !s.config->causal;
     s.is_last = plan->question->position + 1 == s.tokens;
-    if (lay_out(&s, arena))
+    if ((plan->over == PATCH_EDGES && edges_find(&patching->edges, viewer, arena, err)) ||
+        lay_out(&s, arena))
         return -1;
     size_t cells = patching->layers * patching->columns;
     patching->logits = arena_alloc(arena, cells, sizeof *patching->logits, err);
     for (size_t i = 0; patching->logits && i < cells; i++)
         patching->logits[i] = NAN;
-    int failed = !patching->logits || run_both(&s) || take_copies(&s);
-    for (size_t row = 0; !failed && row < patching->layers; row++)
-        failed = run_layer(&s, row);
+    int failed = !patching->logits || run_both(&s) ||
+                 (plan->estimate ? estimate_patches(&s) : run_patches(&s));
     for (size_t i = 0; s.copies && i < s.most; i++)
         cache_release(&s.copies[i]);
     cache_release(&s.cache);
     arena_release(&s.chunk);
     arena_release(&s.kept);
-    return err_if(failed);
+    return err_if(failed || (plan->estimate && plan->verify && verify(patching, arena, err)));
 }
 
 /* --- report ----------------------------------------------------------------------------------- */
@@ -627,6 +759,9 @@ static int make_array(struct array *array, const struct patching *patching, size
 {
     const struct patching_plan *plan = patching->plan;
     bool by_token = plan->over == PATCH_HEADS_BY_TOKEN;
+    *array = (struct array){.layer = -1};
+    if (plan->over == PATCH_EDGES)
+        return edges_axes(&array->rows, &array->columns, &patching->edges, arena, err);
     enum site site = patch_overs[plan->over].site;
     bool of_tokens = by_token || (!site_has_heads(site) && plan->over != PATCH_MLP_ACT);
     size_t shared_by =
@@ -657,6 +792,11 @@ static double number_of(const struct patching *patching, size_t number, double l
                : (logit - patching->corrupt) / (patching->clean - patching->corrupt);
 }
 
+static const char *note_of(const struct patching *patching)
+{
+    return patching->plan->estimate ? "first-order estimates" : NULL;
+}
+
 /* Report a table: a row for each listed head, and one for all at once. */
 static int report_joint(struct report *report, const struct patching *patching, unsigned numbers,
                         struct arena *arena, struct err *err)
@@ -676,7 +816,54 @@ static int report_joint(struct report *report, const struct patching *patching, 
     }
     report->tables = table;
     report->table_count = 1;
-    return table ? rows_finish(table, &rows, "joint", "head") : -1;
+    if (!table || rows_finish(table, &rows, "joint", "head"))
+        return -1;
+    table->note = note_of(patching);
+    return 0;
+}
+
+/* In place of the strongest numbers, a table of the verified estimates. */
+static int report_verified(struct report *report, const struct patching *patching, size_t number,
+                           struct arena *arena, struct err *err)
+{
+    const struct patching_plan *plan = patching->plan;
+    const bool by_token = plan->over == PATCH_HEADS_BY_TOKEN;
+    struct table *table = arena_alloc(arena, 1, sizeof *table, err);
+    struct table_rows rows = {.most = patching->verified_count, .arena = arena, .err = err};
+    for (size_t i = 0; table && i < patching->verified_count; i++, rows_next(&rows)) {
+        const struct patch_head at = patching->verified[i];
+        const size_t width = by_token ? report->arrays->columns.size : patching->columns;
+        size_t row = 0;
+        while (patching->numbers[row] != at.layer)
+            row++;
+        const double estimate = patching->logits[row * patching->columns + at.head];
+        struct strong_cell cell = {array_matrix(report, &report->arrays[by_token ? row : 0], 0),
+                                   by_token ? at.head / width : row, at.head % width, 0};
+        struct buf name = {0};
+        strong_cell_name(&name, &cell);
+        const char *text = buf_keep(&name, arena, err);
+        rows_label(&rows, "part", COLUMN_KEY, (struct label){text, text, text});
+        rows_integer(&rows, "layer", COLUMN_KEY | COLUMN_DATA_ONLY, (long long)at.layer);
+        if (by_token)
+            rows_integer(&rows, "head", COLUMN_KEY | COLUMN_DATA_ONLY, (long long)cell.row);
+        rows_integer(&rows, cell.sheet.columns.name, COLUMN_KEY | COLUMN_DATA_ONLY,
+                     (long long)cell.column);
+        rows_float(&rows, (struct column){"estimate", .digits = 4},
+                   number_of(patching, number, estimate));
+        rows_float(&rows, (struct column){"exact", .digits = 4},
+                   number_of(patching, number, patching->exact[i]));
+    }
+    report->tables = table;
+    report->table_count = 1;
+    report->strongest = NULL;
+    if (!table || rows_finish(table, &rows, "verified", "part"))
+        return -1;
+    table->note = isnan(patching->correlation)
+                      ? "first-order estimates and exact patches"
+                      : arena_format(arena, err,
+                                     "correlation of first-order estimates and exact patches: %.4f",
+                                     patching->correlation);
+    return table->note ? 0 : -1;
 }
 
 int patching_report(struct report *report, const struct patching *patching, unsigned numbers,
@@ -701,13 +888,23 @@ int patching_report(struct report *report, const struct patching *patching, unsi
         for (size_t i = 0; i < cells; i++)
             values[i] = (float)number_of(patching, number, logits[i]);
         array.name = patch_numbers[number].name;
+        if (patching->plan->estimate)
+            array.display.title = arena_format(arena, err, "%s, first-order estimate", array.name);
         array.data = values;
         if (report_add_array(report, &array, arena, err))
             return -1;
     }
-    return report_add_strongest(report, patch_numbers[shown].name,
-                                (float)number_of(patching, shown, unpatched_logit(patching)), arena,
-                                err);
+    const float origin = (float)number_of(patching, shown, unpatched_logit(patching));
+    report->shows_arrays = patching->plan->over != PATCH_EDGES;
+    if (patching->verified_count)
+        return report_verified(report, patching, shown, arena, err);
+    struct table *table = arena_alloc(arena, 1, sizeof *table, err);
+    if (!table || report_add_strongest(report, patch_numbers[shown].name, origin, arena, err))
+        return -1;
+    *table = *report->tables;
+    table->note = note_of(patching);
+    report->tables = table;
+    return 0;
 }
 
 /* Two texts share the first pass. Later passes run copies, of a causal model with a cache each. */
@@ -724,6 +921,8 @@ void patching_add_memory(struct memory *memory, const struct patching_plan *plan
     size_t cache =
         config->causal ? cache_bytes(config, viewer->model.weights.precision, tokens) : 0;
     size_t copies = copies_of(plan, tokens, num_max(cache, 1), config->n_head * tokens);
+    if (plan->estimate)
+        memory->during += estimate_bytes(config, pair, plan->over == PATCH_EDGES);
     viewer_add_memory(&captured, viewer, &selection, pair, CAPTURE_ALL);
     memory->held += 2 * captured.held + (double)cache * (double)(1 + copies);
     memory->during = fmax(memory->during, captured.during * (double)num_max(copies, 2));

@@ -22,7 +22,7 @@
 #pragma once
 
 #include "base/progress_sink.h"
-#include "measure/question.h"
+#include "measure/estimates.h"
 
 enum patch_over {
     PATCH_HEADS,
@@ -39,6 +39,7 @@ enum patch_over {
     PATCH_CROSS_HEADS,
     PATCH_CROSS_OUT,
     PATCH_PATHS,
+    PATCH_EDGES, /* only estimates */
     PATCH_OVERS,
 };
 
@@ -74,7 +75,10 @@ struct patching_plan {
     enum patch_with with;
     struct question *question; /* answer -1 becomes the clean run's most likely token */
     enum patch_over over;
-    bool noise;                             /* replace clean values by corrupt ones */
+    bool noise;    /* replace clean values by corrupt ones */
+    bool estimate; /* first-order estimates (estimates.h) of the patches; not of paths */
+    size_t steps;  /* of estimates of edges between texts, as in estimates.h; 0: 1 */
+    size_t verify; /* also run the patches with the largest estimates; not of edges, nor listed */
     const struct patch_receiver *receivers; /* [receiver_count] of paths; none: the logits */
     size_t receiver_count;
     struct layers layers;                 /* patched layers, if not of paths; none: all */
@@ -92,7 +96,13 @@ struct patching {
     size_t layers;
     size_t columns; /* heads; tokens that are run; [heads, tokens]; or listed heads */
     double *logits; /* [layers, columns] after each patch; NaN: no such site; of listed heads
-                     * [head_count + joint]; with `joint`, the last is of all at once */
+                     * [head_count + joint]; with `joint`, the last is of all at once; of edges
+                     * [writers, readers], or NaN */
+    struct edges edges;
+    const struct patch_head *verified; /* [verified_count] the cells of the largest estimates */
+    const double *exact;               /* [verified_count] their logits after the patch */
+    size_t verified_count;
+    double correlation; /* of these estimates and patches; NaN: undefined */
 };
 
 /* Refuse texts of different lengths. */
@@ -103,7 +113,8 @@ int patching_check_texts(const struct tokenized *clean, const struct tokenized *
  * of the same value. Refused: texts of different lengths or with equal logits; as usage, edits of
  * logits, `= resample`, and, if text follows the position, edits of single tokens or columns and
  * those with values of a file or a text; as not supported, sites that the model lacks, paths of an
- * encoder-decoder, and models without logits or with features that patching lacks. */
+ * encoder-decoder, what estimates.h refuses, and models without logits or with features that
+ * patching lacks. */
 int patching_make(struct patching *patching, const struct patching_plan *plan, struct arena *arena,
                   struct err *err);
 
@@ -119,6 +130,7 @@ extern const struct patch_number_row {
 
 /* Add arrays of numbers (1 << PATCH_...) to the clean text's report: layers by heads, tokens or
  * neurons, or for each layer heads by tokens; and for people a table of the fractions (else of
- * the effects) farthest from the unpatched run. With `joint`, only a table of the listed heads. */
+ * the effects) farthest from the unpatched run. With `joint`, only a table of the listed heads; of
+ * verified estimates, a table of both numbers. */
 int patching_report(struct report *report, const struct patching *patching, unsigned numbers,
                     struct arena *arena, struct err *err);

@@ -47,6 +47,8 @@ struct back_reader {
     struct matrix gradient;
 };
 
+typedef int reader_sink(void *context, const struct back_reader *reader, struct err *err);
+
 /* A scalar of training: Σ factor · -log softmax(logits of a row)[its target]. */
 struct back_loss {
     const uint32_t *targets; /* [rows] BACK_NO_TARGET: the row has none */
@@ -68,7 +70,7 @@ struct back {
     tap_sink sink; /* gets the gradient of each site, in the reverse order of the pass; or NULL */
     void *context;
     /* Gets each reader, layers in reverse; of cross-attention only queries; NULL: not called. */
-    int (*reader)(void *context, const struct back_reader *reader, struct err *err);
+    reader_sink *reader;
     size_t until; /* layer of the text at whose input the walk ends; 0: at the rows of tokens */
     /* Set by back_run, in the tape's arena: of the scaled rows of the table of tokens, unless the
      * walk ends before them. */

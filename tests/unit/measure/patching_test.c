@@ -305,7 +305,7 @@ TEST_LOOP(patches_agree_with_pytorch, 4)
     ck_assert_msg(!failed, "%s", err.text);
     open(golden.path, 1, "1,5,9,3,7,2", "1,6,9,8,7,2");
     const struct config *c = &viewer.model.config;
-    for (int over = PATCH_HEADS; over < PATCH_OVERS; over++) {
+    for (int over = PATCH_HEADS; over <= PATCH_PATHS; over++) {
         const char *name = over == PATCH_HEADS ? "context" : patch_overs[over].name;
         if (over == PATCH_HEADS_BY_TOKEN || over == PATCH_MLP_ACT ||
             !site_exists(c, patch_overs[over].site))
@@ -338,7 +338,7 @@ TEST(threads_and_batches_do_not_change_a_bit)
         plan.receivers = &receiver;
         plan.receiver_count = 1;
         for (int i = 0; i < 4; i++)
-            for (int over = 0; over < PATCH_OVERS; over++) {
+            for (int over = 0; over <= PATCH_PATHS; over++) {
                 if (!site_exists(&viewer.model.config, patch_overs[over].site))
                     continue;
                 plan.batch_tokens = batches[i];

@@ -1,0 +1,63 @@
+/* estimates.h: first-order estimates of patches (attribution patching): to first order, a patch
+ * changes the answer's logit by Σ (value in its place - value) · gradient, at the run that is
+ * patched. One pass and one walk back (model/back.h) estimate all patches of a site.
+ *
+ *     struct estimate_plan plan = {&viewer, &question, text, .values = {.from = …, .to = …}};
+ *     if (estimate_cells(effects, &plan, SITE_CONTEXT, columns, err)) ...
+ *
+ * An edge (edge attribution patching; Syed et al., 2023) leads from a writer to a later reader of
+ * the stream: it is patched in what the reader, with its norm, reads of the writer at all tokens.
+ * Writers are the embedding, each head (its context times its rows of the output matrix) and each
+ * MLP, times the multiplier of their sublayer; readers are queries, keys and values of each query
+ * head, each MLP, and the logits. Edges that leave a writer add up to the estimate of its patch. */
+#pragma once
+
+#include "measure/question.h"
+#include "model/layer.h"
+
+/* The values of a site in all layers, of the run that is patched and in their place; rank 0: a
+ * layer has none. */
+struct estimate_values {
+    const struct tensor *from, *to;
+};
+
+struct estimate_plan {
+    struct viewer *viewer;
+    struct question *question;
+    struct text text;                     /* that is patched */
+    bool by_head, by_token;               /* a cell is a head, a token or both; else a neuron */
+    struct estimate_values values;        /* of the site; for edges, of contexts */
+    struct estimate_values outs, streams; /* for edges: of mlp_out and resid_pre */
+    size_t steps; /* of edges: the gradients are the mean of runs of `text` with the rows of tokens
+                   * text + k / steps · (other - text), for each k from 0 to steps - 1 */
+    const struct text *other; /* with steps above 1: of as many tokens */
+};
+
+/* effects [layers, columns] += the estimate of each cell of a site. Refused: what tape_run
+ * refuses. */
+int estimate_cells(double *effects, const struct estimate_plan *plan, enum site site,
+                   size_t columns, struct err *err);
+
+/* The sublayers of a model as writers and readers. */
+struct edges {
+    const struct edge_part *parts; /* [count] */
+    size_t count, writers, readers;
+};
+
+/* Find writers and readers. Refused, as not supported: models with cross-attention, and those in
+ * which an output or a sum is normed, replaces the stream or is added to the normed input, so that
+ * no value of the stream belongs to an edge. */
+int edges_find(struct edges *edges, const struct viewer *viewer, struct arena *arena,
+               struct err *err);
+
+/* Axes of writers ("0.1", "0.mlp") and readers ("1.2.q", "1.mlp"). */
+int edges_axes(struct axis *writers, struct axis *readers, const struct edges *edges,
+               struct arena *arena, struct err *err);
+
+/* effects [writers, readers] = the estimate of each edge; NaN where the reader comes first. */
+int estimate_edges(double *effects, const struct estimate_plan *plan, const struct edges *edges,
+                   struct err *err);
+
+/* The bytes that estimates, or estimates of edges, take in addition to the values. */
+double estimate_bytes(const struct config *config, const struct text_with_source *pair,
+                      bool of_edges);
