@@ -22,19 +22,23 @@ static int add_cells(void *context, const struct announcement *announced, struct
     const struct estimate_plan *plan = cells->plan;
     (void)err;
     const struct tensor *from = &plan->values.from[announced->layer];
-    const float *to = plan->values.to[announced->layer].data, *gradient = announced->values.data;
+    const float *to = plan->values.to[announced->layer].data;
+    const struct tensor *of = &announced->values;
+    const size_t *stride = of->stride + of->rank - 2, head_stride = of->rank > 2 ? *of->stride : 0;
     if (!from->rank)
         return 0;
     const size_t columns = from->shape[from->rank - 1], rows = from->shape[from->rank - 2];
     double *effects = cells->effects + (size_t)announced->layer * cells->columns;
-    assert(tensor_count(from) == tensor_count(&announced->values));
+    assert(tensor_count(from) == tensor_count(of));
     for (size_t i = 0; i < tensor_count(from); i++) {
         const size_t head = i / (rows * columns), token = i / columns % rows;
         const double change = (double)to[i] - (double)from->data[i];
         size_t cell = plan->by_token ? token : i % columns;
         if (plan->by_head)
             cell = plan->by_token ? head * rows + token : head;
-        effects[cell] += isfinite(change) ? change * (double)gradient[i] : 0;
+        const float gradient =
+            of->data[head * head_stride + token * stride[0] + i % columns * stride[1]];
+        effects[cell] += isfinite(change) ? change * (double)gradient : 0;
     }
     return 0;
 }
