@@ -308,9 +308,12 @@ static int run(struct trace *trace, const struct passes *passes, struct arena *a
 
 static void set_query(struct trace *trace, size_t query)
 {
+    const struct tokenized *text = report_queries(trace->report, trace->part);
     size_t first = query * trace->input_size, of_sum = query * trace->sum_size;
-    assert(query < report_queries(trace->report, trace->part)->count);
+    assert(query < text->count);
     trace->query = query;
+    trace->scale =
+        embed_scale(&stack_of(trace->config, PART_SENTENCE)->embed, text->ids, text->count, query);
     trace->token = trace->tokens ? trace->tokens + of_sum : NULL;
     trace->position = trace->positions ? trace->positions + of_sum : NULL;
     trace->segment = trace->segments ? trace->segments + of_sum : NULL;

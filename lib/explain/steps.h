@@ -60,6 +60,7 @@ struct trace {
     bool turns_first;              /* norms of heads come after the rotary embedding */
 
     /* Values of the query: its rows of the tensors above and of tensors of the pass. */
+    float scale; /* of its row of `tokens` */
     const float *token, *position, *segment, *stream, *x;
     const float *q, *q_pre;                          /* [dk] */
     const float *scores, *masked, *weight, *softmax; /* [S]; softmax before a late mask, or NULL */

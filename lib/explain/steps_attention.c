@@ -22,10 +22,10 @@ static void draw_embedding(struct builder *builder, const char *name)
     const struct tokenized *text = report_queries(trace->report, trace->part);
     size_t position = config_position(config, text->ids, trace->query);
     builder_add(builder, "%s = ", name);
-    if (config->embedding_scale == sqrtf((float)config->n_embd))
+    if (trace->scale == sqrtf((float)config->n_embd))
         builder_add(builder, "√%z · ", config->n_embd);
-    else if (config->embedding_scale != 1)
-        builder_add(builder, "%n · ", config->embedding_scale);
+    else if (trace->scale != 1)
+        builder_add(builder, "%n · ", trace->scale);
     builder_add(builder, "wte[%z]%s", (size_t)text->ids[trace->query],
                 trace->word_rows ? " · P_in" : "");
     if (trace->position)
@@ -36,6 +36,9 @@ static void draw_embedding(struct builder *builder, const char *name)
                     (size_t)(text->segments ? text->segments[trace->query] : 0));
     if (trace->position && config->sinusoids)
         builder_note(builder, "PE is the sinusoidal position embedding.");
+    if (config->drops_masks)
+        builder_note(builder, "Rows of masks are 0; others times %g / (1 - share of masks).",
+                     EMBED_KEPT);
     builder_formula(builder, "");
 }
 
@@ -71,7 +74,7 @@ void step_embedding(struct builder *builder, const struct trace *trace)
     float *sum = builder_floats(builder, width);
     float *normed = builder_floats(builder, width);
     for (size_t i = 0; sum && i < width; i++) {
-        sum[i] = trace->token[i] * trace->config->embedding_scale;
+        sum[i] = trace->token[i] * trace->scale;
         sum[i] += trace->segment ? trace->segment[i] : 0;
         sum[i] += trace->position ? trace->position[i] : 0;
     }
@@ -106,8 +109,8 @@ void step_input(struct builder *builder, const struct trace *trace)
         {"wse", normed ? NULL : trace->segment},
         x,
     };
-    if (trace->tokens && config->embedding_scale != 1)
-        give_number(builder, "embedding_scale", config->embedding_scale);
+    if (trace->tokens && trace->scale != 1)
+        give_number(builder, "embedding_scale", trace->scale);
     give_rows(builder, "wte", "wte", trace->word_rows ? trace->word_rows : trace->tokens,
               config_word_width(config), false);
     if (weight_exists(&trace->projection))

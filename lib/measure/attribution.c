@@ -460,7 +460,8 @@ static int begin_back(struct way *way, const uint32_t *ids, const unsigned char 
     if (!token || !place || !x || edits_back(way, way->u, SITE_EMBEDDING, 0))
         return -1;
     weights_embed_token(way->weights, PART_SENTENCE, token, ids[way->position]);
-    scale_row(token, token, width, c->embedding_scale);
+    scale_row(token, token, width,
+              embed_scale(&stack_of(c, PART_SENTENCE)->embed, ids, way->tokens, way->position));
     weights_add_position(way->weights, PART_SENTENCE, place,
                          config_position(c, ids, way->position));
     weights_add_segment(way->weights, place, segments ? segments[way->position] : 0);

@@ -362,7 +362,8 @@ static int embed_parts(struct resid_parts *parts, const struct parts_request *as
     for (size_t i = 0; i < asked->count; i++) {
         size_t position = position_of(asked->pass, asked->first + i);
         weights_embed_token(weights, (int)asked->part, matrix_row(x, i), text->ids[position]);
-        scale_row(matrix_row(x, i), matrix_row(x, i), x.columns, rule->scale);
+        scale_row(matrix_row(x, i), matrix_row(x, i), x.columns,
+                  embed_scale(rule, text->ids, text->count, position));
     }
     if (rule->project == PROJECT_TOKENS) {
         if (product_parts(&projected, parts, &projection, bias, asked))

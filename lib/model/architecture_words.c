@@ -140,6 +140,8 @@ static void write_embedding(struct buf *out, const struct config *c)
         buf_format(out, "%zu channels, projected", c->n_word);
     if (c->n_segments)
         buf_format(out, "%s%zu segments", c->n_word ? ", " : "", c->n_segments);
+    if (c->drops_masks)
+        buf_format(out, "masks 0, others times %g / (1 - share of masks)", EMBED_KEPT);
     if (scale == 1)
         return;
     buf_format(out, "%stimes %g", c->n_word || c->n_segments ? ", " : "", (double)scale);

@@ -151,6 +151,8 @@ struct config {
     size_t n_encoder_vocab; /* rows of the encoder's table of tokens; 0: it uses the decoder's */
     bool xielu;             /* instead of `activation`: xIELU, with parameters in each layer */
     float embedding_scale;  /* factor of token embeddings */
+    bool drops_masks;       /* as embed_rule.drops_masks (layer.h) */
+    long long mask_id;      /* the id of a mask, if `drops_masks` */
     bool sinusoids;         /* sinusoidal positions; else learned ones, if any */
     enum sines sines;       /* order of sinusoidal positions */
     float epsilon;          /* of the norms */

@@ -43,7 +43,8 @@ static bool sublayer_has_other(const struct sublayer *s)
     FIELD(kind) FIELD(vocab_size) FIELD(n_positions) FIELD(n_embd) FIELD(n_layer) \
     FIELD(n_encoder_layer) FIELD(n_head) FIELD(n_kv_head) FIELD(d_k) FIELD(d_v) FIELD(d_out) \
     FIELD(n_inner) FIELD(activation) FIELD(n_encoder_inner) FIELD(n_encoder_head) \
-    FIELD(n_encoder_vocab) FIELD(xielu) FIELD(embedding_scale) FIELD(sinusoids) FIELD(sines) \
+    FIELD(n_encoder_vocab) FIELD(xielu) FIELD(embedding_scale) \
+    FIELD(drops_masks) FIELD(mask_id) FIELD(sinusoids) FIELD(sines) \
     FIELD(epsilon) FIELD(style) FIELD(final_norm) FIELD(scale) FIELD(scale_by_layer) FIELD(tied) \
     FIELD(lacks_head) FIELD(causal) FIELD(cross) FIELD(projections) FIELD(out_proj) \
     FIELD(biases) FIELD(family) FIELD(n_word) FIELD(projects_last) FIELD(position_offset) \
@@ -97,11 +98,13 @@ static bool sublayer_has_other(const struct sublayer *s)
     FEATURE(s->factor != 1, "scaled sublayer outputs", ALL)
 
 #define EMBED_FIELDS(FIELD, ARRAY) \
-    FIELD(width) FIELD(rows) FIELD(own_table) FIELD(scale) FIELD(positions) FIELD(first) \
-    FIELD(counted) FIELD(padding) FIELD(segments) FIELD(norm) FIELD(project)
+    FIELD(width) FIELD(rows) FIELD(own_table) FIELD(scale) FIELD(drops_masks) FIELD(mask) \
+    FIELD(positions) FIELD(first) FIELD(counted) FIELD(padding) FIELD(segments) FIELD(norm) \
+    FIELD(project)
 
 #define EMBED_FEATURES(FEATURE) \
     FEATURE(e->scale != 1, "scaled embeddings", ALL) \
+    FEATURE(e->drops_masks, "masks without an embedding", ANALYSIS & ~WORDS) \
     FEATURE(e->positions == POSITIONS_SINES, "sinusoidal positions", ANALYSIS) \
     FEATURE(e->positions > POSITIONS_SINES && e->positions <= POSITIONS_SINES_OFFSET, \
             "sines before cosines", ANALYSIS) \

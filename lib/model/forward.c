@@ -138,6 +138,18 @@ static int batch_of_sources(struct batch *sources, const struct batch *batch, st
 
 /* --- the embedding ---------------------------------------------------------------------------- */
 
+float embed_scale(const struct embed_rule *rule, const uint32_t *ids, size_t count, size_t token)
+{
+    size_t kept = 0;
+    if (!rule->drops_masks)
+        return rule->scale;
+    for (size_t i = 0; i < count; i++)
+        kept += ids[i] != rule->mask;
+    return ids[token] == rule->mask
+               ? 0
+               : (float)((double)rule->scale * EMBED_KEPT * (double)count / (double)kept);
+}
+
 void embed_tokens(struct weights *weights, const struct stack *stack, const struct text *text,
                   struct matrix rows)
 {
@@ -148,7 +160,7 @@ void embed_tokens(struct weights *weights, const struct stack *stack, const stru
             continue;
         }
         weights_embed_token(weights, (int)stack->part, row, text->ids[i]);
-        scale_row(row, row, rows.columns, stack->embed.scale);
+        scale_row(row, row, rows.columns, embed_scale(&stack->embed, text->ids, rows.rows, i));
     }
 }
 

@@ -15,6 +15,7 @@
 #include "model/weights.h"
 
 struct cache;
+struct embed_rule;
 struct stack;
 
 /* --- the batch --------------------------------------------------------------------------------
@@ -128,6 +129,7 @@ int forward(const struct run *run, struct tap *tap, struct arena *arena, struct 
 
 /* What a text (of a source: its ids and rows) enters a stack as: the scaled rows of the table of
  * tokens, or those that it has in their place. */
+float embed_scale(const struct embed_rule *rule, const uint32_t *ids, size_t count, size_t token);
 void embed_tokens(struct weights *weights, const struct stack *stack, const struct text *text,
                   struct matrix rows);
 

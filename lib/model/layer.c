@@ -235,6 +235,8 @@ static struct stack make_stack(const struct config *c, enum site_part part,
                   .rows = own_table ? c->n_encoder_vocab : c->vocab_size,
                   .own_table = own_table,
                   .scale = c->embedding_scale,
+                  .drops_masks = c->drops_masks,
+                  .mask = c->mask_id,
                   .positions = !positions     ? POSITIONS_NONE
                                : c->sinusoids ? POSITIONS_SINES + c->sines
                                               : POSITIONS_TABLE,

@@ -103,11 +103,17 @@ const struct sublayer *layer_attention(const struct layer *layer, enum site_part
 /* The last site of the stream after a sublayer; SITE_EMBEDDING: none. */
 enum site sublayer_end(const struct sublayer *sublayer);
 
+/* The share of tokens that ESM's training kept. */
+#define EMBED_KEPT 0.88
+
 /* From ids to the stream that enters the first layer. */
 struct embed_rule {
     size_t width, rows; /* of the table of tokens */
     bool own_table;     /* a source has a table of tokens of its own */
     float scale;        /* of the token's row alone */
+    bool drops_masks;   /* rows of masks are 0; others are multiplied by EMBED_KEPT / (share of the
+                         * tokens that are not masks), as in the training of ESM */
+    long long mask;     /* the id of a mask */
     enum {
         POSITIONS_NONE,
         POSITIONS_TABLE,        /* a row is added */

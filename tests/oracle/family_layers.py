@@ -115,8 +115,8 @@ BART = table(TEXT, "layers.{l}.", NORM_1="self_attn_layer_norm", NORM_2="final_l
              O="self_attn.out_proj")
 
 # Tensors that nothing reads: masks, frequencies, vision, copies.
-SKIP = (r"rotary_emb\.inv_freq$|att(ention|n)\.(masked_)?bias$|position_ids$|vision_tower\."
-        r"|multi_modal_projector\.|seq_relationship\.|pooler\."
+SKIP = (r"rotary_emb(eddings)?\.inv_freq$|att(ention|n)\.(masked_)?bias$|position_ids$"
+        r"|contact_head\.|vision_tower\.|multi_modal_projector\.|seq_relationship\.|pooler\."
         r"|EncDecAttention\.relative_attention_bias|(encoder|decoder)\.embed_tokens\.weight$"
         r"|embed_positions\.weight$|decoder\.bias$|lm_head\.bias$")
 
@@ -730,7 +730,8 @@ def xglm(c, place=Place.SINES_OFFSET, prefix="model.", head="lm_head"):
 # --- encoders -------------------------------------------------------------------------------------
 
 def encoder(c, has, rows, norm, C, H, L, I, act, prefix, embed, head, score={},
-            pooler="pooler.dense", place_of=None, rotary=None, gated=False, style=POST, final=False):
+            pooler="pooler.dense", place_of=None, rotary=None, gated=False, style=POST,
+            final=False):
     """head: names of its dense layer, norm, last matrix and bias; the activation; its width. The
     names in the file decide which end the model has."""
     (dense, norm_name, last, bias), between, width = head
@@ -859,6 +860,22 @@ def albert(c, has):
                    embed, (head, act, width), pooler="pooler",
                    place_of=lambda layer: {"g": layer // members * groups // L,
                                            "j": layer % members})
+
+
+def esm(c, has):
+    names = " ".join("attention." + name for name in BERT_ATTENTION.split()[:-1])
+    names += " attention.LayerNorm intermediate.dense output.dense LayerNorm"
+    C, H, norm = c["hidden_size"], c["num_attention_heads"], layer_norm(c["layer_norm_eps"])
+    turns = c.get("position_embedding_type", "absolute") == "rotary"
+    rows = bert_rows("encoder.layer.{l}.", names) | table(
+        TEXT, "", EMBED_NORM="embeddings.layer_norm", FINAL_NORM="encoder.emb_layer_norm_after")
+    embed = dict(counted=True, pad=c.get("pad_token_id", 1), kept=1 - 0.15 * 0.8,
+                 masks=c["mask_token_id"] if c.get("token_dropout") else -1)
+    embed |= dict(place=Place.NOWHERE) if turns else {}
+    embed |= {} if c.get("emb_layer_norm_before") else dict(norm=NO_NORM)
+    return encoder(c, has, rows, norm, C, H, c["num_hidden_layers"], c["intermediate_size"], "gelu",
+                   "esm.", embed, (ROBERTA_HEAD, "gelu", C), style=PRE, final=True,
+                   rotary=rotary_of(c, C // H) if turns else None)
 
 
 def nomic_bert(c, has):
@@ -1057,7 +1074,8 @@ FAMILIES = {
     "smollm3": smollm3, "exaone4": exaone4, "cohere": cohere, "cohere2": lambda c: cohere(c, 2),
     "glm": glm, "glm4": lambda c: glm(c, SANDWICH), "stablelm": stablelm, "phi": phi, "phi3": phi3,
     # with experts
-    "mixtral": mixtral, "minimax_m2": minimax, "dbrx": dbrx, "qwen2_moe": qwen_moe, "qwen3_moe": lambda c: qwen_moe(c, 3),
+    "mixtral": mixtral, "minimax_m2": minimax, "dbrx": dbrx, "qwen2_moe": qwen_moe,
+    "qwen3_moe": lambda c: qwen_moe(c, 3),
     "olmoe": olmoe, "granitemoe": granitemoe, "granitemoeshared": granitemoe, "phimoe": phimoe,
     "gpt_oss": gpt_oss,
     "hunyuan_v1_moe": hunyuan_moe, "ernie4_5_moe": ernie_moe, "dots1": dots, "glm4_moe": glm4_moe,
@@ -1104,7 +1122,7 @@ BY_NAMES = {  # the names of the tensors decide, too
     "bert": bert, "roberta": roberta, "xlm-roberta": roberta, "camembert": roberta, "mpnet": mpnet,
     "deberta-v2": deberta,
     "electra": electra, "distilbert": distilbert, "albert": albert, "modernbert": modernbert,
-    "nomic_bert": nomic_bert,
+    "nomic_bert": nomic_bert, "esm": esm,
     "mistral3": mistral3,
 }
 

@@ -119,7 +119,7 @@ def check(folder):
 WORDS, TOKENS, INNER, HEADS = 13, 6, 8, 4
 NO_ROTARY = ("bloom", "gpt_neo", "opt", "gpt_bigcode", "mpt", "xglm", "biogpt", "openai-gpt")
 POSITION_TABLES = ("opt", "gpt_neo", "biogpt", "gpt_bigcode", "openai-gpt", "albert", "bart",
-                   "bert", "distilbert", "electra", "mbart", "mpnet", "roberta")
+                   "bert", "distilbert", "electra", "esm", "mbart", "mpnet", "roberta")
 HEAD_COUNTS = ("num_attention_heads", "n_head", "num_heads", "n_heads", "attention_heads",
                "encoder_attention_heads")
 WIDTH = ("hidden_size", "n_embd", "d_model", "dim")

@@ -212,6 +212,8 @@ class Embed:
     counted: bool = False  # rows count the tokens other than pads, from pad + 1; a pad has row pad
     pad: int = 0
     segments: int = 0  # rows of the segment table
+    masks: int = -1  # rows of this id are 0, others times `kept` / (share of other ids); -1: none
+    kept: float = 1.0
     norm: Norm = NO_NORM
     project: Project = Project.NEVER
 
@@ -856,6 +858,9 @@ class Pass:
     def embed(self, stack, ids):
         e, part = stack.embed, stack.part
         x = self.weight(part, Id.TOKENS)[ids] * e.scale
+        if e.masks >= 0:
+            kept = (ids != e.masks)[:, None]
+            x = x * kept * e.kept / kept.mean()
         if e.project == Project.TOKENS:
             x = self.linear(x, part, Id.EMBED_PROJECT)
         x = x + self.places(stack, ids)

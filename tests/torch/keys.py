@@ -20,13 +20,14 @@ transformers.utils.logging.disable_progress_bar()
 
 FOLDER = pathlib.Path(__file__).parent.parent / "golden-families"
 MODELS = """albert apertus arcee bart bert biogpt bloom camembert codegen cohere-qk-norm cohere2
-dbrx deberta-v2 deepseek_v2 deepseek_v3 distilbert dots1 electra ernie4_5 ernie4_5_moe exaone4 falcon
-falcon-rw-alibi gemma gemma2 gemma3 gemma3_text glm glm4 glm4_moe glm4_moe_lite gpt_bigcode gpt_neo
-gpt_neox gpt_oss gptj granite granitemoe granitemoeshared helium hunyuan_v1_dense hunyuan_v1_moe
-llama llama-rope-dynamic llama-rope-llama3 llama-rope-yarn m2m_100 marian mbart minimax_m2 ministral
-ministral3 mistral mistral3 mixtral modernbert mpnet mpt mt5 nemotron nomic_bert olmo olmo2 olmo3
-olmoe openai-gpt opt pegasus phi phi3 phi3-longrope phimoe qwen2 qwen2_moe qwen3 qwen3_moe roberta
-seed_oss smollm3 stablelm starcoder2 t5 t5-gated-untied umt5 xglm xlm-roberta""".split()
+dbrx deberta-v2 deepseek_v2 deepseek_v3 distilbert dots1 electra ernie4_5 ernie4_5_moe esm exaone4
+falcon falcon-rw-alibi gemma gemma2 gemma3 gemma3_text glm glm4 glm4_moe glm4_moe_lite gpt_bigcode
+gpt_neo gpt_neox gpt_oss gptj granite granitemoe granitemoeshared helium hunyuan_v1_dense
+hunyuan_v1_moe llama llama-rope-dynamic llama-rope-llama3 llama-rope-yarn m2m_100 marian mbart
+minimax_m2 ministral ministral3 mistral mistral3 mixtral modernbert mpnet mpt mt5 nemotron
+nomic_bert olmo olmo2 olmo3 olmoe openai-gpt opt pegasus phi phi3 phi3-longrope phimoe qwen2
+qwen2_moe qwen3 qwen3_moe roberta seed_oss smollm3 stablelm starcoder2 t5 t5-gated-untied umt5 xglm
+xlm-roberta""".split()
 
 BASES = {"gemma2": {"query_pre_attn_scalar": 7}}  # transformers wants whole numbers
 

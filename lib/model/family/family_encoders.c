@@ -81,6 +81,11 @@ static const struct family_names nomic_names = NAMES_OF(
     {"mlp.fc11", {SLOT_UP}}, {"mlp.fc12", {SLOT_GATE}}, {"mlp.fc2", {SLOT_DOWN}},
     {"norm2", {SLOT_NORM_2}}, {"cls.predictions.transform.layer_norm", {SLOT_TRANSFORM_NORM}});
 
+static const struct family_names esm_names =
+    NAMES("esm.", "encoder.layer.", &roberta_names, {"embeddings.layer_norm", {SLOT_EMBED_NORM}},
+          {"encoder.emb_layer_norm_after", {SLOT_FINAL_NORM}},
+          {"attention.LayerNorm", {SLOT_NORM_1}}, {"LayerNorm", {SLOT_NORM_2}});
+
 /* --- keys that a row cannot express ----------------------------------------------------------- */
 
 static void settle_bert(struct reading *r)
@@ -135,6 +140,30 @@ static void settle_roberta(struct reading *r)
     settle_bert(r);
     r->config->end_activation = ACTIVATION_GELU;
     count_positions(r, family_integer(r, "pad_token_id", 0, DIMENSION_MAX, 1));
+}
+
+/* Positions are learned, or rotary embeddings. */
+static void settle_esm(struct reading *r)
+{
+    static const char key[] = "position_embedding_type";
+    struct config *c = r->config;
+    const char *positions = family_text(r, key, "absolute");
+    if (strcmp(positions, "rotary") == 0)
+        family_read_rotary(r, 1, family_number(r, "rope_theta", 1, 1e12, 1e4));
+    else if (strcmp(positions, "absolute") == 0)
+        count_positions(r, family_integer(r, "pad_token_id", 0, DIMENSION_MAX, 1));
+    else
+        err_unsupported(family_fail(r), "field '%s': expected absolute or rotary, found \"%s\"",
+                        key, positions);
+    family_expect(r, "is_decoder", false, false);
+    family_expect(r, "is_folding_model", false, false);
+    c->end_activation = c->activation;
+    c->embedding_norm = family_flag(r, "emb_layer_norm_before", false);
+    c->drops_masks = family_flag(r, "token_dropout", false);
+    c->mask_id = family_integer(r, "mask_token_id", 0, INT32_MAX, -1);
+    if (c->drops_masks && c->mask_id < 0)
+        err_set(family_fail(r), "field 'mask_token_id': expected a token where token_dropout is "
+                                "true, found nothing");
 }
 
 /* Padding is the token 1, whatever "pad_token_id" says. */
@@ -299,6 +328,11 @@ const struct family family_encoders[] = {
           .biases = BIASED_LOGITS | BIASED_TRANSFORM, .norm_shift = true, .gated = true,
           .embedding_norm = true, .n_segments = 2, .end = END_MASKED),
      "hidden_act", "silu", 1, 1000, "rotary_emb_base", "rotary_emb_fraction"},
+    {"esm", &esm_names, settle_esm,
+     WITH(STACK, .n_positions = 1026, .style = STYLE_PRE, .tied = true, .epsilon = 1e-12f,
+          .biases = BIASED_ALL | BIASED_LOGITS | BIASED_TRANSFORM, .norm_shift = true,
+          .final_norm = true, .end = END_MASKED),
+     NULL, "gelu", 0, 0, .fixed_rotary = true},
     {"modernbert", &modernbert_names, settle_modernbert,
      WITH(STACK, .n_positions = 8192, .style = STYLE_PRE, .tied = true, .epsilon = 1e-5f,
           .biases = BIASED_LOGITS, .gated = true, .final_norm = true, .embedding_norm = true,

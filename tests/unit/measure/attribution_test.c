@@ -80,12 +80,12 @@ static int keep_logit(void *context, const struct announcement *seen, struct err
 
 /* The rotary embedding of some families depends on the length of the whole text; encoders attend to
  * all of it. */
-TEST_LOOP(an_earlier_position_is_that_of_the_whole_text, 5)
+TEST_LOOP(an_earlier_position_is_that_of_the_whole_text, 6)
 {
     static const char *const by_length[] = {
         "tests/golden-families/phi3-longrope", "tests/golden-families/llama-rope-dynamic",
-        "tests/golden-families/bert", "tests/golden-families/camembert",
-        "tests/golden-families/modernbert"};
+        "tests/golden-families/bert",          "tests/golden-families/camembert",
+        "tests/golden-families/modernbert",    "tests/golden-families/esm"};
     struct selection selection = {.sites = SITE_SET(SITE_LOGITS)};
     double logit = 0;
     open(by_length[_i], "1,5,9,3,7,2,8,4");

@@ -119,6 +119,7 @@ static const struct planted {
     {SET("keys that heads share", n_kv_head, 2)},
     {SET("values of another size than keys", d_v, 4)},
     {SET("scaled embeddings", embedding_scale, 2)},
+    {SET("masks without an embedding", drops_masks, true)},
     {SET("sinusoidal positions", sinusoids, true)},
     {SET("norms after sublayers", style, STYLE_POST)},
     {SET("a last stream without a norm", final_norm, false)},
