@@ -106,7 +106,7 @@ int jacobian_lens_open(struct jacobian_lens *lens, const char *path, const struc
 
 enum {
     FIRST = JACOBIAN_TOKENS_MIN - 2, /* of V */
-    GROUP = 1,                       /* channels of the last stream in a walk back */
+    ROWS = 512,                      /* of all copies in a walk: more are hardly faster */
     FILE_MAX_MIB = 4000,             /* offsets in the archive have 32 bits */
 };
 
@@ -123,10 +123,10 @@ int jacobian_fit_begin(struct jacobian_fit *fit, struct arena *arena, struct err
     return fit->sums ? 0 : -1;
 }
 
-/* The channels of a walk. */
+/* The channels of a walk: each is that of one of as many copies of the text. */
 struct channels {
-    struct jacobian_fit *fit;
-    size_t first, count, tokens;
+    const struct jacobian_fit *fit;
+    size_t first, end, tokens;
 };
 
 /* Add the means over V of the gradients at what leaves the layers. */
@@ -135,17 +135,14 @@ static int add_means(void *context, const struct announcement *announced, struct
     const struct channels *channels = context;
     const struct jacobian_fit *fit = channels->fit;
     const size_t C = fit->viewer->model.config.n_embd, end = channels->tokens - 1;
+    const size_t channel = channels->first + announced->text;
+    const float *gradient = announced->values.data;
     (void)err;
-    for (size_t i = 0; announced->site == SITE_RESID_PRE && i < fit->layers.count; i++) {
-        if (fit->layers.items[i] + 1 != (size_t)announced->layer)
-            continue;
-        for (size_t k = 0; k < channels->count; k++) {
-            float *row = fit->sums + (i * C + channels->first + k) * C;
-            const float *gradient = announced->values.data + k * channels->tokens * C;
-            for (size_t t = FIRST; t < end; t++)
-                add_scaled_row(row, gradient + t * C, C, 1 / (float)(end - FIRST), gradient);
-        }
-    }
+    for (size_t i = 0; announced->site == SITE_RESID_PRE && i < fit->layers.count; i++)
+        for (size_t t = FIRST; fit->layers.items[i] + 1 == (size_t)announced->layer && t < end; t++)
+            if (channel < channels->end)
+                add_scaled_row(fit->sums + (i * C + channel) * C, gradient + t * C, C,
+                               1 / (float)(end - FIRST), gradient);
     return 0;
 }
 
@@ -153,17 +150,21 @@ int jacobian_fit_add(struct jacobian_fit *fit, const struct text_with_source *pa
 {
     struct viewer *viewer = fit->viewer;
     const struct config *c = &viewer->model.config;
-    const struct text text = viewer_text(pair);
-    const size_t C = c->n_embd, tokens = text.count;
-    struct arena arena = {0};
-    struct batch batch;
-    struct tape tape = {.arena = &arena};
-    const struct run run = {&viewer->machine, c, &viewer->model.weights, &batch, NULL, NULL};
-    struct channels channels = {fit, 0, GROUP, tokens};
+    const size_t C = c->n_embd, tokens = pair->sentence.count;
+    const size_t copies = num_min(num_max(ROWS / num_max(tokens, 1), 1), C);
+    struct arena arena = {0}, own = {0};
     fit->done++;
     if (tokens < JACOBIAN_TOKENS_MIN)
         return 0;
-    float *seed = arena_alloc(&arena, GROUP * tokens, C * sizeof *seed, err);
+    struct text *texts = arena_alloc(&arena, copies, sizeof *texts, err);
+    float *seed = arena_room(&arena, copies * tokens, C * sizeof *seed, err);
+    struct batch batch;
+    struct tape tape = {.arena = &arena, .lean = true, .from = *fit->layers.items + 1};
+    const struct run run = {.machine = &viewer->machine,
+                            .config = c,
+                            .weights = &viewer->model.weights,
+                            .batch = &batch};
+    struct channels channels = {fit, 0, 0, tokens};
     const struct back_seed seeds = {site_of_output(c), (int)c->n_layer - 1, seed};
     struct back back = {.run = &run,
                         .tape = &tape,
@@ -171,20 +172,25 @@ int jacobian_fit_add(struct jacobian_fit *fit, const struct text_with_source *pa
                         .seed_count = 1,
                         .sink = add_means,
                         .context = &channels,
-                        .until = *fit->layers.items + 1};
-    int failed =
-        !seed || batch_init(&batch, c, &text, 1, &arena, err) || tape_run(&tape, &run, err);
-    for (; channels.first < C && !failed; channels.first += GROUP) {
-        for (size_t k = 0; k < GROUP; k++)
-            for (size_t t = FIRST; t + 1 < tokens; t++) {
-                float *row = seed + (k * tokens + t) * C;
-                memset(row, 0, C * sizeof *row);
-                row[channels.first + k] = 1;
-            }
+                        .until = tape.from};
+    for (size_t i = 0; texts && i < copies; i++)
+        texts[i] = viewer_text(pair);
+    int failed = !texts || !seed || batch_init(&batch, c, texts, copies, &arena, err) ||
+                 tape_run(&tape, &run, err);
+    tape.arena = &own;
+    for (; channels.first < C && !failed; channels.first = channels.end) {
+        channels.end = num_min(channels.first + copies, C);
+        memset(seed, 0, copies * tokens * C * sizeof *seed);
+        for (size_t i = channels.first; i < channels.end; i++)
+            for (size_t t = FIRST; t + 1 < tokens; t++)
+                seed[((i - channels.first) * tokens + t) * C + i] = 1;
         failed = back_run(&back, err);
-        progress_tell(fit->progress, (fit->done - 1) * C + channels.first, fit->texts * C);
+        arena_clear(&own);
+        progress_tell(fit->progress, (fit->done - 1) * C + channels.end, fit->texts * C);
     }
     fit->prompts++;
+    arena_release(&own);
+    arena_release(&tape.scratch);
     arena_release(&arena);
     return err_if(failed);
 }

@@ -123,10 +123,10 @@ static void watch_sublayer(struct watch *watch, const struct stack *stack, const
         watch_add(watch, SITE_OF(s->part, s->norm_out ? s->at_out_norm : s->at_out), layer);
 }
 
-static void watch_stack(struct watch *watch, const struct stack *stack)
+static void watch_stack(struct watch *watch, const struct stack *stack, size_t from)
 {
     watch_add(watch, SITE_OF(stack->part, stack->unembed.norm ? SITE_LN_F : SITE_EMBEDDING), 0);
-    for (size_t layer = 0; layer < stack->layers; layer++) {
+    for (size_t layer = from; layer < stack->layers; layer++) {
         const struct layer *own = &stack->layer[layer];
         watch_add(watch, SITE_OF(stack->part, SITE_RESID_PRE), layer);
         for (size_t i = 0; i < own->count; i++)
@@ -149,9 +149,9 @@ int tape_run(struct tape *tape, const struct run *run, struct err *err)
             if (!tape->lean && (!site_row(site)->in_layer || site_is_in_layer(c, site, layer)))
                 watch_add(&watch, site, layer);
     if (tape->lean && c->cross)
-        watch_stack(&watch, stack_of(c, PART_SOURCE));
+        watch_stack(&watch, stack_of(c, PART_SOURCE), 0);
     if (tape->lean)
-        watch_stack(&watch, stack_of(c, PART_SENTENCE));
+        watch_stack(&watch, stack_of(c, PART_SENTENCE), tape->from);
     return forward(run, &tap, tape->lean ? &tape->scratch : tape->arena, err);
 }
 

@@ -18,7 +18,8 @@
 /* What a pass announced, dense, in `arena`. */
 struct tape {
     struct arena *arena;
-    bool lean;            /* keep only what a walk without a sink reads, and not the logits */
+    bool lean;            /* keep only what a walk reads, without readers, and not the logits */
+    size_t from;          /* of a lean tape: the first layer of the text that is kept */
     struct arena scratch; /* of the pass and the walk, released by the caller; the arena's if not
                              `lean` */
     const float **values; /* [layers + 1][SITE_COUNT]; first those outside of layers */
