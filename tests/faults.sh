@@ -140,7 +140,9 @@ END
     sed 's/: 261$/: 261, "<s>": 262/' bpe/vocab.json >begins.json
     "$ATTN" init -q --shape gpt2 --set n_layer=1,n_head=2,n_embd=8,n_positions=16 \
         --vocab begins.json --merges bpe/merges.txt -o begins
-    mkdir stages unigram sentencepiece
+    mkdir stages unigram sentencepiece proteins
+    printf '%s\n' '<cls>' '<eos>' '<unk>' '<mask>' M >proteins/vocab.txt
+    printf '{"tokenizer_class": "EsmTokenizer"}' >proteins/tokenizer_config.json
     printf '\n\t\n\005<unk>\030\002\n\005\n\003▁\n\003\n\001n\n\004\n\002nn\n\007\n\003爱\030\004' \
         >sentencepiece/tokenizer.model
     cut='"pre_tokenizer": {"type": "Split", "pattern": {"Regex": "[0-9]"}, "behavior": "Isolated"}'
@@ -230,6 +232,7 @@ try tokenize -m "$in/pieces" --decode 1 2 3 4
 try tokenize -m "$ROOT/tests/tokenizers/bert-like" --decode 5 6 7 8
 try tokenize -m "$ROOT/tests/tokenizers/bert-like" --pair "the cat" "is not"
 try tokenize -m "$in/listed" --special bos "A<e>A"
+try tokenize -m "$in/proteins" "Mx<mask>"
 try tokenize -m "$in/sentencepiece" "Anna sees 爱"
 try info "$in/school"
 try info "$in/school" --format json

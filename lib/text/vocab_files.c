@@ -1,5 +1,5 @@
 /* vocab_files.c: vocab.json with merges.txt, for which the class of tokenizer_config.json selects
- * the stages; vocab.json alone, whose words are found in a text; and vocab.txt, BERT's. */
+ * the stages; vocab.json alone, whose words are found in a text; vocab.txt of BERT and ESM. */
 
 #include <string.h>
 
@@ -142,20 +142,31 @@ int tokenizer_fill_vocab(struct tokenizer *tokenizer, const struct folder *folde
 
 /* --- vocab.txt -------------------------------------------------------------------------------- */
 
-/* Classes of transformers that read vocab.txt, without `Fast`; the last has <s> for [CLS]. */
-static const char *const bert_classes[] = {
-    "",
-    "BertTokenizer",
-    "PreTrainedTokenizer",
-    "TokenizersBackend",
-    "ConvBertTokenizer",
-    "DistilBertTokenizer",
-    "ElectraTokenizer",
-    "MobileBertTokenizer",
-    "MPNetTokenizer",
+/* The special tokens of the classes that read vocab.txt; ESM splits texts at each of its words. */
+enum lines_kind { LINES_BERT, LINES_MPNET, LINES_ESM };
+
+static const char *const lines_tokens[][NAMED_TOKENS] = {
+    [LINES_BERT] = {"", "", "[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"},
+    [LINES_MPNET] = {"<s>", "</s>", "[UNK]", "</s>", "<pad>", "<s>", "<mask>"},
+    [LINES_ESM] = {"", "<eos>", "<unk>", "<eos>", "<pad>", "<cls>", "<mask>"},
 };
 
-enum { BERT_CLASSES = sizeof bert_classes / sizeof *bert_classes };
+/* Classes of transformers that read vocab.txt, without `Fast`. */
+static const struct lines_class {
+    const char *name;
+    enum lines_kind kind;
+} lines_classes[] = {
+    {"", LINES_BERT},
+    {"BertTokenizer", LINES_BERT},
+    {"PreTrainedTokenizer", LINES_BERT},
+    {"TokenizersBackend", LINES_BERT},
+    {"ConvBertTokenizer", LINES_BERT},
+    {"DistilBertTokenizer", LINES_BERT},
+    {"ElectraTokenizer", LINES_BERT},
+    {"MobileBertTokenizer", LINES_BERT},
+    {"MPNetTokenizer", LINES_MPNET},
+    {"EsmTokenizer", LINES_ESM},
+};
 
 /* Read the word of each line, which may be empty: its id then has no word. */
 static int read_lines(void *context, const struct file *file, struct err *err)
@@ -178,7 +189,21 @@ static int read_lines(void *context, const struct file *file, struct err *err)
     return 0;
 }
 
-static int add_bert_stages(struct tokenizer *tokenizer, bool as_roberta,
+/* Let texts be split at each word. */
+static int split_at_words(struct token_set *set, struct err *err)
+{
+    size_t count = 0;
+    struct added_token *items = arena_alloc(&set->arena, set->words.size, sizeof *items, err);
+    for (uint32_t id = 0; items && id < set->words.size; id++) {
+        struct added_token token = {.id = id};
+        token.bytes = word_table_word(&set->words, id, &token.size);
+        if (token.bytes)
+            items[count++] = token;
+    }
+    return err_if(!items || token_set_add(set, items, count, err));
+}
+
+static int add_bert_stages(struct tokenizer *tokenizer, enum lines_kind kind,
                            const struct folder *folder, const char *name, struct err *err)
 {
     static const char *const words[] = {
@@ -190,13 +215,20 @@ static int add_bert_stages(struct tokenizer *tokenizer, bool as_roberta,
         tokenizer_find_named(&first, tokenizer, NAMED_CLS, folder, name, err) ||
         tokenizer_find_named(&last, tokenizer, NAMED_SEP, folder, name, err))
         return -1;
+    if (kind == LINES_ESM)
+        buf_text(&text,
+                 "{\"normalizer\": null, \"pre_tokenizer\": {\"type\": \"WhitespaceSplit\"}");
+    else
+        buf_format(&text,
+                   "{\"normalizer\": {\"type\": \"BertNormalizer\", \"lowercase\": %s, "
+                   "\"handle_chinese_chars\": %s, \"strip_accents\": %s}, \"pre_tokenizer\": "
+                   "{\"type\": \"BertPreTokenizer\"}",
+                   words[config->lowers], words[config->spaces], words[config->strips]);
     buf_format(&text,
-               "{\"normalizer\": {\"type\": \"BertNormalizer\", \"lowercase\": %s, "
-               "\"handle_chinese_chars\": %s, \"strip_accents\": %s}, \"pre_tokenizer\": "
-               "{\"type\": \"BertPreTokenizer\"}, \"post_processor\": {\"type\": \"%s\", "
-               "\"cls\": [\"\", %u], \"sep\": [\"\", %u]}, \"decoder\": {\"type\": \"WordPiece\"}}",
-               words[config->lowers], words[config->spaces], words[config->strips],
-               as_roberta ? "RobertaProcessing" : "BertProcessing", first, last);
+               ", \"post_processor\": {\"type\": \"%s\", \"cls\": [\"\", %u], \"sep\": [\"\", "
+               "%u]}, \"decoder\": {\"type\": \"WordPiece\", \"cleanup\": %s}}",
+               kind == LINES_MPNET ? "RobertaProcessing" : "BertProcessing", first, last,
+               kind == LINES_ESM ? "false" : "true");
     return err_if(tokenizer_parse_stages(tokenizer, &text, err) ||
                   subword_find_rests(&tokenizer->model, "##", err));
 }
@@ -204,23 +236,22 @@ static int add_bert_stages(struct tokenizer *tokenizer, bool as_roberta,
 int tokenizer_fill_bert(struct tokenizer *tokenizer, const struct folder *folder, const char *name,
                         struct err *err)
 {
-    static const char *const usual[][NAMED_TOKENS] = {
-        {"", "", "[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"},
-        {"<s>", "</s>", "[UNK]", "</s>", "<pad>", "<s>", "<mask>"}};
     struct tokenizer_config *config = &tokenizer->config;
     size_t index = 0;
     subword_init(&tokenizer->model, &subword_rows[SUBWORD_WORD_PIECE], &tokenizer->set.words);
     if (tokenizer_config_read(tokenizer, folder, CONFIG_LISTED | CONFIG_NAMED, err) ||
-        find_class(&index, tokenizer, NAMES_LIST(bert_classes),
+        find_class(&index, tokenizer,
+                   NAMES(lines_classes, sizeof lines_classes / sizeof *lines_classes),
                    "vocab.txt, such as BertTokenizer or MPNetTokenizer", folder, err))
         return -1;
-    bool as_roberta = index + 1 == BERT_CLASSES;
+    enum lines_kind kind = lines_classes[index].kind;
     struct added_token *mask = &config->named[NAMED_MASK];
-    bool strips = as_roberta && !mask->bytes;
-    tokenizer_name_usual(tokenizer, usual[as_roberta]);
+    bool strips = kind == LINES_MPNET && !mask->bytes;
+    tokenizer_name_usual(tokenizer, lines_tokens[kind]);
     mask->left_strip = mask->left_strip || strips;
     return err_if(folder_read(folder, name, read_lines, tokenizer, err) ||
+                  (kind == LINES_ESM && split_at_words(&tokenizer->set, err)) ||
                   tokenizer_add_listed(tokenizer, folder, err) ||
                   tokenizer_add_named(tokenizer, folder, err) ||
-                  add_bert_stages(tokenizer, as_roberta, folder, name, err));
+                  add_bert_stages(tokenizer, kind, folder, name, err));
 }
