@@ -224,12 +224,11 @@ static int describe_jacobian(struct inquiry *inquiry, struct arena *arena, struc
     buf_text(&list, list.size ? "" : "none");
     const char *plain = buf_keep(&list, arena, err);
     facts_text(inquiry->facts, "jacobian", inquiry->options->lens.jacobian);
-    facts_integer(inquiry->facts, "jacobian_prompts", (long long)jacobian->prompts);
+    facts_integer(inquiry->facts, "jacobian_prompts",
+                  jacobian->prompts ? (long long)jacobian->prompts : COLUMN_MISSING);
     facts_text(inquiry->facts, "logit_lens_layers", plain);
     inquiry->job->report.about =
-        plain ? arena_format(arena, err,
-                             "Jacobian lens of %zu prompt%s; layers with the logit lens: %s",
-                             jacobian->prompts, num_plural(jacobian->prompts), plain)
+        plain ? arena_format(arena, err, "Jacobian lens; layers with the logit lens: %s", plain)
               : NULL;
     return inquiry->job->report.about ? 0 : -1;
 }

@@ -1,5 +1,5 @@
 /* A whole file, or the pickle of a file whose storages have 72, 48 and 48 bytes. A valid file is
- * opened as the weights of a model. */
+ * opened as the weights of a model, and as dicts in a dict. */
 #include "fuzz.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@ static void wrap(struct zip_made *made, const char *bytes, size_t size)
     zip_made_end(made);
 }
 
-static void check(const struct safetensors *tensors)
+static void check(const struct safetensors *tensors, bool nested)
 {
     char sink = 0;
     size_t copied = 0;
@@ -31,7 +31,7 @@ static void check(const struct safetensors *tensors)
             data >= file && size <= tensors->file.size && data + size <= file + tensors->file.size;
         fuzz_check(safetensors_find(tensors, entry->name) == entry, "names are found");
         fuzz_check(entry->end - entry->begin == size, "sizes agree with shapes");
-        copied += in_file ? 0 : size;
+        copied += in_file || (nested && !entry->rank) ? 0 : size;
         for (size_t at = 0; at < size; at++)
             sink ^= data[at]; /* so that a sanitizer checks every byte */
     }
@@ -52,9 +52,15 @@ void fuzz_one(const char *bytes, size_t size)
     if (pytorch_open(&tensors, &folder, file.name, &fuzz_err)) {
         fuzz_refused();
     } else {
-        check(&tensors);
+        check(&tensors, false);
         safetensors_release(&tensors);
         fuzz_weights(file.name, file.bytes, file.size);
+    }
+    if (pytorch_open_nested(&tensors, &folder, file.name, &fuzz_err)) {
+        fuzz_refused();
+    } else {
+        check(&tensors, true);
+        safetensors_release(&tensors);
     }
     zip_made_release(&made);
 }

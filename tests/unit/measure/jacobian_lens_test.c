@@ -162,6 +162,29 @@ TEST(a_file_is_read_as_it_was_written)
     unlink(path);
 }
 
+TEST(safetensors_have_a_matrix_for_each_layer)
+{
+    char path[] = "/tmp/attn-test.XXXXXX.safetensors";
+    struct jacobian_lens read;
+    struct buf bytes = {0};
+    open_model(0);
+    const size_t shape[] = {viewer.model.config.n_embd, viewer.model.config.n_embd};
+    float *numbers = arena_alloc(&arena, shape[0] * shape[1], sizeof *numbers, &err);
+    const struct safetensors_tensor tensor = {"J.0", 2, shape, numbers};
+    numbers[shape[1] + 2] = 0.1f; /* row 1, column 2 */
+    ck_assert(!safetensors_header(&bytes, &tensor, 1, NULL, 0, &err));
+    buf_bytes(&bytes, numbers, shape[0] * shape[1] * sizeof *numbers);
+    int descriptor = mkstemps(path, (int)strlen(".safetensors"));
+    ck_assert_int_eq(write(descriptor, bytes.bytes, bytes.size), (ssize_t)bytes.size);
+    int failed = jacobian_lens_open(&read, path, &viewer.model.config, &first, &arena, &err);
+    ck_assert_msg(!failed, "%s", err.text);
+    ck_assert_uint_eq(read.prompts, 0);
+    ck_assert_float_eq(weight_element(read.weights, 2, 1), 0.1f);
+    buf_release(&bytes);
+    close(descriptor);
+    unlink(path);
+}
+
 TEST(halves_are_rounded_to_nearest)
 {
     static const struct {
