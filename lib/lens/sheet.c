@@ -446,7 +446,7 @@ const char *bar_text(double share, struct arena *arena, struct err *err)
 {
     enum { BAR_COLUMNS = 24 };
     struct buf bar = {0};
-    for (long n = lround(fabs(share) * BAR_COLUMNS); n > 0; n--)
+    for (long n = isfinite(share) ? lround(fmin(fabs(share), 1) * BAR_COLUMNS) : 0; n > 0; n--)
         buf_text(&bar, share > 0 ? "█" : "░");
     return buf_keep(&bar, arena, err);
 }

@@ -382,7 +382,8 @@ void strongest_add(struct strongest *list, const struct sheet *sheet);
  * "0.1 → 1.2.q" or "layer 0 head 1 ␣cat from ␣the" */
 void strong_cell_name(struct buf *out, const struct strong_cell *cell);
 
-/* A bar, of up to 24 columns, for a share from -1 to 1 (░: below 0); NULL on failure. */
+/* A bar, of up to 24 columns, for a share from -1 to 1 (░: below 0); empty for one that is not
+ * finite. NULL on failure. */
 const char *bar_text(double share, struct arena *arena, struct err *err);
 
 /* Make a table for people with names, values and bars. */

@@ -119,8 +119,16 @@ static int visit(struct side *sides, struct gradient_walk *walk, struct text *te
     walk->only_value = point.weight == 0;
     int failed = gradient_walk(walk, err);
     for (size_t part = 0; part <= PART_SOURCE && !failed && point.weight != 0; part++)
-        for (size_t i = 0; i < sides[part].x.rows * sides[part].x.columns; i++)
-            sides[part].sum[i] += point.weight * (double)walk->token_rows[part].data[i];
+        for (size_t i = 0; i < sides[part].x.rows * sides[part].x.columns && !failed; i++) {
+            const double slope = (double)walk->token_rows[part].data[i];
+            sides[part].sum[i] += point.weight * slope;
+            if (!isfinite(slope))
+                failed = err_set(err,
+                                 "the gradient at point %g of the way from the baseline is not "
+                                 "finite, as where norms divide zeros: choose --rule "
+                                 "gausslegendre or --baseline mean",
+                                 point.t);
+        }
     arena_release(&scratch);
     return failed;
 }
