@@ -11,6 +11,7 @@
 #include "base/num.h"
 #include "lens/capture.h"
 #include "lens/continuation.h"
+#include "measure/gradients.h"
 #include "measure/token_scores.h"
 #include "model/cache.h"
 #include "model/layer.h"
@@ -369,39 +370,57 @@ static int check_texts(const struct attn_model *model, const struct attn_ids *te
     return 0;
 }
 
+/* Read what a request shows. */
+static int open_showing(struct showing *showing, struct selection *selection,
+                        struct host_call *call, struct attn_model *model,
+                        const struct attn_request *request)
+{
+    const struct config *config = &model->viewer.model.config;
+    struct arena *arena = &call->arena;
+    struct err *err = &call->err;
+    *showing = (struct showing){.model = model, .request = request};
+    if (check_given(request, "a request", err))
+        return -1;
+    if (!request->sink)
+        return err_usage(err, "expected a sink, found NULL");
+    return err_if(selection_sites(selection,
+                                  request->show ? request->show : site_name(SITE_WEIGHTS), config,
+                                  err) ||
+                  selection_layers(selection, request->layers, config, arena, err) ||
+                  selection_heads(selection, request->heads, config, arena, err) ||
+                  capture_init(&showing->capture, selection, config, 1, arena, err));
+}
+
+/* The text of a request with a number. */
+static struct text text_of(const struct attn_ids *ids, const struct attn_request *request, size_t i)
+{
+    struct text text = {.ids = ids[i].ids, .count = ids[i].count, .segments = ids[i].segments};
+    if (request->source) {
+        text.source_ids = request->source[i].ids;
+        text.source_count = request->source[i].count;
+    }
+    return text;
+}
+
 /* Run texts after check_request, with the earlier tokens of `cache` unless it is NULL, and give the
  * selected tensors to the request's sink. */
 static int run_request(struct host_call *call, struct attn_model *model, const struct attn_ids *ids,
                        size_t count, const struct attn_request *request, struct cache *cache)
 {
     enum { PASS_TOKENS = 1024 }; /* texts share passes up to this many */
-    const struct config *config = &model->viewer.model.config;
-    struct arena *arena = &call->arena;
     struct err *err = &call->err;
     struct selection selection = {0};
-    struct showing showing = {.model = model, .request = request};
+    struct showing showing;
     const struct tap tap = {.sink = pass_on, .context = &showing};
-    struct text *texts = arena_alloc(arena, count, sizeof *texts, err);
-    if (!texts || check_given(request, "a request", err))
-        return -1;
-    if (!request->sink)
-        return err_usage(err, "expected a sink, found NULL");
-    if (selection_sites(&selection, request->show ? request->show : site_name(SITE_WEIGHTS), config,
-                        err) ||
-        selection_layers(&selection, request->layers, config, arena, err) ||
-        selection_heads(&selection, request->heads, config, arena, err) ||
+    struct text *texts = arena_alloc(&call->arena, count, sizeof *texts, err);
+    if (!texts || open_showing(&showing, &selection, call, model, request) ||
         (cache && site_set_has_effective(selection.sites) &&
          err_unsupported(err, "a step: effective attention is not available while generating")) ||
-        (count > 1 && check_texts(model, ids, count, err)) ||
-        capture_init(&showing.capture, &selection, config, 1, arena, err))
+        (count > 1 && check_texts(model, ids, count, err)))
         return -1;
     for (size_t i = 0; i < count; i++) {
-        texts[i] = (struct text){
-            .ids = ids[i].ids, .count = ids[i].count, .segments = ids[i].segments, .cache = cache};
-        if (request->source) {
-            texts[i].source_ids = request->source[i].ids;
-            texts[i].source_count = request->source[i].count;
-        }
+        texts[i] = text_of(ids, request, i);
+        texts[i].cache = cache;
     }
     showing.capture.arena = &showing.tensor;
     count_run(model, ids, count);
@@ -417,6 +436,74 @@ static int run_request(struct host_call *call, struct attn_model *model, const s
     }
     arena_release(&showing.tensor);
     return err_if(failed);
+}
+
+/* The gradients of the rows of tokens follow those of an embedding. */
+static int pass_on_rows(struct showing *showing, struct matrix rows, bool of_source,
+                        struct err *err)
+{
+    const struct attn_tensor tensor = {.name = of_source ? "source_token_rows" : "token_rows",
+                                       .layer = -1,
+                                       .data = rows.data,
+                                       .rank = 2,
+                                       .shape = {rows.rows, rows.columns},
+                                       .stride = {rows.columns, 1},
+                                       .axes = {"token", "channel"}};
+    return showing->request->sink(showing->request->context, &tensor)
+               ? err_set(err, "'%s': the sink ended the pass", tensor.name)
+               : 0;
+}
+
+static int walk_back(struct host_call *call, struct attn_model *model, const struct attn_ids *ids,
+                     const struct attn_request *request, struct gradient_walk *walk)
+{
+    struct err *err = &call->err;
+    struct selection selection = {0};
+    struct showing showing;
+    if (open_showing(&showing, &selection, call, model, request))
+        return -1;
+    const struct text text = text_of(ids, request, 0);
+    for (size_t i = 0; i < walk->term_count; i++)
+        if (walk->terms[i].position >= text.count ||
+            walk->terms[i].id >= model->viewer.model.config.vocab_size)
+            return err_usage(err,
+                             "logits: expected a position below %zu and an id below %zu, found %zu "
+                             "and %zu",
+                             text.count, model->viewer.model.config.vocab_size,
+                             walk->terms[i].position, walk->terms[i].id);
+    walk->viewer = &model->viewer;
+    walk->text = &text;
+    walk->selection = &selection;
+    walk->sink = pass_on;
+    walk->context = &showing;
+    walk->arena = &call->arena;
+    showing.capture.arena = &showing.tensor;
+    count_run(model, ids, 1);
+    int failed = gradient_walk(walk, err);
+    for (size_t part = 0; part <= PART_SOURCE && !failed; part++)
+        if (site_set_has(selection.sites, SITE_OF(part, SITE_EMBEDDING)))
+            failed = pass_on_rows(&showing, walk->token_rows[part], part == PART_SOURCE, err);
+    arena_release(&showing.tensor);
+    return err_if(failed);
+}
+
+int attn_gradient(struct attn_model *model, const struct attn_ids *ids,
+                  const struct attn_request *request, const struct attn_logit *logits, size_t count,
+                  double *value, struct attn_error *error)
+{
+    struct host_call call = {0};
+    struct gradient_walk walk = {.term_count = count};
+    int failed = begin_call(&call, model) || check_given(logits, "logits", &call.err) ||
+                 check_request(&call, model, ids, 1, request);
+    struct logit_term *terms =
+        failed ? NULL : arena_alloc(&call.arena, count, sizeof *terms, &call.err);
+    for (size_t i = 0; terms && i < count; i++)
+        terms[i] = (struct logit_term){logits[i].position, logits[i].id, logits[i].weight};
+    walk.terms = terms;
+    failed = failed || !terms || walk_back(&call, model, ids, request, &walk);
+    if (!failed && value)
+        *value = walk.value;
+    return end_call(&call, failed, error);
 }
 
 int attn_run_all(struct attn_model *model, const struct attn_ids *texts, size_t count,

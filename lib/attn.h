@@ -190,6 +190,21 @@ int attn_run(struct attn_model *model, const struct attn_ids *ids,
 int attn_run_all(struct attn_model *model, const struct attn_ids *texts, size_t count,
                  const struct attn_request *request, struct attn_error *error);
 
+struct attn_logit {
+    size_t position; /* of the token before the one that the logit is of (masked models: itself) */
+    uint32_t id;
+    float weight;
+};
+
+/* Run a text, and give the sink the gradients of a sum of logits, each times its weight, at the
+ * requested tensors instead of their values, in the reverse order of the pass; "attention_gradient"
+ * is weights times gradient. With "embedding", "token_rows" comes last: of the rows of the table of
+ * tokens, scaled; so with "source_embedding", "source_token_rows". `value`, or NULL, gets the sum.
+ * Returns 0, or -1 with `error`: unsupported (4) for models without logits, edits and attention. */
+int attn_gradient(struct attn_model *model, const struct attn_ids *ids,
+                  const struct attn_request *request, const struct attn_logit *logits, size_t count,
+                  double *value, struct attn_error *error);
+
 /* Write the natural log-probability of each id after those before it, NaN for the first, to
  * `logprobs`, which has room for ids->count. In a masked model: given all others, NaN for special
  * tokens (attn_encode_special), and for all tokens of a text that has mask tokens. Returns 0, or -1

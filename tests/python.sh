@@ -397,6 +397,21 @@ same(model.why("the dog ran", (1, 3), 1, 2, "mean"), "attribute", "the dog ran",
      "--key", "1:mean", "--query", "2", "--format", "csv")
 same(model.why("the dog ran", "1.3", "dog", by="pair"), "attribute", "the dog ran", "--head",
      "1.3", "--key", "dog", "--by", "pair", "--format", "tidy")
+same(model.saliency("the dog ran", answer=" to", steps=5, baseline="mean"), "attribute", "-s",
+     "the dog ran", "--by", "token", "--answer", " to", "--steps", "5", "--baseline", "mean",
+     "--format", "csv")
+likely = model.gradients("the dog ran", sites=["weights", "attention_gradient"])
+weights = model.run("the dog ran")["h.1.weights"]
+assert numpy.array_equal(likely["h.1.attention_gradient"], weights * likely["h.1.weights"])
+assert likely.value == model.run("the dog ran", "logits")["logits"][-1].max()
+both = model.gradients("the dog ran", answer={" to": 1, " is": -0.5}, query=1, sites="embedding")
+one, other = (model.gradients("the dog ran", answer=token, query=1, sites="embedding")
+              for token in (" to", " is"))
+for name in "embedding", "token_rows":
+    assert abs(both[name] - one[name] + 0.5 * other[name]).max() < 1e-5 * abs(one[name]).max()
+assert abs(both.value - one.value + 0.5 * other.value) < 1e-5
+assert model.gradients("the dog ran", " to", " is").value == \
+    model.gradients("the dog ran", {" to": 1, " is": -1}).value
 same(model.patch("The keys", "The key"), "patch", "--clean", "The keys", "--corrupt", "The key",
      "--format", "tidy")
 same(model.examples(["the dog ran", "a cat"], channel=[3, 7], top=2), "examples", "-s",

@@ -585,6 +585,41 @@ TEST(several_texts_have_the_scores_of_each_alone_and_a_text_is_continued)
     attn_close(model);
 }
 
+TEST(a_sum_of_logits_has_gradients)
+{
+    uint32_t numbers[] = {367, 274, 334};
+    struct attn_error error = {0};
+    struct seen seen = {0};
+    struct attn_ids ids = {.ids = numbers, .count = 3};
+    struct attn_request request = {
+        .show = "embedding,attention_gradient", .layers = "1", .sink = look, .context = &seen};
+    struct attn_logit logits[] = {{2, 11, 1}, {1, 334, -0.5F}};
+    struct attn_model *model = attn_open("tiny", 1, NULL);
+    double value[3];
+    for (size_t i = 0; i < 3; i++, seen.count = 0)
+        ck_assert_int_eq(
+            attn_gradient(model, &ids, &request, logits + i % 2, i < 2 ? 1 : 2, &value[i], &error),
+            0);
+    seen.count = 3;
+    ck_assert_str_eq(seen.names[0], "h.1.attention_gradient");
+    ck_assert_str_eq(seen.names[1], "embedding");
+    ck_assert_str_eq(seen.names[2], "token_rows");
+    ck_assert(seen.rank == 2 && seen.shape[0] == 3 && seen.shape[1] == 96);
+    ck_assert_double_eq_tol(value[0] + value[1], value[2], 1e-6);
+    logits[0].position = 3;
+    seen.count = 0;
+    ck_assert_int_eq(attn_gradient(model, &ids, &request, logits, 1, NULL, &error), -1);
+    ck_assert_str_eq(error.text, "logits: expected a position below 3 and an id below 1280, found "
+                                 "3 and 11");
+    ck_assert_int_eq(attn_gradient(model, &ids, &request, NULL, 1, NULL, &error), -1);
+    ck_assert_str_eq(error.text, "expected logits, found NULL");
+    request.edits = "v = 0";
+    logits[0].position = 2;
+    ck_assert_int_eq(attn_gradient(model, &ids, &request, logits, 1, NULL, &error), -1);
+    ck_assert_int_eq(error.status, 4);
+    attn_close(model);
+}
+
 TEST(a_source_is_translated_and_scored)
 {
     struct attn_error error = {0};

@@ -15,6 +15,8 @@
         model.run(texts, show=["weights", "resid_post"], query=-1)  # lists; rows of the last token
         model.attribute("Life is", answer=" short: eat").frame()     # likewise lens, heads, compare
         model.patch("The keys", "The key", answer=" are: is").frame()
+        model.gradients("Life is", answer={" short": 1, " long": -0.5})["h.1.weights"]
+        model.saliency("Life is").frame()                            # integrated gradients
         model.run("Life is", edits={"h.1.resid_post": lambda x: 2 * x})   # or an array, or a number
 
 Text arguments are str or lists of ids; a list of texts, or an array or Series of str, gives a list
@@ -108,6 +110,10 @@ class _Request(Structure):
                 ("values", POINTER(_Value)), ("value_count", c_size_t)]
 
 
+class _Logit(Structure):
+    _fields_ = [("position", c_size_t), ("id", c_uint32), ("weight", c_float)]
+
+
 _SCORE = numpy.dtype([("logprob", numpy.float32), ("entropy", numpy.float32),
                       ("rank", numpy.uintp)])
 _Token = ctypes.CFUNCTYPE(c_int, c_void_p, c_uint32, POINTER(c_char), c_size_t, c_float)
@@ -132,6 +138,8 @@ _FUNCTIONS = {
     "attn_count": (Counts, c_void_p),
     "attn_weight": (c_int, c_void_p, c_char_p, _Sink, c_void_p, POINTER(_Error)),
     "attn_run_all": (c_int, c_void_p, POINTER(_Ids), c_size_t, POINTER(_Request), POINTER(_Error)),
+    "attn_gradient": (c_int, c_void_p, POINTER(_Ids), POINTER(_Request), POINTER(_Logit), c_size_t,
+                      POINTER(c_double), POINTER(_Error)),
     "attn_score_all": (c_int, c_void_p, POINTER(_Ids), c_size_t, POINTER(_Request),
                        c_void_p, POINTER(_Error)),
     "attn_generate": (c_int, c_void_p, POINTER(_Ids), POINTER(_Request), POINTER(_Generation),
@@ -890,6 +898,43 @@ class Model(_Closing):
                 temperature=temperature)
         return runs if many else runs[0]
 
+    def gradients(self, text, answer=None, against=None, query: int = -1, sites="weights",
+                  layers=None, heads=None, source=None) -> Run:
+        """The gradients of a logit at the tensors `sites` of run ("attention_gradient": weights
+        times gradient; with "embedding" also `token_rows`), as arrays by their names, and `value`,
+        the logit. `answer` is a token or an id (None: the most likely one), less the logit of
+        `against`; or a sum of logits of your own: answer={" Mary": 1, " John": -0.5}. `query` is
+        the position after which the logits are read (in masked models, at it)."""
+        numbers = self._numbers(text)
+        place, = _positions(query, numpy.size(numbers))
+        sources = self._sources([text], source)
+        if answer is None:
+            logits = self._look(
+                lambda model, lists, request, error: _library.attn_run_all(
+                    model, lists, 1, byref(request), error),
+                self, [numbers], sources, show="logits")[0]["logits"]
+            answer = int(logits[place].argmax())
+        terms = dict(answer) if isinstance(answer, dict) else {answer: 1}
+        if against is not None:
+            terms[against] = terms.get(against, 0) - 1
+        logits = (_Logit * len(terms))(*[(place, self._one_id(token), weight)
+                                         for token, weight in terms.items()])
+        value = c_double()
+        run, = self._look(
+            lambda model, lists, request, error: _library.attn_gradient(
+                model, lists, byref(request), logits, len(logits), byref(value), error),
+            self, [numbers], sources, show=sites, layers=layers, heads=heads)
+        run.value = value.value
+        return run
+
+    def _one_id(self, token):
+        """The id of a token, given as such or as its text."""
+        ids = self.encode(token) if isinstance(token, str) else [_whole("an id", token, 2**32)]
+        if len(ids) != 1:
+            raise ValueError("answer: expected a text of 1 token, found %r, which has %d"
+                             % (token, len(ids)))
+        return int(ids[0])
+
     def _scores(self, texts, sources=None, **fields):
         """The scores of lists of ids, each as an array of `logprob`, `entropy` and `rank`."""
         lists, numbers = _structs(texts)
@@ -1154,6 +1199,13 @@ class Model(_Closing):
         form = "csv" if options.get("by", "part") == "part" else "tidy"
         return self._table("attribute", form, dict(options, head=head, key=str(key),
                                                    query=str(query)), text=text)
+
+    def saliency(self, text, method="integrated", **options) -> Table:
+        """A number for each token of a text (and of its source) for a logit, as attn-cli attribute
+        --by token finds them; `norm` is the L2 norm over channels. method="gradient"; or
+        "integrated" with steps=50, rule="riemann_middle", baseline="mean"; answer=" Mary: John",
+        query=3."""
+        return self._table("attribute", "csv", dict(options, by="token", method=method), text=text)
 
     def align(self, text=None, **options) -> Table:
         """For each token of a text those of its source, as attn-cli run --align: source="…";
