@@ -22,7 +22,7 @@ import transformers
 import write
 
 NAMES = ("llama", "qwen3", "gemma2", "phi3", "olmo2", "falcon", "granite", "starcoder2", "glm4",
-         "cohere2", "t5", "t5-gated-untied", "mt5", "umt5", "mixtral", "qwen3_moe",
+         "cohere2", "t5", "t5-gated-untied", "mt5", "umt5", "mixtral", "minimax_m2", "qwen3_moe",
          "olmoe", "granitemoe", "granitemoeshared", "hunyuan_v1_moe", "ernie4_5_moe", "dots1",
          "glm4_moe", "gpt_oss", "deepseek_v2", "deepseek_v3")
 BOUND = 1e-5  # sums in another order

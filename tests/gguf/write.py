@@ -62,6 +62,7 @@ MOE = LLAMA | {  # names of merge_experts
     "shared_mlp.output_linear": "ffn_down_shexp",
     "mlp.gate.e_score_correction": "exp_probs_b",
     "mlp.moe_statics.e_score_correction": "exp_probs_b",
+    "block_sparse_moe.e_score_correction": "exp_probs_b",
 }
 LATENT = MOE | {
     "self_attn.q_a_proj": "attn_q_a", "self_attn.q_a_layernorm": "attn_q_a_norm",
@@ -101,6 +102,12 @@ BERT = {
     "attention.output.LayerNorm": "attn_output_norm", "intermediate.dense": "ffn_up",
     "output.dense": "ffn_down", "output.LayerNorm": "layer_output_norm",
 }
+NOMIC = {
+    "embeddings.word_embeddings": "token_embd", "embeddings.token_type_embeddings": "token_types",
+    "emb_ln": "token_embd_norm", "attn.Wqkv": "attn_qkv", "attn.out_proj": "attn_output",
+    "norm1": "attn_output_norm", "mlp.fc11": "ffn_up", "mlp.fc12": "ffn_gate",
+    "mlp.fc2": "ffn_down", "norm2": "layer_output_norm",
+}
 DISTILBERT = {
     "distilbert.embeddings.word_embeddings": "token_embd",
     "distilbert.embeddings.position_embeddings": "position_embd",
@@ -128,6 +135,7 @@ FAMILIES = {  # architecture, names, prefix of layers
     "gpt2": ("gpt2", GPT2, "h."), "gpt_bigcode": ("starcoder", GPT2, "h."),
     "gpt_neox": ("gptneox", NEOX, "gpt_neox.layers."),
     "bert": ("bert", BERT, "encoder.layer."),
+    "nomic_bert": ("nomic-bert", NOMIC, "encoder.layers."),
     "distilbert": ("bert", DISTILBERT, "distilbert.transformer.layer."), "mpt": ("mpt", MPT, "blocks."), "bloom": ("bloom", BLOOM, "h."), "falcon": ("falcon", BLOOM, "h."),
 } | {kind: (name, names, "model.layers.") for kind, name, names in (
     ("llama", "llama", LLAMA), ("qwen2", "qwen2", LLAMA), ("qwen3", "qwen3", LLAMA),
@@ -139,7 +147,8 @@ FAMILIES = {  # architecture, names, prefix of layers
     ("hunyuan_v1_dense", "hunyuan-dense", HUNYUAN), ("ernie4_5", "ernie4_5", LLAMA),
     ("glm", "chatglm", GLM), ("glm4", "glm4", GLM), ("cohere", "command-r", LLAMA),
     ("cohere2", "cohere2", LLAMA), ("nemotron", "nemotron", LLAMA),
-    ("mixtral", "llama", MOE), ("qwen2_moe", "qwen2moe", MOE), ("qwen3_moe", "qwen3moe", MOE),
+    ("mixtral", "llama", MOE), ("minimax_m2", "minimax-m2", MOE),
+    ("qwen2_moe", "qwen2moe", MOE), ("qwen3_moe", "qwen3moe", MOE),
     ("olmoe", "olmoe", MOE), ("granitemoe", "granitemoe", MOE),
     ("granitemoeshared", "granitemoe", MOE), ("hunyuan_v1_moe", "hunyuan-moe", MOE),
     ("ernie4_5_moe", "ernie4_5-moe", MOE), ("dots1", "dots1", MOE),
@@ -198,6 +207,8 @@ GRANITE_MOE = KEYS["granite"] + expert_keys(
     ("expert_shared_feed_forward_length", "shared_intermediate_size", U32))
 KEYS |= {
     "mixtral": expert_keys("num_local_experts", "num_experts_per_tok"),
+    "minimax_m2": expert_keys("num_local_experts", "num_experts_per_tok",
+                              ("expert_feed_forward_length", "intermediate_size", U32)),
     "qwen2_moe": expert_keys(
         "num_experts", "num_experts_per_tok", SIZE,
         ("expert_shared_feed_forward_length", "shared_expert_intermediate_size", U32)),
@@ -283,6 +294,11 @@ def read_config(folder):
         config = json.load(file)
     if config["model_type"] == "glm4_moe":
         config.setdefault("partial_rotary_factor", 0.5)
+    if config["model_type"] == "minimax_m2":
+        config["partial_rotary_factor"] = config["rotary_dim"] / config["head_dim"]
+    if config["model_type"] == "nomic_bert":
+        config |= {"rope_theta": config["rotary_emb_base"],
+                   "n_positions": config["max_trained_positions"]}
     if config["model_type"] == "distilbert":
         config |= {"hidden_size": config["dim"], "n_head": config["n_heads"],
                    "n_layer": config["n_layers"], "n_inner": config["hidden_dim"],
@@ -480,14 +496,14 @@ def sizes_of(config):
              + config.get("num_nextn_predict_layers", 0),
              "attention.head_count": heads,
              "feed_forward_length": next(filter(None, map(config.get, inner)), 4 * hidden)}
-    if kind not in ("gpt2", "gpt_neox"):
+    if kind not in ("gpt2", "gpt_neox", "nomic_bert"):
         sizes["attention.head_count_kv"] = key_heads(config)
     if kind not in ("gpt2", "gpt_neox", "gpt_bigcode", "bert", "distilbert", "bloom", "mpt", "falcon", "phi",
-                    "phi3", "stablelm"):
+                    "phi3", "stablelm", "nomic_bert"):
         sizes |= {"attention.key_length": config.get("key_length", width),
                   "attention.value_length": config.get("value_length", width)}
     if kind not in ("gpt2", "gpt_bigcode", "bert", "distilbert", "bloom", "mpt", "falcon", "t5", "mt5",
-                    "umt5"):
+                    "umt5", "nomic_bert"):
         sizes["rope.dimension_count"] = config.get("qk_rope_head_dim") or int(width * share)
     if kind in WINDOWED:
         sizes["attention.sliding_window"] = config["sliding_window"] or 0

@@ -54,6 +54,8 @@ static const struct gguf_architecture architectures[] = {
     {"llama", "mixtral", .pairs = true, .marker = ROUTER,
      .keys = {{EXPERTS("num_local_experts")}, {CHOSEN("num_experts_per_tok")}}},
     {"llama", "llama", .pairs = true}, /* Mistral, too */
+    {"minimax-m2", "minimax_m2",
+     .keys = {{EXPERTS("num_local_experts")}, {CHOSEN("num_experts_per_tok")}}},
     {"qwen2moe", "qwen2_moe",
      .keys = {{EXPERTS("num_experts")},
               {CHOSEN("num_experts_per_tok")},
@@ -138,6 +140,7 @@ static const struct gguf_architecture architectures[] = {
     {"mpt", "mpt", .keys = {{"context_length", "max_seq_len", KEY_SIZE}, {CLIP}}},
     {"bert", "bert", .marker = "token_types.weight"},
     {"bert", "distilbert"},
+    {"nomic-bert", "nomic_bert"},
     {"t5", "umt5", .marker = "dec.blk.1.attn_rel_b.weight", .variant = true,
      .keys = {KEYS_OF_T5, {GATED}}},
     {"t5", "t5", .marker = "dec.blk.0.ffn_gate.weight", .variant = true,
