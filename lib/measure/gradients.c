@@ -68,13 +68,38 @@ static int watch_selected(struct watch *watch, const struct gradient_walk *walk,
     return 0;
 }
 
+/* The bytes of all sites of a pass; with `streams` those of a tape that keeps only streams. */
+static double bytes_of_pass(const struct config *c, size_t tokens, size_t sources, bool streams)
+{
+    double floats = 0;
+    for (enum site site = 0; site != SITE_PASS_END; site = site_next(site)) {
+        size_t count = 0;
+        const bool again = streams && site_row(site)->in_layer && site != SITE_RESID_PRE;
+        if (site_exists(c, site) &&
+            site_size(&count, c, site, stack_of(c, site_part(site))->heads, tokens, sources))
+            floats += (double)count * (double)(again ? 2 : site_layers(c, site));
+    }
+    return floats * sizeof(float);
+}
+
+/* Whether to run layers again, which takes one more pass, rather than to keep them all. An encoder
+ * would run again for each of them. */
+static bool keeps_streams(const struct config *c, size_t tokens, size_t sources)
+{
+    const double most = 256e6;
+    return !has_encoder(c) && bytes_of_pass(c, tokens, sources, false) > most;
+}
+
 int gradient_walk(struct gradient_walk *walk, struct err *err)
 {
     struct viewer *viewer = walk->viewer;
     const struct config *c = &viewer->model.config;
     const bool is_edited = viewer->edits && viewer->edits->count;
     struct batch batch;
-    struct tape tape = {.arena = walk->arena};
+    struct tape tape = {
+        .arena = walk->arena,
+        .streams = keeps_streams(c, walk->text->count, walk->text->source_count),
+    };
     struct taken taken = {.walk = walk, .tape = &tape};
     const struct run run = {&viewer->machine,
                             c,
@@ -195,14 +220,8 @@ int gradients_make(struct report *report, struct gradient_plan *plan,
 
 double gradient_bytes(const struct config *c, const struct text_with_source *pair)
 {
-    double floats = 0;
-    for (enum site site = 0; site != SITE_PASS_END; site = site_next(site)) {
-        size_t count = 0;
-        if (site_exists(c, site) && site_size(&count, c, site, stack_of(c, site_part(site))->heads,
-                                              pair->sentence.count, pair->source.count))
-            floats += (double)count * (double)site_layers(c, site);
-    }
-    return floats * sizeof(float);
+    const size_t tokens = pair->sentence.count, sources = pair->source.count;
+    return bytes_of_pass(c, tokens, sources, keeps_streams(c, tokens, sources));
 }
 
 void gradients_add_memory(struct memory *memory, const struct gradient_plan *plan,

@@ -28,6 +28,7 @@ const float *tape_of(const struct tape *tape, enum site site, int layer)
 /* A pass that is kept. */
 struct keeping {
     struct tape *tape;
+    struct arena *arena;
     const struct config *config;
     size_t texts;
 };
@@ -39,7 +40,7 @@ static float *room_of(const struct keeping *keeping, enum site site, int layer, 
     struct tape *tape = keeping->tape;
     const float **place = place_of(tape, site, layer);
     if (!*place)
-        *place = arena_room(tape->arena, count * keeping->texts, sizeof(float), err);
+        *place = arena_room(keeping->arena, count * keeping->texts, sizeof(float), err);
     return (float *)*place; /* the arena's */
 }
 
@@ -134,11 +135,18 @@ static void watch_stack(struct watch *watch, const struct stack *stack, size_t f
     }
 }
 
+/* Whether a tape that is not lean keeps a site, which exists in this layer. */
+static bool keeps(const struct tape *tape, const struct config *c, enum site site, size_t layer)
+{
+    return !tape->streams || !site_row(site)->in_layer || site == SITE_RESID_PRE ||
+           site_part(site) == PART_SOURCE || layer + 1 == c->n_layer;
+}
+
 int tape_run(struct tape *tape, const struct run *run, struct err *err)
 {
     const struct config *c = run->config;
     struct watch watch;
-    struct keeping keeping = {tape, c, run->batch->count};
+    struct keeping keeping = {tape, tape->arena, c, run->batch->count};
     struct tap tap = {.watch = &watch, .sink = keep, .lend = lend, .context = &keeping};
     size_t layers = num_max(c->n_layer, stack_of(c, PART_SOURCE)->layers);
     tape->values = arena_alloc(tape->arena, (layers + 1) * SITE_COUNT, sizeof *tape->values, err);
@@ -146,13 +154,39 @@ int tape_run(struct tape *tape, const struct run *run, struct err *err)
         return -1;
     for (enum site site = 0; site != SITE_PASS_END; site = site_next(site))
         for (size_t layer = 0; site_exists(c, site) && layer < site_layers(c, site); layer++)
-            if (!tape->lean && (!site_row(site)->in_layer || site_is_in_layer(c, site, layer)))
+            if (!tape->lean && keeps(tape, c, site, layer) &&
+                (!site_row(site)->in_layer || site_is_in_layer(c, site, layer)))
                 watch_add(&watch, site, layer);
     if (tape->lean && c->cross)
         watch_stack(&watch, stack_of(c, PART_SOURCE), 0);
     if (tape->lean)
         watch_stack(&watch, stack_of(c, PART_SENTENCE), tape->from);
     return forward(run, &tap, tape->lean ? &tape->scratch : tape->arena, err);
+}
+
+/* Run a layer again, from the stream that enters it, and keep all its sites. */
+static int run_layer_again(struct tape *tape, const struct run *run, size_t layer, struct err *err)
+{
+    const struct config *c = run->config;
+    const size_t count = run->batch->count;
+    const float *stream = tape_of(tape, SITE_RESID_PRE, (int)layer);
+    struct watch watch;
+    struct keeping keeping = {tape, &tape->layer, c, count};
+    struct tap tap = {.watch = &watch, .sink = keep, .lend = lend, .context = &keeping};
+    struct run again = *run;
+    arena_clear(&tape->layer);
+    const float **streams = arena_alloc(&tape->layer, count, sizeof *streams, err);
+    const struct stream_start start = {layer, streams};
+    if (!streams || watch_init(&watch, c, &tape->layer, err))
+        return -1;
+    for (size_t i = 0; i < count; i++)
+        streams[i] = stream + i * run->batch->texts->count * c->n_embd;
+    for (enum site site = 0; site != SITE_PASS_END; site = site_next(site))
+        if (site_row(site)->in_layer && site_part(site) != PART_SOURCE && site != SITE_RESID_PRE &&
+            site_exists(c, site) && site_is_in_layer(c, site, layer))
+            watch_add(&watch, site, layer);
+    again.start = &start;
+    return forward(&again, &tap, &tape->layer, err);
 }
 
 /* --- the walk --------------------------------------------------------------------------------- */
@@ -978,8 +1012,10 @@ static int stack_back(struct walk *w, enum site_part part, struct matrix *dx, st
             }
     int failed = w->err->kind || unembed_back(w, *dx, dleft);
     for (w->layer = w->stack->layers; !failed && w->layer > until;) {
-        w->layer--;
-        failed = layer_back(w, *dx);
+        const bool is_kept = w->layer-- == w->stack->layers || part == PART_SOURCE;
+        failed = (!is_kept && w->back->tape->streams &&
+                  run_layer_again(w->back->tape, w->run, w->layer, w->err)) ||
+                 layer_back(w, *dx);
     }
     return err_if(failed);
 }
@@ -1014,5 +1050,6 @@ int back_run(struct back *back, struct err *err)
                                embed_back(&w, PART_SENTENCE, dx)));
     if (!back->tape->lean)
         arena_release(&back->tape->scratch);
+    arena_release(&back->tape->layer);
     return err_if(failed);
 }

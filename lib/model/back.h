@@ -20,6 +20,9 @@ struct tape {
     struct arena *arena;
     bool lean;            /* keep only what a walk reads, without readers, and not the logits */
     size_t from;          /* of a lean tape: the first layer of the text that is kept */
+    bool streams;         /* of the text's layers but the last, keep only the stream that enters
+                             each: the walk runs each again, to the same bits. Not if `lean` */
+    struct arena layer;   /* with `streams`, of the layer that the walk is in */
     struct arena scratch; /* of the pass and the walk, released by the caller; the arena's if not
                              `lean` */
     const float **values; /* [layers + 1][SITE_COUNT]; first those outside of layers */
