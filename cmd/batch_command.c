@@ -389,7 +389,7 @@ int batch_command(const struct options *options, struct err *err)
         own.input.file = first;
         operands->count = 0;
     }
-    int failed = driver_prepare(&driver, own.set.done->task, &own, err);
+    int failed = driver_prepare(&driver, command_task(own.set.done, &own), &own, err);
     if (!failed && format_is(driver.output.format, "html") && !driver.output.to_folder)
         failed = err_usage(err, "--format html: 'attn-cli page --file FILE' writes a page of many "
                                 "texts");

@@ -77,6 +77,11 @@ static void add_advice(struct err *err, const struct command *command, const cha
         err_append(err, "%s shorten it, or use --long", gap);
 }
 
+const struct task *command_task(const struct command *command, const struct options *options)
+{
+    return options->score.classes ? &classes_task : command->task;
+}
+
 int command_start(const struct command *command, const struct options *options, struct err *err)
 {
     const char *path = options->output.path;
@@ -88,7 +93,8 @@ int command_start(const struct command *command, const struct options *options, 
         return help_of(command, err);
     if (provenance_begin(options, err))
         return -1;
-    if (command->run ? command->run(options, err) : driver_do(command->task, options, err)) {
+    if (command->run ? command->run(options, err)
+                     : driver_do(command_task(command, options), options, err)) {
         add_advice(err, command, chosen_model(options->model.name));
         return -1;
     }

@@ -101,7 +101,7 @@ struct score_options {
     struct texts continuations;
     long long best, next, window, stride;
     const char *per, *group, *unigrams;
-    bool total, begin_word, within_word;
+    bool total, begin_word, within_word, classes;
 };
 
 struct batch_options {

@@ -18,6 +18,10 @@ static const struct option_row own_options[] = {
             "replaces the option); no beginning token comes before the text (--special bos adds "
             "it); in masked models, it takes the place of [MASK]",
             .heading = "Scoring"),
+    FLAG("classes", 0, IN(score.classes),
+         "models with a head of classes, such as BertForSequenceClassification: the logit and the "
+         "probability of each class (of token classification: of each token's best class; of "
+         "question answering: the likeliest first and last token of the answer)"),
     FLAG("total", 0, IN(score.total),
          "print only the total of each text; text output adds that of all"),
     STRING("group", 0, "COLUMN", IN(score.group),
@@ -87,6 +91,7 @@ const struct command command_score = {
         "attn-cli score -f candidates.csv --continue @candidate --group item\n"
         "attn-cli score -f stimuli.csv --words --bits --per condition -o results/\n"
         "attn-cli score -f pairs.csv --per phenomenon\n"
+        "attn-cli score -m distilbert-sst2 --classes \"A charming film\"\n"
         "attn-cli score -m bert-base-uncased \"The capital of France is [MASK].\" --top 5\n"
         "printf 'Life is short\\neat dessert\\n' | attn-cli score --total\n"
         "attn-cli score \"Life is short, eat dessert first\" -o surprisal.svg\n",

@@ -8,6 +8,7 @@
 #include "base/num.h"
 #include "command.h"
 #include "items.h"
+#include "model/layer.h"
 #include "model/mechanism.h"
 #include "notes.h"
 #include "output.h"
@@ -485,12 +486,36 @@ void session_release(struct session *session)
 
 /* --- the token of an option ------------------------------------------------------------------- */
 
+/* Read the name of a class. */
+static int class_option_read(long long *id, const struct viewer *viewer, const char *option,
+                             const char *text, struct err *err)
+{
+    enum { NAMED = 8 }; /* classes that a message lists */
+    const size_t count = config_logits(&viewer->model.config);
+    struct buf names = {0};
+    for (uint32_t i = 0; i < count; i++) {
+        size_t size = 0;
+        const char *name = tokenizer_token(viewer->words, i, &size);
+        if (strlen(text) == size && memcmp(name, text, size) == 0)
+            *id = i;
+        if (i < NAMED)
+            buf_format(&names, "%s'%s'", i ? ", " : "", label_excerpt(name, size));
+    }
+    if (*id < 0 && !buf_check(&names, err))
+        err_usage(err, "%s: expected one of the %zu classes (%s%s), found '%s'", option, count,
+                  names.bytes, count > NAMED ? ", …" : "", text);
+    buf_release(&names);
+    return err_if(*id < 0);
+}
+
 int token_option_read(long long *id, const struct viewer *viewer, const char *option,
                       const char *text, struct arena *arena, struct err *err)
 {
     const struct tokenizer *tokenizer = viewer->tokenizer;
-    long long last = (long long)viewer->model.config.vocab_size - 1;
+    long long last = (long long)config_logits(&viewer->model.config) - 1;
     struct tokens tokens = {0};
+    if (viewer->model.config.n_class)
+        return class_option_read(id, viewer, option, text, err);
     if (!tokenizer && num_parse_integer(text, 0, last, id))
         return 0;
     if (!tokenizer)
@@ -549,7 +574,8 @@ int answer_read(struct question *question, const struct question_words *words,
     const char *first = arena_text(arena, text, size, err);
     if (!first || token_option_read(&question->answer, viewer, option, first, arena, err))
         return -1;
-    if (words->text && !words->place && lacks_space(words->text, first, viewer->tokenizer, arena))
+    if (words->text && !words->place && !viewer->model.config.n_class &&
+        lacks_space(words->text, first, viewer->tokenizer, arena))
         notes_add(words->notes, words->index, LACKS_SPACE_NOTE, option, first, first);
     return colon ? token_option_read(&question->against, viewer, option, colon + 1, arena, err) : 0;
 }
@@ -560,8 +586,9 @@ int position_read(struct question *question, const struct question_words *words,
     const char *place = words->place;
     const uint32_t *ids = words->text->ids;
     size_t count = words->text->count, *index = &question->position;
+    const struct config *config = &viewer->model.config;
     bool seeks = !place && viewer->mask >= 0;
-    *index = count - 1;
+    *index = config->n_class && config->answers == ANSWER_OF_FIRST ? 0 : count - 1;
     while (seeks && *index && ids[*index] != viewer->mask)
         --*index;
     if (seeks && ids[*index] != viewer->mask) {
@@ -587,16 +614,17 @@ const char *question_describe(struct facts *facts, const struct question *questi
 {
     bool differs = question->against >= 0;
     const char *other = "",
-               *name =
-                   label_of_word(viewer->tokenizer, (uint32_t)question->answer, arena, err).text;
+               *name = label_of_word(viewer->words, (uint32_t)question->answer, arena, err).text;
     if (differs)
-        other = label_of_word(viewer->tokenizer, (uint32_t)question->against, arena, err).text;
+        other = label_of_word(viewer->words, (uint32_t)question->against, arena, err).text;
     if (!name || !other)
         return NULL;
     facts_integer(facts, "answer", question->answer);
     facts_integer(facts, "against", differs ? question->against : COLUMN_MISSING);
     facts_integer(facts, "position", (long long)question->position);
     return arena_format(arena, err, "logit %s %s%s%s %s %s", differs ? "difference" : "of", name,
-                        differs ? " - " : "", other, viewer->model.config.causal ? "after" : "at",
+                        differs ? " - " : "", other,
+                        viewer->model.config.causal && !viewer->model.config.n_class ? "after"
+                                                                                     : "at",
                         text->labels[question->position].text);
 }

@@ -222,6 +222,8 @@ try explain -m translate -s '<s> le petit chat' --source 'the small cat' --part 
 try explain -m "$ROOT/tests/golden-families/gemma2" --ids 1,2,3 --layer 1 -o here.json
 try explain -m "$ROOT/tests/golden-families/opt-350m-style" --ids 1,2,3 --layer 1 --full
 try explain -m "$ROOT/tests/golden-families/deberta-v2" --ids 1,2,3 --layer 1
+try score -m "$ROOT/tests/golden-families/bert-classes" --ids 1,2,3 --classes
+try attribute -m "$ROOT/tests/golden-families/llama-classes" --ids 1,2,3 --answer GOOD:BAD
 try explain -m life-causal -s "$life" --mask-after --dropout 0.5 -o here.md
 try tokenize -m "$in/pieces" "Anna sees"
 try tokenize -m "$in/pieces" --format json "Anna sees"

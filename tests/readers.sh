@@ -170,6 +170,12 @@ if python=$(python_with 'torch; assert "usage: AVX" in torch.__config__.show()')
 else
     skip PyTorch
 fi
+if python=$(python_with 'torch, transformers'); then
+    same "logits of transformers' heads of classes" '56 models agree' \
+        "$("$python" "$ROOT/tests/torch/classes.py" "$attn" 2>/dev/null)"
+else
+    skip transformers
+fi
 
 if command -v Rscript >/dev/null; then
     # Without TMPDIR: R does not work if that path has a blank.

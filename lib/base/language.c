@@ -209,6 +209,8 @@ static const struct translation {
     {"The %z of %z experts with the largest %s are chosen%s; the others are 0.",
      "选择 %z 个专家（共 %z 个），它们的 %s 最大%s；其余的为 0。"},
     {"All tokens have this expert.", "所有词元都用这个专家。"},
+    {"There is a logit for each of %z classes; w_v is the row of a class.",
+     "%z 个类别各有一个 logit；w_v 是该类别的行。"},
     {"The tokens with the largest of %z logits; w_v is %s.",
      "logits 最大的词元（共 %z 个 logits）；w_v 是 %s。"},
     {"the token's embedding (tied weights)", "词元的嵌入（共享权重）"},

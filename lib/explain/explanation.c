@@ -767,7 +767,7 @@ int explanation_add_memory(struct memory *memory, const struct viewer *viewer,
     double bytes = STEPS + (double)keys * (double)(KEY + sizeof(float) * c->d_v) +
                    (double)c->n_embd * (double)(CHANNEL + sizeof(float) * c->d_k) +
                    INNER_CHANNEL * (double)c->n_inner +
-                   (predicts ? WORD * (double)c->vocab_size : 0);
+                   (predicts ? WORD * (double)config_logits(c) : 0);
     memory->held += bytes * (double)request->query_count;
     if (begin(&trace, &selection, &viewer->model.config, request, arena, err))
         return -1;

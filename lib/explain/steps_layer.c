@@ -445,11 +445,13 @@ void step_transform(struct builder *builder, const struct trace *trace)
 {
     struct named_vector rows[2];
     struct norm norm;
+    bool normed = stack_of(trace->config, PART_SENTENCE)->unembed.dense_norm;
     size_t width = take_dense(builder, rows);
     if (builder->err->kind ||
         weights_norm(trace->weights, slot_of_text(SLOT_TRANSFORM_NORM), &norm, builder->err))
         return;
-    builder_norm(builder, row_of(trace, SITE_TRANSFORM), rows[1], trace->has_norms ? &norm : NULL,
+    builder_norm(builder, row_of(trace, SITE_TRANSFORM), rows[1],
+                 trace->has_norms && normed ? &norm : NULL,
                  (const struct named_vector[NORM_TERMS]){rows[0]}, width);
 }
 
@@ -486,7 +488,7 @@ static void show_tokens(struct builder *builder, const float *y, const struct we
     topk(best, count, columns[2], words->out, 0);
     for (size_t i = 0; i < count && !builder->err->kind; i++) {
         uint32_t id = best[i].id;
-        rows[i] = label_of_word(trace->viewer->tokenizer, id, builder->arena, builder->err);
+        rows[i] = label_of_word(trace->viewer->words, id, builder->arena, builder->err);
         for (size_t k = 0; k < width; k++)
             vectors[i * width + k] = weight_element(words, k, id);
         for (size_t c = 0; c < 3; c++)
@@ -494,7 +496,7 @@ static void show_tokens(struct builder *builder, const float *y, const struct we
     }
     if (builder->err->kind)
         return;
-    builder->table->rows.name = "token";
+    builder->table->rows.name = trace->config->n_class ? "class" : "token";
     builder_vectors(builder, "words", "w_v", vectors, width);
     for (size_t c = 0; c < 3; c++)
         if (columns[c])
@@ -512,7 +514,7 @@ void step_logits(struct builder *builder, const struct trace *trace)
     struct named_vector y = rule.dense ? row_of(trace, rule.at_dense) : last_of(trace);
     struct weight words, projection;
     const float *bias = NULL;
-    float *logits = builder_floats(builder, c->vocab_size);
+    float *logits = builder_floats(builder, config_logits(c));
     if (rule.project && !weights_matrix(trace->weights, slot_of_text(SLOT_PROJECT_OUT), &projection,
                                         builder->err)) {
         give_whole(builder, "P_out", &projection);
@@ -525,13 +527,13 @@ void step_logits(struct builder *builder, const struct trace *trace)
     if (builder->err->kind)
         return;
     bool finished = bias || divided || capped;
-    memcpy(logits, dots, c->vocab_size * sizeof *logits);
+    memcpy(logits, dots, config_logits(c) * sizeof *logits);
     if (bias)
-        add_to_row(logits, bias, c->vocab_size);
+        add_to_row(logits, bias, config_logits(c));
     if (divided)
-        divide_row(logits, c->vocab_size, rule.divisor);
+        divide_row(logits, config_logits(c), rule.divisor);
     if (capped)
-        cap_row(logits, c->vocab_size, rule.cap);
+        cap_row(logits, config_logits(c), rule.cap);
 
     builder_formula(builder, "%s_v = %s%s · w_v", finished ? "dot" : "logit", y.name,
                     rule.project ? " · P_out" : "");
@@ -541,8 +543,13 @@ void step_logits(struct builder *builder, const struct trace *trace)
         builder_add(builder, divided ? " / %n" : "", rule.divisor);
         builder_formula(builder, capped ? " / %n)" : "", rule.cap);
     }
-    builder_note(builder, "The tokens with the largest of %z logits; w_v is %s.", c->vocab_size,
-                 say(builder->language, config_ties(c) ? "the token's embedding (tied weights)"
-                                                       : "the token's row of the unembedding"));
+    if (c->n_class)
+        builder_note(builder, "There is a logit for each of %z classes; w_v is the row of a class.",
+                     c->n_class);
+    else
+        builder_note(builder, "The tokens with the largest of %z logits; w_v is %s.",
+                     config_logits(c),
+                     say(builder->language, config_ties(c) ? "the token's embedding (tied weights)"
+                                                           : "the token's row of the unembedding"));
     show_tokens(builder, y.values, &words, (const float *[]){finished ? dots : NULL, bias, logits});
 }

@@ -93,7 +93,8 @@ static struct axis label_axis(const struct report *report, const struct array *a
     enum site_part part = site_part(array->site);
     if (row->things == OF_WORDS || row->things == OF_NUMBERS) {
         bool words = row->things == OF_WORDS && report->words;
-        return (struct axis){row->name, size, words ? report->words : report->numbers};
+        const char *name = words && report->of_classes ? "class" : row->name;
+        return (struct axis){name, size, words ? report->words : report->numbers};
     }
     static const struct label value = {"value", "value", "value"};
     if (row->things == OF_VALUE)

@@ -90,6 +90,7 @@ struct report {
     size_t first_shown;                   /* first token (or word) on axes */
     const struct label *numbers;          /* "0", "1", … for all channels and dimensions */
     const struct label *words;            /* the vocabulary; NULL: label by number */
+    bool of_classes;                      /* `words` are names of classes */
     const struct label *next; /* rows of a decoder's cross-attention, `在 → 垫子`; NULL: tokens */
     const char *about;        /* subject for titles; NULL: the text */
     bool causal;

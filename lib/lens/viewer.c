@@ -7,7 +7,10 @@
 
 #include "base/memory.h"
 #include "base/num.h"
+#include "format/json.h"
+#include "format/json_writer.h"
 #include "lens/capture.h"
+#include "model/family/family.h"
 #include "model/mechanism.h"
 #include "model/pass.h"
 #include "model/score_rule.h"
@@ -20,6 +23,70 @@ enum {
     CHUNK_BYTES = 16 << 20, /* part of a file that a thread unmaps at a time */
 };
 
+/* The names of classes, as a tokenizer.json whose words are whole texts. */
+struct class_names {
+    const struct config *config;
+    struct viewer *viewer;
+    struct buf json;
+};
+
+/* Write "id2label" of config.json; without it "start" and "end" of an answer, or "LABEL_0", … */
+static int write_names(void *context, const struct json *root, struct err *err)
+{
+    static const char *const spans[] = {"start", "end"};
+    struct class_names *names = context;
+    const struct config *c = names->config;
+    const struct json *given = json_given(root, "id2label");
+    struct json_writer json = {.buf = &names->json};
+    const char *problem = "";
+    bool of_spans = strcmp(c->class_head->rows->name, "qa_outputs") == 0 && c->n_class == 2;
+    json_get_text(json_member(root, "problem_type"), &problem);
+    names->viewer->spans = of_spans;
+    names->viewer->regresses = strcmp(problem, "regression") == 0;
+    names->viewer->logistic = strcmp(problem, "multi_label_classification") == 0 || c->n_class == 1;
+    json_put_open(&json, NULL, '{');
+    json_put_open(&json, "model", '{');
+    json_put_text(&json, "type", "WordLevel");
+    json_put_open(&json, "vocab", '{');
+    for (size_t i = 0; i < c->n_class; i++) {
+        char key[32], usual[32];
+        const char *name = usual;
+        snprintf(key, sizeof key, "%zu", i);
+        snprintf(usual, sizeof usual, "LABEL_%zu", i);
+        if (of_spans)
+            name = spans[i];
+        else if (given && !json_get_text(json_member(given, key), &name))
+            return err_set(err,
+                           "field 'id2label': expected the names of %zu classes, found none "
+                           "of %s",
+                           c->n_class, key);
+        json_put_name(&json, name, strlen(name));
+        json_put_integer(&json, NULL, (long long)i);
+    }
+    json_put_close(&json, '}');
+    json_put_close(&json, '}');
+    json_put_close(&json, '}');
+    return 0;
+}
+
+/* Open the names of logits: the words of the tokenizer, or the names of classes. */
+static int open_words(struct viewer *viewer, struct err *err)
+{
+    struct model *model = &viewer->model;
+    struct class_names names = {&model->config, viewer, {0}};
+    viewer->words = viewer->tokenizer;
+    if (!model->config.n_class)
+        return 0;
+    viewer->words = NULL;
+    int failed = json_read_file(&model->folder, "config.json", write_names, &names, err) ||
+                 buf_check(&names.json, err);
+    const struct folder_file file = {"tokenizer.json", names.json.bytes, names.json.size, NULL};
+    const struct folder folder = {.path = model->folder.path, .files = &file, .file_count = 1};
+    failed = failed || tokenizer_open(&viewer->words, &folder, err);
+    buf_release(&names.json);
+    return err_if(failed);
+}
+
 /* Open the tokenizer and the machine of an opened model. */
 static int open_rest(struct viewer *viewer, size_t threads, struct err *err)
 {
@@ -27,7 +94,8 @@ static int open_rest(struct viewer *viewer, size_t threads, struct err *err)
     viewer->mask = -1;
     if (!tokenizer_open_if_known(&viewer->tokenizer, &opened->folder, viewer->why, err) &&
         !tokenizer_check_ids(viewer->tokenizer, &opened->folder, opened->config.vocab_size, err) &&
-        (opened->config.causal || !viewer->tokenizer ||
+        !open_words(viewer, err) &&
+        (opened->config.causal || !viewer->tokenizer || opened->config.n_class ||
          !tokenizer_find_mask(&viewer->mask, viewer->tokenizer, err)) &&
         !machine_open(&viewer->machine, threads, err))
         return 0;
@@ -108,6 +176,8 @@ void viewer_release(struct viewer *viewer)
         pool_run(viewer->machine.pool, (struct loop){parts, (double)file->size, forget_part}, file);
     }
     machine_release(&viewer->machine);
+    if (viewer->words != viewer->tokenizer)
+        tokenizer_free(viewer->words);
     tokenizer_free(viewer->tokenizer);
     model_release(&viewer->model);
     *viewer = (struct viewer){0};
@@ -343,9 +413,9 @@ int viewer_reports(const struct viewer *viewer, const struct capture_request *as
                    const struct array_list *lists, struct arena *arena, struct err *err)
 {
     const struct config *config = &viewer->model.config;
-    bool named = viewer->tokenizer && site_set_has(asked->selection->sites, SITE_LOGITS);
+    bool named = viewer->words && site_set_has(asked->selection->sites, SITE_LOGITS);
     const struct label *words =
-        named ? labels_of_words(viewer->tokenizer, config->vocab_size, arena, err) : NULL;
+        named ? labels_of_words(viewer->words, config_logits(config), arena, err) : NULL;
     size_t widest = 0; /* most columns labelled by numbers */
     for (size_t i = 0; i < asked->count; i++)
         for (const struct array *array = lists[i].items; array < lists[i].items + lists[i].count;
@@ -358,6 +428,7 @@ int viewer_reports(const struct viewer *viewer, const struct capture_request *as
         return -1;
     report.numbers = numbers;
     report.words = words;
+    report.of_classes = config->n_class > 0;
     report.heads = asked->selection->heads;
     report.head_count = asked->selection->head_count;
     report.layers = asked->selection->layers;

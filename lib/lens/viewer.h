@@ -20,7 +20,11 @@ struct viewer {
     struct model model;
     struct tokenizer *tokenizer;   /* NULL: only ids are accepted */
     char why[TOKENIZER_WHY_BYTES]; /* why it is not supported; "": it is, or there is none */
-    long long mask;                /* id of the mask token; -1: none, or the model is causal */
+    struct tokenizer *words;       /* names of logits: `tokenizer`, or the names of classes */
+    long long mask;                /* id of the mask token; -1: none, or the logits are of others */
+    bool logistic;                 /* each class has a probability of its own, not a share */
+    bool regresses;                /* the logit is the answer: it has no probability */
+    bool spans;                    /* the classes are the first and the last token of an answer */
     bool starts;                   /* texts begin with the config's bos_id; the caller decides */
     bool reads_any_length;         /* viewer_tokenize accepts texts longer than the context */
     struct machine machine;

@@ -17,7 +17,7 @@ static double site_floats(const struct viewer *viewer, const struct selection *s
                    tokens, pair->source.count))
         return (double)INFINITY;
     if (site == SITE_LOGITS && selection->last_logits && !selection->queries)
-        return (double)config->vocab_size;
+        return (double)config_logits(config);
     if (all || !selection_has_queries(selection, site) || !tokens)
         return (double)count;
     return (double)count / (double)tokens *

@@ -393,7 +393,8 @@ static int dense_back(struct way *way, double *to, double *direction, const floa
     linear(&way->plan->viewer->machine, before, (struct matrix){(float *)y, 1, dense.in, dense.in},
            &dense, ACTIVATION_NONE);
     activate(after, before, NULL, rule.activation);
-    norm_back(way, direction, after.data, dense.out, &norm);
+    if (rule.dense_norm)
+        norm_back(way, direction, after.data, dense.out, &norm);
     for (size_t i = 0; i < dense.out; i++)
         direction[i] *= z[i] != 0 ? (double)after.data[i] / (double)z[i] : 0;
     return matrix_back(way, to, &dense, direction);
@@ -410,7 +411,7 @@ static int logits_back(struct way *way)
     double *direction = way->inner; /* zeroed */
     double divisor = c->logit_divisor > 0 ? (double)c->logit_divisor : 1;
     struct question *question = way->plan->question;
-    way->attribution->logit = question_ask(question, logits, c->vocab_size);
+    way->attribution->logit = question_ask(question, logits, config_logits(c));
     if (weights_unembedding(way->weights, &words, way->err) ||
         weights_vector(way->weights, slot_of_text(SLOT_HEAD_BIAS), &bias, way->err))
         return -1;
@@ -425,7 +426,7 @@ static int logits_back(struct way *way)
     for (size_t i = 0; i < words.in; i++)
         direction[i] /= divisor;
     const float *normed = c->final_norm ? way->rows[0][SITE_LN_F] : last_stream(way);
-    if (c->end == END_MASKED) {
+    if (stack_of(c, PART_SENTENCE)->unembed.dense) {
         if (dense_back(way, way->u, direction, normed))
             return -1;
     } else if (c->n_word) {

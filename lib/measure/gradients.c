@@ -117,15 +117,15 @@ int gradient_walk(struct gradient_walk *walk, struct err *err)
     size_t count = walk->term_count;
     walk->value = 0;
     if (question) {
-        question_ask(question, logits + question->position * c->vocab_size, c->vocab_size);
+        question_ask(question, logits + question->position * config_logits(c), config_logits(c));
         own[0] = (struct logit_term){question->position, (size_t)question->answer, 1};
         own[1] = (struct logit_term){question->position, (size_t)question->against, -1};
         terms = own;
         count = question->against < 0 ? 1 : 2;
     }
-    float *seed = arena_alloc(walk->arena, walk->text->count * c->vocab_size, sizeof *seed, err);
+    float *seed = arena_alloc(walk->arena, walk->text->count * config_logits(c), sizeof *seed, err);
     for (size_t i = 0; seed && i < count; i++) {
-        const size_t at = terms[i].position * c->vocab_size + terms[i].id;
+        const size_t at = terms[i].position * config_logits(c) + terms[i].id;
         walk->value += (double)terms[i].weight * (double)logits[at];
         seed[at] += terms[i].weight;
     }

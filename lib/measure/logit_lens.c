@@ -391,7 +391,8 @@ int next_tokens_plan(struct next_plan *plan, struct viewer *viewer, size_t best_
     struct err none = {0};
     enum site site = SITE_RESID_MID;
     *plan = (struct next_plan){.count = 0};
-    if (!best_count || logits_check(viewer, viewer->mask < 0 ? NEEDS_CAUSAL : 0, &none))
+    if (!best_count ||
+        logits_check(viewer, NEEDS_WORDS | (viewer->mask < 0 ? NEEDS_CAUSAL : 0), &none))
         return 0;
     if (selection_layers(&all, NULL, config, arena, err))
         return -1;

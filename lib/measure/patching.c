@@ -96,13 +96,13 @@ static struct text text_of(const struct patch_sweep *s, const struct side *side)
 
 static double answer_of(const struct patch_sweep *s, const float *logits)
 {
-    return question_ask(s->plan->question, logits, s->config->vocab_size);
+    return question_ask(s->plan->question, logits, config_logits(s->config));
 }
 
 /* The logits of the position, in logits of the last token (is_last) or of all tokens. */
 static const float *row_of(const struct patch_sweep *s, const float *logits)
 {
-    return logits + (s->is_last ? 0 : s->plan->question->position * s->config->vocab_size);
+    return logits + (s->is_last ? 0 : s->plan->question->position * config_logits(s->config));
 }
 
 /* --- passes of copies ------------------------------------------------------------------------- */

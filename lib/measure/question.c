@@ -17,6 +17,11 @@ int model_check(const struct model *model, unsigned needs, struct err *err)
         return err_unsupported(
             err, "'%s': expected a model of one text, found one that attends to a second text",
             model->name);
+    if (needs & NEEDS_WORDS && c->n_class)
+        return err_unsupported(err,
+                               "'%s': expected a model that predicts tokens, found one of %zu "
+                               "classes: 'attn-cli score --classes' prints them",
+                               model->name, c->n_class);
     if (needs & NEEDS_CAUSAL && !c->causal)
         return err_unsupported(
             err,

@@ -87,7 +87,7 @@ int scoring_check(const struct scoring *scoring, struct err *err)
 {
     const struct edits *edits = scoring->viewer->edits;
     bool masks = scoring->viewer->mask >= 0;
-    if (logits_check(scoring->viewer, masks ? 0 : NEEDS_CAUSAL, err))
+    if (logits_check(scoring->viewer, NEEDS_WORDS | (masks ? 0 : NEEDS_CAUSAL), err))
         return -1;
     if (masks && (scoring->stride || scoring->begins || scoring->next))
         return err_usage(err,

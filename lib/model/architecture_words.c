@@ -214,7 +214,12 @@ static void write_logits(struct buf *out, const struct config *c)
         buf_text(out, end.at_result ? ", then one logit of each token" : end.dense ? "" : "none");
         return;
     }
-    buf_text(out, config_ties(c) ? "tied to the token embedding" : "from a separate matrix");
+    static const char *const answers[] = {"the first token", "the last token", "each token"};
+    if (c->n_class)
+        buf_format(out, "%s%zu classes of %s", end.dense && !end.dense_norm ? ", then " : "",
+                   c->n_class, answers[c->answers]);
+    else
+        buf_text(out, config_ties(c) ? "tied to the token embedding" : "from a separate matrix");
     buf_text(out, c->biases & BIASED_LOGITS ? ", with a bias" : "");
     if (c->logit_divisor > 0)
         buf_format(out, ", divided by %g", (double)c->logit_divisor);

@@ -753,8 +753,8 @@ static struct matrix logits_back(struct walk *w, const struct end_rows *some)
     const struct unembed_rule *rule = &w->stack->unembed;
     const struct back_loss *loss = w->back->loss;
     const float divisor = rule->divisor > 0 ? rule->divisor : 1;
-    struct matrix d = loss ? walk_room(w, some->count, w->config->vocab_size)
-                           : walk_zeros(w, some->count, w->config->vocab_size);
+    struct matrix d = loss ? walk_room(w, some->count, config_logits(w->config))
+                           : walk_zeros(w, some->count, config_logits(w->config));
     struct matrix logits = d;
     if (!d.data)
         return d;

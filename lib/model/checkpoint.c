@@ -288,6 +288,35 @@ static void find_tables(const struct checkpoint *checkpoint, struct config *conf
         config->family = family;
 }
 
+/* Find a head of classes. Its last matrix has a row for each class, and is not tied. */
+static bool find_classes(const struct checkpoint *checkpoint, struct config *config)
+{
+    const struct slot head = slot_of_text(SLOT_HEAD), dense = slot_of_text(SLOT_TRANSFORM);
+    if (config->n_encoder_layer || config->kind == MODEL_ATTENTION)
+        return false;
+    for (const struct class_head *h = class_heads; h->rows->name; h++) {
+        config->class_head = h;
+        const struct safetensors_entry *last = find_slot(checkpoint, config, head).entry;
+        bool fits = !h->family || strcmp(h->family, config->family->name) == 0;
+        if (!fits || !last || last->rank != 2 ||
+            (h->rows[1].name && !find_slot(checkpoint, config, dense).entry))
+            continue;
+        config->end = END_CLASSES;
+        config->n_class = last->shape[0];
+        config->answers = config->answers == ANSWER_OF_EACH ? ANSWER_OF_EACH : h->answers;
+        config->tied = false;
+        config->biases &= ~(unsigned)(BIASED_LOGITS | BIASED_TRANSFORM);
+        if (find_slot(checkpoint, config, slot_bias(head)).entry)
+            config->biases |= BIASED_LOGITS;
+        if (h->rows[1].name && find_slot(checkpoint, config, slot_bias(dense)).entry)
+            config->biases |= BIASED_TRANSFORM;
+        config->end_activation = h->activation ? h->activation : config->class_activation;
+        return true;
+    }
+    config->class_head = NULL;
+    return false;
+}
+
 static void find_end(const struct checkpoint *checkpoint, struct config *config)
 {
     static const struct {
@@ -300,7 +329,7 @@ static void find_end(const struct checkpoint *checkpoint, struct config *config)
                 {END_DISCRIMINATOR, SLOT_DISCRIMINATOR_HEAD},
                 {END_POOLED, SLOT_POOLER}};
     const struct family *family = config->family;
-    if (config->end == END_LOGITS)
+    if (find_classes(checkpoint, config) || config->end == END_LOGITS)
         return;
     config->end = END_STREAM;
     for (const struct family *f = family; f->name && strcmp(f->name, family->name) == 0; f++) {
@@ -346,7 +375,7 @@ int checkpoint_find(struct found_tensor *found, const struct checkpoint *checkpo
 {
     const char *file = checkpoint->name;
     char name[PARAMETER_NAME_BYTES];
-    const struct family_row *row = family_row(config->family, slot);
+    const struct family_row *row = config_row(config, slot);
     *found = (struct found_tensor){0};
     if (row && row->bias && slot.id & 1) { /* "NAME.bias" of the matrix goes before row->bias */
         snprintf(name, sizeof name, "%s.bias", row->name);

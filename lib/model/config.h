@@ -13,6 +13,7 @@
 struct description;
 struct folder;
 struct family;
+struct class_head;
 
 enum model_kind { MODEL_GPT2, MODEL_ATTENTION, MODEL_TRANSFORMER, MODEL_DECODER };
 
@@ -34,14 +35,19 @@ enum config_bias {
     BIASED_ALL = 7
 };
 
-/* What follows the last layer. In an encoder without a decoder the file decides: weights_open. */
+/* What follows the last layer. In a model without an encoder and a decoder the file decides:
+ * weights_open. */
 enum model_end {
     END_LOGITS,        /* logits of the next token */
     END_MASKED,        /* logits of the token itself, after a dense layer (BERT) */
+    END_CLASSES,       /* logits of classes, with or without a dense layer before them */
     END_DISCRIMINATOR, /* one logit of each token: whether it was replaced (ELECTRA) */
     END_POOLED,        /* a dense layer of the first token */
     END_STREAM,        /* nothing */
 };
+
+/* Whose logits are the model's answer: those of the text's first or last token, or of each. */
+enum class_answer { ANSWER_OF_FIRST, ANSWER_OF_LAST, ANSWER_OF_EACH };
 
 /* Properties of single layers, as bits. */
 enum layer_flag {
@@ -207,7 +213,11 @@ struct config {
     size_t more_end_count;
     struct generation_rules generation; /* of a model with an encoder */
     enum model_end end;
-    enum activation end_activation;   /* of the dense layer before the logits */
+    enum activation end_activation;      /* of the dense layer before the logits */
+    size_t n_class;                      /* END_CLASSES: number of classes */
+    const struct class_head *class_head; /* END_CLASSES: family.h */
+    enum class_answer answers;           /* END_CLASSES */
+    enum activation class_activation; /* of a dense layer before classes, if config.json names it */
     double initializer_range;         /* standard deviation of initial weights */
     char unread[CONFIG_UNREAD_BYTES]; /* keys of config.json that were not read (family.h) */
     struct mechanism mechanism;       /* from options, not config.json; all zero: none */

@@ -57,7 +57,8 @@ static bool sublayer_has_other(const struct sublayer *s)
     FIELD(rotary_local) FIELD(window) FIELD(sinks) FIELD(score_cap) FIELD(logit_cap) \
     FIELD(residual_scale) FIELD(logit_divisor) ARRAY(layer_flags) FIELD(extra_layers) \
     FIELD(bos_id) FIELD(eos_id) ARRAY(more_ends) FIELD(more_end_count) FIELD(generation) \
-    FIELD(end) FIELD(end_activation) FIELD(initializer_range) ARRAY(unread) FIELD(mechanism) \
+    FIELD(end) FIELD(end_activation) FIELD(n_class) FIELD(class_head) FIELD(answers) \
+    FIELD(class_activation) FIELD(initializer_range) ARRAY(unread) FIELD(mechanism) \
     FIELD(description)
 
 #define CONFIG_FEATURES(FEATURE) \
@@ -118,12 +119,14 @@ static bool sublayer_has_other(const struct sublayer *s)
 
 #define UNEMBED_FIELDS(FIELD, ARRAY) \
     FIELD(norm) FIELD(project) FIELD(dense) FIELD(activation) FIELD(dense_norm) \
-    FIELD(first_only) FIELD(bias) FIELD(divisor) FIELD(cap) FIELD(at_dense) FIELD(at_result)
+    FIELD(first_only) FIELD(bias) FIELD(logits) FIELD(divisor) FIELD(cap) FIELD(at_dense) \
+    FIELD(at_result)
 
 #define UNEMBED_FEATURES(FEATURE) \
     FEATURE(!u->norm, "a last stream without a norm", ANALYSIS) \
     FEATURE(u->dense, "a dense layer at the end", ANALYSIS & ~WORDS) \
     FEATURE(u->bias, "a bias of the logits", ALL) \
+    FEATURE(c->n_class, "classes in place of tokens", ANALYSIS & ~WORDS) \
     FEATURE(u->divisor > 0, "divided logits", ALL) \
     FEATURE(u->cap > 0, "soft caps of logits", ANALYSIS)
 

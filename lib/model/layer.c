@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/memory.h"
+#include "model/family/family.h"
 
 /* The norms of a style, and whether attention and MLP read the same stream. */
 static const struct {
@@ -198,11 +199,12 @@ static struct unembed_rule make_end(const struct config *c)
         .bias = c->biases & BIASED_LOGITS,
         .divisor = c->logit_divisor,
         .cap = c->logit_cap,
-        .at_result = c->end <= END_MASKED ? SITE_LOGITS : SITE_EMBEDDING,
+        .logits = c->end == END_CLASSES ? c->n_class : c->vocab_size,
+        .at_result = c->end <= END_CLASSES ? SITE_LOGITS : SITE_EMBEDDING,
     };
-    if (c->end == END_MASKED) {
+    if (c->end == END_MASKED || (c->class_head && c->class_head->rows[1].name)) {
         rule.dense = SLOT_TRANSFORM;
-        rule.dense_norm = true;
+        rule.dense_norm = c->end == END_MASKED || c->class_head->normed;
         rule.activation = c->end_activation;
         rule.at_dense = SITE_TRANSFORM;
     } else if (c->end == END_DISCRIMINATOR) {

@@ -137,7 +137,8 @@ struct unembed_rule {
     enum activation activation;
     bool dense_norm;    /* a norm of that layer: SLOT_TRANSFORM_NORM */
     bool first_only;    /* the dense layer reads only the first token: a pooler */
-    bool bias;          /* of the logits of tokens */
+    bool bias;          /* of the logits */
+    size_t logits;      /* how many: of tokens, or of classes */
     float divisor, cap; /* of the logits: logit / divisor, then cap · tanh(logit / cap); 0: none */
     enum site at_dense,
         at_result; /* results of the dense layer and the last matrix; SITE_EMBEDDING: none */
@@ -183,6 +184,12 @@ static inline const struct layer *layer_of(const struct config *config, enum sit
 {
     assert(layer < stack_of(config, part)->layers);
     return &stack_of(config, part)->layer[layer];
+}
+
+/* The number of logits of a token: of the words of the vocabulary, or of classes. */
+static inline size_t config_logits(const struct config *config)
+{
+    return stack_of(config, PART_SENTENCE)->unembed.logits;
 }
 
 /* The heads of the first layer of a part's stack; if it has none, of the text's. */

@@ -26,6 +26,7 @@
     PROPERTY(OF_QKV, c->biases & BIASED_QKV) PROPERTY(OF_OUT, c->biases & BIASED_OUT) \
     PROPERTY(OF_MLP, c->biases & BIASED_MLP) PROPERTY(OF_EXPERTS, c->biases & BIASED_EXPERTS) \
     PROPERTY(OF_LOGITS, c->biases & BIASED_LOGITS) \
+    PROPERTY(DENSE_NORM, stack_of(c, PART_SENTENCE)->unembed.dense_norm) \
     PROPERTY(BIAS_NORMED, c->bias_terms & TERM_NORMED) \
     PROPERTY(PLAIN, !s->mlp.mixture) PROPERTY(MIXTURE, s->mlp.mixture) \
     PROPERTY(ROUTER_BIAS, c->mixture.router_bias)
@@ -43,8 +44,11 @@
     AXIS(WORD, t->embed.width) \
     AXIS(TABLES, t->embed.project == PROJECT_LAST ? t->embed.width : t->width) \
     AXIS(SEGMENTS, t->embed.segments) AXIS(NARROW, c->projects_last ? 0 : c->n_word) \
-    AXIS(LOGITS, c->end <= END_MASKED ? t->embed.rows : 0) \
-    AXIS(TRANSFORM, c->end == END_MASKED ? t->embed.width : 0) \
+    AXIS(LOGITS, c->end <= END_CLASSES ? t->unembed.logits : 0) \
+    AXIS(TRANSFORM, c->end == END_MASKED           ? t->embed.width \
+                    : t->unembed.dense && c->n_class ? t->width \
+                                                     : 0) \
+    AXIS(HEAD, c->n_class && c->projects_last ? t->width : t->embed.width) \
     AXIS(DISCRIMINATOR, c->end == END_DISCRIMINATOR ? t->width : 0) \
     AXIS(DISCRIMINATOR_LOGIT, c->end == END_DISCRIMINATOR) \
     AXIS(POOLER, c->end == END_POOLED ? t->width : 0) \
@@ -130,10 +134,10 @@ static const struct parameter_row {
     [SLOT_FINAL_NORM / 2] = {{AXIS_CHANNELS}, BLOCKS | FINAL_NORM | SCALE, SHIFT},
     [SLOT_POOLER / 2] = {{AXIS_POOLER, AXIS_CHANNELS}, ANY, ANY},
     [SLOT_TRANSFORM / 2] = {{AXIS_TRANSFORM, AXIS_CHANNELS}, ANY, OF_TRANSFORM},
-    [SLOT_TRANSFORM_NORM / 2] = {{AXIS_TRANSFORM}, SCALE, SHIFT},
+    [SLOT_TRANSFORM_NORM / 2] = {{AXIS_TRANSFORM}, SCALE | DENSE_NORM, SHIFT},
     [SLOT_DISCRIMINATOR / 2] = {{AXIS_DISCRIMINATOR, AXIS_CHANNELS}, ANY, ANY},
     [SLOT_DISCRIMINATOR_HEAD / 2] = {{AXIS_DISCRIMINATOR_LOGIT, AXIS_CHANNELS}, ANY, ANY},
-    [SLOT_HEAD / 2] = {{AXIS_LOGITS, AXIS_WORD}, BLOCKS | UNTIED, ALONE | BLOCKS | OF_LOGITS},
+    [SLOT_HEAD / 2] = {{AXIS_LOGITS, AXIS_HEAD}, BLOCKS | UNTIED, ALONE | BLOCKS | OF_LOGITS},
     [SLOT_NORM_1 / 2] = {{AXIS_CHANNELS}, BLOCKS | NORM_IN | SCALE, SHIFT},
     [SLOT_Q_DOWN / 2] = {{AXIS_LATENT_Q, AXIS_CHANNELS}, ANY, NEVER},
     [SLOT_Q_DOWN_NORM / 2] = {{AXIS_LATENT_Q}, ANY, NEVER},

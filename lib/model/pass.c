@@ -140,7 +140,7 @@ int pass_matrix(struct pass *pass, struct matrix *matrix, size_t rows, size_t co
 
 size_t pass_memory_logits_bytes(const struct config *config, size_t tokens)
 {
-    return tokens * config->vocab_size * sizeof(float);
+    return tokens * config_logits(config) * sizeof(float);
 }
 
 /* --- begin and end ---------------------------------------------------------------------------- */
@@ -211,7 +211,7 @@ int pass_init(struct pass *pass)
         return -1;
     size_t logit_rows = pass->tap->watch->last_logits ? batch->count : batch->tokens;
     if (pass->part == PART_SENTENCE && pass_watches(pass, SITE_LOGITS, 0) &&
-        pass_matrix(pass, &scratch->logits, logit_rows, c->vocab_size))
+        pass_matrix(pass, &scratch->logits, logit_rows, config_logits(c)))
         return -1;
     return reserve_caches(pass);
 }

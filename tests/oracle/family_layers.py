@@ -1127,6 +1127,26 @@ BY_NAMES = {  # the names of the tensors decide, too
 }
 
 
+# Heads of classes: a dense layer, or none, its activation, and the last matrix. Files with both
+# have this head, whose numbers are those of every token.
+CLASSES = (("classifier.dense", "tanh", "classifier.out_proj"), ("pre_classifier", "relu", "classifier"),
+           ("pooler.dense", "tanh", "classifier"), ("", "", "classifier"), ("", "", "qa_outputs"),
+           ("", "", "score"))
+
+
+def add_classes(model, config, has):
+    for dense, act, last in CLASSES:
+        if has(last) and (not dense or has(dense)):
+            stack = model.stacks[TEXT]
+            stack.unembed = Unembed(stack.unembed.norm, transform=act, head=True,
+                                    transform_width=stack.width if dense else 0,
+                                    rows=len(config.get("id2label", "12")), at_result=At.LOGITS,
+                                    at_transform=At.TRANSFORM if dense else At.NONE)
+            model.rows[TEXT, Id.HEAD] = Row(last + ".weight", last + ".bias")
+            model.rows |= table(TEXT, "", TRANSFORM=dense) if dense else {}
+            return
+
+
 def describe(config, names):
     family = config["model_type"]
 
@@ -1135,4 +1155,5 @@ def describe(config, names):
     model = FAMILIES[family](config) if family in FAMILIES else BY_NAMES[family](config, has)
     if config.get("is_causal") is False:
         attend_to_later_tokens(model)
+    add_classes(model, config, has)
     return model

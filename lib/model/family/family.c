@@ -37,6 +37,47 @@ const struct family_row *family_row(const struct family *family, struct slot slo
     return family_row(family, slot);
 }
 
+#define CLASSES(name) \
+    {                 \
+        name,         \
+        {             \
+            SLOT_HEAD \
+        }             \
+    }
+#define DENSE(name)        \
+    {                      \
+        name,              \
+        {                  \
+            SLOT_TRANSFORM \
+        }                  \
+    }
+
+/* clang-format off */
+const struct class_head class_heads[] = {
+    {"electra", {CLASSES("classifier.out_proj"), DENSE("classifier.dense")}, ACTIVATION_GELU},
+    {NULL, {CLASSES("classifier.out_proj"), DENSE("classifier.dense")}, ACTIVATION_TANH},
+    {NULL, {CLASSES("classifier"), DENSE("pre_classifier")}, ACTIVATION_RELU},
+    {"deberta-v2", {CLASSES("classifier"), DENSE("pooler.dense")}},
+    {"albert", {CLASSES("classifier"), DENSE("pooler")}, ACTIVATION_TANH, .prefixed = true},
+    {NULL, {CLASSES("classifier"), DENSE("pooler.dense")}, ACTIVATION_TANH, .prefixed = true},
+    {"modernbert", {CLASSES("classifier"), DENSE("head.dense")}, .normed = true},
+    {"modernbert", {CLASSES("qa_outputs"), DENSE("head.dense")}, ACTIVATION_NONE,
+     ANSWER_OF_EACH, .normed = true},
+    {NULL, {CLASSES("classifier")}, .answers = ANSWER_OF_EACH},
+    {NULL, {CLASSES("qa_outputs")}, .answers = ANSWER_OF_EACH},
+    {NULL, {CLASSES("score")}, .answers = ANSWER_OF_LAST},
+    {0},
+};
+/* clang-format on */
+
+const struct family_row *config_row(const struct config *config, struct slot slot)
+{
+    for (size_t i = 0; config->class_head && slot.part == PART_SENTENCE && i < 2; i++)
+        if (config->class_head->rows[i].members[0] == (slot.id & ~1))
+            return &config->class_head->rows[i];
+    return family_row(config->family, slot);
+}
+
 enum { NUMBERED_BYTES = 56 };
 
 /* The text with a number in the place of a mark; the text itself if it has none. */
@@ -55,13 +96,14 @@ const char *family_tensor_name(char name[PARAMETER_NAME_BYTES], const struct con
 {
     char numbered[NUMBERED_BYTES], grouped[NUMBERED_BYTES];
     const struct family_names *names = config->family->names;
-    const struct family_row *row = family_row(config->family, slot);
+    const struct family_row *row = config_row(config, slot);
     bool is_bias = slot.id & 1;
     const char *ending = row && row->bare ? (is_bias ? "_bias" : "")
                          : is_bias        ? ".bias"
                                           : ".weight";
     bool of_end = slot.id >= SLOT_TRANSFORM && slot.id <= SLOT_HEAD_BIAS;
-    const char *prefix = of_end ? "" : names->prefix;
+    bool of_head = config->class_head && config->class_head->prefixed && slot.id < SLOT_HEAD;
+    const char *prefix = of_end && !of_head ? "" : names->prefix;
     const char *text = with_number(numbered, row ? row->name : "?", "{e}", slot.expert);
     const char *layers = slot.part == PART_SOURCE ? names->source_layers : names->layers;
     int members = (int)config->group_layers;
@@ -79,7 +121,7 @@ const char *family_tensor_name(char name[PARAMETER_NAME_BYTES], const struct con
 void family_layout(struct family_layout *layout, struct slot slot, const struct config *config)
 {
     static const struct family_row unnamed;
-    const struct family_row *row = family_row(config->family, slot);
+    const struct family_row *row = config_row(config, slot);
     size_t shape[SLOT_RANK_MAX] = {0};
     size_t all = 0;
     row = row ? row : &unnamed;

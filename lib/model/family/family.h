@@ -90,6 +90,23 @@ int family_read(struct config *config, const struct family *family, const struct
 /* List in config->unread, if they fit, the keys that were not read and may have an effect. */
 void family_note_unread(struct config *config, const struct json *root);
 
+/* A head of classes: names of its last matrix and of a dense layer before it, if any. A file that
+ * has both has this head: class_heads are tried in their order, for the family with this name
+ * or, NULL, for all; the last has no rows. */
+struct class_head {
+    const char *family;
+    struct family_row rows[3];  /* of SLOT_HEAD, of SLOT_TRANSFORM; the last has no name */
+    enum activation activation; /* of the dense layer; ACTIVATION_NONE: as config.json says */
+    enum class_answer answers;
+    bool normed;   /* a norm of the dense layer: SLOT_TRANSFORM_NORM of the family */
+    bool prefixed; /* the name of the dense layer begins with the prefix of the family */
+};
+
+extern const struct class_head class_heads[];
+
+/* family_row of a config's family, or the row of its head of classes. */
+const struct family_row *config_row(const struct config *config, struct slot slot);
+
 /* The row of a slot; for a bias or shift, that of its matrix or norm. NULL: the family has none. */
 const struct family_row *family_row(const struct family *family, struct slot slot);
 
@@ -179,6 +196,9 @@ void family_read_rotary(struct reading *reading, double turning, double theta);
 void family_flag_layers(struct config *config, bool with_window, unsigned char flag);
 void family_local_rotary(struct reading *reading, const char *theta_key, double otherwise,
                          bool scaled);
+
+/* Whether config.json names a class of transformers for a task: "ForTokenClassification". */
+bool family_is_for(const struct reading *reading, const char *task);
 
 /* Read "is_causal"; the window must be read before. */
 void family_read_causal(struct reading *reading);

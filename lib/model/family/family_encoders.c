@@ -221,6 +221,11 @@ static void settle_deberta(struct reading *r)
     struct config *c = r->config;
     c->end_activation = c->activation;
     c->n_segments = (size_t)family_integer(r, "type_vocab_size", 0, DIMENSION_MAX, 0);
+    enum activation hidden = c->activation; /* the pooler's is before classes */
+    family_activation(r, "pooler_hidden_act", family_text(r, "pooler_hidden_act", "gelu"));
+    c->class_activation = c->activation;
+    c->activation = hidden;
+    family_size(r, "pooler_hidden_size", c->n_embd);
     family_flag(r, "legacy", true); /* the head's names, which the file decides */
     family_expect(r, "relative_attention", true, false);
     if (!family_flag(r, "position_biased_input", true))
@@ -283,7 +288,10 @@ static void settle_modernbert(struct reading *r)
     family_bias(r, "classifier_bias", BIASED_TRANSFORM);
     family_bias(r, "decoder_bias", BIASED_LOGITS);
     family_activation(r, "classifier_activation", family_text(r, "classifier_activation", "gelu"));
-    c->end_activation = c->activation;
+    c->end_activation = c->class_activation = c->activation;
+    if (strcmp(family_text(r, "classifier_pooling", "cls"), "cls") != 0 &&
+        (family_is_for(r, "ForSequenceClassification") || family_is_for(r, "ForMultipleChoice")))
+        err_unsupported(family_fail(r), "field 'classifier_pooling': expected cls");
     family_activation(r, "hidden_activation", family_text(r, "hidden_activation", "gelu"));
     size_t every = family_size(r, "global_attn_every_n_layers", 3);
     c->window = family_size(r, "local_attention", 128) / 2 + 1;

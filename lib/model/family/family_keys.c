@@ -543,6 +543,13 @@ int family_read_generation(void *config, const struct json *root, struct err *er
     return err_if(r->failed);
 }
 
+bool family_is_for(const struct reading *r, const char *task)
+{
+    const char *class = "";
+    json_get_text(json_first(json_given(r->root, "architectures")), &class);
+    return name_ends_in(class, task);
+}
+
 void family_read_causal(struct reading *r)
 {
     struct config *c = r->config;
@@ -613,6 +620,8 @@ int family_read(struct config *config, const struct family *family, const struct
             config->family = family + 1;
         }
     }
+    if (family_is_for(&reading, "ForTokenClassification"))
+        config->answers = ANSWER_OF_EACH;
     if (config->kind == MODEL_DECODER)
         read_decoder(&reading);
     else if (!reading.failed)

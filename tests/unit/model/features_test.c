@@ -137,6 +137,7 @@ static const struct planted {
     {SET("layers without a first norm", layer_flags, {LAYER_FIRST_PLAIN})},
     {SET("positions without padding", counted, true)},
     {SET("a dense layer at the end", end, END_MASKED)},
+    {SET("classes in place of tokens", n_class, 2)},
     {SET("RMS norms", rms, true)},
     {SET("scales of norms that are 1 + w", norm_offset, true)},
     {SET("layer norms without a shift", norm_shift, false)},

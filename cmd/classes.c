@@ -1,0 +1,129 @@
+/* classes.c: `attn-cli score --classes`: the probabilities of classes, for models with a head of
+ * classes instead of one of tokens. */
+#include <math.h>
+#include <string.h>
+
+#include "command.h"
+#include "driver.h"
+#include "model/layer.h"
+
+struct classes_state {
+    struct selection selection;
+    const char *kind; /* name of the table: classes; tokens: of each; spans: of an answer */
+};
+
+static int prepare(void *state, struct driver *driver, struct err *err)
+{
+    (void)state;
+    driver->columns = "sentence position text class logit probability";
+    return options_exclude(driver->options, "classes",
+                           "continue total group unigrams per mean begin-word within-word query "
+                           "bits stride window top next words",
+                           err);
+}
+
+static int open(void *state, struct driver *driver, struct err *err)
+{
+    struct classes_state *own = state;
+    const struct model *model = &driver->session.viewer.model;
+    const struct config *c = &model->config;
+    own->selection = (struct selection){.sites = SITE_SET(SITE_LOGITS)};
+    own->kind = c->answers != ANSWER_OF_EACH ? "classes" : "tokens";
+    if (c->n_class && c->answers == ANSWER_OF_EACH && driver->session.viewer.spans)
+        own->kind = "spans";
+    return c->n_class ? 0
+                      : err_unsupported(err,
+                                        "'%s': --classes: expected a model with a head of classes "
+                                        "(…ForSequenceClassification), found one of type \"%s\" "
+                                        "without one",
+                                        model->name, config_kind_name(c));
+}
+
+static int read(void *state, struct driver *driver, struct job *job, struct arena *arena,
+                struct err *err)
+{
+    struct classes_state *own = state;
+    (void)arena, (void)err;
+    viewer_add_memory(&job->memory, &driver->session.viewer, &own->selection, &job->pair,
+                      CAPTURE_ALL);
+    return 0;
+}
+
+/* The share of an item in e^x of `count` items that are `step` apart; or, each by itself, 1 / (1 +
+ * e^-x). */
+static double probability(const float *x, size_t item, size_t count, size_t step, bool logistic)
+{
+    double sum = 0, at = (double)x[item * step];
+    for (size_t i = 0; i < count; i++)
+        sum += exp((double)x[i * step] - at);
+    return logistic ? 1 / (1 + exp(-at)) : 1 / sum;
+}
+
+static size_t best_of(const float *x, size_t count, size_t step)
+{
+    size_t best = 0;
+    for (size_t i = 1; i < count; i++)
+        best = x[i * step] > x[best * step] ? i : best;
+    return best;
+}
+
+/* Classes of the text have a row each; of tokens, the best class of each; of an answer, the best
+ * token of `start` and `end`. */
+static int make_table(struct report *report, const struct classes_state *own,
+                      const struct viewer *viewer, struct arena *arena, struct err *err)
+{
+    const struct config *c = &viewer->model.config;
+    const size_t tokens = report->sentence.count, classes = c->n_class;
+    const float *logits = report->arrays[0].data;
+    const bool of_tokens = strcmp(own->kind, "tokens") == 0,
+               spans = strcmp(own->kind, "spans") == 0;
+    struct table *table = arena_alloc(arena, 1, sizeof *table, err);
+    struct table_rows rows = {.most = of_tokens ? tokens : classes, .arena = arena, .err = err};
+    for (size_t i = 0; i < rows.most && !err->kind; i++, rows_next(&rows)) {
+        size_t token = of_tokens                       ? i
+                       : spans                         ? best_of(logits + i, tokens, classes)
+                       : c->answers == ANSWER_OF_FIRST ? 0
+                                                       : tokens - 1;
+        const float *row = logits + token * classes;
+        size_t class = of_tokens ? best_of(row, classes, 1) : i;
+        struct label name = label_of_word(viewer->words, (uint32_t) class, arena, err);
+        double share = spans ? probability(logits + i, token, tokens, classes, false)
+                             : probability(row, class, classes, 1, viewer->logistic);
+        if (!of_tokens)
+            rows_label(&rows, "class", COLUMN_KEY, name);
+        if (of_tokens || spans) {
+            rows_integer(&rows, "position", COLUMN_KEY, (long long)token);
+            rows_label(&rows, "text", COLUMN_KEY, report->sentence.labels[token]);
+        }
+        if (of_tokens)
+            rows_label(&rows, "class", COLUMN_KEY, name);
+        rows_float(&rows, (struct column){"logit", .digits = 4}, (double)row[class]);
+        rows_float(&rows, (struct column){"probability", .digits = 4},
+                   viewer->regresses ? (double)NAN : share);
+    }
+    report->array_count = 0;
+    report->tables = table;
+    report->table_count = 1;
+    return table ? rows_finish(table, &rows, own->kind, of_tokens ? "token" : "class") : -1;
+}
+
+static int run(void *state, const struct group *group, struct err *err)
+{
+    const struct classes_state *own = state;
+    int failed = group_capture(group, &own->selection, err);
+    for (size_t i = 0; i < group->count && !failed; i++)
+        failed = make_table(&group->jobs[i]->report, own, group->viewer, group->arena, err);
+    return failed;
+}
+
+const struct task classes_task = {
+    .many = ITEMS_SOME,
+    .pages = "attn-cli page",
+    .folder = "csv",
+    .state_bytes = sizeof(struct classes_state),
+    .prepare = prepare,
+    .open = open,
+    .read = read,
+    .at_once = true,
+    .run = run,
+};
