@@ -414,6 +414,8 @@ assert model.gradients("the dog ran", " to", " is").value == \
     model.gradients("the dog ran", {" to": 1, " is": -1}).value
 same(model.patch("The keys", "The key"), "patch", "--clean", "The keys", "--corrupt", "The key",
      "--format", "tidy")
+same(model.patch("The keys", with_="zero", verify=2), "patch", "--clean", "The keys", "--with",
+     "zero", "--verify", "2", "--format", "tidy")
 same(model.examples(["the dog ran", "a cat"], channel=[3, 7], top=2), "examples", "-s",
      "the dog ran", "-s", "a cat", "--channel", "3,7", "--top", "2", "--format", "csv")
 same(model.heads("the dog ran", score=["self", "sink"]), "heads", "the dog ran", "--score",

@@ -366,8 +366,10 @@ static int replace_side(struct patch_sweep *s)
 {
     s->other.logits = s->base.logits;
     s->other.values = replace_values(s, s->base.values);
-    s->other.streams = replace_values(s, s->base.streams);
-    s->other.outs = replace_values(s, s->base.outs);
+    if (s->plan->over == PATCH_EDGES) {
+        s->other.streams = replace_values(s, s->base.streams);
+        s->other.outs = replace_values(s, s->base.outs);
+    }
     return err_if(s->err->kind);
 }
 

@@ -469,13 +469,13 @@ _OF_TEXTS = ("source", "pair", "answer", "position", "corrupt_source", "target",
 
 def _report(command, **options):
     """What a command of the program prints, with an option for each name: source="…", lens=True,
-    edit=["…", "…"], layer=[0, 1]."""
+    edit=["…", "…"], layer=[0, 1], with_="zero"."""
     edits = _Edits(options.pop("edits", None), None)
     words, printed = [command], []
     for name, value in {**options, "edit": edits.words or options.get("edit")}.items():
         for one in value if name in _REPEATED and numpy.ndim(value) else [_joined(value)]:
             if one is not None and one is not False:
-                option = "--" + name.replace("_", "-")
+                option = "--" + name.rstrip("_").replace("_", "-")
                 words.append(option if one is True else "%s=%s" % (option, one))
     sink = _Printed(lambda _, at, size: printed.append(ctypes.string_at(at, size)) or 0)
     lines = (c_char_p * (len(words) + 1))(*[_words("an option", word) for word in words])
@@ -1212,10 +1212,11 @@ class Model(_Closing):
         without a text, of the model's own translation. layer=1, head="0,3" choose heads."""
         return self._table("run", "csv", dict(options, align=True), text=text)
 
-    def patch(self, clean, corrupt, **options) -> Table:
-        """Activation patching, as attn-cli patch: a row for each patch. answer=" are: is". Of lists
-        of texts, the column `sentence` is the index of the pair."""
-        if len(_several(clean) or "1") != len(_several(corrupt) or "1"):
+    def patch(self, clean, corrupt=None, **options) -> Table:
+        """Activation patching, as attn-cli patch: a row for each patch. answer=" are: is",
+        estimate=True. Without corrupt an ablation: with_="zero". Of lists of texts, the column
+        `sentence` is the index of the pair."""
+        if corrupt is not None and len(_several(clean) or "1") != len(_several(corrupt) or "1"):
             raise ValueError("patch: expected as many corrupt as clean texts, found %r and %r"
                              % (clean, corrupt))
         return self._table("patch", "tidy", options, clean=clean, corrupt=corrupt)
