@@ -425,9 +425,13 @@ static bool is_no_parameter(const char *name, const struct config *config)
                                           ".attn.bias",           ".attn.masked_bias",
                                           ".rotary_emb.inv_freq", "embeddings.position_ids"};
     static const char *const of_images[] = {"vision_tower.", "multi_modal_projector."};
-    static const char *const of_encoders[] = {"pooler.",         "cls.seq_relationship.",
-                                              "sop_classifier.", "mask_predictions.",
-                                              "contact_head.",   "rotary_embeddings.inv_freq"};
+    static const char *const of_encoders[] = {"pooler.",
+                                              "cls.seq_relationship.",
+                                              "sop_classifier.",
+                                              "mask_predictions.",
+                                              "contact_head.",
+                                              "rotary_embeddings.inv_freq",
+                                              "embeddings.position_embeddings."};
     static const char *const of_translators[] = {"embed_tokens.weight", "embed_positions.weight",
                                                  "EncDecAttention.relative_attention_bias.weight",
                                                  "cross_attn_rel_b.weight", "shared.weight"};
