@@ -64,6 +64,8 @@ static int keep(void *context, const struct announcement *announced, struct err 
     if (!to)
         return -1;
     to += announced->text * count;
+    if (to == values->data)
+        return 0;
     const bool joined = heads == 1 || values->stride[0] == width;
     for (size_t row = 0; row < rows; row++)
         for (size_t head = 0; head < (joined ? 1 : heads); head++)
@@ -71,6 +73,12 @@ static int keep(void *context, const struct announcement *announced, struct err 
                    values->data + row * *stride + (joined ? 0 : head * values->stride[0]),
                    (joined ? heads : 1) * width * sizeof *to);
     return 0;
+}
+
+static float *lend_rows(void *context, enum site site, int layer, size_t floats)
+{
+    const struct keeping *keeping = context;
+    return room_of(keeping, site, layer, floats / keeping->texts, NULL);
 }
 
 /* The memory of an attention map, in which the pass writes it. */
@@ -157,6 +165,8 @@ int tape_run(struct tape *tape, const struct run *run, struct err *err)
             if (!tape->lean && keeps(tape, c, site, layer) &&
                 (!site_row(site)->in_layer || site_is_in_layer(c, site, layer)))
                 watch_add(&watch, site, layer);
+    if (tape->lean)
+        tap.room = lend_rows;
     if (tape->lean && c->cross)
         watch_stack(&watch, stack_of(c, PART_SOURCE), 0);
     if (tape->lean)
@@ -430,10 +440,21 @@ static int columns_back(struct walk *w, struct matrix dx, struct matrix dy,
     return err_if(!column);
 }
 
-/* dx += dy · Wᵀ. What is stored as [out, in] is Wᵀ; of all else, rows of W by the transposed dy
- * give columns of dx, transposed. */
+/* total += or, without data, result = the product. */
+static void multiply(struct machine *machine, struct matrix total, struct matrix result,
+                     struct matrix x, const struct weight *factor)
+{
+    if (total.data)
+        linear_add(machine, total, (struct matrix){0}, x, factor);
+    else
+        linear(machine, result, x, factor, ACTIVATION_NONE);
+}
+
+/* dx = dy · Wᵀ, or, if it `adds`, dx += dy · Wᵀ. What is stored as [out, in] is Wᵀ; of all else,
+ * W is transposed if it is smaller than dy, or else rows of W by the transposed dy give columns of
+ * dx, transposed. */
 int walk_weight_back(struct walk *w, struct matrix dx, struct matrix dy,
-                     const struct weight *weight)
+                     const struct weight *weight, bool adds)
 {
     enum { BLOCK = 256, FEW = 4 };
     const struct weight_rows *stored = &weight->rows;
@@ -443,6 +464,9 @@ int walk_weight_back(struct walk *w, struct matrix dx, struct matrix dy,
         return -1;
     for (size_t i = 0; i < dy.rows * dy.columns && some <= FEW; i++)
         some += matrix_row(dy, i / dy.columns)[i % dy.columns] != 0;
+    const struct matrix none = {0}, total = adds ? dx : none, result = adds ? none : dx;
+    if (some <= FEW && !adds)
+        memset(dx.data, 0, dx.rows * dx.columns * sizeof *dx.data);
     if (some <= FEW)
         return columns_back(w, dx, dy, weight);
     if (stored->data && stored->skipped + weight->out <= view->block) {
@@ -454,7 +478,7 @@ int walk_weight_back(struct walk *w, struct matrix dx, struct matrix dy,
         else if (stored->dtype == DTYPE_F32 && (uintptr_t)at % sizeof(float) == 0)
             factor.data = (const void *)at;
         if (weight_exists(&factor)) {
-            linear_add(w->run->machine, dx, (struct matrix){0}, dy, &factor);
+            multiply(w->run->machine, total, result, dy, &factor);
             return 0;
         }
     }
@@ -466,7 +490,7 @@ int walk_weight_back(struct walk *w, struct matrix dx, struct matrix dy,
         if (!w_t.data)
             return -1;
         walk_rows(w, own, (struct row_operation){transpose_block, .x = own, .whole = w_t});
-        linear_add(w->run->machine, dx, (struct matrix){0}, dy, &factor);
+        multiply(w->run->machine, total, result, dy, &factor);
         return 0;
     }
     struct matrix turned = walk_zeros(w, dy.columns, dy.rows),
@@ -475,6 +499,8 @@ int walk_weight_back(struct walk *w, struct matrix dx, struct matrix dy,
     if (!turned.data || !product.data || !columns.data || !rows.data)
         return -1;
     transpose(turned, dy);
+    if (!adds)
+        memset(dx.data, 0, dx.rows * dx.columns * sizeof *dx.data);
     const struct weight factor = {
         .data = turned.data, .in = dy.columns, .out = dy.rows, .stride = dy.rows};
     for (size_t first = 0; first < weight->in; first += BLOCK) {
@@ -494,7 +520,8 @@ int walk_product_back(struct walk *w, struct slot slot, struct matrix dx, struct
 {
     struct weight weight;
     return err_if(!dy.data || weights_matrix(w->run->weights, slot, &weight, w->err) ||
-                  walk_product_gradients(w, slot, dy, x) || walk_weight_back(w, dx, dy, &weight));
+                  walk_product_gradients(w, slot, dy, x) ||
+                  walk_weight_back(w, dx, dy, &weight, true));
 }
 
 /* The gradient of a product's input. */
@@ -502,10 +529,11 @@ struct matrix walk_product_gradient(struct walk *w, struct slot slot, struct mat
                                     struct matrix x)
 {
     struct weight weight;
-    if (weights_matrix(w->run->weights, slot, &weight, w->err))
+    if (!dy.data || weights_matrix(w->run->weights, slot, &weight, w->err) ||
+        walk_product_gradients(w, slot, dy, x))
         return (struct matrix){0};
-    struct matrix dx = walk_zeros(w, dy.rows, weight.in);
-    return walk_product_back(w, slot, dx, dy, x) ? (struct matrix){0} : dx;
+    struct matrix dx = walk_room(w, dy.rows, weight.in);
+    return walk_weight_back(w, dx, dy, &weight, false) ? (struct matrix){0} : dx;
 }
 
 static void norm_block(const struct row_operation *block)
@@ -619,11 +647,12 @@ static struct matrix write_out_back(struct walk *w, const struct sublayer *s, st
 {
     const bool is_mlp = s->kind == SUBLAYER_MLP;
     const struct matrix none = {0};
-    struct matrix d = walk_room(w, dx.rows, dx.columns);
     const struct dropout drop = dropout_at(&w->run->dropout, s->part, w->layer, drop_of(s));
+    const bool is_read = !w->back->seed_count && s->factor == 1 && drop.rate <= 0 &&
+                         !s->head.no_out && !s->mlp.mixture;
+    struct matrix d = is_read ? dx : walk_copy(w, dx);
     if (!d.data)
         return none;
-    copy_rows(d, dx);
     dropout_rows(w->run->machine, &drop, d);
     for (size_t row = 0; row < d.rows && s->factor != 1; row++)
         scale_row(matrix_row(d, row), matrix_row(d, row), d.columns, s->factor);
@@ -807,9 +836,9 @@ static struct matrix result_back(struct walk *w, const struct end_rows *some)
             return (struct matrix){0};
         if (words.id == SLOT_TOKENS)
             walk_add_sums(w, slot_of_text(SLOT_HEAD_BIAS), dlogits);
-        d = walk_zeros(w, some->count, unembedding.in);
+        d = walk_room(w, some->count, unembedding.in);
         if (walk_product_gradients(w, words, dlogits, last) ||
-            walk_weight_back(w, d, dlogits, &unembedding))
+            walk_weight_back(w, d, dlogits, &unembedding, false))
             return (struct matrix){0};
     }
     if (rule->dense && (d.data || is_seeded(w, rule->at_dense))) {
@@ -843,8 +872,11 @@ static int results_back(struct walk *w, struct matrix dleft, struct matrix left)
     for (size_t first = 0; first < all.count; first += CHUNK_ROWS) {
         arena_clear(w->arena);
         const size_t count = loss ? num_min(all.count - first, CHUNK_ROWS) : all.count;
-        const struct end_rows some = {rows + first, count, walk_room(w, count, left.columns)};
-        for (size_t i = 0; i < count && some.left.data; i++)
+        struct end_rows some = {rows + first, count, {0}};
+        const bool is_whole = some.rows[count - 1] - some.rows[0] == count - 1;
+        some.left =
+            is_whole ? matrix_rows(left, some.rows[0], count) : walk_room(w, count, left.columns);
+        for (size_t i = 0; i < count && some.left.data && !is_whole; i++)
             copy_rows(matrix_rows(some.left, i, 1), matrix_rows(left, some.rows[i], 1));
         struct matrix d = some.left.data ? result_back(w, &some) : some.left;
         if (w->err->kind)
@@ -1023,13 +1055,14 @@ static int stack_back(struct walk *w, enum site_part part, struct matrix *dx, st
 int back_run(struct back *back, struct err *err)
 {
     const struct config *c = back->run->config;
+    struct err unread = {0};
     struct walk w = {
         .back = back,
         .run = back->run,
         .config = c,
         .texts = back->run->batch->count,
         .arena = &back->tape->scratch,
-        .err = err,
+        .err = err ? err : &unread,
     };
     const size_t rows = w.texts * rows_of(&w, PART_SENTENCE);
     const size_t sources = w.texts * rows_of(&w, PART_SOURCE), width = c->n_embd;

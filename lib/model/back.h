@@ -97,6 +97,7 @@ struct walk {
     struct matrix read;            /* the stream that a sublayer, or its norm, reads */
     struct matrix dfirst, dshared; /* gradients of the layer's input, and of a shared norm's result,
                                       of sublayers that do not read the stream; or no data */
+    struct matrix turns[2][2];     /* cosines and sines [main, local][forth, back], once used */
     struct arena *arena;           /* of a sublayer */
     struct err *err;
 };
@@ -146,12 +147,12 @@ struct row_operation {
 
 void walk_rows(const struct walk *w, struct matrix over, struct row_operation operation);
 
-/* y = x · W + b, and back: the gradients of W and b, summed in the order of rows; dx += dy · Wᵀ;
- * both; the gradient of x. */
+/* y = x · W + b, and back: the gradients of W and b, summed in the order of rows; dx = dy · Wᵀ,
+ * or added to it; dx += and both; the gradient of x, and both. */
 struct matrix walk_product(struct walk *w, struct slot slot, struct matrix x);
 int walk_product_gradients(struct walk *w, struct slot slot, struct matrix dy, struct matrix x);
 int walk_weight_back(struct walk *w, struct matrix dx, struct matrix dy,
-                     const struct weight *weight);
+                     const struct weight *weight, bool adds);
 int walk_product_back(struct walk *w, struct slot slot, struct matrix dx, struct matrix dy,
                       struct matrix x);
 struct matrix walk_product_gradient(struct walk *w, struct slot slot, struct matrix dy,

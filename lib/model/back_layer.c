@@ -304,27 +304,39 @@ struct side {
     struct matrix input; /* what they are made of */
 };
 
+/* The cosines and sines of a text, made once; without data if there is no memory. */
+static struct matrix turns_of(struct walk *w, const struct rotary *rotary, size_t rows, bool back)
+{
+    struct matrix *turns = &w->turns[rotary == &w->config->rotary_local][back];
+    const size_t half = rotary->components / 2;
+    if (turns->data && turns->rows == rows)
+        return *turns;
+    *turns = walk_matrix(arena_room(w->back->tape->arena, rows * 2 * half, sizeof(float), w->err),
+                         rows, 2 * half);
+    if (!turns->data)
+        return *turns;
+    rotary_fill(*turns, rotary, 0, rows);
+    for (size_t row = 0; back && row < rows; row++)
+        scale_row(matrix_row(*turns, row) + half, matrix_row(*turns, row) + half, half, -1);
+    return *turns;
+}
+
 /* Rotate all heads [N, H · d], back if `back`: by the angles with the other sign, and the same
  * factors. */
 static int turn(struct walk *w, const struct side *side, struct matrix heads, bool back)
 {
     const struct head_rule *rule = &side->s->head;
+    const size_t rows = heads.rows / w->texts;
     if (!rule->rotary || mechanism_lacks(&w->config->mechanism, BLOCK_POSITIONS))
         return 0;
-    const size_t half = rule->rotary->components / 2, rows = heads.rows / w->texts;
-    struct matrix cos_sin = walk_room(w, rows, 2 * half);
-    if (!cos_sin.data)
-        return -1;
-    rotary_fill(cos_sin, rule->rotary, 0, rows);
-    for (size_t row = 0; back && row < rows; row++)
-        scale_row(matrix_row(cos_sin, row) + half, matrix_row(cos_sin, row) + half, half, -1);
-    for (size_t text = 0; text < w->texts; text++) {
+    const struct matrix turns = turns_of(w, rule->rotary, rows, back);
+    for (size_t text = 0; text < w->texts && turns.data; text++) {
         struct matrix own = matrix_rows(heads, text * rows, rows);
-        rotate(own, own, rule->d_k, rule->rotary, cos_sin);
+        rotate(own, own, rule->d_k, rule->rotary, turns);
         if (!side->of_keys)
             rotary_grow(own, rule->rotary, 0);
     }
-    return 0;
+    return err_if(!turns.data);
 }
 
 /* Gradients of heads before a norm of each; x are the heads before it. */
@@ -445,23 +457,15 @@ static int latent_back(struct walk *w, const struct sublayer *s, struct matrix d
                   walk_product_back(w, walk_slot(w, s->part, SLOT_K_ROTARY), dx, drotary, x));
 }
 
-/* The same where q, k and v are one product in the file (GPT-2): `done`, if they are. */
-static int joined_back(struct walk *w, const struct sublayer *s, struct matrix dx, struct matrix x,
-                       const struct matrix d[3], bool *done)
+/* q, k and v as one matrix, if the file has them so (GPT-2) and nothing is announced. */
+static int find_joined(struct walk *w, const struct sublayer *s, struct weight *joined)
 {
-    const struct slot slot = walk_slot(w, s->part, SLOT_Q);
-    struct weight joined;
-    if (weights_joined(w->run->weights, slot, &joined, w->err))
-        return -1;
-    *done = weight_exists(&joined) && joined.out == 3 * d[0].columns && s->head.clip <= 0 &&
-            d[1].columns == d[0].columns && s->kind == SUBLAYER_ATTEND;
-    if (!*done)
+    const struct head_rule *rule = &s->head;
+    *joined = (struct weight){0};
+    if (w->back->sink || w->back->seed_count || rule->by != HEADS_PROJECTED || rule->clip > 0 ||
+        rule->kv_heads != rule->heads || s->kind != SUBLAYER_ATTEND)
         return 0;
-    struct matrix dy = walk_room(w, x.rows, joined.out);
-    for (size_t i = 0; i < 3 && dy.data; i++)
-        copy_rows(matrix_columns(dy, i * d[0].columns, d[0].columns), d[i]);
-    return err_if(!dy.data || walk_product_gradients(w, slot, dy, x) ||
-                  walk_weight_back(w, dx, dy, &joined));
+    return weights_joined(w->run->weights, walk_slot(w, s->part, SLOT_Q), joined, w->err);
 }
 
 /* Add to dx and dother the gradients of what queries [T, C], and keys and values [S, C], are made
@@ -473,14 +477,18 @@ static int project_back(struct walk *w, const struct sublayer *s, struct matrix 
     const struct side queries = {s, false, rule->heads, x};
     const struct side keys = {s, true, rule->kv_heads, other};
     static const int slots[] = {SLOT_Q, SLOT_K, SLOT_V};
-    bool done = false;
     if (side_back(w, &keys, d[1]) || side_back(w, &queries, d[0]))
         return -1;
     if (rule->by == HEADS_LATENT)
         return latent_back(w, s, dx, x, d);
-    if (rule->by == HEADS_PROJECTED && joined_back(w, s, dx, x, d, &done))
-        return -1;
-    for (size_t i = 0; i < 3 && !done; i++) {
+    if (d[0].stride > d[0].columns) { /* columns of one matrix */
+        const struct matrix all = {d[0].data, x.rows, d[0].stride, d[0].stride};
+        struct weight joined;
+        return err_if(find_joined(w, s, &joined) ||
+                      walk_product_gradients(w, walk_slot(w, s->part, SLOT_Q), all, x) ||
+                      walk_weight_back(w, dx, all, &joined, true));
+    }
+    for (size_t i = 0; i < 3; i++) {
         struct slot slot = walk_slot(w, s->part, slots[i]);
         struct matrix to = i ? dother : dx, input = i ? other : x;
         if (rule->by == HEADS_AS_IS)
@@ -599,14 +607,24 @@ int walk_attend_back(struct walk *w, const struct sublayer *s, struct matrix dx,
         .k = walk_matrix(walk_value(w, part, SITE_K), other.rows, rule->kv_heads * rule->d_k),
         .v = walk_matrix(walk_value(w, part, SITE_V), other.rows, rule->kv_heads * rule->d_v),
         .dcontext = dcontext,
-        .dq = walk_zeros(w, x.rows, rule->heads * rule->d_k),
-        .dk = walk_zeros(w, other.rows, rule->kv_heads * rule->d_k),
-        .dv = walk_zeros(w, other.rows, rule->kv_heads * rule->d_v),
         .weights = walk_value(w, part, SITE_WEIGHTS),
         .scores = walk_value(w, part, SITE_SCORES),
         .rest = walk_value(w, part, SITE_SINK),
         .dropout = dropout_at(&w->run->dropout, part, w->layer, DROP_WEIGHTS),
     };
+    struct weight joined;
+    if (find_joined(w, s, &joined))
+        return -1;
+    if (weight_exists(&joined)) {
+        const struct matrix d = walk_zeros(w, x.rows, joined.out);
+        all.dq = matrix_columns(d, 0, joined.out / 3);
+        all.dk = matrix_columns(d, joined.out / 3, joined.out / 3);
+        all.dv = matrix_columns(d, joined.out / 3 * 2, joined.out / 3);
+    } else {
+        all.dq = walk_zeros(w, x.rows, rule->heads * rule->d_k);
+        all.dk = walk_zeros(w, other.rows, rule->kv_heads * rule->d_k);
+        all.dv = walk_zeros(w, other.rows, rule->kv_heads * rule->d_v);
+    }
     if (trains && s->score.sink)
         all.dsinks = walk_zeros(w, texts, rule->heads).data;
     if (trains && s->score.bias == BIAS_BUCKETS)
@@ -689,7 +707,7 @@ static int feed_back(struct walk *w, const struct mlp_rule *rule, struct slot fi
     struct matrix active = walk_copy(w, gate), other = walk_copy(w, raised);
     if (!active.data || !other.data)
         return -1;
-    mlp_combine(w->run->machine, rule, active, other, false);
+    mlp_combine(w->run->machine, rule, active, active, other, false);
     *out = walk_product(w, down, active);
     if (!dout.data)
         return out->data ? 0 : -1;

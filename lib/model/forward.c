@@ -444,27 +444,34 @@ static enum pass_state mlp(struct pass *pass, const struct mlp_rule *rule, size_
         return mixture(pass, rule, layer, y);
     const enum activation activation = rule->activation;
     struct slot up_slot = pass_slot(pass, SLOT_UP, layer);
-    struct matrix hidden = matrix_columns(pass->scratch.hidden, 0, rule->inner);
-    bool apart = rule->clamp > 0 || pass_watches(pass, SITE_MLP_GATE, layer) ||
+    const struct matrix own = matrix_columns(pass->scratch.hidden, 0, rule->inner);
+    const enum site before = rule->gated ? SITE_MLP_GATE : SITE_MLP_UP;
+    const bool changes = rule->clamp > 0 || rule->xielu; /* in place, what may be lent */
+    struct matrix hidden = changes ? own : pass_lent(pass, before, layer, own), y_act = hidden;
+    bool apart = rule->clamp > 0 || pass_watches(pass, before, layer) ||
                  pass_edits(pass, SITE_MLP_GATE, layer);
+    if (!changes && apart)
+        y_act = pass_lent(pass, SITE_MLP_ACT, layer, own);
+    pass->scratch.active = y_act;
     if (!rule->gated) { /* what comes before the activation is no site, but a tape may watch it */
-        bool kept = pass_watches(pass, SITE_MLP_UP, layer);
-        PASS_TRY(pass_product(pass, up_slot, hidden, y, kept ? ACTIVATION_NONE : activation));
+        PASS_TRY(pass_product(pass, up_slot, hidden, y, apart ? ACTIVATION_NONE : activation));
         PASS_TRY(tap_rows(pass, SITE_MLP_UP, layer, hidden));
-        if (kept && !rule->xielu)
-            mlp_combine(pass->machine, rule, hidden, (struct matrix){0}, false);
+        if (apart && !rule->xielu)
+            mlp_combine(pass->machine, rule, y_act, hidden, (struct matrix){0}, false);
         if (rule->xielu)
             PASS_TRY(apply_xielu(pass, layer, hidden));
-        return tap_rows(pass, SITE_MLP_ACT, layer, hidden);
+        return tap_rows(pass, SITE_MLP_ACT, layer, y_act);
     }
     struct matrix up = matrix_columns(pass->scratch.up, 0, rule->inner);
+    if (!changes)
+        up = pass_lent(pass, SITE_MLP_UP, layer, up);
     PASS_TRY(pass_product(pass, pass_slot(pass, SLOT_GATE, layer), hidden, y,
                           apart ? ACTIVATION_NONE : activation));
     PASS_TRY(tap_rows(pass, SITE_MLP_GATE, layer, hidden));
     PASS_TRY(pass_product(pass, up_slot, up, y, ACTIVATION_NONE));
     PASS_TRY(tap_rows(pass, SITE_MLP_UP, layer, up));
-    mlp_combine(pass->machine, rule, hidden, up, !apart);
-    return tap_rows(pass, SITE_MLP_ACT, layer, hidden);
+    mlp_combine(pass->machine, rule, y_act, hidden, up, !apart);
+    return tap_rows(pass, SITE_MLP_ACT, layer, y_act);
 }
 
 /* --- a layer ---------------------------------------------------------------------------------- */
@@ -481,7 +488,7 @@ static enum pass_state write_out(struct pass *pass, const struct sublayer *s, si
     bool is_mlp = s->kind == SUBLAYER_MLP;
     bool is_out = s->head.no_out || s->mlp.mixture; /* `from` is the output itself */
     if (is_mlp)
-        from = s->mlp.mixture ? out : matrix_columns(scratch->hidden, 0, s->mlp.inner);
+        from = s->mlp.mixture ? out : scratch->active;
     if (!is_out)
         PASS_TRY(fetch(pass, is_mlp ? SLOT_DOWN : SLOT_O, layer, &w));
     if (!is_out && !s->norm_out && !s->replaces && s->factor == 1 && pass->dropout.rate <= 0 &&
@@ -532,6 +539,8 @@ static enum pass_state enter_sublayer(struct pass *pass, const struct sublayer *
                                       struct matrix *y)
 {
     *y = s->norm_before ? pass->scratch.norm : pass->scratch.x;
+    if (s->norm_before && s->at_input)
+        *y = pass_lent(pass, s->at_input, layer, *y);
     return s->norm_before
                ? pass_norm(pass, pass_slot(pass, (int)s->norm, layer), *y, pass->scratch.x)
                : PASS_ON;
@@ -676,7 +685,7 @@ static enum pass_state unembed(struct pass *pass, struct matrix y)
 static enum pass_state norm_last(struct pass *pass, struct matrix *y)
 {
     bool normed = pass->stack->unembed.norm;
-    *y = normed ? pass->scratch.norm : pass->scratch.x;
+    *y = normed ? pass_lent(pass, SITE_LN_F, 0, pass->scratch.norm) : pass->scratch.x;
     return normed
                ? pass_norm(pass, slot_of_end((int)pass->part, SLOT_FINAL_NORM), *y, pass->scratch.x)
                : PASS_ON;

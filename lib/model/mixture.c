@@ -149,7 +149,7 @@ enum { COMBINED_ROWS = 64 }; /* in one round of the pool */
 
 struct combination {
     const struct mlp_rule *rule;
-    struct matrix gate, up;
+    struct matrix y, gate, up;
     bool active;
 };
 
@@ -159,22 +159,23 @@ static void combine_some(void *context, size_t round, size_t thread)
     const size_t first = round * COMBINED_ROWS;
     const size_t count = num_min(all->gate.rows - first, COMBINED_ROWS);
     struct matrix gate = matrix_rows(all->gate, first, count), up = all->up;
+    struct matrix y = matrix_rows(all->y, first, count);
     (void)thread;
     if (up.data)
         up = matrix_rows(up, first, count);
     if (up.data && all->rule->clamp > 0)
         mlp_limit(all->rule, gate, up);
     if (!all->active)
-        activate(gate, gate, NULL, all->rule->activation);
+        activate(y, gate, NULL, all->rule->activation);
     if (up.data)
-        multiply_rows(gate, up);
+        multiply_rows(y, up);
 }
 
-void mlp_combine(struct machine *machine, const struct mlp_rule *rule, struct matrix gate,
-                 struct matrix up, bool active)
+void mlp_combine(struct machine *machine, const struct mlp_rule *rule, struct matrix y,
+                 struct matrix gate, struct matrix up, bool active)
 {
     enum { WORTH = 16 }; /* estimated multiply-adds per element */
-    struct combination all = {rule, gate, up, active};
+    struct combination all = {rule, y, gate, up, active};
     double work = WORTH * (double)gate.rows * (double)gate.columns;
     pool_run(machine->pool,
              (struct loop){(gate.rows + COMBINED_ROWS - 1) / COMBINED_ROWS, work, combine_some},
@@ -198,7 +199,7 @@ static int feed(struct pass *pass, const struct mlp_rule *rule, struct slot gate
     bool apart = rule->clamp > 0;
     linear(pass->machine, hidden, x, &w[0], apart ? ACTIVATION_NONE : rule->activation);
     linear(pass->machine, up, x, &w[1], ACTIVATION_NONE);
-    mlp_combine(pass->machine, rule, hidden, up, !apart);
+    mlp_combine(pass->machine, rule, hidden, hidden, up, !apart);
     linear(pass->machine, y, hidden, &w[2], ACTIVATION_NONE);
     return 0;
 }

@@ -185,6 +185,22 @@ int pass_hold_rounded(struct pass *pass)
     return machine_hold_rounded(pass->machine, rows, columns, pass->err);
 }
 
+/* The cosines and sines of a rotary embedding, once in each pass; the same for equal texts. */
+static void fill_rotations(struct matrix to, const struct rotary *rotary, const struct batch *batch)
+{
+    for (size_t s = 0, last = 0; s < batch->count; s++) {
+        const struct batch_rows rows = batch->queries[s], before = batch->queries[last];
+        const size_t whole = batch->texts[s].whole_count;
+        const struct matrix own = matrix_rows(to, rows.first, rows.count);
+        if (s && rows.count == before.count && rows.past == before.past &&
+            whole == batch->texts[last].whole_count)
+            copy_rows(own, matrix_rows(to, before.first, before.count));
+        else
+            rotary_fill(own, rotary, rows.past, num_max(rows.past + rows.count, whole));
+        last = s;
+    }
+}
+
 int pass_init(struct pass *pass)
 {
     const struct config *c = pass->config;
@@ -196,17 +212,10 @@ int pass_init(struct pass *pass)
     if (stream_alone)
         return 0;
 
-    /* the cosines and sines of rotary embeddings, once in each pass */
-    for (size_t s = 0; config_rotates(c) && s < batch->count; s++) {
-        struct batch_rows rows = batch->queries[s];
-        size_t length = num_max(rows.past + rows.count, batch->texts[s].whole_count);
-        rotary_fill(matrix_rows(scratch->rotations, rows.first, rows.count), &c->rotary, rows.past,
-                    length);
-        if (c->rotary_local.components)
-            rotary_fill(matrix_rows(scratch->local, rows.first, rows.count), &c->rotary_local,
-                        rows.past, length);
-    }
-
+    if (config_rotates(c))
+        fill_rotations(scratch->rotations, &c->rotary, batch);
+    if (config_rotates(c) && c->rotary_local.components)
+        fill_rotations(scratch->local, &c->rotary_local, batch);
     if (attention_maps_init(pass))
         return -1;
     size_t logit_rows = pass->tap->watch->last_logits ? batch->count : batch->tokens;
@@ -408,14 +417,21 @@ enum pass_state pass_fail_number(struct pass *pass, const struct pass_position *
     return pass_fail(pass, position, "finite numbers, found infinity or nan");
 }
 
+/* The first column of rows with a number that is not finite; their number, if all are. */
+static size_t nonfinite_column(struct matrix rows)
+{
+    size_t lowest = rows.columns;
+    for (size_t row = 0; row < rows.rows; row++)
+        lowest = num_min(lowest, first_nonfinite(matrix_row(rows, row), rows.columns));
+    return lowest;
+}
+
 /* Fail if a number of a text's rows is not finite. `width`: columns of a head; position.head: the
  * first head, or NO_HEAD. Checking whole rows is several times faster than head after head. */
 static enum pass_state check_finite(struct pass *pass, struct pass_position position,
                                     struct matrix rows, size_t width)
 {
-    size_t lowest = rows.columns;
-    for (size_t row = 0; row < rows.rows; row++)
-        lowest = num_min(lowest, first_nonfinite(matrix_row(rows, row), rows.columns));
+    size_t lowest = nonfinite_column(rows);
     if (lowest == rows.columns)
         return PASS_ON;
     if (position.head != NO_HEAD)
@@ -444,30 +460,75 @@ int tap_show(struct pass *pass, enum site site, size_t layer, size_t text, struc
     return pass->tap->sink(pass->tap->context, &announced, pass->err);
 }
 
+/* Rows that are announced, text by text. */
+struct shown_rows {
+    struct pass *pass;
+    enum site site;
+    size_t layer, heads;
+    struct matrix rows;
+    struct span watched; /* heads */
+};
+
+static enum pass_state show_text(const struct shown_rows *shown, size_t text)
+{
+    struct pass *pass = shown->pass;
+    const bool has_heads = site_has_heads(shown->site);
+    const size_t width = shown->rows.columns / shown->heads;
+    const struct batch_rows span = pass_rows(pass, shown->site, text);
+    const struct matrix own = matrix_rows(shown->rows, span.first, span.count);
+    const struct pass_position position = {shown->site, shown->layer, text,
+                                           .head = has_heads ? shown->watched.first : NO_HEAD};
+    struct tensor values = {
+        .data = own.data,
+        .rank = 3,
+        .shape = {shown->heads, own.rows, width},
+        .stride = {width, own.stride, 1},
+    };
+    if (span.count == 0)
+        return PASS_ON;
+    if (!pass->tap->room)
+        PASS_TRY(check_finite(
+            pass, position,
+            matrix_columns(own, shown->watched.first * width, shown->watched.count * width),
+            width));
+    return tap_show(pass, shown->site, shown->layer, text,
+                    has_heads ? values : tensor_slice(&values, 0))
+               ? PASS_FAILED
+               : PASS_ON;
+}
+
+/* Show a text to a sink that threads share. */
+static void share_text(void *context, size_t round, size_t thread)
+{
+    (void)thread;
+    show_text(context, round + 1);
+}
+
 enum pass_state tap_rows(struct pass *pass, enum site site, size_t layer, struct matrix rows)
 {
-    bool has_heads = site_has_heads(site);
-    size_t heads = pass_heads_of(pass, site);
-    size_t width = rows.columns / heads;
-    struct span watched = has_heads ? pass_heads(pass, site, layer) : (struct span){0, 1};
+    enum { COST = 4 }; /* estimated multiply-adds per element */
+    const size_t heads = pass_heads_of(pass, site), texts = pass->batch->count;
+    const double work = COST * (double)rows.rows * (double)rows.columns;
+    struct shown_rows shown = {pass, site, layer, heads, rows, {0, 1}};
+    if (site_has_heads(site))
+        shown.watched = pass_heads(pass, site, layer);
     pass_edit_rows(pass, site, layer, rows);
-    for (size_t s = 0; pass_watches(pass, site, layer) && s < pass->batch->count; s++) {
-        struct batch_rows span = pass_rows(pass, site, s);
-        struct matrix own = matrix_rows(rows, span.first, span.count);
-        struct tensor values = {
-            .data = own.data,
-            .rank = 3,
-            .shape = {heads, own.rows, width},
-            .stride = {width, own.stride, 1},
-        };
-        if (span.count == 0)
+    for (size_t s = 0; pass_watches(pass, site, layer) && s < texts; s++) {
+        PASS_TRY(show_text(&shown, s));
+        if (!pass->tap->room || texts == 1)
             continue;
-        PASS_TRY(check_finite(
-            pass,
-            (struct pass_position){site, layer, s, .head = has_heads ? watched.first : NO_HEAD},
-            matrix_columns(own, watched.first * width, watched.count * width), width));
-        if (tap_show(pass, site, layer, s, has_heads ? values : tensor_slice(&values, 0)))
-            return PASS_FAILED;
+        pool_run(pass->machine->pool, (struct loop){texts - 1, work, share_text}, &shown);
+        break;
     }
     return pass_after(pass, site, layer);
+}
+
+struct matrix pass_lent(const struct pass *pass, enum site site, size_t layer, struct matrix own)
+{
+    struct tap *tap = pass->tap;
+    if (!tap || !tap->room || !pass_watches(pass, site, layer))
+        return own;
+    const int of = site_row(site)->in_layer ? (int)layer : -1;
+    float *to = tap->room(tap->context, SITE_OF(pass->part, site), of, own.rows * own.columns);
+    return to ? (struct matrix){to, own.rows, own.columns, own.columns} : own;
 }

@@ -48,6 +48,7 @@ struct scratch {
     struct matrix out;      /* [T, C] outputs: of attention, then of the MLP */
     struct matrix hidden;   /* [T, I] */
     struct matrix up;       /* [T, I] of a gated MLP */
+    struct matrix active;   /* [T, I] what the last matrix of an MLP reads: `hidden`, or lent */
     struct matrix router;   /* [T, E] logits of the experts */
     struct matrix experts;  /* [T, E] weights of the experts */
     struct matrix gathered; /* [T, C] what one expert reads, and what it gives */
@@ -136,6 +137,9 @@ enum pass_state tap_rows(struct pass *pass, enum site site, size_t layer, struct
 bool pass_edits(const struct pass *pass, enum site site, size_t layer);
 void pass_edit_rows(const struct pass *pass, enum site site, size_t layer, struct matrix rows);
 
+/* The memory that a tap has for the values of a site, with the size of `own`; or `own`. */
+struct matrix pass_lent(const struct pass *pass, enum site site, size_t layer, struct matrix own);
+
 /* Announce values of one text that are known to be finite. Returns as a sink does. */
 int tap_show(struct pass *pass, enum site site, size_t layer, size_t text, struct tensor values);
 
@@ -210,10 +214,10 @@ size_t mixture_choose_one(const struct mixture *m, float *near, float *left, con
  * the gate is multiplied by s / 1.702, and up divided by it. Returns this factor, or 1. */
 float mlp_limit(const struct mlp_rule *rule, struct matrix gate, struct matrix up);
 
-/* gate = act(gate) · up, or, with a clamp, as mlp_rule says; without data in `up`, act(gate).
- * `active`: act(gate) is in gate. */
-void mlp_combine(struct machine *machine, const struct mlp_rule *rule, struct matrix gate,
-                 struct matrix up, bool active);
+/* y = act(gate) · up; without data in `up`, act(gate). With a clamp y is gate, as mlp_rule says.
+ * `active`: y is gate, and has act(gate). */
+void mlp_combine(struct machine *machine, const struct mlp_rule *rule, struct matrix y,
+                 struct matrix gate, struct matrix up, bool active);
 
 /* --- attention: attention.c ------------------------------------------------------------------- */
 

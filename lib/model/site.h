@@ -300,5 +300,9 @@ struct tap {
     struct likeliest *likeliest; /* for one text with last_logits: if this can be found without all
                                   * logits, these are not announced. NULL: always announced */
     tap_lender lend;             /* NULL: maps are announced like other values */
+    /* The memory of a site for all texts, to which the pass may write its values before they are
+     * announced; NULL: there is none. A tap with this function gets values unchecked, and those of
+     * texts after the first by several threads at once; its sink does not fail then. */
+    float *(*room)(void *context, enum site site, int layer, size_t floats);
     void *context;
 };

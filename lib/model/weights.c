@@ -217,6 +217,9 @@ static void pack(struct weights *weights, struct parameter *p, struct weight *we
             weights->packing_bytes -= bytes;
         }
         p->panels = panels;
+    } else if (p->is_old) {
+        panels_fill((float *)p->panels, weight); /* the arena's */
+        p->is_old = false;
     }
     weight->panels = p->panels;
 }

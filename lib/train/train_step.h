@@ -1,6 +1,5 @@
-/* train_step.h: forward and backward passes over a batch of texts of one length, whose tokens are
- * the rows of one matrix. Without dropout, the forward pass has the same bits as lib/model with the
- * same machine. It keeps the activations for the backward pass. Gradients of batches are summed.
+/* train_step.h: a pass over a batch of texts of one length, and the walk back from its loss
+ * (model/back.h). Gradients of batches are summed.
  *
  *     struct train_step_plan plan = {&machine, &new_model, 16, 64, 0.1f};
  *     if (train_step_open(&step, &plan, err)) ...
@@ -54,56 +53,16 @@ struct train_batch {
     float share; /* factor of the gradients: 1 / batches of a step; 0: no gradients, no dropout */
 };
 
-/* Queries, keys and values; N is the number of tokens in all texts. */
-struct projections {
-    struct matrix joined;  /* [N, (H + 2 Hkv)·d] if one weight projects to all three; else empty */
-    struct matrix q, k, v; /* [N, H·d], [N, Hkv·d], [N, Hkv·d]; GPT-2: views of `joined` */
-    struct matrix q_plain, k_plain; /* before the norm of heads; without one, q and k */
-};
-
-/* The weights of a layer, and its activations for the backward pass. */
-struct layer_tape {
-    const struct sublayer *list; /* attention, MLP */
-    size_t count;
-    struct block_weights w;              /* views into the new model */
-    struct matrix stream[SUBLAYERS_MAX]; /* [N, C] residual stream before each sublayer */
-    struct matrix norm[SUBLAYERS_MAX];   /* [N, C] input of each sublayer */
-    struct projections heads;
-    float *weights;        /* [texts, H, T, weights_stride] softmax, before dropout */
-    struct matrix context; /* [N, H·d] */
-    struct matrix hidden;  /* [N, I] before the activation */
-    struct matrix up;      /* [N, I] of a gated MLP: what the gate is multiplied by */
-    struct matrix active;  /* [N, I] after the activation and the gate */
-};
-
-/* Scratch memory, which any operation may overwrite, except for the rotary tables. */
-struct train_scratch {
-    float *transposed; /* the input of a projection, or the gradient of its output */
-    float *transposed_weight;
-    float *sums;                          /* [blocks, 2 · widest] sums per block */
-    struct matrix cos_sin, cos_minus_sin; /* [N, components] rotary embedding; its inverse */
-    struct matrix branch;                 /* [N, C] output of a sublayer, or its gradient */
-    struct matrix logits;
-    double *losses; /* [N] */
-    float *heads;   /* [threads, train_attention_floats] for attention */
-};
-
 struct train_step {
     struct train_step_plan plan;
     const struct config *config;
     struct parameters weights, gradients;
-    struct weights model;                /* the weights, as the pass uses them */
-    const float *wte, *wpe, *logit_bias; /* wpe, logit_bias: NULL if absent */
-    struct weight words;                 /* unembedding */
-    struct norm final_norm;
-    size_t rows;               /* N */
-    size_t weights_stride;     /* row length of layer_tape.weights */
-    struct layer_tape *layers; /* [L + 1]; the last one only has a stream */
-    struct matrix norm_f;      /* [N, C] */
-    struct layer_tape d;       /* gradients of one layer's activations, in the same fields */
-    struct train_scratch scratch;
-    const struct train_batch *batch;
-    size_t layer; /* current layer; 0 outside of layers */
+    float **tensors;      /* the gradient of each tensor of `model`, by weights_tensor */
+    struct weights model; /* the weights, as the pass uses them */
+    size_t rows;          /* of all texts */
+    struct text *texts;
+    double *losses;             /* [rows] */
+    struct arena kept, scratch; /* of a step: of its tape; of the pass and the walk */
     struct arena arena;
 };
 
@@ -118,17 +77,3 @@ void train_step_release(struct train_step *step);
  * to step->gradients. A loss that is NaN or infinite is an error. */
 int train_step_run(struct train_step *step, const struct train_batch *batch, double *loss,
                    struct err *err);
-
-/* --- shared by the files of a step ------------------------------------------------------------ */
-
-/* The key of the random numbers of a dropout; the rate of all dropouts, 0 if only the loss is
- * computed. */
-#include "model/forward.h"
-
-uint64_t dropout_key(const struct train_step *step, enum dropout_place place);
-float dropout_rate(const struct train_step *step);
-
-/* Causal attention of the step's layer: weights and context from q, k and v; `backward`: d.heads
- * from d.context. */
-void train_attention(struct train_step *step, bool backward);
-size_t train_attention_floats(const struct train_step *step); /* of scratch memory, per thread */

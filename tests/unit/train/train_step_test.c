@@ -7,8 +7,6 @@
 #include "../rigs/train_step_fixture.h"
 #include "math/gemm.h"
 #include "math/rng.h"
-#include "model/forward.h"
-#include "model/model.h"
 #include "train/trainer.h"
 
 static const char *const cases[] = {
@@ -24,16 +22,6 @@ static double learn(struct train_step_fixture *fixture, size_t step)
     struct err err = {0};
     struct train_batch batch = train_step_fixture_batch(fixture, step);
     double loss = 0;
-    ck_assert_msg(train_step_run(&fixture->step, &batch, &loss, &err) == 0, "%s", err.text);
-    return loss;
-}
-
-static double test(struct train_step_fixture *fixture)
-{
-    struct err err = {0};
-    struct train_batch batch = train_step_fixture_batch(fixture, 0);
-    double loss = 0;
-    batch.share = 0;
     ck_assert_msg(train_step_run(&fixture->step, &batch, &loss, &err) == 0, "%s", err.text);
     return loss;
 }
@@ -169,46 +157,4 @@ TEST_LOOP(threads_do_not_change_a_bit, CASES)
                      one.step.gradients.count * sizeof(float));
     train_step_fixture_release(&one);
     train_step_fixture_release(&other);
-}
-
-/* Compare a tensor of forward() with the activations that the step recorded. */
-static int compare_stream(void *context, const struct announcement *seen, struct err *err)
-{
-    const struct train_step *step = context;
-    struct matrix norm =
-        matrix_rows(step->norm_f, seen->text * step->plan.tokens, step->plan.tokens);
-    (void)err;
-    for (size_t row = 0; row < norm.rows; row++)
-        ck_assert_mem_eq(norm.data + row * norm.stride,
-                         seen->values.data + row * seen->values.stride[0],
-                         norm.columns * sizeof(float));
-    return 0;
-}
-
-TEST_LOOP(the_forward_pass_of_a_step_has_the_bits_of_forward, CASES)
-{
-    struct train_step_fixture fixture;
-    struct err err = {0};
-    struct model model;
-    struct batch batch;
-    struct watch watch;
-    struct arena arena = {0};
-    struct text sequences[3] = {{0}};
-    train_step_fixture_open(&fixture, cases[_i], 1, 0.0f);
-    struct train_batch texts = train_step_fixture_batch(&fixture, 0);
-    for (size_t i = 0; i < fixture.step.plan.texts; i++)
-        sequences[i] = (struct text){.ids = texts.ids + i * fixture.step.plan.tokens,
-                                     .count = fixture.step.plan.tokens};
-    test(&fixture);
-    ck_assert_msg(model_open_folder(&model, &fixture.new_model.folder, &err) == 0, "%s", err.text);
-    ck_assert_int_eq(
-        batch_init(&batch, &model.config, sequences, fixture.step.plan.texts, &arena, &err), 0);
-    ck_assert_int_eq(watch_init(&watch, &model.config, &arena, &err), 0);
-    watch_add(&watch, SITE_LN_F, 0);
-    struct tap tap = {.watch = &watch, .sink = compare_stream, .context = &fixture.step};
-    struct run run = {&fixture.machine, &model.config, &model.weights, &batch, .edits = NULL};
-    ck_assert_msg(forward(&run, &tap, &arena, &err) == 0, "%s", err.text);
-    arena_release(&arena);
-    model_release(&model);
-    train_step_fixture_release(&fixture);
 }
