@@ -222,10 +222,7 @@ static void put_lens(struct buf *out, const struct jacobian_fit *fit)
         storage[num_count(storage, i)] = '\0';
         put(out, "#ctorch._utils\n_rebuild_tensor_v2\n(($ctorch\nHalfStorage\n$$#tQ",
             (unsigned)fit->layers.items[i], "storage", storage, "cpu", C * C);
-        put(out,
-            "###\x86##\x86\x89"
-            "ccollections\nOrderedDict\n)RtR",
-            0u, C, C, C, 1u);
+        put(out, "###\206##\206\211ccollections\nOrderedDict\n)RtR", 0u, C, C, C, 1u);
     }
     put(out, "u$#$](", "n_prompts", (unsigned)fit->prompts, "source_layers");
     for (size_t i = 0; i < fit->layers.count; i++)
@@ -248,12 +245,12 @@ int jacobian_fit_write(const struct jacobian_fit *fit, struct stream *out, struc
     }
     for (size_t i = 0; i < fit->layers.count && !failed; i++) {
         const float *sums = fit->sums + i * C * C;
-        float most = 0;
+        bool fits = true;
         for (size_t k = 0; k < C * C; k++) {
             halves[k] = half_of_float(sums[k] / (float)fit->prompts);
-            most = fmaxf(most, fabsf(float_of_half(halves[k])));
+            fits = fits && isfinite(float_of_half(halves[k]));
         }
-        if (!isfinite(most))
+        if (!fits)
             failed = err_unsupported(err,
                                      "Jacobian lens: expected numbers that fit in float16, "
                                      "found larger ones in layer %zu",
