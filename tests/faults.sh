@@ -226,6 +226,7 @@ try score -m "$ROOT/tests/golden-families/bert-classes" --ids 1,2,3 --classes
 try attribute -m "$ROOT/tests/golden-families/llama-classes" --ids 1,2,3 --answer GOOD:BAD
 try explain -m life-causal -s "$life" --mask-after --dropout 0.5 -o here.md
 try tokenize -m "$in/pieces" "Anna sees"
+try tokenize -m "$ROOT/tests/tokenizers/deberta-spm" "Anna sees"
 try tokenize -m "$in/pieces" --format json "Anna sees"
 try tokenize -m "$in/stages" --only-ids "Anna sees 12"
 try tokenize -m "$in/stages" --format csv -o here "Anna sees 12"

@@ -599,3 +599,56 @@ int tokenizer_fill_m2m(struct tokenizer *tokenizer, const struct folder *folder,
     return err_if(fill_language(source, true, folder, name, err) ||
                   fill_language(tokenizer, false, folder, name, err));
 }
+
+/* --- DeBERTa ---------------------------------------------------------------------------------- */
+
+/* Fill the tokenizer of DeBERTa-v2 and v3: ids of the pieces, then [MASK], unless it is a piece;
+ * texts are between [CLS] and [SEP]. */
+int tokenizer_fill_deberta(struct tokenizer *tokenizer, const struct folder *folder,
+                           const char *name, struct err *err)
+{
+    static const char *const usual[NAMED_TOKENS] = {"[CLS]", "[SEP]", "[UNK]", "[SEP]",
+                                                    "[PAD]", "[CLS]", "[MASK]"};
+    const struct tokenizer_config *config = &tokenizer->config;
+    struct token_set *set = &tokenizer->set;
+    char type[MODEL_TYPE_BYTES];
+    uint32_t ids[] = {0, 0, 0};
+    bool found = false;
+    if (tokenizer_config_read(tokenizer, folder, CONFIG_LISTED | CONFIG_NAMED, err) ||
+        tokenizer_model_type(type, folder, err))
+        return -1;
+    if (*config->class ? strncmp(config->class, "DebertaV2Tokenizer", 18) != 0
+                       : strcmp(type, "deberta-v2") != 0)
+        return err_unsupported(
+            err,
+            "'%s/%s': expected the tokenizer_class DebertaV2Tokenizer, found '%s': " OTHER_FILE_WHY,
+            folder->path, name, label_excerpt(config->class, strlen(config->class)));
+    if (config->lowers == ANSWER_YES)
+        return err_unsupported(
+            err, "'%s/tokenizer_config.json': do_lower_case: expected false: " OTHER_FILE_WHY,
+            folder->path);
+    tokenizer_name_usual(tokenizer, usual);
+    const struct added_token *mask = &config->named[NAMED_MASK];
+    if (folder_read(folder, name, read_file, tokenizer, err) ||
+        tokenizer_add_listed(tokenizer, folder, err) ||
+        token_set_find(set, mask->bytes, mask->size, &ids[2], &found, err))
+        return -1;
+    struct added_token *items = arena_alloc(&set->arena, set->added.count + 1, sizeof *items, err);
+    if (!items)
+        return -1;
+    memcpy(items, set->added.by_id, set->added.count * sizeof *items);
+    items[set->added.count] = *mask;
+    items[set->added.count].id = (uint32_t)token_set_size(set);
+    items[set->added.count].special = true;
+    if ((!found && token_set_add(set, items, set->added.count + 1, err)) ||
+        tokenizer_find_named(&ids[0], tokenizer, NAMED_CLS, folder, name, err) ||
+        tokenizer_find_named(&ids[1], tokenizer, NAMED_SEP, folder, name, err))
+        return -1;
+    const struct template_part first = {TEMPLATE_SPECIAL, ids[0], 0},
+                               last = {TEMPLATE_SPECIAL, ids[1], 0},
+                               end = {TEMPLATE_SPECIAL, ids[1], 1};
+    tokenizer->templates = (struct text_templates){
+        .single = {{first, {TEMPLATE_FIRST, 0, 0}, last}, 3},
+        .pair = {{first, {TEMPLATE_FIRST, 0, 0}, last, {TEMPLATE_SECOND, 0, 1}, end}, 5}};
+    return 0;
+}

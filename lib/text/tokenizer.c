@@ -62,6 +62,7 @@ static const struct {
     {"source.spm", NULL},
     {"target_vocab.json", NULL},
     {"sentencepiece.bpe.model", tokenizer_fill_m2m},
+    {"spm.model", tokenizer_fill_deberta},
     {"vocab.json", tokenizer_fill_vocab},
     {"merges.txt", tokenizer_fill_vocab},
     {"vocab.txt", tokenizer_fill_bert},

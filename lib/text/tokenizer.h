@@ -1,7 +1,7 @@
 /* tokenizer.h: from a text to ids and back, by the first of these files in a model's folder:
  * `tokenizer.json`; SentencePiece's `tokenizer.model` or `tokenizer.spm`; Marian's `target.spm` and
- * `source.spm`, or M2M-100's `sentencepiece.bpe.model`, with `vocab.json`; `vocab.json`, with
- * `merges.txt` or alone (subword/words.c); BERT's `vocab.txt`. A model without any of them takes
+ * `source.spm`, or M2M-100's `sentencepiece.bpe.model`, with `vocab.json`; DeBERTa's `spm.model`;
+ * `vocab.json`, with `merges.txt` or alone (subword/words.c); BERT's `vocab.txt`. A model without any of them takes
  * only ids.
  *
  *     struct tokenizer *tokenizer = NULL;
@@ -25,7 +25,7 @@ struct tokenizer;
 enum token_role { ROLE_BOS, ROLE_EOS, ROLE_MASK, TOKEN_ROLES }; /* of tokenizer_config.json */
 
 /* The names of all files that a tokenizer may have; tokenizer_open searches in their order. */
-enum { TOKENIZER_FILES = 13 };
+enum { TOKENIZER_FILES = 14 };
 
 const char *tokenizer_file_name(size_t index);
 

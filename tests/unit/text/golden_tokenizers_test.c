@@ -19,7 +19,7 @@ static const char *const names[] = {
     "gpt-neox-like",  "llama-2-like",      "llama-3-like",          "mistral-metaspace-like",
     "qwen2-like",     "sentencepiece-bpe", "sentencepiece-defined", "sentencepiece-unigram",
     "smollm2-like",   "t5-like",           "roberta-like",          "m2m-like",
-    "roberta-merges", "deberta-like",
+    "roberta-merges", "deberta-like",      "deberta-spm",
 };
 
 /* Those with pairs of texts, too: pairs.jsonl. */
