@@ -177,7 +177,7 @@ static int ask_lens(struct inquiry *inquiry, struct arena *arena, struct err *er
     size_t *layers = NULL;
     bool of_texts = inquiry->driver->derivation.mean_of_texts;
     bool mean = of_texts || inquiry->driver->derivation.mean_of_layers;
-    if (scoring_check(&scoring, err) ||
+    if ((config->n_class ? logits_check(inquiry->viewer, 0, err) : scoring_check(&scoring, err)) ||
         lens_find_site(&plan->site, options->lens.site, config, err) ||
         parse_numbers(inquiry, NAMES_LIST(lens_numbers), err) ||
         parse_layers(&listed, inquiry, arena, err) ||
@@ -244,7 +244,7 @@ static int find_lens(struct inquiry *inquiry, struct arena *arena, struct err *e
     facts_text(inquiry->facts, "site", site_name(inquiry->lens.site));
     return err_if(
         lens_capture(&lens, &inquiry->lens, &job->pair, arena, err) ||
-        lens_report(&job->report, &lens, inquiry->numbers, inquiry->viewer->tokenizer, arena, err));
+        lens_report(&job->report, &lens, inquiry->numbers, inquiry->viewer->words, arena, err));
 }
 
 /* --- attribute -------------------------------------------------------------------------------- */

@@ -86,7 +86,8 @@ static void see_row(void *context, size_t row, const float *logits, size_t count
     struct likely *best = work->best + (work->layer * work->lens->tokens + token) * best_count;
     long long target = work->plan->target;
     size_t at = token + viewer->model.config.causal;
-    if (target < 0 && at < work->lens->tokens && (long long)work->sentence->ids[at] != viewer->mask)
+    if (target < 0 && !viewer->model.config.n_class && at < work->lens->tokens &&
+        (long long)work->sentence->ids[at] != viewer->mask)
         target = work->sentence->ids[at];
     double less = work->plan->against >= 0 ? (double)logits[work->plan->against] : sum;
     topk(best, best_count, logits, count, sum);
@@ -177,7 +178,7 @@ static int look_at_report(struct logit_lens *lens, const struct lens_plan *plan,
 {
     const struct config *config = &plan->viewer->model.config;
     struct lens_known *known = plan->known;
-    size_t words = config->vocab_size, tokens = sentence->count, layers = plan->layers.count;
+    size_t words = config_logits(config), tokens = sentence->count, layers = plan->layers.count;
     size_t step = logits_piece_rows(words, tokens), width = config->n_embd;
     size_t compared = plan->is_brief ? 0 : step;
     *lens = (struct logit_lens){plan, tokens, num_min(plan->best_count, words), NULL};
@@ -238,7 +239,7 @@ static void add_look(struct memory *memory, const struct viewer *viewer, struct 
 /* The bytes of the cells of a lens, and of the model's own logits for some of its tokens. */
 static double lens_bytes(const struct lens_plan *plan, size_t tokens)
 {
-    size_t words = plan->viewer->model.config.vocab_size;
+    size_t words = config_logits(&plan->viewer->model.config);
     size_t best = num_min(plan->best_count, words) * sizeof(struct likely);
     double cells = (double)plan->layers.count * (double)tokens;
     return cells * (double)(sizeof(struct lens_cell) + best) +
@@ -309,6 +310,7 @@ static int make_array(struct array *array, const struct table *table, const stru
     static const struct label last_token = {"-1", "-1", "-1"};
     const struct column *column = &table->columns[index];
     const struct lens_plan *plan = lens->plan;
+    const struct config *config = &plan->viewer->model.config;
     const struct layers *layers = &plan->layers;
     bool has_texts = strcmp(column->name, "probability") == 0 && !plan->is_mean;
     float *values = arena_alloc(arena, table->rows.size, sizeof *values, err);
@@ -327,13 +329,16 @@ static int make_array(struct array *array, const struct table *table, const stru
         .layer = -1,
         .data = values,
         .rows = rows,
-        .columns = {plan->is_last   ? plan->viewer->mask < 0 ? "last token" : "last mask"
+        .columns = {plan->is_last && config->n_class ? "answer"
+                    : plan->is_last ? plan->viewer->mask < 0 ? "last token" : "last mask"
                     : plan->is_mean ? "position"
                                     : "token",
                     lens->tokens, plan->is_last ? &last_token : table->rows.labels, 0},
         .display = {.title = arena_format(arena, err, "%s lens: %s",
                                           plan->jacobian ? "Jacobian" : "logit",
-                                          has_texts ? "most likely token" : name),
+                                          !has_texts        ? name
+                                          : config->n_class ? "most likely class"
+                                                            : "most likely token"),
                     .whole = column->kind == COLUMN_INTEGER,
                     .texts = has_texts ? texts : NULL,
                     .beside_texts = has_texts ? "probability" : NULL},

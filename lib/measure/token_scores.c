@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "model/layer.h"
 #include "math/portable_math.h"
 #include "math/rows.h"
 #include "measure/question.h"
@@ -29,7 +30,7 @@ size_t logits_piece_rows(size_t words, size_t rows)
 
 double logits_piece_bytes(const struct viewer *viewer, size_t rows)
 {
-    size_t words = viewer->model.config.vocab_size;
+    size_t words = config_logits(&viewer->model.config);
     return (double)logits_piece_rows(words, rows) * (double)words * sizeof(float);
 }
 
@@ -57,7 +58,7 @@ int logits_of_rows(const struct logits_work *work, struct err *err)
 {
     enum { WORTH = 16 }; /* multiply-adds that take as long as `see` for one logit */
     struct viewer *viewer = work->viewer;
-    size_t words = viewer->model.config.vocab_size;
+    size_t words = config_logits(&viewer->model.config);
     size_t rows = work->rows.rows, step = logits_piece_rows(words, rows);
     struct run run = {.machine = &viewer->machine,
                       .config = &viewer->model.config,

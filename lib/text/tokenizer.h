@@ -1,8 +1,8 @@
 /* tokenizer.h: from a text to ids and back, by the first of these files in a model's folder:
  * `tokenizer.json`; SentencePiece's `tokenizer.model` or `tokenizer.spm`; Marian's `target.spm` and
  * `source.spm`, or M2M-100's `sentencepiece.bpe.model`, with `vocab.json`; DeBERTa's `spm.model`;
- * `vocab.json`, with `merges.txt` or alone (subword/words.c); BERT's `vocab.txt`. A model without any of them takes
- * only ids.
+ * `vocab.json`, with `merges.txt` or alone (subword/words.c); BERT's `vocab.txt`. A model without
+ * any of them takes only ids.
  *
  *     struct tokenizer *tokenizer = NULL;
  *     if (tokenizer_open(&tokenizer, folder, err)) ...
