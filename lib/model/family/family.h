@@ -63,6 +63,7 @@ struct family {
     const char *theta_key, *share_key; /* other names of rope_theta and the share, or NULL */
     const char *width_key;             /* key with the number of rotated channels, or NULL */
     bool wrapped;                      /* the keys are in "text_config" */
+    bool first_names;  /* of a size with several names the first counts; others may differ */
     bool fixed_rotary; /* its rotary embedding has no key but the width (as in transformers) */
     bool own_mask;     /* it is causal, whatever "is_causal" says (as in transformers) */
     unsigned short trained_positions; /* default of original_max_position_embeddings, or 0 */

@@ -335,7 +335,7 @@ const struct family family_encoders[] = {
      WITH(STACK, .n_positions = 2048, .style = STYLE_POST_STREAM, .tied = true, .epsilon = 1e-12f,
           .biases = BIASED_LOGITS | BIASED_TRANSFORM, .norm_shift = true, .gated = true,
           .embedding_norm = true, .n_segments = 2, .end = END_MASKED),
-     "hidden_act", "silu", 1, 1000, "rotary_emb_base", "rotary_emb_fraction"},
+     "hidden_act", "silu", 1, 1000, "rotary_emb_base", "rotary_emb_fraction", .first_names = true},
     {"esm", &esm_names, settle_esm,
      WITH(STACK, .n_positions = 1026, .style = STYLE_PRE, .tied = true, .epsilon = 1e-12f,
           .biases = BIASED_ALL | BIASED_LOGITS | BIASED_TRANSFORM, .norm_shift = true,

@@ -573,7 +573,10 @@ static void read_decoder(struct reading *r)
         c->d_k = 0; /* hidden_size / num_attention_heads */
     for (size_t i = 0; i < sizeof size_keys / sizeof *size_keys; i++) {
         size_t *field = (size_t *)(void *)((char *)c + size_keys[i].offset);
-        *field = (size_t)family_named(r, size_keys[i].names, 1, DIMENSION_MAX, (double)*field);
+        const char *const *names = size_keys[i].names;
+        *field = family->first_names && json_given(r->root, *names)
+                     ? family_size(r, *names, 0)
+                     : (size_t)family_named(r, names, 1, DIMENSION_MAX, (double)*field);
     }
     c->epsilon = (float)family_named(r, c->rms ? of_roots : of_means, 0, 1, (double)c->epsilon);
     family_activation(r, family->activation_key,
