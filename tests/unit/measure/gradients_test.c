@@ -12,7 +12,7 @@
 
 /* Gradients in float64, tests/golden-gradients.json: for each a model, its texts, the token and the
  * position of a logit, and for each site two indices with their numbers, the larger one first. */
-enum { GOLDENS = 35 };
+enum { GOLDENS = 36 };
 
 static struct viewer viewer;
 static struct arena arena;
