@@ -46,6 +46,13 @@ struct page_origin {
     const struct report *report; /* of score_attribution_make */
 };
 
+/* What tokens give to the most likely token at a position: a table of measure/saliency.h. */
+struct page_saliency {
+    size_t position;
+    double logit, change, missing; /* change: the sum of all numbers */
+    const struct table *table;
+};
+
 /* Data of a page besides tensors; NULL or 0 omits a part, except of config, sentence and mask. */
 struct page_facts {
     const struct config *config;               /* of the model, with the attention options in use */
@@ -57,6 +64,7 @@ struct page_facts {
     size_t explained_bytes;         /* estimated size of such tensors for all heads */
     const struct page_origin *origins;
     size_t origin_count;
+    const struct page_saliency *saliency;
 
     const struct next_tokens *next;
     const float *without_heads; /* [layers, heads] probability, without each head, of the token that
@@ -87,6 +95,7 @@ int page_sentence_put(struct stream *out, const struct report *report, bool exac
                       const struct page_facts *facts, struct err *err);
 
 void page_origin_put(struct stream *out, const struct page_origin *origin);
+void page_saliency_put(struct stream *out, const struct page_saliency *saliency);
 
 /* Count the numbers of a report's tensors that a page has. */
 size_t page_count_numbers(const struct report *report);

@@ -477,6 +477,24 @@ void page_origin_put(struct stream *out, const struct page_origin *origin)
     put_origin(&json, origin);
 }
 
+static void put_saliency(struct json_writer *json, const char *name,
+                         const struct page_saliency *saliency)
+{
+    json_put_open(json, name, '{');
+    json_put_integer(json, "position", (long long)saliency->position);
+    json_put_float(json, "logit", (float)saliency->logit);
+    json_put_float(json, "change", (float)saliency->change);
+    json_put_float(json, "missing", (float)saliency->missing);
+    put_rows(json, saliency->table);
+    json_put_close(json, '}');
+}
+
+void page_saliency_put(struct stream *out, const struct page_saliency *saliency)
+{
+    struct json_writer json = {.stream = out, .in_html = true};
+    put_saliency(&json, NULL, saliency);
+}
+
 static void put_lesson(struct json_writer *json, const char *name, const struct page_lesson *lesson)
 {
     json_put_open(json, name, '{');
@@ -544,6 +562,8 @@ static void put_facts(struct json_writer *json, const struct page_facts *facts)
     for (size_t i = 0; i < facts->origin_count; i++)
         put_origin(json, &facts->origins[i]);
     json_put_close(json, ']');
+    if (facts->saliency)
+        put_saliency(json, "\nsaliency", facts->saliency);
     if (facts->next)
         put_next(json, facts->next);
     if (facts->without_heads) {

@@ -7,6 +7,7 @@
 #include "lens/edits.h"
 #include "lens/viewer.h"
 #include "measure/logit_lens.h"
+#include "measure/saliency.h"
 #include "measure/score_attribution.h"
 #include "model/layer.h"
 #include "model/mechanism.h"
@@ -171,6 +172,34 @@ int live_write_origin(struct live *live, struct stream *out, const struct live_r
         origin.score = found.score;
         origin.report = &report;
         page_origin_put(out, &origin);
+    }
+    arena_release(&arena);
+    return err_if(failed);
+}
+
+int live_write_saliency(struct live *live, struct stream *out, const struct live_request *request,
+                        size_t position, struct err *err)
+{
+    struct viewer *viewer = &live->viewer;
+    struct mechanism mechanism = {.temperature = request->temperature};
+    struct text_with_source pair;
+    struct input input = {.text = request->text, .size = request->size};
+    struct report report = {.model = viewer->model.name};
+    struct saliency found;
+    struct arena arena = {0};
+    struct question question = {.position = position, .answer = -1, .against = -1};
+    const struct saliency_plan plan = {
+        .viewer = viewer, .question = &question, .steps = SALIENCY_STEPS};
+    int failed = viewer_set_mechanism(viewer, &mechanism, err) ||
+                 viewer_read(viewer, &pair, &input, NULL, &arena, err);
+    if (!failed && position >= pair.sentence.count)
+        failed = err_usage(err, "expected a position of the text, found %zu", position);
+    failed = failed || saliency_make(&found, &report, &plan, &pair, &arena, err);
+    if (!failed) {
+        const struct page_saliency saliency = {position, found.value,
+                                               found.value - found.baseline + found.missing,
+                                               found.missing, report.tables};
+        page_saliency_put(out, &saliency);
     }
     arena_release(&arena);
     return err_if(failed);

@@ -77,6 +77,17 @@ EXPORT(int, live_origin, const char *text, size_t size, float temperature, size_
     return stream_end(&out, failed, &err);
 }
 
+EXPORT(int, live_saliency, const char *text, size_t size, float temperature, size_t position)
+{
+    struct live_request request = {.text = text, .size = size, .temperature = temperature};
+    struct stream out = {0};
+    err = (struct err){0};
+    if (stream_to(&out, STANDARD_OUTPUT, &err))
+        return -1;
+    int failed = live_write_saliency(opened, &out, &request, position, &err);
+    return stream_end(&out, failed, &err);
+}
+
 /* The error of the last call. */
 EXPORT(const char *, live_error, void)
 {

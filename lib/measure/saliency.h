@@ -26,6 +26,8 @@ enum saliency_rule {
 
 extern const char *const saliency_rules[SALIENCY_RULES];
 
+enum { SALIENCY_STEPS = 50 }; /* enough for small models */
+
 struct saliency_plan {
     struct viewer *viewer;
     struct question *question; /* answer -1 becomes the most likely token */

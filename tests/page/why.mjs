@@ -254,6 +254,22 @@ await test('the panel says where query and key come from, as `attribute` does', 
         yes(Math.abs(shown - part.value) <= 0.01 * Math.abs(part.value), `${shown} ${part.value}`);
     }));
 
+await test('tokens have the numbers of `attribute --by token`', () =>
+    withPage(writePage('-s', PLACES), async (page) => {
+        await page.click('#saliency summary');
+        const { saliency } = attnJson('attribute', '-q', PLACES, '--by', 'token').tables;
+        same(
+            saliency.map(({ saliency: one }) => `${one < 0 ? '−' : '+'}${Math.abs(one).toFixed(3)}`),
+            await page.$$eval('#saliency .strip span', (found) =>
+                found.map((one) => one.title.split(' · ')[1]),
+            ),
+        );
+        await page.click('.chip >> nth=2');
+        yes((await page.innerText('#saliency')).includes('at which it opens. Here:'), 'no command');
+        const line = await page.locator('#saliency code').innerText();
+        same(true, line.endsWith('--by token --query 2'));
+    }));
+
 await test('a head that a query or key comes from is a click away, and so is the way back', () =>
     withPage(writePage('-s', PLACES), async (page) => {
         const strongest = json('-s', PLACES).tensors['h.0.weights'][1][2];

@@ -427,6 +427,19 @@ const CHINESE = {
     'Those of one head take about # bytes, those of all heads #. To include them:']:
         '本页没有 # 的查询、键和值。一个头的约占 # 字节，所有头的约占 # 字节。加入它们的命令：',
 
+    // what each token gives to a prediction (saliency.js)
+    'Which tokens raise the first?': '哪些词元抬高了第一个预测？',
+    'Runs without some heads are not split.': '关掉了头的运行不作分解。',
+    'The page holds this for the token at which it opens. Here:':
+        '本页只含打开时所在词元的数据。此处可用：',
+    'The page does not hold this. On the command line:': '本页不含这些数据。可用命令行：',
+    'Integrated gradients of its logit, #. They sum to #, from a baseline of zeros.':
+        '其 logit（#）的积分梯度，各数之和为 #，基线为零向量。',
+    'But # of this is an error: read no order from it.': '但其中 # 是误差：不要据此排序。',
+    'A small number is no proof that a token is not needed.': '数值小并不证明不需要该词元。',
+    'tokens of the text': '文本的词元',
+    'tokens of the source': '源文本的词元',
+
     // where query and key come from (origins.js)
     'Where do query and key come from?': '查询和键从何而来？',
     'less the mean key': '减去平均的键',

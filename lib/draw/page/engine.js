@@ -94,6 +94,11 @@ class Engine {
         return this.call('live_origin', text, [], numbers);
     }
 
+    // The JSON of what each token gives to the prediction at a row.
+    saliency(text, { temperature = 0, row }) {
+        return this.call('live_saliency', text, [], [temperature, row]);
+    }
+
     call(name, text, others, numbers) {
         this.written.length = 0;
         const size = new TextEncoder().encode(text).length;

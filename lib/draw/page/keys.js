@@ -69,6 +69,7 @@ function listen() {
     on('lines-all', 'change', () => set({ allLines: byId('lines-all').checked }));
     on('compare', 'change', () => compareWith(byId('compare').value));
     on('numbers', 'toggle', drawNumbers);
+    on('saliency', 'toggle', () => drawSaliency());
     on('why-button', 'click', () => openWhy(currentCell()));
     on('theme', 'click', stepTheme);
     on('language', 'click', () => set({ lang: isChinese() ? 'en' : 'zh' }));

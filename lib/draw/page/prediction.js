@@ -70,6 +70,7 @@ function drawPrediction(selected) {
     byId('follows-note').textContent = comparable ? `outline: ${outline}` : 'probability';
     drawBars(candidates(next, row, comparable, place), Boolean(comparable));
     drawLayers(next, row);
+    drawSaliency(row);
 }
 
 function drawBars(list, compares) {
