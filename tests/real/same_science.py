@@ -19,6 +19,7 @@ from program import json_of, listed, rows_of, tensors_of
 from tally import Tally
 from transformer_lens import head_detector, patching
 from transformer_lens.model_bridge import TransformerBridge
+from transformer_lens.tools.analysis.attribution_patching import attribution_patch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 BOUND = 1e-4
@@ -242,6 +243,25 @@ def compare_patch(tally, model, lens):
                        f"patch --over {over}: '{answer}' less '{other}', {len(places)} places")
 
 
+def compare_estimate(tally, model, lens):
+    """Attribution patching: every head and MLP at every token."""
+    for clean, corrupt, answer, other in CASES:
+        targets = [lens.ids(answer)[0], lens.ids(other)[0]]
+        expected = attribution_patch(
+            lens.bridge, torch.tensor([lens.ids(clean)]), torch.tensor([lens.ids(corrupt)]),
+            lambda logits: logits[..., -1, targets[0]].sum() - logits[..., -1, targets[1]].sum())
+        for over, kind in ("heads_by_token", "attn_head_out"), ("mlp_out", "mlp_out"):
+            places = [node for node in expected.node_scores if node.kind == kind]
+            scores = torch.tensor([float(expected.node_scores[node]) for node in places])
+            found = json_of("patch", "-m", model, "--clean", clean, "--corrupt", corrupt, "--answer",
+                            f"{answer}:{other}", "--over", over, "--estimate", "--show",
+                            "effect")["tensors"]
+            ours = [found["effect"][node.layer][node.position] if kind == "mlp_out" else
+                    found[f"h.{node.layer}.effect"][node.head][node.position] for node in places]
+            tally.near(scores / scores.abs().max(), torch.tensor(ours) / scores.abs().max(), BOUND,
+                       f"patch --over {over} --estimate: '{answer}' less '{other}', {len(places)}")
+
+
 def frame(places, over):
     return pandas.DataFrame(places, columns=["layer", "head" if over == "heads" else "pos"])
 
@@ -266,7 +286,7 @@ def main():
     folder, *names = sys.argv[1:]
     tally, model, lens = Tally(), f"{folder}/{GGUF['smollm2']}", Lens(f"{folder}/smollm2")
     for compare in (compare_heads, compare_score, compare_stimuli, compare_lens, compare_attribute, compare_ablate,
-                    compare_patch):
+                    compare_patch, compare_estimate):
         if not names or compare.__name__.removeprefix("compare_") in names:
             compare(tally, model, lens)
     tally.close()
