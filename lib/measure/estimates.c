@@ -64,10 +64,11 @@ int estimate_cells(double *effects, const struct estimate_plan *plan, enum site 
 
 /* --- edges ------------------------------------------------------------------------------------ */
 
-/* A sublayer, its first writer and reader, and the number of writers that come before it. */
+/* A sublayer as writers (its heads, or its MLP) and readers (q, k and v of its heads, or its MLP):
+ * the first of each, their numbers, and the number of writers that come before it. */
 struct edge_part {
     const struct sublayer *s;
-    size_t layer, writer, reader, seen;
+    size_t layer, writer, reader, writers, readers, seen;
 };
 
 static bool is_mlp(const struct edge_part *part)
@@ -78,14 +79,14 @@ static bool is_mlp(const struct edge_part *part)
 int edges_find(struct edges *edges, const struct viewer *viewer, struct arena *arena,
                struct err *err)
 {
-    const struct config *c = &viewer->model.config;
-    const struct stack *stack = stack_of(c, PART_SENTENCE);
+    const struct stack *stack = stack_of(&viewer->model.config, PART_SENTENCE);
     struct edge_part *parts = arena_alloc(arena, stack->layers * SUBLAYERS_MAX, sizeof *parts, err);
     *edges = (struct edges){.parts = parts, .writers = 1};
     for (size_t layer = 0; parts && layer < stack->layers; layer++) {
         const struct layer *own = &stack->layer[layer];
         const size_t at_start = edges->writers;
         for (const struct sublayer *s = own->sublayers; s < own->sublayers + own->count; s++) {
+            const size_t heads = s->kind == SUBLAYER_MLP ? 0 : s->head.heads;
             const char *found = s->kind == SUBLAYER_ATTEND_SOURCE ? "cross-attention"
                                 : s->norm_out                     ? "norms of outputs"
                                 : s->norm_after                   ? "norms of sums"
@@ -97,37 +98,39 @@ int edges_find(struct edges *edges, const struct viewer *viewer, struct arena *a
                                        "--over edges: expected parts that add their outputs to the "
                                        "stream, found %s in '%s': use --over heads or mlp_out",
                                        found, viewer->model.name);
-            parts[edges->count++] =
-                (struct edge_part){s, layer, edges->writers, edges->readers,
-                                   s->reads == READS_STREAM ? edges->writers : at_start};
-            edges->writers += s->kind == SUBLAYER_MLP ? 1 : s->head.heads;
-            edges->readers += s->kind == SUBLAYER_MLP ? 1 : 3 * s->head.heads;
+            struct edge_part *part = &parts[edges->count++];
+            *part = (struct edge_part){s,
+                                       layer,
+                                       edges->writers,
+                                       edges->readers,
+                                       heads ? heads : 1,
+                                       heads ? 3 * heads : 1,
+                                       s->reads == READS_STREAM ? edges->writers : at_start};
+            edges->writers += part->writers;
+            edges->readers += part->readers;
         }
     }
     edges->readers++; /* the logits */
     return err_if(!parts);
 }
 
-/* Append a label, "1.2.q" for people and "L1H2.q" for data. */
-static void add_label(struct label *labels, size_t at, const struct edge_part *part, size_t head,
-                      const char *ending, struct arena *arena, struct err *err)
+/* "1.2.q" for people and "L1H2.q" for data; of an MLP "1.mlp" and "L1.mlp". */
+static struct label label_of(const struct edge_part *part, size_t head, const char *ending,
+                             struct arena *arena, struct err *err)
 {
     struct label label = label_of_head(part->layer, head, arena, err);
-    if (is_mlp(part)) {
-        label.text = arena_format(arena, err, "%zu.mlp", part->layer);
-        label.plain = arena_format(arena, err, "L%zu.mlp", part->layer);
-    } else if (*ending) {
-        label.text = arena_format(arena, err, "%s.%s", label.text, ending);
-        label.plain = arena_format(arena, err, "%s.%s", label.plain, ending);
-    }
+    const char *plain = is_mlp(part) ? arena_format(arena, err, "L%zu", part->layer) : label.plain;
+    const char *text = is_mlp(part) && plain ? plain + 1 : label.text;
+    label.text = arena_format(arena, err, "%s%s", text, is_mlp(part) ? ".mlp" : ending);
+    label.plain = arena_format(arena, err, "%s%s", plain, is_mlp(part) ? ".mlp" : ending);
     label.exact = label.plain;
-    labels[at] = label;
+    return label;
 }
 
 int edges_axes(struct axis *writers, struct axis *readers, const struct edges *edges,
                struct arena *arena, struct err *err)
 {
-    static const char *const endings[] = {"q", "k", "v"};
+    static const char *const endings[] = {".q", ".k", ".v"};
     struct label *from = arena_alloc(arena, edges->writers, sizeof *from, err);
     struct label *to = arena_alloc(arena, edges->readers, sizeof *to, err);
     if (!from || !to)
@@ -135,11 +138,11 @@ int edges_axes(struct axis *writers, struct axis *readers, const struct edges *e
     from[0] = (struct label){"embed", "embed", "embed"};
     to[edges->readers - 1] = (struct label){"logits", "logits", "logits"};
     for (const struct edge_part *part = edges->parts; part < edges->parts + edges->count; part++) {
-        const size_t heads = is_mlp(part) ? 1 : part->s->head.heads;
-        for (size_t head = 0; head < heads; head++)
-            add_label(from, part->writer + head, part, head, "", arena, err);
-        for (size_t i = 0; i < (is_mlp(part) ? 1 : 3 * heads); i++)
-            add_label(to, part->reader + i, part, i % heads, endings[i / heads], arena, err);
+        for (size_t i = 0; i < part->writers; i++)
+            from[part->writer + i] = label_of(part, i, "", arena, err);
+        for (size_t i = 0; i < part->readers; i++)
+            to[part->reader + i] =
+                label_of(part, i % part->writers, endings[i / part->writers], arena, err);
     }
     *writers = (struct axis){"writer", edges->writers, from, 0, NULL, 0};
     *readers = (struct axis){"reader", edges->readers, to, 0, NULL, 0};
@@ -150,57 +153,55 @@ struct edge_walk {
     const struct estimate_plan *plan;
     const struct edges *edges;
     double *effects;
-    size_t tokens, width;
     struct matrix changes;   /* [writers, T·C] of the stream at all tokens */
     struct matrix gradients; /* [readers of a sublayer, T·C] */
-    struct arena arena;
 };
 
-/* The change of what a head or an MLP adds to the stream. */
-static int write_part(struct edge_walk *w, const struct edge_part *part, struct arena *arena,
-                      struct err *err)
+static struct matrix matrix_new(size_t rows, size_t columns, struct arena *arena, struct err *err)
 {
-    const struct estimate_plan *plan = w->plan;
-    const struct head_rule *rule = &part->s->head;
-    const struct estimate_values *values = is_mlp(part) ? &plan->outs : &plan->values;
-    const struct tensor *from = &values->from[part->layer], *to = &values->to[part->layer];
-    const size_t size = tensor_count(from), d = rule->d_v, heads = is_mlp(part) ? 1 : rule->heads;
-    struct matrix out = {matrix_row(w->changes, part->writer), heads * w->tokens, w->width,
-                         w->width};
-    struct matrix apart = {NULL, heads * w->tokens, heads * d,
-                           heads * d}; /* a head in each block */
-    struct weight weight;
-    if (is_mlp(part)) {
-        for (size_t i = 0; i < size; i++)
-            out.data[i] = to->data[i] - from->data[i];
-    } else {
-        apart.data = arena_alloc(arena, apart.rows * apart.columns, sizeof *apart.data, err);
-        if (!apart.data ||
-            weights_matrix(&plan->viewer->model.weights,
-                           slot_of(PART_SENTENCE, SLOT_O, part->layer), &weight, err))
-            return -1;
-        for (size_t i = 0; i < size; i++)
-            matrix_row(apart, i / d)[i / d / w->tokens * d + i % d] = to->data[i] - from->data[i];
-        weight.bias = NULL;
-        linear(&plan->viewer->machine, out, apart, &weight, ACTIVATION_NONE);
-    }
-    scale_row(out.data, out.data, out.rows * w->width, part->s->factor);
-    return 0;
+    float *data = arena_alloc(arena, rows * columns, sizeof *data, err);
+    return (struct matrix){data, rows, columns, columns};
 }
 
-static int write_changes(struct edge_walk *w, struct err *err)
+/* y = to - from. Each head has rows and columns of its own, so that y · W_O is what each adds to
+ * the stream. */
+static void subtract(struct matrix y, const struct estimate_values *values, size_t layer)
 {
-    const struct estimate_values *streams = &w->plan->streams;
+    const struct tensor *from = &values->from[layer], *to = &values->to[layer];
+    const size_t d = from->shape[from->rank - 1], rows = from->shape[from->rank - 2];
+    for (size_t i = 0; i < tensor_count(from); i++)
+        matrix_row(y, i / d)[i / d / rows * d + i % d] = to->data[i] - from->data[i];
+}
+
+/* Set what each writer's change adds to the stream. */
+static int write_changes(struct edge_walk *w, size_t width, struct err *err)
+{
+    const struct estimate_plan *plan = w->plan;
+    const size_t tokens = plan->text.count;
     struct arena arena = {0};
-    int failed = 0;
-    for (size_t i = 0; i < w->changes.columns; i++)
-        w->changes.data[i] = streams->to->data[i] - streams->from->data[i];
-    for (size_t i = 0; i < w->edges->count && !failed; i++) {
-        failed = write_part(w, &w->edges->parts[i], &arena, err);
+    subtract((struct matrix){w->changes.data, tokens, width, width}, &plan->streams, 0);
+    for (size_t i = 0; i < w->edges->count && !err->kind; i++) {
+        const struct edge_part *part = &w->edges->parts[i];
+        const size_t rows = part->writers * tokens;
+        struct matrix out = {matrix_row(w->changes, part->writer), rows, width, width};
+        struct weight weight;
+        if (is_mlp(part)) {
+            subtract(out, &plan->outs, part->layer);
+        } else {
+            struct matrix apart = matrix_new(rows, part->writers * part->s->head.d_v, &arena, err);
+            if (!apart.data ||
+                weights_matrix(&plan->viewer->model.weights,
+                               slot_of(PART_SENTENCE, SLOT_O, part->layer), &weight, err))
+                break;
+            weight.bias = NULL;
+            subtract(apart, &plan->values, part->layer);
+            linear(&plan->viewer->machine, out, apart, &weight, ACTIVATION_NONE);
+        }
+        scale_row(out.data, out.data, rows * width, part->s->factor);
         arena_clear(&arena);
     }
     arena_release(&arena);
-    return failed;
+    return err_if(err->kind);
 }
 
 /* Add the products of the gradients of `count` readers with the changes that came before them. */
@@ -209,17 +210,17 @@ static int add_edges(struct edge_walk *w, size_t reader, size_t count, size_t se
     const struct weight gradients = {
         .in = w->gradients.columns,
         .out = count,
-        .stride = count,
         .rows = {(const char *)w->gradients.data, DTYPE_F32, {0, count, count}, 0},
     };
     struct arena arena = {0};
-    struct matrix y = {arena_room(&arena, seen * count, sizeof(float), err), seen, count, count};
+    struct matrix y = matrix_new(w->edges->writers, count, &arena, err);
     if (y.data)
-        linear(&w->plan->viewer->machine, y, matrix_rows(w->changes, 0, seen), &gradients,
-               ACTIVATION_NONE);
-    for (size_t i = 0; y.data && i < seen * count; i++)
-        w->effects[i / count * w->edges->readers + reader + i % count] +=
-            (double)y.data[i] / (double)w->plan->steps;
+        linear(&w->plan->viewer->machine, matrix_rows(y, 0, seen), matrix_rows(w->changes, 0, seen),
+               &gradients, ACTIVATION_NONE);
+    for (size_t i = 0; y.data && i < y.rows * count; i++) {
+        double *effect = &w->effects[i / count * w->edges->readers + reader + i % count];
+        *effect = i < seen * count ? *effect + (double)y.data[i] / (double)w->plan->steps : NAN;
+    }
     arena_release(&arena);
     return err_if(!y.data);
 }
@@ -228,80 +229,47 @@ static int read_part(void *context, const struct back_reader *reader, struct err
 {
     struct edge_walk *w = context;
     const struct edge_part *part = w->edges->parts;
+    const struct matrix of = reader->gradient;
     while (part->layer != reader->layer || is_mlp(part) != (reader->site == SITE_MLP_OUT))
         part++;
-    const size_t heads = is_mlp(part) ? 1 : part->s->head.heads;
-    const size_t count = is_mlp(part) ? 1 : 3 * heads;
-    const size_t at = is_mlp(part) ? 0 : (size_t)(reader->site - SITE_Q) * heads + reader->head;
-    copy_rows((struct matrix){matrix_row(w->gradients, at), w->tokens, w->width, w->width},
-              reader->gradient);
-    return at + 1 < count ? 0 : add_edges(w, part->reader, count, part->seen, err);
+    const size_t at =
+        is_mlp(part) ? 0 : (size_t)(reader->site - SITE_Q) * part->writers + reader->head;
+    copy_rows((struct matrix){matrix_row(w->gradients, at), of.rows, of.columns, of.columns}, of);
+    return at + 1 < part->readers ? 0 : add_edges(w, part->reader, part->readers, part->seen, err);
 }
 
 /* The logits read what leaves the last sublayer. */
 static int read_logits(void *context, const struct announcement *announced, struct err *err)
 {
     struct edge_walk *w = context;
-    const struct edge_part *last = &w->edges->parts[w->edges->count - 1];
-    if (announced->layer != (int)last->layer)
+    if (announced->layer != (int)w->edges->parts[w->edges->count - 1].layer)
         return 0;
     tensor_copy(w->gradients.data, &announced->values);
     return add_edges(w, w->edges->readers - 1, 1, w->edges->writers, err);
 }
 
-/* The rows of tokens of a step, or NULL: those of the text. */
-static int make_rows(float **rows, const struct edge_walk *w, size_t step, struct arena *arena,
-                     struct err *err)
-{
-    const struct estimate_plan *plan = w->plan;
-    const struct stack *stack = stack_of(&plan->viewer->model.config, PART_SENTENCE);
-    const size_t width = stack->embed.width, count = w->tokens * width;
-    const float part = (float)step / (float)plan->steps;
-    struct matrix from = {NULL, w->tokens, width, width}, to = from;
-    *rows = NULL;
-    if (!step)
-        return 0;
-    from.data = arena_room(arena, count, sizeof *from.data, err);
-    to.data = arena_room(arena, count, sizeof *to.data, err);
-    if (!from.data || !to.data)
-        return -1;
-    embed_tokens(&plan->viewer->model.weights, stack, &plan->text, from);
-    embed_tokens(&plan->viewer->model.weights, stack, plan->other, to);
-    for (size_t i = 0; i < count; i++)
-        from.data[i] += part * (to.data[i] - from.data[i]);
-    *rows = from.data;
-    return 0;
-}
-
 int estimate_edges(double *effects, const struct estimate_plan *plan, const struct edges *edges,
                    struct err *err)
 {
-    struct edge_walk w = {.plan = plan,
-                          .edges = edges,
-                          .effects = effects,
-                          .tokens = plan->text.count,
-                          .width = plan->viewer->model.config.n_embd};
-    const size_t row = w.tokens * w.width;
-    const struct edge_part *last = &edges->parts[edges->count - 1];
-    struct selection selection = {.sites = SITE_SET(sublayer_end(last->s))};
-    struct arena arena = {0};
-    size_t most = 1;
-    for (size_t i = 0; i < edges->count; i++)
-        most = is_mlp(&edges->parts[i]) || most > 3 * edges->parts[i].s->head.heads
-                   ? most
-                   : 3 * edges->parts[i].s->head.heads;
-    w.changes = (struct matrix){arena_alloc(&w.arena, edges->writers * row, sizeof(float), err),
-                                edges->writers, row, row};
-    w.gradients =
-        (struct matrix){arena_alloc(&w.arena, most * row, sizeof(float), err), most, row, row};
-    int failed = !w.changes.data || !w.gradients.data || write_changes(&w, err) ||
-                 selection_layers(&selection, NULL, &plan->viewer->model.config, &w.arena, err);
+    const struct config *c = &plan->viewer->model.config;
+    const struct stack *stack = stack_of(c, PART_SENTENCE);
+    const size_t tokens = plan->text.count, row = tokens * stack->width;
+    struct selection selection = {.sites =
+                                      SITE_SET(sublayer_end(edges->parts[edges->count - 1].s))};
+    struct arena arena = {0}, scratch = {0};
+    struct matrix rows = matrix_new(tokens, stack->embed.width, &arena, err);
+    struct matrix from = matrix_new(tokens, stack->embed.width, &arena, err);
+    struct matrix to = matrix_new(tokens, stack->embed.width, &arena, err);
+    struct edge_walk w = {plan, edges, effects, matrix_new(edges->writers, row, &arena, err),
+                          matrix_new(3 * stack->heads, row, &arena, err)};
+    if (!err->kind && !selection_layers(&selection, NULL, c, &arena, err) &&
+        !write_changes(&w, stack->width, err)) {
+        embed_tokens(&plan->viewer->model.weights, stack, &plan->text, from);
+        embed_tokens(&plan->viewer->model.weights, stack, plan->other, to);
+    }
     memset(effects, 0, edges->writers * edges->readers * sizeof *effects);
-    for (size_t step = 0; step < plan->steps && !failed; step++) {
+    for (size_t step = 0; step < plan->steps && !err->kind; step++) {
         struct text text = plan->text;
-        float *rows = NULL;
-        failed = make_rows(&rows, &w, step, &arena, err);
-        text.rows = rows;
         struct gradient_walk walk = {.viewer = plan->viewer,
                                      .text = &text,
                                      .question = plan->question,
@@ -309,28 +277,25 @@ int estimate_edges(double *effects, const struct estimate_plan *plan, const stru
                                      .sink = read_logits,
                                      .context = &w,
                                      .reader = read_part,
-                                     .arena = &arena};
-        failed = failed || gradient_walk(&walk, err);
-        arena_clear(&arena);
+                                     .arena = &scratch};
+        const float part = (float)step / (float)plan->steps;
+        for (size_t i = 0; i < tokens * rows.columns; i++)
+            rows.data[i] = from.data[i] + part * (to.data[i] - from.data[i]);
+        text.rows = rows.data;
+        gradient_walk(&walk, err);
+        arena_clear(&scratch);
     }
-    for (size_t i = 0; i < edges->count; i++) {
-        const struct edge_part *part = &edges->parts[i];
-        const size_t count = is_mlp(part) ? 1 : 3 * part->s->head.heads;
-        for (size_t writer = part->seen; writer < edges->writers; writer++)
-            for (size_t reader = part->reader; reader < part->reader + count; reader++)
-                effects[writer * edges->readers + reader] = NAN;
-    }
+    arena_release(&scratch);
     arena_release(&arena);
-    arena_release(&w.arena);
-    return err_if(failed);
+    return err_if(err->kind);
 }
 
 double estimate_bytes(const struct config *config, const struct text_with_source *pair,
                       bool of_edges)
 {
-    const size_t heads = config->n_layer * (config->n_head + 1) + 1 + 3 * config->n_head;
-    return gradient_bytes(config, pair) + (of_edges
-                                               ? (double)heads * (double)config->n_embd *
-                                                     (double)pair->sentence.count * sizeof(float)
-                                               : 0);
+    const size_t most = config->n_layer * (config->n_head + 1) + 1 + 3 * config->n_head;
+    return gradient_bytes(config, pair) +
+           (of_edges
+                ? (double)(most * config->n_embd) * (double)pair->sentence.count * sizeof(float)
+                : 0);
 }

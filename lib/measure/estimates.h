@@ -30,7 +30,7 @@ struct estimate_plan {
     struct estimate_values outs, streams; /* for edges: of mlp_out and resid_pre */
     size_t steps; /* of edges: the gradients are the mean of runs of `text` with the rows of tokens
                    * text + k / steps · (other - text), for each k from 0 to steps - 1 */
-    const struct text *other; /* with steps above 1: of as many tokens */
+    const struct text *other; /* of edges: of as many tokens */
 };
 
 /* effects [layers, columns] += the estimate of each cell of a site. Refused: what tape_run
