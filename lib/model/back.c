@@ -101,8 +101,6 @@ static int check_run(const struct run *run, struct err *err)
         return err_unsupported(err, "gradients: expected a run without edits");
     if (m->kind != ATTENTION_DENSE || m->renormalise || m->dropout > 0)
         return err_unsupported(err, "gradients: expected attention as the model has it");
-    if (c->score_bias == BIAS_DISENTANGLED)
-        return err_unsupported(err, "gradients: expected a model without disentangled attention");
     return 0;
 }
 

@@ -43,6 +43,7 @@ struct back_heads {
     struct matrix dq, dk, dv;      /* are added to */
     const float *weights, *scores; /* [texts, H, T, S] of the pass; scores: needed with a cap */
     const float *rest;             /* [texts, T, H] what is left to sinks, with `dsinks` */
+    const float *biases;           /* of score_head_bias, with BIAS_DISENTANGLED; else NULL */
     float *maps;                   /* [texts, H, T, S] zeros; NULL: all steps are done at once */
     float *dsinks;                 /* [texts, H] NULL: not wanted */
     float *dbiases;                /* [texts, H, 2 reach + 1] by distance; NULL: not wanted */
@@ -158,6 +159,25 @@ static void scores_back(const struct head_work *head, float *row, size_t query,
     }
 }
 
+/* From gradients of scores to those of q and k, through their products with rows of distances. */
+static void places_back(const struct head_work *head, struct matrix strip, size_t first)
+{
+    const struct score_rule *rule = head->work->rule;
+    const struct back_heads *all = head->work->all;
+    const size_t d = head->q.columns, number = head->number % all->sublayer->head.heads;
+    const struct head_bias bias = score_head_bias(rule, all->biases, number, head->q, head->k);
+    for (size_t i = 0; i < strip.rows; i++)
+        for (size_t key = 0; key < all->keys; key++) {
+            const size_t place = score_place(rule, &bias, first + i, key);
+            const float gradient = matrix_row(strip, i)[key];
+            float *dq = matrix_row(head->dq, first + i), *dk = matrix_row(head->dk, key);
+            if (bias.keys)
+                add_scaled_row(dq, bias.keys + place, d, gradient, bias.keys);
+            if (bias.queries)
+                add_scaled_row(dk, bias.queries + place, d, gradient, bias.queries);
+        }
+}
+
 static void strip_back(const struct head_work *head, size_t first)
 {
     const struct work *work = head->work;
@@ -194,6 +214,8 @@ static void strip_back(const struct head_work *head, size_t first)
         mix_transposed(head, DK, strip, first, key);
         mix_transposed(head, DV, dropped, first, key);
     }
+    if (work->all->biases)
+        places_back(head, strip, first);
 }
 
 /* --- all heads -------------------------------------------------------------------------------- */
@@ -613,7 +635,10 @@ int walk_attend_back(struct walk *w, const struct sublayer *s, struct matrix dx,
         .dropout = dropout_at(&w->run->dropout, part, w->layer, DROP_WEIGHTS),
     };
     struct weight joined;
-    if (find_joined(w, s, &joined))
+    if ((s->score.bias == BIAS_DISENTANGLED &&
+         weights_biases(w->run->weights, w->run->machine, (int)part, &s->score, &all.biases,
+                        w->err)) ||
+        find_joined(w, s, &joined))
         return -1;
     if (weight_exists(&joined)) {
         const struct matrix d = walk_zeros(w, x.rows, joined.out);

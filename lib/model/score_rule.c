@@ -116,20 +116,32 @@ static float two_dots(const float *a, const float *b, const float *c, const floa
     return sum;
 }
 
+/* The number of `near` for a key's distance. */
+static float near_of(const struct score_rule *rule, const struct head_bias *bias, size_t query,
+                     size_t key)
+{
+    long distance = (long)key - (long)query, reach = rule->reach;
+    return bias->near[distance < -reach ? -reach : distance > reach ? reach : distance];
+}
+
+size_t score_place(const struct score_rule *rule, const struct head_bias *bias, size_t query,
+                   size_t key)
+{
+    return (size_t)near_of(rule, bias, query, key) * bias->stride;
+}
+
 float score_bias(const struct score_rule *rule, const struct head_bias *bias, size_t query,
                  size_t key, size_t keys)
 {
     float slope = bias->slope;
+    if (bias->near && rule->bias == BIAS_BUCKETS)
+        return near_of(rule, bias, query, key);
     if (bias->near) {
-        long distance = (long)key - (long)query, reach = rule->reach;
-        float near = bias->near[distance < -reach ? -reach : distance > reach ? reach : distance];
-        size_t row = rule->bias == BIAS_DISENTANGLED ? (size_t)near * bias->stride : 0;
-        return rule->bias == BIAS_BUCKETS
-                   ? near
-                   : rule->scale *
-                         two_dots(matrix_row(bias->q, query), bias->keys ? bias->keys + row : NULL,
-                                  matrix_row(bias->k, key),
-                                  bias->queries ? bias->queries + row : NULL, bias->q.columns);
+        size_t row = score_place(rule, bias, query, key);
+        return rule->scale * two_dots(matrix_row(bias->q, query),
+                                      bias->keys ? bias->keys + row : NULL,
+                                      matrix_row(bias->k, key),
+                                      bias->queries ? bias->queries + row : NULL, bias->q.columns);
     }
     if (rule->bias == BIAS_ALIBI_FROM_END)
         return slope * ((float)key - (float)(keys - 1));

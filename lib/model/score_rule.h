@@ -74,9 +74,12 @@ size_t score_biases_count(const struct score_rule *rule);
 void score_biases_fill(float *biases, const struct score_rule *rule, const float *table);
 
 /* The biases of a head with queries [T, dk] and keys [S, dk], given `biases` of all distances or
- * NULL; the bias of one of `keys` keys. */
+ * NULL; BIAS_DISENTANGLED: where the row of a key's distance begins in the tables; the bias of one
+ * of `keys` keys. */
 struct head_bias score_head_bias(const struct score_rule *rule, const float *biases, size_t head,
                                  struct matrix q, struct matrix k);
+size_t score_place(const struct score_rule *rule, const struct head_bias *bias, size_t query,
+                   size_t key);
 float score_bias(const struct score_rule *rule, const struct head_bias *bias, size_t query,
                  size_t key, size_t keys);
 
