@@ -22,7 +22,7 @@ for family in llama llama-rope-linear llama-rope-llama3 qwen2 qwen3 gemma gpt_ne
     falcon-7b-style olmo olmo-no-clip olmo3 exaone4 exaone4-no-window seed_oss arcee \
     hunyuan_v1_dense ernie4_5 ernie4_5-biases glm glm-no-bias glm4 cohere-qk-norm cohere2 nemotron \
     nemotron-biases gpt_bigcode mpt mpt-clip bert-base-model nomic_bert-base-model distilbert \
-    qwen3-bidirectional t5 t5-gated-untied umt5 mixtral minimax_m2 \
+    qwen3-bidirectional t5 t5-gated-untied umt5 ministral3 mixtral minimax_m2 \
     qwen2_moe qwen3_moe olmoe granitemoeshared hunyuan_v1_moe ernie4_5_moe dots1 \
     glm4_moe gpt_oss deepseek_v2 deepseek_v3; do
     freeze tests/golden-families/$family $family

@@ -22,8 +22,8 @@ import transformers
 import write
 
 NAMES = ("llama", "qwen3", "gemma2", "phi3", "olmo2", "falcon", "granite", "starcoder2", "glm4",
-         "cohere2", "t5", "t5-gated-untied", "mt5", "umt5", "mixtral", "minimax_m2", "qwen3_moe",
-         "olmoe", "granitemoe", "granitemoeshared", "hunyuan_v1_moe", "ernie4_5_moe", "dots1",
+         "cohere2", "t5", "t5-gated-untied", "mt5", "umt5", "ministral3", "mixtral", "minimax_m2",
+         "qwen3_moe", "olmoe", "granitemoe", "granitemoeshared", "hunyuan_v1_moe", "ernie4_5_moe", "dots1",
          "glm4_moe", "gpt_oss", "deepseek_v2", "deepseek_v3")
 BOUND = 1e-5  # sums in another order
 ARCHITECTURES = {name: number for number, name in gguf.MODEL_ARCH_NAMES.items()}
@@ -43,6 +43,7 @@ SETTERS = {  # methods of GGUFWriter for keys of write.py
     "decoder_start_token_id": "decoder_start_token_id",
     "attention.relative_buckets_count": "relative_attn_buckets_count",
     "attention.layer_norm_rms_epsilon": "layer_norm_rms_eps",
+    "attention.temperature_scale": "attn_temperature_scale",
     "attention.q_lora_rank": "q_lora_rank", "attention.kv_lora_rank": "kv_lora_rank",
     "attention.key_length_mla": "key_length_mla",
     "attention.value_length_mla": "value_length_mla",

@@ -147,7 +147,7 @@ FAMILIES = {  # architecture, names, prefix of layers
     ("hunyuan_v1_dense", "hunyuan-dense", HUNYUAN), ("ernie4_5", "ernie4_5", LLAMA),
     ("glm", "chatglm", GLM), ("glm4", "glm4", GLM), ("cohere", "command-r", LLAMA),
     ("cohere2", "cohere2", LLAMA), ("nemotron", "nemotron", LLAMA),
-    ("mixtral", "llama", MOE), ("minimax_m2", "minimax-m2", MOE),
+    ("ministral3", "mistral3", LLAMA), ("mixtral", "llama", MOE), ("minimax_m2", "minimax-m2", MOE),
     ("qwen2_moe", "qwen2moe", MOE), ("qwen3_moe", "qwen3moe", MOE),
     ("olmoe", "olmoe", MOE), ("granitemoe", "granitemoe", MOE),
     ("granitemoeshared", "granitemoe", MOE), ("hunyuan_v1_moe", "hunyuan-moe", MOE),
@@ -155,7 +155,7 @@ FAMILIES = {  # architecture, names, prefix of layers
     ("glm4_moe", "glm4moe", GLM_MOE), ("gpt_oss", "gpt-oss", GPT_OSS),
     ("deepseek_v2", "deepseek2", LATENT), ("deepseek_v3", "deepseek2", LATENT),
 )} | {kind: ("t5", T5, "") for kind in ("t5", "mt5", "umt5")}
-PAIRED = "llama", "mixtral", "granitemoe", "granitemoeshared", "granite", "smollm3", "olmo", "arcee"  # rows of queries and keys are in pairs
+PAIRED = "llama", "ministral3", "mixtral", "granitemoe", "granitemoeshared", "granite", "smollm3", "olmo", "arcee"  # rows of queries and keys are in pairs
 KEYS_OF_T5 = [("decoder_block_count", "num_decoder_layers", U32),
               ("attention.layer_norm_rms_epsilon", "layer_norm_epsilon", F32),
               ("attention.relative_buckets_count", "relative_attention_num_buckets", U32),
@@ -206,6 +206,7 @@ GRANITE_MOE = KEYS["granite"] + expert_keys(
     "num_local_experts", "num_experts_per_tok",
     ("expert_shared_feed_forward_length", "shared_intermediate_size", U32))
 KEYS |= {
+    "ministral3": [("attention.temperature_scale", "llama_4_scaling_beta", F32)],
     "mixtral": expert_keys("num_local_experts", "num_experts_per_tok"),
     "minimax_m2": expert_keys("num_local_experts", "num_experts_per_tok",
                               ("expert_feed_forward_length", "intermediate_size", U32)),
@@ -294,6 +295,11 @@ def read_config(folder):
         config = json.load(file)
     if config["model_type"] == "glm4_moe":
         config.setdefault("partial_rotary_factor", 0.5)
+    if config["model_type"] == "ministral3":
+        scaling = config["rope_parameters"]
+        config |= {"rope_theta": scaling["rope_theta"],
+                   "llama_4_scaling_beta": scaling["llama_4_scaling_beta"],
+                   "rope_scaling": scaling | {"log_multiplier": scaling["mscale_all_dim"]}}
     if config["model_type"] == "minimax_m2":
         config["partial_rotary_factor"] = config["rotary_dim"] / config["head_dim"]
     if config["model_type"] == "nomic_bert":

@@ -40,7 +40,7 @@ struct gguf_tensor_name {
 /* What names mean in most architectures; ends with NULL. */
 extern const struct gguf_tensor_name gguf_tensor_names[];
 
-enum { KEYS_MAX = 12, NAMES_MAX = 2 };
+enum { KEYS_MAX = 12, NAMES_MAX = 2, SCALING_MAX = 3 };
 
 /* What `general.architecture` may be. */
 struct gguf_architecture {
@@ -49,7 +49,7 @@ struct gguf_architecture {
     bool latent;  /* keys and values are made of a shorter vector */
     bool variant; /* its names of tensors are those of the family's next row */
     struct gguf_key keys[KEYS_MAX];           /* besides those of all; the rest are NULL */
-    struct gguf_key scaling[NAMES_MAX];       /* further keys of "rope_scaling" by yarn */
+    struct gguf_key scaling[SCALING_MAX];     /* further keys of "rope_scaling" by yarn */
     struct gguf_tensor_name names[NAMES_MAX]; /* with another meaning in this architecture */
     const char *marker;                       /* tensor or key without which a later row is meant */
     double marked;                            /* the value that the key must have; 0: any */

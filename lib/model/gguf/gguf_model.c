@@ -231,9 +231,10 @@ static void refuse_undone(struct gguf_writer *w)
         size_t at = 0;
         while (at < KEYS_MAX && own[at].theirs && strcmp(own[at].theirs, undone[i]) != 0)
             at++;
-        const char *scaling = w->architecture->scaling[0].theirs;
-        bool is_own =
-            (at < KEYS_MAX && own[at].theirs) || (scaling && strcmp(scaling, undone[i]) == 0);
+        const struct gguf_key *scaling = w->architecture->scaling;
+        bool is_own = at < KEYS_MAX && own[at].theirs;
+        for (size_t k = 0; k < SCALING_MAX && scaling[k].theirs; k++)
+            is_own = is_own || strcmp(scaling[k].theirs, undone[i]) == 0;
         const struct gguf_value *list =
             gguf_value(w->gguf, full_key(key, w->architecture, undone[i]));
         bool is_list =
@@ -296,7 +297,7 @@ static void put_yarn(struct gguf_writer *w)
     json_put_text(&w->json, "rope_type", "yarn");
     for (size_t i = 0; i < count; i++)
         put_key(w, &keys[i]);
-    for (size_t i = 0; i < NAMES_MAX && w->architecture->scaling[i].theirs; i++)
+    for (size_t i = 0; i < SCALING_MAX && w->architecture->scaling[i].theirs; i++)
         put_key(w, &w->architecture->scaling[i]);
 }
 
