@@ -154,6 +154,7 @@ FAMILIES = {  # architecture, names, prefix of layers
     ("ernie4_5_moe", "ernie4_5-moe", MOE), ("dots1", "dots1", MOE),
     ("glm4_moe", "glm4moe", GLM_MOE), ("gpt_oss", "gpt-oss", GPT_OSS),
     ("deepseek_v2", "deepseek2", LATENT), ("deepseek_v3", "deepseek2", LATENT),
+    ("glm4_moe_lite", "deepseek2", LATENT),
 )} | {kind: ("t5", T5, "") for kind in ("t5", "mt5", "umt5")}
 PAIRED = "llama", "ministral3", "mixtral", "granitemoe", "granitemoeshared", "granite", "smollm3", "olmo", "arcee"  # rows of queries and keys are in pairs
 KEYS_OF_T5 = [("decoder_block_count", "num_decoder_layers", U32),
@@ -223,7 +224,7 @@ KEYS |= {
         ("leading_dense_block_count", "moe_layer_start_index", U32),
         ("expert_shared_count", "moe_num_shared_experts", U32)),
     "dots1": GROUPED, "glm4_moe": GROUPED + [NEXT], "deepseek_v2": LATENT_KEYS,
-    "deepseek_v3": LATENT_KEYS,
+    "deepseek_v3": LATENT_KEYS, "glm4_moe_lite": LATENT_KEYS,
     "gpt_oss": expert_keys("num_local_experts", "num_experts_per_tok"),
 }
 YARN = [("factor", "factor", F32),
@@ -319,11 +320,12 @@ def read_config(folder):
                    "head_dim": config["d_kv"], "intermediate_size": config["d_ff"]}
         config.setdefault("layer_norm_epsilon", 1e-6)
     if "kv_lora_rank" in config:
-        scaling = config["rope_scaling"] or {}
+        scaling = config.get("rope_scaling") or {}
+        config.setdefault("first_k_dense_replace", 1)
         width, values = config["qk_nope_head_dim"] + config["qk_rope_head_dim"], "v_head_dim"
         if scaling.get("type") == "yarn":
             scaling |= {"rope_type": "yarn", "log_multiplier": 0.1 * scaling["mscale_all_dim"]}
-        if config["model_type"] == "deepseek_v3":  # as newer files have it
+        if config["model_type"] != "deepseek_v2":  # as newer files have it
             config |= {"expert_gating_func": 2, "key_length_mla": width,
                        "value_length_mla": config["v_head_dim"]}
             width, values = config["kv_lora_rank"] + config["qk_rope_head_dim"], "kv_lora_rank"
