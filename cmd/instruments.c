@@ -811,7 +811,7 @@ static int parse_receivers(struct patching_plan *plan, const char *list, bool no
     static const char *const parts[] = {"q", "k", "v"};
     const struct config *config = &plan->viewer->model.config;
     struct patch_receiver *receivers = arena_alloc(arena, strlen(list), sizeof *receivers, err);
-    size_t named = 0, shared_by = kv_head_shared_by(stack_head(config, PART_SENTENCE));
+    size_t named = 0, shared_by = kv_head_shared_by(stack_head(config, PART_SENTENCE, 0));
     char heads[SHEET_NAME_BYTES];
     for (const char *at = list; receivers && at; at = list_next(at)) {
         struct patch_receiver *receiver = &receivers[plan->receiver_count++];
@@ -831,7 +831,7 @@ static int parse_receivers(struct patching_plan *plan, const char *list, bool no
         size_t head = at->head;
         if (receivers[i].site == SITE_Q)
             continue;
-        at->head = kv_head_of(stack_head(config, PART_SENTENCE), head);
+        at->head = kv_head_of(stack_head(config, PART_SENTENCE, at->layer), head);
         if (notes)
             print_note(
                 "--path: %s of head %zu.%zu is kv_head %zu, shared by %s: all of them receive",

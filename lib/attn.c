@@ -767,7 +767,8 @@ static int copy_weight(struct attn_tensor *tensor, struct weights *weights, stru
     struct weight matrix = {0};
     struct norm norm = {0};
     const struct stack *stack = stack_of(weights->config, slot.part);
-    const struct head_rule *head = stack_head(weights->config, slot.part);
+    const struct head_rule *head =
+        stack_head(weights->config, slot.part, slot.layer < 0 ? 0 : (size_t)slot.layer);
     bool of_norm = row->form == FORM_SCALES || row->form == FORM_SHIFTS;
     bool is_end = row->slot == SLOT_HEAD;
     size_t heads = row->slot == SLOT_K || row->slot == SLOT_V ? head->kv_heads : head->heads;

@@ -269,8 +269,12 @@ static void put_attention(struct json_writer *json, const struct config *config)
     json_put_integer(json, "layers", (long long)source->layers);
     json_put_integer(json, "heads", (long long)source->heads);
     json_put_close(json, '}');
-    json_put_integer(json, "queries_of_a_key",
-                     (long long)kv_head_shared_by(stack_head(config, PART_SENTENCE)));
+    json_put_open(json, "queries_of_a_key", '['); /* by layer */
+    for (size_t layer = 0; layer < num_max(config->n_layer, source->layers); layer++)
+        json_put_integer(json, NULL,
+                         (long long)kv_head_shared_by(stack_head(
+                             config, PART_SENTENCE, num_min(layer, config->n_layer - 1))));
+    json_put_close(json, ']');
     json_put_open(json, "scales", '{'); /* of each attention by layer */
     for (enum site_part part = 0; part < SITE_PARTS; part++) {
         enum site weights = SITE_OF(part, SITE_WEIGHTS);
@@ -359,7 +363,8 @@ struct site_set page_explained_sites(const struct config *config)
 size_t page_explained_numbers(const struct config *config, size_t tokens)
 {
     size_t layers = config_layers(config);
-    return layers * config_most_heads(config) * tokens * 5 * (config->d_k + tokens);
+    return layers * config_most_heads(config) * tokens * 5 *
+           (num_max(config->d_k, config->wide.d) + tokens);
 }
 
 static void put_scores(struct json_writer *json, const struct sheet *scores, size_t heads)

@@ -9,10 +9,9 @@ int capture_init(struct capture *capture, const struct selection *selection,
 {
     size_t heads = config_most_heads(config);
     size_t *all = arena_alloc(arena, heads, sizeof *all, err);
-    size_t *keys = arena_alloc(arena, heads, sizeof *keys, err);
     *capture = (struct capture){.selection = selection, .config = config, .arena = arena};
     capture->lists = arena_alloc(arena, texts, sizeof *capture->lists, err);
-    if (!all || !keys || !capture->lists)
+    if (!all || !capture->lists)
         return -1;
     for (enum site site = 0; site != SITE_END; site = site_next(site))
         if (site_set_has(selection->sites, site))
@@ -22,12 +21,6 @@ int capture_init(struct capture *capture, const struct selection *selection,
     capture->all_heads = capture->query_heads = (struct capture_heads){all, heads};
     if (selection->heads)
         capture->query_heads = (struct capture_heads){selection->heads, selection->head_count};
-    for (size_t i = 0; i < capture->query_heads.count; i++) {
-        size_t key = kv_head_of(stack_head(config, PART_SENTENCE), capture->query_heads.items[i]);
-        if (!capture->key_heads.count || keys[capture->key_heads.count - 1] != key)
-            keys[capture->key_heads.count++] = key;
-    }
-    capture->key_heads.items = keys;
     for (size_t i = 0; i < texts; i++) {
         struct array **items = &capture->lists[i].items;
         capture->lists[i].wanted = selection->queries;
@@ -35,6 +28,22 @@ int capture_init(struct capture *capture, const struct selection *selection,
             return -1;
     }
     return 0;
+}
+
+/* Find the key/value heads that the selected heads of a layer use. */
+static int find_key_heads(struct capture *capture, const struct head_rule *rule, struct err *err)
+{
+    const struct capture_heads *heads = &capture->query_heads;
+    if (capture->shared_by == kv_head_shared_by(rule))
+        return 0;
+    size_t *keys = arena_alloc(capture->arena, heads->count, sizeof *keys, err);
+    size_t count = 0;
+    for (size_t i = 0; keys && i < heads->count; i++)
+        if (!count || keys[count - 1] != kv_head_of(rule, heads->items[i]))
+            keys[count++] = kv_head_of(rule, heads->items[i]);
+    capture->key_heads = (struct capture_heads){keys, count};
+    capture->shared_by = kv_head_shared_by(rule);
+    return keys ? 0 : -1;
 }
 
 struct array *capture_add(struct capture *capture, size_t text, struct array item, bool has_values,
@@ -45,8 +54,12 @@ struct array *capture_add(struct capture *capture, size_t text, struct array ite
     if (item.heads.name) {
         const struct capture_heads *heads = &capture->query_heads;
         bool of_keys = site_row(item.site)->axes == AXES_GROUP_TOKEN_DIM;
-        item.shared_by =
-            of_keys ? kv_head_shared_by(stack_head(capture->config, PART_SENTENCE)) : 0;
+        if (of_keys &&
+            find_key_heads(
+                capture,
+                stack_head(capture->config, site_part(item.site), (size_t)item.layer), err))
+            return NULL;
+        item.shared_by = of_keys ? capture->shared_by : 0;
         item.heads.name = head_word(item.shared_by);
         if (of_keys)
             heads = &capture->key_heads;

@@ -34,8 +34,10 @@ struct capture {
     const struct config *config;
     struct array_list *lists; /* [text] */
     size_t capacity;          /* arrays that fit into each list */
-    /* selected query heads, their key/value heads, and all query heads */
+    /* selected query heads, their key/value heads in the last layer that was captured, where each
+     * is `shared_by` heads, and all query heads */
     struct capture_heads query_heads, key_heads, all_heads;
+    size_t shared_by;
     struct arena *arena;
 };
 

@@ -119,10 +119,25 @@ static struct edit_axis layer_axis(struct edit_reader *reader)
                               &reader->edit.layers};
 }
 
-static size_t heads_of_site(const struct config *config, enum site site)
+static size_t heads_of_site(const struct config *config, enum site site, size_t layer)
 {
-    const struct head_rule *head = stack_head(config, site_part(site));
+    const struct head_rule *head = stack_head(config, site_part(site), layer);
     return site_row(site)->axes == AXES_GROUP_TOKEN_DIM ? head->kv_heads : head->heads;
+}
+
+/* The heads and columns that each layer has, of those that the edit names so far. */
+static void common_sizes(const struct edit_reader *reader, size_t *heads, size_t *columns)
+{
+    const struct edits one = {&reader->edit, 1};
+    const enum site site = reader->edit.site;
+    *heads = *columns = SIZE_MAX;
+    for (size_t i = 0; i < site_layers(reader->config, site); i++) {
+        size_t own = site_columns(reader->config, site, i);
+        if (!edits_have(&one, site, i) || !own)
+            continue;
+        *heads = num_min(*heads, heads_of_site(reader->config, site, i));
+        *columns = num_min(*columns, own);
+    }
 }
 
 /* True if an axis of the edited site, of queries or keys, has the tokens of the source. */
@@ -139,18 +154,17 @@ static int choose_axis(struct edit_axis *axis, struct edit_reader *reader, struc
 {
     struct edit *edit = &reader->edit;
     struct edit_axis axes[4];
-    size_t count = 0, index = 0, columns = 0;
+    size_t count = 0, index = 0, heads = 0, columns = 0;
     bool is_map = site_row(edit->site)->axes == AXES_HEAD_QUERY_KEY;
     bool of_keys = site_row(edit->site)->axes == AXES_GROUP_TOKEN_DIM;
     bool experts = site_row(edit->site)->axes == AXES_TOKEN_EXPERT;
-    const char *head =
-        head_word(of_keys ? kv_head_shared_by(stack_head(reader->config, PART_SENTENCE)) : 0);
-    site_size(&columns, reader->config, edit->site, 1, 1, 1);
+    common_sizes(reader, &heads, &columns);
+    const char *head = head_word(of_keys ? reader->config->n_head / heads : 0);
     if (site_row(edit->site)->in_layer)
         axes[count++] = layer_axis(reader);
     if (site_has_heads(edit->site))
         axes[count++] =
-            (struct edit_axis){head, heads_of_site(reader->config, edit->site), &edit->heads};
+            (struct edit_axis){head, heads, &edit->heads};
     bool of_source = counts_source(reader, of_keys);
     axes[count++] = (struct edit_axis){is_map ? "query" : "token", 0, &edit->tokens, of_source};
     axes[count++] =
@@ -172,7 +186,10 @@ static int check_head(const struct edit_reader *reader, struct edit_piece name,
                       struct edit_piece number)
 {
     const struct config *config = reader->config;
-    const struct head_rule *rule = stack_head(config, PART_SENTENCE);
+    const struct edit_indices *layers = &reader->edit.layers;
+    const struct head_rule *rule =
+        stack_head(config, site_part(reader->edit.site),
+                   layers->count ? (size_t)layers->items->first : 0);
     size_t shared_by = kv_head_shared_by(rule);
     char heads[SHEET_NAME_BYTES];
     ptrdiff_t first = 0;
@@ -373,7 +390,7 @@ static int open_file(struct edit_reader *reader, const char *path, const char *n
     struct err *err = reader->err;
     struct edit *edit = &reader->edit;
     size_t layers = site_layers(reader->config, edit->site);
-    size_t sizes[] = {heads_of_site(reader->config, edit->site), 0, 0};
+    const struct edits one = {edit, 1};
     struct edit_source *source = arena_alloc(arena, 1, sizeof *source, err);
     struct tensor *values = arena_alloc(arena, layers, sizeof *values, err);
     struct npy *arrays = arena_alloc(arena, layers, sizeof *arrays, err);
@@ -386,7 +403,6 @@ static int open_file(struct edit_reader *reader, const char *path, const char *n
     if (site_row(edit->site)->axes == AXES_HEAD_QUERY_KEY)
         return err_usage(err, "'%s' applies only to tensors with channels, not to '%s'", path,
                          site_name(edit->site));
-    site_size(&sizes[2], reader->config, edit->site, 1, 1, 1);
     if (!source || !values || !arrays)
         return -1;
     bool by_layer = !value && !name_ends_in(path, ".npy");
@@ -400,7 +416,9 @@ static int open_file(struct edit_reader *reader, const char *path, const char *n
         return -1;
     for (size_t i = 0; i < layers; i++) {
         const struct npy *array = &arrays[by_layer ? i : 0];
-        if (!array->data)
+        const size_t sizes[] = {heads_of_site(reader->config, edit->site, i), 0,
+                                site_columns(reader->config, edit->site, i)};
+        if (!array->data || !edits_have(&one, edit->site, i))
             continue;
         if (view_file(&values[i], edit, array, sizes, err))
             return err_prefix(err, "'%s'", path);
@@ -593,8 +611,8 @@ static int parse_words(struct edit_reader *reader, const char *text)
 static int parse_heads(struct edit_reader *reader, struct edit_piece piece)
 {
     const struct edit_axis layers = layer_axis(reader);
-    const struct edit_axis heads = {"head", heads_of_site(reader->config, reader->edit.site),
-                                    &reader->edit.heads};
+    const struct edit_axis heads = {
+        "head", stack_of(reader->config, site_part(reader->edit.site))->heads, &reader->edit.heads};
     const char *end = piece.at + piece.size;
     const char *dot = memchr(piece.at, '.', piece.size);
     if (add_range(reader, &layers,

@@ -65,12 +65,16 @@ static int show_square(const struct effective *e, const struct announcement *lik
     return values ? show(e, like, site, values, err) : -1;
 }
 
-/* The values [S, dv] that a query head uses. */
-static const float *values_of(const struct effective *e, const struct held_text *text, size_t head)
+static const struct head_rule *heads_of(const struct effective *e, const struct announcement *of)
 {
-    const struct config *c = e->run->config;
-    return text->held[HELD_VALUES] +
-           kv_head_of(stack_head(c, PART_SENTENCE), head) * text->keys * c->d_v;
+    return stack_head(e->run->config, PART_SENTENCE, (size_t)of->layer);
+}
+
+/* The values [S, dv] that a query head uses. */
+static const float *values_of(const struct held_text *text, const struct head_rule *rule,
+                              size_t head)
+{
+    return text->held[HELD_VALUES] + kv_head_of(rule, head) * text->keys * rule->d_v;
 }
 
 /* --- weights times norms of values ------------------------------------------------------------ */
@@ -81,14 +85,16 @@ static int make_weighted(const struct effective *e, const struct announcement *a
                          enum site site, struct err *err)
 {
     const struct config *c = e->run->config;
+    const struct head_rule *rule = heads_of(e, announced);
+    const size_t d_v = rule->d_v;
     const struct held_text *text = &e->texts[announced->text];
     size_t keys = text->keys, cells = text->queries * keys;
     struct weight out;
     bool has_out = site == SITE_NORM_WEIGHTED && c->out_proj;
-    size_t width = has_out ? config_out_width(c) : c->d_v;
+    size_t width = has_out ? config_out_width(c) : d_v;
     double *lengths = arena_alloc(e->scratch, keys, sizeof *lengths, err);
     float *values = arena_room(e->scratch, c->n_head * cells, sizeof *values, err);
-    float *rows = arena_room(e->scratch, c->d_v * width, sizeof *rows, err);
+    float *rows = arena_room(e->scratch, d_v * width, sizeof *rows, err);
     float *products = arena_room(e->scratch, keys * width, sizeof *products, err);
     if (!lengths || !values || !rows || !products ||
         (has_out &&
@@ -96,12 +102,12 @@ static int make_weighted(const struct effective *e, const struct announcement *a
                         &out, err)))
         return -1;
     for (size_t head = 0; head < c->n_head; head++) {
-        struct matrix v = {(float *)values_of(e, text, head), keys, c->d_v, c->d_v};
+        struct matrix v = {(float *)values_of(text, rule, head), keys, d_v, d_v};
         struct matrix y = v;
         if (has_out) {
-            struct weight of_head = {.data = rows, .in = c->d_v, .out = width, .stride = width};
+            struct weight of_head = {.data = rows, .in = d_v, .out = width, .stride = width};
             y = (struct matrix){products, keys, width, width};
-            weight_copy(rows, width, &out, (struct weight_piece){head * c->d_v, c->d_v, 0});
+            weight_copy(rows, width, &out, (struct weight_piece){head * d_v, d_v, 0});
             linear(e->run->machine, y, v, &of_head, ACTIVATION_NONE);
         }
         for (size_t key = 0; key < keys; key++)
@@ -168,6 +174,8 @@ static int measure_query(double *distances, const struct effective *e,
 {
     const struct run *run = e->run;
     const struct config *c = run->config;
+    const struct head_rule *rule = heads_of(e, announced);
+    const size_t d_v = rule->d_v;
     const struct held_text *text = &e->texts[announced->text];
     const struct edit_token token = {run->batch->first + announced->text, query,
                                      batch_prompt(run->batch, announced->text),
@@ -177,7 +185,7 @@ static int measure_query(double *distances, const struct effective *e,
     size_t width = config_out_width(c);
     struct arena arena = {0};
     struct matrix x = {NULL, keys + 1, width, width};
-    struct matrix context = {NULL, keys + 1, c->n_head * c->d_v, c->n_head * c->d_v};
+    struct matrix context = {NULL, keys + 1, c->n_head * d_v, c->n_head * d_v};
     x.data = arena_alloc(&arena, x.rows * x.columns, sizeof *x.data, err);
     context.data = arena_alloc(&arena, context.rows * context.columns, sizeof *x.data, err);
     int failed = !x.data || !context.data;
@@ -186,12 +194,12 @@ static int measure_query(double *distances, const struct effective *e,
         if (stream)
             scale_row(x.data + key * width, stream + query * width, width, 1);
         float *y = matrix_row(context, key);
-        for (size_t head = 0; head < c->n_head; head++, y += c->d_v) {
+        for (size_t head = 0; head < c->n_head; head++, y += d_v) {
             size_t row = head * text->queries + query;
             float weight = key < keys ? text->held[HELD_WEIGHTS][row * text->keys + key] : 0;
-            memcpy(y, text->held[HELD_CONTEXT] + row * c->d_v, c->d_v * sizeof *y);
-            for (size_t d = 0; weight != 0 && d < c->d_v; d++)
-                y[d] -= weight * values_of(e, text, head)[key * c->d_v + d];
+            memcpy(y, text->held[HELD_CONTEXT] + row * d_v, d_v * sizeof *y);
+            for (size_t d = 0; weight != 0 && d < d_v; d++)
+                y[d] -= weight * values_of(text, rule, head)[key * d_v + d];
         }
     }
     struct attended_rows rows = {(size_t)announced->layer, x, context, &token};
@@ -208,14 +216,15 @@ static int make_zeroing(const struct effective *e, const struct announcement *an
                         enum site site, struct err *err)
 {
     const struct held_text *text = &e->texts[announced->text];
-    size_t keys = text->keys, width = e->run->config->d_v;
+    const struct head_rule *rule = heads_of(e, announced);
+    size_t keys = text->keys, width = rule->d_v;
     bool edited = edits_have(e->run->edits, SITE_CONTEXT, (size_t)announced->layer);
     double *square = arena_alloc(e->scratch, keys * keys, sizeof *square, err);
     if (!square)
         return -1;
     for (size_t row = 0; edited && row < e->run->config->n_head * text->queries; row++) {
         const float *weights = text->held[HELD_WEIGHTS] + row * keys;
-        const float *values = values_of(e, text, row / text->queries);
+        const float *values = values_of(text, rule, row / text->queries);
         for (size_t d = 0; d < width; d++) {
             double sum = 0;
             for (size_t key = 0; key < keys; key++)

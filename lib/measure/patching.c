@@ -768,7 +768,7 @@ static int make_array(struct array *array, const struct patching *patching, size
     bool of_tokens = by_token || (!site_has_heads(site) && plan->over != PATCH_MLP_ACT);
     size_t shared_by =
         site_row(site)->axes == AXES_GROUP_TOKEN_DIM
-            ? kv_head_shared_by(stack_head(&plan->viewer->model.config, PART_SENTENCE))
+            ? kv_head_shared_by(stack_head(&plan->viewer->model.config, PART_SENTENCE, 0))
             : 0;
     size_t columns = of_tokens ? patched_tokens(plan) : patching->columns;
     size_t first = plan->heads ? plan->heads->head : 0;

@@ -16,14 +16,28 @@ static const struct attention_method *const methods[ATTENTION_KINDS] = {
 
 /* --- memory of threads ------------------------------------------------------------------------ */
 
-/* Compute the sizes of a thread's buffers, and their bytes; false: a size overflows. */
-static bool measure(struct attention_size *size, size_t *bytes,
-                    const struct attention_problem *problem)
+/* Compute the sizes of a thread's buffers that suffice for the attention of a part in all layers,
+ * and their bytes; false: a size overflows. */
+static bool measure(struct attention_size *size, size_t *bytes, struct attention_problem *problem,
+                    enum site_part part)
 {
     *size = (struct attention_size){.rows = 0};
     *bytes = 0;
-    if (!methods[problem->attention->score.kind]->measure(size, problem) ||
-        !num_multiply(&size->scores, size->rows, size->strides.scores) ||
+    for (size_t layer = 0; layer < stack_of(problem->config, part)->layers; layer++) {
+        struct attention_size own = {.rows = 0};
+        problem->attention = attention_of(problem->config, part, layer);
+        if (!methods[problem->attention->score.kind]->measure(&own, problem))
+            return false;
+        for (size_t i = 0; i < ATTENTION_BUFFERS; i++)
+            size->counts[i] = num_max(size->counts[i], own.counts[i]);
+        size->strides.scores = num_max(size->strides.scores, own.strides.scores);
+        size->strides.context = num_max(size->strides.context, own.strides.context);
+        size->strides.query = num_max(size->strides.query, own.strides.query);
+        size->strides.weight = num_max(size->strides.weight, own.strides.weight);
+        size->rows = num_max(size->rows, own.rows);
+        size->part_rows = num_max(size->part_rows, own.part_rows);
+    }
+    if (!num_multiply(&size->scores, size->rows, size->strides.scores) ||
         !num_multiply(&size->context, size->rows, size->strides.context) ||
         !num_multiply(&size->part, size->part_rows, size->strides.context))
         return false;
@@ -45,8 +59,7 @@ size_t attention_bytes(const struct config *config, size_t queries, size_t keys,
     for (enum site_part part = PART_SENTENCE; part <= last; part++) { /* parts do not share */
         struct attention_size size;
         size_t bytes = 0;
-        problem.attention = attention_of(config, part, 0);
-        if (!measure(&size, &bytes, &problem) || !num_add(&all, all, bytes))
+        if (!measure(&size, &bytes, &problem, part) || !num_add(&all, all, bytes))
             return SIZE_MAX;
     }
     return num_multiply(&all, all, threads) ? all : SIZE_MAX;
@@ -66,7 +79,6 @@ static int take_memory(struct pass *pass)
     const struct batch *batch = pass->batch;
     struct attention_problem problem = {
         .config = pass->config,
-        .attention = attention_of(pass->config, pass->part, 0),
         .queries = batch->longest_queries,
         .keys = batch->longest_keys,
         .bf16 = pass_attention_precision(pass) == PRECISION_BF16,
@@ -79,7 +91,7 @@ static int take_memory(struct pass *pass)
 
     struct attention_size size;
     size_t bytes = 0;
-    if (!measure(&size, &bytes, &problem))
+    if (!measure(&size, &bytes, &problem, pass->part))
         return err_memory(pass->err, SIZE_MAX);
     struct attention_memory *memory = arena_alloc(pass->arena, threads, sizeof *memory, pass->err);
     if (!memory)

@@ -76,7 +76,7 @@ struct attention_size {
 /* The longest text of a batch, for which the memory must suffice. */
 struct attention_problem {
     const struct config *config;
-    const struct sublayer *attention; /* of the first layer */
+    const struct sublayer *attention; /* of a layer */
     size_t queries, keys;
     size_t fresh_keys; /* keys that are in no cache */
     bool maps;         /* an attention map is watched */

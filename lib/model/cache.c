@@ -118,22 +118,35 @@ void cache_release(struct cache *cache)
     *cache = (struct cache){0};
 }
 
-static size_t value_stride(const struct config *config)
+/* The words, which are floats or pairs, that a page has for a head's keys; for a row of values, or
+ * in bf16 for a head's; and for all of them, of a layer. */
+static struct cache_layer layer_of_page(const struct head_rule *rule, enum precision precision)
 {
-    return matrix_stride(config->n_kv_head * config->d_v);
+    bool pairs = precision == PRECISION_BF16;
+    struct cache_layer layer = {
+        .rule = rule,
+        .key_words = pairs ? head_pairs_of_keys(rule->d_k) : rule->d_k * KEY_PANEL,
+        .value_words =
+            pairs ? head_pairs_of_values(rule->d_v) : matrix_stride(rule->kv_heads * rule->d_v),
+    };
+    layer.words = rule->kv_heads * layer.key_words +
+                  (pairs ? rule->kv_heads : KEY_PANEL) * layer.value_words;
+    return layer;
 }
 
-/* The words, which are floats or pairs, that a page has for a head's keys; those for a layer. */
-static size_t key_words(const struct config *c, enum precision precision)
+/* The words of a page; `layers` [L]: the parts of all layers, or NULL. */
+static size_t page_words(struct cache_layer *layers, const struct config *c,
+                         enum precision precision)
 {
-    return precision == PRECISION_BF16 ? head_pairs_of_keys(c->d_k) : c->d_k * KEY_PANEL;
-}
-
-static size_t layer_words(const struct config *c, enum precision precision)
-{
-    size_t values = precision == PRECISION_BF16 ? c->n_kv_head * head_pairs_of_values(c->d_v)
-                                                : value_stride(c) * KEY_PANEL;
-    return c->n_kv_head * key_words(c, precision) + values;
+    size_t words = 0;
+    for (size_t i = 0; i < c->n_layer; i++) {
+        struct cache_layer layer = layer_of_page(stack_head(c, PART_SENTENCE, i), precision);
+        layer.first = words;
+        words += layer.words;
+        if (layers)
+            layers[i] = layer;
+    }
+    return words;
 }
 
 static size_t pages_for(size_t count)
@@ -143,17 +156,13 @@ static size_t pages_for(size_t count)
 
 size_t cache_bytes(const struct config *config, enum precision precision, size_t count)
 {
-    return pages_for(count) * config->n_layer * layer_words(config, precision) * sizeof(float);
+    return pages_for(count) * page_words(NULL, config, precision) * sizeof(float);
 }
 
 static int add_page(struct cache *cache, struct err *err)
 {
-    size_t words = 0;
-    size_t of_layer = layer_words(cache->config, cache->precision);
-    if (!num_multiply(&words, cache->config->n_layer, of_layer))
-        return err_memory(err, (size_t)-1);
     float **pages = arena_grow(&cache->arena, cache->pages, cache->page_count, sizeof *pages, err);
-    float *page = pages ? arena_alloc(&cache->arena, words, sizeof *page, err) : NULL;
+    float *page = pages ? arena_alloc(&cache->arena, cache->page_words, sizeof *page, err) : NULL;
     if (!page)
         return -1;
     cache->pages = pages;
@@ -164,8 +173,10 @@ static int add_page(struct cache *cache, struct err *err)
 static int take_sums(struct cache *cache, struct err *err)
 {
     const struct config *c = cache->config;
-    size_t size = running_sum_size(c->d_k, c->d_v);
-    size_t count = 0;
+    size_t size = 0, count = 0;
+    for (size_t i = 0; i < c->n_layer; i++)
+        size = num_max(size,
+                       running_sum_size(cache->layers[i].rule->d_k, cache->layers[i].rule->d_v));
     if (!num_multiply(&count, c->n_layer, c->n_head))
         return err_memory(err, SIZE_MAX);
     struct cache_sum *sums = arena_alloc(&cache->arena, count, sizeof *sums, err);
@@ -185,6 +196,13 @@ int cache_reserve(struct cache *cache, enum precision precision, size_t count, s
         arena_release(&cache->arena);
         *cache = (struct cache){.config = cache->config, .precision = precision};
     }
+    if (!cache->layers) {
+        cache->layers =
+            arena_alloc(&cache->arena, cache->config->n_layer, sizeof *cache->layers, err);
+        if (!cache->layers)
+            return -1;
+        cache->page_words = page_words(cache->layers, cache->config, precision);
+    }
     if (cache->config->mechanism.kind == ATTENTION_LINEAR && !cache->sums && take_sums(cache, err))
         return -1;
     while (cache->page_count < pages_for(cache->count + count))
@@ -195,37 +213,37 @@ int cache_reserve(struct cache *cache, enum precision precision, size_t count, s
 
 void *cache_keys(const struct cache *cache, size_t layer, size_t group, size_t token)
 {
-    const struct config *c = cache->config;
+    const struct cache_layer *own = &cache->layers[layer];
     assert(token / KEY_PANEL < cache->page_count);
-    return cache->pages[token / KEY_PANEL] + layer * layer_words(c, cache->precision) +
-           group * key_words(c, cache->precision);
+    return cache->pages[token / KEY_PANEL] + own->first + group * own->key_words;
 }
 
 void *cache_values(const struct cache *cache, size_t layer, size_t group, size_t token)
 {
-    const struct config *c = cache->config;
-    float *values = cache_keys(cache, layer, c->n_kv_head, token); /* values follow the keys */
+    const struct cache_layer *own = &cache->layers[layer];
+    float *values =
+        cache_keys(cache, layer, own->rule->kv_heads, token); /* values follow the keys */
     return cache->precision == PRECISION_BF16
-               ? values + group * head_pairs_of_values(c->d_v)
-               : values + token % KEY_PANEL * value_stride(c) + group * c->d_v;
+               ? values + group * own->value_words
+               : values + token % KEY_PANEL * own->value_words + group * own->rule->d_v;
 }
 
 void cache_store(struct cache *cache, size_t layer, size_t group, struct matrix k, struct matrix v)
 {
-    const struct config *c = cache->config;
+    const struct head_rule *rule = cache->layers[layer].rule;
     for (size_t row = 0; row < k.rows; row++) {
         size_t token = cache->count + row, offset = token % KEY_PANEL;
         const float *key = matrix_row(k, row), *value = matrix_row(v, row);
         void *keys = cache_keys(cache, layer, group, token);
         void *values = cache_values(cache, layer, group, token);
         if (cache->precision == PRECISION_BF16) {
-            put_key(keys, offset, key, c->d_k);
-            put_value(values, offset, value, c->d_v);
+            put_key(keys, offset, key, rule->d_k);
+            put_value(values, offset, value, rule->d_v);
             continue;
         }
-        for (size_t i = 0; i < c->d_k; i++)
+        for (size_t i = 0; i < rule->d_k; i++)
             ((float *)keys)[i * KEY_PANEL + offset] = key[i];
-        memcpy(values, value, c->d_v * sizeof *value);
+        memcpy(values, value, rule->d_v * sizeof *value);
     }
 }
 
@@ -250,24 +268,24 @@ void cache_forget(struct cache *cache, size_t count)
             cache->sums[i].count = 0;
     for (size_t layer = 0; layer < c->n_layer; layer++) /* page by page */
         for (size_t token = count; token < end; token = (token / KEY_PANEL + 1) * KEY_PANEL) {
+            const struct cache_layer *own = &cache->layers[layer];
             size_t offset = token % KEY_PANEL;
             if (!pairs)
                 memset(cache_values(cache, layer, 0, token), 0,
-                       (KEY_PANEL - offset) * value_stride(c) * sizeof(float));
-            for (size_t group = 0; pairs && group < c->n_kv_head; group++)
-                cut_values(cache_values(cache, layer, group, token), offset, c->d_v);
+                       (KEY_PANEL - offset) * own->value_words * sizeof(float));
+            for (size_t group = 0; pairs && group < own->rule->kv_heads; group++)
+                cut_values(cache_values(cache, layer, group, token), offset, own->rule->d_v);
         }
 }
 
 /* The running sums of the copy are computed again. */
 int cache_copy(struct cache *cache, const struct cache *from, struct err *err)
 {
-    size_t words = from->config->n_layer * layer_words(from->config, from->precision);
     cache_forget(cache, 0);
     if (cache_reserve(cache, from->precision, from->count, err))
         return -1;
     for (size_t page = 0; page < pages_for(from->count); page++)
-        memcpy(cache->pages[page], from->pages[page], words * sizeof(float));
+        memcpy(cache->pages[page], from->pages[page], from->page_words * sizeof(float));
     cache_add(cache, from->count);
     return 0;
 }

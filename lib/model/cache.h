@@ -13,7 +13,7 @@
 #include "base/memory.h"
 #include "math/gemm.h"
 #include "math/precision.h"
-#include "model/config.h"
+#include "model/layer.h"
 
 enum {
     KEY_PANEL = 64,
@@ -26,13 +26,21 @@ struct cache_sum {
     size_t count;
 };
 
+/* A layer's part of a page: what it has before it; words, which are floats or pairs of bf16, of a
+ * head's keys; of a row of values, or in bf16 of a head's values; of all. */
+struct cache_layer {
+    const struct head_rule *rule;
+    size_t first, key_words, value_words, words;
+};
+
 struct cache {
     const struct config *config;
     enum precision precision; /* of attention with this cache, from the first token on */
     size_t count;             /* tokens in it */
     float **pages; /* [page_count] for each layer the keys [Hkv][dk, KEY_PANEL], then the values
                       [KEY_PANEL, Hkv·dv]; in bf16 keys, then values, as bf16 pairs */
-    size_t page_count;
+    size_t page_count, page_words;
+    struct cache_layer *layers; /* [L] NULL before memory is reserved */
     struct cache_sum *sums; /* [L][H] with linear attention */
     struct arena arena;
 };
@@ -61,7 +69,7 @@ void cache_forget(struct cache *cache, size_t count);
 int cache_copy(struct cache *cache, const struct cache *from, struct err *err);
 
 /* The panel [dk, KEY_PANEL] of floats with a token's key; the rows of values from that token on,
- * matrix_stride(Hkv·dv) apart; in bf16 the pages of pairs (uint32_t) with that token. Memory that
+ * matrix_stride(Hkv·dv) of the layer apart; in bf16 the pages of pairs (uint32_t) with that token. Memory that
  * is not stored yet has finite numbers. */
 void *cache_keys(const struct cache *cache, size_t layer, size_t group, size_t token);
 void *cache_values(const struct cache *cache, size_t layer, size_t group, size_t token);

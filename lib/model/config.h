@@ -55,6 +55,7 @@ enum layer_flag {
     LAYER_UNROTATED = 2,    /* no rotary embedding */
     LAYER_ROTARY_LOCAL = 4, /* rotary embedding of `rotary_local` */
     LAYER_FIRST_PLAIN = 8,  /* no norm before attention */
+    LAYER_WIDE = 16,        /* heads of the sizes of `wide` */
 };
 
 /* Norms of queries and keys: each head by itself, with the same scales [dk], before the rotary
@@ -65,6 +66,11 @@ struct head_norm {
     bool own;   /* each head has scales of its own */
     bool shift;
     bool after_rotary;
+};
+
+/* Heads of layers with LAYER_WIDE: the size of queries, keys and values, and how many keys. */
+struct wide_heads {
+    size_t d, kv_heads;
 };
 
 /* The bias of the scores, by the key's position or its distance from the query. */
@@ -152,6 +158,7 @@ struct config {
     size_t d_out;           /* of attention alone: columns of W_O */
     size_t n_inner;         /* hidden channels of the MLP */
     enum activation activation;
+    struct wide_heads wide; /* heads of layers with LAYER_WIDE */
     size_t n_encoder_inner; /* of the encoder's MLPs; 0: n_inner */
     size_t n_encoder_head;  /* 0: as many as the decoder has */
     size_t n_encoder_vocab; /* rows of the encoder's table of tokens; 0: it uses the decoder's */

@@ -294,7 +294,7 @@ static struct edit_block block_of(const struct pass *pass, enum site site, size_
 
 void pass_edit_rows(const struct pass *pass, enum site site, size_t layer, struct matrix rows)
 {
-    size_t heads = pass_heads_of(pass, site);
+    size_t heads = pass_heads_of(pass, site, layer);
     for (size_t s = 0; pass_edits(pass, site, layer) && s < pass->batch->count; s++) {
         struct batch_rows span = pass_rows(pass, site, s);
         struct edit_block block = block_of(pass, site, layer, s);

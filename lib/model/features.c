@@ -24,7 +24,7 @@ static bool config_has_other(const struct config *c)
 {
     return c->kind > MODEL_DECODER || c->rotary.scaling > ROTARY_LONGROPE ||
            c->biases > (BIASED_ALL | BIASED_LOGITS | BIASED_TRANSFORM | BIASED_EXPERTS) ||
-           config_flags(c) >= 2 * LAYER_FIRST_PLAIN;
+           config_flags(c) >= 2 * LAYER_WIDE;
 }
 
 static bool sublayer_has_other(const struct sublayer *s)
@@ -42,7 +42,7 @@ static bool sublayer_has_other(const struct sublayer *s)
 #define CONFIG_FIELDS(FIELD, ARRAY) \
     FIELD(kind) FIELD(vocab_size) FIELD(n_positions) FIELD(n_embd) FIELD(n_layer) \
     FIELD(n_encoder_layer) FIELD(n_head) FIELD(n_kv_head) FIELD(d_k) FIELD(d_v) FIELD(d_out) \
-    FIELD(n_inner) FIELD(activation) FIELD(n_encoder_inner) FIELD(n_encoder_head) \
+    FIELD(n_inner) FIELD(activation) FIELD(wide) FIELD(n_encoder_inner) FIELD(n_encoder_head) \
     FIELD(n_encoder_vocab) FIELD(xielu) FIELD(embedding_scale) \
     FIELD(drops_masks) FIELD(mask_id) FIELD(sinusoids) FIELD(sines) \
     FIELD(epsilon) FIELD(style) FIELD(final_norm) FIELD(scale) FIELD(scale_by_layer) FIELD(tied) \

@@ -402,11 +402,21 @@ static enum pass_state project_all(struct pass *pass, const struct head_rule *ru
     return tap_rows(pass, SITE_V, layer, s->v);
 }
 
+/* Give the buffers of heads, which have the columns of the widest layer, those of this one. */
+static void fit_heads(struct scratch *s, const struct head_rule *rule)
+{
+    s->q.columns = rule->heads * rule->d_k;
+    s->k.columns = rule->kv_heads * rule->d_k;
+    s->v.columns = rule->kv_heads * rule->d_v;
+    s->context.columns = rule->heads * rule->d_v;
+}
+
 /* Compute the context [T, H·dv] of x [T, C], which attends to itself or to the source [S, C]. */
 static enum pass_state attend(struct pass *pass, const struct sublayer *rule, size_t layer,
                               struct matrix x)
 {
     struct matrix source = rule->kind == SUBLAYER_ATTEND_SOURCE ? pass->scratch.source : x;
+    fit_heads(&pass->scratch, &rule->head);
     if (pass->attended)
         return PASS_ON;
     enum pass_state state = project_all(pass, &rule->head, layer, x, source);
@@ -833,6 +843,7 @@ int forward_attended(const struct run *run, const struct attended_rows *rows, st
     struct scratch *s = &pass.scratch;
     if (rows->x.columns == s->x.columns)
         copy_rows(s->x, rows->x);
+    s->context.columns = rows->context.columns;
     copy_rows(s->context, rows->context);
     pass_edit_rows(&pass, SITE_CONTEXT, rows->layer, s->context);
     if (run_layer(&pass, rows->layer) == PASS_FAILED)

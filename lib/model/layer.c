@@ -37,6 +37,10 @@ static struct head_rule make_head(const struct config *c, enum site_part part, s
         .rotary = part == PART_SENTENCE ? config_rotary(c, layer) : NULL,
         .no_out = !c->out_proj,
     };
+    if (part == PART_SENTENCE && config_layer_flags(c, layer) & LAYER_WIDE) {
+        rule.d_k = rule.d_v = c->wide.d;
+        rule.kv_heads = c->wide.kv_heads;
+    }
     if (part == PART_SOURCE && c->n_encoder_head) {
         rule.heads = rule.kv_heads = c->n_encoder_head;
         rule.d_k = rule.d_v = c->n_embd / c->n_encoder_head;
@@ -52,7 +56,7 @@ static struct score_rule make_score(const struct config *c, const struct head_ru
     bool masked = part == PART_SENTENCE && c->causal;
     size_t window = part == PART_SENTENCE ? config_window(c, layer) : 0;
     float root = 1.0f / sqrtf((float)head->d_k);
-    float own = head->d_k == c->d_k ? c->scale : root;
+    float own = part == PART_SOURCE && head->d_k != c->d_k ? root : c->scale;
     struct score_rule rule = {
         .base_scale = m->scale_method == SCALE_SQRT     ? root
                       : m->scale_method == SCALE_NUMBER ? m->scale

@@ -192,11 +192,13 @@ static inline size_t config_logits(const struct config *config)
     return stack_of(config, PART_SENTENCE)->unembed.logits;
 }
 
-/* The heads of the first layer of a part's stack; if it has none, of the text's. */
-static inline const struct head_rule *stack_head(const struct config *config, enum site_part part)
+/* The heads of a layer of a part's stack; if it has no layers, of the text's first. */
+static inline const struct head_rule *stack_head(const struct config *config, enum site_part part,
+                                                 size_t layer)
 {
     const struct stack *stack = stack_of(config, part);
-    return &layer_of(config, stack->layers ? part : PART_SENTENCE, 0)->sublayers->head;
+    return &layer_of(config, stack->layers ? part : PART_SENTENCE, stack->layers ? layer : 0)
+                ->sublayers->head;
 }
 
 static inline const struct sublayer *attention_of(const struct config *config, enum site_part part,

@@ -276,10 +276,10 @@ enum pass_state pass_after(const struct pass *pass, enum site id, size_t layer)
                                                                                 : PASS_OVER;
 }
 
-size_t pass_heads_of(const struct pass *pass, enum site site)
+size_t pass_heads_of(const struct pass *pass, enum site site, size_t layer)
 {
     bool of_keys = site_row(site)->axes == AXES_GROUP_TOKEN_DIM;
-    const struct head_rule *head = stack_head(pass->config, pass->part);
+    const struct head_rule *head = stack_head(pass->config, pass->part, layer);
     return of_keys ? head->kv_heads : site_has_heads(site) ? head->heads : 1;
 }
 
@@ -287,7 +287,7 @@ struct span pass_heads(const struct pass *pass, enum site site, size_t layer)
 {
     const struct watch *watch = pass->tap->watch;
     bool of_keys = site_row(site)->axes == AXES_GROUP_TOKEN_DIM;
-    size_t heads = pass_heads_of(pass, site);
+    size_t heads = pass_heads_of(pass, site, layer);
     size_t group = pass->stack->heads / heads;
     if (watch->head_count == 0 || pass_goes_to(pass, SITE_ATTN_OUT, layer) ||
         (of_keys && pass->batch->cached))
@@ -507,7 +507,7 @@ static void share_text(void *context, size_t round, size_t thread)
 enum pass_state tap_rows(struct pass *pass, enum site site, size_t layer, struct matrix rows)
 {
     enum { COST = 4 }; /* estimated multiply-adds per element */
-    const size_t heads = pass_heads_of(pass, site), texts = pass->batch->count;
+    const size_t heads = pass_heads_of(pass, site, layer), texts = pass->batch->count;
     const double work = COST * (double)rows.rows * (double)rows.columns;
     struct shown_rows shown = {pass, site, layer, heads, rows, {0, 1}};
     if (site_has_heads(site))

@@ -181,10 +181,10 @@ struct span {
 struct span pass_heads(const struct pass *pass, enum site site, size_t layer);
 
 /* The rows of a text in the matrix of a site; in scratch.logits, which may have only its last row.
- * The number of heads side by side in that matrix; 1 if the site has none. */
+ * The number of heads side by side in that matrix, of a layer; 1 if the site has none. */
 struct batch_rows pass_rows(const struct pass *pass, enum site site, size_t text);
 struct batch_rows pass_logit_rows(const struct pass *pass, size_t text);
-size_t pass_heads_of(const struct pass *pass, enum site site);
+size_t pass_heads_of(const struct pass *pass, enum site site, size_t layer);
 
 /* The cache with the keys and values of a text: its own, its source's, or NULL. */
 struct cache *pass_cache(const struct pass *pass, size_t text);

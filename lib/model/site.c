@@ -351,17 +351,12 @@ enum site site_of_logits(const struct config *config)
     return config->final_norm ? SITE_LN_F : site_of_output(config);
 }
 
-static size_t channels(const struct config *c, enum site site)
+static size_t channels(const struct config *c, enum site site, size_t layer)
 {
     enum site id = site_id(site);
     if (id == SITE_MLP_ACT || id == SITE_MLP_GATE || id == SITE_MLP_UP) {
-        const struct stack *stack = stack_of(c, site_part(site));
-        for (size_t i = 0; i < stack->layers; i++) {
-            const struct sublayer *mlp = layer_mlp(&stack->layer[i]);
-            if (mlp && !mlp->mlp.mixture)
-                return mlp->mlp.inner;
-        }
-        return 0;
+        const struct sublayer *mlp = layer_mlp(layer_of(c, site_part(site), layer));
+        return mlp && !mlp->mlp.mixture ? mlp->mlp.inner : 0;
     }
     if (id == SITE_DISCRIMINATOR)
         return 1;
@@ -370,30 +365,48 @@ static size_t channels(const struct config *c, enum site site)
                                    : c->n_embd;
 }
 
+size_t site_columns(const struct config *c, enum site site, size_t layer)
+{
+    const struct head_rule *head = stack_head(c, site_part(site), layer);
+    switch (site_row(site)->axes) {
+    case AXES_HEAD_TOKEN_DIM:
+    case AXES_GROUP_TOKEN_DIM:
+        return site_id(site) == SITE_CONTEXT || site_id(site) == SITE_V ? head->d_v : head->d_k;
+    case AXES_TOKEN_EXPERT:
+        return c->mixture.experts;
+    case AXES_TOKEN_WORD:
+        return stack_of(c, site_part(site))->embed.rows;
+    default:
+        return channels(c, site, layer);
+    }
+}
+
 bool site_size(size_t *count, const struct config *config, enum site site, size_t heads,
                size_t tokens, size_t source)
 {
-    enum site id = site_id(site);
     enum site_part part = site_part(site);
-    const struct stack *stack = stack_of(config, part);
-    const struct head_rule *head = stack_head(config, part);
-    heads = num_min(heads, head->heads);
+    size_t columns = 0, kv_heads = 0;
+    for (size_t layer = 0; layer < site_layers(config, site); layer++) {
+        columns = num_max(columns, site_columns(config, site, layer));
+        kv_heads = num_max(kv_heads, stack_head(config, part, layer)->kv_heads);
+    }
+    heads = num_min(heads, stack_head(config, part, 0)->heads);
     bool at_itself = has_encoder(config) && part == PART_SENTENCE;
     size_t queries = part == PART_SOURCE ? source : tokens;
     size_t keys = at_itself || !config->cross ? tokens : source;
     const size_t sizes[] = {
         [NONE] = 1,
         [HEAD] = heads,
-        [KV_HEAD] = num_min(heads, head->kv_heads),
+        [KV_HEAD] = num_min(heads, kv_heads),
         [TOKEN] = queries,
         [FIRST] = 1,
         [KEY_TOKEN] = keys,
         [QUERY] = queries,
         [KEY] = keys,
-        [CHANNEL] = channels(config, site),
-        [EXPERT] = config->mixture.experts,
-        [DIM] = id == SITE_CONTEXT || id == SITE_V ? head->d_v : head->d_k,
-        [WORD] = stack->embed.rows,
+        [CHANNEL] = columns,
+        [EXPERT] = columns,
+        [DIM] = columns,
+        [WORD] = columns,
     };
     *count = 1;
     for (size_t i = 0; i < AXES_MAX; i++)

@@ -195,7 +195,10 @@ size_t site_layers(const struct config *config, enum site site);
 enum site site_of_output(const struct config *config);
 enum site site_of_logits(const struct config *config);
 
-/* The number of floats of a site in one layer, for `heads` query heads if it has heads, and for the
+/* Columns of a site in a layer, of each head if it has heads. */
+size_t site_columns(const struct config *config, enum site site, size_t layer);
+
+/* The most floats of a site in a layer, for `heads` query heads if it has heads, and for the
  * tokens of a text and its source; false if it exceeds 64 bits. */
 bool site_size(size_t *count, const struct config *config, enum site site, size_t heads,
                size_t tokens, size_t source);

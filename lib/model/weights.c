@@ -517,7 +517,8 @@ int weights_biases(struct weights *weights, struct machine *machine, int part,
 static int load_ones(struct weights *weights, const float **ones, struct err *err)
 {
     const struct config *c = weights->config;
-    size_t count = num_max(num_max(c->n_embd, config_word_width(c)), c->n_head * c->d_k);
+    size_t heads = c->n_head * num_max(c->d_k, c->wide.d);
+    size_t count = num_max(num_max(c->n_embd, config_word_width(c)), heads);
     if (!weights->ones) {
         float *made = arena_alloc(&weights->arena, count, sizeof *made, err);
         for (size_t i = 0; made && i < count; i++)

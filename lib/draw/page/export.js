@@ -68,7 +68,7 @@ function commandOfView(tensor) {
     if (tensor.tensor !== 'weights') words.push('--show', tensor.tensor);
     if (tensor.layer !== null) words.push('--layer', String(tensor.layer));
     const { heads, kv_heads: shared, sentence } = tensor;
-    const each = heads ? 1 : sentence.attention?.queries_of_a_key;
+    const each = heads ? 1 : sentence.attention?.queries_of_a_key[tensor.layer];
     if (heads || shared) words.push('--head', String((heads || shared)[state.head] * each));
     if (look.hide_first) words.push('--hide-first');
     return commandOf(tensor.sentence, 'run', words);
