@@ -60,7 +60,7 @@ static int open_first(struct compare_run *run, struct err *err)
     if (items_open(&run->items, &run->options, 0, ITEMS_SOME, err) || session_begin(first, err))
         return -1;
     const struct config *config = &first->viewer.model.config;
-    for (int part = 0; part < SITE_PARTS; part++)
+    for (int part = 0; part < ATTENTION_PARTS; part++)
         if (site_exists(config, SITE_OF(part, SITE_WEIGHTS)))
             site_set_add(&run->selection.sites, SITE_OF(part, SITE_WEIGHTS));
     return err_if(selection_layers(&run->selection, select->layer, config, &first->arena, err) ||

@@ -11,7 +11,7 @@
 VALUES(formats_of_people, "Formats (--format)", FORMATS_OF_WORKING, format_rows[index]->name,
        format_rows[index]->about)
 
-VALUES(parts, NULL, SITE_PARTS, attention_parts[index].name, attention_parts[index].words)
+VALUES(parts, NULL, ATTENTION_PARTS, attention_parts[index].name, attention_parts[index].words)
 
 static const struct option_row own_options[] = {
     STRING("query", 0, "TOKEN", IN(explain.token),
@@ -178,7 +178,7 @@ int explain_command(const struct options *options, struct err *err)
     struct explain_run run = {.options = options, .session.options = options};
     run.format = format_choose(FORMATS_OF_WORKING, &options->output, err);
     int failed = !run.format ||
-                 names_choose(&run.part, NAMES(attention_parts, SITE_PARTS), "--part",
+                 names_choose(&run.part, NAMES(attention_parts, ATTENTION_PARTS), "--part",
                               options->explain.part, err) ||
                  items_open(&run.items, options, 0, ITEMS_ONE, err) ||
                  session_begin(&run.session, err) ||

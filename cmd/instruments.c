@@ -395,8 +395,8 @@ static int ask_score(struct inquiry *inquiry, struct arena *arena, struct err *e
     const char *name = options->attribute.head;
     if (names_choose(&by, NAMES_LIST(ways), "--by", options->attribute.by, err) ||
         options_exclude(options, "head", "answer layer mean method steps rule baseline", err) ||
-        names_choose(&part, NAMES(attention_parts, SITE_PARTS), "--part", options->attribute.part,
-                     err))
+        names_choose(&part, NAMES(attention_parts, ATTENTION_PARTS), "--part",
+                     options->attribute.part, err))
         return -1;
     if (part != PART_SENTENCE && !has_encoder(c))
         return err_usage(err, "--part: expected an encoder-decoder, found '%s'",

@@ -289,6 +289,7 @@ static void draw_frequency(struct builder *builder)
         [ROTARY_LLAMA3] = " s_i rises from 0 for low to 1 for high frequencies.",
         [ROTARY_YARN] = " s_i falls from 1 for high to 0 for low frequencies.",
         [ROTARY_LONGROPE] = " c_i: the factors in config.json.",
+        [ROTARY_PROPORTIONAL] = "",
     };
     const struct rotary *r = builder->trace->rotary;
     double second = r->components > 2 ? rotary_frequency(r, 1, builder->trace->keys) : 1;

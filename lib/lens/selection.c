@@ -279,7 +279,7 @@ void selection_watch(const struct selection *selection, struct watch *watch)
 
 /* --- a model's attentions --------------------------------------------------------------------- */
 
-const struct attention_part attention_parts[SITE_PARTS] = {
+const struct attention_part attention_parts[ATTENTION_PARTS] = {
     [PART_SENTENCE] = {"self", "self-attention of the decoder"},
     [PART_SOURCE] = {"encoder", "self-attention of the encoder"},
     [PART_CROSS] = {"cross", "cross-attention"},

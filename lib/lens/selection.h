@@ -100,4 +100,4 @@ size_t selection_query_count(const struct selection *selection, const struct tok
 extern const struct attention_part {
     const char *name;  /* value of --part */
     const char *words; /* name in titles */
-} attention_parts[SITE_PARTS];
+} attention_parts[ATTENTION_PARTS];

@@ -547,7 +547,7 @@ int viewer_capture_by_map(struct viewer *viewer, const struct capture_request *a
                 memcpy(stream, found.arrays->data, cells * sizeof *stream);
             arena_clear(&pass);
             start.layer = layer;
-            one.start = &start;
+            one.start = stack_of(&viewer->model.config, PART_SENTENCE)->whole ? NULL : &start;
         }
         selection.sites = SITE_SET(map->site);
         selection.queries = asked->selection->queries;

@@ -63,6 +63,8 @@ double rotary_frequency(const struct rotary *rotary, size_t pair, size_t length)
         return frequency;
     case ROTARY_LINEAR:
         return frequency / rotary->factor;
+    case ROTARY_PROPORTIONAL:
+        return pair < rotary->turning ? frequency / rotary->factor : 0;
     case ROTARY_DYNAMIC:
         return plain_frequency(rotary, pair, dynamic_theta(rotary, length));
     case ROTARY_LONGROPE:

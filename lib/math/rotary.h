@@ -18,11 +18,12 @@
 
 enum rotary_scaling {
     ROTARY_PLAIN,
-    ROTARY_LINEAR,   /* f / factor */
-    ROTARY_DYNAMIC,  /* a larger θ for texts longer than `positions` */
-    ROTARY_LLAMA3,   /* f for short waves, f / factor for long ones, a mixture between them */
-    ROTARY_YARN,     /* llama3 with another mixture, and an `amplitude` (Peng et al., 2023) */
-    ROTARY_LONGROPE, /* f divided by a list of factors, and an `amplitude` */
+    ROTARY_LINEAR,       /* f / factor */
+    ROTARY_DYNAMIC,      /* a larger θ for texts longer than `positions` */
+    ROTARY_LLAMA3,       /* f for short waves, f / factor for long ones, a mixture between them */
+    ROTARY_YARN,         /* llama3 with another mixture, and an `amplitude` (Peng et al., 2023) */
+    ROTARY_LONGROPE,     /* f divided by a list of factors, and an `amplitude` */
+    ROTARY_PROPORTIONAL, /* f / factor of the first `turning` pairs; the others are not rotated */
 };
 
 enum { ROTARY_PAIRS_MAX = 128 }; /* with longrope, which has a factor for each pair */
@@ -30,6 +31,7 @@ enum { ROTARY_PAIRS_MAX = 128 }; /* with longrope, which has a factor for each p
 struct rotary {
     size_t components; /* rotated components of a head, even; 0: none */
     size_t first;      /* index of the first rotated component */
+    size_t turning;    /* proportional: pairs that are rotated */
     bool neighbours;   /* pairs are 2i and 2i + 1; else i and i + components / 2 */
     double theta;
     enum rotary_scaling scaling;

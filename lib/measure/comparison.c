@@ -711,7 +711,7 @@ static int report_models(struct report *report, struct facts *facts, const struc
     report->about = buf_keep(&about, arena, err);
     report->tables = tables;
     report->table_count = 3;
-    for (enum site_part part = 0; part < SITE_PARTS && s->plan->draws; part++)
+    for (enum site_part part = 0; part < ATTENTION_PARTS && s->plan->draws; part++)
         if (draw_heads(report, s, part, table_column(tables, "distance"), arena, err))
             return -1;
     return err_if(!report->about || (s->plan->draws && draw_sites(report, s, arena, err)));
@@ -724,11 +724,11 @@ static int take_room(struct comparison *s, struct arena *arena, struct err *err)
     const struct comparison_plan *plan = s->plan;
     const struct selection *selection = plan->selection;
     s->layers = num_max(s->config->n_layer, stack_of(s->config, PART_SOURCE)->layers);
-    s->groups = arena_alloc(arena, SITE_PARTS * s->layers, sizeof *s->groups, err);
+    s->groups = arena_alloc(arena, ATTENTION_PARTS * s->layers, sizeof *s->groups, err);
     for (size_t i = 0; i < plan->run_count && !s->of_models; i++)
         if (mechanism_check(plan->runs[i].mechanism, s->config, err))
             return -1;
-    for (enum site_part part = 0; part < SITE_PARTS && s->groups; part++) {
+    for (enum site_part part = 0; part < ATTENTION_PARTS && s->groups; part++) {
         const struct stack *stack = stack_of(s->config, part);
         size_t heads = selection->heads ? selection->head_count : stack->heads;
         enum site site = SITE_OF(part, SITE_WEIGHTS);

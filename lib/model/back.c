@@ -10,7 +10,7 @@
 #include "math/rotary.h"
 #include "math/rows.h"
 #include "model/family/family.h"
-#include "model/layer.h"
+#include "model/features.h"
 #include "model/pass.h"
 
 /* --- the tape --------------------------------------------------------------------------------- */
@@ -101,7 +101,7 @@ static int check_run(const struct run *run, struct err *err)
         return err_unsupported(err, "gradients: expected a run without edits");
     if (m->kind != ATTENTION_DENSE || m->renormalise || m->dropout > 0)
         return err_unsupported(err, "gradients: expected attention as the model has it");
-    return 0;
+    return features_expect(FOR_GRADIENTS, c, NULL, err);
 }
 
 /* Watch what the walk reads of a sublayer. */

@@ -129,8 +129,8 @@ static struct cache_layer layer_of_page(const struct head_rule *rule, enum preci
         .value_words =
             pairs ? head_pairs_of_values(rule->d_v) : matrix_stride(rule->kv_heads * rule->d_v),
     };
-    layer.words = rule->kv_heads * layer.key_words +
-                  (pairs ? rule->kv_heads : KEY_PANEL) * layer.value_words;
+    layer.words =
+        rule->kv_heads * layer.key_words + (pairs ? rule->kv_heads : KEY_PANEL) * layer.value_words;
     return layer;
 }
 
@@ -140,9 +140,10 @@ static size_t page_words(struct cache_layer *layers, const struct config *c,
 {
     size_t words = 0;
     for (size_t i = 0; i < c->n_layer; i++) {
-        struct cache_layer layer = layer_of_page(stack_head(c, PART_SENTENCE, i), precision);
-        layer.first = words;
-        words += layer.words;
+        const struct head_rule *rule = stack_head(c, PART_SENTENCE, i);
+        struct cache_layer layer = layer_of_page(rule, precision);
+        layer.first = rule->borrows && layers ? layers[rule->kv_layer].first : words;
+        words += rule->borrows ? 0 : layer.words;
         if (layers)
             layers[i] = layer;
     }
@@ -175,8 +176,8 @@ static int take_sums(struct cache *cache, struct err *err)
     const struct config *c = cache->config;
     size_t size = 0, count = 0;
     for (size_t i = 0; i < c->n_layer; i++)
-        size = num_max(size,
-                       running_sum_size(cache->layers[i].rule->d_k, cache->layers[i].rule->d_v));
+        size =
+            num_max(size, running_sum_size(cache->layers[i].rule->d_k, cache->layers[i].rule->d_v));
     if (!num_multiply(&count, c->n_layer, c->n_head))
         return err_memory(err, SIZE_MAX);
     struct cache_sum *sums = arena_alloc(&cache->arena, count, sizeof *sums, err);

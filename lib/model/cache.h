@@ -27,7 +27,8 @@ struct cache_sum {
 };
 
 /* A layer's part of a page: what it has before it; words, which are floats or pairs of bf16, of a
- * head's keys; of a row of values, or in bf16 of a head's values; of all. */
+ * head's keys; of a row of values, or in bf16 of a head's values; of all. A layer that borrows keys
+ * has the part of their layer. */
 struct cache_layer {
     const struct head_rule *rule;
     size_t first, key_words, value_words, words;
@@ -41,7 +42,7 @@ struct cache {
                       [KEY_PANEL, Hkv·dv]; in bf16 keys, then values, as bf16 pairs */
     size_t page_count, page_words;
     struct cache_layer *layers; /* [L] NULL before memory is reserved */
-    struct cache_sum *sums; /* [L][H] with linear attention */
+    struct cache_sum *sums;     /* [L][H] with linear attention */
     struct arena arena;
 };
 

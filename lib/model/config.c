@@ -82,6 +82,21 @@ const struct rotary *config_rotary(const struct config *config, size_t layer)
     return flags & LAYER_ROTARY_LOCAL ? &config->rotary_local : &config->rotary;
 }
 
+size_t config_kv_layer(const struct config *config, size_t layer)
+{
+    size_t own = config->n_layer - config->n_borrowing, from = layer < own ? layer : own;
+    unsigned flags = config_layer_flags(config, layer);
+    while (layer >= own && from-- > 0 && config_layer_flags(config, from) != flags)
+        ;
+    return from;
+}
+
+size_t config_inner(const struct config *config, size_t layer)
+{
+    size_t own = layer < CONFIG_FLAGS_MAX ? config->inners[layer] : 0;
+    return own ? own : config->n_inner;
+}
+
 unsigned config_flags(const struct config *config)
 {
     unsigned flags = 0;

@@ -66,11 +66,14 @@ struct head_norm {
     bool own;   /* each head has scales of its own */
     bool shift;
     bool after_rotary;
+    bool v; /* also of values, without scales */
 };
 
-/* Heads of layers with LAYER_WIDE: the size of queries, keys and values, and how many keys. */
+/* Heads of layers with LAYER_WIDE: the size of queries, keys and values, how many keys there are,
+ * and whether values are the keys before their norm and rotation. */
 struct wide_heads {
     size_t d, kv_heads;
+    bool v_is_k;
 };
 
 /* The bias of the scores, by the key's position or its distance from the query. */
@@ -128,6 +131,11 @@ struct mixture {
     bool two_best;    /* the score of a group is the sum of its two best, else its best */
     bool shared_gate; /* a number for each token multiplies the output of the shared expert */
     bool router_bias;
+    /* Router and experts read the stream, each through its norm, and the shared one what the MLP
+     * reads; the sum of experts and the shared output are normed; router_factor multiplies logits,
+     * and a number of each expert its weight (Gemma 4). */
+    bool beside;
+    float router_factor;
 };
 
 /* How tokens are chosen after a source, as in transformers; all tokens of the decoder count for
@@ -159,6 +167,10 @@ struct config {
     size_t n_inner;         /* hidden channels of the MLP */
     enum activation activation;
     struct wide_heads wide; /* heads of layers with LAYER_WIDE */
+    unsigned inners[CONFIG_FLAGS_MAX]; /* hidden channels of a layer's MLP; 0: n_inner */
+    size_t given, given_rows; /* channels of each layer's own input; rows of its table of tokens */
+    bool layer_scale;         /* each layer ends with a product with a number */
+    size_t n_borrowing;     /* last layers, which read the keys and values of an earlier one */
     size_t n_encoder_inner; /* of the encoder's MLPs; 0: n_inner */
     size_t n_encoder_head;  /* 0: as many as the decoder has */
     size_t n_encoder_vocab; /* rows of the encoder's table of tokens; 0: it uses the decoder's */
@@ -278,6 +290,13 @@ unsigned config_flags(const struct config *config);
 size_t config_chosen(const struct config *config, size_t layer);
 
 unsigned config_layer_flags(const struct config *config, size_t layer);
+
+/* Hidden channels of the MLP of a layer without experts. */
+size_t config_inner(const struct config *config, size_t layer);
+
+/* The layer whose keys and values a layer reads: its own or, in one of the last `n_borrowing`, the
+ * last layer with the same flags that has its own; SIZE_MAX: there is none. */
+size_t config_kv_layer(const struct config *config, size_t layer);
 
 /* How many layers have parameters of their own, of a stack of `layers`. */
 size_t config_own_layers(const struct config *config, size_t layers);

@@ -202,6 +202,22 @@ bool edit_touches(const struct edit *edit, const struct edit_block *block)
 
 /* --- checks --------------------------------------------------------------------------------- */
 
+/* Refuse keys and values of a layer that reads those of another. */
+static int check_borrowed(const struct edit *edit, const struct config *config, struct err *err)
+{
+    const struct edit_indices *layers = &edit->layers;
+    for (size_t i = 0; (edit->site == SITE_K || edit->site == SITE_V) && i < layers->count; i++) {
+        size_t layer = (size_t)layers->items[i].last;
+        const struct head_rule *rule = stack_head(config, PART_SENTENCE, layer);
+        if (rule->borrows)
+            return err_unsupported(err,
+                                   "%s: layer %zu reads the keys and values of layer %zu: edit "
+                                   "those",
+                                   words_of(edit), layer, rule->kv_layer);
+    }
+    return 0;
+}
+
 int edits_check(const struct edits *edits, const struct config *config, struct err *err)
 {
     for (size_t i = 0; edits && i < edits->count; i++) {
@@ -215,6 +231,8 @@ int edits_check(const struct edits *edits, const struct config *config, struct e
                                    "%s: the model has no projection '%s': queries, keys and values "
                                    "are its input: edit the input",
                                    words, name);
+        if (check_borrowed(&edits->items[i], config, err))
+            return -1;
     }
     return 0;
 }

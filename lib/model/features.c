@@ -7,7 +7,8 @@
 
 /* Purposes that support a feature. */
 enum {
-    RUN = 1 << TO_RUN,
+    PASS = 1 << TO_RUN, /* and what needs only the values of a pass */
+    RUN = PASS | 1 << FOR_GRADIENTS,
     EXPLAIN = 1 << TO_EXPLAIN,
     ATTRIBUTE = 1 << TO_ATTRIBUTE,
     PATCH = 1 << TO_PATCH,
@@ -22,7 +23,7 @@ enum {
 /* Whether a config has a kind that was added to an enum without a feature. */
 static bool config_has_other(const struct config *c)
 {
-    return c->kind > MODEL_DECODER || c->rotary.scaling > ROTARY_LONGROPE ||
+    return c->kind > MODEL_DECODER || c->rotary.scaling > ROTARY_PROPORTIONAL ||
            c->biases > (BIASED_ALL | BIASED_LOGITS | BIASED_TRANSFORM | BIASED_EXPERTS) ||
            config_flags(c) >= 2 * LAYER_WIDE;
 }
@@ -42,7 +43,8 @@ static bool sublayer_has_other(const struct sublayer *s)
 #define CONFIG_FIELDS(FIELD, ARRAY) \
     FIELD(kind) FIELD(vocab_size) FIELD(n_positions) FIELD(n_embd) FIELD(n_layer) \
     FIELD(n_encoder_layer) FIELD(n_head) FIELD(n_kv_head) FIELD(d_k) FIELD(d_v) FIELD(d_out) \
-    FIELD(n_inner) FIELD(activation) FIELD(wide) FIELD(n_encoder_inner) FIELD(n_encoder_head) \
+    FIELD(n_inner) FIELD(activation) FIELD(wide) ARRAY(inners) FIELD(given) FIELD(given_rows) \
+    FIELD(layer_scale) FIELD(n_borrowing) FIELD(n_encoder_inner) FIELD(n_encoder_head) \
     FIELD(n_encoder_vocab) FIELD(xielu) FIELD(embedding_scale) \
     FIELD(drops_masks) FIELD(mask_id) FIELD(sinusoids) FIELD(sines) \
     FIELD(epsilon) FIELD(style) FIELD(final_norm) FIELD(scale) FIELD(scale_by_layer) FIELD(tied) \
@@ -72,6 +74,8 @@ static bool sublayer_has_other(const struct sublayer *s)
     FEATURE(c->scale_by_layer, "scores divided by the layer's number", ALL) \
     FEATURE(!c->causal, "attention to later tokens", ANALYSIS) \
     FEATURE(c->n_group, "layers that share parameters", ANALYSIS) \
+    FEATURE(config_flags(c) & LAYER_WIDE, "layers with heads of other sizes", PASS) \
+    FEATURE(c->rotary.scaling == ROTARY_PROPORTIONAL, "proportional rotary scaling", PASS) \
     FEATURE(c->rms, "RMS norms", ALL) \
     FEATURE(c->norm_offset, "scales of norms that are 1 + w", ALL) \
     FEATURE(c->style != STYLE_BARE && !c->rms && !c->norm_shift, "layer norms without a shift", \
@@ -80,7 +84,8 @@ static bool sublayer_has_other(const struct sublayer *s)
 
 #define SUBLAYER_FIELDS(FIELD, ARRAY) \
     FIELD(kind) FIELD(part) FIELD(reads) FIELD(norm) FIELD(norm_before) FIELD(norm_out) \
-    FIELD(norm_after) FIELD(adds_to_normed) FIELD(replaces) FIELD(factor) FIELD(at_input) \
+    FIELD(norm_after) FIELD(adds_to_normed) FIELD(replaces) FIELD(factor) FIELD(scales) \
+    FIELD(at_input) \
     FIELD(at_out) FIELD(at_out_norm) ARRAY(at_sum) ARRAY(at_after) FIELD(head) FIELD(score) \
     FIELD(mlp)
 
@@ -96,11 +101,13 @@ static bool sublayer_has_other(const struct sublayer *s)
     FEATURE(s->norm_after, "norms after sublayers", ANALYSIS) \
     FEATURE(s->norm_after && !s->at_sum[0], "a normed stream", ANALYSIS) \
     FEATURE(s->adds_to_normed, "sums with the normed stream", ANALYSIS) \
-    FEATURE(s->factor != 1, "scaled sublayer outputs", ALL)
+    FEATURE(s->factor != 1, "scaled sublayer outputs", ALL) \
+    FEATURE(s->scales, "scaled layers", PASS)
 
 #define EMBED_FIELDS(FIELD, ARRAY) \
     FIELD(width) FIELD(rows) FIELD(own_table) FIELD(scale) FIELD(drops_masks) FIELD(mask) \
-    FIELD(positions) FIELD(first) FIELD(counted) FIELD(padding) FIELD(segments) FIELD(norm) \
+    FIELD(positions) FIELD(first) FIELD(counted) FIELD(padding) FIELD(segments) FIELD(given) \
+    FIELD(given_rows) FIELD(norm) \
     FIELD(project)
 
 #define EMBED_FEATURES(FEATURE) \
@@ -113,6 +120,7 @@ static bool sublayer_has_other(const struct sublayer *s)
     FEATURE(e->first > 0, "positions that begin later", ALL) \
     FEATURE(e->counted, "positions without padding", ANALYSIS) \
     FEATURE(e->segments, "segments", ANALYSIS) \
+    FEATURE(e->given, "inputs of single layers", PASS) \
     FEATURE(e->norm, "a norm of embeddings", ANALYSIS) \
     FEATURE(e->project != PROJECT_NEVER, "a projection of embeddings", ANALYSIS) \
     FEATURE(e->project == PROJECT_LAST, "a projection of positions", ANALYSIS & ~WORDS)
@@ -132,7 +140,8 @@ static bool sublayer_has_other(const struct sublayer *s)
 
 #define HEAD_FIELDS(FIELD, ARRAY) \
     FIELD(by) FIELD(heads) FIELD(kv_heads) FIELD(d_k) FIELD(d_v) FIELD(latent_q) \
-    FIELD(latent_kv) FIELD(norm) FIELD(rotary) FIELD(clip) FIELD(no_out)
+    FIELD(latent_kv) FIELD(norm) FIELD(rotary) FIELD(clip) FIELD(no_out) FIELD(v_is_k) \
+    FIELD(borrows) FIELD(kv_layer)
 
 #define HEAD_FEATURES(FEATURE) \
     FEATURE(s->head.by == HEADS_AS_IS, "queries that are the input", RUN | EXPLAIN) \
@@ -142,6 +151,7 @@ static bool sublayer_has_other(const struct sublayer *s)
             RUN | EXPLAIN | ATTRIBUTE | PATCH) \
     FEATURE(s->head.norm.q || s->head.norm.k, "norms of queries and keys", ALL) \
     FEATURE(s->head.norm.q != s->head.norm.k, "a norm of queries or of keys alone", RUN) \
+    FEATURE(s->head.norm.v, "norms of values", PASS) \
     FEATURE(s->head.norm.whole, "norms of all heads together", ANALYSIS) \
     FEATURE(s->head.norm.own, "norms of heads with scales of their own", RUN | ATTRIBUTE | PATCH) \
     FEATURE((s->head.norm.q || s->head.norm.k) && !c->rms, "layer norms of queries and keys", \
@@ -164,7 +174,9 @@ static bool sublayer_has_other(const struct sublayer *s)
     FEATURE(config_flags(c) & LAYER_UNROTATED, "layers without rotary embeddings", ALL) \
     FEATURE(s->head.clip != 0, "clipped queries, keys and values", \
             RUN | EXPLAIN | ATTRIBUTE | PATCH) \
-    FEATURE(s->head.no_out, "heads without an output projection", RUN | EXPLAIN)
+    FEATURE(s->head.no_out, "heads without an output projection", RUN | EXPLAIN) \
+    FEATURE(s->head.v_is_k, "values that are keys", PASS) \
+    FEATURE(s->head.borrows, "keys of other layers", PASS)
 
 #define SCORE_FIELDS(FIELD, ARRAY) \
     FIELD(scale) FIELD(base_scale) FIELD(cap) FIELD(temperature) FIELD(bias) FIELD(heads) \
@@ -186,13 +198,16 @@ static bool sublayer_has_other(const struct sublayer *s)
 
 #define MLP_FIELDS(FIELD, ARRAY) \
     FIELD(activation) FIELD(gated) FIELD(xielu) FIELD(clamp) FIELD(up_offset) FIELD(gate_slope) \
-    FIELD(inner) FIELD(mixture) FIELD(chosen)
+    FIELD(inner) FIELD(given) FIELD(mixture) FIELD(chosen)
 
 #define MLP_FEATURES(FEATURE) \
     FEATURE(s->mlp.gated, "gated MLPs", ALL) \
     FEATURE(s->mlp.xielu, "an activation with parameters", RUN | ATTRIBUTE | PATCH | CIRCUITS) \
     FEATURE((s->mlp.clamp != 0 || s->mlp.up_offset != 0) && !s->mlp.mixture, "clamped MLPs", RUN) \
-    FEATURE(s->mlp.mixture, "experts", ANALYSIS)
+    FEATURE(s->part == PART_SENTENCE && !s->mlp.mixture && s->mlp.inner != c->n_inner, \
+            "MLPs of different widths", PASS) \
+    FEATURE(s->mlp.mixture, "experts", ANALYSIS) \
+    FEATURE(s->mlp.mixture && s->mlp.mixture->beside, "experts beside the MLP", PASS)
 
 /* clang-format on */
 
@@ -269,6 +284,7 @@ int features_expect(enum purpose purpose, const struct config *config, const cha
 {
     static const char *const purposes[] = {
         [TO_RUN] = "to run",
+        [FOR_GRADIENTS] = "for gradients or parts of scores",
         [TO_EXPLAIN] = "to explain",
         [TO_ATTRIBUTE] = "for attribution",
         [TO_PATCH] = "to patch",

@@ -3,6 +3,7 @@
 #include "model/forward.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/num.h"
@@ -34,10 +35,13 @@ int batch_check_ids(const struct config *config, enum site_part part, const uint
     if (batch_check_length(config, count ? length : 0, err))
         return -1;
     size_t rows = stack_of(config, part)->embed.rows;
+    const struct embed_rule *rule = &stack_of(config, part)->embed;
+    bool few = rule->given && rule->given_rows < rows;
+    rows = few ? rule->given_rows : rows;
     for (size_t i = 0; i < count; i++)
         if (ids[i] >= rows)
-            return err_set(err, "token %zu: expected an id below vocab_size = %zu, found %u", i,
-                           rows, ids[i]);
+            return err_set(err, "token %zu: expected an id below %s = %zu, found %u", i,
+                           few ? "vocab_size_per_layer_input" : "vocab_size", rows, ids[i]);
     return 0;
 }
 
@@ -188,6 +192,37 @@ static void drop(const struct pass *pass, enum site_part part, size_t layer,
     dropout_rows(pass->machine, &own, rows);
 }
 
+static void scale_rows(struct matrix x, float factor)
+{
+    for (size_t row = 0; row < x.rows; row++)
+        scale_row(matrix_row(x, row), matrix_row(x, row), x.columns, factor);
+}
+
+/* The inputs of single layers, [T, L·P]: (norm(x · W / √C) + √P · a row of a table) / √2. */
+static enum pass_state embed_given(struct pass *pass, struct matrix x)
+{
+    struct matrix given = pass->scratch.given, row;
+    const size_t channels = pass->stack->embed.given;
+    if (!given.data)
+        return PASS_ON;
+    if (pass_matrix(pass, &row, 1, given.columns))
+        return PASS_FAILED;
+    PASS_TRY(pass_product(pass, slot_of_text(SLOT_GIVEN_PROJECT), given, x, ACTIVATION_NONE));
+    scale_rows(given, 1 / sqrtf((float)x.columns));
+    for (size_t first = 0; first < given.columns; first += channels) {
+        struct matrix own = matrix_columns(given, first, channels);
+        PASS_TRY(pass_norm(pass, slot_of_text(SLOT_GIVEN_NORM), own, own));
+    }
+    for (size_t s = 0, at = 0; s < pass->batch->count; s++)
+        for (size_t i = 0; i < pass->batch->queries[s].count; i++, at++) {
+            weights_given_token(pass->weights, row.data, pass->batch->texts[s].ids[i]);
+            add_scaled_row(matrix_row(given, at), row.data, given.columns, sqrtf((float)channels),
+                           row.data);
+        }
+    scale_rows(given, sqrtf(0.5f));
+    return PASS_ON;
+}
+
 static enum pass_state embed(struct pass *pass)
 {
     const struct embed_rule *rule = &pass->stack->embed;
@@ -216,7 +251,7 @@ static enum pass_state embed(struct pass *pass)
     PASS_TRY(pass_check_rows(pass, SITE_EMBEDDING, 0, x));
     PASS_TRY(tap_rows(pass, SITE_EMBEDDING, 0, x));
     drop(pass, pass->part, 0, DROP_EMBEDDING, x);
-    return PASS_ON;
+    return embed_given(pass, x);
 }
 
 /* --- attention -------------------------------------------------------------------------------- */
@@ -269,8 +304,9 @@ static enum pass_state project(struct pass *pass, const struct head_rule *rule, 
     size_t width = site == SITE_V ? rule->d_v : rule->d_k;
     enum site before = site == SITE_K ? SITE_K_PRE : SITE_Q_PRE;
     struct span heads = pass_heads(pass, site, layer);
-    bool needed =
-        is_needed(pass, site, layer) || (site != SITE_V && pass_watches(pass, before, layer));
+    bool needed = is_needed(pass, site, layer) ||
+                  (site != SITE_V && pass_watches(pass, before, layer)) ||
+                  (site == SITE_K && rule->v_is_k && is_needed(pass, SITE_V, layer));
     if (rule->by != HEADS_PROJECTED || !y.rows || !heads.count || !needed)
         return PASS_ON;
     PASS_TRY(fetch(pass, site == SITE_Q ? SLOT_Q : site == SITE_K ? SLOT_K : SLOT_V, layer, &w));
@@ -288,13 +324,16 @@ static enum pass_state project(struct pass *pass, const struct head_rule *rule, 
     return PASS_ON;
 }
 
-/* Norm queries or keys, if the rule norms them, by heads or as a whole; then clip them. */
+/* Norm queries, keys or values (without scales: SLOT_NONE), if the rule norms them, by heads or as a
+ * whole; then clip them. */
 static enum pass_state norm_heads(struct pass *pass, const struct head_rule *rule, int id,
                                   size_t layer, struct matrix y)
 {
     struct norm norm;
-    size_t width = rule->norm.whole ? y.columns : rule->d_k;
-    bool is_normed = id == SLOT_Q_NORM ? rule->norm.q : rule->norm.k;
+    size_t width = rule->norm.whole ? y.columns : id == SLOT_NONE ? rule->d_v : rule->d_k;
+    bool is_normed = id == SLOT_Q_NORM   ? rule->norm.q
+                     : id == SLOT_K_NORM ? rule->norm.k && !rule->borrows
+                                         : rule->norm.v;
     bool lacks = mechanism_lacks(&pass->config->mechanism, BLOCK_NORM);
     struct slot slot = pass_slot(pass, id, layer);
     for (size_t first = 0; is_normed && !lacks && first < y.columns; first += width) {
@@ -322,7 +361,8 @@ static void rotate_both(const struct pass *pass, const struct head_rule *rule)
     if (mechanism_lacks(&pass->config->mechanism, BLOCK_POSITIONS))
         return;
     rotate(s->q, s->q, rule->d_k, rotary, turns);
-    rotate(s->k, s->k, rule->d_k, rotary, turns);
+    if (!rule->borrows)
+        rotate(s->k, s->k, rule->d_k, rotary, turns);
     for (size_t i = 0; i < pass->batch->count; i++) {
         const struct batch_rows *rows = &pass->batch->queries[i];
         rotary_grow(matrix_rows(s->q, rows->first, rows->count), rotary, rows->past);
@@ -384,27 +424,39 @@ static enum pass_state project_all(struct pass *pass, const struct head_rule *ru
     PASS_TRY(project_together(pass, rule, layer, x, &done));
     if (!done) {
         PASS_TRY(project(pass, rule, layer, SITE_Q, s->q, x));
-        PASS_TRY(project(pass, rule, layer, SITE_K, s->k, source));
+        PASS_TRY(rule->borrows ? PASS_ON : project(pass, rule, layer, SITE_K, s->k, source));
     }
+    if (rule->v_is_k && !rule->borrows)
+        copy_rows(s->v, s->k);
     if (!rule->norm.after_rotary)
         PASS_TRY(norm_both(pass, rule, layer));
     if (rule->rotary) {
         PASS_TRY(tap_rows(pass, SITE_Q_PRE, layer, s->q));
-        PASS_TRY(tap_rows(pass, SITE_K_PRE, layer, s->k));
+        if (!rule->borrows)
+            PASS_TRY(tap_rows(pass, SITE_K_PRE, layer, s->k));
         rotate_both(pass, rule);
     }
     if (rule->norm.after_rotary)
         PASS_TRY(norm_both(pass, rule, layer));
     PASS_TRY(tap_rows(pass, SITE_Q, layer, s->q));
+    if (rule->borrows) {
+        PASS_TRY(tap_unedited(pass, SITE_K, layer, s->k));
+        return tap_unedited(pass, SITE_V, layer, s->v);
+    }
     PASS_TRY(tap_rows(pass, SITE_K, layer, s->k));
-    if (!done)
+    if (!done && !rule->v_is_k)
         PASS_TRY(project(pass, rule, layer, SITE_V, s->v, source));
+    PASS_TRY(norm_heads(pass, rule, SLOT_NONE, layer, s->v));
     return tap_rows(pass, SITE_V, layer, s->v);
 }
 
-/* Give the buffers of heads, which have the columns of the widest layer, those of this one. */
+/* Choose the buffers of a layer's heads; they have the columns of the widest layer: set them. */
 static void fit_heads(struct scratch *s, const struct head_rule *rule)
 {
+    if (s->keys) {
+        s->k = s->keys[rule->kv_layer].k;
+        s->v = s->keys[rule->kv_layer].v;
+    }
     s->q.columns = rule->heads * rule->d_k;
     s->k.columns = rule->kv_heads * rule->d_k;
     s->v.columns = rule->kv_heads * rule->d_v;
@@ -420,7 +472,7 @@ static enum pass_state attend(struct pass *pass, const struct sublayer *rule, si
     if (pass->attended)
         return PASS_ON;
     enum pass_state state = project_all(pass, &rule->head, layer, x, source);
-    if (pass->batch->cached && pass->scratch.k.rows && state != PASS_FAILED)
+    if (pass->batch->cached && pass->scratch.k.rows && !rule->head.borrows && state != PASS_FAILED)
         attention_store(pass, &rule->head,
                         layer); /* the stored values may be the last ones needed */
     return state == PASS_ON ? attention(pass, rule, layer) : state;
@@ -478,7 +530,10 @@ static enum pass_state mlp(struct pass *pass, const struct mlp_rule *rule, size_
     PASS_TRY(pass_product(pass, pass_slot(pass, SLOT_GATE, layer), hidden, y,
                           apart ? ACTIVATION_NONE : activation));
     PASS_TRY(tap_rows(pass, SITE_MLP_GATE, layer, hidden));
-    PASS_TRY(pass_product(pass, up_slot, up, y, ACTIVATION_NONE));
+    if (rule->given)
+        up = matrix_columns(pass->scratch.given, layer * rule->inner, rule->inner);
+    else
+        PASS_TRY(pass_product(pass, up_slot, up, y, ACTIVATION_NONE));
     PASS_TRY(tap_rows(pass, SITE_MLP_UP, layer, up));
     mlp_combine(pass->machine, rule, y_act, hidden, up, !apart);
     return tap_rows(pass, SITE_MLP_ACT, layer, y_act);
@@ -534,6 +589,17 @@ static enum pass_state write_out(struct pass *pass, const struct sublayer *s, si
     return PASS_ON;
 }
 
+/* x = a number of the layer · x */
+static enum pass_state scale_layer(struct pass *pass, size_t layer)
+{
+    struct slot slot = slot_of(PART_SENTENCE, SLOT_LAYER_SCALE, layer);
+    const float *number = NULL;
+    if (weights_vector(pass->weights, slot, &number, pass->err))
+        return PASS_FAILED;
+    scale_rows(pass->scratch.x, *number);
+    return PASS_ON;
+}
+
 /* Announce the stream x as each of `sites`: resid_post in `pass`, all others in `part`. */
 static enum pass_state tap_stream(struct pass *pass, struct pass *part, const enum site sites[3],
                                   size_t layer)
@@ -561,11 +627,15 @@ static enum pass_state run_layer(struct pass *pass, size_t layer)
 {
     const struct layer *own = &pass->stack->layer[layer];
     const struct sublayer *list = own->sublayers, *end = list + own->count;
+    struct pass per_layer = *pass; /* the same buffers */
+    per_layer.part = PART_PER_LAYER;
     struct matrix x = pass->scratch.x, y = x; /* y: what a sublayer reads */
     if (!pass->attended)                      /* else x already has these edits */
         PASS_TRY(tap_rows(pass, SITE_RESID_PRE, layer, x));
     for (const struct sublayer *s = list; s < end; s++) {
-        struct pass *p = s->part == PART_CROSS ? pass->cross : pass;
+        struct pass *p = s->part == PART_CROSS       ? pass->cross
+                         : s->part == PART_PER_LAYER ? &per_layer
+                                                     : pass;
         bool is_mlp = s->kind == SUBLAYER_MLP;
         if (s->reads == READS_STREAM)
             PASS_TRY(enter_sublayer(p, s, layer, &y));
@@ -577,6 +647,8 @@ static enum pass_state run_layer(struct pass *pass, size_t layer)
         if (s + 1 < end && s[1].reads == READS_BLOCK_INPUT)
             PASS_TRY(enter_sublayer(p, s + 1, layer, &y)); /* before x changes */
         PASS_TRY(write_out(p, s, layer));
+        if (s->scales)
+            PASS_TRY(scale_layer(pass, layer));
         PASS_TRY(tap_stream(pass, p, s->at_sum, layer));
         if (s->norm_after)
             PASS_TRY(pass_norm(p, pass_slot(p, (int)s->norm, layer), x, x));

@@ -40,7 +40,11 @@ static struct head_rule make_head(const struct config *c, enum site_part part, s
     if (part == PART_SENTENCE && config_layer_flags(c, layer) & LAYER_WIDE) {
         rule.d_k = rule.d_v = c->wide.d;
         rule.kv_heads = c->wide.kv_heads;
+        rule.v_is_k = c->wide.v_is_k;
     }
+    if (part == PART_SENTENCE && layer + c->n_borrowing >= c->n_layer)
+        rule.borrows = true;
+    rule.kv_layer = rule.borrows ? config_kv_layer(c, layer) : layer;
     if (part == PART_SOURCE && c->n_encoder_head) {
         rule.heads = rule.kv_heads = c->n_encoder_head;
         rule.d_k = rule.d_v = c->n_embd / c->n_encoder_head;
@@ -125,10 +129,24 @@ static struct sublayer make_sublayer(const struct config *c, enum sublayer_kind 
     return s;
 }
 
-/* The most sublayers of a layer: attention, attention to the source, an MLP. */
+/* x + norm(gate(x) · the layer's own input · W) */
+static struct sublayer make_given(const struct config *c)
+{
+    return (struct sublayer){
+        .kind = SUBLAYER_MLP,
+        .part = PART_PER_LAYER,
+        .norm_out = true,
+        .factor = 1,
+        .at_out = SITE_MLP_OUT,
+        .at_out_norm = SITE_LN_2_POST,
+        .mlp = {.activation = c->activation, .gated = true, .given = true, .inner = c->given},
+    };
+}
+
+/* The most sublayers of a layer: attention, attention to the source, an MLP, its own input. */
 static size_t most_sublayers(const struct config *c)
 {
-    return 1 + (c->n_encoder_layer > 0) + (c->style != STYLE_BARE);
+    return 1 + (c->n_encoder_layer > 0) + (c->style != STYLE_BARE) + (c->given > 0);
 }
 
 /* Make the sublayers of a layer of a text (PART_SENTENCE) or of its source (PART_SOURCE). */
@@ -158,23 +176,32 @@ static struct layer make_layer(const struct config *c, enum site_part stack, siz
                                              .gate_slope = c->gate_slope,
                                              .inner = chosen       ? c->mixture.inner
                                                       : of_encoder ? c->n_encoder_inner
-                                                                   : c->n_inner,
+                                                                   : config_inner(c, layer),
                                              .mixture = chosen ? &c->mixture : NULL,
                                              .chosen = chosen};
-    if (mechanism_lacks(&c->mechanism, BLOCK_MLP)) {
-        struct sublayer *last = &list[made.count - 1];
+    if (c->given) {
+        list[made.all - 1].at_sum[0] = SITE_RESID_MLP;
+        list[made.all] = make_given(c);
+        list[made.all++].at_sum[0] = SITE_RESID_POST;
+    }
+    struct sublayer *last = &list[made.count - 1];
+    if (mechanism_lacks(&c->mechanism, BLOCK_MLP)) { /* nor the layer's own input */
         enum site *end = last->norm_after ? last->at_after : last->at_sum;
         end[end[0] != SITE_EMBEDDING] = SITE_RESID_POST;
     } else {
         made.count = made.all;
+        last = &list[made.all - 1];
     }
+    last->scales = c->layer_scale;
     return made;
 }
 
-const struct sublayer *layer_mlp(const struct layer *layer)
+const struct sublayer *layer_mlp(const struct layer *layer, enum site_part part)
 {
-    const struct sublayer *last = &layer->sublayers[layer->count - 1];
-    return last->kind == SUBLAYER_MLP ? last : NULL;
+    for (const struct sublayer *s = layer->sublayers; s < layer->sublayers + layer->count; s++)
+        if (s->part == part && s->kind == SUBLAYER_MLP)
+            return s;
+    return NULL;
 }
 
 const struct sublayer *layer_attention(const struct layer *layer, enum site_part part)
@@ -236,6 +263,7 @@ static struct stack make_stack(const struct config *c, enum site_part part,
         .width = c->n_embd,
         .layers = of_text ? c->n_layer : c->n_encoder_layer,
         .heads = own_heads ? c->n_encoder_head : c->n_head,
+        .whole = c->n_borrowing > 0 || c->given,
         .layer = made->layers + first,
         .embed = {.width = config_word_width(c),
                   .rows = own_table ? c->n_encoder_vocab : c->vocab_size,
@@ -250,6 +278,8 @@ static struct stack make_stack(const struct config *c, enum site_part part,
                   .counted = c->counted,
                   .padding = c->padding_id,
                   .segments = of_text ? c->n_segments : 0,
+                  .given = c->given,
+                  .given_rows = c->given_rows,
                   .norm = c->embedding_norm,
                   .project = !c->n_word         ? PROJECT_NEVER
                              : c->projects_last ? PROJECT_LAST

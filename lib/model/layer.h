@@ -10,6 +10,7 @@
  *         out = s->kind == SUBLAYER_MLP ? mlp(y) : attention(y);
  *         x = x + s->factor * (s->norm_out ? norm(out) : out);
  *             (s->replaces: without x; s->adds_to_normed: y + …)
+ *         x = s->scales ? number of the layer · x : x;
  *         x = s->norm_after ? norm(x) : x;
  *     }
  */
@@ -22,7 +23,7 @@
 #include "model/score_rule.h"
 #include "model/site.h"
 
-enum { SUBLAYERS_MAX = 3 }; /* most of a layer */
+enum { SUBLAYERS_MAX = 4 }; /* most of a layer */
 
 /* From the input of a sublayer to queries, keys and values. */
 struct head_rule {
@@ -37,6 +38,9 @@ struct head_rule {
     const struct rotary *rotary; /* NULL: none */
     float clip;                  /* of q, k and v to [-clip, clip]; 0: none */
     bool no_out;                 /* the output is the heads side by side */
+    bool v_is_k;                 /* values are the projected keys, not normed or rotated */
+    bool borrows;    /* keys and values are those of an earlier layer, which are not edited here */
+    size_t kv_layer; /* the layer that has the keys and values */
 };
 
 /* The number of query heads that share a key/value head; the key/value head of a query head. */
@@ -57,6 +61,7 @@ struct mlp_rule {
     float clamp, up_offset; /* act(min(gate, clamp)) · (up within ±clamp + up_offset); 0: none */
     float gate_slope;       /* as in struct config */
     size_t inner;
+    bool given;                    /* up is the layer's own input, in place of a product */
     const struct mixture *mixture; /* NULL: one MLP */
     size_t chosen;                 /* experts of each token */
 };
@@ -81,6 +86,7 @@ struct sublayer {
     bool adds_to_normed; /* the output is added to the normed input (BLOOM) */
     bool replaces;       /* there is no residual connection */
     float factor;        /* of the output, before it is added */
+    bool scales;         /* the sum is multiplied by a number of the layer */
     /* Ids of sites, the same in all parts; SITE_EMBEDDING: none. */
     enum site at_input, at_out, at_out_norm;
     enum site at_sum[3], at_after[3]; /* the stream, before and after norm_after */
@@ -96,8 +102,8 @@ struct layer {
     const struct sublayer *sublayers; /* [all] */
 };
 
-/* The MLP, or the attention of a part, that a layer runs; NULL: it has none. */
-const struct sublayer *layer_mlp(const struct layer *layer);
+/* The MLP, or the attention, of a part that a layer runs; NULL: it has none. */
+const struct sublayer *layer_mlp(const struct layer *layer, enum site_part part);
 const struct sublayer *layer_attention(const struct layer *layer, enum site_part part);
 
 /* The last site of the stream after a sublayer; SITE_EMBEDDING: none. */
@@ -121,10 +127,11 @@ struct embed_rule {
         POSITIONS_SINES_HALVES, /* all sines, then all cosines (Marian) */
         POSITIONS_SINES_OFFSET, /* all sines, then all cosines, of other angles (M2M-100) */
     } positions;
-    size_t first;      /* row of the first token's position */
-    bool counted;      /* positions number the tokens that are not padding */
-    long long padding; /* id of the padding token, whose row is the one before the first */
-    size_t segments;   /* rows of the table of segments; 0: none */
+    size_t first;             /* row of the first token's position */
+    bool counted;             /* positions number the tokens that are not padding */
+    long long padding;        /* id of the padding token, whose row is the one before the first */
+    size_t segments;          /* rows of the table of segments; 0: none */
+    size_t given, given_rows; /* channels of each layer's own input; rows of its table of tokens */
     bool norm;
     enum { PROJECT_NEVER, PROJECT_TOKENS, PROJECT_LAST } project; /* tokens alone; the whole sum */
 };
@@ -149,7 +156,8 @@ struct unembed_rule {
 struct stack {
     enum site_part part;
     size_t width, layers, heads; /* heads: the most of a layer */
-    const struct layer *layer;   /* [layers] */
+    bool whole; /* layers read more than the stream: a pass begins with the embedding */
+    const struct layer *layer; /* [layers] */
     struct embed_rule embed;
     struct unembed_rule unembed;
 };

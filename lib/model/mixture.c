@@ -114,17 +114,30 @@ static enum pass_state route(struct pass *pass, const struct mlp_rule *rule, siz
                              struct matrix x)
 {
     struct scratch *s = &pass->scratch;
-    const float *correction = NULL;
+    const struct mixture *m = rule->mixture;
+    const float *correction = NULL, *scales = NULL;
+    if (m->beside) {
+        PASS_TRY(pass_norm(pass, pass_slot(pass, SLOT_ROUTER_NORM, layer), s->gathered, s->x));
+        x = s->gathered;
+    }
     PASS_TRY(
         pass_product(pass, pass_slot(pass, SLOT_ROUTER, layer), s->router, x, ACTIVATION_NONE));
     if (weights_vector(pass->weights, pass_slot(pass, SLOT_CORRECTION, layer), &correction,
+                       pass->err) ||
+        weights_vector(pass->weights, pass_slot(pass, SLOT_EXPERT_SCALE, layer), &scales,
                        pass->err))
         return PASS_FAILED;
+    for (size_t row = 0; m->router_factor > 0 && row < x.rows; row++)
+        scale_row(matrix_row(s->router, row), matrix_row(s->router, row), m->experts,
+                  m->router_factor);
     PASS_TRY(pass_check_rows(pass, SITE_ROUTER, layer, s->router));
     PASS_TRY(tap_rows(pass, SITE_ROUTER, layer, s->router));
-    for (size_t row = 0; row < x.rows; row++)
-        choose(rule->mixture, matrix_row(s->experts, row), matrix_row(s->router, row), correction,
-               rule->chosen);
+    for (size_t row = 0; row < x.rows; row++) {
+        float *weights = matrix_row(s->experts, row);
+        choose(m, weights, matrix_row(s->router, row), correction, rule->chosen);
+        for (size_t i = 0; scales && i < m->experts; i++)
+            weights[i] *= scales[i];
+    }
     return tap_rows(pass, SITE_EXPERT_WEIGHTS, layer, s->experts);
 }
 
@@ -246,6 +259,8 @@ static enum pass_state add_shared(struct pass *pass, const struct mlp_rule *rule
         logistic_row(factor, 1);
         scale_row(at, at, y.columns, *factor);
     }
+    if (rule->mixture->beside)
+        PASS_TRY(pass_norm(pass, pass_slot(pass, SLOT_SHARED_POST, layer), y, y));
     PASS_TRY(tap_rows(pass, SITE_SHARED_OUT, layer, y));
     add_rows(s->out, y);
     return PASS_ON;
@@ -255,15 +270,22 @@ enum pass_state mixture(struct pass *pass, const struct mlp_rule *rule, size_t l
                         struct matrix x)
 {
     struct slot gate = pass_slot(pass, SLOT_EXPERT_GATE, layer);
-    struct matrix out = pass->scratch.out;
+    struct matrix out = pass->scratch.out, read = x; /* what experts read */
+    if (rule->mixture->beside) {
+        read = pass->scratch.beside;
+        PASS_TRY(pass_norm(pass, pass_slot(pass, SLOT_EXPERT_NORM, layer), read, pass->scratch.x));
+        PASS_TRY(tap_rows(pass, SITE_LN_EXPERTS, layer, read));
+    }
     PASS_TRY(route(pass, rule, layer, x));
     for (size_t row = 0; row < out.rows; row++)
         memset(matrix_row(out, row), 0, out.columns * sizeof *out.data);
     for (size_t e = 0; e < rule->mixture->experts; e++) {
         gate.expert = (short)e;
-        if (add_expert(pass, rule, gate, x))
+        if (add_expert(pass, rule, gate, read))
             return PASS_FAILED;
     }
+    if (rule->mixture->beside)
+        PASS_TRY(pass_norm(pass, pass_slot(pass, SLOT_EXPERTS_POST, layer), out, out));
     return rule->mixture->shared_inner ? add_shared(pass, rule, layer, x) : PASS_ON;
 }
 
@@ -272,7 +294,8 @@ const float *forward_expert(const struct run *run, const float *x, size_t layer,
 {
     struct pass pass = {
         .machine = run->machine, .config = run->config, .weights = run->weights, .err = err};
-    const struct mlp_rule *rule = &layer_mlp(layer_of(run->config, PART_SENTENCE, layer))->mlp;
+    const struct mlp_rule *rule =
+        &layer_mlp(layer_of(run->config, PART_SENTENCE, layer), PART_SENTENCE)->mlp;
     struct slot gate = slot_of(PART_SENTENCE, SLOT_EXPERT_GATE, layer);
     size_t width = run->config->n_embd;
     float *y = arena_alloc(arena, width + 2 * rule->inner, sizeof *y, err);

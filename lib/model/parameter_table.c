@@ -17,7 +17,8 @@
     PROPERTY(PROJECTIONS, c->projections) PROPERTY(OUT_PROJ, c->out_proj) \
     PROPERTY(NORM_IN, s->norm_before || s->norm_after) PROPERTY(NORM_OUT, s->norm_out) \
     PROPERTY(SHIFT, c->norm_shift) PROPERTY(GATED, s->mlp.gated) \
-    PROPERTY(Q_NORMED, s->head.norm.q) PROPERTY(K_NORMED, s->head.norm.k) \
+    PROPERTY(Q_NORMED, s->head.norm.q) \
+    PROPERTY(K_NORMED, s->head.norm.k && !s->head.borrows) \
     PROPERTY(HEAD_SHIFT, s->head.norm.shift) \
     PROPERTY(SCALE, !c->norm_plain) PROPERTY(XIELU, s->mlp.xielu) \
     PROPERTY(EMBEDDING_NORM, c->embedding_norm) PROPERTY(PROJECTED, c->n_word) \
@@ -68,12 +69,19 @@
     AXIS(Q_UP, s->head.latent_q ? s->head.heads * s->head.d_k : 0) \
     AXIS(K_ROTARY, s->head.latent_kv ? c->rotary.components : 0) \
     AXIS(QUERIES, s->head.latent_q ? 0 : s->head.heads * s->head.d_k) \
-    AXIS(KEYS, s->head.kv_heads * (s->head.latent_kv ? c->rotary.first : s->head.d_k)) \
-    AXIS(VALUES, s->head.kv_heads * s->head.d_v) AXIS(CONTEXT, s->head.heads * s->head.d_v) \
+    AXIS(KEYS, !s->head.borrows * s->head.kv_heads * \
+         (s->head.latent_kv ? c->rotary.first : s->head.d_k)) \
+    AXIS(VALUES, !(s->head.borrows || s->head.v_is_k) * s->head.kv_heads * s->head.d_v) \
+    AXIS(CONTEXT, s->head.heads * s->head.d_v) \
     AXIS(OUT, config_out_width(c)) AXIS(EXPERTS, c->mixture.experts) \
     AXIS(CORRECTION, c->mixture.corrected ? c->mixture.experts : 0) \
     AXIS(EXPERT, c->mixture.inner) AXIS(SHARED, c->mixture.shared_inner) \
-    AXIS(SWITCH, c->mixture.shared_gate)
+    AXIS(SWITCH, c->mixture.shared_gate) AXIS(LAYER_SCALE, c->layer_scale) \
+    AXIS(GIVEN_ROWS, t->embed.given ? t->embed.given_rows : 0) \
+    AXIS(GIVEN_ALL, t->embed.given * t->layers) AXIS(GIVEN, t->embed.given) \
+    AXIS(UP, s->mlp.given ? 0 : s->mlp.inner) \
+    AXIS(BESIDE, s->mlp.mixture && c->mixture.beside ? t->width : 0) \
+    AXIS(EXPERT_SCALES, s->mlp.mixture && c->mixture.beside ? c->mixture.experts : 0)
 /* clang-format on */
 
 #define IS_TERMS (c->score_bias == BIAS_DISENTANGLED)
@@ -98,7 +106,7 @@ static const struct sublayer *sublayer_of(struct slot slot, const struct config 
     const struct layer *layer = in_layer ? &t->layer[slot.layer] : c->description->layers;
     bool of_mlp = slot.id >= SLOTS_OF_ATTENTION;
     for (const struct sublayer *s = layer->sublayers; s < layer->sublayers + layer->all; s++)
-        if (of_mlp ? s->kind == SUBLAYER_MLP : s->part == slot.part)
+        if (s->part == slot.part && (!of_mlp || s->kind == SUBLAYER_MLP))
             return s;
     return layer->sublayers;
 }
@@ -131,6 +139,9 @@ static const struct parameter_row {
     [SLOT_PROJECT_OUT / 2] = {{AXIS_NARROW, AXIS_CHANNELS}, ANY, NEVER},
     [SLOT_BIASES / 2] = {{AXIS_BUCKETS, AXIS_OF_BUCKET}, ANY, NEVER},
     [SLOT_BIAS_NORM / 2] = {{AXIS_CHANNELS}, BIAS_NORMED, SHIFT},
+    [SLOT_GIVEN_TOKENS / 2] = {{AXIS_GIVEN_ROWS, AXIS_GIVEN_ALL}, ANY, NEVER},
+    [SLOT_GIVEN_PROJECT / 2] = {{AXIS_GIVEN_ALL, AXIS_CHANNELS}, ANY, NEVER},
+    [SLOT_GIVEN_NORM / 2] = {{AXIS_GIVEN}, SCALE, SHIFT},
     [SLOT_FINAL_NORM / 2] = {{AXIS_CHANNELS}, BLOCKS | FINAL_NORM | SCALE, SHIFT},
     [SLOT_POOLER / 2] = {{AXIS_POOLER, AXIS_CHANNELS}, ANY, ANY},
     [SLOT_TRANSFORM / 2] = {{AXIS_TRANSFORM, AXIS_CHANNELS}, ANY, OF_TRANSFORM},
@@ -158,22 +169,28 @@ static const struct parameter_row {
     [SLOT_NORM_1_POST / 2] = {{AXIS_CHANNELS}, NORM_OUT | SCALE, SHIFT},
     [SLOT_NORM_2 / 2] = {{AXIS_CHANNELS}, BLOCKS | NORM_IN | SCALE, SHIFT},
     [SLOT_GATE / 2] = {{AXIS_HIDDEN, AXIS_CHANNELS}, GATED | PLAIN, OF_MLP},
-    [SLOT_UP / 2] = {{AXIS_HIDDEN, AXIS_CHANNELS}, BLOCKS | PLAIN, OF_MLP},
+    [SLOT_UP / 2] = {{AXIS_UP, AXIS_CHANNELS}, BLOCKS | PLAIN, OF_MLP},
     [SLOT_DOWN / 2] = {{AXIS_CHANNELS, AXIS_HIDDEN}, BLOCKS | PLAIN, OF_MLP},
     [SLOT_XIELU_POSITIVE / 2] = {{AXIS_ONE}, XIELU, NEVER},
     [SLOT_XIELU_NEGATIVE / 2] = {{AXIS_ONE}, XIELU, NEVER},
     [SLOT_XIELU_BETA / 2] = {{AXIS_ONE}, XIELU, NEVER},
     [SLOT_XIELU_EPSILON / 2] = {{AXIS_ONE}, XIELU, NEVER},
     [SLOT_ROUTER / 2] = {{AXIS_EXPERTS, AXIS_CHANNELS}, MIXTURE, ROUTER_BIAS},
+    [SLOT_ROUTER_NORM / 2] = {{AXIS_BESIDE}, MIXTURE, SHIFT},
     [SLOT_CORRECTION / 2] = {{AXIS_CORRECTION}, MIXTURE, NEVER},
+    [SLOT_EXPERT_SCALE / 2] = {{AXIS_EXPERT_SCALES}, MIXTURE, NEVER},
+    [SLOT_EXPERT_NORM / 2] = {{AXIS_BESIDE}, MIXTURE, SHIFT},
     [SLOT_EXPERT_GATE / 2] = {{AXIS_EXPERT, AXIS_CHANNELS}, MIXTURE, OF_EXPERTS, AXIS_EXPERTS},
     [SLOT_EXPERT_UP / 2] = {{AXIS_EXPERT, AXIS_CHANNELS}, MIXTURE, OF_EXPERTS, AXIS_EXPERTS},
     [SLOT_EXPERT_DOWN / 2] = {{AXIS_CHANNELS, AXIS_EXPERT}, MIXTURE, OF_EXPERTS, AXIS_EXPERTS},
+    [SLOT_EXPERTS_POST / 2] = {{AXIS_BESIDE}, MIXTURE, SHIFT},
+    [SLOT_SHARED_POST / 2] = {{AXIS_BESIDE}, MIXTURE, SHIFT},
     [SLOT_SHARED_GATE / 2] = {{AXIS_SHARED, AXIS_CHANNELS}, MIXTURE, OF_MLP},
     [SLOT_SHARED_UP / 2] = {{AXIS_SHARED, AXIS_CHANNELS}, MIXTURE, OF_MLP},
     [SLOT_SHARED_DOWN / 2] = {{AXIS_CHANNELS, AXIS_SHARED}, MIXTURE, OF_MLP},
     [SLOT_SHARED_SWITCH / 2] = {{AXIS_SWITCH, AXIS_CHANNELS}, MIXTURE, NEVER},
     [SLOT_NORM_2_POST / 2] = {{AXIS_CHANNELS}, NORM_OUT | SCALE, SHIFT},
+    [SLOT_LAYER_SCALE / 2] = {{AXIS_LAYER_SCALE}, ANY, NEVER},
 };
 
 /* Whether a part of a model has parameters like the slot's: tables of an encoder are its own only
@@ -182,7 +199,7 @@ static bool is_of_part(struct slot slot, const struct config *c)
 {
     size_t layers = slot.part == PART_SOURCE ? stack_of(c, PART_SOURCE)->layers
                                              : config_own_layers(c, c->n_layer);
-    if (slot.part != PART_SENTENCE && !has_encoder(c))
+    if (slot.part == PART_PER_LAYER ? !c->given : slot.part != PART_SENTENCE && !has_encoder(c))
         return false;
     if (slot.id < SLOTS_OF_ENDS)
         return slot.layer < 0 &&
@@ -193,6 +210,8 @@ static bool is_of_part(struct slot slot, const struct config *c)
                   (c->own_tables &&
                    (slot.id == SLOT_POSITIONS || (slot.id | 1) == SLOT_EMBED_NORM_BIAS)))));
     return slot.layer >= 0 && (size_t)slot.layer < layers &&
+           (slot.part != PART_PER_LAYER ||
+            (slot.id >= SLOTS_OF_ATTENTION && slot.id != SLOT_LAYER_SCALE)) &&
            (slot.part != PART_CROSS ||
             (slot.id < SLOTS_OF_ATTENTION && slot.id != SLOT_LAYER_BIASES));
 }
@@ -239,16 +258,19 @@ bool slot_exists(struct slot slot, const struct config *config)
 /* --- lists ------------------------------------------------------------------------------------ */
 
 /* The order of a list: first what is not of a layer; then the layers of the decoder, in each its
- * attention, its attention to the source and its MLP; then those of the encoder. */
+ * attention, its attention to the source, its MLP and its own input; then those of the encoder. */
 static uint64_t order_of(struct slot slot)
 {
     static const unsigned char of_part[] = {
-        [PART_SOURCE] = 0, [PART_SENTENCE] = 1, [PART_CROSS] = 2};
+        [PART_SOURCE] = 0, [PART_SENTENCE] = 1, [PART_CROSS] = 2, [PART_PER_LAYER] = 3};
     bool of_layer = slot.layer >= 0;
     uint64_t stack = !of_layer ? 0 : slot.part == PART_SOURCE ? 2 : 1;
-    uint64_t sublayer = slot.id >= SLOTS_OF_ATTENTION ? 3 : of_layer ? of_part[slot.part] : 0;
+    uint64_t sublayer = slot.part == PART_PER_LAYER     ? 4
+                        : slot.id >= SLOTS_OF_ATTENTION ? 3
+                        : of_layer                      ? of_part[slot.part]
+                                                        : 0;
     uint64_t kind = (uint64_t)(slot.id / 2) << 2 | of_part[slot.part];
-    return stack << 62 | (uint64_t)(slot.layer + 1) << 46 | sublayer << 44 | kind << 32 |
+    return stack << 62 | (uint64_t)(slot.layer + 1) << 47 | sublayer << 44 | kind << 32 |
            (uint64_t)(slot.expert + 1) << 1 | (slot.id & 1);
 }
 
@@ -288,6 +310,8 @@ size_t slot_list(void *list, size_t step, const struct config *config)
             if (part == PART_SENTENCE)
                 add(&to, slot_of(PART_CROSS, SLOTS_OF_ENDS, layer), SLOTS_OF_ATTENTION);
             add(&to, slot_of(part, SLOTS_OF_ATTENTION, layer), SLOTS);
+            if (part == PART_SENTENCE)
+                add(&to, slot_of(PART_PER_LAYER, SLOTS_OF_ATTENTION, layer), SLOTS);
         }
     return to.count;
 }

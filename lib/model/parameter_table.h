@@ -25,6 +25,9 @@ enum slot_id {
     SLOT(PROJECT_OUT),   /* from the residual stream to channels of embeddings */
     SLOT(BIASES),        /* of scores by distance [buckets, H], or rows of distances, of a stack */
     SLOT(BIAS_NORM),     /* of rows of distances */
+    SLOT(GIVEN_TOKENS),  /* inputs of single layers [rows, layers · channels] */
+    SLOT(GIVEN_PROJECT), /* from embeddings to inputs of single layers; then their norm */
+    SLOT(GIVEN_NORM),
     SLOT(FINAL_NORM),
     SLOT(POOLER),
     SLOT(TRANSFORM), /* the dense layer before the unembedding */
@@ -58,16 +61,22 @@ enum slot_id {
     SLOT(XIELU_NEGATIVE),
     SLOT(XIELU_BETA),
     SLOT(XIELU_EPSILON),
-    SLOT(ROUTER),     /* from here to SHARED_SWITCH: of a mixture, instead of GATE to DOWN */
-    SLOT(CORRECTION), /* added where the router chooses experts */
+    SLOT(ROUTER),       /* from here to SHARED_SWITCH: of a mixture, instead of GATE to DOWN */
+    SLOT(ROUTER_NORM),  /* of what the router reads, where it is not what the MLP reads */
+    SLOT(CORRECTION),   /* added where the router chooses experts */
+    SLOT(EXPERT_SCALE), /* factor of each expert's weight */
+    SLOT(EXPERT_NORM),  /* of what experts read, where it is not what the MLP reads */
     SLOT(EXPERT_GATE),
     SLOT(EXPERT_UP),
     SLOT(EXPERT_DOWN),
+    SLOT(EXPERTS_POST), /* of the sum of experts, of the shared output */
+    SLOT(SHARED_POST),
     SLOT(SHARED_GATE),
     SLOT(SHARED_UP),
     SLOT(SHARED_DOWN),
     SLOT(SHARED_SWITCH), /* the factor of the shared expert */
     SLOT(NORM_2_POST),
+    SLOT(LAYER_SCALE), /* a number that multiplies the stream */
     SLOTS,
     SLOTS_OF_ENDS = SLOT_NORM_1, /* ids below this are not of a layer */
     SLOTS_OF_ATTENTION = SLOT_NORM_2,
@@ -76,8 +85,8 @@ enum slot_id {
 #undef SLOT
 
 /* One parameter. `expert`: it belongs to this expert of a mixture, or to this head, whose norm has
- * scales of its own. Layers are those of the decoder (the text, or its attention to the source:
- * PART_CROSS) or of the encoder (PART_SOURCE). */
+ * scales of its own. Layers are those of the decoder (the text, its attention to the source:
+ * PART_CROSS, its own inputs: PART_PER_LAYER) or of the encoder (PART_SOURCE). */
 struct slot {
     unsigned char part, id;
     short layer, expert; /* -1: not of a layer; not of an expert or head */

@@ -55,7 +55,7 @@ static struct widths widest(const struct stack *stack)
     return w;
 }
 
-enum { FIRST_OF_KEYS = 1, BUFFERS_OF_KEYS = 2, BUFFERS = 20 };
+enum { FIRST_OF_KEYS = 1, BUFFERS_OF_KEYS = 2, BUFFERS = 22 };
 
 /* List the matrices of a pass over `rows` tokens that attend to `keys` tokens; those that a model
  * does not need have no columns. The first is the stream, the only one that a pass without layers
@@ -84,8 +84,10 @@ static void list_buffers(struct buffer list[BUFFERS], struct scratch *s, const s
         {&s->up, rows, c->gated ? w.inner : 0},
         {&s->router, rows, experts},
         {&s->experts, rows, experts},
+        {&s->beside, rows, c->mixture.beside ? c->n_embd : 0},
         {&s->gathered, rows, experts ? c->n_embd : 0},
         {&s->expert_out, rows, experts ? c->n_embd : 0},
+        {&s->given, rows, stack->embed.given * stack->layers},
         {&s->rotations, rows, c->rotary.components},
         {&s->local, rows, c->rotary_local.components},
         {&s->joined, 1, joined ? 3 * c->n_embd : 0},
@@ -126,6 +128,33 @@ static int take_buffers(struct pass *pass, size_t first, size_t count)
         if (list[i].columns && take_matrix(pass, &list[i], matrix_stride(list[i].columns)))
             return -1;
     return 0;
+}
+
+/* Give layers whose keys and values later ones read buffers of their own, if any layer borrows. */
+static int take_layer_keys(struct pass *pass)
+{
+    struct scratch *s = &pass->scratch;
+    const struct stack *stack = pass->stack;
+    bool borrows = false;
+    for (size_t i = 0; i < stack->layers; i++)
+        borrows |= stack->layer[i].sublayers->head.borrows;
+    if (!borrows)
+        return 0;
+    s->keys = arena_alloc(pass->arena, stack->layers, sizeof *s->keys, pass->err);
+    for (size_t i = 0; s->keys && i < stack->layers; i++)
+        s->keys[i] = (struct layer_keys){s->k, s->v};
+    for (size_t i = 0; s->keys && i < stack->layers; i++) {
+        const struct head_rule *rule = &stack->layer[i].sublayers->head;
+        struct layer_keys *own = &s->keys[rule->kv_layer];
+        size_t rows = pass->batch->key_tokens;
+        size_t d_k = rule->kv_heads * rule->d_k, d_v = rule->kv_heads * rule->d_v;
+        if (!rule->borrows || own->k.data != s->k.data)
+            continue;
+        if (take_matrix(pass, &(struct buffer){&own->k, rows, d_k, 0}, matrix_stride(d_k)) ||
+            take_matrix(pass, &(struct buffer){&own->v, rows, d_v, SPARE_ROWS}, matrix_stride(d_v)))
+            return -1;
+    }
+    return s->keys ? 0 : -1;
 }
 
 int pass_memory_take(struct pass *pass, bool stream_alone)
@@ -211,6 +240,8 @@ int pass_init(struct pass *pass)
         return -1;
     if (stream_alone)
         return 0;
+    if (take_layer_keys(pass))
+        return -1;
 
     if (config_rotates(c))
         fill_rotations(scratch->rotations, &c->rotary, batch);
@@ -506,13 +537,18 @@ static void share_text(void *context, size_t round, size_t thread)
 
 enum pass_state tap_rows(struct pass *pass, enum site site, size_t layer, struct matrix rows)
 {
+    pass_edit_rows(pass, site, layer, rows);
+    return tap_unedited(pass, site, layer, rows);
+}
+
+enum pass_state tap_unedited(struct pass *pass, enum site site, size_t layer, struct matrix rows)
+{
     enum { COST = 4 }; /* estimated multiply-adds per element */
     const size_t heads = pass_heads_of(pass, site, layer), texts = pass->batch->count;
     const double work = COST * (double)rows.rows * (double)rows.columns;
     struct shown_rows shown = {pass, site, layer, heads, rows, {0, 1}};
     if (site_has_heads(site))
         shown.watched = pass_heads(pass, site, layer);
-    pass_edit_rows(pass, site, layer, rows);
     for (size_t s = 0; pass_watches(pass, site, layer) && s < texts; s++) {
         PASS_TRY(show_text(&shown, s));
         if (!pass->tap->room || texts == 1)

@@ -32,6 +32,10 @@ struct attention_maps {
     } * lent; /* [text] NULL: none are lent */
 };
 
+struct layer_keys {
+    struct matrix k, v;
+};
+
 struct scratch {
     struct matrix x;        /* [T, C] the residual stream */
     struct matrix source;   /* [S, C] cross-attention: the sources, encoded or embedded */
@@ -57,6 +61,10 @@ struct scratch {
     struct matrix local;     /* the same of config.rotary_local */
     struct matrix logits;    /* [T, V], or [texts, V] if only the last are watched */
     struct attention_maps maps;
+    /* Of models with such layers: buffers of k and v of each layer, [L] (NULL: none is borrowed);
+     * inputs of single layers [T, L·channels]; what experts read beside the MLP [T, C]. */
+    struct layer_keys *keys;
+    struct matrix given, beside;
     struct attention_memory *attention; /* [thread] NULL before the first attention */
 };
 
@@ -133,6 +141,9 @@ enum pass_state pass_norm(struct pass *pass, struct slot slot, struct matrix y, 
  * that of the new tokens. Fails if a number that is to be announced is not finite. */
 enum pass_state tap_rows(struct pass *pass, enum site site, size_t layer, struct matrix rows);
 
+/* The same without edits. */
+enum pass_state tap_unedited(struct pass *pass, enum site site, size_t layer, struct matrix rows);
+
 /* Whether there are edits of a site in a layer. Apply them to the values of all texts. */
 bool pass_edits(const struct pass *pass, enum site site, size_t layer);
 void pass_edit_rows(const struct pass *pass, enum site site, size_t layer, struct matrix rows);
@@ -202,8 +213,8 @@ void embed_places(struct weights *weights, const struct config *config, const st
 /* --- mixtures: mixture.c ------------------------------------------------------------------- */
 
 /* out [T, C], in scratch, = the weighted outputs of the experts that are chosen for each row of x
- * [T, C], and of the shared one. Experts that no row chooses are not read. Announces router,
- * expert_weights and shared_out. */
+ * [T, C], and of the shared one. Experts that no row chooses are not read. Announces ln_experts,
+ * router, expert_weights and shared_out. */
 enum pass_state mixture(struct pass *pass, const struct mlp_rule *rule, size_t layer,
                         struct matrix x);
 

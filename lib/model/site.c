@@ -25,6 +25,15 @@
 #define OF_MAPS(id, name, axes, ...) ROW(id, name, "cross_" name, axes, true, true, __VA_ARGS__)
 #define OF_MODEL(id, name, axes, ...) ROW(id, name, NULL, axes, false, false, __VA_ARGS__)
 
+/* A site of MLPs, also of the step of a layer's own input, with another name. */
+#define OF_MLP(id, name, per_layer, alias, ...)          \
+    [SITE_##id] = {{name, "enc." name, NULL, per_layer}, \
+                   AXES_TOKEN_CHANNEL,                   \
+                   true,                                 \
+                   false,                                \
+                   {__VA_ARGS__},                        \
+                   alias}
+
 #define HOOK(name) "blocks.L." name
 
 const struct site_row site_rows[SITE_IDS] = {
@@ -73,20 +82,28 @@ const struct site_row site_rows[SITE_IDS] = {
                  ALSO_ENCODER("residual stream after attention"),
                  "residual stream after cross-attention"),
     OF_LAYERS(LN_2, "ln_2", TOKEN_CHANNEL, HOOK("ln2.hook_out"), ALSO_ENCODER("second layer norm")),
+    OF_LAYERS(LN_EXPERTS, "ln_experts", TOKEN_CHANNEL, NULL,
+              "layer norm of what experts read, beside the MLP"),
     OF_LAYERS(ROUTER, "router", TOKEN_EXPERT, NULL, "logits of the experts, before any is chosen"),
     OF_LAYERS(EXPERT_WEIGHTS, "expert_weights", TOKEN_EXPERT, NULL,
               "factors of the experts' outputs, 0 for those that are not chosen"),
     OF_LAYERS(SHARED_OUT, "shared_out", TOKEN_CHANNEL, NULL,
               "output of the shared expert, which all tokens have"),
-    OF_LAYERS(MLP_GATE, "mlp_gate", TOKEN_CHANNEL, HOOK("mlp.hook_pre"),
-              ALSO_ENCODER("gate of the MLP, before the activation")),
-    OF_LAYERS(MLP_UP, "mlp_up", TOKEN_CHANNEL, HOOK("mlp.hook_pre_linear"),
-              ALSO_ENCODER("input that the gate multiplies")),
-    OF_LAYERS(MLP_ACT, "mlp_act", TOKEN_CHANNEL, HOOK("mlp.hook_post"),
-              ALSO_ENCODER("hidden channels of the MLP, after the activation")),
-    OF_LAYERS(MLP_OUT, "mlp_out", TOKEN_CHANNEL, HOOK("hook_mlp_out"),
-              ALSO_ENCODER("output of the MLP")),
-    OF_LAYERS(LN_2_POST, "ln_2_post", TOKEN_CHANNEL, HOOK("ln2_post.hook_out"), "norm of mlp_out"),
+    OF_MLP(MLP_GATE, "mlp_gate", "per_layer_gate", HOOK("mlp.hook_pre"),
+           ALSO_ENCODER("gate of the MLP, before the activation"), NULL,
+           "gate of the layer's own input, before the activation"),
+    OF_MLP(MLP_UP, "mlp_up", "per_layer_input", HOOK("mlp.hook_pre_linear"),
+           ALSO_ENCODER("input that the gate multiplies"), NULL,
+           "the layer's own input, of the token and its embedding"),
+    OF_MLP(MLP_ACT, "mlp_act", "per_layer_act", HOOK("mlp.hook_post"),
+           ALSO_ENCODER("hidden channels of the MLP, after the activation"), NULL,
+           "the layer's own input, times its gate"),
+    OF_MLP(MLP_OUT, "mlp_out", "per_layer_out", HOOK("hook_mlp_out"),
+           ALSO_ENCODER("output of the MLP"), NULL, "projection of per_layer_act"),
+    OF_MLP(LN_2_POST, "ln_2_post", "per_layer_post", HOOK("ln2_post.hook_out"), "norm of mlp_out",
+           NULL, NULL, "norm of per_layer_out"),
+    OF_LAYERS(RESID_MLP, "resid_mlp", TOKEN_CHANNEL, NULL,
+              "residual stream before the layer's own input is added"),
     OF_LAYERS(RESID_POST, "resid_post", TOKEN_CHANNEL, HOOK("hook_resid_post"),
               ALSO_ENCODER("residual stream after the block")),
     OF_MODEL(LN_F, "ln_f", TOKEN_CHANNEL, "ln_final.hook_out", ALSO_ENCODER("final layer norm")),
@@ -133,6 +150,10 @@ enum site site_next(enum site site)
         return SITE_OF(PART_CROSS, SITE_LN_1);
     case PART_CROSS *SITE_IDS + SITE_RESID_MID:
         return SITE_LN_2;
+    case SITE_RESID_MLP:
+        return SITE_OF(PART_PER_LAYER, SITE_MLP_GATE);
+    case PART_PER_LAYER *SITE_IDS + SITE_LN_2_POST:
+        return SITE_RESID_POST;
     case SITE_ATTENTION_GRADIENT:
         return SITE_OF(PART_SOURCE, SITE_ENTROPY);
     case PART_SOURCE *SITE_IDS + SITE_ATTENTION_GRADIENT:
@@ -270,11 +291,12 @@ static bool sublayer_has(const struct sublayer *s, const struct mechanism *mecha
             return true;
     if (s->kind == SUBLAYER_MLP && s->mlp.mixture)
         return id == SITE_ROUTER || id == SITE_EXPERT_WEIGHTS ||
+               (id == SITE_LN_EXPERTS && s->mlp.mixture->beside) ||
                (id == SITE_SHARED_OUT && s->mlp.mixture->shared_inner);
     if (s->kind == SUBLAYER_MLP)
         return id == SITE_MLP_ACT || ((id == SITE_MLP_GATE || id == SITE_MLP_UP) && s->mlp.gated);
     if (id == SITE_Q_PRE || id == SITE_K_PRE)
-        return s->head.rotary;
+        return s->head.rotary && !(id == SITE_K_PRE && s->head.borrows);
     return id == SITE_SOFTMAX ? mechanism->renormalise
            : id == SITE_SINK  ? s->score.sink
                               : id >= SITE_Q && id <= SITE_CONTEXT;
@@ -286,7 +308,8 @@ bool site_is_in_layer(const struct config *config, enum site site, size_t layer)
     enum site id = site_id(site);
     if (!site_row(site)->in_layer)
         return site_exists(config, site);
-    if (!site_about(site) || (part != PART_SENTENCE && !has_encoder(config)))
+    bool of_source = part == PART_SOURCE || part == PART_CROSS;
+    if (!site_about(site) || (of_source && !has_encoder(config)))
         return false;
     if (id == SITE_RESID_PRE || id == SITE_RESID_POST)
         return config->style != STYLE_BARE;
@@ -306,7 +329,8 @@ bool site_exists(const struct config *config, enum site site)
         return site_exists(config, SITE_OF(part, SITE_WEIGHTS));
     if (site_is_effective(site)) /* value_zeroing and rollout: not with a source */
         return part == PART_SENTENCE &&
-               ((site != SITE_VALUE_ZEROING && site != SITE_ROLLOUT) || !config->cross);
+               ((site != SITE_VALUE_ZEROING && site != SITE_ROLLOUT) || !config->cross) &&
+               (site != SITE_VALUE_ZEROING || !config->given);
     switch (site_id(site)) {
     case SITE_EMBEDDING:
         return part == PART_SENTENCE || (part == PART_SOURCE && config->cross);
@@ -355,7 +379,8 @@ static size_t channels(const struct config *c, enum site site, size_t layer)
 {
     enum site id = site_id(site);
     if (id == SITE_MLP_ACT || id == SITE_MLP_GATE || id == SITE_MLP_UP) {
-        const struct sublayer *mlp = layer_mlp(layer_of(c, site_part(site), layer));
+        const struct sublayer *mlp =
+            layer_mlp(layer_of(c, site_part(site), layer), site_part(site));
         return mlp && !mlp->mlp.mixture ? mlp->mlp.inner : 0;
     }
     if (id == SITE_DISCRIMINATOR)
@@ -395,18 +420,10 @@ bool site_size(size_t *count, const struct config *config, enum site site, size_
     size_t queries = part == PART_SOURCE ? source : tokens;
     size_t keys = at_itself || !config->cross ? tokens : source;
     const size_t sizes[] = {
-        [NONE] = 1,
-        [HEAD] = heads,
-        [KV_HEAD] = num_min(heads, kv_heads),
-        [TOKEN] = queries,
-        [FIRST] = 1,
-        [KEY_TOKEN] = keys,
-        [QUERY] = queries,
-        [KEY] = keys,
-        [CHANNEL] = columns,
-        [EXPERT] = columns,
-        [DIM] = columns,
-        [WORD] = columns,
+        [NONE] = 1,         [HEAD] = heads,  [KV_HEAD] = num_min(heads, kv_heads),
+        [TOKEN] = queries,  [FIRST] = 1,     [KEY_TOKEN] = keys,
+        [QUERY] = queries,  [KEY] = keys,    [CHANNEL] = columns,
+        [EXPERT] = columns, [DIM] = columns, [WORD] = columns,
     };
     *count = 1;
     for (size_t i = 0; i < AXES_MAX; i++)
@@ -429,8 +446,8 @@ size_t site_order(const struct config *config, enum site site, size_t layer)
     if ((id == SITE_LN_1 || id == SITE_LN_2) &&
         layer_of(config, PART_SENTENCE, 0)->sublayers->norm_after)
         step = 2 * (id == SITE_LN_1 ? SITE_RESID_MID : SITE_RESID_POST) + 1;
-    if (part == PART_CROSS)
-        step += STEPS * (2 * SITE_RESID_MID + 1) + 1;
+    if (part == PART_CROSS || part == PART_PER_LAYER)
+        step += STEPS * (2 * (part == PART_CROSS ? SITE_RESID_MID : SITE_RESID_MLP) + 1) + 1;
     else
         step *= STEPS;
     return site == SITE_EMBEDDING ? 1 : (before + row) * STEPS * STEPS + step;
@@ -464,7 +481,10 @@ bool site_set_has(struct site_set set, enum site site)
 
 bool site_set_is_empty(struct site_set set)
 {
-    return !(set.of[PART_SENTENCE] | set.of[PART_SOURCE] | set.of[PART_CROSS]);
+    uint64_t all = 0;
+    for (size_t part = 0; part < SITE_PARTS; part++)
+        all |= set.of[part];
+    return !all;
 }
 
 bool site_set_has_effective(struct site_set set)

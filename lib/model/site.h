@@ -29,10 +29,12 @@ struct config;
 /* --- ids and parts ---------------------------------------------------------------------------- */
 
 enum site_part {
-    PART_SENTENCE, /* the text: the decoder, or the only stack of layers */
-    PART_SOURCE,   /* the second text of cross-attention, and its encoder */
-    PART_CROSS,    /* the text, attending to the encoded source */
+    PART_SENTENCE,  /* the text: the decoder, or the only stack of layers */
+    PART_SOURCE,    /* the second text of cross-attention, and its encoder */
+    PART_CROSS,     /* the text, attending to the encoded source */
+    PART_PER_LAYER, /* the text's inputs of single layers, beside the stream: no attention */
     SITE_PARTS,
+    ATTENTION_PARTS = PART_PER_LAYER,
 };
 
 enum { SITE_IDS = 64, SITE_COUNT = SITE_PARTS * SITE_IDS };
@@ -58,6 +60,7 @@ enum site {
     SITE_LN_1_POST,
     SITE_RESID_MID,
     SITE_LN_2,
+    SITE_LN_EXPERTS,
     SITE_ROUTER,
     SITE_EXPERT_WEIGHTS,
     SITE_SHARED_OUT,
@@ -66,6 +69,7 @@ enum site {
     SITE_MLP_ACT,
     SITE_MLP_OUT,
     SITE_LN_2_POST,
+    SITE_RESID_MLP,
     SITE_RESID_POST,
     SITE_LN_F,
     SITE_TRANSFORM,

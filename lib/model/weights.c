@@ -623,6 +623,13 @@ void weights_embed_token(const struct weights *weights, int part, float *y, uint
     dtype_to_float(y, safetensors_row(wte, id), wte->dtype, wte->shape[1]);
 }
 
+void weights_given_token(const struct weights *weights, float *y, uint32_t id)
+{
+    const struct parameter *p = parameter_at(weights, slot_of_text(SLOT_GIVEN_TOKENS));
+    const struct safetensors_entry *table = p->found.entry;
+    dtype_to_float(y, safetensors_row(table, id), table->dtype, table->shape[1]);
+}
+
 static void add_row(float *y, const struct safetensors_entry *table, size_t index)
 {
     enum { PART = 256 };

@@ -174,6 +174,9 @@ void weights_embed_token(const struct weights *weights, int part, float *y, uint
 void weights_add_position(const struct weights *weights, int part, float *y, size_t position);
 void weights_add_segment(const struct weights *weights, float *y, size_t segment);
 
+/* y [layers · channels] = a token's inputs of single layers. */
+void weights_given_token(const struct weights *weights, float *y, uint32_t id);
+
 /* After a pass with infinity or NaN: -1 with a message that names a parameter of a layer (its index
  * among all, config_layers; -1: outside of layers) that is not finite; 0: there is none. */
 int weights_check_finite(struct weights *weights, int layer, struct err *err);

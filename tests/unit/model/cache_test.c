@@ -209,6 +209,7 @@ TEST(a_cache_of_wide_heads_in_bf16_takes_half_the_bytes)
     struct config odd = {.n_layer = 1, .n_kv_head = 2, .d_k = 5, .d_v = 65, .causal = true};
     struct cache cache;
     size_t page = 2 * 3 * (64 * 64 + 64 * 64) * sizeof(uint16_t);
+    ck_assert(!config_describe(&config, NULL) && !config_describe(&odd, NULL));
     ck_assert_uint_eq(cache_bytes(&config, PRECISION_BF16, 64), page);
     ck_assert_uint_eq(cache_bytes(&config, PRECISION_BF16, 65), 2 * page);
     ck_assert_uint_eq(cache_bytes(&odd, PRECISION_BF16, 1),
@@ -218,6 +219,8 @@ TEST(a_cache_of_wide_heads_in_bf16_takes_half_the_bytes)
     ck_assert_uint_ge(cache.arena.taken_bytes, 2 * page);
     ck_assert_uint_lt(cache.arena.taken_bytes, 2 * page + 1000);
     cache_release(&cache);
+    config_release(&config);
+    config_release(&odd);
 }
 
 TEST(an_empty_cache_accepts_any_precision)

@@ -176,6 +176,14 @@ static const struct planted {
     {SET("llama3 rotary scaling", rotary, {.scaling = ROTARY_LLAMA3})},
     {SET("yarn rotary scaling", rotary, {.scaling = ROTARY_YARN})},
     {SET("longrope scaling", rotary, {.scaling = ROTARY_LONGROPE})},
+    {SET("proportional rotary scaling", rotary, {.scaling = ROTARY_PROPORTIONAL})},
+    {SET("layers with heads of other sizes", layer_flags, {LAYER_WIDE})},
+    {SET("norms of values", head_norm, {.v = true})},
+    {SET("keys of other layers", n_borrowing, 1)},
+    {SET("inputs of single layers", given, 4)},
+    {SET("scaled layers", layer_scale, true)},
+    {SET("MLPs of different widths", inners, {8})},
+    {SET("experts beside the MLP", mixture, {.experts = 4, .chosen = {2}, .beside = true})},
     {SET("queries that grow with their positions", rotary, {.components = 8, .growth = 0.1})},
     {SET("two kinds of rotary embeddings", rotary_local, {.components = 8})},
     {SET("sliding windows", window, 4)},
@@ -189,9 +197,9 @@ static const struct planted {
          (enum model_kind)(MODEL_DECODER + 1))},
     {SET("another kind of sublayer", score_bias, (enum score_bias)(BIAS_DISENTANGLED + 1))},
     {SET("another kind of attention, norm or rotation", rotary,
-         {.scaling = (enum rotary_scaling)(ROTARY_LONGROPE + 1)})},
+         {.scaling = (enum rotary_scaling)(ROTARY_PROPORTIONAL + 1)})},
     {SET("another kind of attention, norm or rotation", biases, 64)},
-    {SET("another kind of attention, norm or rotation", layer_flags, {16})},
+    {SET("another kind of attention, norm or rotation", layer_flags, {32})},
 };
 
 /* Of each feature that no config has yet, a field of a sublayer that makes it, with its words. */
@@ -216,9 +224,12 @@ static const struct ruled {
 };
 
 /* Features of the ends of a stack that no field alone makes. */
-static const char *const ends[] = {"sines before cosines", "another kind of positions",
-                                   "a projection of positions", "windows with later tokens",
-                                   "a decoder that attends to later tokens"};
+static const char *const ends[] = {"sines before cosines",
+                                   "another kind of positions",
+                                   "a projection of positions",
+                                   "windows with later tokens",
+                                   "a decoder that attends to later tokens",
+                                   "values that are keys"};
 
 static bool has(const struct feature_list *list, const char *words)
 {

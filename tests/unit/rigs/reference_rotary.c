@@ -63,6 +63,8 @@ long double reference_frequency(const struct rotary *r, size_t pair, size_t leng
         return llama3(r, pair);
     case ROTARY_YARN:
         return yarn(r, pair);
+    case ROTARY_PROPORTIONAL:
+        return pair < r->turning ? plain(r, pair) / r->factor : 0;
     case ROTARY_LONGROPE:
         break;
     }
