@@ -122,9 +122,10 @@ static int narrow(struct array *array, const bool *explains, const struct config
                   struct arena *arena, struct err *err)
 {
     bool grouped = site_row(array->site)->axes == AXES_GROUP_TOKEN_DIM;
-    size_t served = grouped ? kv_head_shared_by(stack_head(config, site_part(array->site),
-                                                           (size_t)array->layer))
-                            : 1;
+    size_t served =
+        grouped
+            ? kv_head_shared_by(stack_head(config, site_part(array->site), (size_t)array->layer))
+            : 1;
     const bool *layer =
         explains ? explains + (size_t)array->layer * config_most_heads(config) : NULL;
     size_t size = array->rows.size * array->columns.size;

@@ -55,9 +55,9 @@ struct array *capture_add(struct capture *capture, size_t text, struct array ite
         const struct capture_heads *heads = &capture->query_heads;
         bool of_keys = site_row(item.site)->axes == AXES_GROUP_TOKEN_DIM;
         if (of_keys &&
-            find_key_heads(
-                capture,
-                stack_head(capture->config, site_part(item.site), (size_t)item.layer), err))
+            find_key_heads(capture,
+                           stack_head(capture->config, site_part(item.site), (size_t)item.layer),
+                           err))
             return NULL;
         item.shared_by = of_keys ? capture->shared_by : 0;
         item.heads.name = head_word(item.shared_by);

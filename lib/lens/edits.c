@@ -163,8 +163,7 @@ static int choose_axis(struct edit_axis *axis, struct edit_reader *reader, struc
     if (site_row(edit->site)->in_layer)
         axes[count++] = layer_axis(reader);
     if (site_has_heads(edit->site))
-        axes[count++] =
-            (struct edit_axis){head, heads, &edit->heads};
+        axes[count++] = (struct edit_axis){head, heads, &edit->heads};
     bool of_source = counts_source(reader, of_keys);
     axes[count++] = (struct edit_axis){is_map ? "query" : "token", 0, &edit->tokens, of_source};
     axes[count++] =
@@ -187,9 +186,8 @@ static int check_head(const struct edit_reader *reader, struct edit_piece name,
 {
     const struct config *config = reader->config;
     const struct edit_indices *layers = &reader->edit.layers;
-    const struct head_rule *rule =
-        stack_head(config, site_part(reader->edit.site),
-                   layers->count ? (size_t)layers->items->first : 0);
+    const struct head_rule *rule = stack_head(config, site_part(reader->edit.site),
+                                              layers->count ? (size_t)layers->items->first : 0);
     size_t shared_by = kv_head_shared_by(rule);
     char heads[SHEET_NAME_BYTES];
     ptrdiff_t first = 0;

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/buf.h"
+#include "base/num.h"
 #include "math/precision.h"
 
 /* Write which layers have a flag (0: experts), " in layers 0-4, 6"; nothing if all have it. */
@@ -47,6 +48,7 @@ static void write_norms(struct buf *out, const struct config *c)
                    : heads->own ? ", per head with its own scales"
                                 : ", per head",
                    heads->after_rotary ? ", after the rotary embedding" : "");
+    buf_text(out, heads->v ? ", of values" : "");
     buf_text(out, c->embedding_norm ? ", of embeddings" : "");
 }
 
@@ -56,7 +58,7 @@ static void write_scaling(struct buf *out, const struct rotary *r)
         [ROTARY_LINEAR] = "linear", [ROTARY_DYNAMIC] = "dynamic",   [ROTARY_LLAMA3] = "llama3",
         [ROTARY_YARN] = "yarn",     [ROTARY_LONGROPE] = "longrope",
     };
-    if (r->scaling == ROTARY_PLAIN)
+    if (r->scaling == ROTARY_PLAIN || r->scaling == ROTARY_PROPORTIONAL)
         return;
     buf_format(out, ", %s scaling", names[r->scaling]);
     if (r->scaling != ROTARY_LONGROPE)
@@ -88,8 +90,10 @@ static void write_positions(struct buf *out, const struct config *c)
     }
     buf_format(out, "rotary, base %.9g", r->theta);
     write_scaling(out, r);
-    buf_format(out, ", %s%zu of %zu channels, %s", r->first ? "the last " : "", r->components,
-               c->d_k, r->neighbours ? "neighbours" : "halves");
+    bool partial = r->scaling == ROTARY_PROPORTIONAL;
+    buf_format(out, ", %s%zu of %zu channels, %s", r->first ? "the last " : "",
+               partial ? 2 * r->turning : r->components, partial ? r->components : c->d_k,
+               r->neighbours ? "neighbours" : "halves");
     if (r->growth != 0)
         buf_format(out, "; queries · (1 + %g · ln(1 + ⌊position / %g⌋))", r->growth,
                    r->trained_positions);
@@ -101,6 +105,19 @@ static void write_positions(struct buf *out, const struct config *c)
         buf_format(out, "; base %.9g", c->rotary_local.theta);
         write_layers(out, c, LAYER_ROTARY_LOCAL);
     }
+}
+
+/* Heads of layers that have others, and layers that read the keys and values of others. */
+static void write_heads(struct buf *out, const struct config *c)
+{
+    if (config_flags(c) & LAYER_WIDE) {
+        buf_format(out, "%zu channels, %zu key/value head%s%s", c->wide.d, c->wide.kv_heads,
+                   num_plural(c->wide.kv_heads), c->wide.v_is_k ? " with keys as values," : "");
+        write_layers(out, c, LAYER_WIDE);
+    }
+    if (c->n_borrowing)
+        buf_format(out, "%slayers from %zu on read keys and values of earlier ones",
+                   out->size ? "; " : "", c->n_layer - c->n_borrowing);
 }
 
 static void write_window(struct buf *out, const struct config *c)
@@ -166,7 +183,9 @@ static void write_experts(struct buf *out, const struct config *c)
     buf_format(out, "%zu of %zu for each token, %zu channels each", most, m->experts, m->inner);
     write_layers(out, c, 0);
     if (m->shared_inner)
-        buf_format(out, "; a shared one of %zu channels", m->shared_inner);
+        buf_format(out,
+                   m->beside ? "; beside an MLP of %zu channels" : "; a shared one of %zu channels",
+                   m->shared_inner);
     if (c->clamp > 0)
         buf_format(out, "; gate at most %g, up within ±%g and plus %g", (double)c->clamp,
                    (double)c->clamp, (double)c->up_offset);
@@ -175,13 +194,15 @@ static void write_experts(struct buf *out, const struct config *c)
 /* "x + attention(ln_1(x)), then x + mlp(ln_2(x))": the sublayers of layer 0. */
 static void write_layer(struct buf *out, const struct config *c)
 {
-    static const char *const norms[] = {"ln_1", "ln_cross", "ln_2"};
-    static const char *const functions[] = {"attention", "cross_attention", "mlp"};
+    static const char *const norms[] = {"ln_1", "ln_cross", "ln_2", "per_layer"};
+    static const char *const functions[] = {"attention", "cross_attention", "mlp", "per_layer"};
     const struct layer *first = layer_of(c, PART_SENTENCE, 0);
     const struct sublayer *list = first->sublayers;
     const char *input = NULL; /* the norm whose result the sublayer reads; NULL: none */
     for (const struct sublayer *s = list; s < list + first->count; s++) {
-        int which = s->kind == SUBLAYER_MLP ? 2 : s->part == PART_CROSS;
+        int which = s->part == PART_PER_LAYER ? 3
+                    : s->kind == SUBLAYER_MLP ? 2
+                                              : s->part == PART_CROSS;
         if (s->reads != READS_LAST_INPUT)
             input = s->norm_before ? norms[which] : NULL;
         if (s->reads == READS_STREAM) {
@@ -197,6 +218,7 @@ static void write_layer(struct buf *out, const struct config *c)
         buf_format(out, input ? "%s(%s(x))" : "%s(x)", functions[which], input);
         buf_format(out, "%s%s", s->norm_out ? ")" : "", s->norm_after ? ")" : "");
     }
+    buf_text(out, c->layer_scale ? ", times a number of the layer" : "");
     if (c->n_group)
         buf_format(out, "; parameters for %zu layers, which the others share",
                    config_own_layers(c, c->n_layer));
@@ -234,9 +256,10 @@ static void write_ignored(struct buf *out, const struct config *c)
 }
 
 const struct architecture_row architecture_rows[] = {
-    {"norms", write_norms},     {"positions", write_positions}, {"window", write_window},
-    {"scores", write_scores},   {"embedding", write_embedding}, {"sublayers", write_layer},
-    {"experts", write_experts}, {"logits", write_logits},       {"ignored", write_ignored},
+    {"norms", write_norms},       {"positions", write_positions}, {"window", write_window},
+    {"other heads", write_heads}, {"scores", write_scores},       {"embedding", write_embedding},
+    {"sublayers", write_layer},   {"experts", write_experts},     {"logits", write_logits},
+    {"ignored", write_ignored},
 };
 
 const size_t architecture_row_count = sizeof architecture_rows / sizeof *architecture_rows;

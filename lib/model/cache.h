@@ -70,8 +70,8 @@ void cache_forget(struct cache *cache, size_t count);
 int cache_copy(struct cache *cache, const struct cache *from, struct err *err);
 
 /* The panel [dk, KEY_PANEL] of floats with a token's key; the rows of values from that token on,
- * matrix_stride(Hkv·dv) of the layer apart; in bf16 the pages of pairs (uint32_t) with that token. Memory that
- * is not stored yet has finite numbers. */
+ * matrix_stride(Hkv·dv) of the layer apart; in bf16 the pages of pairs (uint32_t) with that token.
+ * Memory that is not stored yet has finite numbers. */
 void *cache_keys(const struct cache *cache, size_t layer, size_t group, size_t token);
 void *cache_values(const struct cache *cache, size_t layer, size_t group, size_t token);
 

@@ -424,7 +424,9 @@ static bool is_no_parameter(const char *name, const struct config *config)
     static const char *const endings[] = {".attention.bias",      ".attention.masked_bias",
                                           ".attn.bias",           ".attn.masked_bias",
                                           ".rotary_emb.inv_freq", "embeddings.position_ids"};
-    static const char *const of_images[] = {"vision_tower.", "multi_modal_projector."};
+    static const char *const of_images[] = {"vision_tower.", "multi_modal_projector.",
+                                            "audio_tower.", "embed_vision.", "embed_audio."};
+    static const int of_keys[] = {SLOT_K, SLOT_V, SLOT_K_NORM}; /* of layers that borrow keys */
     static const char *const of_encoders[] = {"pooler.",
                                               "cls.seq_relationship.",
                                               "sop_classifier.",
@@ -452,6 +454,14 @@ static bool is_no_parameter(const char *name, const struct config *config)
     for (size_t i = 0; config->end && i < sizeof of_encoders / sizeof *of_encoders; i++)
         if (strstr(name, of_encoders[i]))
             return true;
+    long layer = config->n_borrowing ? layer_of(name, config, false) : -1;
+    for (size_t i = 0; layer >= 0 && i < sizeof of_keys / sizeof *of_keys; i++) {
+        struct slot slot = slot_of(PART_SENTENCE, of_keys[i], (size_t)layer);
+        family_tensor_name(head, config, slot);
+        if (!slot_exists(slot, config) &&
+            name_ends_in(name, head + strlen(config->family->names->prefix)))
+            return true;
+    }
     family_tensor_name(head, config, slot_bias(slot_of_text(SLOT_HEAD)));
     if (config->end && strcmp(name, head) == 0)
         return true;

@@ -166,21 +166,21 @@ struct config {
     size_t d_out;           /* of attention alone: columns of W_O */
     size_t n_inner;         /* hidden channels of the MLP */
     enum activation activation;
-    struct wide_heads wide; /* heads of layers with LAYER_WIDE */
+    struct wide_heads wide;            /* heads of layers with LAYER_WIDE */
     unsigned inners[CONFIG_FLAGS_MAX]; /* hidden channels of a layer's MLP; 0: n_inner */
     size_t given, given_rows; /* channels of each layer's own input; rows of its table of tokens */
     bool layer_scale;         /* each layer ends with a product with a number */
-    size_t n_borrowing;     /* last layers, which read the keys and values of an earlier one */
-    size_t n_encoder_inner; /* of the encoder's MLPs; 0: n_inner */
-    size_t n_encoder_head;  /* 0: as many as the decoder has */
-    size_t n_encoder_vocab; /* rows of the encoder's table of tokens; 0: it uses the decoder's */
-    bool xielu;             /* instead of `activation`: xIELU, with parameters in each layer */
-    float embedding_scale;  /* factor of token embeddings */
-    bool drops_masks;       /* as embed_rule.drops_masks (layer.h) */
-    long long mask_id;      /* the id of a mask, if `drops_masks` */
-    bool sinusoids;         /* sinusoidal positions; else learned ones, if any */
-    enum sines sines;       /* order of sinusoidal positions */
-    float epsilon;          /* of the norms */
+    size_t n_borrowing;       /* last layers, which read the keys and values of an earlier one */
+    size_t n_encoder_inner;   /* of the encoder's MLPs; 0: n_inner */
+    size_t n_encoder_head;    /* 0: as many as the decoder has */
+    size_t n_encoder_vocab;   /* rows of the encoder's table of tokens; 0: it uses the decoder's */
+    bool xielu;               /* instead of `activation`: xIELU, with parameters in each layer */
+    float embedding_scale;    /* factor of token embeddings */
+    bool drops_masks;         /* as embed_rule.drops_masks (layer.h) */
+    long long mask_id;        /* the id of a mask, if `drops_masks` */
+    bool sinusoids;           /* sinusoidal positions; else learned ones, if any */
+    enum sines sines;         /* order of sinusoidal positions */
+    float epsilon;            /* of the norms */
     enum block_style style;
     bool final_norm;              /* after the last layer */
     float scale;                  /* of the scores */

@@ -211,7 +211,7 @@ static int check_borrowed(const struct edit *edit, const struct config *config, 
         const struct head_rule *rule = stack_head(config, PART_SENTENCE, layer);
         if (rule->borrows)
             return err_unsupported(err,
-                                   "%s: layer %zu reads the keys and values of layer %zu: edit "
+                                   "%s: layer %zu reads the keys and values of layer %d: edit "
                                    "those",
                                    words_of(edit), layer, rule->kv_layer);
     }

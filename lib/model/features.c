@@ -84,9 +84,9 @@ static bool sublayer_has_other(const struct sublayer *s)
 
 #define SUBLAYER_FIELDS(FIELD, ARRAY) \
     FIELD(kind) FIELD(part) FIELD(reads) FIELD(norm) FIELD(norm_before) FIELD(norm_out) \
-    FIELD(norm_after) FIELD(adds_to_normed) FIELD(replaces) FIELD(factor) FIELD(scales) \
-    FIELD(at_input) \
-    FIELD(at_out) FIELD(at_out_norm) ARRAY(at_sum) ARRAY(at_after) FIELD(head) FIELD(score) \
+    FIELD(norm_after) FIELD(adds_to_normed) FIELD(replaces) FIELD(scales) FIELD(factor) \
+    FIELD(at_input) FIELD(at_out) FIELD(at_out_norm) ARRAY(at_sum) ARRAY(at_after) \
+    FIELD(head) FIELD(score) \
     FIELD(mlp)
 
 #define SUBLAYER_FEATURES(FEATURE) \
@@ -139,9 +139,9 @@ static bool sublayer_has_other(const struct sublayer *s)
     FEATURE(u->cap > 0, "soft caps of logits", ANALYSIS)
 
 #define HEAD_FIELDS(FIELD, ARRAY) \
-    FIELD(by) FIELD(heads) FIELD(kv_heads) FIELD(d_k) FIELD(d_v) FIELD(latent_q) \
-    FIELD(latent_kv) FIELD(norm) FIELD(rotary) FIELD(clip) FIELD(no_out) FIELD(v_is_k) \
-    FIELD(borrows) FIELD(kv_layer)
+    FIELD(by) FIELD(kv_layer) FIELD(borrows) FIELD(v_is_k) FIELD(heads) FIELD(kv_heads) \
+    FIELD(d_k) FIELD(d_v) FIELD(latent_q) FIELD(latent_kv) FIELD(norm) FIELD(rotary) \
+    FIELD(clip) FIELD(no_out)
 
 #define HEAD_FEATURES(FEATURE) \
     FEATURE(s->head.by == HEADS_AS_IS, "queries that are the input", RUN | EXPLAIN) \
@@ -197,8 +197,8 @@ static bool sublayer_has_other(const struct sublayer *s)
     FEATURE(s->score.sink, "attention sinks of the softmax", ANALYSIS)
 
 #define MLP_FIELDS(FIELD, ARRAY) \
-    FIELD(activation) FIELD(gated) FIELD(xielu) FIELD(clamp) FIELD(up_offset) FIELD(gate_slope) \
-    FIELD(inner) FIELD(given) FIELD(mixture) FIELD(chosen)
+    FIELD(activation) FIELD(gated) FIELD(xielu) FIELD(given) FIELD(clamp) FIELD(up_offset) \
+    FIELD(gate_slope) FIELD(inner) FIELD(mixture) FIELD(chosen)
 
 #define MLP_FEATURES(FEATURE) \
     FEATURE(s->mlp.gated, "gated MLPs", ALL) \

@@ -324,8 +324,8 @@ static enum pass_state project(struct pass *pass, const struct head_rule *rule, 
     return PASS_ON;
 }
 
-/* Norm queries, keys or values (without scales: SLOT_NONE), if the rule norms them, by heads or as a
- * whole; then clip them. */
+/* Norm queries, keys or (SLOT_NONE) values, if the rule norms them, by heads or as a whole; then
+ * clip them. */
 static enum pass_state norm_heads(struct pass *pass, const struct head_rule *rule, int id,
                                   size_t layer, struct matrix y)
 {

@@ -44,7 +44,7 @@ static struct head_rule make_head(const struct config *c, enum site_part part, s
     }
     if (part == PART_SENTENCE && layer + c->n_borrowing >= c->n_layer)
         rule.borrows = true;
-    rule.kv_layer = rule.borrows ? config_kv_layer(c, layer) : layer;
+    rule.kv_layer = (unsigned short)(rule.borrows ? config_kv_layer(c, layer) : layer);
     if (part == PART_SOURCE && c->n_encoder_head) {
         rule.heads = rule.kv_heads = c->n_encoder_head;
         rule.d_k = rule.d_v = c->n_embd / c->n_encoder_head;

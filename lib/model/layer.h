@@ -32,15 +32,15 @@ struct head_rule {
         HEADS_LATENT,    /* keys and values from a narrow vector */
         HEADS_AS_IS,     /* the input itself, head by head */
     } by;
+    unsigned short kv_layer; /* the layer that has the keys and values */
+    bool borrows;            /* an earlier one, where they are edited */
+    bool v_is_k;             /* values are the projected keys, not normed or rotated */
     size_t heads, kv_heads, d_k, d_v;
     size_t latent_q, latent_kv; /* widths of the narrow vectors; 0: none */
     struct head_norm norm;
     const struct rotary *rotary; /* NULL: none */
     float clip;                  /* of q, k and v to [-clip, clip]; 0: none */
     bool no_out;                 /* the output is the heads side by side */
-    bool v_is_k;                 /* values are the projected keys, not normed or rotated */
-    bool borrows;    /* keys and values are those of an earlier layer, which are not edited here */
-    size_t kv_layer; /* the layer that has the keys and values */
 };
 
 /* The number of query heads that share a key/value head; the key/value head of a query head. */
@@ -58,10 +58,10 @@ static inline size_t kv_head_of(const struct head_rule *rule, size_t head)
 struct mlp_rule {
     enum activation activation;
     bool gated, xielu;
+    bool given;             /* up is the layer's own input, in place of a product */
     float clamp, up_offset; /* act(min(gate, clamp)) · (up within ±clamp + up_offset); 0: none */
     float gate_slope;       /* as in struct config */
     size_t inner;
-    bool given;                    /* up is the layer's own input, in place of a product */
     const struct mixture *mixture; /* NULL: one MLP */
     size_t chosen;                 /* experts of each token */
 };
@@ -85,8 +85,8 @@ struct sublayer {
     bool norm_after;     /* a norm of the sum; the result is the stream */
     bool adds_to_normed; /* the output is added to the normed input (BLOOM) */
     bool replaces;       /* there is no residual connection */
-    float factor;        /* of the output, before it is added */
     bool scales;         /* the sum is multiplied by a number of the layer */
+    float factor;        /* of the output, before it is added */
     /* Ids of sites, the same in all parts; SITE_EMBEDDING: none. */
     enum site at_input, at_out, at_out_norm;
     enum site at_sum[3], at_after[3]; /* the stream, before and after norm_after */

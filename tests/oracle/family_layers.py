@@ -8,7 +8,7 @@ import math
 from dataclasses import replace
 from enum import IntEnum
 
-from layers import (CROSS, NO_NORM, SOURCE, TEXT, UNLIMITED, XIELU, At, Bias, By, Embed, Head, Id,
+from layers import (CROSS, NO_NORM, PER_LAYER, SOURCE, TEXT, UNLIMITED, XIELU, At, Bias, By, Embed, Head, Id,
                     Kind, Mlp, Model, Norm, Over, Place, Project, Rotary, Router, Row, Score, Stack,
                     Sublayer, Unembed)
 
@@ -176,18 +176,21 @@ def at_layer(value, layer):
 
 def decoder(c, rows, norm, C, H, L, I, K=None, d=None, style=PRE, act="silu", gated=False,
             rotary=None, window=None, mixture=None, head={}, score={}, embed={}, unembed={},
-            factor=1.0, tied=True, final=True, prefixes=("model.", "")):
-    """rotary, window, mixture and score are values or functions of the layer; head, score, embed
-    and unembed have the fields that are not the usual ones."""
+            factor=1.0, tied=True, final=True, prefixes=("model.", ""), change=None):
+    """rotary, window, mixture, head, score and I are values or functions of the layer; head, score,
+    embed and unembed have the fields that are not the usual ones. `change` makes the sublayers of a
+    layer from the usual ones."""
     d, K, V, tied = d or C // H, K or H, c.get("vocab_size", 0), c.get("tie_word_embeddings", tied)
 
     def read(layer):
         size = at_layer(window, layer)
-        heads = dict(heads=H, kv_heads=K, d_k=d, d_v=d, rotary=at_layer(rotary, layer)) | head
+        heads = dict(heads=H, kv_heads=K, d_k=d, d_v=d, rotary=at_layer(rotary, layer))
+        heads |= at_layer(head, layer)
         scores = dict(scale=d ** -0.5, back=size - 1 if size else UNLIMITED)
         scores |= at_layer(score, layer)
-        mlp = at_layer(mixture, layer) or Mlp(act, gated, inner=I)
-        return block(style, norm, Head(**heads), Score(**scores), mlp, factor=factor)
+        mlp = at_layer(mixture, layer) or Mlp(act, gated, inner=at_layer(I, layer))
+        found = block(style, norm, Head(**heads), Score(**scores), mlp, factor=factor)
+        return change(layer, found) if change else found
     last = replace(norm, id=Id.FINAL_NORM) if final else NO_NORM
     unembed = dict(norm=last, head=True, tied=tied, rows=V, at_result=At.LOGITS) | unembed
     stack = Stack(TEXT, C, L, read, Embed(**(dict(width=C, rows=V) | embed)), Unembed(**unembed))
@@ -195,18 +198,19 @@ def decoder(c, rows, norm, C, H, L, I, K=None, d=None, style=PRE, act="silu", ga
 
 
 def llama(c, rows=LLAMA, d=None, K=None, eps=1e-6, norm=None, theta=1e4, share=1.0,
-          neighbours=False, qk=False, head={}, **more):
+          neighbours=False, qk=False, head={}, I=None, **more):
     """The keys and tensors of Llama and its relatives; share: of rotated channels; qk: q and k have
     norms."""
     C, H = c["hidden_size"], c["num_attention_heads"]
     d, norm = d or C // H, norm or rms_norm(c.get("rms_norm_eps", eps))
     if qk:
-        head = dict(q_norm=replace(norm, id=Id.Q_NORM), k_norm=replace(norm, id=Id.K_NORM)) | head
+        norms = dict(q_norm=replace(norm, id=Id.Q_NORM), k_norm=replace(norm, id=Id.K_NORM))
+        own, head = head, lambda layer: norms | at_layer(own, layer)
     share = (c.get("rope_parameters") or {}).get("partial_rotary_factor", share)
     share = key(c, "partial_rotary_factor", share)
     usual = dict(act=c.get("hidden_act", "silu"), gated=True, tied=False,
                  rotary=rotary_of(c, int(d * share), theta, neighbours))
-    return decoder(c, rows, norm, C, H, c["num_hidden_layers"], c["intermediate_size"],
+    return decoder(c, rows, norm, C, H, c["num_hidden_layers"], I or c["intermediate_size"],
                    c.get("num_key_value_heads") or K, d, head=head, **(usual | more))
 
 
@@ -283,6 +287,93 @@ def ministral3(c):
     head = dict(growth=(beta, settings["original_max_position_embeddings"])) if beta else {}
     return llama(c, d=d, K=8, eps=1e-5, rotary=rotary_of(c, d, settings=settings), head=head,
                  window=c.get("sliding_window"))
+
+
+def gemma_later(c, rows, kinds, heads, I, change, sharing=0, **more):
+    """Gemma 3n and 4: inputs of single layers, norms of values, layers that read others' keys."""
+    C, L, P = c["hidden_size"], c["num_hidden_layers"], c.get("hidden_size_per_layer_input", 256)
+    norm, act = rms_norm(c.get("rms_norm_eps", 1e-6)), c.get("hidden_activation",
+                                                             "gelu_pytorch_tanh")
+    rows = SANDWICHES | table(TEXT, "", GIVEN_TOKENS="embed_tokens_per_layer",
+                              GIVEN_PROJECT=plain("per_layer_model_projection", scale=C ** -0.5),
+                              GIVEN_NORM="per_layer_projection_norm") | rows
+    rows |= table(PER_LAYER, "layers.{l}.", GATE="per_layer_input_gate",
+                  DOWN="per_layer_projection", NORM_2_POST="post_per_layer_input_norm")
+    given = Sublayer(Kind.MLP, PER_LAYER, out=replace(norm, id=Id.NORM_2_POST), at_out=At.MLP_OUT,
+                     at_out_norm=At.LN_2_POST, mlp=Mlp(act, True, inner=P, given=True))
+    own = L - c.get("num_kv_shared_layers", sharing)
+
+    def head(layer):
+        same = [i for i in range(own) if kinds[i] == kinds[layer]]
+        return dict(v_norm=Norm(Id.V_NORM, rms=True, scale=False, epsilon=norm.epsilon),
+                    kv_from=same[-1] if layer >= own else -1, **heads(layer))
+    embed = dict(scale=math.sqrt(C))
+    if P:
+        embed |= dict(given=P, given_rows=c.get("vocab_size_per_layer_input", 262144),
+                      given_norm=replace(norm, id=Id.GIVEN_NORM))
+    size = c.get("sliding_window", 512)
+    return llama(c, rows, norm=norm, style=SANDWICH, qk=True, act=act, tied=True, head=head, I=I,
+                 score=dict(scale=1.0), embed=embed,
+                 window=lambda layer: size if kinds[layer] == "sliding_attention" else None,
+                 change=lambda layer, found: change(found, given if P else None), **more)
+
+
+def gemma4(c):
+    L, d = c["num_hidden_layers"], c.get("head_dim", 256)
+    K, k_is_v = c.get("num_key_value_heads", 4), c.get("attention_k_eq_v", False)
+    kinds = c.get("layer_types") or ["sliding_attention" if (layer + 1) % 6 else "full_attention"
+                                     for layer in range(L)]
+    kinds = kinds[:-1] + ["full_attention"]
+    sizes = c.get("per_layer_config") or {}
+    wide_K = (c.get("num_global_key_value_heads") if k_is_v else None) or K
+
+    def heads(layer):
+        if kinds[layer] == "sliding_attention":
+            return dict(d_k=d, d_v=d, kv_heads=K)
+        own = sizes.get(str(layer), {})
+        wide = own.get("head_dim", c.get("global_head_dim") or 512)
+        return dict(d_k=wide, d_v=wide, kv_heads=own.get("num_key_value_heads", wide_K),
+                    v_is_k=k_is_v)
+    settings = c.get("rope_parameters") or {
+        "sliding_attention": {"rope_theta": 1e4},
+        "full_attention": {"rope_type": "proportional", "partial_rotary_factor": 0.25,
+                           "rope_theta": 1e6}}
+    rotary = {kind: rotary_of(c, heads(kinds.index(kind))["d_k"], settings=settings[kind])
+              for kind in set(kinds)}
+    doubles = c.get("use_double_wide_mlp", False)
+    first_wide = L - c.get("num_kv_shared_layers", 0) if doubles else L
+
+    def inner(layer):
+        return c["intermediate_size"] * (2 if layer >= first_wide else 1)
+    norm = rms_norm(c.get("rms_norm_eps", 1e-6))
+    mixture = c.get("enable_moe_block") and Mlp(
+        c.get("hidden_activation", "gelu_pytorch_tanh"), True, inner=c["moe_intermediate_size"],
+        experts=c["num_experts"], chosen=c["top_k_experts"], renormalise=True, expert_scale=True,
+        shared_inner=c["intermediate_size"], router_norm=replace(norm, id=Id.ROUTER_NORM),
+        expert_norm=replace(norm, id=Id.EXPERT_NORM),
+        experts_post=replace(norm, id=Id.EXPERTS_POST),
+        shared_post=replace(norm, id=Id.SHARED_POST)) or None
+    packed = joined(Row("experts.gate_up_proj", None, stacked=True), "EXPERT_GATE EXPERT_UP")
+    rows = table(TEXT, "layers.{l}.", LAYER_SCALE=Row("layer_scalar", None),
+                 ROUTER=plain("router.proj", scale=c["hidden_size"] ** -0.5),
+                 ROUTER_NORM=Row("router.scale", None),
+                 EXPERT_SCALE=Row("router.per_expert_scale", None), **packed,
+                 EXPERT_DOWN=Row("experts.down_proj", None, stacked=True),
+                 EXPERT_NORM="pre_feedforward_layernorm_2",
+                 EXPERTS_POST="post_feedforward_layernorm_2",
+                 SHARED_POST="post_feedforward_layernorm_1",
+                 **{"SHARED_" + slot: f"mlp.{slot.lower()}_proj" for slot in ("GATE", "UP", "DOWN")})
+
+    def change(found, given):
+        if given:
+            found[1].at_sum = (At.RESID_MLP,)
+            found.append(replace(given))
+        found[-1].at_sum, found[-1].scales = (At.RESID_POST,), True
+        return found
+    cap = c.get("final_logit_softcapping") or 0.0
+    model = gemma_later(c, rows, kinds, heads, inner, change, d=d, K=4, mixture=mixture,
+                        rotary=lambda layer: rotary[kinds[layer]], unembed=dict(cap=cap))
+    return replace(model, prefixes=IN_VISION + ("model.",))
 
 
 def mistral3(c, has):
@@ -1069,7 +1160,7 @@ FAMILIES = {
     "helium": lambda c: llama(c, d=c.get("head_dim") or 128, eps=1e-8, theta=1e5, neighbours=True),
     "ernie4_5": lambda c: ernie(c, d=c.get("head_dim") or 128, K=2),
     "gemma": gemma, "gemma2": lambda c: gemma(c, 2), "gemma3_text": lambda c: gemma(c, 3),
-    "gemma3": gemma3,
+    "gemma3": gemma3, "gemma4_text": gemma4, "gemma4": lambda c: gemma4(c["text_config"]),
     "nemotron": nemotron, "hunyuan_v1_dense": hunyuan, "apertus": apertus, "starcoder2": starcoder2,
     "smollm3": smollm3, "exaone4": exaone4, "cohere": cohere, "cohere2": lambda c: cohere(c, 2),
     "glm": glm, "glm4": lambda c: glm(c, SANDWICH), "stablelm": stablelm, "phi": phi, "phi3": phi3,

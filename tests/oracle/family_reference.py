@@ -126,7 +126,7 @@ WIDTH = ("hidden_size", "n_embd", "d_model", "dim")
 SIZES_OF_PARTS = dict(
     moe_intermediate_size=4, shared_intermediate_size=6, shared_expert_intermediate_size=6,
     decoder_vocab_size=WORDS, encoder_ffn_dim=8, decoder_ffn_dim=10, d_ff=8, hidden_dim=8, d_kv=4,
-    embedding_size=6, qk_nope_head_dim=4, qk_rope_head_dim=4, v_head_dim=6, kv_lora_rank=6,
+    embedding_size=6, vocab_size_per_layer_input=WORDS, qk_nope_head_dim=4, qk_rope_head_dim=4, v_head_dim=6, kv_lora_rank=6,
     q_lora_rank=8)
 POSITIONS = ("max_position_embeddings", "n_positions", "max_seq_len")
 

@@ -23,14 +23,15 @@ import numpy as np
 
 # === 1 The description ============================================================================
 
-# TEXT: the decoder or only stack; SOURCE: the encoder; CROSS: attention from decoder to encoder
-Part = IntEnum("Part", "TEXT SOURCE CROSS", start=0)
-TEXT, SOURCE, CROSS = Part
+# TEXT: the decoder or only stack; SOURCE: the encoder; CROSS: attention from decoder to encoder;
+# PER_LAYER: what each layer is given beside the stream
+Part = IntEnum("Part", "TEXT SOURCE CROSS PER_LAYER", start=0)
+TEXT, SOURCE, CROSS, PER_LAYER = Part
 
 # A site is an intermediate tensor that the pass records.
 At = IntEnum("At", """NONE EMBEDDING RESID_PRE LN_1 Q_PRE K_PRE Q K V SCORES MASKED WEIGHTS SINK
-    CONTEXT ATTN_OUT LN_1_POST RESID_MID LN_2 ROUTER EXPERT_WEIGHTS SHARED_OUT MLP_GATE MLP_UP
-    MLP_ACT MLP_OUT LN_2_POST RESID_POST LN_F TRANSFORM POOLED DISCRIMINATOR LOGITS""", start=0)
+    CONTEXT ATTN_OUT LN_1_POST RESID_MID LN_2 LN_EXPERTS ROUTER EXPERT_WEIGHTS SHARED_OUT MLP_GATE MLP_UP
+    MLP_ACT MLP_OUT LN_2_POST RESID_MLP RESID_POST LN_F TRANSFORM POOLED DISCRIMINATOR LOGITS""", start=0)
 
 
 def site_name(part, site, layer):
@@ -41,6 +42,9 @@ def site_name(part, site, layer):
     if part == CROSS:
         own = {"ln_1": "ln_cross", "attn_out": "cross_out", "resid_mid": "resid_cross"}
         name = own.get(name, "cross_" + name)
+    if part == PER_LAYER and site != At.RESID_POST:
+        own = {"mlp_up": "per_layer_input", "ln_2_post": "per_layer_post"}
+        name = own.get(name, name.replace("mlp", "per_layer"))
     return f"{'enc' if part == SOURCE else 'h'}.{layer}.{name}"
 
 
@@ -51,6 +55,8 @@ IDS = """TOKENS POSITIONS SEGMENTS EMBED_NORM EMBED_PROJECT NORM_1 NORM_1_POST N
     GATE UP DOWN XIELU_P XIELU_N XIELU_BETA XIELU_EPSILON
     ROUTER CORRECTION EXPERT_GATE EXPERT_UP EXPERT_DOWN
     SHARED_GATE SHARED_UP SHARED_DOWN SHARED_SWITCH
+    V_NORM LAYER_SCALE ROUTER_NORM EXPERT_NORM EXPERT_SCALE EXPERTS_POST SHARED_POST
+    GIVEN_TOKENS GIVEN_PROJECT GIVEN_NORM
     FINAL_NORM PROJECT_OUT TRANSFORM TRANSFORM_NORM HEAD""".split()
 Id = IntEnum("Id", ["NO_SLOT", "NO_SLOT_BIAS"] + [name + end for name in IDS
                                                   for end in ("", "_BIAS")], start=0)
@@ -84,7 +90,7 @@ class Rotary:
     width: int  # rotated channels; an odd number is rounded up to pairs
     theta: float
     neighbours: bool = False  # pairs (2i, 2i + 1), else (i, i + width/2)
-    kind: str = "default"  # or linear, llama3, dynamic, yarn, longrope
+    kind: str = "default"  # or linear, llama3, dynamic, yarn, longrope, proportional
     settings: dict = field(default_factory=dict)
     context: int = 2048  # max_position_embeddings
     original: int = 4096  # longrope: original_max_position_embeddings
@@ -117,6 +123,9 @@ class Head:
     clip: float = 0.0  # limit of q, k and v; 0: none
     growth: tuple = ()  # (beta, n): the rotated query t times 1 + beta ln(1 + floor(t / n))
     no_out: bool = False  # no output matrix: the heads side by side
+    v_norm: Norm = NO_NORM
+    v_is_k: bool = False  # values are the projected keys, before their norm
+    kv_from: int = -1  # the layer whose k and v are read; -1: its own
 
 
 # ALIBI: slope · j; ALIBI_ROUNDED: rounded to bf16, before the scale; ALIBI_FROM_END:
@@ -169,6 +178,14 @@ class Mlp:
     corrected: bool = False  # a correction changes which experts are chosen, but not their weights
     two_best: bool = False  # score of a group: the sum of its two best experts, else its best
     shared_gate: bool = False
+    given: bool = False  # up is what the layer is given
+    # Router and experts read the stream through these norms, the shared MLP reads what the sublayer
+    # reads; then norms of the experts' sum and of the shared output.
+    router_norm: Norm = NO_NORM
+    expert_norm: Norm = NO_NORM
+    experts_post: Norm = NO_NORM
+    shared_post: Norm = NO_NORM
+    expert_scale: bool = False  # a factor of each expert's weight
 
 
 Kind = IntEnum("Kind", "ATTEND ATTEND_SOURCE MLP", start=0)
@@ -186,6 +203,7 @@ class Sublayer:
     adds_to_normed: bool = False  # the residual is the normed input
     replaces: bool = False  # no residual
     factor: float = 1.0
+    scales: bool = False  # the sum is multiplied by a number of the layer
     at_input: At = At.NONE
     at_out: At = At.NONE
     at_out_norm: At = At.NONE
@@ -214,6 +232,9 @@ class Embed:
     segments: int = 0  # rows of the segment table
     masks: int = -1  # rows of this id are 0, others times `kept` / (share of other ids); -1: none
     kept: float = 1.0
+    given: int = 0  # channels of what each layer is given; 0: nothing
+    given_rows: int = 0
+    given_norm: Norm = NO_NORM
     norm: Norm = NO_NORM
     project: Project = Project.NEVER
 
@@ -274,6 +295,7 @@ class Row:
     flat: int = 0  # so many experts in one matrix, each with its rows
     per_head: bool = False  # a tensor for each head
     members: tuple = ()  # joined tensor: the slots whose rows it has, in order in each group
+    scale: float = 1.0  # of the product
     groups: int = 1  # 1: all q, all k, all v; H: head by head; K: by key/value head; I: in turn
 
 
@@ -301,6 +323,10 @@ def end_shapes(model, part):
     embed_width = e.width if e.project == Project.LAST else C
     shapes |= norm_shapes((e.norm, (embed_width,)), (u.norm, (C,)),
                           (u.transform_norm, (u.transform_width,)))
+    if e.given:
+        all_layers = stack.layers * e.given
+        shapes |= {Id.GIVEN_TOKENS: (e.given_rows, all_layers), Id.GIVEN_PROJECT: (all_layers, C)}
+        shapes |= norm_shapes((e.given_norm, (e.given,)))
     for s in stack.read(0) if stack.layers else ():
         if s.score and s.score.bias == Bias.BUCKETS and s.score.bias_layer < 0:
             shapes[Id.BUCKETS] = (s.score.buckets, s.head.heads)
@@ -312,11 +338,16 @@ def end_shapes(model, part):
 def mlp_shapes(m, C):
     def shapes_of(kind, inner):
         gate = {Id[kind + "GATE"]: (inner, C)} if m.gated else {}
-        return {**gate, Id[kind + "UP"]: (inner, C), Id[kind + "DOWN"]: (C, inner)}
+        up = {} if m.given else {Id[kind + "UP"]: (inner, C)}
+        return {**gate, **up, Id[kind + "DOWN"]: (C, inner)}
     if not m.experts:
         return shapes_of("", m.inner) | ({id: (1,) for id in XIELU} if m.activation == "xielu"
                                          else {})
     shapes = {Id.ROUTER: (m.experts, C)} | shapes_of("EXPERT_", m.inner)
+    shapes |= norm_shapes((m.router_norm, (C,)), (m.expert_norm, (C,)), (m.experts_post, (C,)),
+                          (m.shared_post, (C,)))
+    if m.expert_scale:
+        shapes[Id.EXPERT_SCALE] = (m.experts,)
     if m.corrected:
         shapes[Id.CORRECTION] = (m.experts,)
     if m.shared_inner:
@@ -330,8 +361,11 @@ def head_shapes(s, layer, C, source_width):
     h = s.head
     H, K, shapes = h.heads, h.kv_heads, {}
     if h.by == By.PROJECT:
-        shapes = {Id.Q: (H * h.d_k, C), Id.K: (K * h.d_k, source_width),
-                  Id.V: (K * h.d_v, source_width)}
+        shapes = {Id.Q: (H * h.d_k, C)}
+        if h.kv_from < 0:
+            shapes[Id.K] = (K * h.d_k, source_width)
+        if h.kv_from < 0 and not h.v_is_k:
+            shapes[Id.V] = (K * h.d_v, source_width)
     if h.by == By.LATENT:
         shapes = {Id.Q: (H * h.d_k, h.latent_q or C), Id.KV_DOWN: (h.latent_kv, C),
                   Id.K_ROTARY: (h.d_k - h.rotary_first, C), Id.K: (H * h.rotary_first, h.latent_kv),
@@ -351,14 +385,16 @@ def head_shapes(s, layer, C, source_width):
             shapes[id] = (H * h.d_k, C)
     q, k = {Over.PER_HEAD: ((h.d_k,), (h.d_k,)), Over.OWN_SCALES: ((H, h.d_k), (K, h.d_k)),
             Over.WHOLE: ((H * h.d_k,), (K * h.d_k,))}[h.over]
-    return shapes | norm_shapes((h.q_norm, q), (h.k_norm, k))
+    return shapes | norm_shapes((h.q_norm, q), *[(h.k_norm, k)] * (h.kv_from < 0))
 
 
 def layer_shapes(model, part, layer):
     """Id -> shape of the tensors of a layer; those of experts once."""
-    stack = model.stacks[TEXT if part == CROSS else part]
+    stack = model.stacks[TEXT if part in (CROSS, PER_LAYER) else part]
     C, shapes = stack.width, {}
     for s in stack.read(layer):
+        if s.scales and part == stack.part:
+            shapes[Id.LAYER_SCALE] = (1,)
         if s.part != part:
             continue
         shapes |= norm_shapes((s.before, (C,)), (s.out, (C,)), (s.after, (C,)))
@@ -488,6 +524,9 @@ def frequencies(r, T):
     f = 1 / theta ** (np.arange(0, width, 2) / width)
     if r.kind == "linear":
         return f / factor, 1.0
+    if r.kind == "proportional":  # the other pairs are not rotated
+        turning = int(g.get("partial_rotary_factor", 1.0) * width // 2)
+        return np.where(np.arange(len(f)) < turning, f / factor, 0.0), 1.0
     if r.kind == "llama3":
         low, high = g["low_freq_factor"], g["high_freq_factor"]
         rotations = g["original_max_position_embeddings"] * f / (2 * math.pi)
@@ -603,6 +642,8 @@ class Pass:
     def __init__(self, model, weights, segments=None):
         self.model, self.weights, self.segments = model, weights, segments
         self.memory = None  # output of the encoder, [S, C]
+        self.given = None  # what each layer is given, [T, layers, channels]
+        self.keys = {}  # layer -> its k and v
         self.tensors = {}
 
     def see(self, part, site, layer, x):
@@ -620,6 +661,7 @@ class Pass:
 
     def linear(self, x, part, id, layer=-1, expert=-1):
         y, b = x @ self.weight(part, id, layer, expert).T, self.bias(part, id, layer, expert)
+        y = y * self.model.rows[part, id].scale
         return y if b is None else y + b
 
     def norm(self, rule, part, layer, x):
@@ -651,7 +693,12 @@ class Pass:
         if h.by == By.LATENT:
             return self.latent_heads(s, layer, x)
         q, k, v = x, source, source
-        if h.by == By.PROJECT:
+        if h.kv_from >= 0:
+            return split(self.linear(x, s.part, Id.Q, layer), h.heads), *self.keys[h.kv_from]
+        if h.v_is_k:
+            q, k = self.linear(x, s.part, Id.Q, layer), self.linear(source, s.part, Id.K, layer)
+            v = k
+        elif h.by == By.PROJECT:
             q, k, v = (self.linear(y, s.part, id, layer)
                        for y, id in ((q, Id.Q), (k, Id.K), (v, Id.V)))
         if h.over == Over.WHOLE:
@@ -705,18 +752,26 @@ class Pass:
         def normed(q, k):
             if h.over == Over.WHOLE:
                 return q, k
-            return self.norm(h.q_norm, s.part, layer, q), self.norm(h.k_norm, s.part, layer, k)
+            q = self.norm(h.q_norm, s.part, layer, q)
+            return q, self.norm(h.k_norm, s.part, layer, k) if own else k
+        own = h.kv_from < 0
         q, k, v = self.heads(s, layer, x, source)
         if not h.norm_after_rotary:
             q, k = normed(q, k)
         if h.rotary:
-            see(At.Q_PRE, q), see(At.K_PRE, k)
-            q, k = rotate(h.rotary, h.rotary_first, q), rotate(h.rotary, h.rotary_first, k)
+            see(At.Q_PRE, q)
+            q = rotate(h.rotary, h.rotary_first, q)
+        if h.rotary and own:
+            see(At.K_PRE, k)
+            k = rotate(h.rotary, h.rotary_first, k)
         if h.growth:
             beta, n = h.growth
             q = q * (1 + beta * np.log(1 + np.arange(q.shape[1]) // n))[:, None]
         if h.norm_after_rotary:
             q, k = normed(q, k)
+        if own:
+            v = self.norm(h.v_norm, s.part, layer, v)
+        self.keys[layer] = k, v
         see(At.Q, q), see(At.K, k), see(At.V, v)
         group = h.heads // k.shape[0]
         scores = q @ k.repeat(group, 0).swapaxes(-1, -2)
@@ -785,7 +840,7 @@ class Pass:
             w = w / (w.sum(-1, keepdims=True) + 1e-20)
         weights = np.zeros_like(z)
         np.put_along_axis(weights, best, w * m.expert_factor, -1)
-        return weights
+        return weights * self.weight(s.part, Id.EXPERT_SCALE, layer) if m.expert_scale else weights
 
     def feed(self, s, layer, x, kind, expert=-1):
         """A whole MLP: an expert, or the shared one."""
@@ -794,16 +849,23 @@ class Pass:
         return self.linear(self.activate(s, layer, gate, up), s.part, Id[kind + "DOWN"], layer,
                            expert)
 
-    def experts(self, s, layer, x):
+    def experts(self, s, layer, x, stream):
         m = s.mlp
-        z = self.linear(x, s.part, Id.ROUTER, layer)
+        own, routed = x, x
+        if m.expert_norm.id:
+            own = self.norm(m.expert_norm, s.part, layer, stream)
+            routed = self.norm(m.router_norm, s.part, layer, stream)
+            self.see(s.part, At.LN_EXPERTS, layer, own)
+        z = self.linear(routed, s.part, Id.ROUTER, layer)
         w = self.choose(s, layer, z)
         self.see(s.part, At.ROUTER, layer, z), self.see(s.part, At.EXPERT_WEIGHTS, layer, w)
-        y = sum(w[:, e:e + 1] * self.feed(s, layer, x, "EXPERT_", e) for e in range(m.experts))
+        y = sum(w[:, e:e + 1] * self.feed(s, layer, own, "EXPERT_", e) for e in range(m.experts))
+        y = self.norm(m.experts_post, s.part, layer, y)
         if m.shared_inner:
             shared = self.feed(s, layer, x, "SHARED_")
             if m.shared_gate:
                 shared = shared * sigmoid(self.linear(x, s.part, Id.SHARED_SWITCH, layer))
+            shared = self.norm(m.shared_post, s.part, layer, shared)
             self.see(s.part, At.SHARED_OUT, layer, shared)
             y = y + shared
         return y
@@ -811,7 +873,7 @@ class Pass:
     def mlp(self, s, layer, x):
         """[T, C] to the input of the last matrix, [T, I]."""
         gate = self.linear(x, s.part, Id.GATE, layer) if s.mlp.gated else None
-        up = self.linear(x, s.part, Id.UP, layer)
+        up = self.given[:, layer] if s.mlp.given else self.linear(x, s.part, Id.UP, layer)
         if s.mlp.gated:
             self.see(s.part, At.MLP_GATE, layer, gate), self.see(s.part, At.MLP_UP, layer, up)
         y = self.activate(s, layer, gate, up)
@@ -820,10 +882,10 @@ class Pass:
 
     # --- layers and both ends ---
 
-    def sublayer(self, s, layer, x):
-        """From the normed input to the output, [T, C]."""
+    def sublayer(self, s, layer, x, stream):
+        """From the normed input, and the stream, to the output, [T, C]."""
         if s.kind == Kind.MLP and s.mlp.experts:
-            return self.experts(s, layer, x)
+            return self.experts(s, layer, x, stream)
         if s.kind == Kind.MLP:
             return self.linear(self.mlp(s, layer, x), s.part, Id.DOWN, layer)
         y = self.attend(s, layer, x)
@@ -836,11 +898,13 @@ class Pass:
             if not s.shares_norm:
                 y = self.norm(s.before, s.part, layer, first if s.of_block_input else x)
             self.see(s.part, s.at_input, layer, y)
-            out = self.sublayer(s, layer, y)
+            out = self.sublayer(s, layer, y, x)
             self.see(s.part, s.at_out, layer, out)
             out = self.norm(s.out, s.part, layer, out)
             self.see(s.part, s.at_out_norm, layer, out)
             x = out if s.replaces else (y if s.adds_to_normed else x) + s.factor * out
+            if s.scales:
+                x = x * self.weight(part, Id.LAYER_SCALE, layer)
             for site in s.at_sum:
                 self.see(s.part, site, layer, x)
             x = self.norm(s.after, s.part, layer, x)
@@ -871,7 +935,18 @@ class Pass:
         if e.project == Project.LAST:
             x = self.linear(x, part, Id.EMBED_PROJECT)
         self.see(part, At.EMBEDDING, None, x)
+        if e.given:
+            self.give(stack, ids, x)
         return x
+
+    def give(self, stack, ids, x):
+        """Set what each layer is given: of a token and of its embedding."""
+        e = stack.embed
+        shape = len(ids), stack.layers, e.given
+        own = self.linear(x, stack.part, Id.GIVEN_PROJECT).reshape(shape)
+        row = self.weight(stack.part, Id.GIVEN_TOKENS)[ids].reshape(shape)
+        own = self.norm(e.given_norm, stack.part, -1, own)
+        self.given = (own + row * math.sqrt(e.given)) * 0.5 ** 0.5
 
     def unembed(self, stack, x):
         u, part = stack.unembed, stack.part

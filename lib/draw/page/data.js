@@ -169,7 +169,8 @@ class Sentence {
             const name = other.tensor.slice(prefix.length);
             if (/^(enc\.|cross_)/.test(name)) continue;
             const ofKeys = ['k_pre', 'k', 'v'].includes(name);
-            const wanted = ofKeys ? Math.floor(head / this.attention.queries_of_a_key[tensor.layer]) : head;
+            const shared = this.attention.queries_of_a_key[tensor.layer];
+            const wanted = ofKeys ? Math.floor(head / shared) : head;
             const index = (ofKeys ? other.kv_heads : other.heads).indexOf(wanted);
             if (index >= 0) found[name] = { tensor: other, index };
         }

@@ -201,5 +201,10 @@ void family_local_rotary(struct reading *reading, const char *theta_key, double 
 /* Whether config.json names a class of transformers for a task: "ForTokenClassification". */
 bool family_is_for(const struct reading *reading, const char *task);
 
+/* Read the rotary embedding of heads of `width` channels in a kind of layers, such as
+ * full_attention, from "rope_parameters": with a share of pairs below 1, of kind proportional. */
+void family_kind_rotary(struct reading *reading, struct rotary *rotary, const char *kind,
+                        size_t width, double theta, double share);
+
 /* Read "is_causal"; the window must be read before. */
 void family_read_causal(struct reading *reading);

@@ -2,6 +2,10 @@
  * and a row for each family. */
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/num.h"
 
 #include "model/family/family_rows.h"
 
@@ -46,6 +50,24 @@ static const struct family_names stablelm_names = NAMES(
 static const struct family_names gemma_names =
     NAMES("model.", "layers.", &olmo2_names, {"pre_feedforward_layernorm", {SLOT_NORM_2}});
 
+static const struct family_names gemma4_names = NAMES(
+    "model.", "layers.", &gemma_names, {"embed_tokens_per_layer", {SLOT_GIVEN_TOKENS}},
+    {"per_layer_model_projection", {SLOT_GIVEN_PROJECT}},
+    {"per_layer_projection_norm", {SLOT_GIVEN_NORM}},
+    {"per_layer_input_gate", {SLOT_GATE}, OF_PER_LAYER},
+    {"per_layer_projection", {SLOT_DOWN}, OF_PER_LAYER},
+    {"post_per_layer_input_norm", {SLOT_NORM_2_POST}, OF_PER_LAYER},
+    {"layer_scalar", {SLOT_LAYER_SCALE}, .bare = true}, {"router.proj", {SLOT_ROUTER}},
+    {"router.scale", {SLOT_ROUTER_NORM}, .bare = true},
+    {"router.per_expert_scale", {SLOT_EXPERT_SCALE}, .bare = true},
+    {"pre_feedforward_layernorm_2", {SLOT_EXPERT_NORM}},
+    {"experts.gate_up_proj", {SLOT_EXPERT_GATE, SLOT_EXPERT_UP}, .bare = true, .stacked = true},
+    {"experts.down_proj", {SLOT_EXPERT_DOWN}, .bare = true, .stacked = true},
+    {"post_feedforward_layernorm_2", {SLOT_EXPERTS_POST}},
+    {"post_feedforward_layernorm_1", {SLOT_SHARED_POST}}, {"mlp.gate_proj", {SLOT_SHARED_GATE}},
+    {"mlp.up_proj", {SLOT_SHARED_UP}}, {"mlp.down_proj", {SLOT_SHARED_DOWN}});
+
+static const struct family_names gemma4_wrapped_names = WRAPPED(&gemma4_names);
 static const struct family_names gemma3_names = WRAPPED(&gemma_names);
 static const struct family_names mistral3_names = WRAPPED(&family_llama_names);
 
@@ -348,6 +370,108 @@ static void settle_gemma3(struct reading *r)
     family_local_rotary(r, "rope_local_base_freq", 10000, false);
 }
 
+/* Layers without a window have other heads: "global_head_dim" and, if values are keys,
+ * "num_global_key_value_heads", or "per_layer_config" has the sizes of single layers. */
+static void read_wide_heads(struct reading *r)
+{
+    struct config *c = r->config;
+    const struct json *root = r->root, *own = family_enter(r, "per_layer_config");
+    const struct json *sizes = r->root == own ? NULL : r->root;
+    r->root = root;
+    c->wide.v_is_k = family_flag(r, "attention_k_eq_v", false);
+    size_t d = family_size(r, "global_head_dim", 512), keys = c->n_kv_head;
+    if (c->wide.v_is_k)
+        keys = family_size(r, "num_global_key_value_heads", keys);
+    for (size_t i = 0; i < c->n_layer && !r->failed; i++) {
+        char name[NUM_COUNT_BYTES];
+        bool wide = c->layer_flags[i] & LAYER_WIDE;
+        struct wide_heads found = {wide ? d : c->d_k, wide ? keys : c->n_kv_head, c->wide.v_is_k};
+        snprintf(name, sizeof name, "%zu", i);
+        r->root = json_member(sizes, name);
+        found.d = family_size(r, "head_dim", found.d);
+        found.kv_heads = family_size(r, "num_key_value_heads", found.kv_heads);
+        r->root = root;
+        if (wide && !c->wide.d)
+            c->wide = found;
+        if (found.d != (wide ? c->wide.d : c->d_k) ||
+            found.kv_heads != (wide ? c->wide.kv_heads : c->n_kv_head))
+            err_unsupported(family_fail(r),
+                            "field 'per_layer_config': expected equal heads in all layers %s a "
+                            "window, found others in layer %zu",
+                            wide ? "without" : "with", i);
+    }
+    if (!r->failed && c->n_head % c->wide.kv_heads)
+        err_set(family_fail(r),
+                "field 'num_attention_heads': expected a multiple of num_global_key_value_heads = "
+                "%zu, found %zu",
+                c->wide.kv_heads, c->n_head);
+}
+
+/* Inputs of single layers, and layers that read the keys and values of others. */
+static void settle_gemma_layers(struct reading *r, long long borrowing)
+{
+    struct config *c = r->config;
+    c->embedding_scale = sqrtf((float)c->n_embd);
+    c->scale = 1;
+    c->logit_cap = family_limit(r, "final_logit_softcapping", c->logit_cap);
+    family_bias(r, "attention_bias", BIASED_QKV | BIASED_OUT);
+    c->given =
+        family_is_null(r, "hidden_size_per_layer_input")
+            ? 0
+            : (size_t)family_integer(r, "hidden_size_per_layer_input", 0, DIMENSION_MAX, 256);
+    c->given_rows = family_size(r, "vocab_size_per_layer_input", 262144);
+    c->n_borrowing =
+        (size_t)family_integer(r, "num_kv_shared_layers", 0, (long long)c->n_layer, borrowing);
+    for (size_t i = c->n_layer - c->n_borrowing; i < c->n_layer && !r->failed; i++)
+        if (config_kv_layer(c, i) == SIZE_MAX)
+            err_set(family_fail(r),
+                    "field 'num_kv_shared_layers': expected keys before layer %zu, which has them "
+                    "of a layer like it, found %zu layers without",
+                    i, c->n_borrowing);
+    if (strcmp(family_text(r, "use_bidirectional_attention", "vision"), "vision") != 0)
+        err_unsupported(family_fail(r),
+                        "field 'use_bidirectional_attention': expected a text that attends to "
+                        "earlier tokens: vision or null");
+}
+
+/* A window in all layers but each n-th, or as "layer_types" says. */
+static void read_kinds(struct reading *r, size_t n)
+{
+    struct config *c = r->config;
+    family_window(r, "sliding_window");
+    bool given = family_layer_types(r);
+    for (size_t i = 0; i < c->n_layer && !given; i++)
+        if ((i + 1) % n)
+            c->layer_flags[i] |= LAYER_WINDOW;
+}
+
+static void settle_gemma4(struct reading *r)
+{
+    struct config *c = r->config;
+    struct mixture *m = &c->mixture;
+    read_kinds(r, 6);
+    c->layer_flags[c->n_layer - 1] &= (unsigned char)~LAYER_WINDOW;
+    family_flag_layers(c, false, LAYER_WIDE);
+    family_flag_layers(c, true, LAYER_ROTARY_LOCAL);
+    read_wide_heads(r);
+    settle_gemma_layers(r, 0);
+    c->layer_scale = true;
+    family_kind_rotary(r, &c->rotary, "full_attention", c->wide.d, 1e6, 0.25);
+    family_kind_rotary(r, &c->rotary_local, "sliding_attention", c->d_k, 1e4, 1);
+    bool doubles = family_flag(r, "use_double_wide_mlp", false) && c->n_borrowing;
+    for (size_t i = c->n_layer - c->n_borrowing; doubles && i < c->n_layer; i++)
+        c->inners[i] = 2 * (unsigned)c->n_inner;
+    if (!family_flag(r, "enable_moe_block", false))
+        return;
+    m->beside = m->renormalised = true;
+    m->router_factor = 1 / sqrtf((float)c->n_embd);
+    m->shared_inner = c->n_inner;
+    family_read_experts(r, "num_experts", "top_k_experts", 8, "moe_intermediate_size");
+    if (doubles)
+        err_unsupported(family_fail(r),
+                        "field 'use_double_wide_mlp': expected false beside experts, found true");
+}
+
 /* The head is tied if the file lacks it, whatever "tie_word_embeddings" says. */
 static void settle_mistral3(struct reading *r)
 {
@@ -542,6 +666,11 @@ static void settle_opt(struct reading *r)
 /* --- families --------------------------------------------------------------------------------- */
 
 #define GEMMA RMS, .epsilon = 1e-6f, .tied = true, .norm_offset = true, .d_k = 256
+#define GEMMA4                                                                                    \
+    RMS, .epsilon = 1e-6f, .tied = true, .d_k = 256, .style = STYLE_SANDWICH, .window = 512,      \
+         .n_positions = 131072, .vocab_size = 262144, .n_embd = 2304, .n_layer = 30, .n_head = 8, \
+         .n_kv_head = 4, .n_inner = 9216, .head_norm = {.q = true, .k = true, .v = true}
+#define GEMMA4_READS " num_experts use_bidirectional_attention "
 #define GLM RMS, .epsilon = 1.5625e-7f, .d_k = 128, .n_kv_head = 2, .biases = BIASED_QKV, NEIGHBOURS
 #define MINISTRAL3 LLAMA_5, .n_positions = 262144, .d_k = 128, .n_kv_head = 8
 #define COHERE \
@@ -625,6 +754,10 @@ const struct family family_decoders[] = {
           .vocab_size = 262208, .n_embd = 2304, .n_layer = 26, .n_head = 8, .n_kv_head = 4,
           .n_inner = 9216),
      "hidden_activation", "gelu_pytorch_tanh", 1, 1e6, .wrapped = true},
+    {"gemma4_text", &gemma4_names, settle_gemma4, WITH(GEMMA4), "hidden_activation",
+     "gelu_pytorch_tanh", 0, 0, .reads = GEMMA4_READS},
+    {"gemma4", &gemma4_wrapped_names, settle_gemma4, WITH(GEMMA4), "hidden_activation",
+     "gelu_pytorch_tanh", 0, 0, .wrapped = true, .reads = GEMMA4_READS},
     {"mistral3", &mistral3_names, settle_mistral3,
      WITH(LLAMA, .n_positions = 131072, .n_kv_head = 8, .window = 4096, .vocab_size = 32000,
           .n_embd = 4096, .n_layer = 32, .n_head = 32, .n_inner = 14336),

@@ -90,9 +90,7 @@ static const struct family_names dbrx_names =
 
 /* --- keys that a row cannot express ----------------------------------------------------------- */
 
-/* Read how many experts there are, how many a token has (NULL: `usual`), and the channels of one
- * (NULL: those of a plain MLP), for all layers. GGUF files may have other names of tensors. */
-static void read_experts(struct reading *r, const char *experts, const char *chosen, size_t usual,
+void family_read_experts(struct reading *r, const char *experts, const char *chosen, size_t usual,
                          const char *inner)
 {
     struct config *c = r->config;
@@ -116,20 +114,20 @@ static void read_experts(struct reading *r, const char *experts, const char *cho
 
 static void settle_mixtral(struct reading *r)
 {
-    read_experts(r, "num_local_experts", "num_experts_per_tok", 2, NULL);
+    family_read_experts(r, "num_local_experts", "num_experts_per_tok", 2, NULL);
     family_settle_window(r);
 }
 
 static void settle_minimax(struct reading *r)
 {
-    read_experts(r, "num_local_experts", "num_experts_per_tok", 8, NULL);
+    family_read_experts(r, "num_local_experts", "num_experts_per_tok", 8, NULL);
 }
 
 /* Every "decoder_sparse_step"-th layer has experts, but not those in "mlp_only_layers". */
 static void read_qwen(struct reading *r, size_t usual)
 {
     struct config *c = r->config;
-    read_experts(r, "num_experts", "num_experts_per_tok", usual, "moe_intermediate_size");
+    family_read_experts(r, "num_experts", "num_experts_per_tok", usual, "moe_intermediate_size");
     c->mixture.renormalised = family_flag(r, "norm_topk_prob", false);
     size_t step = family_size(r, "decoder_sparse_step", 1);
     const struct json *list = family_list(r, "mlp_only_layers");
@@ -172,7 +170,7 @@ static void settle_qwen3_moe(struct reading *r)
 
 static void settle_olmoe(struct reading *r)
 {
-    read_experts(r, "num_experts", "num_experts_per_tok", 8, NULL);
+    family_read_experts(r, "num_experts", "num_experts_per_tok", 8, NULL);
     r->config->mixture.renormalised = family_flag(r, "norm_topk_prob", false);
     family_settle_llama(r);
     r->config->clip = family_limit(r, "clip_qkv", 0);
@@ -180,7 +178,7 @@ static void settle_olmoe(struct reading *r)
 
 static void settle_granitemoe(struct reading *r)
 {
-    read_experts(r, "num_local_experts", "num_experts_per_tok", 2, NULL);
+    family_read_experts(r, "num_local_experts", "num_experts_per_tok", 2, NULL);
     family_settle_granite(r);
     r->config->mixture.shared_inner =
         (size_t)family_integer(r, "shared_intermediate_size", 0, DIMENSION_MAX,
@@ -191,7 +189,7 @@ static void settle_phimoe(struct reading *r)
 {
     struct config *c = r->config;
     c->epsilon = (float)family_number(r, "rms_norm_eps", 0, 1, 1e-5);
-    read_experts(r, "num_local_experts", NULL, 2, NULL);
+    family_read_experts(r, "num_local_experts", NULL, 2, NULL);
     family_integer(r, "num_experts_per_tok", 2, 2, 2);
     c->mixture.near = (float)(2 * family_number(r, "router_jitter_noise", 0, 1e6, 0.01));
     family_settle_llama(r);
@@ -206,7 +204,7 @@ static void settle_hunyuan(struct reading *r)
     struct config *c = r->config;
     const struct json *list = json_given(r->root, key);
     bool is_list = list && json_is_array(list);
-    read_experts(r, "num_experts", is_list ? NULL : key, 1, NULL);
+    family_read_experts(r, "num_experts", is_list ? NULL : key, 1, NULL);
     c->mixture.shared_inner = c->n_inner;
     family_settle_llama(r);
     if (!is_list)
@@ -225,7 +223,7 @@ static void settle_ernie_moe(struct reading *r)
 {
     struct config *c = r->config;
     struct mixture *m = &c->mixture;
-    read_experts(r, "moe_num_experts", "moe_k", 6, "moe_intermediate_size");
+    family_read_experts(r, "moe_num_experts", "moe_k", 6, "moe_intermediate_size");
     m->shared_inner =
         m->inner * (size_t)family_integer(r, "moe_num_shared_experts", 0, EXPERTS_MAX, 2);
     long long first = family_integer(r, "moe_layer_start_index", 0, LAYERS_MAX, 1);
@@ -241,7 +239,7 @@ static void settle_ernie_moe(struct reading *r)
 static void settle_gpt_oss(struct reading *r)
 {
     struct config *c = r->config;
-    read_experts(r, "num_local_experts", "num_experts_per_tok", 4, NULL);
+    family_read_experts(r, "num_local_experts", "num_experts_per_tok", 4, NULL);
     json_given(r->root, "hidden_act"); /* without effect: experts have quick_gelu */
     family_bias(r, "attention_bias", BIASED_QKV | BIASED_OUT);
     c->clamp = (float)family_positive(r, "swiglu_limit", (double)c->clamp);
@@ -262,7 +260,8 @@ static void read_grouped(struct reading *r, long long plain, size_t usual)
 {
     struct config *c = r->config;
     struct mixture *m = &c->mixture;
-    read_experts(r, "n_routed_experts", "num_experts_per_tok", usual, "moe_intermediate_size");
+    family_read_experts(r, "n_routed_experts", "num_experts_per_tok", usual,
+                        "moe_intermediate_size");
     size_t chosen = m->chosen[0];
     c->extra_layers = (size_t)family_integer(r, "num_nextn_predict_layers", 0, LAYERS_MAX, 0);
     plain = family_integer(r, "first_k_dense_replace", 0, LAYERS_MAX, plain);
@@ -401,7 +400,7 @@ static void settle_dbrx(struct reading *r)
         c->rotary.theta = family_number(r, "rope_theta", 1, 1e12, c->rotary.theta);
     r->root = root;
     family_enter(r, "ffn_config");
-    read_experts(r, "moe_num_experts", "moe_top_k", 1, "ffn_hidden_size");
+    family_read_experts(r, "moe_num_experts", "moe_top_k", 1, "ffn_hidden_size");
     c->n_inner = c->mixture.inner;
     static const char key[] = "moe_normalize_expert_weights";
     c->mixture.renormalised = !family_is_null(r, key);

@@ -18,6 +18,7 @@
 
 #define OF_CROSS .part = PART_CROSS
 #define OF_SOURCE .part = PART_SOURCE
+#define OF_PER_LAYER .part = PART_PER_LAYER
 #define TRANSPOSED .transposed = true
 
 /* Defaults of several families. */
@@ -52,5 +53,9 @@ void family_windows(struct reading *reading, size_t first, size_t step);
 void family_settle_switched_window(struct reading *reading);
 void family_settle_qwen3(struct reading *reading);
 void family_settle_granite(struct reading *reading);
+/* Read how many experts there are, how many a token has (NULL: `usual`), and the channels of one
+ * (NULL: those of a plain MLP), for all layers. GGUF files may have other names of tensors. */
+void family_read_experts(struct reading *reading, const char *experts, const char *chosen,
+                         size_t usual, const char *inner);
 bool family_default_scaling(struct reading *reading, enum rotary_scaling scaling, double factor,
                             double positions);

@@ -126,15 +126,20 @@ TEST_LOOP(entropies_are_those_of_the_rows_of_weights, COUNT(entropic))
 
 enum { TOKENS = 4 };
 
-static const char *const models[] = {"tiny", "tests/golden-families/llama",
-                                     "tests/golden-families/gpt_neox", "tests/golden-families/gptj",
-                                     "life-grouped"};
+static const char *const models[] = {"tiny",
+                                     "tests/golden-families/llama",
+                                     "tests/golden-families/gpt_neox",
+                                     "tests/golden-families/gptj",
+                                     "life-grouped",
+                                     "tests/golden-families/gemma4-experts"};
 
 /* One number for each token, repeated along the other axes by strides of 0. */
 static const float of_tokens[TOKENS] = {0.5f, -1, 2, 0.25f};
 static const struct tensor of_heads[] = {{of_tokens, 3, {1, TOKENS, 1}, {0, 1, 0}},
+                                         {of_tokens, 3, {1, TOKENS, 1}, {0, 1, 0}},
                                          {of_tokens, 3, {1, TOKENS, 1}, {0, 1, 0}}};
 static const struct tensor of_rows[] = {{of_tokens, 2, {TOKENS, 1}, {1, 0}},
+                                        {of_tokens, 2, {TOKENS, 1}, {1, 0}},
                                         {of_tokens, 2, {TOKENS, 1}, {1, 0}}};
 static const struct edit_source to_heads = {.values = of_heads, .count = 1, .longest = TOKENS};
 static const struct edit_source to_rows = {.values = of_rows, .count = 1, .longest = TOKENS};
