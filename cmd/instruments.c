@@ -482,11 +482,11 @@ static int ask_attribution(struct inquiry *inquiry, struct arena *arena, struct 
     const char *given = options_are_given(inquiry->options, "method steps rule baseline");
     if (names_choose(&index, NAMES(attribution_ways, ATTRIBUTION_WAYS), "--by", name, err))
         return -1;
-    inquiry->split.by = (enum attribution_by)index;
-    if (index == BY_TOKEN)
+    inquiry->split.by = given && !name ? BY_TOKEN : (enum attribution_by)index;
+    if (inquiry->split.by == BY_TOKEN)
         return ask_saliency(inquiry, arena, err);
     if (given)
-        return err_usage(err, "--%s: expected --by token, found %s", given, name ? name : "none");
+        return err_usage(err, "--%s: expected --by token, found %s", given, name);
     if (inquiry->options->select.layer && parse_layers(&inquiry->split.layers, inquiry, arena, err))
         return -1;
     if (inquiry->job)
