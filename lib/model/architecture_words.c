@@ -257,7 +257,7 @@ static void write_ignored(struct buf *out, const struct config *c)
 
 const struct architecture_row architecture_rows[] = {
     {"norms", write_norms},       {"positions", write_positions}, {"window", write_window},
-    {"other heads", write_heads}, {"scores", write_scores},       {"embedding", write_embedding},
+    {"layer_heads", write_heads}, {"scores", write_scores},       {"embedding", write_embedding},
     {"sublayers", write_layer},   {"experts", write_experts},     {"logits", write_logits},
     {"ignored", write_ignored},
 };
