@@ -242,7 +242,22 @@ int selection_of_channels(struct selection *selection, enum site *site, const ch
         return -1;
     site_find(name, strlen(name), site);
     *selection = (struct selection){.sites = SITE_SET(*site)};
-    return selection_layers(selection, layers, config, arena, err);
+    if (selection_layers(selection, layers, config, arena, err))
+        return -1;
+    const struct layers chosen = selection_layers_of(selection, *site);
+    size_t first = SIZE_MAX;
+    for (size_t i = 0; i < chosen.count; i++) {
+        size_t layer = chosen.items[i];
+        first = first == SIZE_MAX && site_is_in_layer(config, *site, layer) ? layer : first;
+        if (first < layer && site_is_in_layer(config, *site, layer) &&
+            site_columns(config, *site, layer) != site_columns(config, *site, first))
+            return err_usage(err,
+                             "--layer: expected layers with as many channels of '%s' as layer %zu, "
+                             "%zu, found layer %zu with %zu",
+                             name, first, site_columns(config, *site, first), layer,
+                             site_columns(config, *site, layer));
+    }
+    return 0;
 }
 
 const char *selection_queries(const struct selection *selection, const struct tokenized *text)

@@ -104,12 +104,29 @@ static size_t bytes_of(const struct buffer *list, size_t count)
     return floats * sizeof(float);
 }
 
+/* Floats of a token in the buffers of take_layer_keys, for each layer that others borrow from. */
+static size_t layer_keys_columns(const struct stack *stack)
+{
+    size_t columns = 0, last = SIZE_MAX, before = SIZE_MAX; /* kinds of layers alternate */
+    for (size_t i = 0; i < stack->layers; i++) {
+        const struct head_rule *rule = &stack->layer[i].sublayers->head;
+        if (!rule->borrows || rule->kv_layer == last || rule->kv_layer == before)
+            continue;
+        before = last;
+        last = rule->kv_layer;
+        columns +=
+            matrix_stride(rule->kv_heads * rule->d_k) + matrix_stride(rule->kv_heads * rule->d_v);
+    }
+    return columns;
+}
+
 size_t pass_memory_bytes(const struct config *config, size_t tokens)
 {
     struct scratch none;
     struct buffer list[BUFFERS];
     list_buffers(list, &none, config, stack_of(config, PART_SENTENCE), tokens, tokens);
-    size_t bytes = bytes_of(list, BUFFERS);
+    size_t bytes = bytes_of(list, BUFFERS) +
+                   tokens * sizeof(float) * layer_keys_columns(stack_of(config, PART_SENTENCE));
     if (!has_encoder(config))
         return bytes + (config->cross ? bytes_of(list, 1) : 0);
     /* cross-attention: keys and values of the encoder's output; then the encoder's own pass */
