@@ -13,6 +13,7 @@
 #include "train/weight_init.h"
 #include "session.h"
 #include "init.h"
+#include "model/forward.h"
 #include "train/trainer.h"
 
 struct own_options {
@@ -22,10 +23,11 @@ struct own_options {
 };
 
 static const struct option_row own_options[] = {
-    STRINGS("data", 'd', "FILE", OWN(data),
-            "training text, one or more lines per text (repeatable); the last 2 % of lines are "
-            "held out",
-            .heading = "Text and model"),
+    STRINGS(
+        "data", 'd', "FILE", OWN(data),
+        "training text, one or more lines per text, or for a model with an encoder a table with "
+        "the columns source and text (repeatable); the last 2 % are held out",
+        .heading = "Text and model"),
     STRING("shape", 0, "NAME", IN(make.shape),
            "train a new model with the sizes of a well-known one (see 'help sizes'); needs --vocab",
            .values = &values_shapes),
@@ -192,26 +194,115 @@ static int open_model(struct train_run *run, struct err *err)
                             : weight_init_draw(&model->new_model, &init, err);
 }
 
+/* The tokens of the text of a pair, from the start token of the model to its end. */
+static int encode_text(struct tokens *tokens, const struct tokenizer *tokenizer,
+                       const struct input *input, const struct config *c, struct arena *arena,
+                       struct err *err)
+{
+    struct tokens own = {0};
+    if (tokenizer_encode(tokenizer, &own, input->text, input->size, arena, err))
+        return -1;
+    *tokens = (struct tokens){arena_alloc(arena, own.count + 2, sizeof *own.items, err)};
+    if (!tokens->items)
+        return -1;
+    if (config_has_start(c) && (!own.count || own.items->id != (uint32_t)c->bos_id))
+        tokens->items[tokens->count++].id = (uint32_t)c->bos_id;
+    for (size_t i = 0; i < own.count; i++)
+        tokens->items[tokens->count++] = own.items[i];
+    if (c->eos_id >= 0 && own.count && own.items[own.count - 1].id != (uint32_t)c->eos_id)
+        tokens->items[tokens->count++].id = (uint32_t)c->eos_id;
+    return 0;
+}
+
+static int add_pair(struct train_run *run, const struct tokenizer *tokenizer,
+                    const struct item *item, struct arena *arena, struct err *err)
+{
+    const char *source = item->options.input.source;
+    const struct config *c = &run->model.new_model.config;
+    struct tokens text, of_source = {0};
+    if (!source || !item->input.text)
+        return err_set(err, "expected a table with the columns 'source' and 'text', as the model "
+                            "has an encoder");
+    return err_if(tokenizer_encode(tokenizer_of_source(tokenizer), &of_source, source,
+                                   strlen(source), arena, err) ||
+                  encode_text(&text, tokenizer, &item->input, c, arena, err) ||
+                  batch_check_length(c, of_source.count, err) ||
+                  dataset_add_pair(&run->texts, &of_source, &text, err));
+}
+
+/* Add the pairs of a table. */
+static int add_pairs(struct train_run *run, struct tokenizer *tokenizer, const char *path,
+                     struct err *err)
+{
+    struct options options = *run->options;
+    struct items items;
+    struct arena arena = {0};
+    int failed = 0;
+    options.input = (struct input_options){.file = path};
+    if (tokenizer_add_special(tokenizer, err) || items_open(&items, &options, 0, ITEMS_SOME, err))
+        return -1;
+    for (size_t i = 0; i < items.count && !failed; i++) {
+        struct item item;
+        arena_clear(&arena);
+        failed = items_read(&items, &item, i, &arena, err);
+        if (!failed && add_pair(run, tokenizer, &item, &arena, err))
+            failed = items_blame(&items, i, err);
+    }
+    arena_release(&arena);
+    items_release(&items);
+    return failed;
+}
+
+static int add_lines(struct train_run *run, const struct tokenizer *tokenizer, const char *path,
+                     struct err *err)
+{
+    struct file file = {0};
+    int failed = input_file_open(&file, path, err);
+    if (!failed && dataset_add(&run->texts, tokenizer, file.bytes, file.size, err))
+        failed = err_prefix(err, "'%s'", path);
+    file_release(&file);
+    return failed;
+}
+
+/* Masked models need a mask; texts that are repeated are for those that learn the next token. */
+static int check_objective(struct train_run *run, const struct tokenizer *tokenizer,
+                           struct err *err)
+{
+    const enum train_objective objective = train_objective_of(&run->model.new_model.config);
+    const char *label = run->model.label;
+    if (objective != TRAIN_NEXT && run->state.settings.drills > 0)
+        return err_usage(err, "--drills: expected a model that predicts the next token, found %s",
+                         objective == TRAIN_PAIRS ? "one with an encoder" : "a masked one");
+    if (objective != TRAIN_MASKED)
+        return 0;
+    if (tokenizer_find_mask(&run->texts.mask, tokenizer, err))
+        return -1;
+    return run->texts.mask >= 0 ? 0
+                                : err_set(err,
+                                          "'%s': expected a tokenizer with a mask token, [MASK] or "
+                                          "<mask>, which a masked model learns with, found none",
+                                          label);
+}
+
 static int tokenize_texts(struct train_run *run, struct err *err)
 {
     const struct texts *paths = &options_own(run->options)->data;
+    const struct config *c = &run->model.new_model.config;
+    const bool of_pairs = train_objective_of(c) == TRAIN_PAIRS;
     struct trainer_settings *settings = &run->state.settings;
     struct tokenizer *tokenizer = NULL;
     int failed = tokenizer_open(&tokenizer, &run->model.words, err);
     if (!failed && !tokenizer)
         failed = err_set(err, "'%s': expected a tokenizer, found none", run->model.like.path);
-    for (size_t i = 0; i < paths->count && !failed; i++) {
-        struct file file = {0};
-        failed = input_file_open(&file, paths->items[i], err);
-        if (!failed && dataset_add(&run->texts, tokenizer, file.bytes, file.size, err))
-            failed = err_prefix(err, "'%s'", paths->items[i]);
-        file_release(&file);
-    }
+    failed = failed || check_objective(run, tokenizer, err);
+    for (size_t i = 0; i < paths->count && !failed; i++)
+        failed = of_pairs ? add_pairs(run, tokenizer, paths->items[i], err)
+                          : add_lines(run, tokenizer, paths->items[i], err);
     tokenizer_free(tokenizer);
-    if (!settings->tokens) {
-        size_t positions = run->model.new_model.config.n_positions;
-        settings->tokens = positions && positions < 128 ? (long long)positions : 128;
-    }
+    if (!settings->tokens && of_pairs)
+        settings->tokens = (long long)run->texts.longest;
+    if (!settings->tokens)
+        settings->tokens = c->n_positions && c->n_positions < 128 ? (long long)c->n_positions : 128;
     if (!failed && dataset_finish(&run->texts, (size_t)settings->tokens, 0.02, err))
         failed = err_prefix(err, "--data");
     return err_if(failed);
@@ -330,10 +421,11 @@ static int open_trainer(struct train_run *run, struct err *err)
     if (run->options->quiet)
         return 0;
     stream_format(&run->out,
-                  "%zu parameters, %zu tokens in %zu lines, %.0f tokens per step\n"
+                  "%zu parameters, %zu tokens in %zu %s, %.0f tokens per step\n"
                   "    step      loss  held out  tokens/s\n",
-                  run->trainer.step.weights.count, run->texts.count, run->texts.start_count,
-                  run->step_tokens);
+                  run->trainer.step.weights.count, run->texts.count,
+                  run->texts.pair_count ? run->texts.pair_count : run->texts.start_count,
+                  run->texts.pair_count ? "pairs" : "lines", run->step_tokens);
     stream_flush(&run->out);
     return 0;
 }

@@ -8,16 +8,15 @@
 /* Purposes that support a feature. */
 enum {
     PASS = 1 << TO_RUN, /* and what needs only the values of a pass */
-    RUN = PASS | 1 << FOR_GRADIENTS,
+    TRAIN = 1 << TO_TRAIN,
+    RUN = PASS | 1 << FOR_GRADIENTS | TRAIN,
     EXPLAIN = 1 << TO_EXPLAIN,
     ATTRIBUTE = 1 << TO_ATTRIBUTE,
     PATCH = 1 << TO_PATCH,
     WORDS = 1 << FOR_WORDS,
     CIRCUITS = 1 << FOR_CIRCUITS | WORDS,
-    TRAIN = 1 << TO_TRAIN,
     NOTHING = 0,
-    ANALYSIS = RUN | EXPLAIN | ATTRIBUTE | PATCH | CIRCUITS,
-    ALL = ANALYSIS | TRAIN,
+    ALL = RUN | EXPLAIN | ATTRIBUTE | PATCH | CIRCUITS,
 };
 
 /* Whether a config has a kind that was added to an enum without a feature. */
@@ -64,23 +63,23 @@ static bool sublayer_has_other(const struct sublayer *s)
     FIELD(description)
 
 #define CONFIG_FEATURES(FEATURE) \
-    FEATURE(c->kind == MODEL_ATTENTION, "attention layers alone", RUN | EXPLAIN) \
+    FEATURE(c->kind == MODEL_ATTENTION, "attention layers alone", (RUN | EXPLAIN) & ~TRAIN) \
     FEATURE(config_has_other(c), "another kind of attention, norm or rotation", NOTHING) \
-    FEATURE(c->n_encoder_layer > 0, "an encoder", ANALYSIS) \
+    FEATURE(c->n_encoder_layer > 0, "an encoder", ALL) \
     FEATURE(c->n_encoder_layer > 0 && !c->causal, "a decoder that attends to later tokens", \
             NOTHING) \
-    FEATURE(c->n_encoder_head, "an encoder with other heads", ANALYSIS) \
-    FEATURE(c->n_encoder_vocab, "an encoder with another vocabulary", ANALYSIS) \
+    FEATURE(c->n_encoder_head, "an encoder with other heads", ALL) \
+    FEATURE(c->n_encoder_vocab, "an encoder with another vocabulary", ALL) \
     FEATURE(c->scale_by_layer, "scores divided by the layer's number", ALL) \
-    FEATURE(!c->causal, "attention to later tokens", ANALYSIS) \
-    FEATURE(c->n_group, "layers that share parameters", ANALYSIS) \
+    FEATURE(!c->causal, "attention to later tokens", ALL) \
+    FEATURE(c->n_group, "layers that share parameters", ALL) \
     FEATURE(config_flags(c) & LAYER_WIDE, "layers with heads of other sizes", PASS) \
     FEATURE(c->rotary.scaling == ROTARY_PROPORTIONAL, "proportional rotary scaling", PASS) \
     FEATURE(c->rms, "RMS norms", ALL) \
     FEATURE(c->norm_offset, "scales of norms that are 1 + w", ALL) \
     FEATURE(c->style != STYLE_BARE && !c->rms && !c->norm_shift, "layer norms without a shift", \
-            ANALYSIS) \
-    FEATURE(c->norm_plain, "norms without scales", ANALYSIS)
+            ALL) \
+    FEATURE(c->norm_plain, "norms without scales", ALL)
 
 #define SUBLAYER_FIELDS(FIELD, ARRAY) \
     FIELD(kind) FIELD(part) FIELD(reads) FIELD(norm) FIELD(norm_before) FIELD(norm_out) \
@@ -90,17 +89,17 @@ static bool sublayer_has_other(const struct sublayer *s)
     FIELD(mlp)
 
 #define SUBLAYER_FEATURES(FEATURE) \
-    FEATURE(s->kind == SUBLAYER_ATTEND_SOURCE, "attention to a second text", ANALYSIS) \
+    FEATURE(s->kind == SUBLAYER_ATTEND_SOURCE, "attention to a second text", ALL) \
     FEATURE(sublayer_has_other(s), "another kind of sublayer", NOTHING) \
     FEATURE(s->reads != READS_STREAM, "attention and MLP in parallel", ALL) \
     FEATURE(s->reads == READS_LAST_INPUT, "a norm that sublayers share", ALL) \
-    FEATURE(config_flags(c) & LAYER_FIRST_PLAIN, "layers without a first norm", ANALYSIS) \
-    FEATURE(s->norm_out, "norms of sublayer outputs", ANALYSIS) \
+    FEATURE(config_flags(c) & LAYER_FIRST_PLAIN, "layers without a first norm", ALL) \
+    FEATURE(s->norm_out, "norms of sublayer outputs", ALL) \
     FEATURE(s->norm_out && !s->norm_before, "sublayers that read the stream without a norm", \
-            ANALYSIS) \
-    FEATURE(s->norm_after, "norms after sublayers", ANALYSIS) \
-    FEATURE(s->norm_after && !s->at_sum[0], "a normed stream", ANALYSIS) \
-    FEATURE(s->adds_to_normed, "sums with the normed stream", ANALYSIS) \
+            ALL) \
+    FEATURE(s->norm_after, "norms after sublayers", ALL) \
+    FEATURE(s->norm_after && !s->at_sum[0], "a normed stream", ALL) \
+    FEATURE(s->adds_to_normed, "sums with the normed stream", ALL) \
     FEATURE(s->factor != 1, "scaled sublayer outputs", ALL) \
     FEATURE(s->scales, "scaled layers", PASS)
 
@@ -112,18 +111,18 @@ static bool sublayer_has_other(const struct sublayer *s)
 
 #define EMBED_FEATURES(FEATURE) \
     FEATURE(e->scale != 1, "scaled embeddings", ALL) \
-    FEATURE(e->drops_masks, "masks without an embedding", ANALYSIS & ~WORDS) \
-    FEATURE(e->positions == POSITIONS_SINES, "sinusoidal positions", ANALYSIS) \
+    FEATURE(e->drops_masks, "masks without an embedding", ALL & ~WORDS & ~TRAIN) \
+    FEATURE(e->positions == POSITIONS_SINES, "sinusoidal positions", ALL) \
     FEATURE(e->positions > POSITIONS_SINES && e->positions <= POSITIONS_SINES_OFFSET, \
-            "sines before cosines", ANALYSIS) \
+            "sines before cosines", ALL) \
     FEATURE(e->positions > POSITIONS_SINES_OFFSET, "another kind of positions", NOTHING) \
     FEATURE(e->first > 0, "positions that begin later", ALL) \
-    FEATURE(e->counted, "positions without padding", ANALYSIS) \
-    FEATURE(e->segments, "segments", ANALYSIS) \
+    FEATURE(e->counted, "positions without padding", ALL) \
+    FEATURE(e->segments, "segments", ALL) \
     FEATURE(e->given, "inputs of single layers", PASS) \
-    FEATURE(e->norm, "a norm of embeddings", ANALYSIS) \
-    FEATURE(e->project != PROJECT_NEVER, "a projection of embeddings", ANALYSIS) \
-    FEATURE(e->project == PROJECT_LAST, "a projection of positions", ANALYSIS & ~WORDS)
+    FEATURE(e->norm, "a norm of embeddings", ALL) \
+    FEATURE(e->project != PROJECT_NEVER, "a projection of embeddings", ALL) \
+    FEATURE(e->project == PROJECT_LAST, "a projection of positions", ALL & ~WORDS)
 
 #define UNEMBED_FIELDS(FIELD, ARRAY) \
     FIELD(norm) FIELD(project) FIELD(dense) FIELD(activation) FIELD(dense_norm) \
@@ -131,12 +130,12 @@ static bool sublayer_has_other(const struct sublayer *s)
     FIELD(at_result)
 
 #define UNEMBED_FEATURES(FEATURE) \
-    FEATURE(!u->norm, "a last stream without a norm", ANALYSIS) \
-    FEATURE(u->dense, "a dense layer at the end", ANALYSIS & ~WORDS) \
+    FEATURE(!u->norm, "a last stream without a norm", ALL) \
+    FEATURE(u->dense, "a dense layer at the end", ALL & ~WORDS) \
     FEATURE(u->bias, "a bias of the logits", ALL) \
-    FEATURE(c->n_class, "classes in place of tokens", ANALYSIS & ~WORDS) \
+    FEATURE(c->n_class, "classes in place of tokens", ALL & ~WORDS & ~TRAIN) \
     FEATURE(u->divisor > 0, "divided logits", ALL) \
-    FEATURE(u->cap > 0, "soft caps of logits", ANALYSIS)
+    FEATURE(u->cap > 0, "soft caps of logits", ALL)
 
 #define HEAD_FIELDS(FIELD, ARRAY) \
     FIELD(by) FIELD(kv_layer) FIELD(borrows) FIELD(v_is_k) FIELD(heads) FIELD(kv_heads) \
@@ -144,15 +143,15 @@ static bool sublayer_has_other(const struct sublayer *s)
     FIELD(clip) FIELD(no_out)
 
 #define HEAD_FEATURES(FEATURE) \
-    FEATURE(s->head.by == HEADS_AS_IS, "queries that are the input", RUN | EXPLAIN) \
+    FEATURE(s->head.by == HEADS_AS_IS, "queries that are the input", (RUN | EXPLAIN) & ~TRAIN) \
     FEATURE(s->head.by == HEADS_LATENT, "latent attention", RUN | ATTRIBUTE | PATCH) \
     FEATURE(s->head.kv_heads != s->head.heads, "keys that heads share", ALL) \
     FEATURE(s->head.d_v != s->head.d_k, "values of another size than keys", \
             RUN | EXPLAIN | ATTRIBUTE | PATCH) \
     FEATURE(s->head.norm.q || s->head.norm.k, "norms of queries and keys", ALL) \
-    FEATURE(s->head.norm.q != s->head.norm.k, "a norm of queries or of keys alone", RUN) \
+    FEATURE(s->head.norm.q != s->head.norm.k, "a norm of queries or of keys alone", RUN & ~TRAIN) \
     FEATURE(s->head.norm.v, "norms of values", PASS) \
-    FEATURE(s->head.norm.whole, "norms of all heads together", ANALYSIS) \
+    FEATURE(s->head.norm.whole, "norms of all heads together", ALL) \
     FEATURE(s->head.norm.own, "norms of heads with scales of their own", RUN | ATTRIBUTE | PATCH) \
     FEATURE((s->head.norm.q || s->head.norm.k) && !c->rms, "layer norms of queries and keys", \
             RUN | ATTRIBUTE | PATCH) \
@@ -169,12 +168,12 @@ static bool sublayer_has_other(const struct sublayer *s)
     FEATURE(c->rotary.scaling == ROTARY_LLAMA3, "llama3 rotary scaling", ALL) \
     FEATURE(c->rotary.scaling == ROTARY_YARN, "yarn rotary scaling", ALL) \
     FEATURE(c->rotary.scaling == ROTARY_LONGROPE, "longrope scaling", ALL) \
-    FEATURE(c->rotary.growth != 0, "queries that grow with their positions", ANALYSIS) \
-    FEATURE(c->rotary_local.components, "two kinds of rotary embeddings", ANALYSIS) \
+    FEATURE(c->rotary.growth != 0, "queries that grow with their positions", ALL) \
+    FEATURE(c->rotary_local.components, "two kinds of rotary embeddings", ALL) \
     FEATURE(config_flags(c) & LAYER_UNROTATED, "layers without rotary embeddings", ALL) \
     FEATURE(s->head.clip != 0, "clipped queries, keys and values", \
             RUN | EXPLAIN | ATTRIBUTE | PATCH) \
-    FEATURE(s->head.no_out, "heads without an output projection", RUN | EXPLAIN) \
+    FEATURE(s->head.no_out, "heads without an output projection", (RUN | EXPLAIN) & ~TRAIN) \
     FEATURE(s->head.v_is_k, "values that are keys", PASS) \
     FEATURE(s->head.borrows, "keys of other layers", PASS)
 
@@ -184,17 +183,17 @@ static bool sublayer_has_other(const struct sublayer *s)
     FIELD(sink) FIELD(mask_after) FIELD(kind) FIELD(pattern)
 
 #define SCORE_FEATURES(FEATURE) \
-    FEATURE(s->score.cap > 0, "soft caps of scores", ANALYSIS) \
-    FEATURE(s->score.bias == BIAS_ALIBI || s->score.bias == BIAS_ALIBI_ROUNDED, "ALiBi", ANALYSIS) \
-    FEATURE(s->score.bias == BIAS_ALIBI_ROUNDED, "scaled ALiBi", ANALYSIS) \
+    FEATURE(s->score.cap > 0, "soft caps of scores", ALL) \
+    FEATURE(s->score.bias == BIAS_ALIBI || s->score.bias == BIAS_ALIBI_ROUNDED, "ALiBi", ALL) \
+    FEATURE(s->score.bias == BIAS_ALIBI_ROUNDED, "scaled ALiBi", ALL) \
     FEATURE(s->score.bias == BIAS_ALIBI_FROM_END, "ALiBi from the last key", \
             RUN | ATTRIBUTE | PATCH) \
-    FEATURE(s->score.bias == BIAS_BUCKETS, "biases of distances", ANALYSIS) \
-    FEATURE(s->score.bias == BIAS_DISENTANGLED, "disentangled attention", ANALYSIS) \
+    FEATURE(s->score.bias == BIAS_BUCKETS, "biases of distances", ALL) \
+    FEATURE(s->score.bias == BIAS_DISENTANGLED, "disentangled attention", ALL & ~TRAIN) \
     FEATURE(s->score.back != SIZE_MAX, "sliding windows", ALL) \
     FEATURE(s->score.ahead > 0 && (s->score.ahead < SIZE_MAX || s->score.back < SIZE_MAX), \
-            "windows with later tokens", ANALYSIS) \
-    FEATURE(s->score.sink, "attention sinks of the softmax", ANALYSIS)
+            "windows with later tokens", ALL) \
+    FEATURE(s->score.sink, "attention sinks of the softmax", ALL)
 
 #define MLP_FIELDS(FIELD, ARRAY) \
     FIELD(activation) FIELD(gated) FIELD(xielu) FIELD(given) FIELD(clamp) FIELD(up_offset) \
@@ -203,10 +202,11 @@ static bool sublayer_has_other(const struct sublayer *s)
 #define MLP_FEATURES(FEATURE) \
     FEATURE(s->mlp.gated, "gated MLPs", ALL) \
     FEATURE(s->mlp.xielu, "an activation with parameters", RUN | ATTRIBUTE | PATCH | CIRCUITS) \
-    FEATURE((s->mlp.clamp != 0 || s->mlp.up_offset != 0) && !s->mlp.mixture, "clamped MLPs", RUN) \
+    FEATURE((s->mlp.clamp != 0 || s->mlp.up_offset != 0) && !s->mlp.mixture, "clamped MLPs", \
+            RUN & ~TRAIN) \
     FEATURE(s->part == PART_SENTENCE && !s->mlp.mixture && s->mlp.inner != c->n_inner, \
             "MLPs of different widths", PASS) \
-    FEATURE(s->mlp.mixture, "experts", ANALYSIS) \
+    FEATURE(s->mlp.mixture, "experts", ALL) \
     FEATURE(s->mlp.mixture && s->mlp.mixture->beside, "experts beside the MLP", PASS)
 
 /* clang-format on */

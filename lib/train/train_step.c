@@ -34,12 +34,12 @@ float *parameter_of(const struct parameters *parameters, const struct new_model_
 
 int train_step_check(const struct config *c, struct err *err)
 {
-    if (c->kind != MODEL_GPT2 && c->kind != MODEL_DECODER)
-        return err_unsupported(err,
-                               "expected a model of type \"gpt2\", \"llama\" or like it to train, "
-                               "found \"%s\"",
-                               config_kind_name(c));
     return features_expect(TO_TRAIN, c, NULL, err);
+}
+
+enum train_objective train_objective_of(const struct config *c)
+{
+    return c->cross ? TRAIN_PAIRS : c->causal ? TRAIN_NEXT : TRAIN_MASKED;
 }
 
 /* --- steps ------------------------------------------------------------------------------------ */
@@ -103,8 +103,13 @@ int train_step_run(struct train_step *step, const struct train_batch *train_batc
     const bool learns = train_batch->share > 0;
     struct batch batch;
     size_t count = 0; /* of targets */
-    for (size_t i = 0; i < texts; i++)
+    const size_t sources = train_batch->source_tokens;
+    for (size_t i = 0; i < texts; i++) {
         step->texts[i] = (struct text){.ids = train_batch->ids + i * tokens, .count = tokens};
+        if (sources)
+            step->texts[i].source_ids = train_batch->sources + i * sources;
+        step->texts[i].source_count = sources;
+    }
     for (size_t row = 0; row < step->rows; row++)
         count += train_batch->targets[row] != BACK_NO_TARGET;
     const struct run run = {

@@ -16,7 +16,7 @@
 #include "math/machine.h"
 #include "math/rows.h"
 #include "math/tensor.h"
-#include "model/layer.h"
+#include "model/back.h"
 #include "model/new_model.h"
 #include "model/weights.h"
 
@@ -48,9 +48,11 @@ struct train_step_plan {
 
 struct train_batch {
     const uint32_t *ids;     /* [texts, tokens] */
-    const uint32_t *targets; /* [texts, tokens] the token after each */
-    uint64_t key;            /* for dropout, see rng.h */
-    float share; /* factor of the gradients: 1 / batches of a step; 0: no gradients, no dropout */
+    const uint32_t *targets; /* [texts, tokens] what to predict there, or BACK_NO_TARGET */
+    const uint32_t *sources; /* [texts, source_tokens] of a model with an encoder */
+    size_t source_tokens;
+    uint64_t key; /* for dropout, see rng.h */
+    float share;  /* factor of the gradients: 1 / batches of a step; 0: no gradients, no dropout */
 };
 
 struct train_step {
@@ -66,14 +68,19 @@ struct train_step {
     struct arena arena;
 };
 
-/* Refuse, as not supported, models without a backward pass. */
+/* Refuse, as not supported, models without gradients of all parameters. */
 int train_step_check(const struct config *config, struct err *err);
 
-/* Allocate all memory, with gradients 0. Refuses texts beyond the model's positions or a window. */
+/* What a model learns: the next token; tokens that a mask hides; the text of a source. */
+enum train_objective { TRAIN_NEXT, TRAIN_MASKED, TRAIN_PAIRS };
+
+enum train_objective train_objective_of(const struct config *config);
+
+/* Allocate all memory, with gradients 0. Refuses texts beyond the model's positions. */
 int train_step_open(struct train_step *step, const struct train_step_plan *plan, struct err *err);
 void train_step_release(struct train_step *step);
 
-/* Compute the mean loss over all tokens, in nats, and, if the batch has a share, add the gradients
+/* Compute the mean loss over all targets, in nats, and, if the batch has a share, add the gradients
  * to step->gradients. A loss that is NaN or infinite is an error. */
 int train_step_run(struct train_step *step, const struct train_batch *batch, double *loss,
                    struct err *err);

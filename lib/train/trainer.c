@@ -56,8 +56,67 @@ int dataset_add(struct dataset *dataset, const struct tokenizer *tokenizer, cons
     return 0;
 }
 
+int dataset_add_pair(struct dataset *dataset, const struct tokens *source,
+                     const struct tokens *text, struct err *err)
+{
+    const struct dataset_pair pair = {(uint32_t)dataset->count, (uint32_t)source->count,
+                                      (uint32_t)text->count};
+    const struct tokens *const both[] = {source, text};
+    if (!source->count || text->count < 2)
+        return err_set(err,
+                       "expected a source of one token and a text of two or more, found %zu "
+                       "and %zu",
+                       source->count, text->count);
+    for (size_t k = 0; k < 2; k++)
+        for (size_t i = 0; i < both[k]->count; i++) {
+            buf_bytes(&dataset->id_bytes, &both[k]->items[i].id, sizeof *dataset->ids);
+            dataset->digest = rng_fold_in(dataset->digest, both[k]->items[i].id);
+        }
+    buf_bytes(&dataset->pair_bytes, &pair, sizeof pair);
+    dataset->count += source->count + text->count;
+    dataset->longest = num_max(dataset->longest, text->count - 1);
+    dataset->longest_source = num_max(dataset->longest_source, source->count);
+    dataset->pair_count++;
+    dataset->ids = (const void *)dataset->id_bytes.bytes;
+    dataset->pairs = (void *)dataset->pair_bytes.bytes;
+    if (dataset->count > UINT32_MAX / 2)
+        return err_set(err, "expected at most %u tokens in all", UINT32_MAX / 2);
+    return buf_check(&dataset->id_bytes, err) || buf_check(&dataset->pair_bytes, err);
+}
+
+/* Sort a part of the pairs by the lengths of their sources: a counting sort keeps their order. */
+static void list_pairs(struct dataset *dataset, struct dataset_part *part, size_t first,
+                       size_t count)
+{
+    for (size_t length = 1; length <= dataset->longest_source; length++)
+        for (uint32_t i = (uint32_t)first; i < first + count; i++)
+            if (dataset->pairs[i].source_count == length)
+                buf_bytes(&dataset->start_bytes, &i, sizeof i);
+    part->count = count;
+}
+
+static int finish_pairs(struct dataset *dataset, double held_out, struct err *err)
+{
+    const size_t all = dataset->pair_count;
+    const size_t out = num_max((size_t)((double)all * held_out), 1);
+    if (all < 2)
+        return err_set(err, "expected at least two pairs, found %zu", all);
+    if (dataset->longest > dataset->tokens)
+        return err_set(err, "expected texts of at most %zu tokens (--context), found one of %zu",
+                       dataset->tokens, dataset->longest);
+    list_pairs(dataset, &dataset->training, 0, all - out);
+    list_pairs(dataset, &dataset->held_out, all - out, out);
+    const uint32_t *items = (const void *)dataset->start_bytes.bytes;
+    dataset->training.items = items;
+    dataset->held_out.items = items + all - out;
+    return buf_check(&dataset->start_bytes, err);
+}
+
 int dataset_finish(struct dataset *dataset, size_t tokens, double held_out, struct err *err)
 {
+    dataset->tokens = tokens;
+    if (dataset->pair_count)
+        return finish_pairs(dataset, held_out, err);
     size_t usable = dataset->start_count;
     while (usable && dataset->starts[usable - 1] + tokens + 1 > dataset->count)
         usable--;
@@ -69,7 +128,6 @@ int dataset_finish(struct dataset *dataset, size_t tokens, double held_out, stru
             tokens + 1, dataset->count, dataset->start_count);
     size_t out = num_max((size_t)((double)usable * held_out), 1);
     size_t training = usable - out;
-    dataset->tokens = tokens;
     dataset->held_out = (struct dataset_part){dataset->starts + training, out};
     while (training > 1 &&
            dataset->starts[training - 1] + tokens + 1 > dataset->starts[usable - out])
@@ -82,6 +140,7 @@ void dataset_release(struct dataset *dataset)
 {
     buf_release(&dataset->id_bytes);
     buf_release(&dataset->start_bytes);
+    buf_release(&dataset->pair_bytes);
     *dataset = (struct dataset){0};
 }
 
@@ -192,7 +251,7 @@ double trainer_setting_value(const struct trainer_settings *settings,
 /* --- training --------------------------------------------------------------------------------- */
 
 /* Random numbers are keyed by the seed, their purpose and an index. */
-enum { KEY_TEXTS, KEY_DROPS, KEY_HELD_OUT, KEY_DRILLS };
+enum { KEY_TEXTS, KEY_DROPS, KEY_HELD_OUT, KEY_DRILLS, KEY_MASKS };
 
 enum { TEST_BATCHES = 8 };
 
@@ -214,7 +273,10 @@ int trainer_open(struct trainer *trainer, const struct trainer_settings *setting
         (struct adamw){.beta_1 = 0.9, .beta_2 = 0.99, .epsilon = 1e-8, .decay = settings->decay};
     trainer->ids = arena_alloc(&trainer->arena, count, sizeof *trainer->ids, err);
     trainer->targets = arena_alloc(&trainer->arena, count, sizeof *trainer->targets, err);
-    if (!trainer->ids || !trainer->targets || train_step_open(&trainer->step, &plan, err) ||
+    trainer->sources = arena_alloc(&trainer->arena, plan.texts * dataset->longest_source,
+                                   sizeof *trainer->sources, err);
+    if (!trainer->ids || !trainer->targets || !trainer->sources ||
+        train_step_open(&trainer->step, &plan, err) ||
         adamw_alloc(&trainer->adamw, new_model, &trainer->arena, err)) {
         trainer_release(trainer);
         return -1;
@@ -244,16 +306,73 @@ static uint64_t key_of(const struct trainer *trainer, uint64_t use, uint64_t num
     return rng_fold_in(rng_fold_in((uint64_t)trainer->settings.seed, use), number);
 }
 
-/* Fill a batch with texts that begin at random lines of a part, and with their next tokens. */
+/* Fill a batch with pairs whose sources are as long as that of a random one; rows behind a text
+ * have its last token, and no target. */
+static struct train_batch draw_pairs(struct trainer *trainer, const struct dataset_part *part,
+                                     uint64_t key)
+{
+    const struct dataset *data = trainer->dataset;
+    const size_t tokens = data->tokens, chosen = (size_t)rng_below(key, 0, part->count);
+    const size_t sources = data->pairs[part->items[chosen]].source_count;
+    size_t first = chosen, end = chosen + 1;
+    while (first > 0 && data->pairs[part->items[first - 1]].source_count == sources)
+        first--;
+    while (end < part->count && data->pairs[part->items[end]].source_count == sources)
+        end++;
+    for (size_t i = 0; i < (size_t)trainer->settings.texts; i++) {
+        const size_t at = i ? first + (size_t)rng_below(key, i, end - first) : chosen;
+        const struct dataset_pair *pair = &data->pairs[part->items[at]];
+        const uint32_t *from = data->ids + pair->first, *text = from + sources;
+        memcpy(trainer->sources + i * sources, from, sources * sizeof *from);
+        for (size_t k = 0; k < tokens; k++) {
+            const bool is_there = k + 1 < pair->count;
+            trainer->ids[i * tokens + k] = is_there ? text[k] : text[pair->count - 1];
+            trainer->targets[i * tokens + k] = is_there ? text[k + 1] : BACK_NO_TARGET;
+        }
+    }
+    return (struct train_batch){.ids = trainer->ids,
+                                .targets = trainer->targets,
+                                .sources = trainer->sources,
+                                .source_tokens = sources};
+}
+
+/* Hide tokens as for BERT: 15 of 100 are targets, at least one; 80 of 100 of these become the mask,
+ * 10 any token, and 10 stay. */
+static void hide_tokens(struct trainer *trainer, uint64_t key)
+{
+    const size_t count = (size_t)trainer->settings.texts * trainer->dataset->tokens;
+    const size_t limit = trainer->step.config->vocab_size;
+    const size_t one = (size_t)rng_below(key, count, count);
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t own = rng_fold_in(key, i);
+        const uint64_t fate = rng_below(own, 1, 100);
+        trainer->targets[i] = BACK_NO_TARGET;
+        if (i != one && rng_below(own, 0, 100) >= 15)
+            continue;
+        trainer->targets[i] = trainer->ids[i];
+        if (fate < 80)
+            trainer->ids[i] = (uint32_t)trainer->dataset->mask;
+        else if (fate < 90)
+            trainer->ids[i] = (uint32_t)rng_below(own, 2, limit);
+    }
+}
+
+/* Fill a batch with texts that begin at random lines of a part, and with their next tokens; or with
+ * pairs; or with tokens that are hidden, and those of their places. */
 static struct train_batch draw(struct trainer *trainer, const struct dataset_part *part,
                                uint64_t key)
 {
+    const enum train_objective objective = train_objective_of(trainer->step.config);
     size_t tokens = trainer->dataset->tokens;
+    if (objective == TRAIN_PAIRS)
+        return draw_pairs(trainer, part, key);
     for (size_t i = 0; i < (size_t)trainer->settings.texts; i++) {
         const uint32_t *from = trainer->dataset->ids + part->items[rng_below(key, i, part->count)];
         memcpy(trainer->ids + i * tokens, from, tokens * sizeof *from);
         memcpy(trainer->targets + i * tokens, from + 1, tokens * sizeof *from);
     }
+    if (objective == TRAIN_MASKED)
+        hide_tokens(trainer, rng_fold_in(key, KEY_MASKS));
     return (struct train_batch){.ids = trainer->ids, .targets = trainer->targets};
 }
 

@@ -21,12 +21,18 @@
 #include "train/train_step.h"
 
 /* --- dataset: tokens of texts, from which batches are drawn. Each text of a batch begins at a line
- * and may continue into later lines. The seed and the number of the batch determine the choice. */
+ * and may continue into later lines; or it is that of a pair, and all sources of the batch have the
+ * same length. The seed and the number of the batch determine the choice. */
 
-/* Lines at which texts of a batch may begin. */
+/* Lines at which texts of a batch may begin, or pairs, in the order of their sources' lengths. */
 struct dataset_part {
-    const uint32_t *items; /* indices of their first tokens */
+    const uint32_t *items; /* indices of their first tokens; of pairs */
     size_t count;
+};
+
+/* A text and its source among the ids, one behind the other. */
+struct dataset_pair {
+    uint32_t first, source_count, count;
 };
 
 struct dataset {
@@ -34,18 +40,27 @@ struct dataset {
     size_t count;
     const uint32_t *starts; /* index of the first token of each line with tokens */
     size_t start_count;
-    struct buf id_bytes, start_bytes;       /* memory of ids and starts */
-    size_t tokens;                          /* per text in a batch */
-    struct dataset_part training, held_out; /* set by dataset_finish */
-    uint64_t digest;                        /* over all tokens */
+    struct dataset_pair *pairs; /* [pair_count] */
+    size_t pair_count;
+    size_t longest, longest_source;               /* of pairs: the text without its first token */
+    struct buf id_bytes, start_bytes, pair_bytes; /* memory of ids and starts, and of pairs */
+    size_t tokens;                                /* per text in a batch */
+    struct dataset_part training, held_out;       /* set by dataset_finish */
+    long long mask;                               /* of a masked model: the id that hides a token */
+    uint64_t digest;                              /* over all tokens */
 };
 
 /* Add the tokens of a text, which is encoded line by line. Errors name the line. */
 int dataset_add(struct dataset *dataset, const struct tokenizer *tokenizer, const char *bytes,
                 size_t size, struct err *err);
 
+/* Add a pair. The model reads the text but for its last token, and learns it but for its first. */
+int dataset_add_pair(struct dataset *dataset, const struct tokens *source,
+                     const struct tokens *text, struct err *err);
+
 /* Set the length of texts, and hold out a share of lines, at least one, at the end. Refused unless
- * two lines begin at least `tokens` + 1 tokens before the end. */
+ * two lines begin at least `tokens` + 1 tokens before the end; of pairs, unless there are two, none
+ * longer than `tokens`. */
 int dataset_finish(struct dataset *dataset, size_t tokens, double held_out, struct err *err);
 void dataset_release(struct dataset *dataset);
 
@@ -116,10 +131,11 @@ struct trainer {
     const struct dataset *dataset;
     struct train_step step;
     struct adamw adamw; /* adamw.steps is the number of completed steps */
-    uint32_t *ids, *targets;
+    uint32_t *ids, *targets, *sources;
     struct arena arena;
 };
 
+/* The dataset has pairs if the model has an encoder, and the id of the mask if it is masked. */
 int trainer_open(struct trainer *trainer, const struct trainer_settings *settings,
                  struct machine *machine, struct new_model *new_model,
                  const struct dataset *dataset, struct err *err);

@@ -343,7 +343,7 @@ static const struct checked {
     {'p', {"tests/golden", "tests/golden-families"}, true}, /* patching, */
     {'c', {"tests/golden", "tests/golden-families"}, true}, /* head_circuits, */
     {'w', {"tests/golden", "tests/golden-families"}, true}, /* the same, */
-    {'t', {"tests/training"}, false},                       /* train_step */
+    {'t', {"tests/golden", "tests/golden-families"}, true}, /* back */
 };
 
 TEST_LOOP(a_golden_model_has_each_feature_that_a_wing_supports, COUNT(checked))
