@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "asserts.h"
+#include "math/rng.h"
+#include "train/trainer.h"
 
 static const struct folder folder = {.path = "tests/training"};
 
@@ -58,6 +60,41 @@ void train_step_fixture_open(struct train_step_fixture *fixture, const char *nam
     fixture->targets = read_ids(fixture, "targets");
 }
 
+void train_step_fixture_family(struct train_step_fixture *fixture, const char *name, float dropout)
+{
+    enum { TEXTS = 2, TOKENS = 7, SOURCES = 5, IDS = 10, FIRST = 3 };
+    struct err err = {0};
+    char path[64];
+    *fixture = (struct train_step_fixture){0};
+    snprintf(path, sizeof path, "tests/golden-families/%s", name);
+    const struct folder of_family = {.path = path};
+    struct train_step_plan plan = {&fixture->machine, &fixture->new_model, TEXTS, TOKENS, dropout};
+    int failed = folder_open(&fixture->config, &of_family, "config.json", &err) ||
+                 machine_open(&fixture->machine, 1, &err) ||
+                 new_model_open(&fixture->new_model, name, fixture->config.bytes,
+                                fixture->config.size, &err) ||
+                 train_checkpoint_weights(&fixture->new_model, &of_family, &err) ||
+                 train_step_open(&fixture->step, &plan, &err);
+    ck_assert_msg(!failed, "%s (run from the repository's root)", err.text);
+    struct arena *arena = &fixture->new_model.arena;
+    const enum train_objective objective = train_objective_of(fixture->step.config);
+    uint32_t *const ids = arena_alloc(arena, TEXTS * TOKENS, sizeof *ids, NULL);
+    uint32_t *const targets = arena_alloc(arena, TEXTS * TOKENS, sizeof *targets, NULL);
+    uint32_t *const sources = arena_alloc(arena, TEXTS * SOURCES, sizeof *sources, NULL);
+    for (size_t i = 0; i < TEXTS * TOKENS; i++) {
+        ids[i] = FIRST + (uint32_t)rng_below(1, i, IDS);
+        targets[i] = FIRST + (uint32_t)rng_below(2, i, IDS);
+        if (objective == TRAIN_MASKED && i % 3)
+            targets[i] = BACK_NO_TARGET;
+    }
+    for (size_t i = 0; i < TEXTS * SOURCES; i++)
+        sources[i] = FIRST + (uint32_t)rng_below(3, i, IDS);
+    fixture->ids = ids;
+    fixture->targets = targets;
+    fixture->sources = sources;
+    fixture->source_tokens = objective == TRAIN_PAIRS ? SOURCES : 0;
+}
+
 void train_step_fixture_release(struct train_step_fixture *fixture)
 {
     train_step_release(&fixture->step);
@@ -70,6 +107,10 @@ void train_step_fixture_release(struct train_step_fixture *fixture)
 struct train_batch train_step_fixture_batch(const struct train_step_fixture *fixture, size_t step)
 {
     size_t at = step * fixture->step.rows;
-    return (struct train_batch){
-        .ids = fixture->ids + at, .targets = fixture->targets + at, .key = step, .share = 1};
+    return (struct train_batch){.ids = fixture->ids + at,
+                                .targets = fixture->targets + at,
+                                .sources = fixture->sources,
+                                .source_tokens = fixture->source_tokens,
+                                .key = step,
+                                .share = 1};
 }

@@ -18,11 +18,15 @@ struct train_step_fixture {
     struct new_model new_model;
     struct train_step step;
     uint32_t *ids, *targets; /* [10, texts, tokens] */
+    uint32_t *sources;       /* [texts, source_tokens] of a model with an encoder */
+    size_t source_tokens;
 };
 
 /* Run in the repository's root. */
 void train_step_fixture_open(struct train_step_fixture *fixture, const char *name, size_t threads,
                              float dropout);
+/* A model of tests/golden-families, with one batch of two texts. */
+void train_step_fixture_family(struct train_step_fixture *fixture, const char *name, float dropout);
 void train_step_fixture_release(struct train_step_fixture *fixture);
 
 struct train_batch train_step_fixture_batch(const struct train_step_fixture *fixture, size_t step);
