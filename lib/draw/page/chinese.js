@@ -428,7 +428,7 @@ const CHINESE = {
         '本页没有 # 的查询、键和值。一个头的约占 # 字节，所有头的约占 # 字节。加入它们的命令：',
 
     // what each token gives to a prediction (saliency.js)
-    'Which tokens raise the first?': '哪些词元抬高了第一个预测？',
+    'Which tokens raise the prediction?': '哪些词元抬高了这个预测？',
     'Runs without some heads are not split.': '关掉了头的运行不作分解。',
     'The page holds this for the token at which it opens. Here:':
         '本页只含打开时所在词元的数据。此处可用：',
