@@ -19,6 +19,7 @@ static const enum site ingredient_sites[INGREDIENTS] = {SITE_RESID_PRE, SITE_V, 
 /* The state of one text during its pass. */
 struct held_text {
     float *held[INGREDIENTS]; /* of the current layer, contiguous */
+    size_t room[INGREDIENTS]; /* floats of each: layers may differ */
     size_t queries, keys;
     double *rollout; /* [T, T] product of all layers so far */
 };
@@ -342,8 +343,9 @@ static int sink(void *context, const struct announcement *announced, struct err 
         float **held = &text->held[which];
         if (announced->site != ingredient_sites[which])
             continue;
-        if (!*held && !(*held = arena_room(e->arena, cells, sizeof **held, err)))
+        if (text->room[which] < cells && !(*held = arena_room(e->arena, cells, sizeof **held, err)))
             return -1;
+        text->room[which] = num_max(text->room[which], cells);
         tensor_copy(*held, &announced->values);
     }
     if (announced->site == SITE_WEIGHTS) {

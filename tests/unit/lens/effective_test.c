@@ -122,6 +122,19 @@ TEST_LOOP(entropies_are_those_of_the_rows_of_weights, COUNT(entropic))
     }
 }
 
+/* --- layers of different sizes ---------------------------------------------------------------- */
+
+TEST(a_layer_with_larger_heads_has_the_same_bits_after_smaller_ones)
+{
+    float alone[2 * 16];
+    open("tests/golden-families/gemma4-experts", "0,5,3,4");
+    ck_assert_msg(!asked("value_weighted", "2"), "%s", err.text);
+    memcpy(alone, report.arrays[0].data, sizeof alone);
+    ck_assert_msg(!asked("value_weighted", "0-2"), "%s", err.text);
+    ck_assert_uint_eq(report.array_count, 3);
+    ck_assert_mem_eq(report.arrays[2].data, alone, sizeof alone);
+}
+
 /* --- with edits ------------------------------------------------------------------------------- */
 
 enum { TOKENS = 4 };
