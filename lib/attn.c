@@ -336,7 +336,7 @@ static int pass_on(void *context, const struct announcement *announced, struct e
         struct announcement alone = *announced;
         alone.text = 0;
         arena_clear(&showing->tensor);
-        list->count = 0;
+        capture->shared_by = list->count = 0; /* the heads of keys were in that memory */
         if (capture_sink(capture, &alone, err))
             return -1;
         heads = list->items->heads.numbers;

@@ -617,6 +617,9 @@ int tokenizer_fill_deberta(struct tokenizer *tokenizer, const struct folder *fol
     if (tokenizer_config_read(tokenizer, folder, CONFIG_LISTED | CONFIG_NAMED, err) ||
         tokenizer_model_type(type, folder, err))
         return -1;
+    tokenizer_name_usual(tokenizer, usual);
+    if (folder_read(folder, name, read_file, tokenizer, err))
+        return -1;
     if (*config->class ? strncmp(config->class, "DebertaV2Tokenizer", 18) != 0
                        : strcmp(type, "deberta-v2") != 0)
         return err_unsupported(
@@ -627,10 +630,8 @@ int tokenizer_fill_deberta(struct tokenizer *tokenizer, const struct folder *fol
         return err_unsupported(
             err, "'%s/tokenizer_config.json': do_lower_case: expected false: " OTHER_FILE_WHY,
             folder->path);
-    tokenizer_name_usual(tokenizer, usual);
     const struct added_token *mask = &config->named[NAMED_MASK];
-    if (folder_read(folder, name, read_file, tokenizer, err) ||
-        tokenizer_add_listed(tokenizer, folder, err) ||
+    if (tokenizer_add_listed(tokenizer, folder, err) ||
         token_set_find(set, mask->bytes, mask->size, &ids[2], &found, err))
         return -1;
     struct added_token *items = arena_alloc(&set->arena, set->added.count + 1, sizeof *items, err);
