@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/num.h"
 #include "lens/capture.h"
 #include "model/layer.h"
 
@@ -68,18 +69,23 @@ static int watch_selected(struct watch *watch, const struct gradient_walk *walk,
     return 0;
 }
 
-/* The bytes of all sites of a pass; with `streams` those of a tape that keeps only streams. */
+/* The bytes of all sites of a pass, with `streams` those of a tape that keeps only streams; and of
+ * the walk, which holds two of the largest values of a layer at a time. */
 static double bytes_of_pass(const struct config *c, size_t tokens, size_t sources, bool streams)
 {
     double floats = 0;
+    size_t largest = 0;
     for (enum site site = 0; site != SITE_PASS_END; site = site_next(site)) {
         size_t count = 0;
         const bool again = streams && site_row(site)->in_layer && site != SITE_RESID_PRE;
-        if (site_exists(c, site) &&
-            site_size(&count, c, site, stack_of(c, site_part(site))->heads, tokens, sources))
-            floats += (double)count * (double)(again ? 2 : site_layers(c, site));
+        if (!site_exists(c, site) ||
+            !site_size(&count, c, site, stack_of(c, site_part(site))->heads, tokens, sources))
+            continue;
+        const size_t layers = site_layers(c, site);
+        floats += (double)count * (double)(again ? num_min(2, layers) : layers);
+        largest = site_row(site)->in_layer ? num_max(largest, count) : largest;
     }
-    return floats * sizeof(float);
+    return (floats + 2 * (double)largest) * sizeof(float);
 }
 
 /* Whether to run layers again, which takes one more pass, rather than to keep them all. An encoder
