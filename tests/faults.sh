@@ -173,7 +173,7 @@ END
             "$ROOT/tests/golden-families/$name/model.safetensors" $name
         echo '{"<pad>": 0, "</s>": 1, "[MASK]": 2, "a": 3, "b": 4}' >$name/vocab.json
     done
-    printf 'source,text\na b,b a\nb,b\na a,a a\n' >pairs.csv
+    printf 'source,text\na b,b a\nb,b\na a,a a\n' >sources.csv
     printf 'a b\nb a\na a\nb b\n' >letters
 ) >"$folder/log" 2>&1; then
     fail 'input files of the commands' "$folder/log"
@@ -293,7 +293,7 @@ try batch -f "$in/three.txt" -m life --sweep scale=none,sqrt --dry-run
 try batch "$in/three.txt" -m life -o here.jsonl --shard 1/2
 try batch "$in/two.jsonl" -m life --sweep attention-temperature=1,4 --repeat 2
 try train -q -d "$in/texts" -m "$in/school" --steps 2 --batch-size 2 --context 4 -o here
-try train -q -d "$in/pairs.csv" -m "$in/t5" --steps 2 --batch-size 2 -o here
+try train -q -d "$in/sources.csv" -m "$in/t5" --steps 2 --batch-size 2 -o here
 try train -q -d "$in/letters" -m "$in/bert" --steps 2 --batch-size 2 --context 3 -o here
 try train -q -d "$in/texts" -m "$in/llama" --steps 1 --batch-size 2 --context 4 -o here
 try train -q -d "$in/texts" --shape gpt2 --set n_layer=1,n_head=2,n_embd=8,n_positions=16 \
