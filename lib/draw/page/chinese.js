@@ -122,6 +122,13 @@ const CHINESE = {
     'hidden channels of the MLP, after the activation': '激活函数之后的 MLP 隐藏通道',
     'output of the MLP': 'MLP 的输出',
     'norm of mlp_out': 'mlp_out 的归一化',
+    'layer norm of what experts read, beside the MLP': 'MLP 旁边的专家所读取的层归一化',
+    "residual stream before the layer's own input is added": '加上本层自己的输入之前的残差流',
+    "gate of the layer's own input, before the activation": '激活函数之前，本层自己的输入的门',
+    "the layer's own input, of the token and its embedding": '本层自己的输入，来自词元及其嵌入',
+    "the layer's own input, times its gate": '本层自己的输入，乘以它的门',
+    'projection of per_layer_act': 'per_layer_act 的投影',
+    'norm of per_layer_out': 'per_layer_out 的归一化',
     'residual stream after the block': '本层之后的残差流',
     'final layer norm': '最后的层归一化',
     'input of the unembedding of a masked model: a dense layer and its norm':
