@@ -255,8 +255,7 @@ VALUES(attributions, "Parts (--by)", ATTRIBUTION_WAYS, attribution_ways[index].n
 static const struct attribute_method {
     const char *name, *about;
 } methods[SALIENCY_METHODS] = {
-    [SALIENCY_INTEGRATED] = {"integrated", "integrated gradients, on the way from --baseline "
-                                           "(default)"},
+    [SALIENCY_INTEGRATED] = {"integrated", "integrated gradients, from --baseline (default)"},
     [SALIENCY_GRADIENT] = {"gradient", "input times gradient: one pass"},
 };
 
@@ -289,20 +288,20 @@ static const struct option_row attribute_options[] = {
             .preset = 2),
     STRING(
         "by", 0, "part|pair|source|neuron|expert|token", IN(attribute.by),
-        "split by component (default), source token, neuron or expert; a number for each token of "
-        "the text; with --head, by part, pair or source",
+        "split by component (default), source token, neuron or expert; token: the saliency of each "
+        "token of the text; with --head, by part, pair or source",
         .values = &values_attributions),
     STRING("method", 0, "HOW", IN(attribute.method),
            "with --by token: integrated (default) or gradient", .values = &values_methods),
     INTEGER("steps", 0, "N", IN(attribute.steps), 1, 100000,
-            "with --method integrated: points on the way, a pass each (default: 50)", .preset = 50),
+            "with --method integrated: number of points, a pass each (default: 50)", .preset = 50),
     STRING("rule", 0, "RULE", IN(attribute.rule),
            "with --method integrated: points and weights: gausslegendre (default), riemann_left, "
            "riemann_middle, riemann_right or riemann_trapezoid",
            .values = &values_rules),
     STRING("baseline", 0, "FROM", IN(attribute.baseline),
-           "with --method integrated: start with rows of zero (default), the mean row of the table "
-           "of tokens, or the row of a token"),
+           "with --method integrated: start at zero (default), at mean, the mean embedding of all "
+           "tokens, or at the embedding of a token"),
     STRING("layer", 0, "LIST", IN(select.layer),
            "list only the parts of these layers: 0,3-5, -1 for the last, all (default: all parts)"),
     STRING("mean", 0, "texts", IN(select.mean), "average over texts", .flags = OPTION_FIXED),
@@ -666,18 +665,17 @@ static const struct option_row patch_options[] = {
     FLAG("noise", 0, IN(patch.noise),
          "patch values of the corrupt run into the clean run (default: the other way round)"),
     STRING("with", 0, "text|zero|mean", IN(patch.with),
-           "what replaces a value: that of the other text (default); or in the clean run 0, or its "
-           "mean over the tokens, without --corrupt: then the fraction is logit / clean, what is "
-           "left",
+           "replace a value by that of the other text (default); or, without --corrupt, by zero or "
+           "its mean over the tokens, in the clean run: the fraction is then logit / clean logit",
            .values = &values_withs),
     FLAG("estimate", 0, IN(patch.estimate),
          "first-order estimates of all patches, from one walk back (attribution patching): the sum "
-         "of (value in its place - value) times gradient, at the run that is patched"),
+         "of (new value - value) times gradient, in the run that is patched"),
     INTEGER("verify", 0, "N", IN(patch.verify), 1, 1000,
-            "--estimate, with the exact patches of the N largest, and their correlation"),
+            "--estimate, with the exact patches of the N largest estimates and the correlation"),
     INTEGER("steps", 0, "N", IN(patch.steps), 1, 1000,
-            "--over edges: mean of the gradients of N runs, whose rows of tokens go from those of "
-            "the patched text towards the other's (EAP-IG; default: 1)",
+            "with --over edges: mean of N gradients, at token embeddings between those of the "
+            "patched text and of the other text (EAP-IG; default: 1)",
             .preset = 1),
     STRING("show", 0, "NUMBER", IN(select.show),
            "number to show: fraction (part of the answer restored, default), logit or effect (the "

@@ -31,8 +31,7 @@ static const struct option_row own_options[] = {
          .flags = OPTION_FIXED),
     STRING("gradient", 0, "A[:B]", IN(select.gradient),
            "the gradients of the logit of token A, or of A less that of B, at the sites of --show, "
-           "instead of their values (--show attention_gradient: default: of the most likely "
-           "token)"),
+           "instead of their values (default for attention_gradient: the most likely token)"),
     STRING("position", 0, "P", IN(attribute.position),
            "with --gradient: the token after which the logit is read, -1 for the last (default; in "
            "masked models the last [MASK])"),

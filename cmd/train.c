@@ -25,8 +25,8 @@ struct own_options {
 static const struct option_row own_options[] = {
     STRINGS(
         "data", 'd', "FILE", OWN(data),
-        "training text, one or more lines per text, or for a model with an encoder a table with "
-        "the columns source and text (repeatable); the last 2 % are held out",
+        "training text, one or more lines per text; for encoder-decoders, a table with the columns "
+        "source and text (repeatable); the last 2 % are held out",
         .heading = "Text and model"),
     STRING("shape", 0, "NAME", IN(make.shape),
            "train a new model with the sizes of a well-known one (see 'help sizes'); needs --vocab",
@@ -48,7 +48,7 @@ static const struct option_row own_options[] = {
     INTEGER("batch-size", 0, "N", OWN(settings.texts), 1, 1000000, "texts per batch (default: 32)",
             .preset = 32),
     INTEGER("context", 0, "N", OWN(settings.tokens), 1, 1000000,
-            "tokens per text (default: the model's, up to 128)"),
+            "tokens per text (default: the model's, up to 128; of a table: of its longest text)"),
     INTEGER("grad-accum", 0, "N", OWN(settings.accumulate), 1, 1000000,
             "batches per step (default: 1)", .preset = 1),
     REAL("lr", 0, "R", OWN(settings.rate), 0, 1000,
