@@ -336,7 +336,7 @@ static int pass_on(void *context, const struct announcement *announced, struct e
         struct announcement alone = *announced;
         alone.text = 0;
         arena_clear(&showing->tensor);
-        capture->shared_by = list->count = 0; /* the heads of keys were in that memory */
+        list->count = 0;
         if (capture_sink(capture, &alone, err))
             return -1;
         heads = list->items->heads.numbers;
@@ -383,12 +383,14 @@ static int open_showing(struct showing *showing, struct selection *selection,
         return -1;
     if (!request->sink)
         return err_usage(err, "expected a sink, found NULL");
-    return err_if(selection_sites(selection,
-                                  request->show ? request->show : site_name(SITE_WEIGHTS), config,
-                                  err) ||
-                  selection_layers(selection, request->layers, config, arena, err) ||
-                  selection_heads(selection, request->heads, config, arena, err) ||
-                  capture_init(&showing->capture, selection, config, 1, arena, err));
+    if (selection_sites(selection, request->show ? request->show : site_name(SITE_WEIGHTS), config,
+                        err) ||
+        selection_layers(selection, request->layers, config, arena, err) ||
+        selection_heads(selection, request->heads, config, arena, err) ||
+        capture_init(&showing->capture, selection, config, 1, arena, err))
+        return -1;
+    showing->capture.values = &showing->tensor;
+    return 0;
 }
 
 /* The text of a request with a number. */
@@ -422,7 +424,6 @@ static int run_request(struct host_call *call, struct attn_model *model, const s
         texts[i] = text_of(ids, request, i);
         texts[i].cache = cache;
     }
-    showing.capture.arena = &showing.tensor;
     count_run(model, ids, count);
 
     int failed = 0;
@@ -477,7 +478,6 @@ static int walk_back(struct host_call *call, struct attn_model *model, const str
     walk->sink = pass_on;
     walk->context = &showing;
     walk->arena = &call->arena;
-    showing.capture.arena = &showing.tensor;
     count_run(model, ids, 1);
     int failed = gradient_walk(walk, err);
     for (size_t part = 0; part <= PART_SOURCE && !failed; part++)

@@ -9,7 +9,8 @@ int capture_init(struct capture *capture, const struct selection *selection,
 {
     size_t heads = config_most_heads(config);
     size_t *all = arena_alloc(arena, heads, sizeof *all, err);
-    *capture = (struct capture){.selection = selection, .config = config, .arena = arena};
+    *capture =
+        (struct capture){.selection = selection, .config = config, .arena = arena, .values = arena};
     capture->lists = arena_alloc(arena, texts, sizeof *capture->lists, err);
     if (!all || !capture->lists)
         return -1;
@@ -81,7 +82,7 @@ struct array *capture_add(struct capture *capture, size_t text, struct array ite
         item.rows.size = list->query_count;
     }
     if (has_values &&
-        !(item.data = arena_room(capture->arena, array_cells(&item), sizeof *item.data, err)))
+        !(item.data = arena_room(capture->values, array_cells(&item), sizeof *item.data, err)))
         return NULL;
     list->items[list->count] = item;
     return &list->items[list->count++];

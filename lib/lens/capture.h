@@ -38,7 +38,8 @@ struct capture {
      * is `shared_by` heads, and all query heads */
     struct capture_heads query_heads, key_heads, all_heads;
     size_t shared_by;
-    struct arena *arena;
+    struct arena *arena;  /* of the lists and what they name */
+    struct arena *values; /* of the arrays' numbers; capture_init sets it to `arena` */
 };
 
 /* Make a list for each of `texts` texts, with room for all selected tensors, in `arena`. */
