@@ -2,6 +2,14 @@
 
 #include <string.h>
 
+#include "base/memory.h"
+
+struct matrix matrix_new(size_t rows, size_t columns, struct arena *arena, struct err *err)
+{
+    float *data = arena_alloc(arena, rows, columns * sizeof *data, err);
+    return (struct matrix){data, rows, columns, columns};
+}
+
 size_t matrix_stride(size_t columns)
 {
     enum { LINE = 16 }; /* floats of a cache line */

@@ -22,6 +22,12 @@ struct tensor {
     size_t stride[TENSOR_RANK_MAX]; /* in floats */
 };
 
+struct arena;
+struct err;
+
+/* Zeros, in an arena; without memory, no data. */
+struct matrix matrix_new(size_t rows, size_t columns, struct arena *arena, struct err *err);
+
 /* A stride: an odd number of cache lines, so that a column is spread over the sets of a cache. */
 size_t matrix_stride(size_t columns);
 

@@ -157,12 +157,6 @@ struct edge_walk {
     struct matrix gradients; /* [readers of a sublayer, T·C] */
 };
 
-static struct matrix matrix_new(size_t rows, size_t columns, struct arena *arena, struct err *err)
-{
-    float *data = arena_alloc(arena, rows * columns, sizeof *data, err);
-    return (struct matrix){data, rows, columns, columns};
-}
-
 /* y = to - from. Each head has rows and columns of its own, so that y · W_O is what each adds to
  * the stream. */
 static void subtract(struct matrix y, const struct estimate_values *values, size_t layer)

@@ -42,14 +42,6 @@ int circuits_all_words(struct circuit_words *words, const struct viewer *viewer,
     return 0;
 }
 
-static struct matrix new_matrix(struct arena *arena, size_t rows, size_t columns, struct err *err)
-{
-    size_t cells = 0;
-    bool fits = !__builtin_mul_overflow(rows, columns, &cells);
-    float *data = arena_alloc(arena, fits ? cells : SIZE_MAX, sizeof *data, err);
-    return (struct matrix){data, rows, columns, columns};
-}
-
 /* --- from tokens to logits -------------------------------------------------------------------- */
 
 struct circuit {
@@ -70,7 +62,7 @@ static int embed(struct circuit *circuit)
     const struct config *c = circuit->config;
     const struct circuit_words *words = circuit->words;
     struct arena *arena = &circuit->arena;
-    struct matrix tokens = new_matrix(arena, words->count, config_word_width(c), circuit->err);
+    struct matrix tokens = matrix_new(words->count, config_word_width(c), arena, circuit->err);
     struct matrix stream = tokens;
     struct weight projection;
     struct norm norm;
@@ -80,7 +72,7 @@ static int embed(struct circuit *circuit)
         weights_embed_token(circuit->weights, PART_SENTENCE, matrix_row(tokens, i), words->from[i]);
     scale_row(tokens.data, tokens.data, tokens.rows * tokens.columns, c->embedding_scale);
     if (c->n_word) {
-        stream = new_matrix(arena, words->count, c->n_embd, circuit->err);
+        stream = matrix_new(words->count, c->n_embd, arena, circuit->err);
         if (!stream.data || weights_matrix(circuit->weights, slot_of_text(SLOT_EMBED_PROJECT),
                                            &projection, circuit->err))
             return -1;
@@ -114,7 +106,7 @@ static int end_of_layer(struct circuit *circuit, struct matrix *out, const struc
     const struct config *c = circuit->config;
     struct norm norm;
     struct weight projection;
-    *out = new_matrix(&circuit->of_layer, c->n_head * c->d_v, c->n_embd, circuit->err);
+    *out = matrix_new(c->n_head * c->d_v, c->n_embd, &circuit->of_layer, circuit->err);
     if (!out->data)
         return -1;
     weight_copy(out->data, c->n_embd, &w->out, (struct weight_piece){0, out->rows, 0});
@@ -127,7 +119,7 @@ static int end_of_layer(struct circuit *circuit, struct matrix *out, const struc
     }
     if (!c->n_word)
         return 0;
-    struct matrix narrow = new_matrix(&circuit->of_layer, out->rows, c->n_word, circuit->err);
+    struct matrix narrow = matrix_new(out->rows, c->n_word, &circuit->of_layer, circuit->err);
     if (!narrow.data ||
         weights_matrix(circuit->weights, slot_of_text(SLOT_PROJECT_OUT), &projection, circuit->err))
         return -1;
@@ -154,9 +146,9 @@ static int count_head(struct circuit *circuit, size_t layer, size_t head, struct
 {
     const struct circuit_words *words = circuit->words;
     struct arena arena = {0};
-    struct matrix all = new_matrix(&arena, out.rows, circuit->to_logits.out, circuit->err);
-    struct matrix part = new_matrix(&arena, out.rows, words->among_count, circuit->err);
-    struct matrix logits = new_matrix(&arena, ROWS_AT_ONCE, words->among_count, circuit->err);
+    struct matrix all = matrix_new(out.rows, circuit->to_logits.out, &arena, circuit->err);
+    struct matrix part = matrix_new(out.rows, words->among_count, &arena, circuit->err);
+    struct matrix logits = matrix_new(ROWS_AT_ONCE, words->among_count, &arena, circuit->err);
     size_t hits[2] = {0};
     int failed = !all.data || !part.data || !logits.data;
     if (!failed)
@@ -195,9 +187,9 @@ static int count_layer(struct circuit *circuit, size_t layer)
     const struct sublayer *s = attention_of(c, PART_SENTENCE, layer);
     struct attention_weights w;
     arena_clear(&circuit->of_layer);
-    struct matrix normed = new_matrix(&circuit->of_layer, words.rows, words.columns, circuit->err);
+    struct matrix normed = matrix_new(words.rows, words.columns, &circuit->of_layer, circuit->err);
     struct matrix read =
-        new_matrix(&circuit->of_layer, words.rows, c->n_kv_head * c->d_v, circuit->err);
+        matrix_new(words.rows, c->n_kv_head * c->d_v, &circuit->of_layer, circuit->err);
     if (!normed.data || !read.data ||
         weights_attention(circuit->weights, PART_SENTENCE, layer, &w, circuit->err) ||
         end_of_layer(circuit, &out, s, &w))
@@ -309,7 +301,7 @@ static int load_out(struct circuit_part *part, const struct sublayer *s,
 {
     struct arena arena = {0};
     struct matrix m = part->columns;
-    struct matrix out = new_matrix(&arena, m.columns, m.rows, err);
+    struct matrix out = matrix_new(m.columns, m.rows, &arena, err);
     if (!out.data)
         return -1;
     weight_copy(out.data, out.columns, &w->out, (struct weight_piece){0, out.rows, 0});
@@ -353,7 +345,7 @@ static int load_layer(struct circuit_layer *layer, struct viewer *viewer, size_t
         struct circuit_part *part = &layer->parts[i];
         part->heads = i == CIRCUIT_K || i == CIRCUIT_V ? c->n_kv_head : c->n_head;
         part->size = i == CIRCUIT_Q || i == CIRCUIT_K ? c->d_k : c->d_v;
-        part->columns = new_matrix(arena, c->n_embd, part->heads * part->size, err);
+        part->columns = matrix_new(c->n_embd, part->heads * part->size, arena, err);
         if (!part->columns.data || (i == CIRCUIT_O && load_out(part, s, &w, err)))
             return -1;
         if (i != CIRCUIT_O)
@@ -402,8 +394,8 @@ static int compose_layers(float *cells, struct viewer *viewer, const struct circ
                        .in = x->columns.rows,
                        .out = x->columns.columns,
                        .stride = x->columns.stride};
-    struct matrix out = new_matrix(&arena, heads * c->d_v, c->n_embd, err);
-    struct matrix m = new_matrix(&arena, heads * c->d_v, w.out, err);
+    struct matrix out = matrix_new(heads * c->d_v, c->n_embd, &arena, err);
+    struct matrix m = matrix_new(heads * c->d_v, w.out, &arena, err);
     double *scratch = arena_alloc(&arena, 2 * c->d_v * x->size, sizeof *scratch, err);
     bool ready = out.data && m.data && scratch;
     if (ready) {

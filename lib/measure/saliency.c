@@ -57,19 +57,13 @@ static void choose_points(struct point *points, enum saliency_rule rule, size_t 
         gauss_legendre(points, n);
 }
 
-static struct matrix new_rows(size_t rows, size_t columns, struct arena *arena, struct err *err)
-{
-    float *data = arena_alloc(arena, rows * columns, sizeof *data, err);
-    return (struct matrix){data, rows, columns, columns};
-}
-
 /* The mean row of the table of tokens, or that of a token, as each row of `base`. */
 static int set_baseline(struct side *side, const struct saliency_plan *plan, struct arena *arena,
                         struct err *err)
 {
     struct weights *weights = &plan->viewer->model.weights;
     const size_t width = side->base.columns, count = side->stack->embed.rows;
-    struct matrix row = new_rows(1, width, arena, err);
+    struct matrix row = matrix_new(1, width, arena, err);
     double *sum = arena_alloc(arena, width, sizeof *sum, err);
     if (!row.data || !sum)
         return -1;
@@ -91,7 +85,7 @@ static int open_side(struct side *side, const struct saliency_plan *plan, struct
     const struct text text = {.ids = side->tokens->ids};
     struct matrix *matrices[] = {&side->x, &side->base, &side->at};
     for (size_t i = 0; i < sizeof matrices / sizeof *matrices; i++)
-        *matrices[i] = new_rows(rows, width, arena, err);
+        *matrices[i] = matrix_new(rows, width, arena, err);
     side->sum = arena_alloc(arena, rows * width, sizeof *side->sum, err);
     if (!side->x.data || !side->base.data || !side->at.data || !side->sum)
         return -1;
