@@ -191,15 +191,9 @@ static int read_files(struct steer_run *run, struct err *err)
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-static void put_integer(struct buf *out, uint64_t number, size_t bytes)
-{
-    for (size_t i = 0; i < bytes; i++)
-        buf_char(out, (char)(number >> 8 * i));
-}
-
 static void put_text(struct buf *out, const char *text)
 {
-    put_integer(out, strlen(text), 8);
+    buf_integer(out, strlen(text), 8);
     buf_text(out, text);
 }
 
@@ -211,25 +205,25 @@ static void put_control_vector(struct buf *out, const struct steer_run *run, str
     size_t bytes = (run->width * sizeof(float) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     char name[SHEET_NAME_BYTES];
     buf_text(out, "GGUF");
-    put_integer(out, 3, 4);
-    put_integer(out, layers.count - skipped, 8);
-    put_integer(out, 3, 8);
+    buf_integer(out, 3, 4);
+    buf_integer(out, layers.count - skipped, 8);
+    buf_integer(out, 3, 8);
     put_text(out, "general.architecture");
-    put_integer(out, TEXT, 4);
+    buf_integer(out, TEXT, 4);
     put_text(out, "controlvector");
     put_text(out, "controlvector.model_hint");
-    put_integer(out, TEXT, 4);
+    buf_integer(out, TEXT, 4);
     put_text(out, config_kind_name(&run->session.viewer.model.config));
     put_text(out, "controlvector.layer_count");
-    put_integer(out, U32, 4);
-    put_integer(out, layers.count - skipped, 4);
+    buf_integer(out, U32, 4);
+    buf_integer(out, layers.count - skipped, 4);
     for (size_t i = skipped; i < layers.count; i++) {
         snprintf(name, sizeof name, "direction.%zu", layers.items[i]);
         put_text(out, name);
-        put_integer(out, 1, 4); /* axes */
-        put_integer(out, run->width, 8);
-        put_integer(out, 0, 4); /* F32 */
-        put_integer(out, (i - skipped) * bytes, 8);
+        buf_integer(out, 1, 4); /* axes */
+        buf_integer(out, run->width, 8);
+        buf_integer(out, 0, 4); /* F32 */
+        buf_integer(out, (i - skipped) * bytes, 8);
     }
     for (size_t i = skipped; i < layers.count; i++) {
         while (out->size % ALIGNMENT && !out->out_of_memory)

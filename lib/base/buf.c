@@ -78,6 +78,12 @@ void buf_repeat(struct buf *buf, const void *bytes, size_t size, size_t times)
     buf->size += total;
 }
 
+void buf_integer(struct buf *buf, uint64_t number, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        buf_char(buf, (char)(number >> 8 * i));
+}
+
 void buf_format(struct buf *buf, const char *format, ...)
 {
     va_list args;

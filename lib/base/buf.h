@@ -24,6 +24,7 @@ void buf_bytes(struct buf *buf, const void *bytes, size_t size);
 void buf_text(struct buf *buf, const char *text);
 void buf_char(struct buf *buf, char c);
 void buf_repeat(struct buf *buf, const void *bytes, size_t size, size_t times);
+void buf_integer(struct buf *buf, uint64_t number, size_t bytes); /* little-endian */
 void buf_format(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Mark `buf` as out of memory if `part`, from which it is built, is out of memory. */

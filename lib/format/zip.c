@@ -212,30 +212,24 @@ int zip_read(struct zip *zip, const struct file *file, struct arena *arena, stru
 
 /* --- an archive to write ---------------------------------------------------------------------- */
 
-static void put(struct buf *out, uint64_t number, int size)
-{
-    for (int i = 0; i < size; i++)
-        buf_char(out, (char)(number >> 8 * i));
-}
-
 void zip_add(struct zip_writer *zip, const char *name, const void *bytes, size_t size)
 {
     struct buf *out = &zip->directory;
     const size_t at = zip->out->written_bytes, fields = out->size + 6;
     buf_bytes(out, "PK\1\2\24\0\24", 8); /* of version 2.0, for version 2.0 */
     buf_repeat(out, "", 1, 8);           /* flags, method (stored), time, date */
-    put(out, zip_crc32(bytes, size), 4);
-    put(out, size, 4);
-    put(out, size, 4);
-    put(out, strlen(name), 4); /* no extra field */
-    if (!out->out_of_memory) { /* the local header has the same fields */
+    buf_integer(out, zip_crc32(bytes, size), 4);
+    buf_integer(out, size, 4);
+    buf_integer(out, size, 4);
+    buf_integer(out, strlen(name), 4); /* no extra field */
+    if (!out->out_of_memory) {         /* the local header has the same fields */
         stream_text(zip->out, "PK\3\4");
         stream_bytes(zip->out, out->bytes + fields, out->size - fields);
         stream_text(zip->out, name);
         stream_bytes(zip->out, bytes, size);
     }
     buf_repeat(out, "", 1, 10); /* comment, disk, attributes */
-    put(out, at, 4);
+    buf_integer(out, at, 4);
     buf_text(out, name);
     zip->count++;
 }
@@ -244,12 +238,12 @@ int zip_end(struct zip_writer *zip, struct err *err)
 {
     const size_t at = zip->out->written_bytes, size = zip->directory.size;
     buf_text(&zip->directory, "PK\5\6");
-    put(&zip->directory, 0, 4); /* disks */
-    put(&zip->directory, zip->count, 2);
-    put(&zip->directory, zip->count, 2);
-    put(&zip->directory, size, 4);
-    put(&zip->directory, at, 4);
-    put(&zip->directory, 0, 2); /* comment */
+    buf_integer(&zip->directory, 0, 4); /* disks */
+    buf_integer(&zip->directory, zip->count, 2);
+    buf_integer(&zip->directory, zip->count, 2);
+    buf_integer(&zip->directory, size, 4);
+    buf_integer(&zip->directory, at, 4);
+    buf_integer(&zip->directory, 0, 2); /* comment */
     int failed = buf_check(&zip->directory, err);
     if (!failed)
         stream_bytes(zip->out, zip->directory.bytes, zip->directory.size);

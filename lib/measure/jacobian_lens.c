@@ -206,8 +206,8 @@ static void put(struct buf *out, const char *form, ...)
         const char *text = *form == '$' ? va_arg(values, const char *) : "";
         const unsigned number = *form == '#' ? va_arg(values, unsigned) : (unsigned)strlen(text);
         buf_char(out, *form == '$' ? 'X' : *form == '#' ? 'J' : *form);
-        for (int i = 0; i < 4 && (*form == '$' || *form == '#'); i++)
-            buf_char(out, (char)(number >> 8 * i));
+        if (*form == '$' || *form == '#')
+            buf_integer(out, number, 4);
         buf_text(out, text);
     }
     va_end(values);
