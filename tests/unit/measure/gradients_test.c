@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../rigs/goldens.h"
 #include "../unit.h"
-#include "base/file.h"
 #include "format/json.h"
 #include "lens/edits.h"
 #include "lens/selection.h"
@@ -25,11 +25,7 @@ static struct report report;
 
 static void enter(void)
 {
-    struct file file = {0};
-    int failed = file_map(&file, "tests/golden-gradients.json", &err) ||
-                 json_parse(&root, file.bytes, file.size, &err);
-    ck_assert_msg(!failed, "%s (run from the repository's root)", err.text);
-    file_release(&file);
+    root = goldens_open("tests/golden-gradients.json");
     selection = (struct selection){0};
     report = (struct report){0};
 }
@@ -44,36 +40,14 @@ static void leave(void)
 
 FIXTURE(enter, leave)
 
-static double number_of(const struct json *golden, const char *name)
+/* Make the gradients of all sites. */
+static void make(struct gradient_plan *plan)
 {
-    double number = NAN;
-    ck_assert(json_get_number(json_member(golden, name), &number));
-    return number;
-}
-
-/* Open the model of a golden, and make the gradients of all its sites. */
-static struct gradient_plan make(const struct json *golden)
-{
-    char path[128];
-    const char *model = NULL;
-    struct gradient_plan plan = {.viewer = &viewer, .selection = &selection};
-    struct input ids = {0}, source = {0};
-    json_get_text(json_member(golden, "ids"), &ids.ids);
-    json_get_text(json_member(golden, "source"), &source.ids);
-    ck_assert(json_get_text(json_member(golden, "model"), &model));
-    snprintf(path, sizeof path, "tests/golden-families/%s", model);
-    int failed = viewer_open(&viewer, path, 1, &err) ||
-                 viewer_read(&viewer, &pair, &ids, source.ids ? &source : NULL, &arena, &err) ||
-                 selection_sites(&selection, "all", &viewer.model.config, &err) ||
+    int failed = selection_sites(&selection, "all", &viewer.model.config, &err) ||
                  selection_layers(&selection, NULL, &viewer.model.config, &arena, &err) ||
-                 selection_heads(&selection, NULL, &viewer.model.config, &arena, &err);
-    ck_assert_msg(!failed, "%s: %s", path, err.text);
-    plan.question = (struct question){(size_t)number_of(golden, "position"),
-                                      (long long)number_of(golden, "answer"),
-                                      (long long)number_of(golden, "other")};
-    failed = gradients_make(&report, &plan, &pair, &arena, &err);
-    ck_assert_msg(!failed, "%s: %s", path, err.text);
-    return plan;
+                 selection_heads(&selection, NULL, &viewer.model.config, &arena, &err) ||
+                 gradients_make(&report, plan, &pair, &arena, &err);
+    ck_assert_msg(!failed, "%s: %s", viewer.model.name, err.text);
 }
 
 static const struct array *array_of(const char *site)
@@ -89,24 +63,16 @@ static const struct array *array_of(const char *site)
 
 TEST_LOOP(gradients_are_those_of_float64, GOLDENS)
 {
-    const struct json *golden = json_first(root);
-    for (int i = 0; i < _i; i++)
-        golden = json_next(golden);
-    make(golden);
+    const struct json *golden = golden_at(root, _i);
+    struct gradient_plan plan = {&viewer, &selection, golden_question(golden), 0, 0};
+    golden_open(&viewer, golden);
+    golden_read(&pair, &viewer, golden, &arena);
+    make(&plan);
     const struct json *site = json_first(json_member(golden, "sites"));
     for (; site; site = json_next(site)) {
         const struct array *array = array_of(json_key(site));
-        double numbers[4];
-        const struct json *number = json_first(site);
-        for (size_t i = 0; i < 4; i++, number = json_next(number))
-            ck_assert(json_get_number(number, &numbers[i]));
         ck_assert_msg(array != NULL, "no gradient.%s", json_key(site));
-        for (size_t i = 0; i < 4; i += 2) {
-            double found = (double)array->data[(size_t)numbers[i]];
-            ck_assert_msg(fabs(found - numbers[i + 1]) <= 5e-5 * fabs(numbers[1]) + 1e-7,
-                          "gradient.%s [%g]: expected %g, found %g", json_key(site), numbers[i],
-                          numbers[i + 1], found);
-        }
+        golden_expect_two(site, array->data, 1e-7);
     }
 }
 
@@ -138,13 +104,9 @@ TEST(a_gradient_is_what_a_small_edit_changes)
     const double step = 2e-3;
     const struct input text = {.text = "lemon cherry apple lemon", .size = 24};
     struct gradient_plan plan = {&viewer, &selection, {9, 262, -1}, 0};
-    int failed = viewer_open(&viewer, "tiny", 1, &err) ||
-                 viewer_read(&viewer, &pair, &text, NULL, &arena, &err) ||
-                 selection_sites(&selection, "all", &viewer.model.config, &err) ||
-                 selection_layers(&selection, NULL, &viewer.model.config, &arena, &err) ||
-                 selection_heads(&selection, NULL, &viewer.model.config, &arena, &err) ||
-                 gradients_make(&report, &plan, &pair, &arena, &err);
-    ck_assert_msg(!failed, "%s", err.text);
+    ck_assert(!viewer_open(&viewer, "tiny", 1, &err) &&
+              !viewer_read(&viewer, &pair, &text, NULL, &arena, &err));
+    make(&plan);
     for (size_t i = 0; i < sizeof sites / sizeof *sites; i++) {
         const struct array *array = array_of(sites[i]);
         const size_t columns = array->columns.size, size = array->rows.size * columns;

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../rigs/goldens.h"
 #include "../unit.h"
 #include "base/buf.h"
-#include "base/file.h"
 #include "base/stream.h"
 #include "format/json.h"
 #include "format/pytorch.h"
@@ -30,11 +30,7 @@ static const struct layers first = {&zero, 1};
 
 static void enter(void)
 {
-    struct file file = {0};
-    int failed = file_map(&file, "tests/golden-jacobian.json", &err) ||
-                 json_parse(&root, file.bytes, file.size, &err);
-    ck_assert_msg(!failed, "%s (run from the repository's root)", err.text);
-    file_release(&file);
+    root = goldens_open("tests/golden-jacobian.json");
 }
 
 static void leave(void)
@@ -48,23 +44,14 @@ FIXTURE(enter, leave)
 
 static void open_model(int index)
 {
-    char path[128];
-    const char *model = NULL;
-    golden = json_first(root);
-    for (int i = 0; i < index; i++)
-        golden = json_next(golden);
-    json_get_text(json_member(golden, "model"), &model);
-    snprintf(path, sizeof path, "tests/golden-families/%s", model);
-    ck_assert_msg(!viewer_open(&viewer, path, 1, &err), "%s", err.text);
+    golden = golden_at(root, index);
+    golden_open(&viewer, golden);
 }
 
-static void read_prompt(struct text_with_source *pair, size_t index)
+static void read_prompt(struct text_with_source *pair, int index)
 {
     struct input ids = {0};
-    const struct json *prompt = json_first(json_member(golden, "prompts"));
-    for (size_t i = 0; i < index; i++)
-        prompt = json_next(prompt);
-    json_get_text(prompt, &ids.ids);
+    json_get_text(golden_at(json_member(golden, "prompts"), index), &ids.ids);
     ck_assert_msg(!viewer_read(&viewer, pair, &ids, NULL, &arena, &err), "%s", err.text);
 }
 
@@ -85,7 +72,7 @@ static struct jacobian_fit fit_prompts(void)
 {
     struct jacobian_fit fit = {.viewer = &viewer, .layers = first};
     ck_assert(!jacobian_fit_begin(&fit, &arena, &err));
-    for (size_t i = 0; i < PROMPTS; i++) {
+    for (int i = 0; i < PROMPTS; i++) {
         struct text_with_source pair;
         read_prompt(&pair, i);
         ck_assert_msg(!jacobian_fit_add(&fit, &pair, &err), "%s", err.text);

@@ -1,12 +1,11 @@
 #include "measure/saliency.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../rigs/goldens.h"
 #include "../unit.h"
-#include "base/file.h"
 #include "base/names.h"
 #include "format/json.h"
 #include "measure/gradients.h"
@@ -26,11 +25,7 @@ static struct question question;
 
 static void enter(void)
 {
-    struct file file = {0};
-    int failed = file_map(&file, "tests/golden-saliency.json", &err) ||
-                 json_parse(&root, file.bytes, file.size, &err);
-    ck_assert_msg(!failed, "%s (run from the repository's root)", err.text);
-    file_release(&file);
+    root = goldens_open("tests/golden-saliency.json");
     report = (struct report){0};
 }
 
@@ -44,31 +39,12 @@ static void leave(void)
 
 FIXTURE(enter, leave)
 
-static double number_of(const struct json *object, const char *name)
-{
-    double number = NAN;
-    ck_assert(json_get_number(json_member(object, name), &number));
-    return number;
-}
-
 static const struct json *open_golden(int index)
 {
-    const struct json *golden = json_first(root);
-    char path[128];
-    const char *model = NULL;
-    struct input ids = {0}, source = {0};
-    while (index-- > 0)
-        golden = json_next(golden);
-    json_get_text(json_member(golden, "ids"), &ids.ids);
-    json_get_text(json_member(golden, "source"), &source.ids);
-    ck_assert(json_get_text(json_member(golden, "model"), &model));
-    snprintf(path, sizeof path, "tests/golden-families/%s", model);
-    int failed = viewer_open(&viewer, path, 1, &err) ||
-                 viewer_read(&viewer, &pair, &ids, source.ids ? &source : NULL, &arena, &err);
-    ck_assert_msg(!failed, "%s: %s", path, err.text);
-    question = (struct question){(size_t)number_of(golden, "position"),
-                                 (long long)number_of(golden, "answer"),
-                                 (long long)number_of(golden, "other")};
+    const struct json *golden = golden_at(root, index);
+    golden_open(&viewer, golden);
+    golden_read(&pair, &viewer, golden, &arena);
+    question = golden_question(golden);
     return golden;
 }
 
@@ -89,17 +65,11 @@ TEST_LOOP(weights_times_gradients_are_those_of_float64, GOLDENS)
         selection_heads(&selection, NULL, c, &arena, &err) ||
         gradients_make(&report, &plan, &pair, &arena, &err);
     ck_assert_msg(!failed, "%s", err.text);
-    ck_assert_double_eq_tol(plan.value, number_of(golden, "value"), 2e-5);
+    ck_assert_double_eq_tol(plan.value, golden_number(golden, "value"), 2e-5);
     for (size_t i = 0; i < report.array_count; i++) {
         char name[SITE_NAME_BYTES];
-        double numbers[4];
-        const struct json *number =
-            json_first(json_member(sites, array_name(name, &report.arrays[i])));
-        for (size_t k = 0; k < 4; k++, number = json_next(number))
-            ck_assert(json_get_number(number, &numbers[k]));
-        for (size_t k = 0; k < 4; k += 2)
-            ck_assert_double_eq_tol((double)report.arrays[i].data[(size_t)numbers[k]],
-                                    numbers[k + 1], 5e-5 * fabs(numbers[1]) + 1e-7);
+        golden_expect_two(json_member(sites, array_name(name, &report.arrays[i])),
+                          report.arrays[i].data, 1e-7);
     }
     ck_assert_uint_eq(report.array_count, json_count(sites));
 }
@@ -143,7 +113,7 @@ TEST_LOOP(numbers_of_tokens_are_those_of_float64, GOLDENS)
             json_get_text(json_member(run, "baseline"), &baseline);
             plan.method = SALIENCY_INTEGRATED;
             plan.rule = (enum saliency_rule)index;
-            plan.steps = (size_t)number_of(run, "steps");
+            plan.steps = (size_t)golden_number(run, "steps");
             plan.from_mean = strcmp(baseline, "mean") == 0;
             from = (uint32_t)strtoul(baseline, NULL, 10);
             plan.from = from ? &from : NULL;
@@ -151,11 +121,11 @@ TEST_LOOP(numbers_of_tokens_are_those_of_float64, GOLDENS)
         report = (struct report){0};
         int failed = saliency_make(&saliency, &report, &plan, &pair, &arena, &err);
         ck_assert_msg(!failed, "%s", err.text);
-        ck_assert_double_eq_tol(saliency.value, number_of(golden, "value"), 2e-5);
+        ck_assert_double_eq_tol(saliency.value, golden_number(golden, "value"), 2e-5);
         if (rule) {
-            ck_assert_double_eq_tol(saliency.baseline, number_of(run, "from"), 2e-5);
-            ck_assert_double_eq_tol(saliency.missing, number_of(run, "missing"),
-                                    5e-5 * fmax(1, fabs(number_of(run, "missing"))));
+            ck_assert_double_eq_tol(saliency.baseline, golden_number(run, "from"), 2e-5);
+            ck_assert_double_eq_tol(saliency.missing, golden_number(run, "missing"),
+                                    5e-5 * fmax(1, fabs(golden_number(run, "missing"))));
         }
         compare(run, "saliency", "saliency", false);
         compare(run, "norm", "norm", false);

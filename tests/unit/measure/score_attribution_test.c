@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../rigs/goldens.h"
 #include "../unit.h"
-#include "base/file.h"
 #include "format/json.h"
 #include "lens/sheet.h"
 
@@ -23,11 +23,7 @@ static struct score_attribution found;
 
 static void open_goldens(void)
 {
-    struct file file = {0};
-    int failed = file_map(&file, "tests/golden-why.json", &err) ||
-                 json_parse(&root, file.bytes, file.size, &err);
-    ck_assert_msg(!failed, "%s (run from the repository's root)", err.text);
-    file_release(&file);
+    root = goldens_open("tests/golden-why.json");
 }
 
 static void leave(void)
@@ -40,53 +36,26 @@ static void leave(void)
 
 FIXTURE(open_goldens, leave)
 
-static const struct json *golden_at(int index)
-{
-    const struct json *golden = json_first(root);
-    while (index-- > 0)
-        golden = json_next(golden);
-    return golden;
-}
-
-static const char *text_of(const struct json *golden, const char *name)
-{
-    const char *text = NULL;
-    json_get_text(json_member(golden, name), &text);
-    return text;
-}
-
-static double number_of(const struct json *golden, const char *name)
-{
-    double number = NAN;
-    ck_assert(json_get_number(json_member(golden, name), &number));
-    return number;
-}
-
 /* Open the model of a golden, and read its plan. */
 static struct score_plan plan_of(const struct json *golden)
 {
-    char path[128];
-    const char *part = text_of(golden, "part"), *against = text_of(golden, "against");
-    const char *source = text_of(golden, "source");
-    const struct input ids = {.ids = text_of(golden, "ids")}, source_ids = {.ids = source};
+    const char *part = golden_text(golden, "part"), *against = golden_text(golden, "against");
     struct score_plan plan = {.viewer = &viewer};
-    snprintf(path, sizeof path, "tests/golden-families/%s", text_of(golden, "model"));
-    int failed = viewer_open(&viewer, path, 1, &err) ||
-                 viewer_read(&viewer, &pair, &ids, source ? &source_ids : NULL, &arena, &err);
-    ck_assert_msg(!failed, "%s", err.text);
+    golden_open(&viewer, golden);
+    golden_read(&pair, &viewer, golden, &arena);
     plan.head.part = strcmp(part, "cross") == 0     ? PART_CROSS
                      : strcmp(part, "encoder") == 0 ? PART_SOURCE
                                                     : PART_SENTENCE;
-    ck_assert_int_eq(sscanf(text_of(golden, "head"), "%zu.%zu", &plan.head.layer, &plan.head.head),
-                     2);
-    plan.query = (size_t)number_of(golden, "query");
-    plan.key = (size_t)number_of(golden, "key");
+    ck_assert_int_eq(
+        sscanf(golden_text(golden, "head"), "%zu.%zu", &plan.head.layer, &plan.head.head), 2);
+    plan.query = (size_t)golden_number(golden, "query");
+    plan.key = (size_t)golden_number(golden, "key");
     plan.against = json_is_null(json_member(golden, "against")) ? AGAINST_NOTHING
                    : !against                                   ? AGAINST_KEY
                    : strcmp(against, "mean") == 0               ? AGAINST_MEAN
                                                                 : AGAINST_WEIGHTS;
     if (plan.against == AGAINST_KEY)
-        plan.other = (size_t)number_of(golden, "against");
+        plan.other = (size_t)golden_number(golden, "against");
     return plan;
 }
 
@@ -111,29 +80,29 @@ static double value_of(const char *side, const char *part)
 TEST_LOOP(parts_agree_with_the_reference, GOLDENS)
 {
     static const char *const sides[][2] = {{"query", "query_parts"}, {"key", "key_parts"}};
-    const struct json *golden = golden_at(_i);
+    const struct json *golden = golden_at(root, _i);
     const struct score_plan plan = plan_of(golden);
     ck_assert_uint_eq(json_count(root), GOLDENS);
     split(&plan);
-    double size = fabs(number_of(golden, "score"));
+    double size = fabs(golden_number(golden, "score"));
     for (size_t side = 0; side < 2; side++) {
         const struct json *parts = json_member(golden, sides[side][1]);
         for (const struct json *part = json_first(parts); part; part = json_next(part))
-            size += fabs(number_of(parts, json_key(part)));
+            size += fabs(golden_number(parts, json_key(part)));
     }
     double most = 2e-5 * size + 1e-6, sums[2] = {0, 0};
     for (size_t side = 0; side < 2; side++) {
         const struct json *parts = json_member(golden, sides[side][1]);
         for (const struct json *part = json_first(parts); part; part = json_next(part)) {
             double value = value_of(sides[side][0], json_key(part));
-            ck_assert_msg(fabs(value - number_of(parts, json_key(part))) <= most, "%s %s: %g",
+            ck_assert_msg(fabs(value - golden_number(parts, json_key(part))) <= most, "%s %s: %g",
                           sides[side][0], json_key(part), value);
             sums[side] += value;
         }
         ck_assert_double_eq_tol(sums[side], found.score - found.bias, most);
     }
-    ck_assert_double_eq_tol(found.score, number_of(golden, "score"), most);
-    ck_assert_double_eq_tol(found.bias, number_of(golden, "bias"), most);
+    ck_assert_double_eq_tol(found.score, golden_number(golden, "score"), most);
+    ck_assert_double_eq_tol(found.bias, golden_number(golden, "bias"), most);
     ck_assert_double_eq_tol(found.sum, found.score, most);
 }
 
@@ -157,7 +126,7 @@ TEST_LOOP(parts_sum_to_the_score, 2)
 /* A contrast with another key is the difference of two scores, part by part of the query. */
 TEST_LOOP(a_contrast_is_a_difference, GOLDENS)
 {
-    const struct json *golden = golden_at(_i);
+    const struct json *golden = golden_at(root, _i);
     const struct json *parts = json_member(golden, "query_parts");
     struct score_plan plan = plan_of(golden);
     if (plan.against != AGAINST_KEY)
@@ -180,7 +149,7 @@ TEST_LOOP(a_contrast_is_a_difference, GOLDENS)
 /* What a head's part adds is the sum over the tokens that the head read. */
 TEST_LOOP(sources_sum_to_the_part_of_their_head, GOLDENS)
 {
-    struct score_plan plan = plan_of(golden_at(_i));
+    struct score_plan plan = plan_of(golden_at(root, _i));
     plan.against = AGAINST_NOTHING;
     plan.by = SCORE_BY_SOURCE;
     split(&plan);

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../rigs/goldens.h"
 #include "../unit.h"
-#include "base/file.h"
 #include "base/hash.h"
 #include "format/json.h"
 #include "math/machine.h"
@@ -26,11 +26,7 @@ static struct json *root;
 
 static void enter(void)
 {
-    struct file file = {0};
-    int failed = file_map(&file, "tests/golden-gradients.json", &err) ||
-                 json_parse(&root, file.bytes, file.size, &err);
-    ck_assert_msg(!failed, "%s (run from the repository's root)", err.text);
-    file_release(&file);
+    root = goldens_open("tests/golden-gradients.json");
 }
 
 static void leave(void)
@@ -43,19 +39,11 @@ static void leave(void)
 
 FIXTURE(enter, leave)
 
-static long long number_of(const struct json *golden, const char *name)
-{
-    double number = NAN;
-    ck_assert(json_get_number(json_member(golden, name), &number));
-    return (long long)number;
-}
-
 static size_t ids_of(const struct json *golden, const char *name, uint32_t ids[IDS_MAX])
 {
-    const char *text = "";
+    const char *text = golden_text(golden, name);
     size_t count = 0;
-    json_get_text(json_member(golden, name), &text);
-    for (char *end = NULL; *text; text = *end ? end + 1 : end)
+    for (char *end = NULL; text && *text; text = *end ? end + 1 : end)
         ids[count++] = (uint32_t)strtoul(text, &end, 10);
     return count;
 }
@@ -63,13 +51,9 @@ static size_t ids_of(const struct json *golden, const char *name, uint32_t ids[I
 static const struct json *open_golden(int index, size_t threads)
 {
     char path[128];
-    const char *name = NULL;
-    const struct json *golden = json_first(root);
-    for (int i = 0; i < index; i++)
-        golden = json_next(golden);
-    json_get_text(json_member(golden, "model"), &name);
-    snprintf(path, sizeof path, "tests/golden-families/%s", name);
-    int failed = model_open(&model, path, &err) || machine_open(&machine, threads, &err);
+    const struct json *golden = golden_at(root, index);
+    int failed = model_open(&model, golden_path(path, golden), &err) ||
+                 machine_open(&machine, threads, &err);
     ck_assert_msg(!failed, "%s: %s", path, err.text);
     return golden;
 }
@@ -114,7 +98,8 @@ static float **walk(const struct json *golden, bool streams)
     const struct run run = {
         .machine = &machine, .config = &model.config, .weights = &model.weights, .batch = &batch};
     float *seed = arena_alloc(&arena, 3 * count * words, sizeof *seed, NULL);
-    float *row = seed + (count + (size_t)number_of(golden, "position")) * words;
+    const struct question question = golden_question(golden);
+    float *row = seed + (count + question.position) * words;
     const struct back_seed seeds = {SITE_LOGITS, -1, seed};
     struct back back = {.run = &run, .tape = &tape, .seeds = &seeds, .seed_count = 1};
     float **gradients = make_gradients();
@@ -126,9 +111,9 @@ static float **walk(const struct json *golden, bool streams)
         texts[i] = (struct text){.ids = ids[i], .count = count, .source_count = sources_count};
         texts[i].source_ids = sources_count ? sources[i] : NULL;
     }
-    row[number_of(golden, "answer")] += 1;
-    if (number_of(golden, "other") >= 0)
-        row[number_of(golden, "other")] -= 1;
+    row[question.answer] += 1;
+    if (question.against >= 0)
+        row[question.against] -= 1;
     back.gradients = gradients;
     back.sink = take;
     digest = 0;
@@ -155,27 +140,17 @@ TEST_LOOP(gradients_of_parameters_are_those_of_float64, GOLDENS)
     const struct json *golden = open_golden(_i, 2);
     float **gradients = walk(golden, false);
     const double most = largest_of(golden);
-    size_t found = 0, expected = 0;
+    size_t found = 0;
     for (size_t i = 0; i < model.weights.parameter_count; i++) {
         const struct parameter_info info = weights_parameter(&model.weights, i);
         const struct json *numbers =
             info.entry ? json_member(json_member(golden, "parameters"), info.entry->name) : NULL;
-        double number[4];
-        const struct json *at = numbers ? json_first(numbers) : NULL;
-        for (size_t k = 0; numbers && k < 4; k++, at = json_next(at))
-            ck_assert(json_get_number(at, &number[k]));
-        for (size_t k = 0; numbers && k < 4; k += 2) {
-            double is = (double)gradients[i][(size_t)number[k]];
-            ck_assert_msg(fabs(is - number[k + 1]) <= 5e-5 * fmax(fabs(number[1]), 1e-3 * most),
-                          "%s [%g]: expected %g, found %g", info.entry->name, number[k],
-                          number[k + 1], is);
-        }
-        found += numbers != NULL;
+        if (!numbers)
+            continue;
+        golden_expect_two(numbers, gradients[i], 5e-8 * most);
+        found++;
     }
-    for (const struct json *at = json_first(json_member(golden, "parameters")); at;
-         at = json_next(at))
-        expected++;
-    ck_assert_int_eq(found, expected);
+    ck_assert_uint_eq(found, json_count(json_member(golden, "parameters")));
 }
 
 static void expect_equal(float **one, float **other)
