@@ -1,16 +1,10 @@
 /* classes.c: `attn-cli score --classes`: the probabilities of classes, for models with a head of
  * classes instead of one of tokens. */
 #include <math.h>
-#include <string.h>
 
 #include "command.h"
 #include "driver.h"
-#include "model/layer.h"
-
-struct classes_state {
-    struct selection selection;
-    const char *kind; /* name of the table: classes; tokens: of each; spans: of an answer */
-};
+#include "model/config.h"
 
 static int prepare(void *state, struct driver *driver, struct err *err)
 {
@@ -24,28 +18,23 @@ static int prepare(void *state, struct driver *driver, struct err *err)
 
 static int open(void *state, struct driver *driver, struct err *err)
 {
-    struct classes_state *own = state;
+    struct selection *logits = state;
     const struct model *model = &driver->session.viewer.model;
-    const struct config *c = &model->config;
-    own->selection = (struct selection){.sites = SITE_SET(SITE_LOGITS)};
-    own->kind = c->answers != ANSWER_OF_EACH ? "classes" : "tokens";
-    if (c->n_class && c->answers == ANSWER_OF_EACH && driver->session.viewer.spans)
-        own->kind = "spans";
-    return c->n_class ? 0
-                      : err_unsupported(err,
-                                        "'%s': --classes: expected a model with a head of classes "
-                                        "(…ForSequenceClassification), found one of type \"%s\" "
-                                        "without one",
-                                        model->name, config_kind_name(c));
+    *logits = (struct selection){.sites = SITE_SET(SITE_LOGITS)};
+    return model->config.n_class
+               ? 0
+               : err_unsupported(err,
+                                 "'%s': --classes: expected a model with a head of classes "
+                                 "(…ForSequenceClassification), found one of type \"%s\" "
+                                 "without one",
+                                 model->name, config_kind_name(&model->config));
 }
 
 static int read(void *state, struct driver *driver, struct job *job, struct arena *arena,
                 struct err *err)
 {
-    struct classes_state *own = state;
     (void)arena, (void)err;
-    viewer_add_memory(&job->memory, &driver->session.viewer, &own->selection, &job->pair,
-                      CAPTURE_ALL);
+    viewer_add_memory(&job->memory, &driver->session.viewer, state, &job->pair, CAPTURE_ALL);
     return 0;
 }
 
@@ -69,14 +58,15 @@ static size_t best_of(const float *x, size_t count, size_t step)
 
 /* Classes of the text have a row each; of tokens, the best class of each; of an answer, the best
  * token of `start` and `end`. */
-static int make_table(struct report *report, const struct classes_state *own,
-                      const struct viewer *viewer, struct arena *arena, struct err *err)
+static int make_table(struct report *report, const struct viewer *viewer, struct arena *arena,
+                      struct err *err)
 {
     const struct config *c = &viewer->model.config;
     const size_t tokens = report->sentence.count, classes = c->n_class;
     const float *logits = report->arrays[0].data;
-    const bool of_tokens = strcmp(own->kind, "tokens") == 0,
-               spans = strcmp(own->kind, "spans") == 0;
+    const bool of_each = c->answers == ANSWER_OF_EACH, spans = of_each && viewer->spans;
+    const bool of_tokens = of_each && !spans;
+    const char *name_of_table = spans ? "spans" : of_tokens ? "tokens" : "classes";
     struct table *table = arena_alloc(arena, 1, sizeof *table, err);
     struct table_rows rows = {.most = of_tokens ? tokens : classes, .arena = arena, .err = err};
     for (size_t i = 0; i < rows.most && !err->kind; i++, rows_next(&rows)) {
@@ -104,15 +94,14 @@ static int make_table(struct report *report, const struct classes_state *own,
     report->array_count = 0;
     report->tables = table;
     report->table_count = 1;
-    return table ? rows_finish(table, &rows, own->kind, of_tokens ? "token" : "class") : -1;
+    return table ? rows_finish(table, &rows, name_of_table, of_tokens ? "token" : "class") : -1;
 }
 
 static int run(void *state, const struct group *group, struct err *err)
 {
-    const struct classes_state *own = state;
-    int failed = group_capture(group, &own->selection, err);
+    int failed = group_capture(group, state, err);
     for (size_t i = 0; i < group->count && !failed; i++)
-        failed = make_table(&group->jobs[i]->report, own, group->viewer, group->arena, err);
+        failed = make_table(&group->jobs[i]->report, group->viewer, group->arena, err);
     return failed;
 }
 
@@ -120,7 +109,7 @@ const struct task classes_task = {
     .many = ITEMS_SOME,
     .pages = "attn-cli page",
     .folder = "csv",
-    .state_bytes = sizeof(struct classes_state),
+    .state_bytes = sizeof(struct selection),
     .prepare = prepare,
     .open = open,
     .read = read,
