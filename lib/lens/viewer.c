@@ -527,11 +527,12 @@ int viewer_capture_by_map(struct viewer *viewer, const struct capture_request *a
     struct selection selection;
     struct report found = {.arrays = NULL};
     struct arena pass = {0};
-    size_t cells = asked->pairs[0].sentence.count * viewer->model.config.n_embd;
+    const struct config *c = &viewer->model.config;
+    size_t cells = asked->pairs[0].sentence.count * c->n_embd;
     float *stream = arena_room(arena, cells, sizeof *stream, err);
     struct stream_start start = {.streams = (const float *const[]){stream}};
     struct capture_request one = {&selection, asked->pairs, 1, asked->first, &found, NULL};
-    if (!stream || plan_maps(&plan, asked, &viewer->model.config, arena, err) ||
+    if (!stream || plan_maps(&plan, asked, c, arena, err) ||
         viewer_reports(viewer, asked, plan.lists, arena, err))
         return -1;
     int failed = 0;
@@ -547,7 +548,7 @@ int viewer_capture_by_map(struct viewer *viewer, const struct capture_request *a
                 memcpy(stream, found.arrays->data, cells * sizeof *stream);
             arena_clear(&pass);
             start.layer = layer;
-            one.start = stack_of(&viewer->model.config, PART_SENTENCE)->whole ? NULL : &start;
+            one.start = c->given || c->n_borrowing ? NULL : &start;
         }
         selection.sites = SITE_SET(map->site);
         selection.queries = asked->selection->queries;

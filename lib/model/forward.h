@@ -90,8 +90,9 @@ int batch_init(struct batch *batch, const struct config *config, const struct te
 
 /* --- the pass --------------------------------------------------------------------------------- */
 
-/* Start at a layer, with the residual stream of another pass. Lower layers do not run and store
- * nothing in caches, which must forget these tokens before a pass that starts at a lower layer. */
+/* Start at a layer, with the residual stream of another pass; not where layers read more than the
+ * stream: their own inputs, or keys of earlier layers. Lower layers do not run and store nothing in
+ * caches, which must forget these tokens before a pass that starts at a lower layer. */
 struct stream_start {
     size_t layer;
     const float *const *streams; /* [text] resid_pre of the layer, [T, C]; texts may share it */

@@ -36,15 +36,14 @@ static struct head_rule make_head(const struct config *c, enum site_part part, s
         .clip = c->clip,
         .rotary = part == PART_SENTENCE ? config_rotary(c, layer) : NULL,
         .no_out = !c->out_proj,
+        .kv_layer = (unsigned short)(part == PART_SENTENCE ? config_kv_layer(c, layer) : layer),
     };
+    rule.borrows = rule.kv_layer != layer;
     if (part == PART_SENTENCE && config_layer_flags(c, layer) & LAYER_WIDE) {
         rule.d_k = rule.d_v = c->wide.d;
         rule.kv_heads = c->wide.kv_heads;
         rule.v_is_k = c->wide.v_is_k;
     }
-    if (part == PART_SENTENCE && layer + c->n_borrowing >= c->n_layer)
-        rule.borrows = true;
-    rule.kv_layer = (unsigned short)(rule.borrows ? config_kv_layer(c, layer) : layer);
     if (part == PART_SOURCE && c->n_encoder_head) {
         rule.heads = rule.kv_heads = c->n_encoder_head;
         rule.d_k = rule.d_v = c->n_embd / c->n_encoder_head;
@@ -263,7 +262,6 @@ static struct stack make_stack(const struct config *c, enum site_part part,
         .width = c->n_embd,
         .layers = of_text ? c->n_layer : c->n_encoder_layer,
         .heads = own_heads ? c->n_encoder_head : c->n_head,
-        .whole = c->n_borrowing > 0 || c->given,
         .layer = made->layers + first,
         .embed = {.width = config_word_width(c),
                   .rows = own_table ? c->n_encoder_vocab : c->vocab_size,

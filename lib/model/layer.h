@@ -32,9 +32,9 @@ struct head_rule {
         HEADS_LATENT,    /* keys and values from a narrow vector */
         HEADS_AS_IS,     /* the input itself, head by head */
     } by;
-    unsigned short kv_layer; /* the layer that has the keys and values */
-    bool borrows;            /* an earlier one, where they are edited */
-    bool v_is_k;             /* values are the projected keys, not normed or rotated */
+    unsigned short kv_layer; /* the layer whose keys and values are read */
+    bool borrows;            /* it is an earlier layer: this one has none to compute or edit */
+    bool v_is_k;             /* values are the projected keys, before their norm and rotation */
     size_t heads, kv_heads, d_k, d_v;
     size_t latent_q, latent_kv; /* widths of the narrow vectors; 0: none */
     struct head_norm norm;
@@ -156,8 +156,7 @@ struct unembed_rule {
 struct stack {
     enum site_part part;
     size_t width, layers, heads; /* heads: the most of a layer */
-    bool whole; /* layers read more than the stream: a pass begins with the embedding */
-    const struct layer *layer; /* [layers] */
+    const struct layer *layer;   /* [layers] */
     struct embed_rule embed;
     struct unembed_rule unembed;
 };
