@@ -37,22 +37,10 @@ const struct family_row *family_row(const struct family *family, struct slot slo
     return family_row(family, slot);
 }
 
-#define CLASSES(name) \
-    {                 \
-        name,         \
-        {             \
-            SLOT_HEAD \
-        }             \
-    }
-#define DENSE(name)        \
-    {                      \
-        name,              \
-        {                  \
-            SLOT_TRANSFORM \
-        }                  \
-    }
-
 /* clang-format off */
+#define CLASSES(name) {name, {SLOT_HEAD}}
+#define DENSE(name) {name, {SLOT_TRANSFORM}}
+
 const struct class_head class_heads[] = {
     {"electra", {CLASSES("classifier.out_proj"), DENSE("classifier.dense")}, ACTIVATION_GELU},
     {NULL, {CLASSES("classifier.out_proj"), DENSE("classifier.dense")}, ACTIVATION_TANH},

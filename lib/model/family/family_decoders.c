@@ -375,9 +375,7 @@ static void settle_gemma3(struct reading *r)
 static void read_wide_heads(struct reading *r)
 {
     struct config *c = r->config;
-    const struct json *root = r->root, *own = family_enter(r, "per_layer_config");
-    const struct json *sizes = r->root == own ? NULL : r->root;
-    r->root = root;
+    const struct json *root = r->root, *sizes = json_given(root, "per_layer_config");
     c->wide.v_is_k = family_flag(r, "attention_k_eq_v", false);
     size_t d = family_size(r, "global_head_dim", 512), keys = c->n_kv_head;
     if (c->wide.v_is_k)
@@ -408,7 +406,7 @@ static void read_wide_heads(struct reading *r)
 }
 
 /* Inputs of single layers, and layers that read the keys and values of others. */
-static void settle_gemma_layers(struct reading *r, long long borrowing)
+static void settle_gemma_layers(struct reading *r)
 {
     struct config *c = r->config;
     c->embedding_scale = sqrtf((float)c->n_embd);
@@ -420,8 +418,7 @@ static void settle_gemma_layers(struct reading *r, long long borrowing)
             ? 0
             : (size_t)family_integer(r, "hidden_size_per_layer_input", 0, DIMENSION_MAX, 256);
     c->given_rows = family_size(r, "vocab_size_per_layer_input", 262144);
-    c->n_borrowing =
-        (size_t)family_integer(r, "num_kv_shared_layers", 0, (long long)c->n_layer, borrowing);
+    c->n_borrowing = (size_t)family_integer(r, "num_kv_shared_layers", 0, (long long)c->n_layer, 0);
     for (size_t i = c->n_layer - c->n_borrowing; i < c->n_layer && !r->failed; i++)
         if (config_kv_layer(c, i) == SIZE_MAX)
             err_set(family_fail(r),
@@ -454,7 +451,7 @@ static void settle_gemma4(struct reading *r)
     family_flag_layers(c, false, LAYER_WIDE);
     family_flag_layers(c, true, LAYER_ROTARY_LOCAL);
     read_wide_heads(r);
-    settle_gemma_layers(r, 0);
+    settle_gemma_layers(r);
     c->layer_scale = true;
     family_kind_rotary(r, &c->rotary, "full_attention", c->wide.d, 1e6, 0.25);
     family_kind_rotary(r, &c->rotary_local, "sliding_attention", c->d_k, 1e4, 1);

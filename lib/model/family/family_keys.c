@@ -388,24 +388,23 @@ void family_kind_rotary(struct reading *r, struct rotary *rotary, const char *ki
     const struct json *root = r->root;
     const struct json *parameters = rotary_object(r, "rope_parameters");
     const struct json *own = json_member(parameters, kind);
+    const char *scaling = share < 1 ? "proportional" : "default";
     *rotary = (struct rotary){.components = width, .theta = theta, .factor = 1};
     begin_scaling(r, rotary);
-    r->root = own && json_is_object(own) ? own : root;
-    const char *name = r->root == own ? family_text(r, "rope_type", "default") : "";
-    if (strcmp(name, share < 1 ? "proportional" : "default") == 0 || r->root == root) {
-        rotary->scaling = share < 1 ? ROTARY_PROPORTIONAL : ROTARY_PLAIN;
-        if (r->root == own) {
-            rotary->theta = family_number(r, "rope_theta", 1, 1e12, theta);
-            share = family_number(r, "partial_rotary_factor", 0, 1, 1);
-        }
-        rotary->turning = (size_t)(share * (double)width / 2);
-    } else {
-        err_unsupported(family_fail(r), "field 'rope_type': expected %s for %s, found \"%s\"",
-                        share < 1 ? "proportional" : "default", kind, name);
-    }
-    r->root = root;
-    if (parameters && (!own || !json_is_object(own)))
+    rotary->scaling = share < 1 ? ROTARY_PROPORTIONAL : ROTARY_PLAIN;
+    if (own && json_is_object(own)) {
+        r->root = own;
+        const char *name = family_text(r, "rope_type", "default");
+        if (strcmp(name, scaling) != 0)
+            err_unsupported(family_fail(r), "field 'rope_type': expected %s for %s, found \"%s\"",
+                            scaling, kind, name);
+        rotary->theta = family_number(r, "rope_theta", 1, 1e12, theta);
+        share = family_number(r, "partial_rotary_factor", 0, 1, 1);
+        r->root = root;
+    } else if (parameters) {
         err_set(family_fail(r), "field 'rope_parameters': expected an object '%s'", kind);
+    }
+    rotary->turning = (size_t)(share * (double)width / 2);
     if (width % 2)
         err_set(family_fail(r), "field 'head_dim': expected even sizes of heads, found %zu", width);
 }
