@@ -35,8 +35,8 @@ enum config_bias {
     BIASED_ALL = 7
 };
 
-/* What follows the last layer. In a model without an encoder and a decoder the file decides:
- * weights_open. */
+/* What follows the last layer. In all models but encoder-decoders, weights_open learns it from the
+ * file. */
 enum model_end {
     END_LOGITS,        /* logits of the next token */
     END_MASKED,        /* logits of the token itself, after a dense layer (BERT) */
@@ -69,8 +69,8 @@ struct head_norm {
     bool v; /* also of values, without scales */
 };
 
-/* Heads of layers with LAYER_WIDE: the size of queries, keys and values, how many keys there are,
- * and whether values are the keys before their norm and rotation. */
+/* Heads of layers with LAYER_WIDE: the size of queries, keys and values, the number of heads of
+ * keys, and whether values are the keys before their norm and rotation. */
 struct wide_heads {
     size_t d, kv_heads;
     bool v_is_k;
@@ -169,7 +169,7 @@ struct config {
     struct wide_heads wide;            /* heads of layers with LAYER_WIDE */
     unsigned inners[CONFIG_FLAGS_MAX]; /* hidden channels of a layer's MLP; 0: n_inner */
     size_t given, given_rows; /* channels of each layer's own input; rows of its table of tokens */
-    bool layer_scale;         /* each layer ends with a product with a number */
+    bool layer_scale;         /* the stream after each layer is multiplied by a number of it */
     size_t n_borrowing;       /* last layers, which read the keys and values of an earlier one */
     size_t n_encoder_inner;   /* of the encoder's MLPs; 0: n_inner */
     size_t n_encoder_head;    /* 0: as many as the decoder has */
