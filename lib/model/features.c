@@ -41,12 +41,12 @@ static bool sublayer_has_other(const struct sublayer *s)
  * code, or makes no difference to it. */
 #define CONFIG_FIELDS(FIELD, ARRAY) \
     FIELD(kind) FIELD(vocab_size) FIELD(n_positions) FIELD(n_embd) FIELD(n_layer) \
-    FIELD(n_encoder_layer) FIELD(n_head) FIELD(n_kv_head) FIELD(d_k) FIELD(d_v) FIELD(d_out) \
-    FIELD(n_inner) FIELD(activation) FIELD(wide) ARRAY(inners) FIELD(given) FIELD(given_rows) \
-    FIELD(layer_scale) FIELD(n_borrowing) FIELD(n_encoder_inner) FIELD(n_encoder_head) \
-    FIELD(n_encoder_vocab) FIELD(xielu) FIELD(embedding_scale) \
-    FIELD(drops_masks) FIELD(mask_id) FIELD(sinusoids) FIELD(sines) \
-    FIELD(epsilon) FIELD(style) FIELD(final_norm) FIELD(scale) FIELD(scale_by_layer) FIELD(tied) \
+    FIELD(n_encoder_layer) FIELD(n_head) FIELD(n_kv_head) FIELD(d_k) FIELD(d_v) \
+    FIELD(d_out) FIELD(n_inner) FIELD(activation) FIELD(wide) ARRAY(inners) FIELD(given) \
+    FIELD(given_rows) FIELD(layer_scale) FIELD(n_borrowing) FIELD(n_encoder_inner) \
+    FIELD(n_encoder_head) FIELD(n_encoder_vocab) FIELD(xielu) FIELD(embedding_scale) \
+    FIELD(drops_masks) FIELD(mask_id) FIELD(sinusoids) FIELD(sines) FIELD(epsilon) \
+    FIELD(style) FIELD(final_norm) FIELD(scale) FIELD(scale_by_layer) FIELD(tied) \
     FIELD(lacks_head) FIELD(causal) FIELD(cross) FIELD(projections) FIELD(out_proj) \
     FIELD(biases) FIELD(family) FIELD(n_word) FIELD(projects_last) FIELD(position_offset) \
     FIELD(counted) FIELD(padding_id) FIELD(n_segments) FIELD(n_group) FIELD(group_layers) \
@@ -54,13 +54,12 @@ static bool sublayer_has_other(const struct sublayer *s)
     FIELD(norm_plain) FIELD(gated) FIELD(clamp) FIELD(up_offset) FIELD(gate_slope) \
     FIELD(mixture) FIELD(head_norm) FIELD(latent_q) FIELD(latent_kv) FIELD(clip) \
     FIELD(score_bias) FIELD(bias_buckets) FIELD(bias_reach) FIELD(bias_terms) \
-    FIELD(bias_by_layer) FIELD(rotary) \
-    FIELD(rotary_local) FIELD(window) FIELD(sinks) FIELD(score_cap) FIELD(logit_cap) \
-    FIELD(residual_scale) FIELD(logit_divisor) ARRAY(layer_flags) FIELD(extra_layers) \
-    FIELD(bos_id) FIELD(eos_id) ARRAY(more_ends) FIELD(more_end_count) FIELD(generation) \
-    FIELD(end) FIELD(end_activation) FIELD(n_class) FIELD(class_head) FIELD(answers) \
-    FIELD(class_activation) FIELD(initializer_range) ARRAY(unread) FIELD(mechanism) \
-    FIELD(description)
+    FIELD(bias_by_layer) FIELD(rotary) FIELD(rotary_local) FIELD(window) FIELD(sinks) \
+    FIELD(score_cap) FIELD(logit_cap) FIELD(residual_scale) FIELD(logit_divisor) \
+    ARRAY(layer_flags) FIELD(extra_layers) FIELD(bos_id) FIELD(eos_id) ARRAY(more_ends) \
+    FIELD(more_end_count) FIELD(generation) FIELD(end) FIELD(end_activation) FIELD(n_class) \
+    FIELD(class_head) FIELD(answers) FIELD(class_activation) FIELD(initializer_range) \
+    ARRAY(unread) FIELD(mechanism) FIELD(description)
 
 #define CONFIG_FEATURES(FEATURE) \
     FEATURE(c->kind == MODEL_ATTENTION, "attention layers alone", (RUN | EXPLAIN) & ~TRAIN) \
@@ -85,8 +84,7 @@ static bool sublayer_has_other(const struct sublayer *s)
     FIELD(kind) FIELD(part) FIELD(reads) FIELD(norm) FIELD(norm_before) FIELD(norm_out) \
     FIELD(norm_after) FIELD(adds_to_normed) FIELD(replaces) FIELD(scales) FIELD(factor) \
     FIELD(at_input) FIELD(at_out) FIELD(at_out_norm) ARRAY(at_sum) ARRAY(at_after) \
-    FIELD(head) FIELD(score) \
-    FIELD(mlp)
+    FIELD(head) FIELD(score) FIELD(mlp)
 
 #define SUBLAYER_FEATURES(FEATURE) \
     FEATURE(s->kind == SUBLAYER_ATTEND_SOURCE, "attention to a second text", ALL) \
@@ -106,8 +104,7 @@ static bool sublayer_has_other(const struct sublayer *s)
 #define EMBED_FIELDS(FIELD, ARRAY) \
     FIELD(width) FIELD(rows) FIELD(own_table) FIELD(scale) FIELD(drops_masks) FIELD(mask) \
     FIELD(positions) FIELD(first) FIELD(counted) FIELD(padding) FIELD(segments) FIELD(given) \
-    FIELD(given_rows) FIELD(norm) \
-    FIELD(project)
+    FIELD(given_rows) FIELD(norm) FIELD(project)
 
 #define EMBED_FEATURES(FEATURE) \
     FEATURE(e->scale != 1, "scaled embeddings", ALL) \
@@ -149,7 +146,7 @@ static bool sublayer_has_other(const struct sublayer *s)
     FEATURE(s->head.d_v != s->head.d_k, "values of another size than keys", \
             RUN | EXPLAIN | ATTRIBUTE | PATCH) \
     FEATURE(s->head.norm.q || s->head.norm.k, "norms of queries and keys", ALL) \
-    FEATURE(s->head.norm.q != s->head.norm.k, "a norm of queries or of keys alone", RUN & ~TRAIN) \
+    FEATURE(s->head.norm.q != s->head.norm.k, "a norm of queries or of keys alone", PASS) \
     FEATURE(s->head.norm.v, "norms of values", PASS) \
     FEATURE(s->head.norm.whole, "norms of all heads together", ALL) \
     FEATURE(s->head.norm.own, "norms of heads with scales of their own", RUN | ATTRIBUTE | PATCH) \
@@ -202,8 +199,7 @@ static bool sublayer_has_other(const struct sublayer *s)
 #define MLP_FEATURES(FEATURE) \
     FEATURE(s->mlp.gated, "gated MLPs", ALL) \
     FEATURE(s->mlp.xielu, "an activation with parameters", RUN | ATTRIBUTE | PATCH | CIRCUITS) \
-    FEATURE((s->mlp.clamp != 0 || s->mlp.up_offset != 0) && !s->mlp.mixture, "clamped MLPs", \
-            RUN & ~TRAIN) \
+    FEATURE((s->mlp.clamp != 0 || s->mlp.up_offset != 0) && !s->mlp.mixture, "clamped MLPs", PASS) \
     FEATURE(s->part == PART_SENTENCE && !s->mlp.mixture && s->mlp.inner != c->n_inner, \
             "MLPs of different widths", PASS) \
     FEATURE(s->mlp.mixture, "experts", ALL) \

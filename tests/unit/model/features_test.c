@@ -12,6 +12,7 @@
 #include "measure/attribution.h"
 #include "measure/head_circuits.h"
 #include "measure/patching.h"
+#include "model/back.h"
 #include "model/family/family.h"
 #include "train/train_step.h"
 
@@ -63,6 +64,13 @@ static int try_words(void)
     return circuits_check(&viewer.model, true, &err);
 }
 
+static int try_gradients(void)
+{
+    const struct batch none = {0};
+    struct tape tape = {.arena = &arena};
+    return tape_run(&tape, &(struct run){.config = &viewer.model.config, .batch = &none}, &err);
+}
+
 static int try_train(void)
 {
     return train_step_check(&viewer.model.config, &err);
@@ -73,9 +81,10 @@ static const struct wing {
     enum purpose purpose;
     int (*try)(void);
 } wings[] = {
-    {'e', TO_EXPLAIN, try_explain}, {'a', TO_ATTRIBUTE, try_attribution},
-    {'p', TO_PATCH, try_patching},  {'c', FOR_CIRCUITS, try_circuits},
-    {'w', FOR_WORDS, try_words},    {'t', TO_TRAIN, try_train},
+    {'e', TO_EXPLAIN, try_explain},      {'a', TO_ATTRIBUTE, try_attribution},
+    {'p', TO_PATCH, try_patching},       {'c', FOR_CIRCUITS, try_circuits},
+    {'w', FOR_WORDS, try_words},         {'t', TO_TRAIN, try_train},
+    {'g', FOR_GRADIENTS, try_gradients},
 };
 
 /* --- configs with one feature ----------------------------------------------------------------- */
@@ -343,7 +352,8 @@ static const struct checked {
     {'p', {"tests/golden", "tests/golden-families"}, true}, /* patching, */
     {'c', {"tests/golden", "tests/golden-families"}, true}, /* head_circuits, */
     {'w', {"tests/golden", "tests/golden-families"}, true}, /* the same, */
-    {'t', {"tests/golden", "tests/golden-families"}, true}, /* back */
+    {'t', {"tests/golden", "tests/golden-families"}, true}, /* back, */
+    {'g', {"tests/golden", "tests/golden-families"}, true}, /* gradients */
 };
 
 TEST_LOOP(a_golden_model_has_each_feature_that_a_wing_supports, COUNT(checked))
