@@ -86,7 +86,7 @@ void tokenizer_release(struct tokenizer *tokenizer);
 typedef int tokenizer_filler(struct tokenizer *tokenizer, const struct folder *folder,
                              const char *name, struct err *err);
 tokenizer_filler tokenizer_fill_json, tokenizer_fill_sentencepiece, tokenizer_fill_marian,
-    tokenizer_fill_m2m, tokenizer_fill_deberta, tokenizer_fill_vocab, tokenizer_fill_bert;
+    tokenizer_fill_m2m, tokenizer_fill_deberta, tokenizer_fill_vocab, tokenizer_fill_lines;
 
 /* Read the words of a vocab.json: vocab_files.c. */
 int tokenizer_read_words(void *tokenizer, const struct file *file, struct err *err);

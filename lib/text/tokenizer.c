@@ -65,7 +65,7 @@ static const struct {
     {"spm.model", tokenizer_fill_deberta},
     {"vocab.json", tokenizer_fill_vocab},
     {"merges.txt", tokenizer_fill_vocab},
-    {"vocab.txt", tokenizer_fill_bert},
+    {"vocab.txt", tokenizer_fill_lines},
     {"added_tokens.json", NULL},
     {"special_tokens_map.json", NULL},
 };

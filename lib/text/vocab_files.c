@@ -203,8 +203,8 @@ static int split_at_words(struct token_set *set, struct err *err)
     return err_if(!items || token_set_add(set, items, count, err));
 }
 
-static int add_bert_stages(struct tokenizer *tokenizer, enum lines_kind kind,
-                           const struct folder *folder, const char *name, struct err *err)
+static int add_lines_stages(struct tokenizer *tokenizer, enum lines_kind kind,
+                            const struct folder *folder, const char *name, struct err *err)
 {
     static const char *const words[] = {
         [ANSWER_NONE] = "null", [ANSWER_NO] = "false", [ANSWER_YES] = "true"};
@@ -233,8 +233,8 @@ static int add_bert_stages(struct tokenizer *tokenizer, enum lines_kind kind,
                   subword_find_rests(&tokenizer->model, "##", err));
 }
 
-int tokenizer_fill_bert(struct tokenizer *tokenizer, const struct folder *folder, const char *name,
-                        struct err *err)
+int tokenizer_fill_lines(struct tokenizer *tokenizer, const struct folder *folder, const char *name,
+                         struct err *err)
 {
     struct tokenizer_config *config = &tokenizer->config;
     size_t index = 0;
@@ -253,5 +253,5 @@ int tokenizer_fill_bert(struct tokenizer *tokenizer, const struct folder *folder
                   (kind == LINES_ESM && split_at_words(&tokenizer->set, err)) ||
                   tokenizer_add_listed(tokenizer, folder, err) ||
                   tokenizer_add_named(tokenizer, folder, err) ||
-                  add_bert_stages(tokenizer, kind, folder, name, err));
+                  add_lines_stages(tokenizer, kind, folder, name, err));
 }
