@@ -171,8 +171,7 @@ int jacobian_fit_add(struct jacobian_fit *fit, const struct text_with_source *pa
                         .seeds = &seeds,
                         .seed_count = 1,
                         .sink = add_means,
-                        .context = &channels,
-                        .until = tape.from};
+                        .context = &channels};
     for (size_t i = 0; texts && i < copies; i++)
         texts[i] = viewer_text(pair);
     int failed = !texts || !seed || batch_init(&batch, c, texts, copies, &arena, err) ||

@@ -1030,7 +1030,7 @@ static struct matrix lasting(struct walk *w, size_t rows, size_t columns)
 /* Walk back over the layers of a stack, to dx; dleft: the gradient of what reads its end. */
 static int stack_back(struct walk *w, enum site_part part, struct matrix *dx, struct matrix dleft)
 {
-    const size_t until = part == PART_SENTENCE ? w->back->until : 0;
+    const size_t until = part == PART_SENTENCE ? w->back->tape->from : 0;
     w->stack = stack_of(w->config, part);
     *dx = lasting(w, dleft.rows, dleft.columns);
     w->dfirst = w->dshared = (struct matrix){0};
@@ -1076,9 +1076,9 @@ int back_run(struct back *back, struct err *err)
     if (back->loss && back->loss->factor == 0)
         return err_if(failed || results_back(&w, dleft, left_of(&w)));
     failed = failed || stack_back(&w, PART_SENTENCE, &dx, dleft) ||
-             (!back->until && ((sources && (stack_back(&w, PART_SOURCE, &dsource, w.dmemory) ||
-                                            embed_back(&w, PART_SOURCE, dsource))) ||
-                               embed_back(&w, PART_SENTENCE, dx)));
+             (!back->tape->from && ((sources && (stack_back(&w, PART_SOURCE, &dsource, w.dmemory) ||
+                                                 embed_back(&w, PART_SOURCE, dsource))) ||
+                                    embed_back(&w, PART_SENTENCE, dx)));
     if (!back->tape->lean)
         arena_release(&back->tape->scratch);
     arena_release(&back->tape->layer);

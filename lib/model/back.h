@@ -18,11 +18,12 @@
 /* What a pass announced, dense, in `arena`. */
 struct tape {
     struct arena *arena;
-    bool lean;            /* keep only what a walk reads, without readers, and not the logits */
-    size_t from;          /* of a lean tape: the first layer of the text that is kept */
-    bool streams;         /* of the text's layers but the last, keep only the stream that enters
+    bool lean;          /* keep only what a walk reads, without readers, and not the logits */
+    size_t from;        /* of a lean tape: the first layer of the text that is kept, at whose input
+                             the walk ends; 0: at the rows of tokens */
+    bool streams;       /* of the text's layers but the last, keep only the stream that enters
                              each: the walk runs each again, to the same bits. Not if `lean` */
-    struct arena layer;   /* with `streams`, of the layer that the walk is in */
+    struct arena layer; /* with `streams`, of the layer that the walk is in */
     struct arena scratch; /* of the pass and the walk, released by the caller; the arena's if not
                              `lean` */
     const float **values; /* [layers + 1][SITE_COUNT]; first those outside of layers */
@@ -75,7 +76,6 @@ struct back {
     void *context;
     /* Gets each reader, layers in reverse; of cross-attention only queries; NULL: not called. */
     reader_sink *reader;
-    size_t until; /* layer of the text at whose input the walk ends; 0: at the rows of tokens */
     /* Set by back_run, in the tape's arena: of the scaled rows of the table of tokens, unless the
      * walk ends before them. */
     struct matrix token_rows[PART_CROSS];
