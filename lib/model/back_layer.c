@@ -743,30 +743,25 @@ static int feed_back(struct walk *w, const struct mlp_rule *rule, struct slot fi
 }
 
 /* The slope of xIELU, as activate_xielu has it, and the gradients of its parameters. */
-static int xielu_back(struct walk *w, struct matrix d, struct matrix x)
+static int xielu_back(struct walk *w, struct slot slot, struct matrix d, struct matrix x)
 {
-    float numbers[4] = {0, 0, 0.5f, -1e-6f};
-    for (int i = 0; i < 4; i++) {
-        const float *number = NULL;
-        struct slot slot = walk_slot(w, w->stack->part, SLOT_XIELU_POSITIVE + 2 * i);
-        if (weights_vector(w->run->weights, slot, &number, w->err))
-            return -1;
-        numbers[i] = number ? *number : numbers[i];
-    }
-    float a = log1pf(expf(numbers[0])), beta = numbers[2], b = beta + log1pf(expf(numbers[1]));
+    struct xielu p;
+    if (weights_xielu(w->run->weights, slot, &p, w->err))
+        return -1;
+    const float a = log1pf(expf(p.positive)), b = p.beta + log1pf(expf(p.negative));
     double sums[2] = {0, 0}; /* of the gradients of a and b */
     for (size_t i = 0; i < d.rows * d.columns; i++) {
-        float at = x.data[i], low = at < numbers[3] ? expf(at) : 0;
+        float at = x.data[i], low = at < p.epsilon ? expf(at) : 0;
         sums[at <= 0] +=
-            (double)d.data[i] * (double)(at > 0 ? at * at : expm1f(fminf(at, numbers[3])) - at);
-        d.data[i] *= at > 0 ? 2 * a * at + beta : (low - 1) * b + beta;
+            (double)d.data[i] * (double)(at > 0 ? at * at : expm1f(fminf(at, p.epsilon)) - at);
+        d.data[i] *= at > 0 ? 2 * a * at + p.beta : (low - 1) * b + p.beta;
     }
-    for (int i = 0; i < 2; i++) { /* the slope of the softplus that a and b have */
-        float slope = numbers[i];
-        logistic_row(&slope, 1);
-        slope *= (float)sums[i];
-        walk_add_sums(w, walk_slot(w, w->stack->part, SLOT_XIELU_POSITIVE + 2 * i),
-                      walk_matrix(&slope, 1, 1));
+    float slopes[] = {p.positive, p.negative}; /* of the softplus that a and b have */
+    logistic_row(slopes, 2);
+    for (int i = 0; i < 2; i++) {
+        slopes[i] *= (float)sums[i];
+        slot.id = (unsigned char)(SLOT_XIELU_POSITIVE + 2 * i);
+        walk_add_sums(w, slot, walk_matrix(&slopes[i], 1, 1));
     }
     return 0;
 }
@@ -928,7 +923,7 @@ int walk_mlp_back(struct walk *w, const struct sublayer *s, struct matrix dx, st
         const float *kept = walk_value(w, s->part, SITE_MLP_UP);
         struct matrix before =
             kept ? walk_matrix(kept, d.rows, d.columns) : walk_product(w, up_slot, x);
-        if (!before.data || (rule->xielu && xielu_back(w, d, before)))
+        if (!before.data || (rule->xielu && xielu_back(w, up_slot, d, before)))
             return -1;
         if (!rule->xielu)
             walk_rows(w, d, (struct row_operation){gate_block, .dy = d, .x = before, .rule = rule});

@@ -480,23 +480,6 @@ static enum pass_state attend(struct pass *pass, const struct sublayer *rule, si
 
 /* --- the MLP ---------------------------------------------------------------------------------- */
 
-/* x = xIELU(x), with the parameters of the layer. */
-static enum pass_state apply_xielu(struct pass *pass, size_t layer, struct matrix x)
-{
-    struct xielu parameters = {0, 0, 0.5f, -1e-6f}; /* older files lack the last two */
-    float *const all[] = {&parameters.positive, &parameters.negative, &parameters.beta,
-                          &parameters.epsilon};
-    for (int i = 0; i < 4; i++) {
-        struct slot slot = pass_slot(pass, SLOT_XIELU_POSITIVE + 2 * i, layer);
-        const float *number = NULL;
-        if (weights_vector(pass->weights, slot, &number, pass->err))
-            return PASS_FAILED;
-        *all[i] = number ? *number : *all[i];
-    }
-    activate_xielu(x, &parameters);
-    return PASS_ON;
-}
-
 /* Compute the hidden channels [T, I] of y [T, C]: act(gate) · up, or act(up); with experts, the
  * output [T, C]. */
 static enum pass_state mlp(struct pass *pass, const struct mlp_rule *rule, size_t layer,
@@ -509,6 +492,7 @@ static enum pass_state mlp(struct pass *pass, const struct mlp_rule *rule, size_
     const struct matrix own = matrix_columns(pass->scratch.hidden, 0, rule->inner);
     const enum site before = rule->gated ? SITE_MLP_GATE : SITE_MLP_UP;
     const bool changes = rule->clamp > 0 || rule->xielu; /* in place, what may be lent */
+    struct xielu xielu;
     struct matrix hidden = changes ? own : pass_lent(pass, before, layer, own), y_act = hidden;
     bool apart = rule->clamp > 0 || pass_watches(pass, before, layer) ||
                  pass_edits(pass, SITE_MLP_GATE, layer);
@@ -520,8 +504,10 @@ static enum pass_state mlp(struct pass *pass, const struct mlp_rule *rule, size_
         PASS_TRY(tap_rows(pass, SITE_MLP_UP, layer, hidden));
         if (apart && !rule->xielu)
             mlp_combine(pass->machine, rule, y_act, hidden, (struct matrix){0}, false);
+        if (rule->xielu && weights_xielu(pass->weights, up_slot, &xielu, pass->err))
+            return PASS_FAILED;
         if (rule->xielu)
-            PASS_TRY(apply_xielu(pass, layer, hidden));
+            activate_xielu(hidden, &xielu);
         return tap_rows(pass, SITE_MLP_ACT, layer, y_act);
     }
     struct matrix up = matrix_columns(pass->scratch.up, 0, rule->inner);

@@ -430,6 +430,20 @@ int weights_vector(struct weights *weights, struct slot slot, const float **numb
     return p ? load_floats(weights, p, numbers, err) : 0;
 }
 
+int weights_xielu(struct weights *weights, struct slot slot, struct xielu *xielu, struct err *err)
+{
+    *xielu = (struct xielu){0, 0, 0.5f, -1e-6f}; /* older files lack the last two */
+    float *const numbers[] = {&xielu->positive, &xielu->negative, &xielu->beta, &xielu->epsilon};
+    for (int i = 0; i < 4; i++) {
+        const float *number = NULL;
+        slot.id = (unsigned char)(SLOT_XIELU_POSITIVE + 2 * i);
+        if (weights_vector(weights, slot, &number, err))
+            return -1;
+        *numbers[i] = number ? *number : *numbers[i];
+    }
+    return 0;
+}
+
 /* The numbers of score_rule.h for BIAS_DISENTANGLED: rows of distances, then tables of keys and of
  * queries, which are products of the table of distances. */
 static size_t places_count(const struct weights *weights, const struct score_rule *rule)

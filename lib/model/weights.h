@@ -141,6 +141,9 @@ int weights_norm(struct weights *weights, struct slot slot, struct norm *norm, s
 int weights_vector(struct weights *weights, struct slot slot, const float **numbers,
                    struct err *err);
 
+/* The parameters of the activation of the MLP that has a slot. */
+int weights_xielu(struct weights *weights, struct slot slot, struct xielu *xielu, struct err *err);
+
 /* The biases of a rule in a part by all distances (score_rule.h), made on first use; NULL: none. */
 struct score_rule;
 int weights_biases(struct weights *weights, struct machine *machine, int part,
