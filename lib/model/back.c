@@ -229,13 +229,6 @@ const float *walk_value(const struct walk *w, enum site_part part, enum site id)
     return tape_of(w->back->tape, SITE_OF(part, id), in_layer ? (int)w->layer : -1);
 }
 
-/* The rows of each text in a part. */
-static size_t rows_of(const struct walk *w, enum site_part part)
-{
-    const struct text *text = w->run->batch->texts;
-    return part == PART_SOURCE ? text->source_count : text->count;
-}
-
 /* Add the seeds of a site to its gradient, and announce that of each text. `own`: of the first
  * text; `size`: the floats of a text. */
 int walk_show(struct walk *w, enum site_part part, enum site id, struct tensor own, size_t size)
@@ -270,17 +263,6 @@ int walk_show_rows(struct walk *w, enum site_part part, enum site id, struct mat
 {
     const size_t shape[] = {gradient.rows / w->texts, gradient.columns};
     return walk_show(w, part, id, tensor_dense(gradient.data, 2, shape), shape[0] * shape[1]);
-}
-
-/* The stream has several names after a sublayer. */
-static int show_stream(struct walk *w, const struct sublayer *s, const enum site sites[3],
-                       struct matrix dx)
-{
-    for (size_t i = 3; i-- > 0;)
-        if (sites[i] &&
-            walk_show_rows(w, sites[i] == SITE_RESID_POST ? w->stack->part : s->part, sites[i], dx))
-            return -1;
-    return 0;
 }
 
 /* --- blocks of rows --------------------------------------------------------------------------- */
@@ -575,155 +557,21 @@ struct matrix walk_normed(struct walk *w, struct slot slot, struct matrix x)
     return y;
 }
 
-/* Give a reader the gradient of the stream, from that of its normed input. */
-int walk_show_reader(struct walk *w, const struct sublayer *s, enum site id, size_t head,
-                     struct matrix dy)
-{
-    struct back_reader reader = {SITE_OF(s->part, id), w->layer, head, dy};
-    while (s->reads == READS_LAST_INPUT)
-        s--;
-    if (s->norm_before) {
-        reader.gradient = walk_zeros(w, dy.rows, dy.columns);
-        if (walk_norm_back(w, walk_slot(w, s->part, (int)s->norm), reader.gradient, dy, w->read))
-            return -1;
-    }
-    return w->back->reader(w->back->context, &reader, w->err);
-}
-
-/* --- a layer ---------------------------------------------------------------------------------- */
-
-/* The stream that enters a sublayer of the walk's layer. */
-static struct matrix stream_before(const struct walk *w, const struct sublayer *s)
-{
-    const struct sublayer *first = w->stack->layer[w->layer].sublayers;
-    const enum site_part part = w->stack->part;
-    enum site end = s > first ? sublayer_end(s - 1) : SITE_EMBEDDING;
-    const float *values = end == SITE_EMBEDDING
-                              ? walk_value(w, part, SITE_RESID_PRE)
-                              : walk_value(w, end == SITE_RESID_POST ? part : s[-1].part, end);
-    return walk_matrix(values, w->texts * rows_of(w, part), w->stack->width);
-}
-
-/* What a sublayer reads, and the stream that this is the norm of, or is. */
-static struct matrix input_of(const struct walk *w, const struct sublayer *s, struct matrix *read)
-{
-    const struct sublayer *first = w->stack->layer[w->layer].sublayers;
-    if (s->reads == READS_LAST_INPUT)
-        return input_of(w, s - 1, read);
-    *read = s->reads == READS_BLOCK_INPUT ? stream_before(w, first) : stream_before(w, s);
-    return s->norm_before
-               ? walk_matrix(walk_value(w, s->part, s->at_input), read->rows, read->columns)
-               : *read;
-}
-
-static enum dropout_place drop_of(const struct sublayer *s)
-{
-    return s->kind == SUBLAYER_MLP ? DROP_MLP : DROP_ATTENTION;
-}
-
-/* The sum of a sublayer's output and the stream, before the norm that follows it. */
-static struct matrix sum_of(struct walk *w, const struct sublayer *s)
-{
-    const struct matrix x = stream_before(w, s);
-    const float *out = walk_value(w, s->part, s->norm_out ? s->at_out_norm : s->at_out);
-    struct matrix sum = walk_zeros(w, x.rows, x.columns);
-    struct matrix added = walk_copy(w, walk_matrix(out, x.rows, x.columns));
-    const struct dropout drop = dropout_at(&w->run->dropout, s->part, w->layer, drop_of(s));
-    if (!sum.data || !added.data)
-        return (struct matrix){0};
-    if (!s->replaces)
-        copy_rows(sum, x);
-    dropout_rows(w->run->machine, &drop, added);
-    for (size_t row = 0; row < x.rows; row++)
-        add_scaled_row(matrix_row(sum, row), matrix_row(added, row), x.columns, s->factor, out);
-    return sum;
-}
-
-/* From the gradient of the sum to that of what the last product read: the context's heads side by
- * side, the hidden channels, or the output of a mixture. */
-static struct matrix write_out_back(struct walk *w, const struct sublayer *s, struct matrix dx)
-{
-    const bool is_mlp = s->kind == SUBLAYER_MLP;
-    const struct matrix none = {0};
-    const struct dropout drop = dropout_at(&w->run->dropout, s->part, w->layer, drop_of(s));
-    const bool is_read = !w->back->seed_count && s->factor == 1 && drop.rate <= 0 &&
-                         !s->head.no_out && !s->mlp.mixture;
-    struct matrix d = is_read ? dx : walk_copy(w, dx);
-    if (!d.data)
-        return none;
-    dropout_rows(w->run->machine, &drop, d);
-    for (size_t row = 0; row < d.rows && s->factor != 1; row++)
-        scale_row(matrix_row(d, row), matrix_row(d, row), d.columns, s->factor);
-    if (s->norm_out) {
-        struct matrix out = walk_matrix(walk_value(w, s->part, s->at_out), d.rows, d.columns);
-        struct matrix dout = walk_zeros(w, d.rows, d.columns);
-        int id = is_mlp ? SLOT_NORM_2_POST : SLOT_NORM_1_POST;
-        if (walk_show_rows(w, s->part, s->at_out_norm, d) ||
-            walk_norm_back(w, walk_slot(w, s->part, id), dout, d, out))
-            return none;
-        d = dout;
-    }
-    if (walk_show_rows(w, s->part, s->at_out, d))
-        return none;
-    if (s->head.no_out || s->mlp.mixture)
-        return d;
-    const enum site from = is_mlp ? SITE_MLP_ACT : SITE_CONTEXT;
-    const size_t width = is_mlp ? s->mlp.inner : s->head.heads * s->head.d_v;
-    return walk_product_gradient(w, walk_slot(w, s->part, is_mlp ? SLOT_DOWN : SLOT_O), d,
-                                 walk_matrix(walk_value(w, s->part, from), d.rows, width));
-}
-
-/* Make dx, the gradient of what leaves the layer, that of what enters it. */
-static int layer_back(struct walk *w, struct matrix dx)
-{
-    const struct layer *own = &w->stack->layer[w->layer];
-    const size_t bytes = dx.rows * dx.columns * sizeof *dx.data;
-    if (w->dfirst.data)
-        memset(w->dfirst.data, 0, bytes);
-    for (const struct sublayer *s = own->sublayers + own->count; s-- > own->sublayers;) {
-        arena_clear(w->arena);
-        struct matrix y = input_of(w, s, &w->read), dy = walk_zeros(w, dx.rows, dx.columns);
-        if (!dy.data || show_stream(w, s, s->at_after, dx))
-            return -1;
-        if (s->norm_after) {
-            struct matrix dsum = walk_zeros(w, dx.rows, dx.columns);
-            if (walk_norm_back(w, walk_slot(w, s->part, (int)s->norm), dsum, dx, sum_of(w, s)))
-                return -1;
-            copy_rows(dx, dsum);
-        }
-        if (show_stream(w, s, s->at_sum, dx))
-            return -1;
-        struct matrix d = write_out_back(w, s, dx);
-        if (!d.data ||
-            (s->kind == SUBLAYER_MLP ? walk_mlp_back(w, s, dy, y, d)
-                                     : walk_attend_back(w, s, dy, y, d)) ||
-            (s->kind == SUBLAYER_MLP && w->back->reader &&
-             walk_show_reader(w, s, SITE_MLP_OUT, 0, dy)))
-            return -1;
-        if (s->adds_to_normed)
-            add_rows(dy, dx);
-        if (s->adds_to_normed || s->replaces)
-            memset(dx.data, 0, bytes);
-        if (s + 1 < own->sublayers + own->count && s[1].reads == READS_LAST_INPUT)
-            add_rows(dy, w->dshared);
-        if (s->reads == READS_LAST_INPUT) {
-            copy_rows(w->dshared, dy);
-            continue;
-        }
-        if (s->at_input && walk_show_rows(w, s->part, s->at_input, dy))
-            return -1;
-        struct matrix to = s->reads == READS_BLOCK_INPUT ? w->dfirst : dx;
-        if (!s->norm_before)
-            add_rows(to, dy);
-        else if (walk_norm_back(w, walk_slot(w, s->part, (int)s->norm), to, dy, w->read))
-            return -1;
-    }
-    if (w->dfirst.data)
-        add_rows(dx, w->dfirst);
-    return walk_show_rows(w, w->stack->part, SITE_RESID_PRE, dx);
-}
-
 /* --- the ends --------------------------------------------------------------------------------- */
+
+static void enter_stack(struct walk *w, enum site_part part)
+{
+    const struct text *text = w->run->batch->texts;
+    w->stack = stack_of(w->config, part);
+    w->tokens = part == PART_SOURCE ? text->source_count : text->count;
+}
+
+/* A matrix of zeros that outlives the sublayers. */
+static struct matrix lasting(struct walk *w, size_t rows, size_t columns)
+{
+    return walk_matrix(arena_alloc(w->back->tape->arena, rows * columns, sizeof(float), w->err),
+                       rows, columns);
+}
 
 static bool is_seeded(const struct walk *w, enum site id)
 {
@@ -737,14 +585,13 @@ static bool is_seeded(const struct walk *w, enum site id)
 static struct matrix last_stream(struct walk *w)
 {
     const struct stack *stack = w->stack;
-    const enum site_part part = stack->part;
-    const float *values = walk_value(w, part, SITE_EMBEDDING);
+    const float *values = walk_value(w, stack->part, SITE_EMBEDDING);
     if (stack->layers) {
         const struct layer *last = &stack->layer[stack->layers - 1];
         w->layer = stack->layers - 1;
-        values = walk_value(w, part, sublayer_end(&last->sublayers[last->count - 1]));
+        values = walk_value(w, stack->part, sublayer_end(&last->sublayers[last->count - 1]));
     }
-    return walk_matrix(values, w->texts * rows_of(w, part), stack->width);
+    return walk_matrix(values, w->texts * w->tokens, stack->width);
 }
 
 /* What reads the last layer reads: its stream, or the norm of it. */
@@ -859,13 +706,12 @@ static int results_back(struct walk *w, struct matrix dleft, struct matrix left)
 {
     const struct unembed_rule *rule = &w->stack->unembed;
     const struct back_loss *loss = w->back->loss;
-    const size_t tokens = left.rows / w->texts;
     struct end_rows all = {.left = left};
     size_t *rows = arena_alloc(w->back->tape->arena, left.rows, sizeof *rows, w->err);
     if (!rows)
         return -1;
     for (size_t row = 0; row < left.rows; row++)
-        if (loss ? loss->targets[row] != BACK_NO_TARGET : !rule->first_only || row % tokens == 0)
+        if (loss ? loss->targets[row] != BACK_NO_TARGET : !rule->first_only || row % w->tokens == 0)
             rows[all.count++] = row;
     for (size_t first = 0; first < all.count; first += CHUNK_ROWS) {
         arena_clear(w->arena);
@@ -916,25 +762,23 @@ static struct text text_in(const struct walk *w, size_t index)
  * reads. */
 static struct matrix token_rows(struct walk *w)
 {
-    const size_t rows = rows_of(w, w->stack->part);
-    struct matrix x = walk_room(w, w->texts * rows, w->stack->embed.width);
+    struct matrix x = walk_room(w, w->texts * w->tokens, w->stack->embed.width);
     for (size_t i = 0; i < w->texts && x.data; i++) {
         const struct text text = text_in(w, i);
-        embed_tokens(w->run->weights, w->stack, &text, matrix_rows(x, i * rows, rows));
+        embed_tokens(w->run->weights, w->stack, &text, matrix_rows(x, i * w->tokens, w->tokens));
     }
     return x;
 }
 
 static struct matrix embedded(struct walk *w)
 {
-    const size_t rows = rows_of(w, w->stack->part);
     struct matrix x = token_rows(w);
     if (w->stack->embed.project == PROJECT_TOKENS)
         x = walk_product(w, slot_of_text(SLOT_EMBED_PROJECT), x);
     for (size_t i = 0; i < w->texts && x.data; i++) {
         const struct text text = text_in(w, i);
         embed_places(w->run->weights, w->config, w->stack, &text, 0,
-                     matrix_rows(x, i * rows, rows));
+                     matrix_rows(x, i * w->tokens, w->tokens));
     }
     return x;
 }
@@ -957,14 +801,14 @@ static float *table_of(const struct walk *w, int id, size_t *rows)
 static void places_back(const struct walk *w, struct matrix dx)
 {
     const struct embed_rule *rule = &w->stack->embed;
-    const size_t columns = dx.columns, tokens = rows_of(w, w->stack->part);
+    const size_t columns = dx.columns;
     size_t places = 0, kinds = 0, past = 0;
     float *positions =
         rule->positions == POSITIONS_TABLE ? table_of(w, SLOT_POSITIONS, &places) : NULL;
     float *segments = rule->segments ? table_of(w, SLOT_SEGMENTS, &kinds) : NULL;
     for (size_t row = 0; row < dx.rows && (positions || segments); row++) {
-        const struct text text = text_in(w, row / tokens);
-        const size_t token = row % tokens;
+        const struct text text = text_in(w, row / w->tokens);
+        const size_t token = row % w->tokens;
         const bool counts = !rule->counted || text.ids[token] != rule->padding;
         past = token ? past : 0;
         const size_t place = (counts ? past : SIZE_MAX) + w->config->position_offset;
@@ -979,14 +823,13 @@ static void places_back(const struct walk *w, struct matrix dx)
 
 static int embed_back(struct walk *w, enum site_part part, struct matrix dx)
 {
-    w->stack = stack_of(w->config, part);
+    enter_stack(w, part);
     arena_clear(w->arena);
     const struct embed_rule *rule = &w->stack->embed;
     const struct slot projection = slot_of_text(SLOT_EMBED_PROJECT);
     const struct slot norm =
         slot_of_end(w->config->own_tables ? (int)part : PART_SENTENCE, SLOT_EMBED_NORM);
     const struct dropout drop = dropout_at(&w->run->dropout, part, 0, DROP_EMBEDDING);
-    const size_t tokens = rows_of(w, part);
     dropout_rows(w->run->machine, &drop, dx);
     if (walk_show_rows(w, part, SITE_EMBEDDING, dx))
         return -1;
@@ -1008,30 +851,19 @@ static int embed_back(struct walk *w, enum site_part part, struct matrix dx)
     size_t words = 0;
     float *table = table_of(w, SLOT_TOKENS, &words);
     for (size_t row = 0; row < dx.rows && table; row++) /* in the order of tokens */
-        add_scaled_row(table + text_in(w, row / tokens).ids[row % tokens] * dx.columns,
+        add_scaled_row(table + text_in(w, row / w->tokens).ids[row % w->tokens] * dx.columns,
                        matrix_row(dx, row), dx.columns, rule->scale, dx.data);
-    struct matrix *rows = &w->back->token_rows[part];
-    *rows = walk_matrix(
-        arena_room(w->back->tape->arena, dx.rows * dx.columns, sizeof *rows->data, w->err), dx.rows,
-        dx.columns);
-    if (!rows->data)
-        return -1;
-    copy_rows(*rows, dx);
-    return 0;
-}
-
-/* A matrix of zeros that outlives the sublayers. */
-static struct matrix lasting(struct walk *w, size_t rows, size_t columns)
-{
-    return walk_matrix(arena_alloc(w->back->tape->arena, rows * columns, sizeof(float), w->err),
-                       rows, columns);
+    w->back->token_rows[part] = lasting(w, dx.rows, dx.columns);
+    if (w->back->token_rows[part].data)
+        copy_rows(w->back->token_rows[part], dx);
+    return err_if(!w->back->token_rows[part].data);
 }
 
 /* Walk back over the layers of a stack, to dx; dleft: the gradient of what reads its end. */
 static int stack_back(struct walk *w, enum site_part part, struct matrix *dx, struct matrix dleft)
 {
     const size_t until = part == PART_SENTENCE ? w->back->tape->from : 0;
-    w->stack = stack_of(w->config, part);
+    enter_stack(w, part);
     *dx = lasting(w, dleft.rows, dleft.columns);
     w->dfirst = w->dshared = (struct matrix){0};
     for (size_t i = 0; i < w->stack->layers && !w->dfirst.data; i++)
@@ -1045,7 +877,7 @@ static int stack_back(struct walk *w, enum site_part part, struct matrix *dx, st
         const bool is_kept = w->layer-- == w->stack->layers || part == PART_SOURCE;
         failed = (!is_kept && w->back->tape->streams &&
                   run_layer_again(w->back->tape, w->run, w->layer, w->err)) ||
-                 layer_back(w, *dx);
+                 walk_layer_back(w, *dx);
     }
     return err_if(failed);
 }
@@ -1062,17 +894,16 @@ int back_run(struct back *back, struct err *err)
         .arena = &back->tape->scratch,
         .err = err ? err : &unread,
     };
-    const size_t rows = w.texts * rows_of(&w, PART_SENTENCE);
-    const size_t sources = w.texts * rows_of(&w, PART_SOURCE), width = c->n_embd;
-    struct matrix dx, dsource, dleft = lasting(&w, rows, width);
-    int failed = !dleft.data;
-    if (sources && !failed) {
-        w.stack = stack_of(c, PART_SOURCE);
+    struct matrix dx, dsource, dleft;
+    enter_stack(&w, PART_SOURCE);
+    const size_t sources = w.texts * w.tokens;
+    if (sources) {
         w.memory = left_of(&w);
-        w.dmemory = lasting(&w, sources, width);
-        failed = !w.dmemory.data;
+        w.dmemory = lasting(&w, sources, c->n_embd);
     }
-    w.stack = stack_of(c, PART_SENTENCE);
+    enter_stack(&w, PART_SENTENCE);
+    dleft = lasting(&w, w.texts * w.tokens, c->n_embd);
+    int failed = w.err->kind;
     if (back->loss && back->loss->factor == 0)
         return err_if(failed || results_back(&w, dleft, left_of(&w)));
     failed = failed || stack_back(&w, PART_SENTENCE, &dx, dleft) ||

@@ -91,7 +91,7 @@ struct walk {
     const struct run *run;
     const struct config *config;
     const struct stack *stack;
-    size_t layer, texts;
+    size_t layer, texts, tokens;   /* tokens: of each text in the stack */
     struct matrix memory;          /* [S, C] what cross-attention reads; no data: nothing */
     struct matrix dmemory;         /* its gradient, summed over the layers of the text */
     struct matrix read;            /* the stream that a sublayer, or its norm, reads */
@@ -119,11 +119,6 @@ int walk_show(struct walk *w, enum site_part part, enum site id, struct tensor o
 int walk_show_heads(struct walk *w, enum site_part part, enum site id, struct matrix gradient,
                     size_t heads);
 int walk_show_rows(struct walk *w, enum site_part part, enum site id, struct matrix gradient);
-
-/* Give a reader the gradient of the stream, from that of its normed input. */
-struct sublayer;
-int walk_show_reader(struct walk *w, const struct sublayer *s, enum site id, size_t head,
-                     struct matrix dy);
 
 /* The gradient of the tensor of a slot, from its expert or head on; NULL: not wanted. Add the rows
  * of sums to the gradient of a bias, or of the scales or shift of a norm. */
@@ -163,9 +158,6 @@ struct matrix walk_normed(struct walk *w, struct slot slot, struct matrix x);
 int walk_norm_back(struct walk *w, struct slot slot, struct matrix dx, struct matrix dy,
                    struct matrix x);
 
-/* back_layer.c: add to dx, and to the memory's gradient, those of what a sublayer reads, from that
- * of its heads side by side, [N, H · d]; of an MLP's hidden channels, or a mixture's output. */
-int walk_attend_back(struct walk *w, const struct sublayer *s, struct matrix dx, struct matrix x,
-                     struct matrix dcontext);
-int walk_mlp_back(struct walk *w, const struct sublayer *s, struct matrix dx, struct matrix x,
-                  struct matrix d);
+/* back_layer.c: make dx, the gradient of what leaves the layer, that of what enters it; add to the
+ * memory's. */
+int walk_layer_back(struct walk *w, struct matrix dx);

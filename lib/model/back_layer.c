@@ -1,6 +1,6 @@
-/* back_layer.c: the sublayers of the walk back: attention, with what queries, keys and values are
- * made of, and MLPs. Heads that share keys follow each other, as their gradients are added; sums
- * have the order of the blocks, whatever the threads. */
+/* back_layer.c: a layer of the walk back: attention, with what queries, keys and values are made
+ * of; MLPs; the stream between them. Heads that share keys follow each other, as their gradients
+ * are added; sums have the order of the blocks, whatever the threads. */
 #include <math.h>
 #include <string.h>
 
@@ -524,6 +524,21 @@ static int project_back(struct walk *w, const struct sublayer *s, struct matrix 
 
 /* --- attention -------------------------------------------------------------------------------- */
 
+/* Give a reader the gradient of the stream, from that of its normed input. */
+static int show_reader(struct walk *w, const struct sublayer *s, enum site id, size_t head,
+                       struct matrix dy)
+{
+    struct back_reader reader = {SITE_OF(s->part, id), w->layer, head, dy};
+    while (s->reads == READS_LAST_INPUT)
+        s--;
+    if (s->norm_before) {
+        reader.gradient = walk_zeros(w, dy.rows, dy.columns);
+        if (walk_norm_back(w, walk_slot(w, s->part, (int)s->norm), reader.gradient, dy, w->read))
+            return -1;
+    }
+    return w->back->reader(w->back->context, &reader, w->err);
+}
+
 /* Show queries, keys or values of one query head as a reader. */
 static int head_reader(struct walk *w, const struct sublayer *s, const struct back_heads *all,
                        enum site id, struct matrix x)
@@ -545,7 +560,7 @@ static int head_reader(struct walk *w, const struct sublayer *s, const struct ba
             memset(d[i - SITE_Q].data, 0,
                    d[i - SITE_Q].rows * d[i - SITE_Q].columns * sizeof(float));
     return err_if(project_back(w, s, dx, x, dother, other, d) ||
-                  walk_show_reader(w, s, id, all->only, dx));
+                  show_reader(w, s, id, all->only, dx));
 }
 
 /* Show the readers of a sublayer's heads. */
@@ -609,8 +624,8 @@ static int maps_back(struct walk *w, const struct sublayer *s, const struct back
 
 /* Add to dx and dother the gradients of what the sublayer reads, from that of its heads side by
  * side, [N, H · d]. */
-int walk_attend_back(struct walk *w, const struct sublayer *s, struct matrix dx, struct matrix x,
-                     struct matrix dcontext)
+static int attend_back(struct walk *w, const struct sublayer *s, struct matrix dx, struct matrix x,
+                       struct matrix dcontext)
 {
     const struct head_rule *rule = &s->head;
     const enum site_part part = s->part;
@@ -910,8 +925,8 @@ static int mixture_back(struct walk *w, const struct sublayer *s, struct matrix 
 }
 
 /* dx += the gradient of x, from that of the hidden channels, or of the output of a mixture. */
-int walk_mlp_back(struct walk *w, const struct sublayer *s, struct matrix dx, struct matrix x,
-                  struct matrix d)
+static int mlp_back(struct walk *w, const struct sublayer *s, struct matrix dx, struct matrix x,
+                    struct matrix d)
 {
     const struct mlp_rule *rule = &s->mlp;
     struct slot up_slot = walk_slot(w, s->part, SLOT_UP);
@@ -937,4 +952,146 @@ int walk_mlp_back(struct walk *w, const struct sublayer *s, struct matrix dx, st
                   walk_show_rows(w, s->part, SITE_MLP_GATE, d) ||
                   walk_product_back(w, walk_slot(w, s->part, SLOT_GATE), dx, d, x) ||
                   walk_product_back(w, up_slot, dx, dup, x));
+}
+
+/* --- a layer ---------------------------------------------------------------------------------- */
+
+/* The stream has several names after a sublayer. */
+static int show_stream(struct walk *w, const struct sublayer *s, const enum site sites[3],
+                       struct matrix dx)
+{
+    for (size_t i = 3; i-- > 0;)
+        if (sites[i] &&
+            walk_show_rows(w, sites[i] == SITE_RESID_POST ? w->stack->part : s->part, sites[i], dx))
+            return -1;
+    return 0;
+}
+
+/* The stream that enters a sublayer of the walk's layer. */
+static struct matrix stream_before(const struct walk *w, const struct sublayer *s)
+{
+    const struct sublayer *first = w->stack->layer[w->layer].sublayers;
+    const enum site_part part = w->stack->part;
+    enum site end = s > first ? sublayer_end(s - 1) : SITE_EMBEDDING;
+    const float *values = end == SITE_EMBEDDING
+                              ? walk_value(w, part, SITE_RESID_PRE)
+                              : walk_value(w, end == SITE_RESID_POST ? part : s[-1].part, end);
+    return walk_matrix(values, w->texts * w->tokens, w->stack->width);
+}
+
+/* What a sublayer reads, and the stream that this is the norm of, or is. */
+static struct matrix input_of(const struct walk *w, const struct sublayer *s, struct matrix *read)
+{
+    const struct sublayer *first = w->stack->layer[w->layer].sublayers;
+    if (s->reads == READS_LAST_INPUT)
+        return input_of(w, s - 1, read);
+    *read = s->reads == READS_BLOCK_INPUT ? stream_before(w, first) : stream_before(w, s);
+    return s->norm_before
+               ? walk_matrix(walk_value(w, s->part, s->at_input), read->rows, read->columns)
+               : *read;
+}
+
+static enum dropout_place drop_of(const struct sublayer *s)
+{
+    return s->kind == SUBLAYER_MLP ? DROP_MLP : DROP_ATTENTION;
+}
+
+/* The sum of a sublayer's output and the stream, before the norm that follows it. */
+static struct matrix sum_of(struct walk *w, const struct sublayer *s)
+{
+    const struct matrix x = stream_before(w, s);
+    const float *out = walk_value(w, s->part, s->norm_out ? s->at_out_norm : s->at_out);
+    struct matrix sum = walk_zeros(w, x.rows, x.columns);
+    struct matrix added = walk_copy(w, walk_matrix(out, x.rows, x.columns));
+    const struct dropout drop = dropout_at(&w->run->dropout, s->part, w->layer, drop_of(s));
+    if (!sum.data || !added.data)
+        return (struct matrix){0};
+    if (!s->replaces)
+        copy_rows(sum, x);
+    dropout_rows(w->run->machine, &drop, added);
+    for (size_t row = 0; row < x.rows; row++)
+        add_scaled_row(matrix_row(sum, row), matrix_row(added, row), x.columns, s->factor, out);
+    return sum;
+}
+
+/* From the gradient of the sum to that of what the last product read: the context's heads side by
+ * side, the hidden channels, or the output of a mixture. */
+static struct matrix write_out_back(struct walk *w, const struct sublayer *s, struct matrix dx)
+{
+    const bool is_mlp = s->kind == SUBLAYER_MLP;
+    const struct matrix none = {0};
+    const struct dropout drop = dropout_at(&w->run->dropout, s->part, w->layer, drop_of(s));
+    const bool is_read = !w->back->seed_count && s->factor == 1 && drop.rate <= 0 &&
+                         !s->head.no_out && !s->mlp.mixture;
+    struct matrix d = is_read ? dx : walk_copy(w, dx);
+    if (!d.data)
+        return none;
+    dropout_rows(w->run->machine, &drop, d);
+    for (size_t row = 0; row < d.rows && s->factor != 1; row++)
+        scale_row(matrix_row(d, row), matrix_row(d, row), d.columns, s->factor);
+    if (s->norm_out) {
+        struct matrix out = walk_matrix(walk_value(w, s->part, s->at_out), d.rows, d.columns);
+        struct matrix dout = walk_zeros(w, d.rows, d.columns);
+        int id = is_mlp ? SLOT_NORM_2_POST : SLOT_NORM_1_POST;
+        if (walk_show_rows(w, s->part, s->at_out_norm, d) ||
+            walk_norm_back(w, walk_slot(w, s->part, id), dout, d, out))
+            return none;
+        d = dout;
+    }
+    if (walk_show_rows(w, s->part, s->at_out, d))
+        return none;
+    if (s->head.no_out || s->mlp.mixture)
+        return d;
+    const enum site from = is_mlp ? SITE_MLP_ACT : SITE_CONTEXT;
+    const size_t width = is_mlp ? s->mlp.inner : s->head.heads * s->head.d_v;
+    return walk_product_gradient(w, walk_slot(w, s->part, is_mlp ? SLOT_DOWN : SLOT_O), d,
+                                 walk_matrix(walk_value(w, s->part, from), d.rows, width));
+}
+
+/* Make dx, the gradient of what leaves the layer, that of what enters it. */
+int walk_layer_back(struct walk *w, struct matrix dx)
+{
+    const struct layer *own = &w->stack->layer[w->layer];
+    const size_t bytes = dx.rows * dx.columns * sizeof *dx.data;
+    if (w->dfirst.data)
+        memset(w->dfirst.data, 0, bytes);
+    for (const struct sublayer *s = own->sublayers + own->count; s-- > own->sublayers;) {
+        arena_clear(w->arena);
+        struct matrix y = input_of(w, s, &w->read), dy = walk_zeros(w, dx.rows, dx.columns);
+        if (!dy.data || show_stream(w, s, s->at_after, dx))
+            return -1;
+        if (s->norm_after) {
+            struct matrix dsum = walk_zeros(w, dx.rows, dx.columns);
+            if (walk_norm_back(w, walk_slot(w, s->part, (int)s->norm), dsum, dx, sum_of(w, s)))
+                return -1;
+            copy_rows(dx, dsum);
+        }
+        if (show_stream(w, s, s->at_sum, dx))
+            return -1;
+        struct matrix d = write_out_back(w, s, dx);
+        if (!d.data ||
+            (s->kind == SUBLAYER_MLP ? mlp_back(w, s, dy, y, d) : attend_back(w, s, dy, y, d)) ||
+            (s->kind == SUBLAYER_MLP && w->back->reader && show_reader(w, s, SITE_MLP_OUT, 0, dy)))
+            return -1;
+        if (s->adds_to_normed)
+            add_rows(dy, dx);
+        if (s->adds_to_normed || s->replaces)
+            memset(dx.data, 0, bytes);
+        if (s + 1 < own->sublayers + own->count && s[1].reads == READS_LAST_INPUT)
+            add_rows(dy, w->dshared);
+        if (s->reads == READS_LAST_INPUT) {
+            copy_rows(w->dshared, dy);
+            continue;
+        }
+        if (s->at_input && walk_show_rows(w, s->part, s->at_input, dy))
+            return -1;
+        struct matrix to = s->reads == READS_BLOCK_INPUT ? w->dfirst : dx;
+        if (!s->norm_before)
+            add_rows(to, dy);
+        else if (walk_norm_back(w, walk_slot(w, s->part, (int)s->norm), to, dy, w->read))
+            return -1;
+    }
+    if (w->dfirst.data)
+        add_rows(dx, w->dfirst);
+    return walk_show_rows(w, w->stack->part, SITE_RESID_PRE, dx);
 }
