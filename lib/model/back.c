@@ -229,11 +229,10 @@ const float *walk_value(const struct walk *w, enum site_part part, enum site id)
     return tape_of(w->back->tape, SITE_OF(part, id), in_layer ? (int)w->layer : -1);
 }
 
-/* Add the seeds of a site to its gradient, and announce that of each text. `own`: of the first
- * text; `size`: the floats of a text. */
-int walk_show(struct walk *w, enum site_part part, enum site id, struct tensor own, size_t size)
+int walk_show(struct walk *w, enum site_part part, enum site id, struct tensor own)
 {
     const struct back *back = w->back;
+    const size_t size = tensor_count(&own);
     struct announcement announced = {
         .site = SITE_OF(part, id),
         .layer = site_row(id)->in_layer ? (int)w->layer : -1,
@@ -250,19 +249,10 @@ int walk_show(struct walk *w, enum site_part part, enum site id, struct tensor o
     return 0;
 }
 
-int walk_show_heads(struct walk *w, enum site_part part, enum site id, struct matrix gradient,
-                    size_t heads)
-{
-    const size_t rows = gradient.rows / w->texts, width = gradient.columns / heads;
-    const struct tensor own = {
-        gradient.data, 3, {heads, rows, width}, {width, gradient.columns, 1}};
-    return walk_show(w, part, id, own, rows * gradient.columns);
-}
-
 int walk_show_rows(struct walk *w, enum site_part part, enum site id, struct matrix gradient)
 {
     const size_t shape[] = {gradient.rows / w->texts, gradient.columns};
-    return walk_show(w, part, id, tensor_dense(gradient.data, 2, shape), shape[0] * shape[1]);
+    return walk_show(w, part, id, tensor_dense(gradient.data, 2, shape));
 }
 
 /* --- blocks of rows --------------------------------------------------------------------------- */
@@ -319,11 +309,6 @@ static void sum_block(const struct row_operation *block)
 }
 
 /* --- gradients of parameters ------------------------------------------------------------------ */
-
-struct slot walk_slot(const struct walk *w, enum site_part part, int id)
-{
-    return slot_of((int)part, id, w->layer);
-}
 
 /* The gradient of the tensor of a slot, from its expert or head on; NULL: not wanted. */
 float *walk_gradient(const struct walk *w, struct slot slot, struct family_layout *layout)

@@ -109,15 +109,12 @@ struct matrix walk_zeros(struct walk *w, size_t rows, size_t columns);
 struct matrix walk_room(struct walk *w, size_t rows, size_t columns);
 struct matrix walk_copy(struct walk *w, struct matrix x);
 
-/* A site's values in the layer; a slot of the layer. */
+/* A site's values in the layer. */
 const float *walk_value(const struct walk *w, enum site_part part, enum site id);
-struct slot walk_slot(const struct walk *w, enum site_part part, int id);
 
 /* Add the seeds of a site to its gradient, and announce that of each text. `own`: of the first
- * text; `size`: the floats of a text. Of rows with heads side by side. */
-int walk_show(struct walk *w, enum site_part part, enum site id, struct tensor own, size_t size);
-int walk_show_heads(struct walk *w, enum site_part part, enum site id, struct matrix gradient,
-                    size_t heads);
+ * text, which those of the others follow. The same of rows. */
+int walk_show(struct walk *w, enum site_part part, enum site id, struct tensor own);
 int walk_show_rows(struct walk *w, enum site_part part, enum site id, struct matrix gradient);
 
 /* The gradient of the tensor of a slot, from its expert or head on; NULL: not wanted. Add the rows

@@ -316,6 +316,23 @@ static void back_heads(struct machine *machine, const struct back_heads *heads, 
     pool_run(machine->pool, (struct loop){heads->texts * rule->kv_heads, cost, run_group}, &work);
 }
 
+/* --- slots and sites of the layer ------------------------------------------------------------- */
+
+static struct slot slot_in(const struct walk *w, enum site_part part, int id)
+{
+    return slot_of((int)part, id, w->layer);
+}
+
+/* The same as walk_show_rows, with heads side by side. */
+static int show_heads(struct walk *w, enum site_part part, enum site id, struct matrix gradient,
+                      size_t heads)
+{
+    const size_t rows = gradient.rows / w->texts, width = gradient.columns / heads;
+    const struct tensor own = {
+        gradient.data, 3, {heads, rows, width}, {width, gradient.columns, 1}};
+    return walk_show(w, part, id, own);
+}
+
 /* --- queries, keys and values ----------------------------------------------------------------- */
 
 /* Queries or keys of a sublayer, on the way from the product to the scores. */
@@ -367,7 +384,7 @@ static int heads_norm_back(struct walk *w, const struct side *side, struct matri
 {
     const struct head_rule *rule = &side->s->head;
     const size_t width = rule->d_k;
-    struct slot slot = walk_slot(w, side->s->part, side->of_keys ? SLOT_K_NORM : SLOT_Q_NORM);
+    struct slot slot = slot_in(w, side->s->part, side->of_keys ? SLOT_K_NORM : SLOT_Q_NORM);
     struct matrix dx = walk_zeros(w, x.rows, x.columns);
     if (!dx.data || !x.data)
         return -1;
@@ -391,7 +408,7 @@ static int side_back(struct walk *w, const struct side *side, struct matrix grad
     const bool by_heads = is_normed && !rule->norm.whole;
     struct matrix raw = {0};
     if (by_heads) {
-        raw = walk_product(w, walk_slot(w, part, side->of_keys ? SLOT_K : SLOT_Q), side->input);
+        raw = walk_product(w, slot_in(w, part, side->of_keys ? SLOT_K : SLOT_Q), side->input);
         if (!raw.data)
             return -1;
     }
@@ -400,7 +417,7 @@ static int side_back(struct walk *w, const struct side *side, struct matrix grad
         return -1;
     if (rule->rotary &&
         (turn(w, side, gradient, true) ||
-         walk_show_heads(w, part, side->of_keys ? SITE_K_PRE : SITE_Q_PRE, gradient, side->heads)))
+         show_heads(w, part, side->of_keys ? SITE_K_PRE : SITE_Q_PRE, gradient, side->heads)))
         return -1;
     return by_heads && !rule->norm.after_rotary ? heads_norm_back(w, side, gradient, raw) : 0;
 }
@@ -443,10 +460,10 @@ static int latent_back(struct walk *w, const struct sublayer *s, struct matrix d
 {
     const struct head_rule *rule = &s->head;
     const size_t rows = x.rows, first = rule->rotary->first, rest = rule->d_k - first;
-    const struct slot q_down = walk_slot(w, s->part, SLOT_Q_DOWN);
-    const struct slot q_norm = walk_slot(w, s->part, SLOT_Q_DOWN_NORM);
-    const struct slot kv_down = walk_slot(w, s->part, SLOT_KV_DOWN);
-    const struct slot kv_norm = walk_slot(w, s->part, SLOT_KV_DOWN_NORM);
+    const struct slot q_down = slot_in(w, s->part, SLOT_Q_DOWN);
+    const struct slot q_norm = slot_in(w, s->part, SLOT_Q_DOWN_NORM);
+    const struct slot kv_down = slot_in(w, s->part, SLOT_KV_DOWN);
+    const struct slot kv_norm = slot_in(w, s->part, SLOT_KV_DOWN_NORM);
     struct matrix dplain = walk_zeros(w, rows, rule->heads * first),
                   drotary = walk_zeros(w, rows, rest);
     if (!dplain.data || !drotary.data)
@@ -460,23 +477,23 @@ static int latent_back(struct walk *w, const struct sublayer *s, struct matrix d
         struct matrix narrow = walk_product(w, q_down, x),
                       dnarrow = walk_zeros(w, rows, rule->latent_q);
         if (walk_norm_back(w, q_norm, dnarrow,
-                           walk_product_gradient(w, walk_slot(w, s->part, SLOT_Q_UP), d[0],
+                           walk_product_gradient(w, slot_in(w, s->part, SLOT_Q_UP), d[0],
                                                  walk_normed(w, q_norm, narrow)),
                            narrow) ||
             walk_product_back(w, q_down, dx, dnarrow, x))
             return -1;
-    } else if (walk_product_back(w, walk_slot(w, s->part, SLOT_Q), dx, d[0], x)) {
+    } else if (walk_product_back(w, slot_in(w, s->part, SLOT_Q), dx, d[0], x)) {
         return -1;
     }
     struct matrix narrow = walk_product(w, kv_down, x), small = walk_normed(w, kv_norm, narrow);
     if (!small.data)
         return -1;
-    struct matrix dnormed = walk_product_gradient(w, walk_slot(w, s->part, SLOT_K), dplain, small);
+    struct matrix dnormed = walk_product_gradient(w, slot_in(w, s->part, SLOT_K), dplain, small);
     struct matrix dnarrow = walk_zeros(w, rows, rule->latent_kv);
-    return err_if(walk_product_back(w, walk_slot(w, s->part, SLOT_V), dnormed, d[2], small) ||
+    return err_if(walk_product_back(w, slot_in(w, s->part, SLOT_V), dnormed, d[2], small) ||
                   walk_norm_back(w, kv_norm, dnarrow, dnormed, narrow) ||
                   walk_product_back(w, kv_down, dx, dnarrow, x) ||
-                  walk_product_back(w, walk_slot(w, s->part, SLOT_K_ROTARY), dx, drotary, x));
+                  walk_product_back(w, slot_in(w, s->part, SLOT_K_ROTARY), dx, drotary, x));
 }
 
 /* q, k and v as one matrix, if the file has them so (GPT-2) and nothing is announced. */
@@ -487,7 +504,7 @@ static int find_joined(struct walk *w, const struct sublayer *s, struct weight *
     if (w->back->sink || w->back->seed_count || rule->by != HEADS_PROJECTED || rule->clip > 0 ||
         rule->kv_heads != rule->heads || s->kind != SUBLAYER_ATTEND)
         return 0;
-    return weights_joined(w->run->weights, walk_slot(w, s->part, SLOT_Q), joined, w->err);
+    return weights_joined(w->run->weights, slot_in(w, s->part, SLOT_Q), joined, w->err);
 }
 
 /* Add to dx and dother the gradients of what queries [T, C], and keys and values [S, C], are made
@@ -507,11 +524,11 @@ static int project_back(struct walk *w, const struct sublayer *s, struct matrix 
         const struct matrix all = {d[0].data, x.rows, d[0].stride, d[0].stride};
         struct weight joined;
         return err_if(find_joined(w, s, &joined) ||
-                      walk_product_gradients(w, walk_slot(w, s->part, SLOT_Q), all, x) ||
+                      walk_product_gradients(w, slot_in(w, s->part, SLOT_Q), all, x) ||
                       walk_weight_back(w, dx, all, &joined, true));
     }
     for (size_t i = 0; i < 3; i++) {
-        struct slot slot = walk_slot(w, s->part, slots[i]);
+        struct slot slot = slot_in(w, s->part, slots[i]);
         struct matrix to = i ? dother : dx, input = i ? other : x;
         if (rule->by == HEADS_AS_IS)
             add_rows(to, d[i]);
@@ -533,7 +550,7 @@ static int show_reader(struct walk *w, const struct sublayer *s, enum site id, s
         s--;
     if (s->norm_before) {
         reader.gradient = walk_zeros(w, dy.rows, dy.columns);
-        if (walk_norm_back(w, walk_slot(w, s->part, (int)s->norm), reader.gradient, dy, w->read))
+        if (walk_norm_back(w, slot_in(w, s->part, (int)s->norm), reader.gradient, dy, w->read))
             return -1;
     }
     return w->back->reader(w->back->context, &reader, w->err);
@@ -598,7 +615,7 @@ static int score_gradients(struct walk *w, const struct sublayer *s, const struc
             gradient[score_bucket(rule, (long)k - (long)rule->reach) * heads + i % heads] +=
                 all->dbiases[i * distances + k];
     if (all->dsinks)
-        walk_add_sums(w, walk_slot(w, s->part, SLOT_SINKS),
+        walk_add_sums(w, slot_in(w, s->part, SLOT_SINKS),
                       walk_matrix(all->dsinks, w->texts, heads));
     return 0;
 }
@@ -615,7 +632,7 @@ static int maps_back(struct walk *w, const struct sublayer *s, const struct back
     const struct tensor own = tensor_dense(all->maps, 3, shape);
     for (size_t i = 0; i < 3; i++) {
         back_heads(w->run->machine, all, steps[i].step);
-        if (walk_show(w, s->part, steps[i].site, own, tensor_count(&own)))
+        if (walk_show(w, s->part, steps[i].site, own))
             return -1;
     }
     back_heads(w->run->machine, all, BACK_HEADS);
@@ -674,17 +691,17 @@ static int attend_back(struct walk *w, const struct sublayer *s, struct matrix d
     all.scratch = walk_room(w, threads, back_heads_floats(&all)).data;
     struct matrix sink =
         walk_zeros(w, x.rows, rule->heads); /* nothing reads what is left to a sink */
-    if (w->err->kind || walk_show_heads(w, part, SITE_CONTEXT, dcontext, rule->heads) ||
-        (s->score.sink && walk_show_heads(w, part, SITE_SINK, sink, rule->heads)))
+    if (w->err->kind || show_heads(w, part, SITE_CONTEXT, dcontext, rule->heads) ||
+        (s->score.sink && show_heads(w, part, SITE_SINK, sink, rule->heads)))
         return -1;
     if (!all.maps)
         back_heads(w->run->machine, &all, BACK_WEIGHTS | BACK_MASKED | BACK_SCORES | BACK_HEADS);
     else if (maps_back(w, s, &all))
         return -1;
     const struct matrix d[] = {all.dq, all.dk, all.dv};
-    return err_if(walk_show_heads(w, part, SITE_V, all.dv, rule->kv_heads) ||
-                  walk_show_heads(w, part, SITE_K, all.dk, rule->kv_heads) ||
-                  walk_show_heads(w, part, SITE_Q, all.dq, rule->heads) ||
+    return err_if(show_heads(w, part, SITE_V, all.dv, rule->kv_heads) ||
+                  show_heads(w, part, SITE_K, all.dk, rule->kv_heads) ||
+                  show_heads(w, part, SITE_Q, all.dq, rule->heads) ||
                   (w->back->reader && show_readers(w, s, &all, x)) || score_gradients(w, s, &all) ||
                   project_back(w, s, dx, x, dother, other, d));
 }
@@ -836,8 +853,8 @@ static void one_by_one_back(const struct mlp_rule *rule, float *dlogits, const f
 static int shared_back(struct walk *w, const struct sublayer *s, struct matrix dx, struct matrix x,
                        struct matrix d)
 {
-    struct slot feed = walk_slot(w, s->part, SLOT_SHARED_GATE);
-    struct slot key = walk_slot(w, s->part, SLOT_SHARED_SWITCH);
+    struct slot feed = slot_in(w, s->part, SLOT_SHARED_GATE);
+    struct slot key = slot_in(w, s->part, SLOT_SHARED_SWITCH);
     struct matrix out, down = walk_copy(w, d);
     struct weight weight;
     if (!down.data || walk_show_rows(w, s->part, SITE_SHARED_OUT, down) ||
@@ -868,7 +885,7 @@ static int expert_back(struct walk *w, const struct sublayer *s, size_t expert, 
 {
     const float *weights = walk_value(w, s->part, SITE_EXPERT_WEIGHTS) + expert;
     const size_t experts = s->mlp.mixture->experts;
-    struct slot slot = walk_slot(w, s->part, SLOT_EXPERT_GATE);
+    struct slot slot = slot_in(w, s->part, SLOT_EXPERT_GATE);
     size_t count = 0;
     slot.expert = (short)expert;
     for (size_t row = 0; row < x.rows; row++)
@@ -921,7 +938,7 @@ static int mixture_back(struct walk *w, const struct sublayer *s, struct matrix 
             choose_back(&s->mlp, matrix_row(dlogits, row), matrix_row(dweights, row),
                         matrix_row(logits, row), matrix_row(weights, row));
     return err_if(walk_show_rows(w, s->part, SITE_ROUTER, dlogits) ||
-                  walk_product_back(w, walk_slot(w, s->part, SLOT_ROUTER), dx, dlogits, x));
+                  walk_product_back(w, slot_in(w, s->part, SLOT_ROUTER), dx, dlogits, x));
 }
 
 /* dx += the gradient of x, from that of the hidden channels, or of the output of a mixture. */
@@ -929,7 +946,7 @@ static int mlp_back(struct walk *w, const struct sublayer *s, struct matrix dx, 
                     struct matrix d)
 {
     const struct mlp_rule *rule = &s->mlp;
-    struct slot up_slot = walk_slot(w, s->part, SLOT_UP);
+    struct slot up_slot = slot_in(w, s->part, SLOT_UP);
     if (rule->mixture)
         return mixture_back(w, s, dx, x, d);
     if (walk_show_rows(w, s->part, SITE_MLP_ACT, d))
@@ -950,7 +967,7 @@ static int mlp_back(struct walk *w, const struct sublayer *s, struct matrix dx, 
     return err_if(gated_back(w, rule, d, dup, gate, up) ||
                   walk_show_rows(w, s->part, SITE_MLP_UP, dup) ||
                   walk_show_rows(w, s->part, SITE_MLP_GATE, d) ||
-                  walk_product_back(w, walk_slot(w, s->part, SLOT_GATE), dx, d, x) ||
+                  walk_product_back(w, slot_in(w, s->part, SLOT_GATE), dx, d, x) ||
                   walk_product_back(w, up_slot, dx, dup, x));
 }
 
@@ -1034,7 +1051,7 @@ static struct matrix write_out_back(struct walk *w, const struct sublayer *s, st
         struct matrix dout = walk_zeros(w, d.rows, d.columns);
         int id = is_mlp ? SLOT_NORM_2_POST : SLOT_NORM_1_POST;
         if (walk_show_rows(w, s->part, s->at_out_norm, d) ||
-            walk_norm_back(w, walk_slot(w, s->part, id), dout, d, out))
+            walk_norm_back(w, slot_in(w, s->part, id), dout, d, out))
             return none;
         d = dout;
     }
@@ -1044,7 +1061,7 @@ static struct matrix write_out_back(struct walk *w, const struct sublayer *s, st
         return d;
     const enum site from = is_mlp ? SITE_MLP_ACT : SITE_CONTEXT;
     const size_t width = is_mlp ? s->mlp.inner : s->head.heads * s->head.d_v;
-    return walk_product_gradient(w, walk_slot(w, s->part, is_mlp ? SLOT_DOWN : SLOT_O), d,
+    return walk_product_gradient(w, slot_in(w, s->part, is_mlp ? SLOT_DOWN : SLOT_O), d,
                                  walk_matrix(walk_value(w, s->part, from), d.rows, width));
 }
 
@@ -1062,7 +1079,7 @@ int walk_layer_back(struct walk *w, struct matrix dx)
             return -1;
         if (s->norm_after) {
             struct matrix dsum = walk_zeros(w, dx.rows, dx.columns);
-            if (walk_norm_back(w, walk_slot(w, s->part, (int)s->norm), dsum, dx, sum_of(w, s)))
+            if (walk_norm_back(w, slot_in(w, s->part, (int)s->norm), dsum, dx, sum_of(w, s)))
                 return -1;
             copy_rows(dx, dsum);
         }
@@ -1088,7 +1105,7 @@ int walk_layer_back(struct walk *w, struct matrix dx)
         struct matrix to = s->reads == READS_BLOCK_INPUT ? w->dfirst : dx;
         if (!s->norm_before)
             add_rows(to, dy);
-        else if (walk_norm_back(w, walk_slot(w, s->part, (int)s->norm), to, dy, w->read))
+        else if (walk_norm_back(w, slot_in(w, s->part, (int)s->norm), to, dy, w->read))
             return -1;
     }
     if (w->dfirst.data)
