@@ -504,8 +504,7 @@ struct matrix walk_product_gradient(struct walk *w, struct slot slot, struct mat
 static void norm_block(const struct row_operation *block)
 {
     float *sums = matrix_row(block->whole, block->index); /* of scales, then of shifts */
-    norm_rows_backward(block->dx, block->dy, block->x, &block->norm, sums,
-                       sums + block->dx.columns);
+    norm_rows_backward(block->dx, block->dy, block->x, block->own, sums, sums + block->dx.columns);
 }
 
 /* dx += the gradient of x, of which dy is that of its norm. */
@@ -523,7 +522,7 @@ int walk_norm_back(struct walk *w, struct slot slot, struct matrix dx, struct ma
         return 0;
     }
     walk_rows(w, dx,
-              (struct row_operation){norm_block, .dx = dx, .dy = dy, .x = x, .norm = norm,
+              (struct row_operation){norm_block, .dx = dx, .dy = dy, .x = x, .own = &norm,
                                      .whole = sums});
     walk_add_sums(w, slot, matrix_columns(sums, 0, columns));
     walk_add_sums(w, slot_bias(slot), matrix_columns(sums, columns, columns));
@@ -588,14 +587,21 @@ static struct matrix left_of(struct walk *w)
     return left;
 }
 
+struct loss_rows {
+    const struct back_loss *loss;
+    const size_t *rows; /* their indices */
+    float factor;
+};
+
 /* Logits become their gradients, and losses are set. */
 static void loss_block(const struct row_operation *block)
 {
+    const struct loss_rows *own = block->own;
     for (size_t i = 0; i < block->y.rows; i++) {
-        const size_t row = block->rows[block->first + i];
-        if (!cross_entropy_row(matrix_row(block->y, i), block->y.columns, block->loss->targets[row],
-                               block->factor, &block->loss->losses[row]))
-            block->loss->losses[row] = (double)NAN;
+        const size_t row = own->rows[block->first + i];
+        if (!cross_entropy_row(matrix_row(block->y, i), block->y.columns, own->loss->targets[row],
+                               own->factor, &own->loss->losses[row]))
+            own->loss->losses[row] = (double)NAN;
     }
 }
 
@@ -624,10 +630,10 @@ static struct matrix logits_back(struct walk *w, const struct end_rows *some)
         return (struct matrix){0};
     if (loss && rule->cap > 0)
         logits = walk_copy(w, d);
-    if (loss)
-        walk_rows(w, d,
-                  (struct row_operation){loss_block, .y = d, .loss = loss, .rows = some->rows,
-                                         .factor = loss->factor / divisor});
+    if (loss) {
+        const struct loss_rows own = {loss, some->rows, loss->factor / divisor};
+        walk_rows(w, d, (struct row_operation){loss_block, .y = d, .own = &own});
+    }
     for (size_t i = 0; logits.data && (!loss || rule->cap > 0) && i < d.rows * d.columns; i++) {
         float bent = rule->cap > 0 ? logits.data[i] / rule->cap : 0;
         d.data[i] *= (1 - bent * bent) / (loss ? 1 : divisor);

@@ -129,11 +129,7 @@ struct row_operation {
     void (*run)(const struct row_operation *block);
     struct matrix y, x, more, dx, dy;
     struct matrix whole; /* for all blocks: [columns, rows] transposed, or [blocks, …] sums */
-    struct norm norm;
-    const struct mlp_rule *rule;
-    const struct back_loss *loss;
-    const size_t *rows; /* of the text, of rows of logits */
-    float factor;
+    const void *own;     /* of the operation */
     size_t first, index; /* the first row of this block; its number */
 };
 

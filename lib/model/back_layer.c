@@ -712,13 +712,13 @@ static int attend_back(struct walk *w, const struct sublayer *s, struct matrix d
  * `more`. */
 static void gate_block(const struct row_operation *block)
 {
-    const enum activation activation = block->rule->activation;
+    const struct mlp_rule *rule = block->own;
     if (block->more.data) {
-        activate(block->dx, block->x, NULL, activation);
+        activate(block->dx, block->x, NULL, rule->activation);
         multiply_rows(block->dx, block->dy);
         multiply_rows(block->dy, block->more);
     }
-    activate_backward(block->dy, block->x, activation);
+    activate_backward(block->dy, block->x, rule->activation);
 }
 
 /* From d, the gradient of act(gate) · up: d becomes that of gate; dup, that of up. */
@@ -730,7 +730,7 @@ static int gated_back(struct walk *w, const struct mlp_rule *rule, struct matrix
     if (rule->clamp <= 0) {
         walk_rows(w, d,
                   (struct row_operation){gate_block, .dx = dup, .dy = d, .x = gate, .more = up,
-                                         .rule = rule});
+                                         .own = rule});
         return 0;
     }
     struct matrix g = walk_copy(w, gate), u = walk_copy(w, up),
@@ -958,7 +958,7 @@ static int mlp_back(struct walk *w, const struct sublayer *s, struct matrix dx, 
         if (!before.data || (rule->xielu && xielu_back(w, up_slot, d, before)))
             return -1;
         if (!rule->xielu)
-            walk_rows(w, d, (struct row_operation){gate_block, .dy = d, .x = before, .rule = rule});
+            walk_rows(w, d, (struct row_operation){gate_block, .dy = d, .x = before, .own = rule});
         return walk_product_back(w, up_slot, dx, d, x);
     }
     struct matrix gate = walk_matrix(walk_value(w, s->part, SITE_MLP_GATE), d.rows, d.columns);
