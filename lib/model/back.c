@@ -820,8 +820,7 @@ static int embed_back(struct walk *w, enum site_part part, struct matrix dx)
     const struct slot projection = slot_of_text(SLOT_EMBED_PROJECT);
     const struct slot norm =
         slot_of_end(w->config->own_tables ? (int)part : PART_SENTENCE, SLOT_EMBED_NORM);
-    const struct dropout drop = dropout_at(&w->run->dropout, part, 0, DROP_EMBEDDING);
-    dropout_rows(w->run->machine, &drop, dx);
+    dropout_rows(w->run->machine, &w->run->dropout, part, 0, DROP_EMBEDDING, dx);
     if (walk_show_rows(w, part, SITE_EMBEDDING, dx))
         return -1;
     if (rule->project == PROJECT_LAST)

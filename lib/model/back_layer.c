@@ -1008,9 +1008,10 @@ static struct matrix input_of(const struct walk *w, const struct sublayer *s, st
                : *read;
 }
 
-static enum dropout_place drop_of(const struct sublayer *s)
+static void drop_out(struct walk *w, const struct sublayer *s, struct matrix rows)
 {
-    return s->kind == SUBLAYER_MLP ? DROP_MLP : DROP_ATTENTION;
+    dropout_rows(w->run->machine, &w->run->dropout, s->part, w->layer,
+                 s->kind == SUBLAYER_MLP ? DROP_MLP : DROP_ATTENTION, rows);
 }
 
 /* The sum of a sublayer's output and the stream, before the norm that follows it. */
@@ -1020,12 +1021,11 @@ static struct matrix sum_of(struct walk *w, const struct sublayer *s)
     const float *out = walk_value(w, s->part, s->norm_out ? s->at_out_norm : s->at_out);
     struct matrix sum = walk_zeros(w, x.rows, x.columns);
     struct matrix added = walk_copy(w, walk_matrix(out, x.rows, x.columns));
-    const struct dropout drop = dropout_at(&w->run->dropout, s->part, w->layer, drop_of(s));
     if (!sum.data || !added.data)
         return (struct matrix){0};
     if (!s->replaces)
         copy_rows(sum, x);
-    dropout_rows(w->run->machine, &drop, added);
+    drop_out(w, s, added);
     for (size_t row = 0; row < x.rows; row++)
         add_scaled_row(matrix_row(sum, row), matrix_row(added, row), x.columns, s->factor, out);
     return sum;
@@ -1037,13 +1037,12 @@ static struct matrix write_out_back(struct walk *w, const struct sublayer *s, st
 {
     const bool is_mlp = s->kind == SUBLAYER_MLP;
     const struct matrix none = {0};
-    const struct dropout drop = dropout_at(&w->run->dropout, s->part, w->layer, drop_of(s));
-    const bool is_read = !w->back->seed_count && s->factor == 1 && drop.rate <= 0 &&
+    const bool is_read = !w->back->seed_count && s->factor == 1 && w->run->dropout.rate <= 0 &&
                          !s->head.no_out && !s->mlp.mixture;
     struct matrix d = is_read ? dx : walk_copy(w, dx);
     if (!d.data)
         return none;
-    dropout_rows(w->run->machine, &drop, d);
+    drop_out(w, s, d);
     for (size_t row = 0; row < d.rows && s->factor != 1; row++)
         scale_row(matrix_row(d, row), matrix_row(d, row), d.columns, s->factor);
     if (s->norm_out) {

@@ -185,13 +185,6 @@ void embed_places(struct weights *weights, const struct config *config, const st
     }
 }
 
-static void drop(const struct pass *pass, enum site_part part, size_t layer,
-                 enum dropout_place place, struct matrix rows)
-{
-    struct dropout own = dropout_at(&pass->dropout, part, layer, place);
-    dropout_rows(pass->machine, &own, rows);
-}
-
 static void scale_rows(struct matrix x, float factor)
 {
     for (size_t row = 0; row < x.rows; row++)
@@ -250,7 +243,7 @@ static enum pass_state embed(struct pass *pass)
         PASS_TRY(pass_product(pass, projection, x, sum, ACTIVATION_NONE));
     PASS_TRY(pass_check_rows(pass, SITE_EMBEDDING, 0, x));
     PASS_TRY(tap_rows(pass, SITE_EMBEDDING, 0, x));
-    drop(pass, pass->part, 0, DROP_EMBEDDING, x);
+    dropout_rows(pass->machine, &pass->dropout, pass->part, 0, DROP_EMBEDDING, x);
     return embed_given(pass, x);
 }
 
@@ -559,7 +552,8 @@ static enum pass_state write_out(struct pass *pass, const struct sublayer *s, si
         PASS_TRY(pass_norm(pass, pass_slot(pass, id, layer), out, out));
         PASS_TRY(tap_rows(pass, s->at_out_norm, layer, out));
     }
-    drop(pass, s->part, layer, is_mlp ? DROP_MLP : DROP_ATTENTION, out);
+    dropout_rows(pass->machine, &pass->dropout, s->part, layer, is_mlp ? DROP_MLP : DROP_ATTENTION,
+                 out);
     if (s->replaces && x.columns != out.columns) {
         scratch->x = out; /* of a last layer, which may have another width */
         return PASS_ON;

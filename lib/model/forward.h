@@ -110,7 +110,8 @@ enum dropout_place { DROP_EMBEDDING, DROP_WEIGHTS, DROP_ATTENTION, DROP_MLP, DRO
 /* The dropout of a place, with a key of its own; drop rows of it. */
 struct dropout dropout_at(const struct dropout *all, enum site_part part, size_t layer,
                           enum dropout_place place);
-void dropout_rows(struct machine *machine, const struct dropout *dropout, struct matrix rows);
+void dropout_rows(struct machine *machine, const struct dropout *all, enum site_part part,
+                  size_t layer, enum dropout_place place, struct matrix rows);
 
 struct run {
     struct machine *machine;

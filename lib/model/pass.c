@@ -430,12 +430,13 @@ static void drop_some(void *context, size_t round, size_t thread)
                     job->dropout.rate);
 }
 
-void dropout_rows(struct machine *machine, const struct dropout *dropout, struct matrix rows)
+void dropout_rows(struct machine *machine, const struct dropout *all, enum site_part part,
+                  size_t layer, enum dropout_place place, struct matrix rows)
 {
     enum { WORTH = 8 }; /* estimated multiply-adds per element */
-    struct drop_job job = {*dropout, rows};
+    struct drop_job job = {dropout_at(all, part, layer, place), rows};
     double work = WORTH * (double)rows.rows * (double)rows.columns;
-    if (dropout->rate > 0)
+    if (all->rate > 0)
         pool_run(machine->pool,
                  (struct loop){(rows.rows + DROP_ROWS - 1) / DROP_ROWS, work, drop_some}, &job);
 }
