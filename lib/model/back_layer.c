@@ -507,12 +507,14 @@ static int find_joined(struct walk *w, const struct sublayer *s, struct weight *
     return weights_joined(w->run->weights, slot_in(w, s->part, SLOT_Q), joined, w->err);
 }
 
-/* Add to dx and dother the gradients of what queries [T, C], and keys and values [S, C], are made
- * of, from d, those of q, k and v. */
+/* Add to dx, or to the memory's gradient, those of what queries, and keys and values, are made of,
+ * from d, those of q, k and v. */
 static int project_back(struct walk *w, const struct sublayer *s, struct matrix dx, struct matrix x,
-                        struct matrix dother, struct matrix other, const struct matrix d[3])
+                        const struct matrix d[3])
 {
     const struct head_rule *rule = &s->head;
+    const bool cross = s->kind == SUBLAYER_ATTEND_SOURCE;
+    const struct matrix other = cross ? w->memory : x, dother = cross ? w->dmemory : dx;
     const struct side queries = {s, false, rule->heads, x};
     const struct side keys = {s, true, rule->kv_heads, other};
     static const int slots[] = {SLOT_Q, SLOT_K, SLOT_V};
@@ -560,11 +562,8 @@ static int show_reader(struct walk *w, const struct sublayer *s, enum site id, s
 static int head_reader(struct walk *w, const struct sublayer *s, const struct back_heads *all,
                        enum site id, struct matrix x)
 {
-    const bool cross = s->kind == SUBLAYER_ATTEND_SOURCE;
-    const struct matrix other = cross ? w->memory : x;
     struct back_heads own = *all;
     struct matrix dx = walk_zeros(w, x.rows, x.columns);
-    struct matrix dother = cross ? walk_zeros(w, other.rows, other.columns) : dx;
     struct matrix d[] = {walk_zeros(w, all->dq.rows, all->dq.columns),
                          walk_zeros(w, all->dk.rows, all->dk.columns),
                          walk_zeros(w, all->dv.rows, all->dv.columns)};
@@ -576,8 +575,7 @@ static int head_reader(struct walk *w, const struct sublayer *s, const struct ba
         if (i != id)
             memset(d[i - SITE_Q].data, 0,
                    d[i - SITE_Q].rows * d[i - SITE_Q].columns * sizeof(float));
-    return err_if(project_back(w, s, dx, x, dother, other, d) ||
-                  show_reader(w, s, id, all->only, dx));
+    return err_if(project_back(w, s, dx, x, d) || show_reader(w, s, id, all->only, dx));
 }
 
 /* Show the readers of a sublayer's heads. */
@@ -646,8 +644,8 @@ static int attend_back(struct walk *w, const struct sublayer *s, struct matrix d
 {
     const struct head_rule *rule = &s->head;
     const enum site_part part = s->part;
-    const bool cross = s->kind == SUBLAYER_ATTEND_SOURCE, trains = w->back->gradients != NULL;
-    const struct matrix other = cross ? w->memory : x, dother = cross ? w->dmemory : dx;
+    const bool trains = w->back->gradients != NULL;
+    const struct matrix other = s->kind == SUBLAYER_ATTEND_SOURCE ? w->memory : x;
     const size_t texts = w->texts, rows = x.rows / texts, keys = other.rows / texts;
     const size_t threads = pool_threads(w->run->machine->pool);
     const size_t distances = 2 * (size_t)s->score.reach + 1;
@@ -703,7 +701,7 @@ static int attend_back(struct walk *w, const struct sublayer *s, struct matrix d
                   show_heads(w, part, SITE_K, all.dk, rule->kv_heads) ||
                   show_heads(w, part, SITE_Q, all.dq, rule->heads) ||
                   (w->back->reader && show_readers(w, s, &all, x)) || score_gradients(w, s, &all) ||
-                  project_back(w, s, dx, x, dother, other, d));
+                  project_back(w, s, dx, x, d));
 }
 
 /* --- the MLP ---------------------------------------------------------------------------------- */
