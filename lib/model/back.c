@@ -44,16 +44,16 @@ static float *room_of(const struct keeping *keeping, enum site site, int layer, 
     return (float *)*place; /* the arena's */
 }
 
-/* Copy the rows of a text, with their heads side by side. The stream that enters a layer is that
+/* Copy the rows of a text, whose heads lie side by side. The stream that enters a layer is that
  * which left the layer before it. */
 static int keep(void *context, const struct announcement *announced, struct err *err)
 {
     const struct keeping *keeping = context;
     const struct tensor *values = &announced->values;
     const enum site post = SITE_OF(site_part(announced->site), SITE_RESID_POST);
-    const size_t rows = values->shape[values->rank - 2], width = values->shape[values->rank - 1];
-    const size_t heads = values->rank == 3 ? values->shape[0] : 1;
-    const size_t count = tensor_count(values), *stride = values->stride + values->rank - 2;
+    const size_t rows = values->shape[values->rank - 2], count = tensor_count(values);
+    const struct tensor joined = {
+        values->data, 2, {rows, count / rows}, {values->stride[values->rank - 2], 1}};
     if (site_id(announced->site) == SITE_RESID_PRE && announced->layer > 0 &&
         tape_of(keeping->tape, post, announced->layer - 1)) {
         *place_of(keeping->tape, announced->site, announced->layer) =
@@ -64,14 +64,8 @@ static int keep(void *context, const struct announcement *announced, struct err 
     if (!to)
         return -1;
     to += announced->text * count;
-    if (to == values->data)
-        return 0;
-    const bool joined = heads == 1 || values->stride[0] == width;
-    for (size_t row = 0; row < rows; row++)
-        for (size_t head = 0; head < (joined ? 1 : heads); head++)
-            memcpy(to + (row * heads + head) * width,
-                   values->data + row * *stride + (joined ? 0 : head * values->stride[0]),
-                   (joined ? heads : 1) * width * sizeof *to);
+    if (to != values->data)
+        tensor_copy(to, &joined);
     return 0;
 }
 
@@ -108,18 +102,18 @@ static int check_run(const struct run *run, struct err *err)
 static void watch_sublayer(struct watch *watch, const struct stack *stack, const struct sublayer *s,
                            size_t layer)
 {
-    static const enum site mixture[] = {SITE_ROUTER, SITE_EXPERT_WEIGHTS};
-    static const enum site mlp[] = {SITE_MLP_UP, SITE_MLP_ACT, SITE_MLP_GATE};
-    static const enum site attention[] = {SITE_Q,       SITE_K,    SITE_V,     SITE_WEIGHTS,
-                                          SITE_CONTEXT, SITE_SINK, SITE_SCORES};
-    const enum site end = sublayer_end(s);
+    enum { MOST = 7 };
+    const enum site none = SITE_EMBEDDING, end = sublayer_end(s);
+    const enum site sink = s->score.sink ? SITE_SINK : none;
+    const enum site scores = s->score.cap > 0 ? SITE_SCORES : none;
+    const enum site attention[MOST] = {SITE_Q,       SITE_K, SITE_V, SITE_WEIGHTS,
+                                       SITE_CONTEXT, sink,   scores};
+    const enum site mixture[MOST] = {SITE_ROUTER, SITE_EXPERT_WEIGHTS};
+    const enum site mlp[MOST] = {SITE_MLP_UP, SITE_MLP_ACT, s->mlp.gated ? SITE_MLP_GATE : none};
     const enum site *own = s->kind != SUBLAYER_MLP ? attention : s->mlp.mixture ? mixture : mlp;
-    size_t count = s->kind != SUBLAYER_MLP ? 5 + (s->score.sink || s->score.cap > 0)
-                                           : 2 + (!s->mlp.mixture && s->mlp.gated);
-    if (s->kind != SUBLAYER_MLP && s->score.cap > 0)
-        count = 7;
-    for (size_t i = 0; i < count; i++)
-        watch_add(watch, SITE_OF(s->part, own[i]), layer);
+    for (size_t i = 0; i < MOST; i++)
+        if (own[i])
+            watch_add(watch, SITE_OF(s->part, own[i]), layer);
     if (end)
         watch_add(watch, SITE_OF(end == SITE_RESID_POST ? stack->part : s->part, end), layer);
     if (s->norm_before && s->at_input)
@@ -141,60 +135,64 @@ static void watch_stack(struct watch *watch, const struct stack *stack, size_t f
     }
 }
 
-/* Whether a tape that is not lean keeps a site, which exists in this layer. */
-static bool keeps(const struct tape *tape, const struct config *c, enum site site, size_t layer)
+/* Watch all sites: of a pass that starts at a layer, those of this layer that the tape lacks. */
+static void watch_all(struct watch *watch, const struct tape *tape, const struct run *run)
 {
-    return !tape->streams || !site_row(site)->in_layer || site == SITE_RESID_PRE ||
-           site_part(site) == PART_SOURCE || layer + 1 == c->n_layer;
+    const struct config *c = run->config;
+    for (enum site site = 0; site != SITE_PASS_END; site = site_next(site))
+        for (size_t layer = 0; layer < site_layers(c, site); layer++) {
+            const bool runs_again = tape->streams && site_row(site)->in_layer &&
+                                    site != SITE_RESID_PRE && site_part(site) != PART_SOURCE &&
+                                    layer + 1 < c->n_layer;
+            const bool is_kept =
+                run->start ? runs_again && layer == run->start->layer : !runs_again;
+            if (is_kept && site_is_in_layer(c, site, layer))
+                watch_add(watch, site, layer);
+        }
+}
+
+static int run_and_keep(struct tape *tape, const struct run *run, struct err *err)
+{
+    const struct config *c = run->config;
+    struct watch watch;
+    struct keeping keeping = {tape, run->start ? &tape->layer : tape->arena, c, run->batch->count};
+    struct tap tap = {.watch = &watch,
+                      .sink = keep,
+                      .lend = lend,
+                      .room = tape->lean ? lend_rows : NULL,
+                      .context = &keeping};
+    if (watch_init(&watch, c, keeping.arena, err))
+        return -1;
+    if (!tape->lean)
+        watch_all(&watch, tape, run);
+    if (tape->lean && c->cross)
+        watch_stack(&watch, stack_of(c, PART_SOURCE), 0);
+    if (tape->lean)
+        watch_stack(&watch, stack_of(c, PART_SENTENCE), tape->from);
+    return forward(run, &tap, tape->lean ? &tape->scratch : keeping.arena, err);
 }
 
 int tape_run(struct tape *tape, const struct run *run, struct err *err)
 {
     const struct config *c = run->config;
-    struct watch watch;
-    struct keeping keeping = {tape, tape->arena, c, run->batch->count};
-    struct tap tap = {.watch = &watch, .sink = keep, .lend = lend, .context = &keeping};
     size_t layers = num_max(c->n_layer, stack_of(c, PART_SOURCE)->layers);
     tape->values = arena_alloc(tape->arena, (layers + 1) * SITE_COUNT, sizeof *tape->values, err);
-    if (!tape->values || check_run(run, err) || watch_init(&watch, c, tape->arena, err))
-        return -1;
-    for (enum site site = 0; site != SITE_PASS_END; site = site_next(site))
-        for (size_t layer = 0; site_exists(c, site) && layer < site_layers(c, site); layer++)
-            if (!tape->lean && keeps(tape, c, site, layer) &&
-                (!site_row(site)->in_layer || site_is_in_layer(c, site, layer)))
-                watch_add(&watch, site, layer);
-    if (tape->lean)
-        tap.room = lend_rows;
-    if (tape->lean && c->cross)
-        watch_stack(&watch, stack_of(c, PART_SOURCE), 0);
-    if (tape->lean)
-        watch_stack(&watch, stack_of(c, PART_SENTENCE), tape->from);
-    return forward(run, &tap, tape->lean ? &tape->scratch : tape->arena, err);
+    return err_if(!tape->values || check_run(run, err) || run_and_keep(tape, run, err));
 }
 
 /* Run a layer again, from the stream that enters it, and keep all its sites. */
 static int run_layer_again(struct tape *tape, const struct run *run, size_t layer, struct err *err)
 {
-    const struct config *c = run->config;
     const size_t count = run->batch->count;
     const float *stream = tape_of(tape, SITE_RESID_PRE, (int)layer);
-    struct watch watch;
-    struct keeping keeping = {tape, &tape->layer, c, count};
-    struct tap tap = {.watch = &watch, .sink = keep, .lend = lend, .context = &keeping};
     struct run again = *run;
     arena_clear(&tape->layer);
     const float **streams = arena_alloc(&tape->layer, count, sizeof *streams, err);
     const struct stream_start start = {layer, streams};
-    if (!streams || watch_init(&watch, c, &tape->layer, err))
-        return -1;
-    for (size_t i = 0; i < count; i++)
-        streams[i] = stream + i * run->batch->texts->count * c->n_embd;
-    for (enum site site = 0; site != SITE_PASS_END; site = site_next(site))
-        if (site_row(site)->in_layer && site_part(site) != PART_SOURCE && site != SITE_RESID_PRE &&
-            site_exists(c, site) && site_is_in_layer(c, site, layer))
-            watch_add(&watch, site, layer);
+    for (size_t i = 0; i < count && streams; i++)
+        streams[i] = stream + i * run->batch->texts->count * run->config->n_embd;
     again.start = &start;
-    return forward(&again, &tap, &tape->layer, err);
+    return err_if(!streams || run_and_keep(tape, &again, err));
 }
 
 /* --- the walk --------------------------------------------------------------------------------- */
