@@ -909,10 +909,7 @@ class Model(_Closing):
         place, = _positions(query, numpy.size(numbers))
         sources = self._sources([text], source)
         if answer is None:
-            logits = self._look(
-                lambda model, lists, request, error: _library.attn_run_all(
-                    model, lists, 1, byref(request), error),
-                self, [numbers], sources, show="logits")[0]["logits"]
+            logits = self.run(text, show="logits", source=source)["logits"]
             answer = int(logits[place].argmax())
         terms = dict(answer) if isinstance(answer, dict) else {answer: 1}
         if against is not None:
