@@ -41,6 +41,7 @@ struct inquiry {
     struct question question; /* --answer or --target, and --query */
     unsigned numbers;         /* --show: 1 << LENS_... or PATCH_... */
     struct facts *facts;      /* of the report */
+    const struct progress_sink *progress;
     struct lens_plan lens;
     struct attribution_plan split;
     struct attribution attribution;
@@ -537,7 +538,7 @@ static int find_saliency(struct inquiry *inquiry, struct arena *arena, struct er
     struct facts *facts = inquiry->facts;
     const bool integrates = plan->method == SALIENCY_INTEGRATED;
     plan->viewer = inquiry->viewer;
-    plan->progress = inquiry->plan.progress;
+    plan->progress = inquiry->progress;
     if (saliency_make(&found, report, plan, &inquiry->job->pair, arena, err))
         return -1;
     const char *logit = describe_answer(inquiry, "after", arena, err);
@@ -907,6 +908,7 @@ static int find_patch(struct inquiry *inquiry, struct arena *arena, struct err *
     if (inquiry->options->patch.corrupt_source)
         job->report.corrupt_source = &inquiry->corrupt.source;
     plan->question = &inquiry->question;
+    plan->progress = inquiry->progress;
     if (patching_make(&found, plan, arena, err) ||
         patching_report(&job->report, &found, inquiry->numbers, arena, err))
         return -1;
@@ -1049,7 +1051,7 @@ static int run(void *state, const struct group *group, struct err *err)
         struct job *job = group->jobs[i];
         struct inquiry *inquiry = job->own;
         inquiry->viewer = group->viewer;
-        inquiry->plan.progress = sink;
+        inquiry->progress = sink;
         inquiry->facts = facts_new(group->arena, err);
         if (!inquiry->facts)
             break;
