@@ -5,10 +5,9 @@
 
 enum { NEEDS_LOGITS = 1, NEEDS_ONE_TEXT = 2, NEEDS_CAUSAL = 4, NEEDS_WORDS = 8 };
 
-/* Refuse, as not supported, a model that lacks what a measure needs: bits NEEDS_…. */
+/* Refuse, as not supported, a model that lacks what a measure needs: bits NEEDS_…; NEEDS_WORDS are
+ * logits of tokens, not of classes. */
 int model_check(const struct model *model, unsigned needs, struct err *err);
-
-/* NEEDS_WORDS: logits of tokens, not of classes. */
 
 /* Refuse a model without logits or other needs, as model_check; and, as usage, edits of logits. */
 int logits_check(const struct viewer *viewer, unsigned needs, struct err *err);
