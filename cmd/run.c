@@ -95,35 +95,34 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     return err_if(err->kind);
 }
 
-/* Whether there is a walk back, and whether it has the selected sites. */
-static int check_gradient(bool *walks, const struct request *request, const struct options *options,
-                          struct err *err)
+/* Find whether there is a walk back, and check that it has the selected sites. */
+static int check_gradient(struct run_state *own, const struct options *options, struct err *err)
 {
     const char *other = options_are_given(options, "words stack align");
     bool has_others = false;
-    *walks = options->select.gradient != NULL;
+    own->walks = options->select.gradient != NULL;
     for (enum site site = 0; site != SITE_END; site = site_next(site)) {
-        bool selected = site_set_has(request->selection.sites, site);
-        *walks |= selected && site_id(site) == SITE_ATTENTION_GRADIENT;
-        has_others |=
-            selected && site_is_effective(site) && site_id(site) != SITE_ATTENTION_GRADIENT;
+        bool effective =
+            site_set_has(own->request.selection.sites, site) && site_is_effective(site);
+        own->walks |= effective && site_id(site) == SITE_ATTENTION_GRADIENT;
+        has_others |= effective && site_id(site) != SITE_ATTENTION_GRADIENT;
     }
-    if (!*walks && options->attribute.position)
+    if (!own->walks && options->attribute.position)
         return err_usage(err,
                          "--position: expected --gradient, the logit that is read, found none");
-    if (*walks && has_others)
+    if (own->walks && has_others)
         return err_usage(err, "--gradient: expected tensors of the pass and attention_gradient in "
                               "--show, found one that is computed from a pass");
-    return *walks && other
+    return own->walks && other
                ? err_usage(err, "--show attention_gradient and --%s cannot be combined", other)
                : 0;
 }
 
 static int open(void *state, struct driver *driver, struct err *err)
 {
-    struct request *request = &((struct run_state *)state)->request;
-    bool *walks = &((struct run_state *)state)->walks;
-    if (request_make(request, driver, err) || check_gradient(walks, request, driver->options, err))
+    struct run_state *own = state;
+    struct request *request = &own->request;
+    if (request_make(request, driver, err) || check_gradient(own, driver->options, err))
         return -1;
     if (request->derivation.mean_of_texts != driver->accumulates)
         return err_usage(err, "--mean: texts is for all settings: use --mean texts without --sweep "
@@ -278,27 +277,32 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
                   (stacked && check_size(own, job, &report, count, err)));
 }
 
+/* Find the gradients of a text, after ask_gradient. */
+static int find_gradients(struct job *job, struct viewer *viewer, struct arena *arena,
+                          struct err *err)
+{
+    struct gradient_plan *plan = job->own;
+    struct facts *facts = facts_new(arena, err);
+    plan->viewer = viewer;
+    if (!facts || gradients_make(&job->report, plan, &job->pair, arena, err))
+        return -1;
+    const char *logit =
+        question_describe(facts, &plan->question, viewer, &job->pair.sentence, arena, err);
+    facts_float(facts, "logit", plan->value);
+    job->report.facts = &facts->table;
+    job->report.about = logit ? arena_format(arena, err, "%s: %.4f", logit, plan->value) : NULL;
+    return job->report.about ? 0 : -1;
+}
+
 static int run(void *state, const struct group *group, struct err *err)
 {
-    const struct selection *selection = &((struct run_state *)state)->request.selection;
+    const struct run_state *own = state;
+    const struct selection *selection = &own->request.selection;
     struct job *job = group->jobs[0];
-    for (size_t i = 0; job->own && i < group->count; i++) {
-        struct job *own = group->jobs[i];
-        struct gradient_plan *plan = own->own;
-        plan->viewer = group->viewer;
-        struct facts *facts = facts_new(group->arena, err);
-        if (!facts || gradients_make(&own->report, plan, &own->pair, group->arena, err))
+    for (size_t i = 0; own->walks && i < group->count; i++)
+        if (find_gradients(group->jobs[i], group->viewer, group->arena, err))
             return -1;
-        const char *logit = question_describe(facts, &plan->question, group->viewer,
-                                              &own->pair.sentence, group->arena, err);
-        own->report.about =
-            logit ? arena_format(group->arena, err, "%s: %.4f", logit, plan->value) : NULL;
-        own->report.facts = &facts->table;
-        if (!own->report.about)
-            return -1;
-        facts_float(facts, "logit", plan->value);
-    }
-    if (job->own)
+    if (own->walks)
         return 0;
     struct streamed streamed = {.group = group};
     const struct capture_request asked = {selection,   &job->pair,   1,
