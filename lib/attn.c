@@ -464,14 +464,13 @@ static int walk_back(struct host_call *call, struct attn_model *model, const str
     if (open_showing(&showing, &selection, call, model, request))
         return -1;
     const struct text text = text_of(ids, request, 0);
+    const size_t logits = config_logits(&model->viewer.model.config);
     for (size_t i = 0; i < walk->term_count; i++)
-        if (walk->terms[i].position >= text.count ||
-            walk->terms[i].id >= model->viewer.model.config.vocab_size)
+        if (walk->terms[i].position >= text.count || walk->terms[i].id >= logits)
             return err_usage(err,
                              "logits: expected a position below %zu and an id below %zu, found %zu "
                              "and %zu",
-                             text.count, model->viewer.model.config.vocab_size,
-                             walk->terms[i].position, walk->terms[i].id);
+                             text.count, logits, walk->terms[i].position, walk->terms[i].id);
     walk->viewer = &model->viewer;
     walk->text = &text;
     walk->selection = &selection;

@@ -618,6 +618,13 @@ TEST(a_sum_of_logits_has_gradients)
     ck_assert_int_eq(attn_gradient(model, &ids, &request, logits, 1, NULL, &error), -1);
     ck_assert_int_eq(error.status, 4);
     attn_close(model);
+    model = attn_open("tests/golden-families/bert-classes", 1, NULL);
+    numbers[0] = numbers[1] = numbers[2] = 1;
+    request.edits = NULL;
+    ck_assert_int_eq(attn_gradient(model, &ids, &request, logits, 1, NULL, &error), -1);
+    ck_assert_str_eq(error.text, "logits: expected a position below 3 and an id below 3, found 2 "
+                                 "and 11");
+    attn_close(model);
 }
 
 TEST(a_source_is_translated_and_scored)
