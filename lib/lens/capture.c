@@ -68,7 +68,7 @@ struct array *capture_add(struct capture *capture, size_t text, struct array ite
             heads = &capture->all_heads;
         item.heads.numbers = heads->items;
         item.heads.size = heads->count;
-        size_t most = stack_of(capture->config, site_part(item.site))->heads;
+        size_t most = site_heads(capture->config, item.site, (size_t)item.layer);
         while (item.heads.size && item.heads.numbers[item.heads.size - 1] >= most)
             item.heads.size--;
     }

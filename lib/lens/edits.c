@@ -119,12 +119,6 @@ static struct edit_axis layer_axis(struct edit_reader *reader)
                               &reader->edit.layers};
 }
 
-static size_t heads_of_site(const struct config *config, enum site site, size_t layer)
-{
-    const struct head_rule *head = stack_head(config, site_part(site), layer);
-    return site_row(site)->axes == AXES_GROUP_TOKEN_DIM ? head->kv_heads : head->heads;
-}
-
 /* The heads and columns that each layer has, of those that the edit names so far. */
 static void common_sizes(const struct edit_reader *reader, size_t *heads, size_t *columns)
 {
@@ -135,7 +129,7 @@ static void common_sizes(const struct edit_reader *reader, size_t *heads, size_t
         size_t own = site_columns(reader->config, site, i);
         if (!edits_have(&one, site, i) || !own)
             continue;
-        *heads = num_min(*heads, heads_of_site(reader->config, site, i));
+        *heads = num_min(*heads, site_heads(reader->config, site, i));
         *columns = num_min(*columns, own);
     }
 }
@@ -414,7 +408,7 @@ static int open_file(struct edit_reader *reader, const char *path, const char *n
         return -1;
     for (size_t i = 0; i < layers; i++) {
         const struct npy *array = &arrays[by_layer ? i : 0];
-        const size_t sizes[] = {heads_of_site(reader->config, edit->site, i), 0,
+        const size_t sizes[] = {site_heads(reader->config, edit->site, i), 0,
                                 site_columns(reader->config, edit->site, i)};
         if (!array->data || !edits_have(&one, edit->site, i))
             continue;
@@ -609,8 +603,8 @@ static int parse_words(struct edit_reader *reader, const char *text)
 static int parse_heads(struct edit_reader *reader, struct edit_piece piece)
 {
     const struct edit_axis layers = layer_axis(reader);
-    const struct edit_axis heads = {
-        "head", stack_of(reader->config, site_part(reader->edit.site))->heads, &reader->edit.heads};
+    const struct edit_axis heads = {"head", site_heads(reader->config, reader->edit.site, 0),
+                                    &reader->edit.heads};
     const char *end = piece.at + piece.size;
     const char *dot = memchr(piece.at, '.', piece.size);
     if (add_range(reader, &layers,

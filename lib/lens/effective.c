@@ -48,7 +48,8 @@ static int show(const struct effective *e, const struct announcement *like, enum
                 const float *values, struct err *err)
 {
     const struct held_text *text = &e->texts[like->text];
-    const size_t shape[] = {e->run->config->n_head, text->queries, text->keys};
+    const size_t heads = site_heads(e->run->config, site, (size_t)like->layer);
+    const size_t shape[] = {heads, text->queries, text->keys};
     bool has_heads = site_has_heads(site);
     struct announcement made = {.site = site, .layer = like->layer, .text = like->text};
     made.values = tensor_dense(values, has_heads ? 3 : 2, has_heads ? shape : shape + 1);

@@ -220,10 +220,12 @@ int selection_heads(struct selection *selection, const char *list, const struct 
                     struct arena *arena, struct err *err)
 {
     struct index_range range = {"--head", "model", "head", config_most_heads(config)};
-    if (is_in_stack(selection, false))
-        range.count = config->n_head;
-    if (is_in_stack(selection, true))
-        range.count = num_min(range.count, stack_of(config, PART_SOURCE)->heads);
+    for (enum site site = 0; site != SITE_END; site = site_next(site)) {
+        bool of_keys = site_row(site)->axes == AXES_GROUP_TOKEN_DIM; /* named by query heads */
+        enum site named = of_keys ? SITE_OF(site_part(site), SITE_Q) : site;
+        if (site_set_has(selection->sites, site) && site_has_heads(site))
+            range.count = num_min(range.count, site_heads(config, named, 0));
+    }
     return selection_indices(&selection->heads, &selection->head_count, list, &range, arena, err);
 }
 

@@ -109,11 +109,8 @@ static int run(struct way *way, const struct tokenized *sentence)
  * add u·b to the contribution of edits. Editing rows of zeros and of ones gives a and b. */
 static int edits_back(struct way *way, double *u, enum site site, size_t layer)
 {
-    bool of_heads = site_has_heads(site);
-    size_t heads = of_heads ? way->config->n_head : 1;
-    size_t columns = of_heads                 ? way->config->d_v
-                     : site == SITE_TRANSFORM ? config_word_width(way->config)
-                                              : way->config->n_embd;
+    size_t heads = site_heads(way->config, site, layer);
+    size_t columns = site_columns(way->config, site, layer);
     size_t count = heads * columns;
     struct edit_block block = {
         .site = site,

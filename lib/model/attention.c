@@ -205,18 +205,17 @@ static enum pass_state announce_map(struct pass *pass, size_t map, size_t layer)
     const struct batch *batch = pass->batch;
     const float *own = pass->scratch.maps.own[map];
     enum site site = (enum site)(SITE_SCORES + map);
-    size_t heads = pass->stack->heads;
     for (size_t s = 0; own && map_is_wanted(pass, map, layer) && s < batch->count; s++) {
         size_t keys = batch_keys(batch, s);
         struct tensor values = {
             .data = own,
             .rank = 3,
-            .shape = {heads, batch->queries[s].count, keys},
+            .shape = {pass_heads_of(pass, site, layer), batch->queries[s].count, keys},
             .stride = {cells_of(pass, s), keys, 1},
         };
         if (batch->queries[s].count && tap_show(pass, site, layer, s, values))
             return PASS_FAILED;
-        own += heads * cells_of(pass, s);
+        own += pass->stack->heads * cells_of(pass, s);
     }
     return pass_after(pass, site, layer);
 }

@@ -326,9 +326,7 @@ enum pass_state pass_after(const struct pass *pass, enum site id, size_t layer)
 
 size_t pass_heads_of(const struct pass *pass, enum site site, size_t layer)
 {
-    bool of_keys = site_row(site)->axes == AXES_GROUP_TOKEN_DIM;
-    const struct head_rule *head = stack_head(pass->config, pass->part, layer);
-    return of_keys ? head->kv_heads : site_has_heads(site) ? head->heads : 1;
+    return site_heads(pass->config, SITE_OF(pass->part, site), layer);
 }
 
 struct span pass_heads(const struct pass *pass, enum site site, size_t layer)

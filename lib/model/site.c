@@ -390,6 +390,13 @@ static size_t channels(const struct config *c, enum site site, size_t layer)
                                    : c->n_embd;
 }
 
+size_t site_heads(const struct config *c, enum site site, size_t layer)
+{
+    const struct head_rule *head = stack_head(c, site_part(site), layer);
+    bool of_keys = site_row(site)->axes == AXES_GROUP_TOKEN_DIM;
+    return of_keys ? head->kv_heads : site_has_heads(site) ? head->heads : 1;
+}
+
 size_t site_columns(const struct config *c, enum site site, size_t layer)
 {
     const struct head_rule *head = stack_head(c, site_part(site), layer);
@@ -410,20 +417,19 @@ bool site_size(size_t *count, const struct config *config, enum site site, size_
                size_t tokens, size_t source)
 {
     enum site_part part = site_part(site);
-    size_t columns = 0, kv_heads = 0;
+    size_t columns = 0, most = 0;
     for (size_t layer = 0; layer < site_layers(config, site); layer++) {
         columns = num_max(columns, site_columns(config, site, layer));
-        kv_heads = num_max(kv_heads, stack_head(config, part, layer)->kv_heads);
+        most = num_max(most, site_heads(config, site, layer));
     }
-    heads = num_min(heads, stack_head(config, part, 0)->heads);
+    heads = num_min(heads, most);
     bool at_itself = has_encoder(config) && part == PART_SENTENCE;
     size_t queries = part == PART_SOURCE ? source : tokens;
     size_t keys = at_itself || !config->cross ? tokens : source;
     const size_t sizes[] = {
-        [NONE] = 1,         [HEAD] = heads,  [KV_HEAD] = num_min(heads, kv_heads),
-        [TOKEN] = queries,  [FIRST] = 1,     [KEY_TOKEN] = keys,
-        [QUERY] = queries,  [KEY] = keys,    [CHANNEL] = columns,
-        [EXPERT] = columns, [DIM] = columns, [WORD] = columns,
+        [NONE] = 1,          [HEAD] = heads,     [KV_HEAD] = heads, [TOKEN] = queries,
+        [FIRST] = 1,         [KEY_TOKEN] = keys, [QUERY] = queries, [KEY] = keys,
+        [CHANNEL] = columns, [EXPERT] = columns, [DIM] = columns,   [WORD] = columns,
     };
     *count = 1;
     for (size_t i = 0; i < AXES_MAX; i++)

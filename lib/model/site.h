@@ -199,7 +199,8 @@ size_t site_layers(const struct config *config, enum site site);
 enum site site_of_output(const struct config *config);
 enum site site_of_logits(const struct config *config);
 
-/* Columns of a site in a layer, of each head if it has heads. */
+/* Heads of a site in a layer, 1 if it has none; columns, of each head if it has heads. */
+size_t site_heads(const struct config *config, enum site site, size_t layer);
 size_t site_columns(const struct config *config, enum site site, size_t layer);
 
 /* The most floats of a site in a layer, for `heads` query heads if it has heads, and for the
