@@ -810,7 +810,7 @@ static int parse_receivers(struct patching_plan *plan, const char *list, bool no
     static const char *const parts[] = {"q", "k", "v"};
     const struct config *config = &plan->viewer->model.config;
     struct patch_receiver *receivers = arena_alloc(arena, strlen(list), sizeof *receivers, err);
-    size_t named = 0, shared_by = kv_head_shared_by(stack_head(config, PART_SENTENCE, 0));
+    size_t named = 0;
     char heads[SHEET_NAME_BYTES];
     for (const char *at = list; receivers && at; at = list_next(at)) {
         struct patch_receiver *receiver = &receivers[plan->receiver_count++];
@@ -825,12 +825,13 @@ static int parse_receivers(struct patching_plan *plan, const char *list, bool no
             receivers[named].site = (enum site)(SITE_Q + part);
     }
     plan->receivers = receivers;
-    for (size_t i = 0; receivers && i < plan->receiver_count && shared_by > 1; i++) {
+    for (size_t i = 0; receivers && i < plan->receiver_count; i++) {
         struct patch_head *at = &receivers[i].at;
-        size_t head = at->head;
-        if (receivers[i].site == SITE_Q)
+        const struct head_rule *rule = stack_head(config, PART_SENTENCE, at->layer);
+        size_t head = at->head, shared_by = kv_head_shared_by(rule);
+        if (receivers[i].site == SITE_Q || shared_by == 1)
             continue;
-        at->head = kv_head_of(stack_head(config, PART_SENTENCE, at->layer), head);
+        at->head = kv_head_of(rule, head);
         if (notes)
             print_note(
                 "--path: %s of head %zu.%zu is kv_head %zu, shared by %s: all of them receive",

@@ -548,7 +548,7 @@ int viewer_capture_by_map(struct viewer *viewer, const struct capture_request *a
                 memcpy(stream, found.arrays->data, cells * sizeof *stream);
             arena_clear(&pass);
             start.layer = layer;
-            one.start = c->given || c->n_borrowing ? NULL : &start;
+            one.start = config_starts_anywhere(c) ? &start : NULL;
         }
         selection.sites = SITE_SET(map->site);
         selection.queries = asked->selection->queries;

@@ -22,15 +22,15 @@ const struct attribution_way attribution_ways[ATTRIBUTION_WAYS] = {
 };
 
 #define CROSS(id) SITE_OF(PART_CROSS, SITE_##id)
+#define PER_LAYER(id) SITE_OF(PART_PER_LAYER, SITE_##id)
 
 /* Sites that are captured: only the row of the position, but of values all rows. */
 static const enum site captured_sites[] = {
-    SITE_RESID_PRE,  SITE_V,         SITE_WEIGHTS,        SITE_CONTEXT,
-    SITE_ATTN_OUT,   SITE_LN_1,      SITE_RESID_MID,      SITE_MLP_ACT,
-    SITE_MLP_OUT,    SITE_LN_2,      SITE_EXPERT_WEIGHTS, SITE_SHARED_OUT,
-    SITE_RESID_POST, SITE_LN_F,      SITE_LOGITS,         CROSS(V),
-    CROSS(WEIGHTS),  CROSS(CONTEXT), CROSS(ATTN_OUT),     CROSS(LN_1),
-    CROSS(RESID_MID)};
+    SITE_RESID_PRE,      SITE_V,          SITE_WEIGHTS,     SITE_CONTEXT,       SITE_ATTN_OUT,
+    SITE_LN_1,           SITE_RESID_MID,  SITE_MLP_ACT,     SITE_MLP_OUT,       SITE_LN_2,
+    SITE_EXPERT_WEIGHTS, SITE_SHARED_OUT, SITE_LN_EXPERTS,  SITE_RESID_MLP,     SITE_RESID_POST,
+    SITE_LN_F,           SITE_LOGITS,     CROSS(V),         CROSS(WEIGHTS),     CROSS(CONTEXT),
+    CROSS(ATTN_OUT),     CROSS(LN_1),     CROSS(RESID_MID), PER_LAYER(MLP_ACT), PER_LAYER(MLP_OUT)};
 
 enum { CAPTURED_SITES = sizeof captured_sites / sizeof *captured_sites };
 
@@ -42,13 +42,12 @@ struct way {
     struct weights *weights;
     const struct edits *edits; /* edits of the run; NULL: none */
     size_t position;
-    size_t tokens, whole;           /* tokens that the position attends to; of the whole text */
-    const struct tokenized *source; /* text of the encoder, whose output counts as given */
-    const float *(*rows)[SITE_OF(
-        PART_CROSS, SITE_END)]; /* [layer] captured rows; layer 0 also has sites outside of
-                                     * layers */
-    double *u;                  /* [C] direction in the residual stream */
-    double *added;              /* [C] direction in a sublayer's output */
+    size_t tokens, whole;             /* tokens that the position attends to; of the whole text */
+    const struct tokenized *source;   /* text of the encoder, whose output counts as given */
+    const float *(*rows)[SITE_COUNT]; /* [layer] captured rows; layer 0 also has sites outside of
+                                       * layers */
+    double *u;                        /* [C] direction in the residual stream */
+    double *added;                    /* [C] direction in a sublayer's output */
     double *inner;       /* [I or H · dv] direction at the input of the sublayer's last matrix */
     double bias, edited; /* contributions of biases and edits in a stage: embedding, layer, end */
     struct axis columns[2]; /* columns of the result; BY_SOURCE: of cross-attention, too */
@@ -205,8 +204,9 @@ static int output_back(struct way *way, size_t layer, const struct sublayer *s,
 
 /* --- parts of a layer ------------------------------------------------------------------------- */
 
-/* Columns after the heads. Only edited runs have TERM_EDITS. */
-enum { TERM_MLP, TERM_BIAS, TERM_TOKEN, TERM_POSITION, TERM_EDITS, TERMS };
+/* Columns after the heads. Only models with inputs of single layers have TERM_PER_LAYER, and only
+ * edited runs TERM_EDITS. */
+enum { TERM_MLP, TERM_BIAS, TERM_TOKEN, TERM_POSITION, TERM_PER_LAYER, TERM_EDITS, TERMS };
 
 /* The heads of the text's attention, then those of cross-attention. */
 static size_t head_columns(const struct config *c)
@@ -222,12 +222,12 @@ static void put(struct way *way, size_t row, size_t part, double value)
         way->cells[0][row * way->columns->size + part] = (float)value;
 }
 
-/* Finish a stage: add the contributions of its biases and edits. */
+/* Finish a stage: add the contributions of its biases and edits, the last column. */
 static void put_constants(struct way *way, size_t row)
 {
     put(way, row, head_columns(way->config) + TERM_BIAS, way->bias);
     if (way->edits)
-        put(way, row, head_columns(way->config) + TERM_EDITS, way->edited);
+        put(way, row, head_columns(way->config) + TERM_EDITS - !way->config->given, way->edited);
     way->bias = way->edited = 0;
 }
 
@@ -236,14 +236,14 @@ static int heads_back(struct way *way, size_t layer, const struct sublayer *s,
 {
     const struct config *c = way->config;
     bool cross = s->part == PART_CROSS;
-    size_t keys = cross ? way->source->count : way->tokens;
+    size_t keys = cross ? way->source->count : way->tokens, d_v = s->head.d_v;
     const float *const *rows = way->rows[layer];
     const float *context = rows[SITE_OF(s->part, SITE_CONTEXT)];
     if (output_back(way, layer, s, w))
         return -1;
     for (size_t head = 0; head < c->n_head; head++)
         put(way, layer + 1, cross * c->n_head + head,
-            dot_double_row(way->inner + head * c->d_v, context + head * c->d_v, c->d_v));
+            dot_double_row(way->inner + head * d_v, context + head * d_v, d_v));
     if (way->plan->by != BY_SOURCE)
         return 0;
     double edited = way->edited; /* values that edits add to a context come from no token */
@@ -253,11 +253,11 @@ static int heads_back(struct way *way, size_t layer, const struct sublayer *s,
     /* Split by source token: a context is a weighted sum of values, except for its edits. */
     for (size_t i = 0; i < c->n_head * keys; i++) {
         size_t head = i / keys;
-        const float *value = rows[SITE_OF(s->part, SITE_V)] +
-                             (kv_head_of(&s->head, head) * keys + i % keys) * c->d_v;
+        const float *value =
+            rows[SITE_OF(s->part, SITE_V)] + (kv_head_of(&s->head, head) * keys + i % keys) * d_v;
         way->cells[cross][layer * c->n_head * keys + i] =
             (float)((double)rows[SITE_OF(s->part, SITE_WEIGHTS)][i] *
-                    dot_double_row(way->inner + head * c->d_v, value, c->d_v));
+                    dot_double_row(way->inner + head * d_v, value, d_v));
     }
     return 0;
 }
@@ -267,30 +267,54 @@ static size_t expert_columns(const struct config *c)
     return c->mixture.experts + (c->mixture.shared_inner > 0);
 }
 
-/* The experts of a token are independent of each other, given their weights: a contribution is that
- * of weight · output. A bias of an expert is a part of its output. */
+/* Add to `sum` the outputs of the experts of a token, times their weights. */
+static int sum_experts(struct way *way, float *sum, const float *x, size_t layer,
+                       const float *weights, const float **outs)
+{
+    const struct config *c = way->config;
+    const struct run run = {
+        .machine = &way->plan->viewer->machine, .config = c, .weights = way->weights};
+    for (size_t e = 0; e < c->mixture.experts; e++) {
+        if (weights[e] == 0)
+            continue;
+        if (!(outs[e] = forward_expert(&run, x, layer, e, &way->scratch, way->err)))
+            return -1;
+        add_scaled_row(sum, outs[e], c->n_embd, weights[e], outs[e]);
+    }
+    return 0;
+}
+
+/* The experts of a token are independent of each other, given their weights and the divisor of a
+ * norm of their sum: a contribution is that of weight · output. A bias of an expert is a part of
+ * its output. */
 static int experts_back(struct way *way, size_t layer, const struct sublayer *s)
 {
     const struct config *c = way->config;
-    const float *const *rows = way->rows[layer];
-    const struct run run = {
-        .machine = &way->plan->viewer->machine, .config = c, .weights = way->weights};
-    const float *x = rows[s->at_input                    ? s->at_input
+    const float *const *rows = way->rows[layer], *weights = rows[SITE_EXPERT_WEIGHTS];
+    const float *x = rows[c->mixture.beside              ? SITE_LN_EXPERTS
+                          : s->at_input                  ? s->at_input
                           : s->reads == READS_LAST_INPUT ? s[-1].at_input
                                                          : sublayer_end(s - 1)];
-    double sum = 0, part = 0;
-    for (size_t e = 0; e < expert_columns(c); e++, sum += part) {
+    float *whole = arena_alloc(&way->scratch, c->n_embd, sizeof *whole, way->err);
+    const float **outs = arena_alloc(&way->scratch, expert_columns(c), sizeof *outs, way->err);
+    double *u = way->added, sum = 0;
+    struct norm norm;
+    if (!whole || !outs || sum_experts(way, whole, x, layer, weights, outs))
+        return -1;
+    for (size_t e = expert_columns(c); e-- > 0;) {
         bool shared = e == c->mixture.experts;
-        float weight = shared ? 1 : rows[SITE_EXPERT_WEIGHTS][e];
-        const float *out = shared ? rows[SITE_SHARED_OUT] : NULL;
-        part = 0;
-        if (weight == 0)
-            continue;
-        if (!shared && !(out = forward_expert(&run, x, layer, e, &way->scratch, way->err)))
-            return -1;
-        part = (double)weight * dot_double_row(way->added, out, c->n_embd);
+        double part = shared    ? dot_double_row(u, rows[SITE_SHARED_OUT], c->n_embd)
+                      : outs[e] ? (double)weights[e] * dot_double_row(u, outs[e], c->n_embd)
+                                : 0;
+        sum += part;
         if (way->plan->by == BY_EXPERT)
             way->cells[0][layer * expert_columns(c) + e] = (float)part;
+        if (!shared || !c->mixture.beside)
+            continue;
+        if (weights_norm(way->weights, slot_of(PART_SENTENCE, SLOT_EXPERTS_POST, layer), &norm,
+                         way->err))
+            return -1;
+        norm_back(way, u, whole, c->n_embd, &norm);
     }
     put(way, layer + 1, head_columns(c) + TERM_MLP, sum);
     return 0;
@@ -305,11 +329,16 @@ static int mlp_back(struct way *way, size_t layer, const struct sublayer *s,
         return -1;
     if (s->mlp.mixture)
         return experts_back(way, layer, s);
-    put(way, layer + 1, head_columns(c) + TERM_MLP,
-        dot_double_row(way->inner, rows[SITE_MLP_ACT], c->n_inner));
-    for (size_t i = 0; way->plan->by == BY_NEURON && i < c->n_inner; i++)
-        way->cells[0][layer * c->n_inner + i] =
-            (float)(way->inner[i] * (double)rows[SITE_MLP_ACT][i]);
+    const bool given = s->part == PART_PER_LAYER;
+    const float *active = rows[SITE_OF(s->part, SITE_MLP_ACT)];
+    const size_t columns = way->columns[0].size;
+    put(way, layer + 1, head_columns(c) + (given ? TERM_PER_LAYER : TERM_MLP),
+        dot_double_row(way->inner, active, s->mlp.inner));
+    if (given)
+        return 0;
+    for (size_t i = 0; way->plan->by == BY_NEURON && i < columns; i++)
+        way->cells[0][layer * columns + i] =
+            i < s->mlp.inner ? (float)(way->inner[i] * (double)active[i]) : NAN;
     for (size_t e = 0; way->plan->by == BY_EXPERT && e < expert_columns(c); e++)
         way->cells[0][layer * expert_columns(c) + e] = NAN;
     return 0;
@@ -319,8 +348,23 @@ static int mlp_back(struct way *way, size_t layer, const struct sublayer *s,
 static int stream_back(struct way *way, enum site_part part, const enum site sites[3], size_t layer)
 {
     for (size_t i = 3; i-- > 0;)
-        if (sites[i] && edits_back(way, way->u, SITE_OF(part, sites[i]), layer))
+        if (sites[i] &&
+            edits_back(way, way->u,
+                       SITE_OF(sites[i] == SITE_RESID_POST ? PART_SENTENCE : part, sites[i]),
+                       layer))
             return -1;
+    return 0;
+}
+
+/* Go back through the product of the stream and a number of the layer. */
+static int scale_back(struct way *way, size_t layer)
+{
+    const float *number = NULL;
+    if (weights_vector(way->weights, slot_of(PART_SENTENCE, SLOT_LAYER_SCALE, layer), &number,
+                       way->err))
+        return -1;
+    for (size_t i = 0; i < way->config->n_embd; i++)
+        way->u[i] *= (double)*number;
     return 0;
 }
 
@@ -352,7 +396,7 @@ static int layer_back(struct way *way, size_t layer)
         if (weights_sublayer(way->weights, s, layer, &w, way->err) ||
             stream_back(way, s->part, s->at_after, layer) ||
             (s->norm_after && sum_back(way, layer, s, x, &w.norm)) ||
-            stream_back(way, s->part, s->at_sum, layer) ||
+            stream_back(way, s->part, s->at_sum, layer) || (s->scales && scale_back(way, layer)) ||
             (s->kind == SUBLAYER_MLP ? mlp_back : heads_back)(way, layer, s, &w) ||
             (s->adds_to_normed && site_back(way, way->u, s->at_input, layer, x, &w.norm)))
             return -1;
@@ -495,7 +539,7 @@ static int begin_back(struct way *way, const uint32_t *ids, const unsigned char 
 static int make_cells(struct way *way, bool cross, const struct tokenized *keys,
                       struct arena *arena)
 {
-    static const char *const parts[TERMS] = {"mlp", "bias", "token", "place", "edits"};
+    static const char *const parts[TERMS] = {"mlp", "bias", "token", "place", "per_layer", "edits"};
     const struct config *c = way->config;
     const enum attribution_by by = way->plan->by;
     struct axis *axis = &way->columns[cross];
@@ -504,7 +548,10 @@ static int make_cells(struct way *way, bool cross, const struct tokenized *keys,
     if (by == BY_SOURCE) {
         *axis = (struct axis){"key", keys->count, keys->labels, 0};
     } else if (by == BY_NEURON) {
-        failed = axis_of_numbers(axis, "neuron", NULL, c->n_inner, arena, way->err);
+        size_t most = 0; /* of a layer */
+        for (size_t layer = 0; layer < c->n_layer; layer++)
+            most = num_max(most, config_inner(c, layer));
+        failed = axis_of_numbers(axis, "neuron", NULL, most, arena, way->err);
     } else if (by == BY_EXPERT) {
         axis->name = "expert";
         failed = axis_add_numbers(axis, "", c->mixture.experts, arena, way->err) ||
@@ -513,8 +560,9 @@ static int make_cells(struct way *way, bool cross, const struct tokenized *keys,
         axis->name = "part";
         failed = axis_add_numbers(axis, "", c->n_head, arena, way->err) ||
                  axis_add_numbers(axis, "cross_", head_columns(c) - c->n_head, arena, way->err);
-        for (size_t i = 0; i < (way->edits ? TERMS : TERM_EDITS) && !failed; i++)
-            failed = axis_add(axis, parts[i], arena, way->err);
+        for (size_t i = 0; i < TERMS && !failed; i++)
+            if (i < TERM_PER_LAYER || (i == TERM_EDITS ? way->edits != NULL : c->given > 0))
+                failed = axis_add(axis, parts[i], arena, way->err);
     }
     if (!failed)
         way->cells[cross] = arena_alloc(arena, rows * axis->size, sizeof(float), way->err);
@@ -583,7 +631,7 @@ int attribution_make(struct attribution *attribution, struct report *report,
         .err = err,
     };
     const struct config *c = way.config;
-    size_t inner = num_max(num_max(c->n_inner, c->n_head * c->d_v), config_word_width(c));
+    size_t inner = config_word_width(c);
     *attribution = (struct attribution){0};
     if (logits_check(viewer, 0, err) || features_expect(TO_ATTRIBUTE, c, viewer->model.name, err))
         return -1;
@@ -592,6 +640,12 @@ int attribution_make(struct attribution *attribution, struct report *report,
         return err_unsupported(err, "--by %s: expected a model with%s experts, found one with%s",
                                attribution_ways[plan->by].name, mixes ? "out" : "",
                                mixes ? ": use --by expert" : "out");
+    for (size_t layer = 0; layer < c->n_layer; layer++) {
+        const struct layer *own = layer_of(c, PART_SENTENCE, layer);
+        for (const struct sublayer *s = own->sublayers; s < own->sublayers + own->count; s++)
+            inner = num_max(inner,
+                            s->kind == SUBLAYER_MLP ? s->mlp.inner : s->head.heads * s->head.d_v);
+    }
     sentence->count = way.tokens;
     if (sentence->pair.bytes && sentence->second < way.tokens)
         sentence->pair.size = sentence->tokens[way.tokens - 1].end;

@@ -59,8 +59,8 @@ struct patch_sweep {
     size_t most;               /* copies per pass */
     struct side base, other;   /* patched run; run that supplies values */
     const struct edits *edits; /* of all runs; NULL: none */
-    bool from_ids;             /* there are edits of resid_pre, or an encoder: copies start at their
-                                * ids */
+    bool from_ids;             /* there are edits of resid_pre, an encoder, or layers that read more
+                                * than the stream: copies start at their ids */
     bool whole;                /* run all tokens: from_ids, --mask-after, or not causal */
     bool is_last;              /* the position is the last of the tokens */
     struct cache cache;        /* of the base */
@@ -333,7 +333,7 @@ static int keep(struct side *side, const struct array_list *list, struct patch_s
             side->streams[array->layer] = array_tensor(array);
         if (array->site == SITE_MLP_OUT)
             side->outs[array->layer] = array_tensor(array);
-        if (array->site == s->site)
+        if (array->site == s->site && !site_is_borrowed(s->config, s->site, (size_t)array->layer))
             side->values[array->layer] = array_tensor(array);
     }
     return 0;
@@ -426,6 +426,16 @@ static int take_copies(struct patch_sweep *s)
     return s->columns && s->firsts && s->logits && s->copies ? 0 : -1;
 }
 
+/* Whether the layer of a cell has its site and, as layers may differ in their sizes, its head or
+ * neuron. */
+static bool has_cell(const struct patch_sweep *s, struct cell cell)
+{
+    const struct tensor *values = &s->base.values[cell.layer];
+    return values->rank &&
+           (s->by_head ? cell.head < values->shape[0]
+                       : s->by_token || cell.neuron < values->shape[values->rank - 1]);
+}
+
 /* The first token that can affect the answer and has a different value in a cell; past the end:
  * none. From the last layer's contexts on, and on a path to the logits, only the position can. */
 static size_t first_change(const struct patch_sweep *s, size_t column)
@@ -433,7 +443,7 @@ static size_t first_change(const struct patch_sweep *s, size_t column)
     const struct cell cell = cell_of(s, column);
     const size_t layer = cell.layer;
     const struct tensor *base = &s->base.values[layer];
-    if (!base->rank)
+    if (!has_cell(s, cell))
         return s->tokens;
     const bool by_neuron = !s->by_head && !s->by_token;
     size_t stride = base->stride[base->rank - 2], size = by_neuron ? 1 : stride;
@@ -457,12 +467,13 @@ static int run_layer(struct patch_sweep *s, size_t row)
     struct patching *found = s->found;
     double *logits = found->logits + row * found->columns;
     s->layer = found->numbers[row];
-    for (size_t i = 0; i < found->columns && s->base.values[s->layer].rank; i++) {
+    for (size_t i = 0; i < found->columns; i++) {
         const struct cells cells = cells_of(s, i);
         size_t first = s->tokens;
         for (size_t k = cells.first; k < cells.end; k++)
             first = num_min(first, first_change(s, k));
-        logits[i] = unpatched_logit(found);
+        if (has_cell(s, cell_of(s, cells.first)))
+            logits[i] = unpatched_logit(found);
         if (first < s->tokens) {
             s->columns[s->count] = i;
             s->firsts[s->count++] = s->whole ? 0 : first;
@@ -528,8 +539,7 @@ static int estimate_patches(struct patch_sweep *s)
         s->layer = found->numbers[i / found->columns];
         for (size_t k = own.first; k < own.end; k++) {
             const struct cell cell = cell_of(s, k);
-            sum += s->base.values[cell.layer].rank ? effects[cell.layer * s->cells + cell.column]
-                                                   : NAN;
+            sum += has_cell(s, cell) ? effects[cell.layer * s->cells + cell.column] : NAN;
         }
         found->logits[i] = sum;
     }
@@ -638,6 +648,19 @@ static int check_edits(const struct patching_plan *plan, struct err *err)
     return 0;
 }
 
+/* Refuse receivers that are keys or values of another layer. */
+static int check_receivers(const struct patching_plan *plan, struct err *err)
+{
+    for (size_t i = 0; i < plan->receiver_count; i++) {
+        const struct edit_range layer = only(plan->receivers[i].at.layer);
+        const struct edit edit = {
+            .site = plan->receivers[i].site, .layers = {&layer, 1}, .words = "--path"};
+        if (edits_check(&(struct edits){&edit, 1}, &plan->viewer->model.config, err))
+            return -1;
+    }
+    return 0;
+}
+
 static int lay_out(struct patch_sweep *s, struct arena *arena)
 {
     struct patching *found = s->found;
@@ -650,10 +673,13 @@ static int lay_out(struct patch_sweep *s, struct arena *arena)
         (!s->by_head && plan->over != PATCH_MLP_ACT) || plan->over == PATCH_HEADS_BY_TOKEN;
     size_t *numbers = arena_alloc(arena, c->n_layer, sizeof *numbers, s->err);
     found->layers = listed ? plan->layers.count : by_paths ? end_of_paths(plan, c) : c->n_layer;
-    found->columns = !s->by_head ? 1 : of_keys ? c->n_kv_head : c->n_head;
+    found->columns = of_keys || plan->over == PATCH_MLP_ACT ? 0 : s->by_head ? c->n_head : 1;
     found->columns *= s->by_token ? s->tokens : 1;
-    if (plan->over == PATCH_MLP_ACT)
-        found->columns = c->n_inner;
+    for (size_t layer = 0; layer < c->n_layer; layer++) /* those of the largest layer */
+        found->columns = num_max(
+            found->columns, of_keys ? stack_head(c, PART_SENTENCE, layer)->kv_heads
+                            : plan->over == PATCH_MLP_ACT ? site_columns(c, SITE_MLP_ACT, layer)
+                                                          : 0);
     s->cells = found->columns;
     if (plan->over == PATCH_EDGES) {
         found->layers = found->edges.writers;
@@ -702,11 +728,13 @@ int patching_make(struct patching *patching, const struct patching_plan *plan, s
         return err_unsupported(err, "--over: '%s' has no '%s'", viewer->model.name,
                                site_name(s.site));
     const struct edit edit = {.site = s.site, .words = "--over"};
-    if (edits_check(&(struct edits){&edit, 1}, s.config, err) || check_edits(plan, err))
+    if (edits_check(&(struct edits){&edit, 1}, s.config, err) || check_receivers(plan, err) ||
+        check_edits(plan, err))
         return -1;
     for (size_t layer = 0; layer < s.config->n_layer; layer++)
         s.from_ids = s.from_ids || edits_have(viewer->edits, SITE_RESID_PRE, layer);
-    s.from_ids = s.from_ids || has_encoder(s.config); /* the encoder runs again */
+    /* The encoder runs again, or what single layers are given. */
+    s.from_ids = s.from_ids || has_encoder(s.config) || !config_starts_anywhere(s.config);
     s.whole = s.from_ids || s.config->mechanism.renormalise || !s.config->causal;
     s.is_last = plan->question->position + 1 == s.tokens;
     if ((plan->over == PATCH_EDGES && edges_find(&patching->edges, viewer, arena, err)) ||
@@ -766,10 +794,10 @@ static int make_array(struct array *array, const struct patching *patching, size
         return edges_axes(&array->rows, &array->columns, &patching->edges, arena, err);
     enum site site = patch_overs[plan->over].site;
     bool of_tokens = by_token || (!site_has_heads(site) && plan->over != PATCH_MLP_ACT);
-    size_t shared_by =
-        site_row(site)->axes == AXES_GROUP_TOKEN_DIM
-            ? kv_head_shared_by(stack_head(&plan->viewer->model.config, PART_SENTENCE, 0))
-            : 0;
+    const struct config *c = &plan->viewer->model.config;
+    size_t shared_by = 0;
+    for (size_t i = 0; site_row(site)->axes == AXES_GROUP_TOKEN_DIM && i < c->n_layer; i++)
+        shared_by = num_max(shared_by, kv_head_shared_by(stack_head(c, PART_SENTENCE, i)));
     size_t columns = of_tokens ? patched_tokens(plan) : patching->columns;
     size_t first = plan->heads ? plan->heads->head : 0;
     const struct label *labels = of_tokens ? label_tokens(patching, arena, err)
@@ -929,5 +957,6 @@ void patching_add_memory(struct memory *memory, const struct patching_plan *plan
     memory->held += 2 * captured.held + (double)cache * (double)(1 + copies);
     memory->during = fmax(memory->during, captured.during * (double)num_max(copies, 2));
     memory->held += (double)(copies * plan->receiver_count * tokens) *
-                    (double)num_max(config->d_k, config->d_v) * sizeof(float);
+                    (double)num_max(num_max(config->d_k, config->d_v), config->wide.d) *
+                    sizeof(float);
 }

@@ -298,6 +298,13 @@ size_t config_inner(const struct config *config, size_t layer);
  * last layer with the same flags that has its own; SIZE_MAX: there is none. */
 size_t config_kv_layer(const struct config *config, size_t layer);
 
+/* Whether a pass can start at any layer, with the stream that enters it: no layer has an input of
+ * its own or reads keys of others. */
+static inline bool config_starts_anywhere(const struct config *config)
+{
+    return !config->given && !config->n_borrowing;
+}
+
 /* How many layers have parameters of their own, of a stack of `layers`. */
 size_t config_own_layers(const struct config *config, size_t layers);
 

@@ -206,14 +206,14 @@ bool edit_touches(const struct edit *edit, const struct edit_block *block)
 static int check_borrowed(const struct edit *edit, const struct config *config, struct err *err)
 {
     const struct edit_indices *layers = &edit->layers;
-    for (size_t i = 0; (edit->site == SITE_K || edit->site == SITE_V) && i < layers->count; i++) {
+    for (size_t i = 0; i < layers->count; i++) {
         size_t layer = (size_t)layers->items[i].last;
-        const struct head_rule *rule = stack_head(config, PART_SENTENCE, layer);
-        if (rule->borrows)
+        if (site_is_borrowed(config, edit->site, layer))
             return err_unsupported(err,
                                    "%s: layer %zu reads the keys and values of layer %d: edit "
                                    "those",
-                                   words_of(edit), layer, rule->kv_layer);
+                                   words_of(edit), layer,
+                                   stack_head(config, PART_SENTENCE, layer)->kv_layer);
     }
     return 0;
 }

@@ -15,6 +15,7 @@ enum {
     PATCH = 1 << TO_PATCH,
     WORDS = 1 << FOR_WORDS,
     CIRCUITS = 1 << FOR_CIRCUITS | WORDS,
+    GEMMA4 = PASS | ATTRIBUTE | PATCH,
     NOTHING = 0,
     ALL = RUN | EXPLAIN | ATTRIBUTE | PATCH | CIRCUITS,
 };
@@ -72,8 +73,8 @@ static bool sublayer_has_other(const struct sublayer *s)
     FEATURE(c->scale_by_layer, "scores divided by the layer's number", ALL) \
     FEATURE(!c->causal, "attention to later tokens", ALL) \
     FEATURE(c->n_group, "layers that share parameters", ALL) \
-    FEATURE(config_flags(c) & LAYER_WIDE, "layers with heads of other sizes", PASS) \
-    FEATURE(c->rotary.scaling == ROTARY_PROPORTIONAL, "proportional rotary scaling", PASS) \
+    FEATURE(config_flags(c) & LAYER_WIDE, "layers with heads of other sizes", GEMMA4) \
+    FEATURE(c->rotary.scaling == ROTARY_PROPORTIONAL, "proportional rotary scaling", GEMMA4) \
     FEATURE(c->rms, "RMS norms", ALL) \
     FEATURE(c->norm_offset, "scales of norms that are 1 + w", ALL) \
     FEATURE(c->style != STYLE_BARE && !c->rms && !c->norm_shift, "layer norms without a shift", \
@@ -99,7 +100,7 @@ static bool sublayer_has_other(const struct sublayer *s)
     FEATURE(s->norm_after && !s->at_sum[0], "a normed stream", ALL) \
     FEATURE(s->adds_to_normed, "sums with the normed stream", ALL) \
     FEATURE(s->factor != 1, "scaled sublayer outputs", ALL) \
-    FEATURE(s->scales, "scaled layers", PASS)
+    FEATURE(s->scales, "scaled layers", GEMMA4)
 
 #define EMBED_FIELDS(FIELD, ARRAY) \
     FIELD(width) FIELD(rows) FIELD(own_table) FIELD(scale) FIELD(drops_masks) FIELD(mask) \
@@ -116,7 +117,7 @@ static bool sublayer_has_other(const struct sublayer *s)
     FEATURE(e->first > 0, "positions that begin later", ALL) \
     FEATURE(e->counted, "positions without padding", ALL) \
     FEATURE(e->segments, "segments", ALL) \
-    FEATURE(e->given, "inputs of single layers", PASS) \
+    FEATURE(e->given, "inputs of single layers", GEMMA4) \
     FEATURE(e->norm, "a norm of embeddings", ALL) \
     FEATURE(e->project != PROJECT_NEVER, "a projection of embeddings", ALL) \
     FEATURE(e->project == PROJECT_LAST, "a projection of positions", ALL & ~WORDS)
@@ -147,7 +148,7 @@ static bool sublayer_has_other(const struct sublayer *s)
             RUN | EXPLAIN | ATTRIBUTE | PATCH) \
     FEATURE(s->head.norm.q || s->head.norm.k, "norms of queries and keys", ALL) \
     FEATURE(s->head.norm.q != s->head.norm.k, "a norm of queries or of keys alone", PASS) \
-    FEATURE(s->head.norm.v, "norms of values", PASS) \
+    FEATURE(s->head.norm.v, "norms of values", GEMMA4) \
     FEATURE(s->head.norm.whole, "norms of all heads together", ALL) \
     FEATURE(s->head.norm.own, "norms of heads with scales of their own", RUN | ATTRIBUTE | PATCH) \
     FEATURE((s->head.norm.q || s->head.norm.k) && !c->rms, "layer norms of queries and keys", \
@@ -171,8 +172,8 @@ static bool sublayer_has_other(const struct sublayer *s)
     FEATURE(s->head.clip != 0, "clipped queries, keys and values", \
             RUN | EXPLAIN | ATTRIBUTE | PATCH) \
     FEATURE(s->head.no_out, "heads without an output projection", (RUN | EXPLAIN) & ~TRAIN) \
-    FEATURE(s->head.v_is_k, "values that are keys", PASS) \
-    FEATURE(s->head.borrows, "keys of other layers", PASS)
+    FEATURE(s->head.v_is_k, "values that are keys", GEMMA4) \
+    FEATURE(s->head.borrows, "keys of other layers", GEMMA4)
 
 #define SCORE_FIELDS(FIELD, ARRAY) \
     FIELD(scale) FIELD(base_scale) FIELD(cap) FIELD(temperature) FIELD(bias) FIELD(heads) \
@@ -201,9 +202,9 @@ static bool sublayer_has_other(const struct sublayer *s)
     FEATURE(s->mlp.xielu, "an activation with parameters", RUN | ATTRIBUTE | PATCH | CIRCUITS) \
     FEATURE((s->mlp.clamp != 0 || s->mlp.up_offset != 0) && !s->mlp.mixture, "clamped MLPs", PASS) \
     FEATURE(s->part == PART_SENTENCE && !s->mlp.mixture && s->mlp.inner != c->n_inner, \
-            "MLPs of different widths", PASS) \
+            "MLPs of different widths", GEMMA4) \
     FEATURE(s->mlp.mixture, "experts", ALL) \
-    FEATURE(s->mlp.mixture && s->mlp.mixture->beside, "experts beside the MLP", PASS)
+    FEATURE(s->mlp.mixture && s->mlp.mixture->beside, "experts beside the MLP", GEMMA4)
 
 /* clang-format on */
 

@@ -320,6 +320,11 @@ bool site_is_in_layer(const struct config *config, enum site site, size_t layer)
     return false;
 }
 
+bool site_is_borrowed(const struct config *config, enum site site, size_t layer)
+{
+    return (site == SITE_K || site == SITE_V) && stack_head(config, PART_SENTENCE, layer)->borrows;
+}
+
 bool site_exists(const struct config *config, enum site site)
 {
     enum site_part part = site_part(site);

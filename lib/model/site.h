@@ -193,6 +193,9 @@ bool site_exists(const struct config *config, enum site site);
  * layers may differ; the number of layers of the site's stack, 1 for a site outside of layers. */
 bool site_is_left_out(const struct config *config, enum site site);
 bool site_is_in_layer(const struct config *config, enum site site, size_t layer);
+
+/* Whether a site of a layer is that of an earlier one: keys and values that it reads. */
+bool site_is_borrowed(const struct config *config, enum site site, size_t layer);
 size_t site_layers(const struct config *config, enum site site);
 
 /* The output of a layer; the end of the layers: the final norm, else the last output. */

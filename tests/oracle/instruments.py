@@ -13,7 +13,7 @@ import json, pathlib, sys
 import numpy as np
 
 from family_reference import notes_of, open_model, to_bytes, write_safetensors
-from layers import ACTIVATIONS, TEXT, Id, Kind, Pass, Place, Project, Weights
+from layers import ACTIVATIONS, PER_LAYER, TEXT, Id, Kind, Pass, Place, Project, Weights
 
 
 # --- effective attention --------------------------------------------------------------------------
@@ -23,7 +23,7 @@ class Zeroed(Pass):
 
     def __init__(self, whole, layer, token):
         super().__init__(whole.model, whole.weights)
-        self.token = token
+        self.token, self.keys = token, dict(whole.keys)
         self.out = self.layer(TEXT, layer, whole.tensors[f"h.{layer}.resid_pre"])
 
     def heads(self, s, layer, x, source):
@@ -59,10 +59,11 @@ def effective(p):
         found[at + "value_weighted"] = weights * np.linalg.norm(v, axis=-1)[:, None]
         found[at + "norm_weighted"] = weights * np.linalg.norm(added, axis=-1)[:, None]
         T = weights.shape[-1]
-        moved = np.stack([cosine_distance(Zeroed(p, layer, j).out, p.tensors[at + "resid_post"])
-                          for j in range(T)], 1)
-        causal = attention_of(p.model, layer).score.ahead == 0
-        found[at + "value_zeroing"] = shares(np.tril(moved) if causal else moved)
+        if not p.model.stacks[TEXT].embed.given:
+            moved = np.stack([cosine_distance(Zeroed(p, layer, j).out,
+                                              p.tensors[at + "resid_post"]) for j in range(T)], 1)
+            causal = attention_of(p.model, layer).score.ahead == 0
+            found[at + "value_zeroing"] = shares(np.tril(moved) if causal else moved)
         mixed = (weights.mean(0) + np.eye(T)) / 2
         rolled = mixed if rolled is None else mixed @ rolled
         found[at + "rollout"] = rolled
@@ -80,7 +81,7 @@ class Measured(Pass):
 
     def norm(self, rule, part, layer, x):
         row = x[-1] if rule.rms else x[-1] - x[-1].mean(-1, keepdims=True)
-        self.divisors[rule.id, layer] = np.sqrt((row * row).mean(-1) + rule.epsilon)
+        self.divisors[part, rule.id, layer] = np.sqrt((row * row).mean(-1) + rule.epsilon)
         return super().norm(rule, part, layer, x)
 
 
@@ -95,22 +96,22 @@ class Way:
         bias, self.bias = self.bias, 0.0
         return bias
 
-    def norm(self, g, rule, layer=-1):
+    def norm(self, g, rule, layer=-1, part=TEXT):
         """Back through a norm."""
         if not rule.id:
             return g
         if rule.shift:
-            self.bias += g @ self.p.bias(TEXT, rule.id, layer)
+            self.bias += g @ self.p.bias(part, rule.id, layer)
         if rule.scale:
-            g = g * (self.p.weight(TEXT, rule.id, layer) + rule.one_plus)
-        g = g / self.p.divisors[rule.id, layer]
+            g = g * (self.p.weight(part, rule.id, layer) + rule.one_plus)
+        g = g / self.p.divisors[part, rule.id, layer]
         return g if rule.rms else g - g.mean()
 
-    def linear(self, g, id, layer=-1):
-        bias = self.p.bias(TEXT, id, layer)
+    def linear(self, g, id, layer=-1, part=TEXT):
+        bias = self.p.bias(part, id, layer)
         if bias is not None:
             self.bias += g @ bias
-        return g @ self.p.weight(TEXT, id, layer)
+        return g @ self.p.weight(part, id, layer)
 
     def end(self):
         """The gradient of the last layer's output."""
@@ -136,25 +137,34 @@ class Way:
         """Contributions of heads by source token, or of neurons or experts."""
         tensors, at = self.p.tensors, f"h.{layer}."
         if s.kind == Kind.MLP and s.mlp.experts:
-            x, weights = tensors[at + "ln_2"], tensors[at + "expert_weights"][-1]
+            beside = bool(s.mlp.expert_norm.id)
+            x = tensors[at + ("ln_experts" if beside else "ln_2")]
+            weights = tensors[at + "expert_weights"][-1]
             outs = [self.p.feed(s, layer, x, "EXPERT_", e)[-1] for e in range(s.mlp.experts)]
             shared = [g @ tensors[at + "shared_out"][-1]] if s.mlp.shared_inner else []
+            g = self.norm(g, s.mlp.experts_post, layer)
             return np.array([w * (g @ out) for w, out in zip(weights, outs)] + shared)
         if s.kind == Kind.MLP:
-            return tensors[at + "mlp_act"][-1] * self.linear(g, Id.DOWN, layer)
+            act = tensors[at + ("mlp_act" if s.part == TEXT else "per_layer_act")][-1]
+            return act * self.linear(g, Id.DOWN, layer, s.part)
         v = tensors[at + "v"].repeat(s.head.heads // s.head.kv_heads, 0)
         read = tensors[at + "weights"][:, -1, :, None] * v
         return (read * self.linear(g, Id.O, layer).reshape(s.head.heads, 1, -1)).sum(-1)
 
     def layer(self, g, layer):
-        """The gradient of the input of a layer, and the contributions of heads and of neurons."""
+        """The gradient of the input of a layer, and the contributions of heads, of neurons, and of
+        the layer's own input (or None)."""
         found = {}
         for s in reversed(self.stack.read(layer)):
             g = self.norm(g, s.after, layer)
-            found[s.kind] = self.sublayer(s, self.norm(s.factor * g, s.out, layer), layer)
+            if s.scales:
+                g = g * self.p.weight(TEXT, Id.LAYER_SCALE, layer)
+            found[s.kind, s.part] = self.sublayer(
+                s, self.norm(s.factor * g, s.out, layer, s.part), layer)
             if s.adds_to_normed:
                 g = self.norm(g, s.before, layer)
-        return g, found[Kind.ATTEND], found[Kind.MLP]
+        return g, found[Kind.ATTEND, TEXT], found[Kind.MLP, TEXT], found.get(
+            (Kind.MLP, PER_LAYER))
 
     def begin(self, g, ids):
         """The contributions of the last token and its position."""
@@ -172,10 +182,13 @@ class Way:
 
 def of_mlps(stack, found):
     """Contributions of neurons; of experts, if there are any, NaN in other layers."""
-    rules = [stack.read(layer)[-1].mlp for layer in range(stack.layers)]
+    rules = [next(s.mlp for s in stack.read(layer) if s.kind == Kind.MLP)
+             for layer in range(stack.layers)]
     widths = [m.experts + (m.shared_inner > 0) for m in rules if m.experts]
     if not widths:
-        return {"attribution_by_neuron": np.array(found)}
+        most = max(len(x) for x in found)
+        return {"attribution_by_neuron": np.array(
+            [np.pad(x, (0, most - len(x)), constant_values=np.nan) for x in found])}
     return {"attribution_by_expert": np.array(
         [x if m.experts else np.full(widths[0], np.nan) for m, x in zip(rules, found)])}
 
@@ -185,13 +198,15 @@ def attribution(p, ids):
     answer, against = int(logits.argmax()), int(logits.argmin())
     way, layers = Way(p, answer, against), []
     g, H = way.end(), attention_of(p.model, 0).head.heads
-    rows = [[0.0] * (H + 1) + [way.take(), 0.0, 0.0]]
+    none = [0.0] if stack.embed.given else []  # of what each layer is given
+    rows = [[0.0] * (H + 1) + [way.take(), 0.0, 0.0] + none]
     for layer in reversed(range(stack.layers)):
-        g, heads, neurons = way.layer(g, layer)
+        g, heads, neurons, given = way.layer(g, layer)
         layers.insert(0, (heads, neurons))
-        rows.insert(0, [*heads.sum(-1), neurons.sum(), way.take(), 0.0, 0.0])
+        rows.insert(0, [*heads.sum(-1), neurons.sum(), way.take(), 0.0, 0.0]
+                    + ([] if given is None else [given.sum()]))
     token, place = way.begin(g, ids)
-    rows.insert(0, [0.0] * (H + 1) + [way.take(), token, place])
+    rows.insert(0, [0.0] * (H + 1) + [way.take(), token, place] + none)
     if not stack.unembed.cap:
         wanted = logits[answer] - logits[against]
         assert abs(np.sum(rows) - wanted) < 1e-9, (np.sum(rows), wanted)

@@ -118,6 +118,18 @@ static struct edit_source other_values(enum site site)
     return (struct edit_source){.values = values, .count = 1, .longest = other.sentence.count};
 }
 
+/* Columns of a layer, which may have fewer than others, or read keys of another layer. */
+static size_t columns_of(enum site site, size_t layer)
+{
+    const struct config *c = &viewer.model.config;
+    if (!site_is_in_layer(c, site, layer) || site_is_borrowed(c, site, layer))
+        return 0;
+    return site == SITE_MLP_ACT ? site_columns(c, site, layer)
+           : site_row(site)->axes == AXES_GROUP_TOKEN_DIM
+               ? stack_head(c, PART_SENTENCE, layer)->kv_heads
+               : found.columns;
+}
+
 static void expect_edits(enum patch_over over)
 {
     enum site site = patch_overs[over].site;
@@ -128,9 +140,11 @@ static void expect_edits(enum patch_over over)
     patch(over);
     for (size_t layer = 0; layer < found.layers; layer++) {
         struct edit_range layers = {(ptrdiff_t)layer, (ptrdiff_t)layer};
-        for (size_t column = 0;
-             site_is_in_layer(&viewer.model.config, site, layer) && column < found.columns;
-             column++) {
+        for (size_t column = 0; column < found.columns; column++) {
+            if (column >= columns_of(site, layer)) {
+                ck_assert(isnan(found.logits[layer * found.columns + column]));
+                continue;
+            }
             ptrdiff_t at = (ptrdiff_t)(by_token ? column / tokens : column);
             ptrdiff_t token = (ptrdiff_t)(column % tokens);
             struct edit_range range = {at, at};

@@ -23,13 +23,13 @@ static const char *const instruments_families[] = {
     "phi3", "phi3-longrope", "qwen2", "qwen3", "smollm3", "smollm3-sliding", "stablelm",
     "starcoder2", "mixtral", "phimoe", "qwen2_moe", "glm4_moe", "gpt_oss", "albert", "bert",
     "camembert", "electra", "modernbert", "mpnet",
-    "deepseek_v2", "deepseek_v3", "hunyuan_v1_moe"};
+    "deepseek_v2", "deepseek_v3", "hunyuan_v1_moe", "gemma4", "gemma4_text", "gemma4-experts"};
 /* clang-format on */
 
 /* All; without those at the end, whose heads have no circuits; without encoders before them. */
 enum {
     INSTRUMENTS_ALL = sizeof instruments_families / sizeof *instruments_families,
-    INSTRUMENTS_CIRCUITS = INSTRUMENTS_ALL - 3,
+    INSTRUMENTS_CIRCUITS = INSTRUMENTS_ALL - 6,
     INSTRUMENTS_FAMILIES = INSTRUMENTS_CIRCUITS - 6,
 };
 
