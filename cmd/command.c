@@ -79,7 +79,9 @@ static void add_advice(struct err *err, const struct command *command, const cha
 
 const struct task *command_task(const struct command *command, const struct options *options)
 {
-    return options->score.classes ? &classes_task : command->task;
+    return options->score.classes    ? &classes_task
+           : options->heads.contacts ? &contacts_task
+                                     : command->task;
 }
 
 int command_start(const struct command *command, const struct options *options, struct err *err)

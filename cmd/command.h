@@ -44,8 +44,8 @@ struct option_set command_set(const struct command *command);
 /* Find a command by name. Returns NULL if there is none; the usage error may name a similar one. */
 const struct command *command_find(const char *name, struct err *err);
 
-/* The task of a command with these options: score --classes has its own. */
-extern const struct task classes_task;
+/* The task of a command with these options: score --classes and heads --contacts have their own. */
+extern const struct task classes_task, contacts_task;
 const struct task *command_task(const struct command *command, const struct options *options);
 
 /* Run a command with parsed options. */

@@ -32,7 +32,6 @@ VALUES(compositions, NULL, COMPOSITIONS, composition_names[index], NULL)
 struct own_options {
     const char *score, *sort, *map, *composition;
     bool baseline;
-    long long top;
 };
 
 static const struct option_row own_options[] = {
@@ -47,7 +46,8 @@ static const struct option_row own_options[] = {
            .heading = "Scores", .values = &values_scores, .joints = ",", .flags = OPTION_FIXED),
     STRING("sort", 0, "SCORE", OWN(sort), "highest score first (default: by layer and head)",
            .values = &values_scores, .flags = OPTION_FIXED),
-    INTEGER("top", 0, "N", OWN(top), 1, 100000000, "with --sort: show only the first N heads",
+    INTEGER("top", 0, "N", IN(heads.top), 1, 100000000,
+            "with --sort: show only the first N heads; with --contacts: N pairs (default: 20)",
             .flags = OPTION_FIXED),
     STRING("map", 0, "SCORE", OWN(map), "show one score as a matrix of layers by heads",
            .values = &values_scores, .flags = OPTION_FIXED),
@@ -62,6 +62,11 @@ static const struct option_row own_options[] = {
            "instead of scores, show how strongly each head composes with earlier heads through q, "
            "k or v",
            .values = &values_compositions, .flags = OPTION_NOT_BATCH),
+    FLAG(
+        "contacts", 0, IN(heads.contacts),
+        "instead of scores, for each text and all pairs of its residues, the probability that they "
+        "touch in the fold of the protein (ESM: the regression over all heads that its files "
+        "have)"),
     STRING("pairs", 0, "FILE", IN(heads.pairs),
            "word pairs for the score successor, one per line: Monday,Tuesday",
            .flags = OPTION_FIXED),
@@ -101,6 +106,7 @@ struct heads_state {
     struct score_list scores;
     const struct score *map;      /* --map; NULL: all of `scores` */
     const struct score *sort;     /* NULL: order of layers and heads */
+    size_t top;                   /* --top; 0: all */
     size_t way;                   /* index of --composition */
     bool has_all;                 /* --score has `all` */
     bool in_maps;                 /* write matrices of layers by heads, not a table */
@@ -237,6 +243,7 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     struct heads_state *own = state;
     const struct options *options = driver->options;
     own->options = options_own(options);
+    own->top = (size_t)options->heads.top;
     if (own->options->composition)
         return prepare_composition(own, driver, err);
     const struct format *format = driver->output.format;
@@ -254,7 +261,7 @@ static int prepare(void *state, struct driver *driver, struct err *err)
         return err_usage(err, "--sort: expected a table, found %s%s",
                          own->map ? "--map " : "--format ",
                          own->map ? own->map->name : format->name);
-    if (own->options->top && !own->sort)
+    if (own->top && !own->sort)
         return err_usage(err, "--top: expected --sort SCORE as well, found none");
     own->results.scores = &own->scores;
     own->results.with_baseline = own->options->baseline;
@@ -499,7 +506,7 @@ static int make_table(struct report *report, const struct heads_state *own,
     size_t count = 0;
     if (!rows)
         return -1;
-    size_t top = own->options->top ? (size_t)own->options->top : table->rows.size;
+    size_t top = own->top ? own->top : table->rows.size;
     const struct column *sort = own->sort ? table_column(table, own->sort->name) : NULL;
     for (size_t m = 0, row = 0; m < results->count; m++) {
         size_t first = count;
@@ -659,7 +666,7 @@ static const struct task heads_task = {
 /* --composition compares weights and reads no text, not even standard input. */
 int heads_command(const struct options *options, struct err *err)
 {
-    struct task task = heads_task;
+    struct task task = options->heads.contacts ? contacts_task : heads_task;
     if (options_own(options)->composition)
         task.many = ITEMS_NONE;
     return driver_do(&task, options, err);

@@ -146,8 +146,10 @@ struct options {
         long long digits;
     } explain;
     struct {
-        const char *pairs, *needles;
-    } heads; /* files that a batch hashes */
+        const char *pairs, *needles; /* files that a batch hashes */
+        long long top;
+        bool contacts;
+    } heads;
     struct {
         const char *answer, *position, *by, *head, *key, *against, *part;
         const char *method, *rule, *baseline;

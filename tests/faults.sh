@@ -309,6 +309,7 @@ try init -q --config "$in/school/config.json" --vocab "$in/bpe/vocab.json" \
     --merges "$in/bpe/merges.txt" --set n_layer=2,vocab_size=262 -o here
 try init --vocab-from "$in/texts" --vocab-size 340 -o here
 try heads -m "$in/school" -s 'Anna is old' --sort induction
+try heads --contacts -m "$ROOT/tests/golden-families/esm-absolute" --ids 0,4,6,2 --format json
 try heads -m "$in/school" 'Anna is old' 'Anna is' --cells both --color always
 for format in text markdown csv tidy json jsonl npy safetensors svg tex; do
     try heads -m "$in/school" --score self,induction --format $format -o here

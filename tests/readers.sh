@@ -171,7 +171,7 @@ else
     skip PyTorch
 fi
 if python=$(python_with 'torch, transformers'); then
-    same "logits of transformers' heads of classes" '56 models agree' \
+    same "transformers' heads of classes and of contacts" '59 models agree' \
         "$("$python" "$ROOT/tests/torch/classes.py" "$attn" 2>/dev/null)"
 else
     skip transformers

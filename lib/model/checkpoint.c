@@ -353,20 +353,30 @@ void checkpoint_settle(const struct checkpoint *checkpoint, struct config *confi
                             find_slot(checkpoint, config, slot_of_text(SLOT_HEAD)).entry);
 }
 
+int checkpoint_find_extra(struct found_tensor *found, const struct checkpoint *checkpoint,
+                          const struct config *config, const char *name,
+                          const struct family_layout *layout, struct err *err)
+{
+    *found = find_tensor(checkpoint, name, config->family->names);
+    return !found->entry || !check_entry(found->entry, layout, err)
+               ? 0
+               : blame(checkpoint, found->file, found->entry->name, err);
+}
+
 int checkpoint_find_sines(const struct safetensors_entry **table,
                           const struct checkpoint *checkpoint, const struct config *config,
                           int part, struct err *err)
 {
     const struct slot slot = slot_of_end(part, SLOT_POSITIONS);
     bool may_have = config->sinusoids && config->sines == SINES_HALVES;
-    struct found_tensor found = {0};
-    if (may_have && family_row(config->family, slot))
-        found = find_slot(checkpoint, config, slot);
-    *table = found.entry;
     const struct family_layout layout = {.rank = 2, .shape = {config->n_positions, config->n_embd}};
-    return !found.entry || !check_entry(found.entry, &layout, err)
-               ? 0
-               : blame(checkpoint, found.file, found.entry->name, err);
+    struct found_tensor found = {0};
+    char name[PARAMETER_NAME_BYTES];
+    int failed = may_have && family_row(config->family, slot) &&
+                 checkpoint_find_extra(&found, checkpoint, config,
+                                       family_tensor_name(name, config, slot), &layout, err);
+    *table = found.entry;
+    return err_if(failed);
 }
 
 int checkpoint_find(struct found_tensor *found, const struct checkpoint *checkpoint,

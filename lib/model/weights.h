@@ -56,9 +56,15 @@ int checkpoint_find_sines(const struct safetensors_entry **table,
                           const struct checkpoint *checkpoint, const struct config *config,
                           int part, struct err *err);
 
+/* Find a tensor that is no parameter by its name: with the type and shape of a parameter, if there
+ * is one; else found->entry is NULL. */
+struct family_layout;
+int checkpoint_find_extra(struct found_tensor *found, const struct checkpoint *checkpoint,
+                          const struct config *config, const char *name,
+                          const struct family_layout *layout, struct err *err);
+
 /* Find the tensor of a slot, with a supported type and the shape of its layout (family.h). An
  * absent unembedding, or another tensor that files may lack, is no error: nothing is found. */
-struct family_layout;
 int checkpoint_find(struct found_tensor *found, const struct checkpoint *checkpoint,
                     const struct config *config, struct slot slot,
                     const struct family_layout *layout, struct err *err);

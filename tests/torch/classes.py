@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Compare the logits of heads of classes with transformers: its own classes for each task, with
-random weights.
+"""Compare the logits of heads of classes, and the contacts of ESM, with transformers: its own classes
+for each task, with random weights.
 
 usage: classes.py BUILD/attn-cli
 
@@ -80,9 +80,26 @@ def off(program, name, task, sizes):
         return (found - wanted.reshape(found.shape)).abs().max().item()
 
 
+def contacts_off(program, name, task, sizes):
+    ids = [0, *IDS[:6], 2, *IDS[7:], 2]
+    with tempfile.TemporaryDirectory() as folder, torch.no_grad():
+        model = make(name, task, sizes | dict(attn_implementation="eager"), folder)
+        wanted = model.predict_contacts(torch.tensor([ids]), torch.ones(1, len(ids)))[0]
+        line = [program, "heads", "--contacts", "-m", folder, "--ids", ",".join(map(str, ids)),
+                "--format", "json"]
+        found = json.loads(subprocess.run(line, capture_output=True, check=True).stdout)
+        found = torch.tensor(found["tensors"]["contacts"], dtype=torch.float64)
+        return (found - wanted).abs().max().item()
+
+
+ESM = SIZES | dict(pad_token_id=1, mask_token_id=4)
+PROTEINS = [("Esm", "MaskedLM", ESM | dict(position_embedding_type="rotary", token_dropout=True)),
+            ("Esm", "MaskedLM", ESM | dict(position_embedding_type="absolute", num_hidden_layers=5)),
+            ("Esm", "MaskedLM", ESM | dict(position_embedding_type="rotary", num_attention_heads=6,
+                                           emb_layer_norm_before=True))]
 count = 0
-for model in models():
-    error = off(sys.argv[1], *model)
+for compare, model in [(off, model) for model in models()] + [(contacts_off, p) for p in PROTEINS]:
+    error = compare(sys.argv[1], *model)
     if error > 1e-5:
         print(f"{model[0]}For{model[1]}: {error:.1e}")
     count += error <= 1e-5

@@ -1,0 +1,37 @@
+/* contacts.h: contacts of residues in the fold of a protein, from attention (Rao et al., 2021): a
+ * logistic regression over the maps of all heads, which checkpoints of ESM have.
+ *
+ *     struct contact_head head;
+ *     if (contacts_open(&head, &viewer, &arena, err) || contacts_check(&pair.sentence, err) ||
+ *         contacts_run(&viewer, &head, &asked, 20, &arena, err)) ...
+ */
+#pragma once
+
+#include "lens/viewer.h"
+
+/* The least distance of residues in the table: nearer ones touch in any fold. */
+enum { CONTACT_APART = 6 };
+
+struct contact_head {
+    const float *weights; /* [layers · heads] */
+    float bias;
+    struct selection selection; /* the maps of all layers */
+};
+
+/* Read the head of an open model. Refuses, as not supported, a model that has none. */
+int contacts_open(struct contact_head *head, const struct viewer *viewer, struct arena *arena,
+                  struct err *err);
+
+/* Refuse a text that is not <cls>, residues and <eos>. */
+int contacts_check(const struct tokenized *text, struct err *err);
+
+/* Add the memory of a text: the maps of a layer, and the matrix. */
+void contacts_add_memory(struct memory *memory, const struct contact_head *head,
+                         const struct viewer *viewer, const struct text_with_source *pair);
+
+/* Fill the report of one text: the array `contacts`, the probabilities of all pairs of residues,
+ * which are numbered from 1; and for people a table of the `top` most probable pairs of residues
+ * that are CONTACT_APART or farther apart. */
+int contacts_run(struct viewer *viewer, const struct contact_head *head,
+                 const struct capture_request *asked, size_t top, struct arena *arena,
+                 struct err *err);
