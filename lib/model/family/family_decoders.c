@@ -370,8 +370,19 @@ static void settle_gemma3(struct reading *r)
     family_local_rotary(r, "rope_local_base_freq", 10000, false);
 }
 
-/* Layers without a window have other heads: "global_head_dim" and, if values are keys,
- * "num_global_key_value_heads", or "per_layer_config" has the sizes of single layers. */
+/* The member of an object whose name is the number of a layer, maybe after zeros; NULL: none. */
+static const struct json *member_of_layer(const struct json *object, size_t layer)
+{
+    long long number = 0;
+    const struct json *member = json_first(object);
+    while (member && !(num_parse_integer(json_key(member), 0, LAYERS_MAX, &number) &&
+                       number == (long long)layer))
+        member = json_next(member);
+    return member;
+}
+
+/* Layers without a window have other heads: "per_layer_config" has the sizes of layers that differ;
+ * without it, "global_head_dim" and, if values are keys, "num_global_key_value_heads". */
 static void read_wide_heads(struct reading *r)
 {
     struct config *c = r->config;
@@ -380,12 +391,14 @@ static void read_wide_heads(struct reading *r)
     size_t d = family_size(r, "global_head_dim", 512), keys = c->n_kv_head;
     if (c->wide.v_is_k)
         keys = family_size(r, "num_global_key_value_heads", keys);
+    if (json_is_object(sizes)) {
+        d = c->d_k;
+        keys = c->n_kv_head;
+    }
     for (size_t i = 0; i < c->n_layer && !r->failed; i++) {
-        char name[NUM_COUNT_BYTES];
         bool wide = c->layer_flags[i] & LAYER_WIDE;
         struct wide_heads found = {wide ? d : c->d_k, wide ? keys : c->n_kv_head, c->wide.v_is_k};
-        snprintf(name, sizeof name, "%zu", i);
-        r->root = json_member(sizes, name);
+        r->root = member_of_layer(sizes, i);
         found.d = family_size(r, "head_dim", found.d);
         found.kv_heads = family_size(r, "num_key_value_heads", found.kv_heads);
         r->root = root;
