@@ -234,10 +234,11 @@ static void settle_deberta(struct reading *r)
     long long most = family_integer(r, "max_relative_positions", INT16_MIN, UINT16_MAX, -1);
     long long rows = family_integer(r, "position_buckets", INT16_MIN, INT16_MAX, -1);
     size_t reach = most > 0 ? (size_t)most : positions;
-    if (reach > UINT16_MAX || (rows > 0 && (rows < 4 || reach < (size_t)rows / 2 + 2)))
+    if (reach > UINT16_MAX || (rows > 0 && (rows < 4 || rows % 2 || reach < (size_t)rows / 2 + 2)))
         err_set(family_fail(r),
-                "field 'position_buckets': expected at least 4, and 'max_relative_positions' (or "
-                "'max_position_embeddings') from half of them on up to 65535, found %lld and %zu",
+                "field 'position_buckets': expected an even number of at least 4, and "
+                "'max_relative_positions' (or 'max_position_embeddings') from half of it on up to "
+                "65535, found %lld and %zu",
                 rows, reach);
     if (rows <= 0 && reach > INT16_MAX)
         err_set(family_fail(r), "field 'max_relative_positions': expected at most 32767, found %zu",
