@@ -276,7 +276,9 @@ int tokenizer_options_set(const struct chat **chat, struct tokenizer *tokenizer,
         if (!found || chat_open(found, folder, tokenizer, when == AUTO, arena, err))
             return -1;
         if (options->verbose)
-            print_note("--chat: %s: %sTEXT%s", found->name, found->before, found->after);
+            print_note("--chat: %sTEXT%s", found->before, found->after);
+        if (found->dated)
+            print_note("--chat: the template has a date, today's or that of SOURCE_DATE_EPOCH");
         *chat = found;
     }
     if (!tokenizer || input->ids)

@@ -154,6 +154,9 @@ END
         >unigram/tokenizer.json
     cp -r begins named
     printf '{"bos_token": "<s>"}' >named/tokenizer_config.json
+    printf '%s' "{% macro m(x) %}{{ x.split('s') | join('S') }}{% endmacro %}" \
+        "{% for i in messages[::-1] %}{{ m(i['content']) }}{{ ([1] + [2]) | length }}" \
+        '{% endfor %}' >named/chat_template.jinja
     mkdir listed
     {
         printf '\n\016\n\005<unk>\025\0\0\0\0\030\002\n\014\n\003<s>\025\0\0\0\0\030\003'
@@ -245,6 +248,7 @@ try tokenize -m "$in/pieces" --decode 1 2 3 4
 try tokenize -m "$ROOT/tests/tokenizers/bert-like" --decode 5 6 7 8
 try tokenize -m "$ROOT/tests/tokenizers/bert-like" --pair "the cat" "is not"
 try tokenize -m "$in/listed" --special bos "A<e>A"
+try tokenize -m "$in/named" --chat "Anna sees"
 try tokenize -m "$in/proteins" "Mx<mask>"
 try tokenize -m "$in/sentencepiece" "Anna sees 爱"
 try info "$in/school"

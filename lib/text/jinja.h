@@ -1,0 +1,66 @@
+/* jinja.h: templates in Jinja, the language of chat templates: `for`, `if`, `set` and `macro`,
+ * expressions, and the filters, tests and methods that such templates use, with the results of
+ * Jinja 3 as transformers sets it up (trim_blocks, lstrip_blocks). Texts are UTF-8.
+ *
+ *     struct jinja_pair variables[] = {{"name", jinja_text("world", 5)}};
+ *     struct jinja_map map = {variables, 1};
+ *     struct jinja *template = jinja_parse("Hello {{ name }}!", 17, &arena, err);
+ *     if (!template || jinja_render(&buf, template, &map, &arena, err)) ...
+ *
+ * What is not known (a filter, a function, a number with a fraction) is refused where it is used,
+ * not where it stands: templates have much that one message does not need. */
+#pragma once
+
+#include "base/memory.h"
+
+struct buf;
+struct jinja;
+
+enum jinja_kind {
+    JINJA_UNDEFINED,
+    JINJA_NONE,
+    JINJA_BOOLEAN,
+    JINJA_INTEGER,
+    JINJA_TEXT,
+    JINJA_LIST,
+    JINJA_MAP,
+    JINJA_MACRO,
+};
+
+struct jinja_value {
+    enum jinja_kind kind;
+    long long integer; /* also 0 or 1 of a boolean */
+    size_t size;       /* of a text */
+    union {
+        const char *text;
+        const struct jinja_list *list;
+        struct jinja_map *map;
+        const struct jinja_node *macro;
+    } of;
+};
+
+struct jinja_list {
+    struct jinja_value *items; /* [count] */
+    size_t count;
+};
+
+struct jinja_map {
+    struct jinja_pair *pairs; /* [count] in the order in which they were set */
+    size_t count;
+};
+
+struct jinja_pair {
+    const char *key;
+    struct jinja_value value;
+};
+
+struct jinja_value jinja_text(const char *bytes, size_t size);
+struct jinja_value jinja_boolean(bool truth);
+
+/* The arena owns the template, which borrows nothing of the text. Errors name the line. */
+struct jinja *jinja_parse(const char *text, size_t size, struct arena *arena, struct err *err);
+
+/* Append what the template makes of the variables; values are made in the arena. Errors name the
+ * line; one that the template raises itself is its message. */
+int jinja_render(struct buf *out, const struct jinja *template, const struct jinja_map *variables,
+                 struct arena *arena, struct err *err);
