@@ -37,7 +37,9 @@ const char *resid_part_name(char name[RESID_PART_BYTES], struct resid_part part)
     snprintf(head, sizeof head, "H%d", part.head);
     snprintf(name, RESID_PART_BYTES, "%s%s%s%s", part.of == PART_SOURCE ? "enc." : "", layer,
              part.of == PART_CROSS ? "cross." : "",
-             part.kind == RESID_HEAD ? head : kinds[part.kind]);
+             part.kind == RESID_HEAD     ? head
+             : part.of == PART_PER_LAYER ? "per_layer"
+                                         : kinds[part.kind]);
     return name;
 }
 
@@ -470,6 +472,17 @@ static int output_parts(struct resid_parts *parts, const struct parts_request *a
     return 0;
 }
 
+/* The number of a layer multiplies all parts of its stream. */
+static int scale_parts(struct resid_parts *parts, const struct parts_request *asked, size_t layer)
+{
+    const struct slot slot = slot_of((int)asked->part, SLOT_LAYER_SCALE, layer);
+    const float *number = NULL;
+    if (weights_vector(asked->weights, slot, &number, asked->err))
+        return -1;
+    scale_row(parts->values, parts->values, parts->count * parts->rows * parts->width, *number);
+    return 0;
+}
+
 /* The parts of the stream that the attention `reader` of a layer reads; SIZE_MAX: of the stream at
  * the stack's end. */
 static int parts_before(struct resid_parts *parts, const struct parts_request *asked, size_t layer,
@@ -501,9 +514,12 @@ static int parts_before(struct resid_parts *parts, const struct parts_request *a
             if (s->replaces)
                 parts->count = 0;
             add_parts(parts, 0, &out, s->factor);
+            int failed = s->scales && scale_parts(parts, asked, at);
             if (s->norm_after)
                 norm_parts(parts, &w.norm, bias);
             arena_release(&scratch);
+            if (failed)
+                return -1;
         }
     }
     struct norm norm;
@@ -588,9 +604,13 @@ static int side_parts(struct resid_parts *to, struct resid_parts *from, enum res
     const size_t layer = at.layer, d = of_value ? rule->d_v : rule->d_k;
     const size_t head = of_query ? at.head : kv_head_of(rule, at.head);
     const size_t heads = of_query ? rule->heads : rule->kv_heads;
-    const bool is_normed = of_query ? rule->norm.q : side == RESID_KEY && rule->norm.k;
-    const bool whole = is_normed && rule->norm.whole, each = is_normed && !whole;
-    struct slot scales = slot_of(part, of_query ? SLOT_Q_NORM : SLOT_K_NORM, layer);
+    const bool is_normed = of_query ? rule->norm.q : of_value ? rule->norm.v : rule->norm.k;
+    const bool whole = is_normed && rule->norm.whole && !of_value, each = is_normed && !whole;
+    struct slot scales = slot_of(part,
+                                 of_query   ? SLOT_Q_NORM
+                                 : of_value ? SLOT_NONE
+                                            : SLOT_K_NORM,
+                                 layer);
     struct resid_parts narrow, plain, turned;
     struct norm norm;
     struct weight w;
@@ -616,7 +636,10 @@ static int side_parts(struct resid_parts *to, struct resid_parts *from, enum res
         add_parts(to, first, &turned, 1);
     } else {
         bool latent = rule->by == HEADS_LATENT && (of_value || rule->latent_q);
-        int id = of_value ? SLOT_V : side == RESID_KEY ? SLOT_K : latent ? SLOT_Q_UP : SLOT_Q;
+        int id = of_value && !rule->v_is_k ? SLOT_V
+                 : !of_query               ? SLOT_K
+                 : latent                  ? SLOT_Q_UP
+                                           : SLOT_Q;
         if ((latent && of_query &&
              narrow_parts(&narrow, from, SLOT_Q_DOWN, SLOT_Q_DOWN_NORM, asked)) ||
             weights_matrix(weights, slot_of(part, id, layer), &w, asked->err) ||
@@ -662,9 +685,14 @@ int resid_side_parts(struct resid_parts *parts, const struct resid_pass *pass, e
                      struct key_range some, struct arena *arena, struct err *err)
 {
     struct model *model = &pass->viewer->model;
-    const struct resid_head at = pass->at;
+    struct resid_pass made_at = *pass; /* keys and values may be those of an earlier layer */
+    struct resid_head at = pass->at;
     const struct sublayer *attention = attention_of(&model->config, at.part, at.layer);
-    const struct parts_request asked = {.pass = pass,
+    if (side != RESID_QUERY && attention->head.borrows) {
+        at.layer = made_at.at.layer = attention->head.kv_layer;
+        attention = attention_of(&model->config, at.part, at.layer);
+    }
+    const struct parts_request asked = {.pass = &made_at,
                                         .config = &model->config,
                                         .weights = &model->weights,
                                         .part = resid_stream(&model->config, at, side),

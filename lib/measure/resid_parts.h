@@ -20,7 +20,7 @@ enum resid_part_kind {
     RESID_SEGMENT,
     RESID_BIAS, /* of a layer, or of the embedding and, in an encoder, of its last norm */
     RESID_HEAD,
-    RESID_MLP,
+    RESID_MLP,   /* with PART_PER_LAYER: the step of a layer's own input */
     RESID_HERE,  /* constants of the head whose query, keys or values are asked for */
     RESID_PROBE, /* of channel `head` of a layer's context: see struct resid_pass */
 };

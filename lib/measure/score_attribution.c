@@ -599,7 +599,8 @@ static int add_pairs(struct table *table, struct splitting *s)
  * constants; a column for each head, and other kinds of parts. */
 static int add_grid(struct report *report, const struct splitting *s, const struct side *side)
 {
-    static const char *const kinds[] = {"mlp", "bias", "token", "place", "segment"};
+    static const char *const kinds[] = {"mlp", "bias", "token", "place", "segment", "per_layer"};
+    enum { PER_LAYER = 5 };
     static const size_t columns_of[] = {[RESID_MLP] = 0,   [RESID_BIAS] = 1,  [RESID_HERE] = 1,
                                         [RESID_TOKEN] = 2, [RESID_PLACE] = 3, [RESID_SEGMENT] = 4};
     const size_t heads = s->config->n_head, crossing = has_encoder(s->config) ? heads : 0;
@@ -618,7 +619,7 @@ static int add_grid(struct report *report, const struct splitting *s, const stru
                  axis_add(&array.rows, "here", s->arena, s->err) ||
                  axis_add_numbers(&array.columns, "", heads, s->arena, s->err) ||
                  axis_add_numbers(&array.columns, "cross_", crossing, s->arena, s->err);
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds && !failed; i++)
+    for (size_t i = 0; i < PER_LAYER + (s->config->given > 0) && !failed; i++)
         failed = axis_add(&array.columns, kinds[i], s->arena, s->err);
     const size_t rows = array.rows.size, columns = array.columns.size;
     float *cells = arena_alloc(s->arena, rows * columns, sizeof *cells, s->err);
@@ -627,9 +628,10 @@ static int add_grid(struct report *report, const struct splitting *s, const stru
     for (size_t i = 0; i < side->count; i++) {
         const struct resid_part part = side->parts[i];
         size_t row = part.kind == RESID_HERE ? rows - 1 : (size_t)(part.layer + 1);
-        size_t column = part.kind != RESID_HEAD ? heads + crossing + columns_of[part.kind]
-                        : part.of == PART_CROSS ? heads + (size_t)part.head
-                                                : (size_t)part.head;
+        size_t column = part.of == PART_PER_LAYER ? heads + crossing + PER_LAYER
+                        : part.kind != RESID_HEAD ? heads + crossing + columns_of[part.kind]
+                        : part.of == PART_CROSS   ? heads + (size_t)part.head
+                                                  : (size_t)part.head;
         cells[row * columns + column] += (float)side->sums[i];
     }
     array.data = cells;

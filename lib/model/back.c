@@ -108,7 +108,8 @@ static void watch_sublayer(struct watch *watch, const struct stack *stack, const
     const enum site scores = s->score.cap > 0 ? SITE_SCORES : none;
     const enum site attention[MOST] = {SITE_Q,       SITE_K, SITE_V, SITE_WEIGHTS,
                                        SITE_CONTEXT, sink,   scores};
-    const enum site mixture[MOST] = {SITE_ROUTER, SITE_EXPERT_WEIGHTS};
+    const enum site of_experts = s->mlp.mixture && s->mlp.mixture->beside ? SITE_LN_EXPERTS : none;
+    const enum site mixture[MOST] = {SITE_ROUTER, SITE_EXPERT_WEIGHTS, of_experts};
     const enum site mlp[MOST] = {SITE_MLP_UP, SITE_MLP_ACT, s->mlp.gated ? SITE_MLP_GATE : none};
     const enum site *own = s->kind != SUBLAYER_MLP ? attention : s->mlp.mixture ? mixture : mlp;
     for (size_t i = 0; i < MOST; i++)
@@ -120,7 +121,7 @@ static void watch_sublayer(struct watch *watch, const struct stack *stack, const
         watch_add(watch, SITE_OF(s->part, s->at_input), layer);
     if (s->norm_out)
         watch_add(watch, SITE_OF(s->part, s->at_out), layer);
-    if (s->norm_after)
+    if (s->norm_after || s->scales)
         watch_add(watch, SITE_OF(s->part, s->norm_out ? s->at_out_norm : s->at_out), layer);
 }
 
@@ -176,6 +177,7 @@ int tape_run(struct tape *tape, const struct run *run, struct err *err)
 {
     const struct config *c = run->config;
     size_t layers = num_max(c->n_layer, stack_of(c, PART_SOURCE)->layers);
+    tape->streams &= config_starts_anywhere(c);
     tape->values = arena_alloc(tape->arena, (layers + 1) * SITE_COUNT, sizeof *tape->values, err);
     return err_if(!tape->values || check_run(run, err) || run_and_keep(tape, run, err));
 }
@@ -219,6 +221,19 @@ struct matrix walk_copy(struct walk *w, struct matrix x)
     if (copy.data)
         copy_rows(copy, x);
     return copy;
+}
+
+/* A matrix of zeros that outlives the sublayers. */
+struct matrix walk_lasting(struct walk *w, size_t rows, size_t columns)
+{
+    return walk_matrix(arena_alloc(w->back->tape->arena, rows * columns, sizeof(float), w->err),
+                       rows, columns);
+}
+
+void walk_scale(struct matrix x, float factor)
+{
+    for (size_t row = 0; row < x.rows && factor != 1; row++)
+        scale_row(matrix_row(x, row), matrix_row(x, row), x.columns, factor);
 }
 
 const float *walk_value(const struct walk *w, enum site_part part, enum site id)
@@ -548,13 +563,6 @@ static void enter_stack(struct walk *w, enum site_part part)
     w->tokens = part == PART_SOURCE ? text->source_count : text->count;
 }
 
-/* A matrix of zeros that outlives the sublayers. */
-static struct matrix lasting(struct walk *w, size_t rows, size_t columns)
-{
-    return walk_matrix(arena_alloc(w->back->tape->arena, rows * columns, sizeof(float), w->err),
-                       rows, columns);
-}
-
 static bool is_seeded(const struct walk *w, enum site id)
 {
     for (size_t i = 0; i < w->back->seed_count; i++)
@@ -810,11 +818,45 @@ static void places_back(const struct walk *w, struct matrix dx)
     }
 }
 
+/* dx += the gradient of the embedding through the inputs of single layers. */
+static int given_back(struct walk *w, struct matrix dx)
+{
+    const struct slot project = slot_of_text(SLOT_GIVEN_PROJECT),
+                      norm = slot_of_text(SLOT_GIVEN_NORM);
+    const size_t channels = w->stack->embed.given;
+    const float root = 1 / sqrtf((float)dx.columns);
+    struct matrix d = w->dgiven;
+    size_t rows = 0;
+    if (!d.data)
+        return 0;
+    walk_scale(d, sqrtf(0.5f));
+    float *table = table_of(w, SLOT_GIVEN_TOKENS, &rows);
+    for (size_t row = 0; row < d.rows && table; row++)
+        add_scaled_row(table + text_in(w, row / w->tokens).ids[row % w->tokens] * d.columns,
+                       matrix_row(d, row), d.columns, sqrtf((float)channels), d.data);
+    w->layer = 0;
+    struct matrix x =
+        walk_matrix(walk_value(w, w->stack->part, SITE_RESID_PRE), dx.rows, dx.columns);
+    struct matrix own = walk_product(w, project, x), down = walk_zeros(w, d.rows, d.columns);
+    if (!own.data || !down.data)
+        return -1;
+    walk_scale(own, root);
+    for (size_t first = 0; first < d.columns; first += channels)
+        if (walk_norm_back(w, norm, matrix_columns(down, first, channels),
+                           matrix_columns(d, first, channels),
+                           matrix_columns(own, first, channels)))
+            return -1;
+    walk_scale(down, root);
+    return walk_product_back(w, project, dx, down, x);
+}
+
 static int embed_back(struct walk *w, enum site_part part, struct matrix dx)
 {
     enter_stack(w, part);
     arena_clear(w->arena);
     const struct embed_rule *rule = &w->stack->embed;
+    if (part == PART_SENTENCE && given_back(w, dx))
+        return -1;
     const struct slot projection = slot_of_text(SLOT_EMBED_PROJECT);
     const struct slot norm =
         slot_of_end(w->config->own_tables ? (int)part : PART_SENTENCE, SLOT_EMBED_NORM);
@@ -838,10 +880,13 @@ static int embed_back(struct walk *w, enum site_part part, struct matrix dx)
         return -1;
     size_t words = 0;
     float *table = table_of(w, SLOT_TOKENS, &words);
-    for (size_t row = 0; row < dx.rows && table; row++) /* in the order of tokens */
-        add_scaled_row(table + text_in(w, row / w->tokens).ids[row % w->tokens] * dx.columns,
-                       matrix_row(dx, row), dx.columns, rule->scale, dx.data);
-    w->back->token_rows[part] = lasting(w, dx.rows, dx.columns);
+    for (size_t row = 0; row < dx.rows && table; row++) { /* in the order of tokens */
+        const uint32_t *ids = text_in(w, row / w->tokens).ids;
+        const size_t token = row % w->tokens;
+        add_scaled_row(table + ids[token] * dx.columns, matrix_row(dx, row), dx.columns,
+                       embed_scale(rule, ids, w->tokens, token), dx.data);
+    }
+    w->back->token_rows[part] = walk_lasting(w, dx.rows, dx.columns);
     if (w->back->token_rows[part].data)
         copy_rows(w->back->token_rows[part], dx);
     return err_if(!w->back->token_rows[part].data);
@@ -852,13 +897,13 @@ static int stack_back(struct walk *w, enum site_part part, struct matrix *dx, st
 {
     const size_t until = part == PART_SENTENCE ? w->back->tape->from : 0;
     enter_stack(w, part);
-    *dx = lasting(w, dleft.rows, dleft.columns);
+    *dx = walk_lasting(w, dleft.rows, dleft.columns);
     w->dfirst = w->dshared = (struct matrix){0};
     for (size_t i = 0; i < w->stack->layers && !w->dfirst.data; i++)
         for (size_t k = 0; k < w->stack->layer[i].count && !w->dfirst.data; k++)
             if (w->stack->layer[i].sublayers[k].reads != READS_STREAM) {
-                w->dfirst = lasting(w, dleft.rows, dleft.columns);
-                w->dshared = lasting(w, dleft.rows, dleft.columns);
+                w->dfirst = walk_lasting(w, dleft.rows, dleft.columns);
+                w->dshared = walk_lasting(w, dleft.rows, dleft.columns);
             }
     int failed = w->err->kind || unembed_back(w, *dx, dleft);
     for (w->layer = w->stack->layers; !failed && w->layer > until;) {
@@ -887,10 +932,13 @@ int back_run(struct back *back, struct err *err)
     const size_t sources = w.texts * w.tokens;
     if (sources) {
         w.memory = left_of(&w);
-        w.dmemory = lasting(&w, sources, c->n_embd);
+        w.dmemory = walk_lasting(&w, sources, c->n_embd);
     }
     enter_stack(&w, PART_SENTENCE);
-    dleft = lasting(&w, w.texts * w.tokens, c->n_embd);
+    if (w.stack->embed.given)
+        w.dgiven = walk_lasting(&w, w.texts * w.tokens, w.stack->layers * w.stack->embed.given);
+    w.lent = arena_alloc(back->tape->arena, w.stack->layers, sizeof *w.lent, w.err);
+    dleft = walk_lasting(&w, w.texts * w.tokens, c->n_embd);
     int failed = w.err->kind;
     if (back->loss && back->loss->factor == 0)
         return err_if(failed || results_back(&w, dleft, left_of(&w)));

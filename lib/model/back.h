@@ -91,10 +91,13 @@ struct walk {
     const struct run *run;
     const struct config *config;
     const struct stack *stack;
-    size_t layer, texts, tokens;   /* tokens: of each text in the stack */
-    struct matrix memory;          /* [S, C] what cross-attention reads; no data: nothing */
-    struct matrix dmemory;         /* its gradient, summed over the layers of the text */
-    struct matrix read;            /* the stream that a sublayer, or its norm, reads */
+    size_t layer, texts, tokens; /* tokens: of each text in the stack */
+    struct matrix memory;        /* [S, C] what cross-attention reads; no data: nothing */
+    struct matrix dmemory;       /* its gradient, summed over the layers of the text */
+    struct matrix read, dread;   /* the stream that a sublayer, or its norm, reads; its gradient */
+    struct matrix (*lent)[2];    /* [layers] those of keys and values through later layers that
+                                    * read them; no data: none */
+    struct matrix dgiven;        /* of the inputs of single layers */
     struct matrix dfirst, dshared; /* gradients of the layer's input, and of a shared norm's result,
                                       of sublayers that do not read the stream; or no data */
     struct matrix turns[2][2];     /* cosines and sines [main, local][forth, back], once used */
@@ -108,6 +111,8 @@ struct matrix walk_matrix(const float *data, size_t rows, size_t columns);
 struct matrix walk_zeros(struct walk *w, size_t rows, size_t columns);
 struct matrix walk_room(struct walk *w, size_t rows, size_t columns);
 struct matrix walk_copy(struct walk *w, struct matrix x);
+struct matrix walk_lasting(struct walk *w, size_t rows,
+                           size_t columns); /* zeros for all the walk */
 
 /* A site's values in the layer. */
 const float *walk_value(const struct walk *w, enum site_part part, enum site id);
@@ -121,6 +126,7 @@ int walk_show_rows(struct walk *w, enum site_part part, enum site id, struct mat
  * of sums to the gradient of a bias, or of the scales or shift of a norm. */
 float *walk_gradient(const struct walk *w, struct slot slot, struct family_layout *layout);
 void walk_add_sums(const struct walk *w, struct slot slot, struct matrix sums);
+void walk_scale(struct matrix x, float factor);
 
 /* An operation on matrices, which threads do in blocks of rows: `run` gets the rows of a block.
  * Sums over rows are made for each block, and then over the blocks in order, so that the bits do
@@ -150,6 +156,17 @@ struct matrix walk_product_gradient(struct walk *w, struct slot slot, struct mat
 struct matrix walk_normed(struct walk *w, struct slot slot, struct matrix x);
 int walk_norm_back(struct walk *w, struct slot slot, struct matrix dx, struct matrix dy,
                    struct matrix x);
+
+/* A slot of the layer. */
+static inline struct slot walk_slot(const struct walk *w, enum site_part part, int id)
+{
+    return slot_of((int)part, id, w->layer);
+}
+
+/* back_mlp.c: dx += the gradient of x, from that of the hidden channels, or of the output of a
+ * mixture. */
+int walk_mlp_back(struct walk *w, const struct sublayer *s, struct matrix dx, struct matrix x,
+                  struct matrix d);
 
 /* back_layer.c: make dx, the gradient of what leaves the layer, that of what enters it; add to the
  * memory's. */

@@ -1,5 +1,5 @@
 /* back_layer.c: a layer of the walk back: attention, with what queries, keys and values are made
- * of; MLPs; the stream between them. Heads that share keys follow each other, as their gradients
+ * of; the stream between sublayers. Heads that share keys follow each other, as their gradients
  * are added; sums have the order of the blocks, whatever the threads. */
 #include <math.h>
 #include <string.h>
@@ -318,11 +318,6 @@ static void back_heads(struct machine *machine, const struct back_heads *heads, 
 
 /* --- slots and sites of the layer ------------------------------------------------------------- */
 
-static struct slot slot_in(const struct walk *w, enum site_part part, int id)
-{
-    return slot_of((int)part, id, w->layer);
-}
-
 /* The same as walk_show_rows, with heads side by side. */
 static int show_heads(struct walk *w, enum site_part part, enum site id, struct matrix gradient,
                       size_t heads)
@@ -378,18 +373,16 @@ static int turn(struct walk *w, const struct side *side, struct matrix heads, bo
     return err_if(!turns.data);
 }
 
-/* Gradients of heads before a norm of each; x are the heads before it. */
-static int heads_norm_back(struct walk *w, const struct side *side, struct matrix gradient,
-                           struct matrix x)
+/* Gradients of heads of some width before a norm of each; x are the heads before it. */
+static int heads_norm_back(struct walk *w, const struct sublayer *s, int id, size_t width,
+                           struct matrix gradient, struct matrix x)
 {
-    const struct head_rule *rule = &side->s->head;
-    const size_t width = rule->d_k;
-    struct slot slot = slot_in(w, side->s->part, side->of_keys ? SLOT_K_NORM : SLOT_Q_NORM);
+    struct slot slot = walk_slot(w, s->part, id);
     struct matrix dx = walk_zeros(w, x.rows, x.columns);
     if (!dx.data || !x.data)
         return -1;
-    for (size_t head = 0; head < side->heads; head++) {
-        slot.expert = (short)(rule->norm.own ? (int)head : -1);
+    for (size_t head = 0; head < x.columns / width; head++) {
+        slot.expert = (short)(s->head.norm.own ? (int)head : -1);
         if (walk_norm_back(w, slot, matrix_columns(dx, head * width, width),
                            matrix_columns(gradient, head * width, width),
                            matrix_columns(x, head * width, width)))
@@ -406,20 +399,48 @@ static int side_back(struct walk *w, const struct side *side, struct matrix grad
     const enum site_part part = side->s->part;
     const bool is_normed = side->of_keys ? rule->norm.k : rule->norm.q;
     const bool by_heads = is_normed && !rule->norm.whole;
+    const int norm = side->of_keys ? SLOT_K_NORM : SLOT_Q_NORM;
     struct matrix raw = {0};
     if (by_heads) {
-        raw = walk_product(w, slot_in(w, part, side->of_keys ? SLOT_K : SLOT_Q), side->input);
+        raw = walk_product(w, walk_slot(w, part, side->of_keys ? SLOT_K : SLOT_Q), side->input);
         if (!raw.data)
             return -1;
     }
     if (by_heads && rule->norm.after_rotary &&
-        (turn(w, side, raw, false) || heads_norm_back(w, side, gradient, raw)))
+        (turn(w, side, raw, false) || heads_norm_back(w, side->s, norm, rule->d_k, gradient, raw)))
         return -1;
     if (rule->rotary &&
         (turn(w, side, gradient, true) ||
          show_heads(w, part, side->of_keys ? SITE_K_PRE : SITE_Q_PRE, gradient, side->heads)))
         return -1;
-    return by_heads && !rule->norm.after_rotary ? heads_norm_back(w, side, gradient, raw) : 0;
+    return by_heads && !rule->norm.after_rotary
+               ? heads_norm_back(w, side->s, norm, rule->d_k, gradient, raw)
+               : 0;
+}
+
+/* From the gradients of values to those of the product, which may be that of keys: then they are
+ * added to the gradient dk of these. */
+static int values_back(struct walk *w, const struct sublayer *s, struct matrix gradient,
+                       struct matrix dk, struct matrix input)
+{
+    const struct head_rule *rule = &s->head;
+    const struct slot slot = walk_slot(w, s->part, rule->v_is_k ? SLOT_K : SLOT_V);
+    if (rule->norm.v &&
+        heads_norm_back(w, s, SLOT_NONE, rule->d_v, gradient, walk_product(w, slot, input)))
+        return -1;
+    if (rule->v_is_k)
+        add_rows(dk, gradient);
+    return 0;
+}
+
+/* The gradients of the keys and values that a layer reads of an earlier one, or that later ones
+ * read, until the walk is in the layer that they are made in. NULL: there is no memory. */
+static struct matrix *lent_of(struct walk *w, const struct sublayer *s, const struct matrix d[3])
+{
+    struct matrix *lent = w->lent[s->head.kv_layer];
+    for (size_t i = 0; i < 2 && !lent[i].data; i++)
+        lent[i] = walk_lasting(w, d[i + 1].rows, d[i + 1].columns);
+    return w->err->kind ? NULL : lent;
 }
 
 /* Gradients of queries, keys or values before they are clipped, and normed as one row. */
@@ -460,10 +481,10 @@ static int latent_back(struct walk *w, const struct sublayer *s, struct matrix d
 {
     const struct head_rule *rule = &s->head;
     const size_t rows = x.rows, first = rule->rotary->first, rest = rule->d_k - first;
-    const struct slot q_down = slot_in(w, s->part, SLOT_Q_DOWN);
-    const struct slot q_norm = slot_in(w, s->part, SLOT_Q_DOWN_NORM);
-    const struct slot kv_down = slot_in(w, s->part, SLOT_KV_DOWN);
-    const struct slot kv_norm = slot_in(w, s->part, SLOT_KV_DOWN_NORM);
+    const struct slot q_down = walk_slot(w, s->part, SLOT_Q_DOWN);
+    const struct slot q_norm = walk_slot(w, s->part, SLOT_Q_DOWN_NORM);
+    const struct slot kv_down = walk_slot(w, s->part, SLOT_KV_DOWN);
+    const struct slot kv_norm = walk_slot(w, s->part, SLOT_KV_DOWN_NORM);
     struct matrix dplain = walk_zeros(w, rows, rule->heads * first),
                   drotary = walk_zeros(w, rows, rest);
     if (!dplain.data || !drotary.data)
@@ -477,23 +498,23 @@ static int latent_back(struct walk *w, const struct sublayer *s, struct matrix d
         struct matrix narrow = walk_product(w, q_down, x),
                       dnarrow = walk_zeros(w, rows, rule->latent_q);
         if (walk_norm_back(w, q_norm, dnarrow,
-                           walk_product_gradient(w, slot_in(w, s->part, SLOT_Q_UP), d[0],
+                           walk_product_gradient(w, walk_slot(w, s->part, SLOT_Q_UP), d[0],
                                                  walk_normed(w, q_norm, narrow)),
                            narrow) ||
             walk_product_back(w, q_down, dx, dnarrow, x))
             return -1;
-    } else if (walk_product_back(w, slot_in(w, s->part, SLOT_Q), dx, d[0], x)) {
+    } else if (walk_product_back(w, walk_slot(w, s->part, SLOT_Q), dx, d[0], x)) {
         return -1;
     }
     struct matrix narrow = walk_product(w, kv_down, x), small = walk_normed(w, kv_norm, narrow);
     if (!small.data)
         return -1;
-    struct matrix dnormed = walk_product_gradient(w, slot_in(w, s->part, SLOT_K), dplain, small);
+    struct matrix dnormed = walk_product_gradient(w, walk_slot(w, s->part, SLOT_K), dplain, small);
     struct matrix dnarrow = walk_zeros(w, rows, rule->latent_kv);
-    return err_if(walk_product_back(w, slot_in(w, s->part, SLOT_V), dnormed, d[2], small) ||
+    return err_if(walk_product_back(w, walk_slot(w, s->part, SLOT_V), dnormed, d[2], small) ||
                   walk_norm_back(w, kv_norm, dnarrow, dnormed, narrow) ||
                   walk_product_back(w, kv_down, dx, dnarrow, x) ||
-                  walk_product_back(w, slot_in(w, s->part, SLOT_K_ROTARY), dx, drotary, x));
+                  walk_product_back(w, walk_slot(w, s->part, SLOT_K_ROTARY), dx, drotary, x));
 }
 
 /* q, k and v as one matrix, if the file has them so (GPT-2) and nothing is announced. */
@@ -504,7 +525,7 @@ static int find_joined(struct walk *w, const struct sublayer *s, struct weight *
     if (w->back->sink || w->back->seed_count || rule->by != HEADS_PROJECTED || rule->clip > 0 ||
         rule->kv_heads != rule->heads || s->kind != SUBLAYER_ATTEND)
         return 0;
-    return weights_joined(w->run->weights, slot_in(w, s->part, SLOT_Q), joined, w->err);
+    return weights_joined(w->run->weights, walk_slot(w, s->part, SLOT_Q), joined, w->err);
 }
 
 /* Add to dx, or to the memory's gradient, those of what queries, and keys and values, are made of,
@@ -518,7 +539,17 @@ static int project_back(struct walk *w, const struct sublayer *s, struct matrix 
     const struct side queries = {s, false, rule->heads, x};
     const struct side keys = {s, true, rule->kv_heads, other};
     static const int slots[] = {SLOT_Q, SLOT_K, SLOT_V};
-    if (side_back(w, &keys, d[1]) || side_back(w, &queries, d[0]))
+    const size_t own = rule->borrows ? 1 : rule->v_is_k ? 2 : 3; /* products */
+    if (rule->borrows) {
+        struct matrix *lent = lent_of(w, s, d);
+        if (!lent)
+            return -1;
+        add_rows(lent[0], d[1]);
+        add_rows(lent[1], d[2]);
+    } else if (side_back(w, &keys, d[1]) || values_back(w, s, d[2], d[1], other)) {
+        return -1;
+    }
+    if (side_back(w, &queries, d[0]))
         return -1;
     if (rule->by == HEADS_LATENT)
         return latent_back(w, s, dx, x, d);
@@ -526,11 +557,11 @@ static int project_back(struct walk *w, const struct sublayer *s, struct matrix 
         const struct matrix all = {d[0].data, x.rows, d[0].stride, d[0].stride};
         struct weight joined;
         return err_if(find_joined(w, s, &joined) ||
-                      walk_product_gradients(w, slot_in(w, s->part, SLOT_Q), all, x) ||
+                      walk_product_gradients(w, walk_slot(w, s->part, SLOT_Q), all, x) ||
                       walk_weight_back(w, dx, all, &joined, true));
     }
-    for (size_t i = 0; i < 3; i++) {
-        struct slot slot = slot_in(w, s->part, slots[i]);
+    for (size_t i = 0; i < own; i++) {
+        struct slot slot = walk_slot(w, s->part, slots[i]);
         struct matrix to = i ? dother : dx, input = i ? other : x;
         if (rule->by == HEADS_AS_IS)
             add_rows(to, d[i]);
@@ -552,7 +583,7 @@ static int show_reader(struct walk *w, const struct sublayer *s, enum site id, s
         s--;
     if (s->norm_before) {
         reader.gradient = walk_zeros(w, dy.rows, dy.columns);
-        if (walk_norm_back(w, slot_in(w, s->part, (int)s->norm), reader.gradient, dy, w->read))
+        if (walk_norm_back(w, walk_slot(w, s->part, (int)s->norm), reader.gradient, dy, w->read))
             return -1;
     }
     return w->back->reader(w->back->context, &reader, w->err);
@@ -613,7 +644,7 @@ static int score_gradients(struct walk *w, const struct sublayer *s, const struc
             gradient[score_bucket(rule, (long)k - (long)rule->reach) * heads + i % heads] +=
                 all->dbiases[i * distances + k];
     if (all->dsinks)
-        walk_add_sums(w, slot_in(w, s->part, SLOT_SINKS),
+        walk_add_sums(w, walk_slot(w, s->part, SLOT_SINKS),
                       walk_matrix(all->dsinks, w->texts, heads));
     return 0;
 }
@@ -680,6 +711,10 @@ static int attend_back(struct walk *w, const struct sublayer *s, struct matrix d
         all.dk = walk_zeros(w, other.rows, rule->kv_heads * rule->d_k);
         all.dv = walk_zeros(w, other.rows, rule->kv_heads * rule->d_v);
     }
+    if (!rule->borrows && s->part == PART_SENTENCE && w->lent[w->layer][0].data) {
+        copy_rows(all.dk, w->lent[w->layer][0]);
+        copy_rows(all.dv, w->lent[w->layer][1]);
+    }
     if (trains && s->score.sink)
         all.dsinks = walk_zeros(w, texts, rule->heads).data;
     if (trains && s->score.bias == BIAS_BUCKETS)
@@ -702,271 +737,6 @@ static int attend_back(struct walk *w, const struct sublayer *s, struct matrix d
                   show_heads(w, part, SITE_Q, all.dq, rule->heads) ||
                   (w->back->reader && show_readers(w, s, &all, x)) || score_gradients(w, s, &all) ||
                   project_back(w, s, dx, x, d));
-}
-
-/* --- the MLP ---------------------------------------------------------------------------------- */
-
-/* From dy, the gradient of act(x) · more, or of act(x) alone: dy becomes that of x, dx that of
- * `more`. */
-static void gate_block(const struct row_operation *block)
-{
-    const struct mlp_rule *rule = block->own;
-    if (block->more.data) {
-        activate(block->dx, block->x, NULL, rule->activation);
-        multiply_rows(block->dx, block->dy);
-        multiply_rows(block->dy, block->more);
-    }
-    activate_backward(block->dy, block->x, rule->activation);
-}
-
-/* From d, the gradient of act(gate) · up: d becomes that of gate; dup, that of up. */
-static int gated_back(struct walk *w, const struct mlp_rule *rule, struct matrix d,
-                      struct matrix dup, struct matrix gate, struct matrix up)
-{
-    if (!d.data || !dup.data)
-        return -1;
-    if (rule->clamp <= 0) {
-        walk_rows(w, d,
-                  (struct row_operation){gate_block, .dx = dup, .dy = d, .x = gate, .more = up,
-                                         .own = rule});
-        return 0;
-    }
-    struct matrix g = walk_copy(w, gate), u = walk_copy(w, up),
-                  slope = walk_room(w, d.rows, d.columns);
-    if (!g.data || !u.data || !slope.data)
-        return -1;
-    const float steeper = mlp_limit(rule, g, u);
-    for (size_t i = 0; i < d.rows * d.columns; i++)
-        slope.data[i] = 1;
-    activate_backward(slope, g, rule->activation);
-    activate(g, g, NULL, rule->activation);
-    for (size_t i = 0; i < d.rows * d.columns; i++) {
-        bool of_gate = gate.data[i] <= rule->clamp, of_up = fabsf(up.data[i]) <= rule->clamp;
-        dup.data[i] = of_up ? d.data[i] * g.data[i] / steeper : 0;
-        d.data[i] = of_gate ? d.data[i] * u.data[i] * slope.data[i] * steeper : 0;
-    }
-    return 0;
-}
-
-/* dx += the gradient of x, from that of the output of a gated MLP with slots from `first` on, the
- * shared one or an expert; `out` gets the output. */
-static int feed_back(struct walk *w, const struct mlp_rule *rule, struct slot first,
-                     struct matrix dx, struct matrix x, struct matrix dout, struct matrix *out)
-{
-    struct slot up = first, down = first;
-    up.id = (unsigned char)(first.id + 2);
-    down.id = (unsigned char)(first.id + 4);
-    struct matrix gate = walk_product(w, first, x), raised = walk_product(w, up, x);
-    if (!gate.data || !raised.data)
-        return -1;
-    struct matrix active = walk_copy(w, gate), other = walk_copy(w, raised);
-    if (!active.data || !other.data)
-        return -1;
-    mlp_combine(w->run->machine, rule, active, active, other, false);
-    *out = walk_product(w, down, active);
-    if (!dout.data)
-        return out->data ? 0 : -1;
-    struct matrix d = walk_product_gradient(w, down, dout, active),
-                  dup = walk_room(w, x.rows, gate.columns);
-    return err_if(!out->data || gated_back(w, rule, d, dup, gate, raised) ||
-                  walk_product_back(w, first, dx, d, x) || walk_product_back(w, up, dx, dup, x));
-}
-
-/* The slope of xIELU, as activate_xielu has it, and the gradients of its parameters. */
-static int xielu_back(struct walk *w, struct slot slot, struct matrix d, struct matrix x)
-{
-    struct xielu p;
-    if (weights_xielu(w->run->weights, slot, &p, w->err))
-        return -1;
-    const float a = log1pf(expf(p.positive)), b = p.beta + log1pf(expf(p.negative));
-    double sums[2] = {0, 0}; /* of the gradients of a and b */
-    for (size_t i = 0; i < d.rows * d.columns; i++) {
-        float at = x.data[i], low = at < p.epsilon ? expf(at) : 0;
-        sums[at <= 0] +=
-            (double)d.data[i] * (double)(at > 0 ? at * at : expm1f(fminf(at, p.epsilon)) - at);
-        d.data[i] *= at > 0 ? 2 * a * at + p.beta : (low - 1) * b + p.beta;
-    }
-    float slopes[] = {p.positive, p.negative}; /* of the softplus that a and b have */
-    logistic_row(slopes, 2);
-    for (int i = 0; i < 2; i++) {
-        slopes[i] *= (float)sums[i];
-        slot.id = (unsigned char)(SLOT_XIELU_POSITIVE + 2 * i);
-        walk_add_sums(w, slot, walk_matrix(&slopes[i], 1, 1));
-    }
-    return 0;
-}
-
-/* One row of the router: from the gradients of the weights to those of its logits. */
-static void choose_back(const struct mlp_rule *rule, float *dlogits, float *dweights,
-                        const float *logits, const float *weights)
-{
-    const struct mixture *m = rule->mixture;
-    float score[EXPERTS_MAX], chosen[EXPERTS_MAX], sum = 0;
-    for (size_t i = 0; i < m->experts; i++) {
-        dweights[i] = weights[i] != 0 ? dweights[i] * (m->factor > 0 ? m->factor : 1) : 0;
-        score[i] = m->router == ROUTER_OF_CHOSEN && weights[i] == 0 ? -INFINITY : logits[i];
-    }
-    if (m->router == ROUTER_SIGMOID)
-        logistic_row(score, m->experts);
-    else
-        softmax_row(score, m->experts);
-    for (size_t i = 0; i < m->experts; i++) {
-        chosen[i] = weights[i] != 0 ? score[i] : 0;
-        sum += chosen[i];
-    }
-    if (m->renormalised && sum < m->least)
-        scale_row(dweights, dweights, m->experts, 1 / m->least);
-    else if (m->renormalised) {
-        float mean = (float)dot_rows(dweights, chosen, m->experts) / sum;
-        for (size_t i = 0; i < m->experts; i++)
-            dweights[i] = weights[i] != 0 ? (dweights[i] - mean) / sum : 0;
-    }
-    for (size_t i = 0; i < m->experts; i++)
-        dlogits[i] = dweights[i];
-    if (m->router == ROUTER_SIGMOID)
-        for (size_t i = 0; i < m->experts; i++)
-            dlogits[i] *= score[i] * (1 - score[i]);
-    else
-        softmax_row_backward(dlogits, score, m->experts, 1);
-}
-
-/* The same for experts that are chosen one by one, each by a softmax among those near it. */
-static void one_by_one_back(const struct mlp_rule *rule, float *dlogits, const float *dweights,
-                            const float *logits)
-{
-    const struct mixture *m = rule->mixture;
-    float left[EXPERTS_MAX], near[EXPERTS_MAX], d[EXPERTS_MAX];
-    memcpy(left, logits, m->experts * sizeof *left);
-    memset(dlogits, 0, m->experts * sizeof *dlogits);
-    for (size_t round = 0; round < rule->chosen; round++) {
-        size_t best = mixture_choose_one(m, near, left, logits);
-        memset(d, 0, m->experts * sizeof *d);
-        d[best] = dweights[best];
-        softmax_row_backward(d, near, m->experts, 1);
-        add_to_row(dlogits, d, m->experts);
-    }
-}
-
-/* dx += the gradient of x, from that of the output of the shared expert. */
-static int shared_back(struct walk *w, const struct sublayer *s, struct matrix dx, struct matrix x,
-                       struct matrix d)
-{
-    struct slot feed = slot_in(w, s->part, SLOT_SHARED_GATE);
-    struct slot key = slot_in(w, s->part, SLOT_SHARED_SWITCH);
-    struct matrix out, down = walk_copy(w, d);
-    struct weight weight;
-    if (!down.data || walk_show_rows(w, s->part, SITE_SHARED_OUT, down) ||
-        weights_matrix(w->run->weights, key, &weight, w->err))
-        return -1;
-    if (weight_exists(&weight)) {
-        struct matrix none = {0}, on = walk_product(w, key, x), don = walk_zeros(w, x.rows, 1);
-        if (!on.data || !don.data || feed_back(w, &s->mlp, feed, none, x, none, &out))
-            return -1;
-        for (size_t row = 0; row < x.rows; row++) {
-            float *factor = matrix_row(on, row);
-            logistic_row(factor, 1);
-            don.data[row] =
-                (float)dot_rows(matrix_row(down, row), matrix_row(out, row), d.columns) * *factor *
-                (1 - *factor);
-            scale_row(matrix_row(down, row), matrix_row(down, row), d.columns, *factor);
-        }
-        if (walk_product_back(w, key, dx, don, x))
-            return -1;
-    }
-    return feed_back(w, &s->mlp, feed, dx, x, down, &out);
-}
-
-/* dx += the gradient of x through one expert, for the rows that chose it; dweights gets that of its
- * weights. */
-static int expert_back(struct walk *w, const struct sublayer *s, size_t expert, struct matrix dx,
-                       struct matrix x, struct matrix d, struct matrix dweights)
-{
-    const float *weights = walk_value(w, s->part, SITE_EXPERT_WEIGHTS) + expert;
-    const size_t experts = s->mlp.mixture->experts;
-    struct slot slot = slot_in(w, s->part, SLOT_EXPERT_GATE);
-    size_t count = 0;
-    slot.expert = (short)expert;
-    for (size_t row = 0; row < x.rows; row++)
-        count += weights[row * experts] != 0;
-    if (!count)
-        return 0;
-    struct matrix rows = walk_room(w, count, x.columns), dout = walk_room(w, count, d.columns);
-    struct matrix drows = walk_zeros(w, count, x.columns), out;
-    if (!rows.data || !dout.data || !drows.data)
-        return -1;
-    for (size_t row = 0, next = 0; row < x.rows; row++) {
-        if (weights[row * experts] == 0)
-            continue;
-        copy_rows(matrix_rows(rows, next, 1), matrix_rows(x, row, 1));
-        scale_row(matrix_row(dout, next++), matrix_row(d, row), d.columns, weights[row * experts]);
-    }
-    if (feed_back(w, &s->mlp, slot, drows, rows, dout, &out))
-        return -1;
-    for (size_t row = 0, next = 0; row < x.rows; row++) {
-        if (weights[row * experts] == 0)
-            continue;
-        matrix_row(dweights, row)[expert] =
-            (float)dot_rows(matrix_row(d, row), matrix_row(out, next), d.columns);
-        add_to_row(matrix_row(dx, row), matrix_row(drows, next++), x.columns);
-    }
-    return 0;
-}
-
-static int mixture_back(struct walk *w, const struct sublayer *s, struct matrix dx, struct matrix x,
-                        struct matrix d)
-{
-    const struct mixture *m = s->mlp.mixture;
-    struct matrix weights =
-        walk_matrix(walk_value(w, s->part, SITE_EXPERT_WEIGHTS), x.rows, m->experts);
-    struct matrix logits = walk_matrix(walk_value(w, s->part, SITE_ROUTER), x.rows, m->experts);
-    struct matrix dweights = walk_zeros(w, x.rows, m->experts),
-                  dlogits = walk_zeros(w, x.rows, m->experts);
-    if (!dweights.data || !dlogits.data || (m->shared_inner && shared_back(w, s, dx, x, d)))
-        return -1;
-    for (size_t expert = 0; expert < m->experts; expert++)
-        if (expert_back(w, s, expert, dx, x, d, dweights))
-            return -1;
-    if (walk_show_rows(w, s->part, SITE_EXPERT_WEIGHTS, dweights))
-        return -1;
-    for (size_t row = 0; row < x.rows; row++)
-        if (m->router == ROUTER_ONE_BY_ONE)
-            one_by_one_back(&s->mlp, matrix_row(dlogits, row), matrix_row(dweights, row),
-                            matrix_row(logits, row));
-        else
-            choose_back(&s->mlp, matrix_row(dlogits, row), matrix_row(dweights, row),
-                        matrix_row(logits, row), matrix_row(weights, row));
-    return err_if(walk_show_rows(w, s->part, SITE_ROUTER, dlogits) ||
-                  walk_product_back(w, slot_in(w, s->part, SLOT_ROUTER), dx, dlogits, x));
-}
-
-/* dx += the gradient of x, from that of the hidden channels, or of the output of a mixture. */
-static int mlp_back(struct walk *w, const struct sublayer *s, struct matrix dx, struct matrix x,
-                    struct matrix d)
-{
-    const struct mlp_rule *rule = &s->mlp;
-    struct slot up_slot = slot_in(w, s->part, SLOT_UP);
-    if (rule->mixture)
-        return mixture_back(w, s, dx, x, d);
-    if (walk_show_rows(w, s->part, SITE_MLP_ACT, d))
-        return -1;
-    if (!rule->gated) {
-        const float *kept = walk_value(w, s->part, SITE_MLP_UP);
-        struct matrix before =
-            kept ? walk_matrix(kept, d.rows, d.columns) : walk_product(w, up_slot, x);
-        if (!before.data || (rule->xielu && xielu_back(w, up_slot, d, before)))
-            return -1;
-        if (!rule->xielu)
-            walk_rows(w, d, (struct row_operation){gate_block, .dy = d, .x = before, .own = rule});
-        return walk_product_back(w, up_slot, dx, d, x);
-    }
-    struct matrix gate = walk_matrix(walk_value(w, s->part, SITE_MLP_GATE), d.rows, d.columns);
-    struct matrix up = walk_matrix(walk_value(w, s->part, SITE_MLP_UP), d.rows, d.columns);
-    struct matrix dup = walk_room(w, d.rows, d.columns);
-    return err_if(gated_back(w, rule, d, dup, gate, up) ||
-                  walk_show_rows(w, s->part, SITE_MLP_UP, dup) ||
-                  walk_show_rows(w, s->part, SITE_MLP_GATE, d) ||
-                  walk_product_back(w, slot_in(w, s->part, SLOT_GATE), dx, d, x) ||
-                  walk_product_back(w, up_slot, dx, dup, x));
 }
 
 /* --- a layer ---------------------------------------------------------------------------------- */
@@ -1029,6 +799,28 @@ static struct matrix sum_of(struct walk *w, const struct sublayer *s)
     return sum;
 }
 
+/* From the gradient of the stream to that of the sum before a number of the layer multiplies it. */
+static int scale_back(struct walk *w, const struct sublayer *s, struct matrix dx)
+{
+    const struct slot slot = slot_of(PART_SENTENCE, SLOT_LAYER_SCALE, w->layer);
+    const float *number = NULL;
+    struct family_layout layout;
+    if (weights_vector(w->run->weights, slot, &number, w->err))
+        return -1;
+    if (walk_gradient(w, slot, &layout)) {
+        const struct matrix sum = sum_of(w, s);
+        double total = 0;
+        for (size_t row = 0; row < dx.rows && sum.data; row++)
+            total += dot_rows(matrix_row(dx, row), matrix_row(sum, row), dx.columns);
+        float gradient = (float)total;
+        if (!sum.data)
+            return -1;
+        walk_add_sums(w, slot, walk_matrix(&gradient, 1, 1));
+    }
+    walk_scale(dx, *number);
+    return 0;
+}
+
 /* From the gradient of the sum to that of what the last product read: the context's heads side by
  * side, the hidden channels, or the output of a mixture. */
 static struct matrix write_out_back(struct walk *w, const struct sublayer *s, struct matrix dx)
@@ -1041,14 +833,13 @@ static struct matrix write_out_back(struct walk *w, const struct sublayer *s, st
     if (!d.data)
         return none;
     drop_out(w, s, d);
-    for (size_t row = 0; row < d.rows && s->factor != 1; row++)
-        scale_row(matrix_row(d, row), matrix_row(d, row), d.columns, s->factor);
+    walk_scale(d, s->factor);
     if (s->norm_out) {
         struct matrix out = walk_matrix(walk_value(w, s->part, s->at_out), d.rows, d.columns);
         struct matrix dout = walk_zeros(w, d.rows, d.columns);
         int id = is_mlp ? SLOT_NORM_2_POST : SLOT_NORM_1_POST;
         if (walk_show_rows(w, s->part, s->at_out_norm, d) ||
-            walk_norm_back(w, slot_in(w, s->part, id), dout, d, out))
+            walk_norm_back(w, walk_slot(w, s->part, id), dout, d, out))
             return none;
         d = dout;
     }
@@ -1058,7 +849,7 @@ static struct matrix write_out_back(struct walk *w, const struct sublayer *s, st
         return d;
     const enum site from = is_mlp ? SITE_MLP_ACT : SITE_CONTEXT;
     const size_t width = is_mlp ? s->mlp.inner : s->head.heads * s->head.d_v;
-    return walk_product_gradient(w, slot_in(w, s->part, is_mlp ? SLOT_DOWN : SLOT_O), d,
+    return walk_product_gradient(w, walk_slot(w, s->part, is_mlp ? SLOT_DOWN : SLOT_O), d,
                                  walk_matrix(walk_value(w, s->part, from), d.rows, width));
 }
 
@@ -1076,15 +867,17 @@ int walk_layer_back(struct walk *w, struct matrix dx)
             return -1;
         if (s->norm_after) {
             struct matrix dsum = walk_zeros(w, dx.rows, dx.columns);
-            if (walk_norm_back(w, slot_in(w, s->part, (int)s->norm), dsum, dx, sum_of(w, s)))
+            if (walk_norm_back(w, walk_slot(w, s->part, (int)s->norm), dsum, dx, sum_of(w, s)))
                 return -1;
             copy_rows(dx, dsum);
         }
-        if (show_stream(w, s, s->at_sum, dx))
+        if (show_stream(w, s, s->at_sum, dx) || (s->scales && scale_back(w, s, dx)))
             return -1;
+        w->dread = s->reads == READS_BLOCK_INPUT ? w->dfirst : dx;
         struct matrix d = write_out_back(w, s, dx);
         if (!d.data ||
-            (s->kind == SUBLAYER_MLP ? mlp_back(w, s, dy, y, d) : attend_back(w, s, dy, y, d)) ||
+            (s->kind == SUBLAYER_MLP ? walk_mlp_back(w, s, dy, y, d)
+                                     : attend_back(w, s, dy, y, d)) ||
             (s->kind == SUBLAYER_MLP && w->back->reader && show_reader(w, s, SITE_MLP_OUT, 0, dy)))
             return -1;
         if (s->adds_to_normed)
@@ -1099,10 +892,9 @@ int walk_layer_back(struct walk *w, struct matrix dx)
         }
         if (s->at_input && walk_show_rows(w, s->part, s->at_input, dy))
             return -1;
-        struct matrix to = s->reads == READS_BLOCK_INPUT ? w->dfirst : dx;
         if (!s->norm_before)
-            add_rows(to, dy);
-        else if (walk_norm_back(w, slot_in(w, s->part, (int)s->norm), to, dy, w->read))
+            add_rows(w->dread, dy);
+        else if (walk_norm_back(w, walk_slot(w, s->part, (int)s->norm), w->dread, dy, w->read))
             return -1;
     }
     if (w->dfirst.data)

@@ -15,7 +15,7 @@ enum {
     PATCH = 1 << TO_PATCH,
     WORDS = 1 << FOR_WORDS,
     CIRCUITS = 1 << FOR_CIRCUITS | WORDS,
-    GEMMA4 = PASS | ATTRIBUTE | PATCH,
+    GEMMA4 = RUN | ATTRIBUTE | PATCH,
     NOTHING = 0,
     ALL = RUN | EXPLAIN | ATTRIBUTE | PATCH | CIRCUITS,
 };
@@ -109,7 +109,7 @@ static bool sublayer_has_other(const struct sublayer *s)
 
 #define EMBED_FEATURES(FEATURE) \
     FEATURE(e->scale != 1, "scaled embeddings", ALL) \
-    FEATURE(e->drops_masks, "masks without an embedding", ALL & ~WORDS & ~TRAIN) \
+    FEATURE(e->drops_masks, "masks without an embedding", ALL & ~WORDS) \
     FEATURE(e->positions == POSITIONS_SINES, "sinusoidal positions", ALL) \
     FEATURE(e->positions > POSITIONS_SINES && e->positions <= POSITIONS_SINES_OFFSET, \
             "sines before cosines", ALL) \

@@ -106,15 +106,19 @@ TEST_LOOP(parts_agree_with_the_reference, GOLDENS)
     ck_assert_double_eq_tol(found.sum, found.score, most);
 }
 
-/* Queries that grow with their positions, and texts with masks that have no embedding. */
-TEST_LOOP(parts_sum_to_the_score, 2)
+/* Queries that grow with their positions; texts with masks that have no embedding; keys of other
+ * layers, layers with inputs of their own and numbers that multiply the stream; values that are
+ * keys, after experts beside an MLP. */
+TEST_LOOP(parts_sum_to_the_score, 7)
 {
-    static const char *const models[] = {"ministral3", "esm"};
+    static const char *const models[][2] = {
+        {"ministral3", "1.1"}, {"esm", "1.1"},    {"gemma4_text", "2.0"},   {"gemma4_text", "4.1"},
+        {"gemma4", "3.0"},     {"gemma4", "4.1"}, {"gemma4-experts", "2.1"}};
     char text[256];
     int size = snprintf(text, sizeof text,
                         "{\"model\": \"%s\", \"ids\": \"4,5,9,9,10,2\", \"part\": \"text\", "
-                        "\"head\": \"1.1\", \"query\": 5, \"key\": 3, \"against\": null}",
-                        models[_i]);
+                        "\"head\": \"%s\", \"query\": 5, \"key\": 3, \"against\": null}",
+                        models[_i][0], models[_i][1]);
     struct json *golden = NULL;
     ck_assert(!json_parse(&golden, text, (size_t)size, &err));
     const struct score_plan plan = plan_of(golden);
