@@ -113,6 +113,8 @@ static int parse_explain(struct page_state *own, const struct config *config, st
                              "below %zu and heads below %zu, found '%.*s'",
                              layers_of(config), heads, (int)size, list);
         own->explains[layer * heads + head] = true;
+        if (config->differs) /* it makes one context with another */
+            own->explains[layer * heads + (head + heads / 2) % heads] = true;
     }
     return 0;
 }

@@ -263,6 +263,8 @@ static void put_attention(struct json_writer *json, const struct config *config)
     json_put_open(json, "\nattention", '{');
     json_put_bool(json, "linear", rule->kind == ATTENTION_LINEAR);
     json_put_bool(json, "renormalise", rule->mask_after);
+    if (config->differs)
+        json_put_bool(json, "differs", true);
     json_put_integer(json, "layers", (long long)config->n_layer);
     json_put_integer(json, "heads", (long long)config->n_head);
     json_put_open(json, "encoder", '{');
@@ -346,9 +348,9 @@ static void put_next(struct json_writer *json, const struct next_tokens *next)
 }
 
 /* Sites that explain cells, in each of the model's attentions. */
-static const enum site explained_sites[] = {SITE_Q_PRE,   SITE_K_PRE,  SITE_Q,       SITE_K,
-                                            SITE_V,       SITE_SCORES, SITE_SOFTMAX, SITE_MASKED,
-                                            SITE_WEIGHTS, SITE_CONTEXT};
+static const enum site explained_sites[] = {
+    SITE_Q_PRE,   SITE_K_PRE,  SITE_Q,       SITE_K,          SITE_V,      SITE_SCORES,
+    SITE_SOFTMAX, SITE_MASKED, SITE_WEIGHTS, SITE_DIFFERENCE, SITE_CONTEXT};
 
 struct site_set page_explained_sites(const struct config *config)
 {

@@ -13,8 +13,11 @@
 /* What effective sites, such as rollout, are computed from: sites of the layers that need them. */
 enum ingredient { HELD_STREAM, HELD_VALUES, HELD_WEIGHTS, HELD_CONTEXT, INGREDIENTS };
 
-static const enum site ingredient_sites[INGREDIENTS] = {SITE_RESID_PRE, SITE_V, SITE_WEIGHTS,
-                                                        SITE_CONTEXT};
+/* What multiplies values: weights, or their differences. */
+static enum site map_of(const struct config *config)
+{
+    return context_map(stack_head(config, PART_SENTENCE, 0));
+}
 
 /* The state of one text during its pass. */
 struct held_text {
@@ -72,38 +75,61 @@ static const struct head_rule *heads_of(const struct effective *e, const struct 
     return stack_head(e->run->config, PART_SENTENCE, (size_t)of->layer);
 }
 
-/* The values [S, dv] that a query head uses. */
+/* The values [S, width] of a context. */
 static const float *values_of(const struct held_text *text, const struct head_rule *rule,
                               size_t head)
 {
-    return text->held[HELD_VALUES] + kv_head_of(rule, head) * text->keys * rule->d_v;
+    return text->held[HELD_VALUES] + kv_head_of(rule, head) * text->keys * context_width(rule);
 }
 
 /* --- weights times norms of values ------------------------------------------------------------ */
 
+/* The factor of a norm of contexts, at each query of a head; 1 if there is none. */
+static int scale_queries(double *factors, const struct effective *e,
+                         const struct announcement *announced, size_t head, struct err *err)
+{
+    const struct held_text *text = &e->texts[announced->text];
+    const struct head_rule *rule = heads_of(e, announced);
+    const size_t width = context_width(rule), layer = (size_t)announced->layer;
+    const bool is_normed =
+        rule->differ > 0 && !mechanism_lacks(&e->run->config->mechanism, BLOCK_NORM);
+    struct norm norm;
+    if (weights_norm(e->run->weights, slot_of(PART_SENTENCE, SLOT_CONTEXT_NORM, layer), &norm, err))
+        return -1;
+    for (size_t i = 0; i < text->queries; i++) {
+        const float *x = text->held[HELD_CONTEXT] + (head * text->queries + i) * width;
+        factors[i] = is_normed
+                         ? (1 + (double)norm.offset) /
+                               sqrt(dot_rows(x, x, width) / (double)width + (double)norm.epsilon)
+                         : 1;
+    }
+    return 0;
+}
+
 /* Compute |a| times the norm of v W_O, which equals |a v W_O|; or of v, if there is no W_O or the
- * site is value_weighted. */
+ * site is value_weighted. A norm of contexts counts as their multiplication by a number. */
 static int make_weighted(const struct effective *e, const struct announcement *announced,
                          enum site site, struct err *err)
 {
     const struct config *c = e->run->config;
     const struct head_rule *rule = heads_of(e, announced);
-    const size_t d_v = rule->d_v;
+    const size_t d_v = context_width(rule), heads = context_heads(rule);
     const struct held_text *text = &e->texts[announced->text];
     size_t keys = text->keys, cells = text->queries * keys;
     struct weight out;
     bool has_out = site == SITE_NORM_WEIGHTED && c->out_proj;
     size_t width = has_out ? config_out_width(c) : d_v;
     double *lengths = arena_alloc(e->scratch, keys, sizeof *lengths, err);
-    float *values = arena_room(e->scratch, c->n_head * cells, sizeof *values, err);
+    double *factors = arena_alloc(e->scratch, text->queries, sizeof *factors, err);
+    float *values = arena_room(e->scratch, heads * cells, sizeof *values, err);
     float *rows = arena_room(e->scratch, d_v * width, sizeof *rows, err);
     float *products = arena_room(e->scratch, keys * width, sizeof *products, err);
-    if (!lengths || !values || !rows || !products ||
+    if (!lengths || !factors || !values || !rows || !products ||
         (has_out &&
          weights_matrix(e->run->weights, slot_of(PART_SENTENCE, SLOT_O, (size_t)announced->layer),
                         &out, err)))
         return -1;
-    for (size_t head = 0; head < c->n_head; head++) {
+    for (size_t head = 0; head < heads; head++) {
         struct matrix v = {(float *)values_of(text, rule, head), keys, d_v, d_v};
         struct matrix y = v;
         if (has_out) {
@@ -112,11 +138,16 @@ static int make_weighted(const struct effective *e, const struct announcement *a
             weight_copy(rows, width, &out, (struct weight_piece){head * d_v, d_v, 0});
             linear(e->run->machine, y, v, &of_head, ACTIVATION_NONE);
         }
+        for (size_t i = 0; i < text->queries; i++)
+            factors[i] = 1;
+        if (has_out && rule->differ > 0 && scale_queries(factors, e, announced, head, err))
+            return -1;
         for (size_t key = 0; key < keys; key++)
             lengths[key] = sqrt(dot_rows(matrix_row(y, key), matrix_row(y, key), width));
         for (size_t i = 0; i < cells; i++) {
             double weight = (double)text->held[HELD_WEIGHTS][head * cells + i];
-            values[head * cells + i] = (float)(fabs(weight) * lengths[i % keys]);
+            values[head * cells + i] =
+                (float)(fabs(weight) * lengths[i % keys] * factors[i / keys]);
         }
     }
     return show(e, announced, site, values, err);
@@ -132,7 +163,7 @@ static int make_rollout(const struct effective *e, const struct announcement *an
     const struct config *c = e->run->config;
     bool stream = c->kind != MODEL_ATTENTION && !mechanism_lacks(&c->mechanism, BLOCK_RESIDUAL);
     struct held_text *text = &e->texts[announced->text];
-    size_t width = text->keys;
+    size_t width = text->keys, heads = context_heads(heads_of(e, announced));
     size_t cells = width * width;
     double *mixed = arena_room(e->scratch, cells, sizeof *mixed, err);
     double *y = arena_alloc(e->scratch, cells, sizeof *y, err);
@@ -142,9 +173,9 @@ static int make_rollout(const struct effective *e, const struct announcement *an
         return -1;
     for (size_t i = 0; i < cells; i++) {
         double sum = 0;
-        for (size_t head = 0; head < c->n_head; head++)
+        for (size_t head = 0; head < heads; head++)
             sum += (double)text->held[HELD_WEIGHTS][head * cells + i];
-        double mean = sum / (double)c->n_head;
+        double mean = sum / (double)heads;
         mixed[i] = stream ? (mean + (i / width == i % width)) / 2 : mean;
     }
     for (size_t i = 0; announced->layer > 0 && i < width; i++)
@@ -177,7 +208,7 @@ static int measure_query(double *distances, const struct effective *e,
     const struct run *run = e->run;
     const struct config *c = run->config;
     const struct head_rule *rule = heads_of(e, announced);
-    const size_t d_v = rule->d_v;
+    const size_t d_v = context_width(rule), heads = context_heads(rule);
     const struct held_text *text = &e->texts[announced->text];
     const struct edit_token token = {run->batch->first + announced->text, query,
                                      batch_prompt(run->batch, announced->text),
@@ -187,7 +218,7 @@ static int measure_query(double *distances, const struct effective *e,
     size_t width = config_out_width(c);
     struct arena arena = {0};
     struct matrix x = {NULL, keys + 1, width, width};
-    struct matrix context = {NULL, keys + 1, c->n_head * d_v, c->n_head * d_v};
+    struct matrix context = {NULL, keys + 1, heads * d_v, heads * d_v};
     x.data = arena_alloc(&arena, x.rows * x.columns, sizeof *x.data, err);
     context.data = arena_alloc(&arena, context.rows * context.columns, sizeof *x.data, err);
     int failed = !x.data || !context.data;
@@ -196,7 +227,7 @@ static int measure_query(double *distances, const struct effective *e,
         if (stream)
             scale_row(x.data + key * width, stream + query * width, width, 1);
         float *y = matrix_row(context, key);
-        for (size_t head = 0; head < c->n_head; head++, y += d_v) {
+        for (size_t head = 0; head < heads; head++, y += d_v) {
             size_t row = head * text->queries + query;
             float weight = key < keys ? text->held[HELD_WEIGHTS][row * text->keys + key] : 0;
             memcpy(y, text->held[HELD_CONTEXT] + row * d_v, d_v * sizeof *y);
@@ -219,12 +250,12 @@ static int make_zeroing(const struct effective *e, const struct announcement *an
 {
     const struct held_text *text = &e->texts[announced->text];
     const struct head_rule *rule = heads_of(e, announced);
-    size_t keys = text->keys, width = rule->d_v;
+    size_t keys = text->keys, width = context_width(rule);
     bool edited = edits_have(e->run->edits, SITE_CONTEXT, (size_t)announced->layer);
     double *square = arena_alloc(e->scratch, keys * keys, sizeof *square, err);
     if (!square)
         return -1;
-    for (size_t row = 0; edited && row < e->run->config->n_head * text->queries; row++) {
+    for (size_t row = 0; edited && row < context_heads(rule) * text->queries; row++) {
         const float *weights = text->held[HELD_WEIGHTS] + row * keys;
         const float *values = values_of(text, rule, row / text->queries);
         for (size_t d = 0; d < width; d++) {
@@ -332,6 +363,31 @@ static const struct maker {
 
 enum { MAKERS = sizeof makers / sizeof *makers };
 
+/* The last input of a maker. */
+static enum site input_of(const struct maker *maker, const struct config *config)
+{
+    enum site map = map_of(config);
+    bool of_values = maker->from == SITE_WEIGHTS && maker->site < SITE_ENTROPY;
+    return map == SITE_DIFFERENCE && maker->site == SITE_NORM_WEIGHTED ? SITE_CONTEXT
+           : of_values                                                 ? map
+                                                                       : maker->from;
+}
+
+/* Put the values of two heads side by side, in place. */
+static int pair_values(const struct effective *e, const struct announcement *announced,
+                       float *values, struct err *err)
+{
+    struct arena scratch = {0};
+    size_t count = tensor_count(&announced->values);
+    float *v = arena_room(&scratch, count, sizeof *v, err);
+    if (v) {
+        memcpy(v, values, count * sizeof *v);
+        context_values(values, v, heads_of(e, announced), announced->values.shape[1]);
+    }
+    arena_release(&scratch);
+    return v ? 0 : -1;
+}
+
 static int sink(void *context, const struct announcement *announced, struct err *err)
 {
     struct effective *e = context;
@@ -340,23 +396,27 @@ static int sink(void *context, const struct announcement *announced, struct err 
     if (is_selected(e, announced->site, announced->layer) &&
         e->next.sink(e->next.context, announced, err))
         return -1;
+    const enum site map = map_of(e->run->config);
+    const enum site ingredients[INGREDIENTS] = {SITE_RESID_PRE, SITE_V, map, SITE_CONTEXT};
     for (int which = 0; which < INGREDIENTS; which++) {
         float **held = &text->held[which];
-        if (announced->site != ingredient_sites[which])
+        if (announced->site != ingredients[which])
             continue;
         if (text->room[which] < cells && !(*held = arena_room(e->arena, cells, sizeof **held, err)))
             return -1;
         text->room[which] = num_max(text->room[which], cells);
         tensor_copy(*held, &announced->values);
+        if (which == HELD_VALUES && map == SITE_DIFFERENCE && pair_values(e, announced, *held, err))
+            return -1;
     }
-    if (announced->site == SITE_WEIGHTS) {
+    if (announced->site == map) {
         text->queries = announced->values.shape[1];
         text->keys = announced->values.shape[2];
     }
     for (const struct maker *maker = makers; maker < makers + MAKERS; maker++) {
         enum site site = SITE_OF(site_part(announced->site), maker->site);
         bool through = site == SITE_ROLLOUT && (size_t)announced->layer < e->rollout_layers;
-        if (site_id(announced->site) != maker->from ||
+        if (announced->site != SITE_OF(site_part(site), input_of(maker, e->run->config)) ||
             !(through || is_selected(e, site, announced->layer)))
             continue;
         struct announcement made = *announced;
@@ -394,9 +454,9 @@ int effective_begin(const struct selection *selection, const struct run *run, st
         for (size_t k = 0; site_set_has(selection->sites, site) && k < layers.count; k++) {
             size_t layer = layers.items[k];
             bool through = site == SITE_ROLLOUT;
-            watch_add(watch, SITE_OF(part, maker->from), layer);
+            watch_add(watch, SITE_OF(part, input_of(maker, run->config)), layer);
             for (size_t below = through ? 0 : layer; below <= layer && site < SITE_ENTROPY; below++)
-                watch_add(watch, SITE_WEIGHTS, below);
+                watch_add(watch, map_of(run->config), below);
             if (through)
                 e->rollout_layers = num_max(e->rollout_layers, layer + 1);
             else if (site < SITE_ENTROPY)

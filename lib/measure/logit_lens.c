@@ -477,7 +477,9 @@ int next_tokens_without_heads(const float **found, struct viewer *viewer,
     if (!failed)
         plan.target = lens.cells->best->id;
     for (size_t i = 0; i < count && !failed; i++) {
-        ptrdiff_t layer = (ptrdiff_t)(i / config->n_head), head = (ptrdiff_t)(i % config->n_head);
+        size_t heads = site_heads(config, SITE_CONTEXT, i / config->n_head);
+        ptrdiff_t layer = (ptrdiff_t)(i / config->n_head);
+        ptrdiff_t head = (ptrdiff_t)(i % config->n_head % heads);
         struct edit_range ranges[] = {{layer, layer}, {head, head}};
         struct edit edit = {.site = SITE_CONTEXT,
                             .op = EDIT_SET,

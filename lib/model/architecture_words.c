@@ -147,6 +147,7 @@ static void write_scores(struct buf *out, const struct config *c)
         buf_format(out, ", capped at %g", (double)c->score_cap);
     if (c->clip > 0)
         buf_format(out, "; queries, keys and values within ±%g", (double)c->clip);
+    buf_text(out, c->differs ? "; weights of head h less those of head h + H/2 times lambda" : "");
     buf_text(out, c->sinks ? "; a sink for each head in the softmax" : "");
 }
 

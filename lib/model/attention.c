@@ -50,6 +50,12 @@ static bool measure(struct attention_size *size, size_t *bytes, struct attention
     return true;
 }
 
+/* Memories of a thread: of a head, and of its second. */
+static size_t memories(const struct config *config)
+{
+    return config->differs ? 2 : 1;
+}
+
 size_t attention_bytes(const struct config *config, size_t queries, size_t keys, size_t threads)
 {
     struct attention_problem problem = {
@@ -62,7 +68,7 @@ size_t attention_bytes(const struct config *config, size_t queries, size_t keys,
         if (!measure(&size, &bytes, &problem, part) || !num_add(&all, all, bytes))
             return SIZE_MAX;
     }
-    return num_multiply(&all, all, threads) ? all : SIZE_MAX;
+    return num_multiply(&all, all, threads * memories(config)) ? all : SIZE_MAX;
 }
 
 /* True if a map is watched in a layer and the model has it. */
@@ -75,7 +81,7 @@ static bool map_is_wanted(const struct pass *pass, size_t map, size_t layer)
 /* Reserve the memory of every thread for the longest text of the batch; all layers use it. */
 static int take_memory(struct pass *pass)
 {
-    size_t threads = pool_threads(pass->machine->pool);
+    size_t threads = pool_threads(pass->machine->pool) * memories(pass->config);
     const struct batch *batch = pass->batch;
     struct attention_problem problem = {
         .config = pass->config,
@@ -156,7 +162,8 @@ static int borrow(struct pass *pass, size_t map, size_t layer, float **to)
 {
     const struct batch *batch = pass->batch;
     struct attention_memory *memory = pass->scratch.attention;
-    size_t heads = pass->stack->heads, threads = pool_threads(pass->machine->pool);
+    size_t heads = pass->stack->heads;
+    size_t threads = pool_threads(pass->machine->pool) * memories(pass->config);
     size_t strip = attention_rows_bytes(batch->longest_keys);
     for (size_t s = 0; s < batch->count; s++) {
         struct attention_map_loan loan = {
@@ -244,7 +251,8 @@ static struct attention_head head_of(const struct attention_layer *layer, size_t
     const struct pass *pass = layer->pass;
     const struct head_rule *c = layer->heads;
     const struct scratch *s = &pass->scratch;
-    size_t group = kv_head_of(c, head);
+    size_t group = kv_head_of(c, head), contexts = context_heads(c);
+    size_t column = head % contexts * (c->heads / contexts) + head / contexts;
     struct batch_rows queries = pass->batch->queries[text];
     struct batch_rows keys = pass->batch->keys[text];
     struct attention_head job = {
@@ -253,7 +261,7 @@ static struct attention_head head_of(const struct attention_layer *layer, size_t
         .q = head_part(s->q, queries, head, c->d_k),
         .k = head_part(s->k, keys, group, c->d_k),
         .v = head_part(s->v, keys, group, c->d_v),
-        .context = head_part(s->context, queries, head, c->d_v),
+        .context = head_part(s->context, queries, column, c->d_v),
         .cache = pass_cache(pass, text),
         .text = text,
         .head = head,
@@ -287,10 +295,18 @@ static void compute_head(void *context, size_t round, size_t thread)
     struct span heads = pass_heads(pass, SITE_CONTEXT, layer->layer);
     if (head < heads.first || head >= heads.first + heads.count)
         return;
-    struct attention_head job =
-        head_of(layer, round / layer->heads->heads, head, &pass->scratch.attention[thread]);
+    const struct attention_memory *memory = &pass->scratch.attention[thread];
+    size_t text = round / layer->heads->heads, contexts = context_heads(layer->heads);
+    struct attention_head job = head_of(layer, text, head, memory), second;
     bool wanted = layer->wants_context || pass_watches(pass, SITE_SINK, layer->layer);
-    if (!wanted && !job.scores && !job.softmax && !job.masked && !job.weights)
+    if (layer->heads->differ > 0) {
+        second = head_of(layer, text, head + contexts, memory + pool_threads(pass->machine->pool));
+        job.second = &second;
+    }
+    for (const struct attention_head *own = &job; own; own = own->second)
+        for (size_t map = 0; map < ATTENTION_MAPS; map++)
+            wanted |= own->maps[map] != NULL;
+    if (!wanted)
         return;
     enum head_fault fault = methods[layer->rule.kind]->compute(&job);
     nontemporal_fence();
@@ -347,11 +363,15 @@ enum pass_state attention(struct pass *pass, const struct sublayer *s, size_t la
     for (int i = 0; i < ATTENTION_MAPS; i++)
         job.edits |= (unsigned)pass_edits(pass, (enum site)(SITE_SCORES + i), layer) << i;
     struct slot sinks = slot_of((int)pass->part, SLOT_SINKS, layer);
-    if (weights_biases(pass->weights, pass->machine, (int)pass->part, rule, &job.biases,
+    struct lambda lambda = {0};
+    if ((s->head.differ > 0 &&
+         weights_lambda(pass->weights, pass->part, layer, &lambda, pass->err)) ||
+        weights_biases(pass->weights, pass->machine, (int)pass->part, rule, &job.biases,
                        pass->err) ||
         weights_vector(pass->weights, sinks, &job.sinks, pass->err) ||
         (!pass->scratch.attention && take_memory(pass)) || begin_maps(pass, layer))
         return PASS_FAILED;
+    job.lambda = lambda.lambda;
     if (methods[rule->kind]->prepare)
         methods[rule->kind]->prepare(&job);
     atomic_init(&job.first_fault, rounds * HEAD_FAULTS);

@@ -176,21 +176,44 @@ static enum head_fault weigh_strip(const struct attention_head *head, const stru
     return fault;
 }
 
+/* Subtract the weights of a head's second, times lambda. */
+static void subtract(const struct attention_head *head, const struct strip *strip)
+{
+    for (size_t i = 0; i < strip->rows; i++) {
+        const size_t query = strip->first + i;
+        float *weights = head->memory->scores + i * head->memory->strides.scores;
+        const float *other = head->second->memory->scores + i * head->memory->strides.scores;
+        struct key_range visible = strip_visible(head, query);
+        add_scaled_row(weights + visible.first, other + visible.first, visible.end - visible.first,
+                       -head->layer->lambda, other);
+        attention_edit(head, SITE_DIFFERENCE, query, weights, visible);
+        strip_put_row(head, head->difference, query, weights, visible.end);
+    }
+}
+
 static enum head_fault compute_strip(const struct attention_head *head, const struct strip *strip)
 {
-    const struct attention_memory *memory = head->memory;
+    const float *weights = head->memory->scores;
     size_t keys = strip_visible(head, strip->first + strip->rows - 1).end;
-    bool all = head->scores || head->layer->rule.mask_after;
-    size_t first = all ? 0 : strip_visible(head, strip->first).first / KEY_PANEL * KEY_PANEL;
-    struct key_range visible = {first, strip_round_up(keys, STEP)};
-    struct key_range scored = {first, all ? strip_round_up(head->keys, KEY_PANEL) : visible.end};
-    strip_scores(head, strip, scored, memory->scores + first);
-    enum head_fault fault = weigh_strip(head, strip, visible.end);
-    if (head->layer->wants_context) {
-        strip_context(head, strip, visible, memory->scores + first, false);
-        strip_write_context(head, strip);
+    struct key_range visible = {0, strip_round_up(keys, STEP)};
+    for (const struct attention_head *own = head; own; own = own->second) {
+        bool all = own->scores || own->layer->rule.mask_after;
+        size_t first = all ? 0 : strip_visible(own, strip->first).first / KEY_PANEL * KEY_PANEL;
+        size_t end = all ? strip_round_up(own->keys, KEY_PANEL) : visible.end;
+        visible.first = first;
+        strip_scores(own, strip, (struct key_range){first, end}, own->memory->scores + first);
+        enum head_fault fault = weigh_strip(own, strip, visible.end);
+        if (fault != HEAD_SOUND)
+            return fault;
     }
-    return fault;
+    if (head->second)
+        subtract(head, strip);
+    for (const struct attention_head *own = head; own; own = own->second)
+        if (own->layer->wants_context) {
+            strip_context(own, strip, visible, weights + visible.first, false);
+            strip_write_context(own, strip);
+        }
+    return HEAD_SOUND;
 }
 
 /* --- block by block --------------------------------------------------------------------------- */
@@ -350,7 +373,8 @@ static enum head_fault compute_blocks(const struct attention_head *head, const s
 static enum head_fault compute(const struct attention_head *head)
 {
     bool blocked = head->layer->rule.kind == ATTENTION_BLOCKED;
-    strip_pack_keys(head);
+    for (const struct attention_head *own = head; own; own = own->second)
+        strip_pack_keys(own);
     return strip_for_each(head, 0, STRIP, blocked ? compute_blocks : compute_strip);
 }
 

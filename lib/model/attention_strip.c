@@ -189,8 +189,9 @@ enum head_fault strip_for_each(const struct attention_head *head, size_t first, 
     for (; first < head->q.rows && fault == HEAD_SOUND; first += most) {
         struct strip strip = {first, num_min(head->q.rows - first, most)};
         fault = work(head, &strip);
-        if (fault == HEAD_SOUND && head->lent.take)
-            give_rows(head, &strip);
+        for (const struct attention_head *own = head; own; own = own->second)
+            if (fault == HEAD_SOUND && own->lent.take)
+                give_rows(own, &strip);
     }
     return fault;
 }

@@ -91,6 +91,7 @@ struct attention_layer {
     struct score_rule rule;
     const float *biases;    /* of scores by all distances, if the rule has any */
     const float *sinks;     /* [H] scores of the sinks; NULL: none */
+    float lambda;           /* factor of the weights of second heads */
     struct dropout dropout; /* of training, after the weights that are announced */
     bool wants_context;
     bool bf16;      /* products are made of pairs of rounded numbers */
@@ -111,7 +112,7 @@ struct attention_head {
     size_t past, keys; /* number of earlier queries; of all keys */
     union {            /* rows of the map (strip_map_row); NULL: not watched */
         struct {
-            float *scores, *softmax, *masked, *weights;
+            float *scores, *softmax, *masked, *weights, *difference;
         };
         float *maps[ATTENTION_MAPS];
     };
@@ -120,6 +121,7 @@ struct attention_head {
     const float *sink;     /* score of the head's sink; NULL: none */
     struct matrix rests;   /* [T, 1] the sink's parts of the softmax */
     struct head_bias bias;
+    const struct attention_head *second; /* makes one context with this one; NULL: none */
 };
 
 /* Causes of failure of a head. */

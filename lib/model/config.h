@@ -214,6 +214,7 @@ struct config {
     size_t latent_q, latent_kv; /* channels of a narrow vector from which queries, or keys and
                                  * values, are made; 0: they are made from the layer's input */
     float clip;                 /* of queries, keys and values to [-clip, clip]; 0: none */
+    bool differs;               /* two heads make one context: head_rule.differ (layer.h) */
     enum score_bias score_bias;
     unsigned short bias_buckets; /* rows of the table; BIAS_DISENTANGLED: half of them */
     unsigned short bias_reach;   /* the distance from which on biases are equal */

@@ -223,7 +223,7 @@ int edits_check(const struct edits *edits, const struct config *config, struct e
     for (size_t i = 0; edits && i < edits->count; i++) {
         enum site id = site_id(edits->items[i].site);
         const char *words = words_of(&edits->items[i]), *name = site_name(edits->items[i].site);
-        bool is_map = id >= SITE_SCORES && id <= SITE_WEIGHTS;
+        bool is_map = id >= SITE_SCORES && id <= SITE_DIFFERENCE;
         if (is_map && config->mechanism.kind != ATTENTION_DENSE)
             return err_usage(err, "%s: an edit of '%s' needs --attention dense", words, name);
         if (!config->projections && id >= SITE_Q && id <= SITE_V)

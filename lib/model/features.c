@@ -53,7 +53,7 @@ static bool sublayer_has_other(const struct sublayer *s)
     FIELD(counted) FIELD(padding_id) FIELD(n_segments) FIELD(n_group) FIELD(group_layers) \
     FIELD(embedding_norm) FIELD(own_tables) FIELD(rms) FIELD(norm_offset) FIELD(norm_shift) \
     FIELD(norm_plain) FIELD(gated) FIELD(clamp) FIELD(up_offset) FIELD(gate_slope) \
-    FIELD(mixture) FIELD(head_norm) FIELD(latent_q) FIELD(latent_kv) FIELD(clip) \
+    FIELD(mixture) FIELD(head_norm) FIELD(latent_q) FIELD(latent_kv) FIELD(clip) FIELD(differs) \
     FIELD(score_bias) FIELD(bias_buckets) FIELD(bias_reach) FIELD(bias_terms) \
     FIELD(bias_by_layer) FIELD(rotary) FIELD(rotary_local) FIELD(window) FIELD(sinks) \
     FIELD(score_cap) FIELD(logit_cap) FIELD(residual_scale) FIELD(logit_divisor) \
@@ -138,7 +138,7 @@ static bool sublayer_has_other(const struct sublayer *s)
 #define HEAD_FIELDS(FIELD, ARRAY) \
     FIELD(by) FIELD(kv_layer) FIELD(borrows) FIELD(v_is_k) FIELD(heads) FIELD(kv_heads) \
     FIELD(d_k) FIELD(d_v) FIELD(latent_q) FIELD(latent_kv) FIELD(norm) FIELD(rotary) \
-    FIELD(clip) FIELD(no_out)
+    FIELD(clip) FIELD(no_out) FIELD(differ)
 
 #define HEAD_FEATURES(FEATURE) \
     FEATURE(s->head.by == HEADS_AS_IS, "queries that are the input", (RUN | EXPLAIN) & ~TRAIN) \
@@ -171,6 +171,7 @@ static bool sublayer_has_other(const struct sublayer *s)
     FEATURE(config_flags(c) & LAYER_UNROTATED, "layers without rotary embeddings", ALL) \
     FEATURE(s->head.clip != 0, "clipped queries, keys and values", \
             RUN | EXPLAIN | ATTRIBUTE | PATCH) \
+    FEATURE(s->head.differ > 0, "differences of heads", PASS) \
     FEATURE(s->head.no_out, "heads without an output projection", (RUN | EXPLAIN) & ~TRAIN) \
     FEATURE(s->head.v_is_k, "values that are keys", GEMMA4) \
     FEATURE(s->head.borrows, "keys of other layers", GEMMA4)

@@ -456,6 +456,20 @@ static void fit_heads(struct scratch *s, const struct head_rule *rule)
     s->context.columns = rule->heads * rule->d_v;
 }
 
+/* Norm and scale each context, if each is of two heads. */
+static enum pass_state norm_contexts(struct pass *pass, const struct head_rule *rule, size_t layer)
+{
+    const struct matrix all = pass->scratch.context;
+    const size_t width = context_width(rule);
+    if (rule->differ <= 0)
+        return PASS_ON;
+    for (size_t first = 0; first < all.columns; first += width) {
+        struct matrix own = matrix_columns(all, first, width);
+        PASS_TRY(pass_norm(pass, pass_slot(pass, SLOT_CONTEXT_NORM, layer), own, own));
+    }
+    return tap_rows(pass, SITE_GATED, layer, all);
+}
+
 /* Compute the context [T, H·dv] of x [T, C], which attends to itself or to the source [S, C]. */
 static enum pass_state attend(struct pass *pass, const struct sublayer *rule, size_t layer,
                               struct matrix x)
@@ -463,12 +477,14 @@ static enum pass_state attend(struct pass *pass, const struct sublayer *rule, si
     struct matrix source = rule->kind == SUBLAYER_ATTEND_SOURCE ? pass->scratch.source : x;
     fit_heads(&pass->scratch, &rule->head);
     if (pass->attended)
-        return PASS_ON;
+        return norm_contexts(pass, &rule->head, layer);
     enum pass_state state = project_all(pass, &rule->head, layer, x, source);
     if (pass->batch->cached && pass->scratch.k.rows && !rule->head.borrows && state != PASS_FAILED)
         attention_store(pass, &rule->head,
                         layer); /* the stored values may be the last ones needed */
-    return state == PASS_ON ? attention(pass, rule, layer) : state;
+    PASS_TRY(state);
+    PASS_TRY(attention(pass, rule, layer));
+    return norm_contexts(pass, &rule->head, layer);
 }
 
 /* --- the MLP ---------------------------------------------------------------------------------- */

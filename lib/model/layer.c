@@ -1,8 +1,10 @@
 #include "model/layer.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/memory.h"
+#include "math/portable_math.h"
 #include "model/family/family.h"
 
 /* The norms of a style, and whether attention and MLP read the same stream. */
@@ -36,6 +38,7 @@ static struct head_rule make_head(const struct config *c, enum site_part part, s
         .clip = c->clip,
         .rotary = part == PART_SENTENCE ? config_rotary(c, layer) : NULL,
         .no_out = !c->out_proj,
+        .differ = c->differs ? (float)(0.8 - 0.6 * exp_double(-0.3 * (double)layer)) : 0,
         .kv_layer = (unsigned short)(part == PART_SENTENCE ? config_kv_layer(c, layer) : layer),
     };
     rule.borrows = rule.kv_layer != layer;
@@ -209,6 +212,15 @@ const struct sublayer *layer_attention(const struct layer *layer, enum site_part
         if (s->part == part && s->kind != SUBLAYER_MLP)
             return s;
     return NULL;
+}
+
+void context_values(float *values, const float *v, const struct head_rule *rule, size_t keys)
+{
+    const size_t d = rule->d_v, half = rule->kv_heads / 2;
+    for (size_t i = 0; i < half * keys; i++, values += 2 * d) {
+        memcpy(values, v + i * d, d * sizeof *values);
+        memcpy(values + d, v + (i + half * keys) * d, d * sizeof *values);
+    }
 }
 
 enum site sublayer_end(const struct sublayer *s)

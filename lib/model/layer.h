@@ -41,7 +41,37 @@ struct head_rule {
     const struct rotary *rotary; /* NULL: none */
     float clip;                  /* of q, k and v to [-clip, clip]; 0: none */
     bool no_out;                 /* the output is the heads side by side */
+    /* Heads h and h + H/2 make one context: (weights of the first - lambda · those of the second) ·
+     * the values of both, side by side; then normed, and multiplied by 1 - differ. Where lambda
+     * begins; 0: each head has a context. */
+    float differ;
 };
+
+/* The number of contexts, and the width of one; the map that multiplies values, and what the output
+ * projection reads: ids of sites. */
+static inline size_t context_heads(const struct head_rule *rule)
+{
+    return rule->differ > 0 ? rule->heads / 2 : rule->heads;
+}
+
+static inline size_t context_width(const struct head_rule *rule)
+{
+    return rule->differ > 0 ? 2 * rule->d_v : rule->d_v;
+}
+
+/* values [K / 2, keys, 2 dv]: those of contexts of two heads, from v [K, keys, dv]. The contexts of
+ * a pair of key/value heads follow one another: kv_head_of. */
+void context_values(float *values, const float *v, const struct head_rule *rule, size_t keys);
+
+static inline enum site context_map(const struct head_rule *rule)
+{
+    return rule->differ > 0 ? SITE_DIFFERENCE : SITE_WEIGHTS;
+}
+
+static inline enum site context_out(const struct head_rule *rule)
+{
+    return rule->differ > 0 ? SITE_GATED : SITE_CONTEXT;
+}
 
 /* The number of query heads that share a key/value head; the key/value head of a query head. */
 static inline size_t kv_head_shared_by(const struct head_rule *rule)

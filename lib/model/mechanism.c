@@ -259,6 +259,11 @@ static int check_family(const struct mechanism *m, const struct config *config, 
                                "%s: expected a model without attention sinks, found one of type "
                                "\"%s\": use --attention dense or blocked:B",
                                is_dense ? "--mask-after" : "--attention", config_kind_name(config));
+    if (config->differs && m->kind != ATTENTION_DENSE)
+        return err_unsupported(err,
+                               "--attention: expected a model without differences of heads, found "
+                               "one of type \"%s\": use --attention dense",
+                               config_kind_name(config));
     if (m->kind == ATTENTION_LINEAR && (alibi || config->score_cap > 0))
         return err_unsupported(err,
                                "--attention linear: expected a model without %s, found one of type "

@@ -64,6 +64,7 @@
     AXIS(BIAS_K, IS_OWN(TERM_KEYS) ? s->head.heads * s->head.d_k : 0) \
     AXIS(LAYER_BUCKETS, c->bias_by_layer ? c->bias_buckets : 0) \
     AXIS(HEADS, s->head.heads) AXIS(SINKS, s->score.sink ? s->head.heads : 0) \
+    AXIS(LAMBDA, s->head.differ > 0 ? s->head.d_k : 0) \
     AXIS(LATENT_Q, s->head.latent_q) AXIS(LATENT_KV, s->head.latent_kv) \
     AXIS(MEMORY, s->head.latent_kv ? s->head.latent_kv : t->width) \
     AXIS(Q_UP, s->head.latent_q ? s->head.heads * s->head.d_k : 0) \
@@ -166,6 +167,11 @@ static const struct parameter_row {
     [SLOT_Q_NORM / 2] = {{AXIS_Q_NORM}, Q_NORMED, HEAD_SHIFT, AXIS_Q_OWN},
     [SLOT_K_NORM / 2] = {{AXIS_K_NORM}, K_NORMED, HEAD_SHIFT, AXIS_K_OWN},
     [SLOT_SINKS / 2] = {{AXIS_SINKS}, ANY, NEVER},
+    [SLOT_LAMBDA_Q1 / 2] = {{AXIS_LAMBDA}, ANY, NEVER},
+    [SLOT_LAMBDA_K1 / 2] = {{AXIS_LAMBDA}, ANY, NEVER},
+    [SLOT_LAMBDA_Q2 / 2] = {{AXIS_LAMBDA}, ANY, NEVER},
+    [SLOT_LAMBDA_K2 / 2] = {{AXIS_LAMBDA}, ANY, NEVER},
+    [SLOT_CONTEXT_NORM / 2] = {{AXIS_NONE}, NEVER, NEVER},
     [SLOT_NORM_1_POST / 2] = {{AXIS_CHANNELS}, NORM_OUT | SCALE, SHIFT},
     [SLOT_NORM_2 / 2] = {{AXIS_CHANNELS}, BLOCKS | NORM_IN | SCALE, SHIFT},
     [SLOT_GATE / 2] = {{AXIS_HIDDEN, AXIS_CHANNELS}, GATED | PLAIN, OF_MLP},

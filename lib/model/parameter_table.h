@@ -51,9 +51,14 @@ enum slot_id {
     SLOT(BIAS_K),
     SLOT(Q_NORM),
     SLOT(K_NORM),
-    SLOT(SINKS),       /* the score of each head's sink */
-    SLOT(NORM_1_POST), /* of the output of attention */
-    SLOT(NORM_2),      /* from here on: of the MLP */
+    SLOT(SINKS),     /* the score of each head's sink */
+    SLOT(LAMBDA_Q1), /* lambda of a layer: e^(Q1 · K1) - e^(Q2 · K2) + head_rule.differ */
+    SLOT(LAMBDA_K1),
+    SLOT(LAMBDA_Q2),
+    SLOT(LAMBDA_K2),
+    SLOT(CONTEXT_NORM), /* no parameter: the norm of contexts has no scales */
+    SLOT(NORM_1_POST),  /* of the output of attention */
+    SLOT(NORM_2),       /* from here on: of the MLP */
     SLOT(GATE),
     SLOT(UP),
     SLOT(DOWN),

@@ -336,7 +336,7 @@ struct span pass_heads(const struct pass *pass, enum site site, size_t layer)
     size_t heads = pass_heads_of(pass, site, layer);
     size_t group = pass->stack->heads / heads;
     if (watch->head_count == 0 || pass_goes_to(pass, SITE_ATTN_OUT, layer) ||
-        (of_keys && pass->batch->cached))
+        stack_head(pass->config, pass->part, layer)->differ > 0 || (of_keys && pass->batch->cached))
         return (struct span){0, heads};
     size_t first = num_min(watch->first_head / group, heads); /* an encoder may have fewer heads */
     size_t end = num_min((watch->first_head + watch->head_count - 1) / group + 1, heads);

@@ -18,7 +18,7 @@
 
 enum {
     SPARE_ROWS = 16, /* zero rows after queries and values, so that kernels read whole tiles */
-    ATTENTION_MAPS = SITE_WEIGHTS - SITE_SCORES + 1,
+    ATTENTION_MAPS = SITE_DIFFERENCE - SITE_SCORES + 1,
 };
 
 /* Memory of a layer's attention maps, [T, S] for each head: lent by the tap, or else a buffer of
@@ -65,7 +65,8 @@ struct scratch {
      * inputs of single layers [T, L·channels]; what experts read beside the MLP [T, C]. */
     struct layer_keys *keys;
     struct matrix given, beside;
-    struct attention_memory *attention; /* [thread] NULL before the first attention */
+    struct attention_memory *attention; /* [thread] NULL before the first attention; then again
+                                         * [thread] of second heads, in models that have them */
 };
 
 /* --- the pass -------------------------------------------------------------------------------- */

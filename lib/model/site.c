@@ -69,11 +69,16 @@ const struct site_row site_rows[SITE_IDS] = {
             "attention weights: softmax of masked (linear: masked / its sum); each row sums to 1, "
             "with its sink",
             ENCODER "attention weights", "attention weights from the text to the source"),
+    OF_MAPS(
+        DIFFERENCE, "difference", HEAD_QUERY_KEY, NULL,
+        "weights of head h - lambda · those of head h + H/2, which multiply the values of both"),
     OF_LAYERS(SINK, "sink", HEAD_TOKEN, NULL,
               "part of the softmax that no key has: it completes a row of weights to 1"),
     OF_LAYERS(CONTEXT, "context", HEAD_TOKEN_DIM, HOOK("attn.hook_z"),
               "weights · v: the output of each head, before the output projection",
               ENCODER "weights · v", "cross_weights · cross_v"),
+    OF_LAYERS(GATED, "gated", TOKEN_CHANNEL, NULL,
+              "context, each head normed and scaled, side by side"),
     OF_LAYERS_AS(ATTN_OUT, "attn_out", "cross_out", TOKEN_CHANNEL, HOOK("hook_attn_out"),
                  ALSO_ENCODER("output of the attention layer"),
                  "output of the cross-attention layer"),
@@ -295,6 +300,8 @@ static bool sublayer_has(const struct sublayer *s, const struct mechanism *mecha
                (id == SITE_SHARED_OUT && s->mlp.mixture->shared_inner);
     if (s->kind == SUBLAYER_MLP)
         return id == SITE_MLP_ACT || ((id == SITE_MLP_GATE || id == SITE_MLP_UP) && s->mlp.gated);
+    if (id == SITE_DIFFERENCE || id == SITE_GATED)
+        return s->head.differ > 0;
     if (id == SITE_Q_PRE || id == SITE_K_PRE)
         return s->head.rotary && !(id == SITE_K_PRE && s->head.borrows);
     return id == SITE_SOFTMAX ? mechanism->renormalise
@@ -388,8 +395,11 @@ static size_t channels(const struct config *c, enum site site, size_t layer)
             layer_mlp(layer_of(c, site_part(site), layer), site_part(site));
         return mlp && !mlp->mlp.mixture ? mlp->mlp.inner : 0;
     }
+    const struct head_rule *head = stack_head(c, site_part(site), layer);
     if (id == SITE_DISCRIMINATOR)
         return 1;
+    if (id == SITE_GATED)
+        return head->heads * head->d_v;
     return id == SITE_TRANSFORM    ? config_word_width(c)
            : site == SITE_ATTN_OUT ? config_out_width(c)
                                    : c->n_embd;
@@ -399,7 +409,11 @@ size_t site_heads(const struct config *c, enum site site, size_t layer)
 {
     const struct head_rule *head = stack_head(c, site_part(site), layer);
     bool of_keys = site_row(site)->axes == AXES_GROUP_TOKEN_DIM;
-    return of_keys ? head->kv_heads : site_has_heads(site) ? head->heads : 1;
+    enum site id = site_id(site);
+    bool of_contexts = id == SITE_DIFFERENCE || id == SITE_CONTEXT || id == SITE_VALUE_WEIGHTED ||
+                       id == SITE_NORM_WEIGHTED;
+    size_t heads = of_contexts ? context_heads(head) : head->heads;
+    return of_keys ? head->kv_heads : site_has_heads(site) ? heads : 1;
 }
 
 size_t site_columns(const struct config *c, enum site site, size_t layer)
@@ -408,7 +422,9 @@ size_t site_columns(const struct config *c, enum site site, size_t layer)
     switch (site_row(site)->axes) {
     case AXES_HEAD_TOKEN_DIM:
     case AXES_GROUP_TOKEN_DIM:
-        return site_id(site) == SITE_CONTEXT || site_id(site) == SITE_V ? head->d_v : head->d_k;
+        return site_id(site) == SITE_CONTEXT ? context_width(head)
+               : site_id(site) == SITE_V     ? head->d_v
+                                             : head->d_k;
     case AXES_TOKEN_EXPERT:
         return c->mixture.experts;
     case AXES_TOKEN_WORD:

@@ -8,6 +8,7 @@
 #include "base/sha256.h"
 #include "math/argmax.h"
 #include "math/machine.h"
+#include "math/portable_math.h"
 #include "math/rows.h"
 #include "model/family/family.h"
 #include "model/layer.h"
@@ -444,6 +445,20 @@ int weights_xielu(struct weights *weights, struct slot slot, struct xielu *xielu
     return 0;
 }
 
+int weights_lambda(struct weights *weights, enum site_part part, size_t layer,
+                   struct lambda *lambda, struct err *err)
+{
+    const struct head_rule *rule = &attention_of(weights->config, part, layer)->head;
+    const float **v = lambda->vectors;
+    for (int i = 0; i < 4; i++)
+        if (weights_vector(weights, slot_of((int)part, SLOT_LAMBDA_Q1 + 2 * i, layer), &v[i], err))
+            return -1;
+    for (int i = 0; i < 2; i++)
+        lambda->powers[i] = exp_double(dot_rows(v[2 * i], v[2 * i + 1], rule->d_k));
+    lambda->lambda = (float)(lambda->powers[0] - lambda->powers[1] + (double)rule->differ);
+    return 0;
+}
+
 /* The numbers of score_rule.h for BIAS_DISENTANGLED: rows of distances, then tables of keys and of
  * queries, which are products of the table of distances. */
 static size_t places_count(const struct weights *weights, const struct score_rule *rule)
@@ -557,6 +572,11 @@ int weights_norm(struct weights *weights, struct slot slot, struct norm *norm, s
         .offset = weights->config->norm_offset ? 1.0f : 0.0f,
         .plain = !scale,
     };
+    if (slot.id == SLOT_CONTEXT_NORM) {
+        norm->rms = true;
+        norm->offset = -attention_of(weights->config, (enum site_part)slot.part, (size_t)slot.layer)
+                            ->head.differ;
+    }
     return err_if((scale ? load_vector(weights, scale, &norm->scale, err)
                          : load_ones(weights, &norm->scale, err)) ||
                   (shift && load_vector(weights, shift, &norm->shift, err)));

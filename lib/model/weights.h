@@ -150,6 +150,16 @@ int weights_vector(struct weights *weights, struct slot slot, const float **numb
 /* The parameters of the activation of the MLP that has a slot. */
 int weights_xielu(struct weights *weights, struct slot slot, struct xielu *xielu, struct err *err);
 
+/* Where two heads make one context (head_rule.differ): lambda = e^(q1 · k1) - e^(q2 · k2) + differ,
+ * its two powers, and q1, k1, q2 and k2 [dk]. */
+struct lambda {
+    float lambda;
+    double powers[2];
+    const float *vectors[4];
+};
+int weights_lambda(struct weights *weights, enum site_part part, size_t layer,
+                   struct lambda *lambda, struct err *err);
+
 /* The biases of a rule in a part by all distances (score_rule.h), made on first use; NULL: none. */
 struct score_rule;
 int weights_biases(struct weights *weights, struct machine *machine, int part,

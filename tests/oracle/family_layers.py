@@ -289,6 +289,14 @@ def ministral3(c):
                  window=c.get("sliding_window"))
 
 
+def diffllama(c):
+    rows = LLAMA | table(TEXT, "layers.{l}.self_attn.", **{
+        "LAMBDA_" + name.upper(): Row("lambda_" + name, None) for name in ("q1", "k1", "q2", "k2")})
+    norm = Norm(Id.CONTEXT_NORM, rms=True, scale=False, epsilon=c.get("rms_norm_eps", 1e-5))
+    return llama(c, rows, d=c.get("head_dim"), eps=1e-5, head=lambda layer: dict(
+        differ=0.8 - 0.6 * math.exp(-0.3 * layer), differ_norm=norm))
+
+
 def gemma_later(c, rows, kinds, heads, I, change, sharing=0, **more):
     """Gemma 3n and 4: inputs of single layers, norms of values, layers that read others' keys."""
     C, L, P = c["hidden_size"], c["num_hidden_layers"], c.get("hidden_size_per_layer_input", 256)
@@ -1147,7 +1155,7 @@ FAMILIES = {
     "mistral": lambda c: llama(c, d=c.get("head_dim"), K=8, window=c.get("sliding_window", 4096)),
     "ministral": lambda c: llama(c, d=c.get("head_dim"), K=8,
                                  window=window_of(c, lambda layer: True, 4096)),
-    "ministral3": ministral3,
+    "ministral3": ministral3, "diffllama": diffllama,
     "qwen2": lambda c: llama(c, window=qwen_window(c)),
     "qwen3": lambda c: llama(c, d=c.get("head_dim") or 128, qk=True, window=qwen_window(c)),
     "granite": lambda c: llama(c, **multipliers(c)),

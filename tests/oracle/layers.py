@@ -29,8 +29,8 @@ Part = IntEnum("Part", "TEXT SOURCE CROSS PER_LAYER", start=0)
 TEXT, SOURCE, CROSS, PER_LAYER = Part
 
 # A site is an intermediate tensor that the pass records.
-At = IntEnum("At", """NONE EMBEDDING RESID_PRE LN_1 Q_PRE K_PRE Q K V SCORES MASKED WEIGHTS SINK
-    CONTEXT ATTN_OUT LN_1_POST RESID_MID LN_2 LN_EXPERTS ROUTER EXPERT_WEIGHTS SHARED_OUT MLP_GATE MLP_UP
+At = IntEnum("At", """NONE EMBEDDING RESID_PRE LN_1 Q_PRE K_PRE Q K V SCORES MASKED WEIGHTS
+    DIFFERENCE SINK CONTEXT GATED ATTN_OUT LN_1_POST RESID_MID LN_2 LN_EXPERTS ROUTER EXPERT_WEIGHTS SHARED_OUT MLP_GATE MLP_UP
     MLP_ACT MLP_OUT LN_2_POST RESID_MLP RESID_POST LN_F TRANSFORM POOLED DISCRIMINATOR LOGITS""", start=0)
 
 
@@ -51,6 +51,7 @@ def site_name(part, site, layer):
 # A slot is the place of a weight tensor. The id after each matrix or norm is that of its bias.
 IDS = """TOKENS POSITIONS SEGMENTS EMBED_NORM EMBED_PROJECT NORM_1 NORM_1_POST NORM_2 NORM_2_POST
     Q K V O Q_NORM K_NORM Q_DOWN Q_DOWN_NORM KV_DOWN KV_DOWN_NORM K_ROTARY SINKS BUCKETS NEAR
+    LAMBDA_Q1 LAMBDA_K1 LAMBDA_Q2 LAMBDA_K2 CONTEXT_NORM
     NEAR_NORM NEAR_Q NEAR_K
     GATE UP DOWN XIELU_P XIELU_N XIELU_BETA XIELU_EPSILON
     ROUTER CORRECTION EXPERT_GATE EXPERT_UP EXPERT_DOWN
@@ -126,6 +127,10 @@ class Head:
     v_norm: Norm = NO_NORM
     v_is_k: bool = False  # values are the projected keys, before their norm
     kv_from: int = -1  # the layer whose k and v are read; -1: its own
+    # heads h and h + H/2 are one: the weights of the first less lambda times those of the second;
+    # where lambda starts, and the norm of the result; 0: no
+    differ: float = 0.0
+    differ_norm: Norm = NO_NORM
 
 
 # ALIBI: slope · j; ALIBI_ROUNDED: rounded to bf16, before the scale; ALIBI_FROM_END:
@@ -376,6 +381,8 @@ def head_shapes(s, layer, C, source_width):
             shapes |= norm_shapes((h.latent_q_norm, (h.latent_q,)))
     if not h.no_out:
         shapes[Id.O] = (C, H * h.d_v)
+    if h.differ:
+        shapes |= {id: (h.d_k,) for id in LAMBDAS}
     if s.score.sink:
         shapes[Id.SINKS] = (H,)
     if s.score.bias == Bias.BUCKETS and s.score.bias_layer == layer:
@@ -504,6 +511,7 @@ ACTIVATIONS = {
     "gelu": gelu, "gelu_python": gelu, "gelu_new": gelu_tanh, "gelu_pytorch_tanh": gelu_tanh,
     "gelu_fast": gelu_tanh,
 }
+LAMBDAS = (Id.LAMBDA_Q1, Id.LAMBDA_K1, Id.LAMBDA_Q2, Id.LAMBDA_K2)
 XIELU = (Id.XIELU_P, Id.XIELU_N, Id.XIELU_BETA, Id.XIELU_EPSILON)
 
 
@@ -788,9 +796,21 @@ class Pass:
         else:
             weights = softmax(masked)
             see(At.WEIGHTS, weights)
-        context = weights @ v.repeat(group, 0)
+        v, half = v.repeat(group, 0), h.heads // 2
+        if h.differ:
+            q1, k1, q2, k2 = (self.weight(s.part, id, layer) for id in LAMBDAS)
+            subtracted = math.exp(q1 @ k1) - math.exp(q2 @ k2) + h.differ
+            weights = weights[:half] - subtracted * weights[half:]
+            see(At.DIFFERENCE, weights)
+            v = np.concatenate([v[:half], v[half:]], -1)
+        context = weights @ v
         see(At.CONTEXT, context)
-        return context.swapaxes(0, 1).reshape(x.shape[0], -1)
+        if h.differ:
+            context = (1 - h.differ) * self.norm(h.differ_norm, s.part, layer, context)
+        context = context.swapaxes(0, 1).reshape(x.shape[0], -1)
+        if h.differ:
+            see(At.GATED, context)
+        return context
 
     # --- the MLP ---
 

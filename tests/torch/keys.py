@@ -20,7 +20,7 @@ transformers.utils.logging.disable_progress_bar()
 
 FOLDER = pathlib.Path(__file__).parent.parent / "golden-families"
 MODELS = """albert apertus arcee bart bert biogpt bloom camembert codegen cohere-qk-norm cohere2
-dbrx deberta-v2 deepseek_v2 deepseek_v3 distilbert dots1 electra ernie4_5 ernie4_5_moe esm exaone4
+dbrx deberta-v2 deepseek_v2 deepseek_v3 diffllama distilbert dots1 electra ernie4_5 ernie4_5_moe esm exaone4
 falcon falcon-rw-alibi gemma gemma2 gemma3 gemma3_text gemma4-experts gemma4_text glm glm4 glm4_moe glm4_moe_lite gpt_bigcode
 gpt_neo gpt_neox gpt_oss gptj granite granitemoe granitemoeshared helium hunyuan_v1_dense
 hunyuan_v1_moe llama llama-rope-dynamic llama-rope-llama3 llama-rope-yarn m2m_100 marian mbart

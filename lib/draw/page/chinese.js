@@ -109,6 +109,10 @@ const CHINESE = {
     'q·k of the cross-attention': '交叉注意力的 q·k',
     'scaled scores (there is no mask)': '缩放后的分数（没有掩码）',
     'attention weights from the text to the source': '从文本到源文本的注意力权重',
+    'weights of head h - lambda · those of head h + H/2, which multiply the values of both':
+        '头 h 的权重减去 lambda 乘头 h + H/2 的权重，再与两头的值相乘',
+    'context, each head normed and scaled, side by side': '各头归一化并缩放后的 context，并排',
+    'difference · v': '差 · v',
     'cross_weights · cross_v': 'cross_weights · cross_v',
     'output of the cross-attention layer': '交叉注意力层的输出',
     'residual stream after cross-attention': '交叉注意力之后的残差流',

@@ -170,9 +170,15 @@ class Sentence {
             if (/^(enc\.|cross_)/.test(name)) continue;
             const ofKeys = ['k_pre', 'k', 'v'].includes(name);
             const shared = this.attention.queries_of_a_key[tensor.layer];
-            const wanted = ofKeys ? Math.floor(head / shared) : head;
-            const index = (ofKeys ? other.kv_heads : other.heads).indexOf(wanted);
-            if (index >= 0) found[name] = { tensor: other, index };
+            const { differs, heads } = this.attention; // then two heads make one context
+            const context = differs ? head % (heads / 2) : head;
+            const one = ['difference', 'context', 'v'].includes(name) ? context : head;
+            const of = (wanted) =>
+                ofKeys
+                    ? other.kv_heads.indexOf(Math.floor(wanted / shared))
+                    : other.heads.indexOf(wanted);
+            const second = differs && name === 'v' ? of(context + heads / 2) : -1;
+            if (of(one) >= 0) found[name] = { tensor: other, index: of(one), second };
         }
         return head !== null && found.weights && found.q && found.k ? found : null;
     }

@@ -38,7 +38,10 @@ class Why {
     // A row of one of the head's tensors; null if there is none.
     of(name, row) {
         const found = this.numbers[name];
-        return found ? found.tensor.row(found.index, row) : null;
+        if (!found) return null;
+        const first = found.tensor.row(found.index, row);
+        if (!(found.second >= 0)) return first;
+        return Float32Array.of(...first, ...found.tensor.row(found.second, row));
     }
 
     // Query and key vectors; in linear attention φ of both.

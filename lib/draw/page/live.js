@@ -29,7 +29,9 @@ function heldFiles() {
 // The edits of the command line that ablate heads.
 function editsOf(off) {
     const places = off.map((name) => name.split('.'));
-    return places.map(([layer, head]) => `h.${layer}.context[head=${head}] = 0`).join('; ');
+    const { differs, heads } = sentences[state.sentence].attention;
+    const of = (head) => (differs ? head % (heads / 2) : head);
+    return places.map(([layer, head]) => `h.${layer}.context[head=${of(head)}] = 0`).join('; ');
 }
 
 // What the engine says about a run; `steps`: also predictions after each step.

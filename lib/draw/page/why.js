@@ -311,9 +311,11 @@ class WhyPanel {
     values(to) {
         const { why } = this;
         const value = why.of('v', why.key);
-        const parts = value.map((number) => Math.fround((why.weight || 0) * number));
+        const name = why.numbers.difference ? 'difference' : 'weight';
+        const weight = why.of('difference', why.row)?.[why.key] ?? why.weight;
+        const parts = value.map((number) => Math.fround((weight || 0) * number));
         const context = why.of('context', why.row);
-        const columns = Object.entries({ v: value, 'weight · v': parts, context });
+        const columns = Object.entries({ v: value, [`${name} · v`]: parts, context });
         to.append(dimTable(columns, why.dim));
     }
 

@@ -35,6 +35,13 @@ static const struct family_names apertus_names =
           {"mlp.act_fn.beta", {SLOT_XIELU_BETA}, .bare = true},
           {"mlp.act_fn.eps", {SLOT_XIELU_EPSILON}, .bare = true});
 
+static const struct family_names diffllama_names =
+    NAMES("model.", "layers.", &family_llama_names,
+          {"self_attn.lambda_q1", {SLOT_LAMBDA_Q1}, .bare = true},
+          {"self_attn.lambda_k1", {SLOT_LAMBDA_K1}, .bare = true},
+          {"self_attn.lambda_q2", {SLOT_LAMBDA_Q2}, .bare = true},
+          {"self_attn.lambda_k2", {SLOT_LAMBDA_K2}, .bare = true});
+
 static const struct family_names glm_names = NAMES(
     "model.", "layers.", &family_llama_names, {"mlp.gate_up_proj", {SLOT_GATE, SLOT_UP}},
     {"post_self_attn_layernorm", {SLOT_NORM_1_POST}}, {"post_mlp_layernorm", {SLOT_NORM_2_POST}});
@@ -177,6 +184,17 @@ static void settle_apertus(struct reading *r)
     family_bias(r, "attention_bias", BIASED_QKV | BIASED_OUT);
     if (family_default_scaling(r, ROTARY_LLAMA3, 8, 8192))
         r->config->rotary.theta = r->config->family->theta; /* whatever "rope_theta" says */
+}
+
+static void settle_diffllama(struct reading *r)
+{
+    const struct config *c = r->config;
+    family_bias(r, "attention_bias", BIASED_QKV | BIASED_OUT);
+    if (c->n_kv_head % 2)
+        err_set(family_fail(r),
+                "field 'num_key_value_heads': expected an even number, as two heads make one "
+                "context, found %zu",
+                c->n_kv_head);
 }
 
 static void settle_seed(struct reading *r)
@@ -693,6 +711,8 @@ static void settle_opt(struct reading *r)
 
 const struct family family_decoders[] = {
     {"llama", &family_llama_names, family_settle_llama, WITH(LLAMA, .n_positions = 2048), SILU},
+    {"diffllama", &diffllama_names, settle_diffllama,
+     WITH(LLAMA_5, .n_positions = 2048, .differs = true), SILU},
     {"mistral", &family_llama_names, family_settle_window,
      WITH(LLAMA, .n_positions = 131072, .n_kv_head = 8, .window = 4096), SILU},
     {"ministral", &family_llama_names, settle_ministral,

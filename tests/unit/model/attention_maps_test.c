@@ -8,7 +8,7 @@
 #include "../rigs/forward_rig.h"
 
 /* Sites with axes head, query, key; all except softmax, which needs another mechanism. */
-enum { HEADS = 3, LAYERS = 2, SITES = ATTENTION_MAPS - 1, LENT_MAX = 64 };
+enum { HEADS = 3, LAYERS = 2, SITES = ATTENTION_MAPS - 2, LENT_MAX = 64 };
 
 /* clang-format off */
 static const char config[] =

@@ -168,6 +168,7 @@ static const struct planted {
     {SET("ALiBi from the last key", score_bias, BIAS_ALIBI_FROM_END)},
     {SET("an activation with parameters", xielu, true)},
     {SET("norms without scales", norm_plain, true)},
+    {SET("differences of heads", differs, true)},
     {SET("clipped queries, keys and values", clip, 8)},
     {SET("norms of all heads together", head_norm, {.whole = true})},
     {SET("layer norms of queries and keys", head_norm, {.q = true, .k = true})},
