@@ -344,7 +344,8 @@ static int fail_job(const struct driver *driver, struct job *work, struct err *w
 static int translate(struct driver *driver, struct job *job, struct arena *arena, struct err *err)
 {
     struct arena *kept = &driver->kept;
-    if (job->item.input.text || job->item.input.ids || driver->task->many == ITEMS_PROMPT)
+    if (job->item.input.text || job->item.input.ids || driver->task->many == ITEMS_PROMPT ||
+        driver->session.viewer.model.config.n_class)
         return 0;
     if (!driver->translations)
         driver->translations = arena_alloc(kept, driver->jobs, sizeof *driver->translations, err);

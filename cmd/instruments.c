@@ -178,6 +178,11 @@ static int ask_lens(struct inquiry *inquiry, struct arena *arena, struct err *er
     size_t *layers = NULL;
     bool of_texts = inquiry->driver->derivation.mean_of_texts;
     bool mean = of_texts || inquiry->driver->derivation.mean_of_layers;
+    if (config->answers == ANSWER_OF_MEAN)
+        return err_unsupported(err,
+                               "'%s': expected classes of a token, found those of the mean of "
+                               "all tokens",
+                               inquiry->viewer->model.name);
     if ((config->n_class ? logits_check(inquiry->viewer, 0, err) : scoring_check(&scoring, err)) ||
         lens_find_site(&plan->site, options->lens.site, config, err) ||
         parse_numbers(inquiry, NAMES_LIST(lens_numbers), err) ||

@@ -430,7 +430,7 @@ int session_open_item(const struct session *session, struct item *item, const st
     else if (options->source && !model->config.cross)
         err_usage(err, "%s: expected none, since '%s' has no cross-attention%s", subject,
                   model->name, is_column ? ": rename the column to copy it" : "");
-    else if (!options->source && model->config.cross)
+    else if (!options->source && model->config.cross && !model->config.n_class)
         err_usage(err, "%s: expected a text for the cross-attention of '%s', found none", subject,
                   model->name);
     else

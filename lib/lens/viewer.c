@@ -225,11 +225,39 @@ int viewer_tokenize(const struct viewer *viewer, struct tokenized *text, enum si
                                                       : 0;
 }
 
+/* Make the text that a classifier's decoder reads: the start token and the source but for its last
+ * token. */
+static int shift_source(const struct viewer *viewer, struct tokenized *text,
+                        const struct tokenized *source, struct arena *arena, struct err *err)
+{
+    const bool is_ended = source->added_after > 0;
+    struct tokens tokens = {
+        .items = arena_alloc(arena, source->count, sizeof *tokens.items, err),
+        .count = source->count,
+        .second = source->second ? source->second + 1 : 0,
+        .added = {source->added_before + 1, source->added_between, source->added_after - is_ended}};
+    if (!tokens.items)
+        return -1;
+    memcpy(tokens.items + 1, source->tokens, (source->count - 1) * sizeof *tokens.items);
+    tokens.items[0].id = (uint32_t)viewer->model.config.bos_id;
+    if (tokenized_label(text, &tokens, viewer->tokenizer, arena, err))
+        return -1;
+    text->text = source->text;
+    text->size = source->size;
+    text->pair = source->pair;
+    return 0;
+}
+
 int viewer_read(const struct viewer *viewer, struct text_with_source *pair,
                 const struct input *input, const struct input *source, struct arena *arena,
                 struct err *err)
 {
+    const struct config *c = &viewer->model.config;
     *pair = (struct text_with_source){0};
+    if (c->n_class && c->cross && !(input && source) && (input || source))
+        return err_if(viewer_tokenize(viewer, &pair->source, PART_SOURCE, input ? input : source,
+                                      arena, err) ||
+                      shift_source(viewer, &pair->sentence, &pair->source, arena, err));
     if (viewer_tokenize(viewer, &pair->sentence, PART_SENTENCE, input, arena, err))
         return -1;
     return source && viewer_tokenize(viewer, &pair->source, PART_SOURCE, source, arena, err)

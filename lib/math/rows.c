@@ -66,6 +66,17 @@ void copy_rows(struct matrix y, struct matrix x)
         memcpy(matrix_row(y, row), matrix_row(x, row), y.columns * sizeof *y.data);
 }
 
+void average_rows(struct matrix y, struct matrix x)
+{
+    for (size_t i = 0; i < x.columns; i++) {
+        double sum = 0;
+        for (size_t row = 0; row < x.rows; row++)
+            sum += (double)matrix_row(x, row)[i];
+        for (size_t row = 0; row < y.rows; row++)
+            matrix_row(y, row)[i] = (float)(sum / (double)x.rows);
+    }
+}
+
 FOR_EACH_ISA
 void clip_rows(struct matrix x, float limit)
 {

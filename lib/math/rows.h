@@ -20,8 +20,9 @@ struct norm {
 /* y = (x - mean) / √(variance + ε) · (offset + scale) + shift, row by row; y may be x. */
 void norm_rows(struct matrix y, struct matrix x, const struct norm *norm);
 
-/* y = x; y += x, of all rows or of one. */
+/* y = x, or the mean of the rows of x in each row, also in place; y += x, of all rows or of one. */
 void copy_rows(struct matrix y, struct matrix x);
+void average_rows(struct matrix y, struct matrix x);
 void add_rows(struct matrix y, struct matrix x);
 void add_to_row(float *restrict y, const float *restrict x, size_t count);
 

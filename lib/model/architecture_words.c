@@ -237,7 +237,8 @@ static void write_logits(struct buf *out, const struct config *c)
         buf_text(out, end.at_result ? ", then one logit of each token" : end.dense ? "" : "none");
         return;
     }
-    static const char *const answers[] = {"the first token", "the last token", "each token"};
+    static const char *const answers[] = {"the first token", "the mean of all tokens",
+                                          "the last token", "each token"};
     if (c->n_class)
         buf_format(out, "%s%zu classes of %s", end.dense && !end.dense_norm ? ", then " : "",
                    c->n_class, answers[c->answers]);

@@ -695,6 +695,13 @@ static struct matrix result_back(struct walk *w, const struct end_rows *some)
     return rule->project && d.data ? walk_product_gradient(w, project, d, some->left) : d;
 }
 
+/* y = x, each row of a text replaced by their mean; and back, as that is its own transpose. */
+static void average_texts(const struct walk *w, struct matrix y, struct matrix x)
+{
+    for (size_t first = 0; first < x.rows; first += w->tokens)
+        average_rows(matrix_rows(y, first, w->tokens), matrix_rows(x, first, w->tokens));
+}
+
 enum { CHUNK_ROWS = 512 }; /* whose logits of a loss are computed at a time */
 
 /* Add to dleft the gradient of `left`, which the last matrices read: of all rows that count, a
@@ -703,10 +710,17 @@ static int results_back(struct walk *w, struct matrix dleft, struct matrix left)
 {
     const struct unembed_rule *rule = &w->stack->unembed;
     const struct back_loss *loss = w->back->loss;
-    struct end_rows all = {.left = left};
-    size_t *rows = arena_alloc(w->back->tape->arena, left.rows, sizeof *rows, w->err);
-    if (!rows)
+    struct end_rows all = {.count = 0};
+    struct arena *arena = w->back->tape->arena;
+    size_t *rows = arena_alloc(arena, left.rows, sizeof *rows, w->err);
+    float *means =
+        rule->mean ? arena_room(arena, left.rows * left.columns, sizeof *means, w->err) : NULL;
+    if (!rows || (rule->mean && !means))
         return -1;
+    if (rule->mean) {
+        average_texts(w, walk_matrix(means, left.rows, left.columns), left);
+        left = walk_matrix(means, left.rows, left.columns);
+    }
     for (size_t row = 0; row < left.rows; row++)
         if (loss ? loss->targets[row] != BACK_NO_TARGET : !rule->first_only || row % w->tokens == 0)
             rows[all.count++] = row;
@@ -727,6 +741,8 @@ static int results_back(struct walk *w, struct matrix dleft, struct matrix left)
         if (!loss)
             break;
     }
+    if (rule->mean)
+        average_texts(w, dleft, dleft);
     return 0;
 }
 

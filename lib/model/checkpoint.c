@@ -196,7 +196,8 @@ static int check_entry(const struct safetensors_entry *entry, const struct famil
 }
 
 /* Find a tensor by its name with the family's prefix, or without parts of the prefix, as the base
- * model alone has it; or with a wrapper before the name, or after the prefix. */
+ * model alone has it; or with a wrapper before the name, or after the prefix; or with the prefix of
+ * some classes for questions and of T5's for classes. */
 static struct found_tensor find_in_wrapper(const struct checkpoint *checkpoint, const char *name,
                                            const struct family_names *names)
 {
@@ -216,7 +217,8 @@ static struct found_tensor find_in_wrapper(const struct checkpoint *checkpoint, 
         snprintf(wrapped, sizeof wrapped, "%s%s%s", names->prefix, names->wrapper, end);
         found = find_exactly(checkpoint, wrapped);
     }
-    return found;
+    snprintf(wrapped, sizeof wrapped, "transformer.%s", end);
+    return found.entry ? found : find_exactly(checkpoint, wrapped);
 }
 
 /* Find a tensor by its name, or as an old file calls the scale and shift of a norm. */
@@ -292,7 +294,7 @@ static void find_tables(const struct checkpoint *checkpoint, struct config *conf
 static bool find_classes(const struct checkpoint *checkpoint, struct config *config)
 {
     const struct slot head = slot_of_text(SLOT_HEAD), dense = slot_of_text(SLOT_TRANSFORM);
-    if (config->n_encoder_layer || config->kind == MODEL_ATTENTION)
+    if (config->kind == MODEL_ATTENTION)
         return false;
     for (const struct class_head *h = class_heads; h->rows->name; h++) {
         config->class_head = h;
@@ -301,19 +303,16 @@ static bool find_classes(const struct checkpoint *checkpoint, struct config *con
         if (!fits || !last || last->rank != 2 ||
             (h->rows[1].name && !find_slot(checkpoint, config, dense).entry))
             continue;
-        config->end = END_CLASSES;
-        config->n_class = last->shape[0];
-        config->answers = config->answers == ANSWER_OF_EACH ? ANSWER_OF_EACH : h->answers;
-        config->tied = false;
+        class_head_take(config, h, last->shape[0]);
         config->biases &= ~(unsigned)(BIASED_LOGITS | BIASED_TRANSFORM);
         if (find_slot(checkpoint, config, slot_bias(head)).entry)
             config->biases |= BIASED_LOGITS;
         if (h->rows[1].name && find_slot(checkpoint, config, slot_bias(dense)).entry)
             config->biases |= BIASED_TRANSFORM;
-        config->end_activation = h->activation ? h->activation : config->class_activation;
         return true;
     }
     config->class_head = NULL;
+    config->answers = ANSWER_OF_FIRST;
     return false;
 }
 

@@ -46,8 +46,9 @@ enum model_end {
     END_STREAM,        /* nothing */
 };
 
-/* Whose logits are the model's answer: those of the text's first or last token, or of each. */
-enum class_answer { ANSWER_OF_FIRST, ANSWER_OF_LAST, ANSWER_OF_EACH };
+/* Whose logits are the model's answer: those of the text's first token, of the mean of all (which
+ * then replaces each), of the last token, or of each. */
+enum class_answer { ANSWER_OF_FIRST, ANSWER_OF_MEAN, ANSWER_OF_LAST, ANSWER_OF_EACH };
 
 /* Properties of single layers, as bits. */
 enum layer_flag {

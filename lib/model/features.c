@@ -124,12 +124,13 @@ static bool sublayer_has_other(const struct sublayer *s)
 
 #define UNEMBED_FIELDS(FIELD, ARRAY) \
     FIELD(norm) FIELD(project) FIELD(dense) FIELD(activation) FIELD(dense_norm) \
-    FIELD(first_only) FIELD(bias) FIELD(logits) FIELD(divisor) FIELD(cap) FIELD(at_dense) \
-    FIELD(at_result)
+    FIELD(first_only) FIELD(mean) FIELD(bias) FIELD(logits) FIELD(divisor) FIELD(cap) \
+    FIELD(at_dense) FIELD(at_result)
 
 #define UNEMBED_FEATURES(FEATURE) \
     FEATURE(!u->norm, "a last stream without a norm", ALL) \
     FEATURE(u->dense, "a dense layer at the end", ALL & ~WORDS) \
+    FEATURE(u->mean, "a mean of all tokens before the classes", RUN | PATCH) \
     FEATURE(u->bias, "a bias of the logits", ALL) \
     FEATURE(c->n_class, "classes in place of tokens", ALL & ~WORDS & ~TRAIN) \
     FEATURE(u->divisor > 0, "divided logits", ALL) \

@@ -729,11 +729,28 @@ static int make_logits(struct pass *pass, struct matrix logits, struct matrix y)
     return 0;
 }
 
+/* Replace the rows of each text by their mean. */
+static int average(struct pass *pass, struct matrix *y)
+{
+    struct matrix means;
+    if (pass_matrix(pass, &means, y->rows, y->columns))
+        return -1;
+    for (size_t s = 0; s < pass->batch->count; s++) {
+        const struct batch_rows rows = pass->batch->queries[s];
+        average_rows(matrix_rows(means, rows.first, rows.count),
+                     matrix_rows(*y, rows.first, rows.count));
+    }
+    *y = means;
+    return 0;
+}
+
 static enum pass_state unembed(struct pass *pass, struct matrix y)
 {
     const struct unembed_rule *rule = &pass->stack->unembed;
     bool changes = rule->bias || pass_edits(pass, SITE_LOGITS, 0);
     struct likeliest *likeliest = changes ? NULL : pass->tap->likeliest;
+    if (rule->mean && average(pass, &y))
+        return PASS_FAILED;
     PASS_TRY(transform(pass, rule, &y));
     if (rule->at_dense)
         PASS_TRY(tap_rows(pass, rule->at_dense, 0, y));

@@ -237,6 +237,7 @@ static struct unembed_rule make_end(const struct config *c)
 {
     struct unembed_rule rule = {
         .norm = c->final_norm,
+        .mean = c->answers == ANSWER_OF_MEAN,
         .project = c->n_word && !c->projects_last,
         .bias = c->biases & BIASED_LOGITS,
         .divisor = c->logit_divisor,

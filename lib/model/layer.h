@@ -174,6 +174,7 @@ struct unembed_rule {
     enum activation activation;
     bool dense_norm;    /* a norm of that layer: SLOT_TRANSFORM_NORM */
     bool first_only;    /* the dense layer reads only the first token: a pooler */
+    bool mean;          /* it reads, in place of each token, the mean of all */
     bool bias;          /* of the logits */
     size_t logits;      /* how many: of tokens, or of classes */
     float divisor, cap; /* of the logits: logit / divisor, then cap · tanh(logit / cap); 0: none */

@@ -1229,7 +1229,7 @@ BY_NAMES = {  # the names of the tensors decide, too
 # Heads of classes: a dense layer, or none, its activation, and the last matrix. Files with both
 # have this head, whose numbers are those of every token.
 CLASSES = (("classifier.dense", "tanh", "classifier.out_proj"), ("pre_classifier", "relu", "classifier"),
-           ("pooler.dense", "tanh", "classifier"), ("", "", "classifier"), ("", "", "qa_outputs"),
+           ("pooler.dense", "tanh", "classifier"), ("head.dense", "gelu", "classifier"), ("", "", "classifier"), ("", "", "qa_outputs"),
            ("", "", "score"))
 
 
@@ -1237,10 +1237,13 @@ def add_classes(model, config, has):
     for dense, act, last in CLASSES:
         if has(last) and (not dense or has(dense)):
             stack = model.stacks[TEXT]
+            normed = dense == "head.dense"
             stack.unembed = Unembed(stack.unembed.norm, transform=act, head=True,
                                     transform_width=stack.width if dense else 0,
                                     rows=len(config.get("id2label", "12")), at_result=At.LOGITS,
-                                    at_transform=At.TRANSFORM if dense else At.NONE)
+                                    at_transform=At.TRANSFORM if dense else At.NONE,
+                                    transform_norm=stack.unembed.transform_norm if normed else NO_NORM,
+                                    mean=normed and config["classifier_pooling"] == "mean")
             model.rows[TEXT, Id.HEAD] = Row(last + ".weight", last + ".bias")
             model.rows |= table(TEXT, "", TRANSFORM=dense) if dense else {}
             return

@@ -251,6 +251,7 @@ class Unembed:
     transform: str = ""  # activation of a dense layer before the head
     transform_width: int = 0
     transform_norm: Norm = NO_NORM
+    mean: bool = False  # the mean of all tokens replaces each, before that layer
     first_only: bool = False  # the dense layer reads token 0 only
     head: bool = False  # a last matrix
     tied: bool = False  # it is the token table
@@ -976,6 +977,7 @@ class Pass:
         out = x
         if u.project:
             x = self.linear(x, part, Id.PROJECT_OUT)
+        x = np.broadcast_to(x.mean(0), x.shape) if u.mean else x
         if u.transform:
             x = ACTIVATIONS[u.transform](self.linear(x[:1] if u.first_only else x, part,
                                                      Id.TRANSFORM))

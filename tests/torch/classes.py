@@ -1,106 +1,129 @@
 #!/usr/bin/env python3
-"""Compare the logits of heads of classes, and the contacts of ESM, with transformers: its own classes
-for each task, with random weights.
+"""Compare the logits of heads of classes, and the contacts of ESM, with transformers: each of its
+classes for a task whose family has a golden model in tests/golden-families, with the config of that
+and random weights.
 
 usage: classes.py BUILD/attn-cli
 
-Prints the models that differ by more than 1e-5, and "N models agree". Needs transformers and torch.
+Prints the models that differ by more than 1e-5, and "N models agree, N are encoders alone". Needs
+transformers and torch.
 """
-import json, os, subprocess, sys, tempfile, warnings
+import json, os, pathlib, subprocess, sys, tempfile, warnings
 
 os.environ |= {"TRANSFORMERS_VERBOSITY": "error", "HF_HUB_DISABLE_PROGRESS_BARS": "1"}
 warnings.filterwarnings("ignore")
 import torch, transformers  # noqa: E402
+from transformers.models.auto import modeling_auto  # noqa: E402
 
 transformers.utils.logging.disable_progress_bar()
 
-SIZES = dict(vocab_size=64, hidden_size=24, num_hidden_layers=2, num_attention_heads=3,
-             intermediate_size=40, max_position_embeddings=40, initializer_range=0.3, pad_token_id=0)
-WIDTHS = dict(vocab_size=64, n_embd=24, n_layer=2, n_head=3, pad_token_id=0, initializer_range=0.3)
-MODELS = {
-    "Bert": SIZES, "Roberta": SIZES | dict(pad_token_id=1), "XLMRoberta": SIZES | dict(pad_token_id=1),
-    "Camembert": SIZES | dict(pad_token_id=1), "MPNet": SIZES | dict(pad_token_id=1),
-    "DistilBert": dict(vocab_size=64, dim=24, n_layers=2, n_heads=3, hidden_dim=40,
-                       max_position_embeddings=40, initializer_range=0.3),
-    "Electra": SIZES | dict(embedding_size=16), "Albert": SIZES | dict(embedding_size=16),
-    "DebertaV2": SIZES | dict(relative_attention=True, position_buckets=8, share_att_key=True,
-                              pos_att_type=["c2p", "p2c"], norm_rel_ebd="layer_norm",
-                              position_biased_input=False, pooler_hidden_act="relu"),
-    "ModernBert": SIZES | dict(bos_token_id=1, eos_token_id=2, cls_token_id=1, sep_token_id=2),
-    "GPT2": WIDTHS | dict(n_positions=40), "Bloom": WIDTHS | dict(hidden_size=24),
-    "OPT": SIZES | dict(ffn_dim=40, word_embed_proj_dim=16, init_std=0.3),
-    "Llama": SIZES, "Qwen2": SIZES | dict(num_key_value_heads=3), "GPTNeoX": SIZES,
-    "Gemma": SIZES | dict(num_key_value_heads=3, head_dim=8),
-}
-LAST = "GPT2", "Bloom", "OPT", "Llama", "Qwen2", "GPTNeoX", "Gemma"
-IDS = [3, 7, 9, 11, 60, 5, 2, 33, 12, 8]
+TASKS = "SEQUENCE_CLASSIFICATION", "TOKEN_CLASSIFICATION", "QUESTION_ANSWERING", "MULTIPLE_CHOICE"
 NAMES = {0: "BAD", 1: "so so", 2: "GOOD"}
+# For sizes that transformers' configs refuse.
+OTHER = {"gemma2": {"query_pre_attn_scalar": 8}, "deepseek_v2": {"hidden_size": 12}}
+ONE = {"id2label": {0: "LABEL_0"}}
+VARIANTS = [("bert", TASKS[0], ONE), ("qwen3", TASKS[0], ONE),
+            ("bert", TASKS[0], {"problem_type": "multi_label_classification"}),
+            ("modernbert", TASKS[0], {"classifier_pooling": "mean"}),
+            ("modernbert", TASKS[3], {"classifier_pooling": "mean"}),
+            ("electra", TASKS[3], {"summary_activation": "tanh"})]
 
 
 def models():
-    for name, sizes in MODELS.items():
-        for task in "SequenceClassification", "TokenClassification", "QuestionAnswering", "MultipleChoice":
-            refused = task == "QuestionAnswering" and name in ("Llama", "Qwen2") or \
-                task == "MultipleChoice" and name == "Electra"
-            if hasattr(transformers, f"{name}For{task}") and not refused:
-                yield name, task, sizes
+    golden = pathlib.Path(__file__).parent.parent / "golden-families"
+    folders = [(folder, {}, TASKS) for folder in sorted(golden.iterdir())]
+    folders += [(golden / name, keys, [task]) for name, task, keys in VARIANTS]
+    for folder, variant, tasks in folders:
+        keys = json.loads((folder / "config.json").read_text())
+        if "max_trained_positions" in keys:
+            continue  # NomicBERT, with the keys of its authors' code
+        for name in "architectures", "id2label", "label2id":
+            keys.pop(name, None)
+        for task in tasks:
+            names = getattr(modeling_auto, f"MODEL_FOR_{task}_MAPPING_NAMES")
+            if keys["model_type"] in names:
+                named = {"id2label": NAMES} if task.endswith("CLASSIFICATION") else {}
+                yield task, names[keys["model_type"]], keys | OTHER.get(folder.name, {}) | named | variant
 
 
-def make(name, task, sizes, folder):
+def make(name, keys, folder):
     torch.manual_seed(0)
-    named = task.endswith("Classification")
-    config = getattr(transformers, name + "Config")(**sizes, **(dict(id2label=NAMES) if named else {}))
-    model = getattr(transformers, f"{name}For{task}")(config).eval()
+    config = transformers.CONFIG_MAPPING[keys["model_type"]].from_dict(keys)
+    of_text = config.get_text_config()
+    of_text.pad_token_id = of_text.pad_token_id or 0
+    config._experts_implementation = "eager"  # which float64 has
+    if name == "EsmForMaskedLM":
+        config._attn_implementation = "eager"  # which returns maps
+    model = getattr(transformers, name)(config).eval()
     with torch.no_grad():
         for tensor in model.parameters():
-            if tensor.dim() == 1:  # biases and scales, which are 0 and 1
-                tensor.add_(torch.randn_like(tensor) * 0.1)
-    model.save_pretrained(folder)
-    return model.double()
+            tensor.copy_(torch.randn_like(tensor) * 0.2 + (tensor if tensor.dim() == 1 else 0))
+    model.float().save_pretrained(folder)
+    return model.double(), of_text
 
 
-def off(program, name, task, sizes):
-    with tempfile.TemporaryDirectory() as folder, torch.no_grad():
-        model, ids = make(name, task, sizes, folder), torch.tensor([IDS])
-        out = model(ids[None] if task == "MultipleChoice" else ids)
-        wanted = torch.stack([out.start_logits[0], out.end_logits[0]], -1) \
-            if task == "QuestionAnswering" else out.logits[0]
-        line = [program, "run", "-m", folder, "--ids", ",".join(map(str, IDS)), "--show", "logits",
-                "--format", "json"]
-        found = json.loads(subprocess.run(line, capture_output=True, check=True).stdout)
-        found = torch.tensor(found["tensors"]["logits"], dtype=torch.float64)
-        if task in ("SequenceClassification", "MultipleChoice"):
-            found = found[-1 if name in LAST else 0]
-            line = [program, "score", "--classes", *line[2:6], "--format", "json"]
-            rows = json.loads(subprocess.run(line, capture_output=True, check=True).stdout)
-            shares = torch.tensor([row["probability"] for row in rows["tables"]["classes"]])
-            expected = wanted.softmax(-1) if len(found) > 1 else wanted.sigmoid()
-            if (shares - expected.reshape(shares.shape)).abs().max() > 1e-5:
+def run(program, folder, ids, *command):
+    line = [program, *command, "-m", folder, "--ids", ",".join(map(str, ids)), "--format", "json"]
+    done = subprocess.run(line, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    return json.loads(done.stdout)
+
+
+def off(program, task, name, keys):
+    with tempfile.TemporaryDirectory() as folder:
+        model, config = make(name, keys, folder)
+        ids = [i % min(config.vocab_size, 60) for i in (3, 7, 9, 11, 58, 5, 6, 33, 12, 8)]
+        if config.is_encoder_decoder:
+            ids[-1] = config.eos_token_id
+        given = torch.tensor([[ids]] if task == "MULTIPLE_CHOICE" else [ids])
+        out = model(given, attention_mask=torch.ones_like(given))
+        if name == "ModernBertForSequenceClassification":  # gradients, through a mean of tokens, too
+            (out.logits[0, 2] - out.logits[0, 0]).backward()
+            line = "run", "--gradient", "GOOD:BAD", "--show", "embedding"
+            own = torch.tensor(run(program, folder, ids, *line)["tensors"]["gradient.token_rows"])
+            wanted = model.get_input_embeddings().weight.grad
+            own = torch.zeros(wanted.shape).index_add_(0, given[0], own)
+            if (own - wanted).abs().max() > 1e-5:
                 return float("inf")
-        return (found - wanted.reshape(found.shape)).abs().max().item()
-
-
-def contacts_off(program, name, task, sizes):
-    ids = [0, *IDS[:6], 2, *IDS[7:], 2]
-    with tempfile.TemporaryDirectory() as folder, torch.no_grad():
-        model = make(name, task, sizes | dict(attn_implementation="eager"), folder)
-        wanted = model.predict_contacts(torch.tensor([ids]), torch.ones(1, len(ids)))[0]
-        line = [program, "heads", "--contacts", "-m", folder, "--ids", ",".join(map(str, ids)),
-                "--format", "json"]
-        found = json.loads(subprocess.run(line, capture_output=True, check=True).stdout)
-        found = torch.tensor(found["tensors"]["contacts"], dtype=torch.float64)
+        wanted = torch.stack([out.start_logits[0], out.end_logits[0]], -1) \
+            if task == "QUESTION_ANSWERING" else out.logits[0]
+        wanted = wanted.detach()
+        if task in ("TOKEN_CLASSIFICATION", "QUESTION_ANSWERING"):
+            found = torch.tensor(run(program, folder, ids, "run", "--show", "logits")["tensors"]["logits"])
+            return (found - wanted).abs().max().item()
+        rows = run(program, folder, ids, "score", "--classes")["tables"]["classes"]
+        found = torch.tensor([[row["logit"], row["probability"]] for row in rows])
+        each = len(rows) == 1 or "problem_type" in keys
+        wanted = torch.stack([wanted, wanted.sigmoid() if each else wanted.softmax(-1)], -1)
         return (found - wanted).abs().max().item()
 
 
-ESM = SIZES | dict(pad_token_id=1, mask_token_id=4)
-PROTEINS = [("Esm", "MaskedLM", ESM | dict(position_embedding_type="rotary", token_dropout=True)),
-            ("Esm", "MaskedLM", ESM | dict(position_embedding_type="absolute", num_hidden_layers=5)),
-            ("Esm", "MaskedLM", ESM | dict(position_embedding_type="rotary", num_attention_heads=6,
-                                           emb_layer_norm_before=True))]
-count = 0
-for compare, model in [(off, model) for model in models()] + [(contacts_off, p) for p in PROTEINS]:
-    error = compare(sys.argv[1], *model)
-    if error > 1e-5:
-        print(f"{model[0]}For{model[1]}: {error:.1e}")
+def contacts_off(program, task, name, keys):
+    ids = [0, 3, 7, 9, 11, 60, 5, 2, 33, 12, 8, 2]
+    with tempfile.TemporaryDirectory() as folder, torch.no_grad():
+        model, _ = make(name, keys, folder)
+        wanted = model.predict_contacts(torch.tensor([ids]), torch.ones(1, len(ids)))[0]
+        found = torch.tensor(run(program, folder, ids, "heads", "--contacts")["tensors"]["contacts"])
+        return (found - wanted).abs().max().item()
+
+
+ESM = dict(model_type="esm", vocab_size=64, hidden_size=24, num_hidden_layers=2, num_attention_heads=3,
+           intermediate_size=40, max_position_embeddings=40, pad_token_id=1, mask_token_id=4)
+PROTEINS = [("contacts", "EsmForMaskedLM", ESM | dict(position_embedding_type="rotary", token_dropout=True)),
+            ("contacts", "EsmForMaskedLM", ESM | dict(position_embedding_type="absolute", num_hidden_layers=5)),
+            ("contacts", "EsmForMaskedLM", ESM | dict(position_embedding_type="rotary", num_attention_heads=6,
+                                                      emb_layer_norm_before=True))]
+count, alone = 0, 0
+for task, name, keys in [*models(), *PROTEINS]:
+    try:
+        error = (contacts_off if task == "contacts" else off)(sys.argv[1], task, name, keys)
+    except RuntimeError as failure:
+        if "an encoder alone" not in str(failure):
+            print(f"{name}: {failure}".strip())
+        alone += "an encoder alone" in str(failure)
+        continue
+    if not error <= 1e-5:
+        print(f"{name} of {keys['model_type']}: {error:.1e}")
     count += error <= 1e-5
-print(count, "models agree")
+print(f"{count} models agree, {alone} are encoders alone")

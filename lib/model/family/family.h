@@ -99,11 +99,22 @@ struct class_head {
     struct family_row rows[3];  /* of SLOT_HEAD, of SLOT_TRANSFORM; the last has no name */
     enum activation activation; /* of the dense layer; ACTIVATION_NONE: as config.json says */
     enum class_answer answers;
-    bool normed;   /* a norm of the dense layer: SLOT_TRANSFORM_NORM of the family */
-    bool prefixed; /* the name of the dense layer begins with the prefix of the family */
+    bool normed;           /* a norm of the dense layer: SLOT_TRANSFORM_NORM of the family */
+    bool prefixed;         /* the name of the dense layer begins with the prefix of the family */
+    const char *sequences; /* " name name ": encoders whose class for sequences has it, or NULL */
 };
 
 extern const struct class_head class_heads[];
+
+/* Give a config a head of `count` classes, but not its biases. */
+void class_head_take(struct config *config, const struct class_head *head, size_t count);
+
+/* The head of transformers' class for sequences of a config's family; NULL: it is not known. */
+const struct class_head *class_head_of_sequences(const struct config *config);
+
+/* Of a config.json for such a class, take its head, with a row for each name of "id2label". Other
+ * heads are found by their tensors. */
+int family_read_classes(struct config *config, const struct json *root, struct err *err);
 
 /* family_row of a config's family, or the row of its head of classes. */
 const struct family_row *config_row(const struct config *config, struct slot slot);

@@ -193,6 +193,14 @@ static void settle_electra(struct reading *r)
     c->n_word = family_size(r, "embedding_size", 128);
     if (c->n_word == c->n_embd)
         c->n_word = 0;
+    if (!family_is_for(r, "ForMultipleChoice"))
+        return;
+    enum activation hidden = c->activation;
+    family_activation(r, "summary_activation", family_text(r, "summary_activation", "gelu"));
+    c->class_activation = c->activation;
+    c->activation = hidden;
+    if (strcmp(family_text(r, "summary_type", "first"), "first") != 0)
+        err_unsupported(family_fail(r), "field 'summary_type': expected first");
 }
 
 /* Read "pos_att_type": a list of the products with distances, or a text with "|" between them. */
@@ -290,9 +298,14 @@ static void settle_modernbert(struct reading *r)
     family_bias(r, "decoder_bias", BIASED_LOGITS);
     family_activation(r, "classifier_activation", family_text(r, "classifier_activation", "gelu"));
     c->end_activation = c->class_activation = c->activation;
-    if (strcmp(family_text(r, "classifier_pooling", "cls"), "cls") != 0 &&
-        (family_is_for(r, "ForSequenceClassification") || family_is_for(r, "ForMultipleChoice")))
-        err_unsupported(family_fail(r), "field 'classifier_pooling': expected cls");
+    const char *pooling = family_text(r, "classifier_pooling", "cls");
+    if (strcmp(pooling, "mean") == 0 && !c->answers)
+        c->answers = ANSWER_OF_MEAN;
+    else if (strcmp(pooling, "mean") != 0 && strcmp(pooling, "cls") != 0)
+        err_unsupported(family_fail(r),
+                        "field 'classifier_pooling': expected cls or mean, "
+                        "found \"%s\"",
+                        pooling);
     family_activation(r, "hidden_activation", family_text(r, "hidden_activation", "gelu"));
     size_t every = family_size(r, "global_attn_every_n_layers", 3);
     c->window = family_size(r, "local_attention", 128) / 2 + 1;

@@ -577,6 +577,25 @@ bool family_is_for(const struct reading *r, const char *task)
     return name_ends_in(class, task);
 }
 
+int family_read_classes(struct config *c, const struct json *root, struct err *err)
+{
+    const struct reading reading = {.config = c, .root = root, .err = err};
+    const struct json *names = json_given(root, "id2label");
+    const struct class_head *head = class_head_of_sequences(c);
+    if (!family_is_for(&reading, "ForSequenceClassification")) {
+        c->answers = ANSWER_OF_FIRST;
+        return 0;
+    }
+    if (!head)
+        return err_unsupported(err,
+                               "field 'architectures': a new head of classes is not supported for "
+                               "models of type \"%s\"",
+                               config_kind_name(c));
+    class_head_take(c, head, names ? json_count(names) : 2);
+    c->biases = c->causal ? c->biases & ~(unsigned)BIASED_LOGITS : c->biases | BIASED_LOGITS;
+    return 0;
+}
+
 void family_read_causal(struct reading *r)
 {
     struct config *c = r->config;

@@ -97,6 +97,9 @@ static void settle_t5(struct reading *r)
         c->logit_divisor =
             family_flag(r, "scale_decoder_outputs", c->tied) ? sqrtf((float)c->n_embd) : 0;
     c->bos_id = family_integer(r, "decoder_start_token_id", 0, DIMENSION_MAX, 0);
+    if (family_is_for(r, "ForTokenClassification") || family_is_for(r, "EncoderModel"))
+        err_unsupported(family_fail(r), "field 'architectures': expected a model with a decoder, "
+                                        "found an encoder alone");
 }
 
 static void settle_bart(struct reading *r)
