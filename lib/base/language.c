@@ -173,6 +173,8 @@ static const struct translation {
      "key "
      "and the query of a learned row for the distance d.",
      "偏置取决于内容和键到查询的距离：k[d] 和 q[d] 是距离 d 的一行学到的数的键和查询。"},
+    {"The bias falls with the distance by the slope of this head (ALiBi).",
+     "偏置随距离按这个头的斜率减小（ALiBi）。"},
     {"The bias grows with the key's position by the slope of this head (ALiBi).",
      "偏置随键的位置按这个头的斜率增长（ALiBi）。"},
     {"Slope and product are rounded to bf16, as in training.",

@@ -255,6 +255,7 @@ static void put_attention(struct json_writer *json, const struct config *config)
                                          [BIAS_ALIBI] = "bloom",
                                          [BIAS_ALIBI_ROUNDED] = "falcon",
                                          [BIAS_ALIBI_FROM_END] = "mpt",
+                                         [BIAS_ALIBI_APART] = "jina",
                                          [BIAS_BUCKETS] = "table",
                                          [BIAS_DISENTANGLED] = "table"};
     const struct score_rule *rule = &attention_of(config, PART_SENTENCE, 0)->score;

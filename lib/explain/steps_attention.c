@@ -611,6 +611,10 @@ void step_moved(struct builder *builder, const struct trace *trace)
         builder_note(builder,
                      "The bias depends on the distance from the query to the key: a number "
                      "of this head in a table, with a row for each range of distances.");
+    } else if (rule->bias == BIAS_ALIBI_APART) {
+        builder_formula(builder, "-%n · |j - %z|", trace->bias.slope, trace->query);
+        builder_note(builder,
+                     "The bias falls with the distance by the slope of this head (ALiBi).");
     } else {
         builder_formula(builder, "%n · j", trace->bias.slope);
         builder_note(builder,

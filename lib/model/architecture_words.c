@@ -85,7 +85,8 @@ static void write_positions(struct buf *out, const struct config *c)
                        config_adds_positions(c) ? ", and " : "", c->bias_reach,
                        2 * c->bias_buckets);
         else if (c->score_bias)
-            buf_text(out, "ALiBi");
+            buf_format(out, "ALiBi%s",
+                       c->score_bias == BIAS_ALIBI_APART ? " in both directions" : "");
         return;
     }
     buf_format(out, "rotary, base %.9g", r->theta);

@@ -32,6 +32,7 @@ enum config_bias {
     BIASED_LOGITS = 8,
     BIASED_TRANSFORM = 16, /* the dense layer before the logits */
     BIASED_EXPERTS = 32,   /* biases of experts, but for the shared one */
+    BIASED_DOWN = 64,      /* the last layer of the MLP alone */
     BIASED_ALL = 7
 };
 
@@ -83,6 +84,7 @@ enum score_bias {
     BIAS_ALIBI,          /* slope · position of the key, after the scale (Press et al., 2021) */
     BIAS_ALIBI_ROUNDED,  /* ALiBi in bf16, added before the scale (Falcon) */
     BIAS_ALIBI_FROM_END, /* slope · (position - that of the last key) (MPT) */
+    BIAS_ALIBI_APART,    /* - slope · distance, in both directions (JinaBERT) */
     BIAS_BUCKETS,        /* a number of a table for each distance (T5) */
     BIAS_DISENTANGLED,   /* products of queries and keys with rows of distances (DeBERTa) */
 };

@@ -24,7 +24,8 @@ enum {
 static bool config_has_other(const struct config *c)
 {
     return c->kind > MODEL_DECODER || c->rotary.scaling > ROTARY_PROPORTIONAL ||
-           c->biases > (BIASED_ALL | BIASED_LOGITS | BIASED_TRANSFORM | BIASED_EXPERTS) ||
+           c->biases >
+               (BIASED_ALL | BIASED_LOGITS | BIASED_TRANSFORM | BIASED_EXPERTS | BIASED_DOWN) ||
            config_flags(c) >= 2 * LAYER_WIDE;
 }
 
@@ -188,6 +189,7 @@ static bool sublayer_has_other(const struct sublayer *s)
     FEATURE(s->score.bias == BIAS_ALIBI_ROUNDED, "scaled ALiBi", ALL) \
     FEATURE(s->score.bias == BIAS_ALIBI_FROM_END, "ALiBi from the last key", \
             RUN | ATTRIBUTE | PATCH) \
+    FEATURE(s->score.bias == BIAS_ALIBI_APART, "ALiBi in both directions", ALL) \
     FEATURE(s->score.bias == BIAS_BUCKETS, "biases of distances", ALL) \
     FEATURE(s->score.bias == BIAS_DISENTANGLED, "disentangled attention", ALL & ~TRAIN) \
     FEATURE(s->score.back != SIZE_MAX, "sliding windows", ALL) \

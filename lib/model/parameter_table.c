@@ -25,7 +25,9 @@
     PROPERTY(PROJECTED_LAST, c->projects_last) \
     PROPERTY(OF_TRANSFORM, c->biases & BIASED_TRANSFORM) \
     PROPERTY(OF_QKV, c->biases & BIASED_QKV) PROPERTY(OF_OUT, c->biases & BIASED_OUT) \
-    PROPERTY(OF_MLP, c->biases & BIASED_MLP) PROPERTY(OF_EXPERTS, c->biases & BIASED_EXPERTS) \
+    PROPERTY(OF_MLP, c->biases & BIASED_MLP) \
+    PROPERTY(OF_DOWN, c->biases & (BIASED_MLP | BIASED_DOWN)) \
+    PROPERTY(OF_EXPERTS, c->biases & BIASED_EXPERTS) \
     PROPERTY(OF_LOGITS, c->biases & BIASED_LOGITS) \
     PROPERTY(DENSE_NORM, stack_of(c, PART_SENTENCE)->unembed.dense_norm) \
     PROPERTY(BIAS_NORMED, c->bias_terms & TERM_NORMED) \
@@ -94,8 +96,8 @@
 #define AXIS_SIZE(name, size) [AXIS_##name] = size,
 
 enum { PROPERTIES(INDEX) PROPERTY_COUNT };
-/* ALONE: a bias that does not need what its matrix needs. */
-enum { ANY = 0, PROPERTIES(BIT) NEVER = 1 << PROPERTY_COUNT, ALONE = NEVER << 1 };
+/* NEVER: both kinds of MLP. ALONE: a bias that does not need what its matrix needs. */
+enum { ANY = 0, PROPERTIES(BIT) NEVER = PLAIN | MIXTURE, ALONE = 1 << PROPERTY_COUNT };
 enum axis { AXES(AXIS_ID) };
 
 /* The sublayer that has a slot's parameter; for a parameter of an end, or of a part or layer that
@@ -176,7 +178,7 @@ static const struct parameter_row {
     [SLOT_NORM_2 / 2] = {{AXIS_CHANNELS}, BLOCKS | NORM_IN | SCALE, SHIFT},
     [SLOT_GATE / 2] = {{AXIS_HIDDEN, AXIS_CHANNELS}, GATED | PLAIN, OF_MLP},
     [SLOT_UP / 2] = {{AXIS_UP, AXIS_CHANNELS}, BLOCKS | PLAIN, OF_MLP},
-    [SLOT_DOWN / 2] = {{AXIS_CHANNELS, AXIS_HIDDEN}, BLOCKS | PLAIN, OF_MLP},
+    [SLOT_DOWN / 2] = {{AXIS_CHANNELS, AXIS_HIDDEN}, BLOCKS | PLAIN, OF_DOWN},
     [SLOT_XIELU_POSITIVE / 2] = {{AXIS_ONE}, XIELU, NEVER},
     [SLOT_XIELU_NEGATIVE / 2] = {{AXIS_ONE}, XIELU, NEVER},
     [SLOT_XIELU_BETA / 2] = {{AXIS_ONE}, XIELU, NEVER},

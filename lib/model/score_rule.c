@@ -145,6 +145,8 @@ float score_bias(const struct score_rule *rule, const struct head_bias *bias, si
     }
     if (rule->bias == BIAS_ALIBI_FROM_END)
         return slope * ((float)key - (float)(keys - 1));
+    if (rule->bias == BIAS_ALIBI_APART)
+        return -slope * fabsf((float)key - (float)query);
     if (rule->bias == BIAS_ALIBI_ROUNDED)
         return rule->scale * rounded(rounded(slope) * (float)key);
     return slope * (float)key;

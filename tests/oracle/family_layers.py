@@ -264,8 +264,17 @@ def gemma(c, version=1):
     full = rotary_of(c, d, 1e6, settings=new and new["full_attention"])
     local = (rotary_of(c, d, settings=new["sliding_attention"]) if new else
              rotary_of(c, d, settings={}, base=c.get("rope_local_base_freq", 1e4)))
+    both = c.get("use_bidirectional_attention")
+    reach = c.get("sliding_window", 4096) // 2 if both else UNLIMITED
     return llama(c, qk=True, rotary=lambda layer: local if slides(layer) else full,
-                 window=window_of(c, slides, 4096), score=dict(scale=scale), **usual)
+                 window=window_of(c, slides, 4096), change=lambda layer, found: both_ways(
+                     found, reach if slides(layer) else UNLIMITED) if both else found,
+                 score=dict(scale=scale), **usual)
+
+
+def both_ways(sublayers, reach):
+    sublayers[0].score = replace(sublayers[0].score, back=reach, ahead=reach)
+    return sublayers
 
 
 IN_VISION = ("model.language_model.", "language_model.model.", "language_model.", "")
@@ -892,6 +901,20 @@ def bert(c, has, prefix="bert.", head=BERT_HEAD, between=None, embed={}, more_ro
                    (head, between or act, embed.get("width", C)), score)
 
 
+def bert_or_jina(c, has):
+    if c.get("position_embedding_type") != "alibi":
+        return bert(c, has)
+    C, H, act = c["hidden_size"], c["num_attention_heads"], c["feed_forward_type"][:-3] + "lu"
+    names = " ".join("attention." + name for name in BERT_ATTENTION.split())
+    rows = bert_rows("encoder.layer.{l}.", names + " - mlp.wo mlp.layernorm")
+    rows |= table(TEXT, "encoder.layer.{l}.", **joined("mlp.gated_layers", "GATE UP"))
+    return encoder(c, has, rows, layer_norm(c.get("layer_norm_eps", 1e-12)), C, H,
+                   c["num_hidden_layers"], c["intermediate_size"], act, "bert.",
+                   dict(segments=c.get("type_vocab_size", 2), place=Place.NOWHERE),
+                   (BERT_HEAD, c.get("hidden_act", "gelu"), C), dict(bias=Bias.ALIBI_APART),
+                   gated=True)
+
+
 def roberta(c, has):
     return bert(c, has, "roberta.", ROBERTA_HEAD, "gelu",
                 dict(counted=True, pad=c.get("pad_token_id", 1)))
@@ -1218,7 +1241,7 @@ def sines(has):
 BY_NAMES = {  # the names of the tensors decide, too
     "pegasus": lambda c, has: bart(c, PRE, sines(has), False),
     "marian": lambda c, has: bart(c, POST, sines(has), False),
-    "bert": bert, "roberta": roberta, "xlm-roberta": roberta, "camembert": roberta, "mpnet": mpnet,
+    "bert": bert_or_jina, "roberta": roberta, "xlm-roberta": roberta, "camembert": roberta, "mpnet": mpnet,
     "deberta-v2": deberta,
     "electra": electra, "distilbert": distilbert, "albert": albert, "modernbert": modernbert,
     "nomic_bert": nomic_bert, "esm": esm,

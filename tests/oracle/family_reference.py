@@ -138,7 +138,8 @@ def first_of(config, names):
 def head_size(config):
     """The smallest head size whose rotated part has an even number of channels."""
     scaling = config.get("rope_scaling") or {}
-    if config["model_type"] in NO_ROTARY or config.get("alibi"):
+    alibi = config.get("position_embedding_type") == "alibi"
+    if config["model_type"] in NO_ROTARY or config.get("alibi") or alibi:
         return 2
     if scaling and scaling.get("type") != "longrope":
         return 8
@@ -153,7 +154,8 @@ def smaller(config):
     new = dict(config, vocab_size=WORDS)
     key = first_of(new, HEAD_COUNTS)
     groups = new.get("num_key_value_heads") or new.get("num_kv_heads") or 1
-    slopes = new["model_type"] in ("bloom", "mpt") or new.get("alibi")
+    slopes = new["model_type"] in ("bloom", "mpt") or new.get("alibi") or \
+        new.get("position_embedding_type") == "alibi"
     most = HEADS + 2 if slopes else HEADS  # a number of heads that is not a power of two
     if new[key] > most:
         new[key] = most if groups == config[key] else 2 * groups

@@ -134,9 +134,9 @@ class Head:
 
 
 # ALIBI: slope · j; ALIBI_ROUNDED: rounded to bf16, before the scale; ALIBI_FROM_END:
-# slope · (j - (S - 1)); BUCKETS: a table of biases by distance; DISENTANGLED: products with rows of
+# slope · (j - (S - 1)); ALIBI_APART: -slope · |j - i|; BUCKETS: a table of biases by distance; DISENTANGLED: products with rows of
 # distances
-Bias = IntEnum("Bias", "NO_BIAS ALIBI ALIBI_ROUNDED ALIBI_FROM_END BUCKETS "
+Bias = IntEnum("Bias", "NO_BIAS ALIBI ALIBI_ROUNDED ALIBI_FROM_END ALIBI_APART BUCKETS "
                "DISENTANGLED", start=0)
 
 
@@ -730,6 +730,8 @@ class Pass:
             x = x + slope * j
         if r.bias == Bias.ALIBI_FROM_END:
             x = x + slope * (j - (S - 1))
+        if r.bias == Bias.ALIBI_APART:
+            x = x - slope * abs(j - np.arange(T)[None, :, None])
         if r.bias == Bias.BUCKETS:
             x = x + self.weight(s.part, Id.BUCKETS,
                                 r.bias_layer)[buckets(r, T, S)].transpose(2, 0, 1)

@@ -92,8 +92,10 @@ class Why {
         }
         if (ways.slopes[head] > 0) {
             const slope = Math.fround(ways.slopes[head]);
-            const known = ways.alibi === 'bloom'; // other kinds: lib/explain/steps_attention.c
-            if (known) value = Math.fround(value + Math.fround(slope * key));
+            const away = ways.alibi === 'jina';
+            const known = away || ways.alibi === 'bloom'; // others: lib/explain/steps_attention.c
+            const bias = away ? -slope * Math.abs(key - this.row) : slope * key;
+            if (known) value = Math.fround(value + Math.fround(bias));
             const words = `+ ALiBi: slope ${exact(slope)}, key ${key}`;
             steps.push(['with ALiBi', words, known ? value : NaN]);
         }

@@ -386,6 +386,10 @@ static void settle_gemma3(struct reading *r)
     settle_pattern(r, 6);
     r->config->score_cap = 0;
     family_local_rotary(r, "rope_local_base_freq", 10000, false);
+    if (r->config->family->reads && family_flag(r, "use_bidirectional_attention", false)) {
+        r->config->causal = false;
+        r->config->window = r->config->window ? r->config->window / 2 + 1 : 0;
+    }
 }
 
 /* The member of an object whose name is the number of a layer, maybe after zeros; NULL: none. */
@@ -778,7 +782,7 @@ const struct family family_decoders[] = {
      "hidden_activation", "gelu_pytorch_tanh", 1, 1e4},
     {"gemma3_text", &gemma_names, settle_gemma3,
      WITH(GEMMA, .n_positions = 131072, .style = STYLE_SANDWICH, .window = 4096, NORMED_HEADS),
-     "hidden_activation", "gelu_pytorch_tanh", 1, 1e6},
+     "hidden_activation", "gelu_pytorch_tanh", 1, 1e6, .reads = " use_bidirectional_attention "},
     {"gemma3", &gemma3_names, settle_gemma3,
      WITH(GEMMA, .n_positions = 131072, .style = STYLE_SANDWICH, .window = 4096, NORMED_HEADS,
           .vocab_size = 262208, .n_embd = 2304, .n_layer = 26, .n_head = 8, .n_kv_head = 4,

@@ -20,6 +20,10 @@ static const struct family_names bert_names =
           {"cls.predictions.transform.LayerNorm", {SLOT_TRANSFORM_NORM}},
           {"cls.predictions.decoder", {SLOT_HEAD}, .bias = "cls.predictions.bias"});
 
+static const struct family_names jina_names =
+    NAMES("bert.", "encoder.layer.", &bert_names, {"mlp.gated_layers", {SLOT_GATE, SLOT_UP}},
+          {"mlp.wo", {SLOT_DOWN}}, {"mlp.layernorm", {SLOT_NORM_2}});
+
 static const struct family_names roberta_names =
     NAMES("roberta.", "encoder.layer.", &bert_names, {"lm_head.dense", {SLOT_TRANSFORM}},
           {"lm_head.layer_norm", {SLOT_TRANSFORM_NORM}},
@@ -88,18 +92,45 @@ static const struct family_names esm_names =
 
 /* --- keys that a row cannot express ----------------------------------------------------------- */
 
-static void settle_bert(struct reading *r)
+static void settle_encoder(struct reading *r)
 {
-    static const char key[] = "position_embedding_type";
     struct config *c = r->config;
-    const char *positions = family_text(r, key, "absolute");
-    if (strcmp(positions, "absolute") != 0)
-        err_unsupported(family_fail(r), "field '%s': expected absolute, found \"%s\"", key,
-                        positions);
     family_expect(r, "is_decoder", false, false);
     if (c->n_segments)
         c->n_segments = family_size(r, "type_vocab_size", c->n_segments);
     c->end_activation = c->activation;
+}
+
+static void settle_bert(struct reading *r)
+{
+    static const char key[] = "position_embedding_type";
+    const char *positions = family_text(r, key, "absolute");
+    if (strcmp(positions, "absolute") != 0)
+        err_unsupported(family_fail(r), "field '%s': expected absolute, found \"%s\"", key,
+                        positions);
+    settle_encoder(r);
+}
+
+/* JinaBERT is a "bert" with ALiBi, which has a family of its own: the next one. */
+static void settle_any_bert(struct reading *r)
+{
+    static const char key[] = "feed_forward_type";
+    struct config *c = r->config;
+    if (strcmp(family_text(r, "position_embedding_type", "absolute"), "alibi") != 0) {
+        settle_bert(r);
+        return;
+    }
+    const char *type = family_text(r, key, "original");
+    c->family++;
+    c->score_bias = BIAS_ALIBI_APART;
+    c->gated = true;
+    c->biases ^= BIASED_MLP | BIASED_DOWN;
+    if (strcmp(type, "geglu") != 0 && strcmp(type, "reglu") != 0)
+        err_unsupported(family_fail(r), "field '%s': expected geglu or reglu, found \"%s\"", key,
+                        type);
+    family_text(r, "emb_pooler", "mean");
+    settle_encoder(r);
+    c->activation = type[0] == 'g' ? ACTIVATION_GELU : ACTIVATION_RELU;
 }
 
 /* Keys of the authors' code: options that published models do not use are refused. */
@@ -332,7 +363,9 @@ static void settle_modernbert(struct reading *r)
 #define GELU "hidden_act", "gelu", 0, 0
 
 const struct family family_encoders[] = {
-    {"bert", &bert_names, settle_bert, WITH(ENCODER, .n_segments = 2), GELU},
+    {"bert", &bert_names, settle_any_bert, WITH(ENCODER, .n_segments = 2), GELU},
+    {"bert with ALiBi", &jina_names, settle_any_bert,
+     WITH(ENCODER, .n_segments = 2, .gated = true, .score_bias = BIAS_ALIBI_APART), GELU},
     {"roberta", &roberta_names, settle_roberta, WITH(ENCODER, .n_segments = 2), GELU},
     {"xlm-roberta", &roberta_names, settle_roberta, WITH(ENCODER, .n_segments = 2), GELU},
     {"camembert", &roberta_names, settle_roberta, WITH(ENCODER, .n_segments = 2), GELU},

@@ -174,6 +174,7 @@ static const struct planted {
     {SET("norms of all heads together", head_norm, {.whole = true})},
     {SET("layer norms of queries and keys", head_norm, {.q = true, .k = true})},
     {SET("ALiBi", score_bias, BIAS_ALIBI)},
+    {SET("ALiBi in both directions", score_bias, BIAS_ALIBI_APART)},
     {SET("scaled ALiBi", score_bias, BIAS_ALIBI_ROUNDED)},
     {SET("biases of distances", score_bias, BIAS_BUCKETS)},
     {SET("disentangled attention", score_bias, BIAS_DISENTANGLED)},
@@ -209,7 +210,7 @@ static const struct planted {
     {SET("another kind of sublayer", score_bias, (enum score_bias)(BIAS_DISENTANGLED + 1))},
     {SET("another kind of attention, norm or rotation", rotary,
          {.scaling = (enum rotary_scaling)(ROTARY_PROPORTIONAL + 1)})},
-    {SET("another kind of attention, norm or rotation", biases, 64)},
+    {SET("another kind of attention, norm or rotation", biases, 128)},
     {SET("another kind of attention, norm or rotation", layer_flags, {32})},
 };
 
