@@ -9,7 +9,9 @@
 #include "base/names.h"
 #include "base/replacement.h"
 #include "command.h"
+#include "base/num.h"
 #include "format/json.h"
+#include "format/json_writer.h"
 #include "items.h"
 #include "model/model.h"
 #include "progress.h"
@@ -252,17 +254,67 @@ static bool sets_key(const struct config_edit *edit, const char *name)
     return false;
 }
 
+/* Put a head of classes into the config, unless it has one. */
+static int set_classes(struct model_maker *maker, const struct json *root, struct err *err)
+{
+    enum { KEYS = 4 };
+    static const struct config_key keys[KEYS] = {{.name = "architectures", .kinds = ~0},
+                                                 {.name = "id2label", .kinds = ~0},
+                                                 {.name = "label2id", .kinds = ~0},
+                                                 {.name = "problem_type", .kinds = ~0}};
+    static const char *const endings[] = {"LMHeadModel", "ForCausalLM", "ForMaskedLM",
+                                          "ForPreTraining", "Model"};
+    static const char task[] = "ForSequenceClassification";
+    struct buf values[KEYS] = {0};
+    struct json_writer names = {.buf = &values[1]}, ids = {.buf = &values[2]};
+    const char *class = "AutoModel";
+    json_get_text(json_first(json_given(root, "architectures")), &class);
+    if (!maker->classes.count || name_ends_in(class, task))
+        return 0;
+    size_t length = strlen(class);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (name_ends_in(class, endings[i]) && length == strlen(class))
+            length -= strlen(endings[i]);
+    buf_format(&values[0], "[\"%.*s%s\"]", (int)length, class, task);
+    json_put_open(&names, NULL, '{');
+    json_put_open(&ids, NULL, '{');
+    for (size_t i = 0; i < maker->classes.count; i++) {
+        const char *name = maker->classes.items[i];
+        char number[NUM_DOUBLE_BYTES];
+        snprintf(number, sizeof number, "%zu", i);
+        json_put_text(&names, number, name);
+        json_put_name(&ids, name, strlen(name));
+        json_put_integer(&ids, NULL, (long long)i);
+    }
+    json_put_close(&names, '}');
+    json_put_close(&ids, '}');
+    buf_text(&values[3], "\"single_label_classification\"");
+    for (size_t i = 0; i < KEYS; i++) {
+        struct config_edit *edit = &maker->edit;
+        const char *value = buf_keep(&values[i], &maker->arena, err);
+        edit->changes =
+            arena_grow(&maker->arena, edit->changes, edit->count, sizeof *edit->changes, err);
+        if (!value || !edit->changes)
+            return -1;
+        edit->changes[edit->count++] = (struct config_change){&keys[i], value};
+    }
+    return 0;
+}
+
 /* Apply --set. The size of a given vocabulary sets vocab_size, unless --set or --config has one. */
 static int change_config(struct model_maker *maker, struct err *err)
 {
     struct json *root = NULL;
     struct err wrong = {0};
     struct config config;
-    if (maker->options->make.config &&
-        json_parse(&root, maker->config.bytes, maker->config.size, &wrong) && wrong.out_of_memory)
+    if (json_parse(&root, maker->config.bytes, maker->config.size, &wrong) && wrong.out_of_memory)
         return err_adopt(err, &wrong);
-    bool is_set = (root && json_given(root, "vocab_size")) || sets_key(&maker->edit, "vocab_size");
+    bool is_given = maker->options->make.config && root && json_given(root, "vocab_size");
+    bool is_set = is_given || sets_key(&maker->edit, "vocab_size");
+    int failed = root && set_classes(maker, root, err);
     json_free(root);
+    if (failed)
+        return -1;
     if (words_are_given(maker->options) && !is_set) {
         const char *change = arena_format(&maker->arena, err, "vocab_size=%zu", maker->word_count);
         if (!change || config_edit_read(&maker->edit, change, &maker->arena, err))

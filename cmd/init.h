@@ -16,7 +16,8 @@
 
 struct model_maker {
     const struct options *options;
-    struct folder like; /* model whose config and vocabulary are the default; no path: none */
+    struct folder like;   /* model whose config and vocabulary are the default; no path: none */
+    struct texts classes; /* names of a head of classes that a config without one gets; or none */
 
     const char *label;  /* name of the config in messages */
     struct file config; /* before --set */

@@ -53,6 +53,7 @@ static const struct {
                      {"head", ITEM_HEAD, IN(attribute.head)},
                      {"key", ITEM_KEY, IN(attribute.key)},
                      {"against", ITEM_AGAINST, IN(attribute.against)},
+                     {"label", ITEM_LABEL, 0},
                      {"sentence", ITEM_TEXT, 0},
                      {"sentence_good", ITEM_GOOD, 0},
                      {"sentence_bad", ITEM_BAD, 0},

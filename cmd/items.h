@@ -45,6 +45,7 @@ enum item_field {
     ITEM_HEAD, /* of an attention score to attribute, as are the next two */
     ITEM_KEY,
     ITEM_AGAINST,
+    ITEM_LABEL, /* of a class */
     ITEM_FIELDS
 };
 

@@ -1,13 +1,19 @@
 /* train.c: `attn-cli train`: trains a model on texts, with checkpoints. */
+#include <float.h>
+#include <limits.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "base/num.h"
 #include "base/platform.h"
 #include "base/replacement.h"
 #include "base/stream.h"
 #include "command.h"
+#include "format/json.h"
 #include "items.h"
 #include "model/model.h"
 #include "train/weight_init.h"
@@ -19,6 +25,7 @@
 struct own_options {
     struct texts data;
     const char *resume;
+    bool classes;
     struct trainer_settings settings;
 };
 
@@ -26,8 +33,11 @@ static const struct option_row own_options[] = {
     STRINGS(
         "data", 'd', "FILE", OWN(data),
         "training text, one or more lines per text; for encoder-decoders, a table with the columns "
-        "source and text (repeatable); the last 2 % are held out",
+        "source and text, for classes with text, label and, if texts are pairs, pair (repeatable); "
+        "the last 2 % are held out",
         .heading = "Text and model"),
+    FLAG("classes", 0, OWN(classes),
+         "learn the labels of the texts; a model without a head of classes gets a new one"),
     STRING("shape", 0, "NAME", IN(make.shape),
            "train a new model with the sizes of a well-known one (see 'help sizes'); needs --vocab",
            .values = &values_shapes),
@@ -86,7 +96,8 @@ const struct command command_train = {
     .examples = "attn-cli init --shape tiny --vocab-from fables.txt -o start\n"
                 "attn-cli train -d fables.txt -m start --steps 64 -o fables\n"
                 "attn-cli train -d fables.txt -m fables --steps 200 --lr 0.0003 -o more\n"
-                "attn-cli train -d fables.txt --resume fables/step-00000032 -o again\n",
+                "attn-cli train -d fables.txt --resume fables/step-00000032 -o again\n"
+                "attn-cli train -d reviews.csv --classes -m fables -o reviews\n",
     .run = train_command,
     .options = own_options,
     .without = "verbose",
@@ -101,6 +112,9 @@ struct train_run {
     struct train_checkpoint state;
     struct dataset texts;
     struct model_maker model;
+    bool is_labelled;         /* the texts have labels */
+    struct json *config;      /* of a model with classes; NULL: not read */
+    const struct json *names; /* "id2label" in it, or NULL */
     struct machine machine;
     struct trainer trainer;
     double step_tokens; /* tokens of all texts of a step */
@@ -179,17 +193,170 @@ static int take_settings(struct train_run *run, struct err *err)
     return 0;
 }
 
+/* --- classes --------------------------------------------------------------------------------- */
+
+/* Visit the items of a table with special tokens. */
+typedef int item_visitor(struct train_run *run, const struct tokenizer *tokenizer,
+                         const struct item *item, struct arena *arena, struct err *err);
+
+static int visit_table(struct train_run *run, const struct tokenizer *tokenizer, const char *path,
+                       item_visitor *visit, struct err *err)
+{
+    struct options options = *run->options;
+    struct items items;
+    struct arena arena = {0};
+    int failed = 0;
+    options.input = (struct input_options){.file = path};
+    options.model.names = (struct texts){&run->model.like.path, run->model.like.path != NULL};
+    if (items_open(&items, &options, run->is_labelled ? 1 << ITEM_LABEL : 0, ITEMS_SOME, err))
+        return -1;
+    if (run->is_labelled && !(items.found >> ITEM_LABEL & 1))
+        failed = err_set(err,
+                         "'%s': expected a table with the columns 'text' and 'label', found no "
+                         "column 'label'",
+                         path);
+    for (size_t i = 0; i < items.count && !failed; i++) {
+        struct item item;
+        arena_clear(&arena);
+        failed = items_read(&items, &item, i, &arena, err);
+        if (!failed && run->is_labelled && !item.fields[ITEM_LABEL])
+            failed = err_set(err, "column 'label': expected a label, found none");
+        failed = failed || visit(run, tokenizer, &item, &arena, err);
+        if (failed)
+            items_blame(&items, i, err);
+    }
+    arena_release(&arena);
+    items_release(&items);
+    return err_if(failed);
+}
+
+/* Whole numbers in their order, others as texts. */
+static int compare_labels(const void *a, const void *b)
+{
+    const char *const *x = a, *const *y = b;
+    long long i = 0, j = 0;
+    bool numbers = num_parse_integer(*x, LLONG_MIN, LLONG_MAX, &i) &&
+                   num_parse_integer(*y, LLONG_MIN, LLONG_MAX, &j);
+    return numbers && i != j ? (i > j) - (i < j) : strcmp(*x, *y);
+}
+
+static int add_label(struct train_run *run, const struct tokenizer *tokenizer,
+                     const struct item *item, struct arena *arena, struct err *err)
+{
+    struct model_maker *model = &run->model;
+    const char *label = item->fields[ITEM_LABEL];
+    (void)tokenizer, (void)arena;
+    for (size_t i = 0; i < model->classes.count; i++)
+        if (strcmp(model->classes.items[i], label) == 0)
+            return 0;
+    label = arena_text(&model->arena, label, strlen(label), err);
+    return err_if(!label || texts_add(&model->classes, label, &model->arena, err));
+}
+
+/* With --classes, find the labels of all tables: a new head has them as its classes. */
+static int find_labels(struct train_run *run, struct err *err)
+{
+    const struct own_options *own = options_own(run->options);
+    struct texts *classes = &run->model.classes;
+    run->is_labelled = own->classes;
+    for (size_t i = 0; i < own->data.count && own->classes; i++)
+        if (visit_table(run, NULL, own->data.items[i], add_label, err))
+            return -1;
+    if (own->classes && classes->count < 2)
+        return err_set(err, "--data: expected at least two labels, found only '%s'",
+                       label_excerpt(classes->items[0], strlen(classes->items[0])));
+    if (own->classes)
+        qsort(classes->items, classes->count, sizeof *classes->items, compare_labels);
+    return 0;
+}
+
+/* The index of a label among the names of the config's classes, or the bits of a number. */
+static int read_label(uint32_t *target, const struct train_run *run, const char *label,
+                      struct arena *arena, struct err *err)
+{
+    enum { NAMED = 8 }; /* classes that a message lists */
+    const size_t count = run->model.new_model.config.n_class;
+    long long index = -1;
+    double number = 0;
+    float value = 0;
+    struct buf names = {0};
+    if (count == 1 && !num_parse_double(label, -FLT_MAX, FLT_MAX, &number))
+        return err_set(err,
+                       "column 'label': expected a number, as the model has one class, "
+                       "found '%s'",
+                       label_excerpt(label, strlen(label)));
+    value = (float)number;
+    memcpy(target, &value, sizeof *target);
+    if (count == 1)
+        return 0;
+    num_parse_integer(label, 0, (long long)count - 1, &index);
+    for (size_t i = 0; i < count; i++) {
+        const char *name = arena_format(arena, err, "%zu", i);
+        if (!name)
+            return -1;
+        json_get_text(json_member(run->names, name), &name);
+        index = strcmp(name, label) == 0 ? (long long)i : index;
+        if (i < NAMED)
+            buf_format(&names, "%s'%s'", i ? ", " : "", label_excerpt(name, strlen(name)));
+    }
+    *target = (uint32_t)index;
+    if (index < 0 && !buf_check(&names, err))
+        err_set(err, "column 'label': expected one of the %zu classes (%s%s), found '%s'", count,
+                names.bytes, count > NAMED ? ", …" : "", label_excerpt(label, strlen(label)));
+    buf_release(&names);
+    return err_if(index < 0);
+}
+
+static int add_labelled(struct train_run *run, const struct tokenizer *tokenizer,
+                        const struct item *item, struct arena *arena, struct err *err)
+{
+    const struct config *c = &run->model.new_model.config;
+    const struct token_limits limits = {
+        .tokenizer = tokenizer, .config = c, .vocabulary = c->vocab_size};
+    struct tokenized text;
+    uint32_t target = 0;
+    return err_if(
+        read_label(&target, run, item->fields[ITEM_LABEL], arena, err) ||
+        tokenized_make(&text, &item->input, &limits, arena, err) ||
+        dataset_add_labelled(&run->texts, text.ids, text.segments, text.count, target, err));
+}
+
+/* Read the names of the classes, and refuse texts with several. */
+static int open_classes(struct train_run *run, struct err *err)
+{
+    const struct buf *text = &run->model.text;
+    const char *problem = "";
+    bool of_one = run->model.new_model.config.n_class == 1;
+    if (json_parse(&run->config, text->bytes, text->size, err))
+        return -1;
+    run->names = json_given(run->config, "id2label");
+    json_get_text(json_member(run->config, "problem_type"), &problem);
+    if (!*problem || strcmp(problem, of_one ? "regression" : "single_label_classification") == 0)
+        return 0;
+    return err_unsupported(err,
+                           "'%s': field 'problem_type': expected %s to train a head of %s, found "
+                           "\"%s\"",
+                           run->model.label, of_one ? "regression" : "single_label_classification",
+                           of_one ? "one class" : "classes", problem);
+}
+
 /* --- the model ------------------------------------------------------------------------------- */
 
 static int open_model(struct train_run *run, struct err *err)
 {
     struct model_maker *model = &run->model;
+    const struct config *config = &model->new_model.config;
     const struct weight_init init = {.seed = (uint64_t)options_own(run->options)->settings.seed};
     if (model_maker_open(model, run->output, err))
         return -1;
     run->output = model->words.path;
-    if (train_step_check(&model->new_model.config, err))
+    if (train_step_check(config, err))
         return err_prefix(err, "'%s'", model->label);
+    run->is_labelled = config->n_class > 0;
+    if (config->n_class && open_classes(run, err))
+        return -1;
+    if (config->n_class && model->like.path)
+        weight_init_classes(&model->new_model, init.seed);
     return model->like.path ? train_checkpoint_weights(&model->new_model, &model->like, err)
                             : weight_init_draw(&model->new_model, &init, err);
 }
@@ -230,29 +397,6 @@ static int add_pair(struct train_run *run, const struct tokenizer *tokenizer,
                   dataset_add_pair(&run->texts, &of_source, &text, err));
 }
 
-/* Add the pairs of a table. */
-static int add_pairs(struct train_run *run, struct tokenizer *tokenizer, const char *path,
-                     struct err *err)
-{
-    struct options options = *run->options;
-    struct items items;
-    struct arena arena = {0};
-    int failed = 0;
-    options.input = (struct input_options){.file = path};
-    if (tokenizer_add_special(tokenizer, err) || items_open(&items, &options, 0, ITEMS_SOME, err))
-        return -1;
-    for (size_t i = 0; i < items.count && !failed; i++) {
-        struct item item;
-        arena_clear(&arena);
-        failed = items_read(&items, &item, i, &arena, err);
-        if (!failed && add_pair(run, tokenizer, &item, &arena, err))
-            failed = items_blame(&items, i, err);
-    }
-    arena_release(&arena);
-    items_release(&items);
-    return failed;
-}
-
 static int add_lines(struct train_run *run, const struct tokenizer *tokenizer, const char *path,
                      struct err *err)
 {
@@ -272,7 +416,9 @@ static int check_objective(struct train_run *run, const struct tokenizer *tokeni
     const char *label = run->model.label;
     if (objective != TRAIN_NEXT && run->state.settings.drills > 0)
         return err_usage(err, "--drills: expected a model that predicts the next token, found %s",
-                         objective == TRAIN_PAIRS ? "one with an encoder" : "a masked one");
+                         objective == TRAIN_PAIRS     ? "one with an encoder"
+                         : objective == TRAIN_CLASSES ? "a classifier"
+                                                      : "a masked one");
     if (objective != TRAIN_MASKED)
         return 0;
     if (tokenizer_find_mask(&run->texts.mask, tokenizer, err))
@@ -288,15 +434,17 @@ static int tokenize_texts(struct train_run *run, struct err *err)
 {
     const struct texts *paths = &options_own(run->options)->data;
     const struct config *c = &run->model.new_model.config;
-    const bool of_pairs = train_objective_of(c) == TRAIN_PAIRS;
+    const bool of_pairs = run->is_labelled || train_objective_of(c) == TRAIN_PAIRS;
     struct trainer_settings *settings = &run->state.settings;
     struct tokenizer *tokenizer = NULL;
     int failed = tokenizer_open(&tokenizer, &run->model.words, err);
     if (!failed && !tokenizer)
         failed = err_set(err, "'%s': expected a tokenizer, found none", run->model.like.path);
-    failed = failed || check_objective(run, tokenizer, err);
+    failed = failed || check_objective(run, tokenizer, err) ||
+             (of_pairs && tokenizer_add_special(tokenizer, err));
     for (size_t i = 0; i < paths->count && !failed; i++)
-        failed = of_pairs ? add_pairs(run, tokenizer, paths->items[i], err)
+        failed = of_pairs ? visit_table(run, tokenizer, paths->items[i],
+                                        run->is_labelled ? add_labelled : add_pair, err)
                           : add_lines(run, tokenizer, paths->items[i], err);
     tokenizer_free(tokenizer);
     if (!settings->tokens && of_pairs)
@@ -423,9 +571,13 @@ static int open_trainer(struct train_run *run, struct err *err)
     stream_format(&run->out,
                   "%zu parameters, %zu tokens in %zu %s, %.0f tokens per step\n"
                   "    step      loss  held out  tokens/s\n",
-                  run->trainer.step.weights.count, run->texts.count,
+                  run->trainer.step.weights.count,
+                  run->texts.count - (run->is_labelled ? run->texts.pair_count : 0),
                   run->texts.pair_count ? run->texts.pair_count : run->texts.start_count,
-                  run->texts.pair_count ? "pairs" : "lines", run->step_tokens);
+                  run->is_labelled        ? "texts"
+                  : run->texts.pair_count ? "pairs"
+                                          : "lines",
+                  run->step_tokens);
     stream_flush(&run->out);
     return 0;
 }
@@ -439,8 +591,8 @@ int train_command(const struct options *options, struct err *err)
     int failed = check_options(&run, err) ||
                  (name && model_find(&run.model.like, name, &run.model.arena, err)) ||
                  take_settings(&run, err);
-    failed = failed || open_model(&run, err) || tokenize_texts(&run, err) ||
-             open_trainer(&run, err) || run_steps(&run, err);
+    failed = failed || find_labels(&run, err) || open_model(&run, err) ||
+             tokenize_texts(&run, err) || open_trainer(&run, err) || run_steps(&run, err);
     if (run.out.buffer && stream_commit(&run.out, failed ? NULL : err))
         failed = -1;
     target_folder_close(&run.target);
@@ -448,6 +600,7 @@ int train_command(const struct options *options, struct err *err)
     machine_release(&run.machine);
     dataset_release(&run.texts);
     model_maker_release(&run.model);
+    json_free(run.config);
     buf_release(&run.log);
     return err_if(failed);
 }

@@ -605,8 +605,15 @@ static void loss_block(const struct row_operation *block)
     const struct loss_rows *own = block->own;
     for (size_t i = 0; i < block->y.rows; i++) {
         const size_t row = own->rows[block->first + i];
-        if (!cross_entropy_row(matrix_row(block->y, i), block->y.columns, own->loss->targets[row],
-                               own->factor, &own->loss->losses[row]))
+        if (own->loss->of_numbers) {
+            float *logit = matrix_row(block->y, i), target = 0;
+            memcpy(&target, &own->loss->targets[row], sizeof target);
+            const float error = *logit - target;
+            own->loss->losses[row] = (double)error * (double)error;
+            *logit = 2 * own->factor * error;
+        } else if (!cross_entropy_row(matrix_row(block->y, i), block->y.columns,
+                                      own->loss->targets[row], own->factor,
+                                      &own->loss->losses[row]))
             own->loss->losses[row] = (double)NAN;
     }
 }

@@ -54,11 +54,13 @@ struct back_reader {
 
 typedef int reader_sink(void *context, const struct back_reader *reader, struct err *err);
 
-/* A scalar of training: Σ factor · -log softmax(logits of a row)[its target]. */
+/* A scalar of training: Σ factor · loss of a row, which is -log softmax(logits)[target], or of a
+ * number (logit - target)². */
 struct back_loss {
-    const uint32_t *targets; /* [rows] BACK_NO_TARGET: the row has none */
+    const uint32_t *targets; /* [rows] or the bits of a float; BACK_NO_TARGET: the row has none */
     float factor;            /* 0: no gradient is needed */
-    double *losses;          /* [rows] gets -log softmax; NaN: not finite */
+    double *losses;          /* [rows] gets the loss; NaN: not finite */
+    bool of_numbers;
 };
 
 #define BACK_NO_TARGET UINT32_MAX

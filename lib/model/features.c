@@ -133,7 +133,7 @@ static bool sublayer_has_other(const struct sublayer *s)
     FEATURE(u->dense, "a dense layer at the end", ALL & ~WORDS) \
     FEATURE(u->mean, "a mean of all tokens before the classes", RUN | PATCH) \
     FEATURE(u->bias, "a bias of the logits", ALL) \
-    FEATURE(c->n_class, "classes in place of tokens", ALL & ~WORDS & ~TRAIN) \
+    FEATURE(c->n_class, "classes in place of tokens", ALL & ~WORDS) \
     FEATURE(u->divisor > 0, "divided logits", ALL) \
     FEATURE(u->cap > 0, "soft caps of logits", ALL)
 

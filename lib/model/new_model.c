@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/names.h"
 #include "base/num.h"
+#include "format/json.h"
 #include "format/safetensors.h"
 #include "math/rng.h"
 #include "model/family/family.h"
@@ -105,13 +106,22 @@ static int make_room(struct new_model *new_model, struct folder_file *file, stru
     return bytes ? 0 : -1;
 }
 
+static int read_config(struct config *config, const char *text, size_t size, struct err *err)
+{
+    struct json *root = NULL;
+    int failed = config_parse(config, text, size, err) || json_parse(&root, text, size, err) ||
+                 family_read_classes(config, root, err);
+    json_free(root);
+    return err_if(failed);
+}
+
 int new_model_open(struct new_model *new_model, const char *name, const char *text, size_t size,
                    struct err *err)
 {
     *new_model = (struct new_model){0};
     struct folder_file weights = {0};
     char *copy = NULL;
-    if (config_parse(&new_model->config, text, size, err) ||
+    if (read_config(&new_model->config, text, size, err) ||
         config_describe(&new_model->config, err) || list_tensors(new_model, err) ||
         make_room(new_model, &weights, err) ||
         !(copy = arena_text(&new_model->arena, text, size, err))) {

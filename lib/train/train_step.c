@@ -39,7 +39,10 @@ int train_step_check(const struct config *c, struct err *err)
 
 enum train_objective train_objective_of(const struct config *c)
 {
-    return c->cross ? TRAIN_PAIRS : c->causal ? TRAIN_NEXT : TRAIN_MASKED;
+    return c->n_class  ? TRAIN_CLASSES
+           : c->cross  ? TRAIN_PAIRS
+           : c->causal ? TRAIN_NEXT
+                       : TRAIN_MASKED;
 }
 
 /* --- steps ------------------------------------------------------------------------------------ */
@@ -99,18 +102,21 @@ void train_step_release(struct train_step *step)
 int train_step_run(struct train_step *step, const struct train_batch *train_batch, double *loss,
                    struct err *err)
 {
-    const size_t tokens = step->plan.tokens, texts = step->plan.texts;
+    const size_t tokens = train_batch->tokens ? train_batch->tokens : step->plan.tokens;
+    const size_t texts = step->plan.texts, rows = texts * tokens;
     const bool learns = train_batch->share > 0;
     struct batch batch;
     size_t count = 0; /* of targets */
     const size_t sources = train_batch->source_tokens;
     for (size_t i = 0; i < texts; i++) {
         step->texts[i] = (struct text){.ids = train_batch->ids + i * tokens, .count = tokens};
+        if (train_batch->segments)
+            step->texts[i].segments = train_batch->segments + i * tokens;
         if (sources)
             step->texts[i].source_ids = train_batch->sources + i * sources;
         step->texts[i].source_count = sources;
     }
-    for (size_t row = 0; row < step->rows; row++)
+    for (size_t row = 0; row < rows; row++)
         count += train_batch->targets[row] != BACK_NO_TARGET;
     const struct run run = {
         .machine = step->plan.machine,
@@ -120,8 +126,10 @@ int train_step_run(struct train_step *step, const struct train_batch *train_batc
         .dropout = {train_batch->key, learns ? step->plan.dropout : 0},
     };
     struct tape tape = {.arena = &step->kept, .lean = true, .scratch = step->scratch};
-    const struct back_loss of_rows = {train_batch->targets, train_batch->share / (float)count,
-                                      step->losses};
+    const struct back_loss of_rows = {.targets = train_batch->targets,
+                                      .factor = train_batch->share / (float)count,
+                                      .losses = step->losses,
+                                      .of_numbers = step->config->n_class == 1};
     struct back back = {.run = &run, .tape = &tape, .loss = &of_rows, .gradients = step->tensors};
     arena_clear(&step->kept);
     arena_clear(&tape.scratch);
@@ -130,7 +138,7 @@ int train_step_run(struct train_step *step, const struct train_batch *train_batc
                  tape_run(&tape, &run, err) || back_run(&back, err);
     step->scratch = tape.scratch;
     double sum = 0;
-    for (size_t row = 0; row < step->rows && !failed; row++) {
+    for (size_t row = 0; row < rows && !failed; row++) {
         if (train_batch->targets[row] == BACK_NO_TARGET)
             continue;
         if (!isfinite(step->losses[row]))

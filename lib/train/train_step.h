@@ -47,12 +47,14 @@ struct train_step_plan {
 };
 
 struct train_batch {
-    const uint32_t *ids;     /* [texts, tokens] */
-    const uint32_t *targets; /* [texts, tokens] what to predict there, or BACK_NO_TARGET */
-    const uint32_t *sources; /* [texts, source_tokens] of a model with an encoder */
+    const uint32_t *ids;           /* [texts, tokens] */
+    const uint32_t *targets;       /* [texts, tokens] what to predict there, or BACK_NO_TARGET */
+    const unsigned char *segments; /* [texts, tokens] or NULL */
+    const uint32_t *sources;       /* [texts, source_tokens] of a model with an encoder */
     size_t source_tokens;
-    uint64_t key; /* for dropout, see rng.h */
-    float share;  /* factor of the gradients: 1 / batches of a step; 0: no gradients, no dropout */
+    size_t tokens; /* of each text, at most the plan's; 0: as many */
+    uint64_t key;  /* for dropout, see rng.h */
+    float share;   /* factor of the gradients: 1 / batches of a step; 0: no gradients, no dropout */
 };
 
 struct train_step {
@@ -71,8 +73,9 @@ struct train_step {
 /* Refuse, as not supported, models without gradients of all parameters. */
 int train_step_check(const struct config *config, struct err *err);
 
-/* What a model learns: the next token; tokens that a mask hides; the text of a source. */
-enum train_objective { TRAIN_NEXT, TRAIN_MASKED, TRAIN_PAIRS };
+/* What a model learns: the next token; tokens that a mask hides; the text of a source; the class of
+ * a text, or, with one class, a number. */
+enum train_objective { TRAIN_NEXT, TRAIN_MASKED, TRAIN_PAIRS, TRAIN_CLASSES };
 
 enum train_objective train_objective_of(const struct config *config);
 

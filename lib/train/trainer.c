@@ -14,6 +14,7 @@
 #include "format/safetensors.h"
 #include "math/isa.h"
 #include "math/rng.h"
+#include "model/layer.h"
 
 /* --- dataset ---------------------------------------------------------------------------------- */
 
@@ -56,6 +57,18 @@ int dataset_add(struct dataset *dataset, const struct tokenizer *tokenizer, cons
     return 0;
 }
 
+/* Count a pair that was added to the bytes. */
+static int keep_pair(struct dataset *dataset, struct err *err)
+{
+    dataset->pair_count++;
+    dataset->ids = (const void *)dataset->id_bytes.bytes;
+    dataset->pairs = (void *)dataset->pair_bytes.bytes;
+    dataset->segments = (const void *)dataset->segment_bytes.bytes;
+    if (dataset->count > UINT32_MAX / 2)
+        return err_set(err, "expected at most %u tokens in all", UINT32_MAX / 2);
+    return buf_check(&dataset->id_bytes, err) || buf_check(&dataset->pair_bytes, err);
+}
+
 int dataset_add_pair(struct dataset *dataset, const struct tokens *source,
                      const struct tokens *text, struct err *err)
 {
@@ -76,12 +89,25 @@ int dataset_add_pair(struct dataset *dataset, const struct tokens *source,
     dataset->count += source->count + text->count;
     dataset->longest = num_max(dataset->longest, text->count - 1);
     dataset->longest_source = num_max(dataset->longest_source, source->count);
-    dataset->pair_count++;
-    dataset->ids = (const void *)dataset->id_bytes.bytes;
-    dataset->pairs = (void *)dataset->pair_bytes.bytes;
-    if (dataset->count > UINT32_MAX / 2)
-        return err_set(err, "expected at most %u tokens in all", UINT32_MAX / 2);
-    return buf_check(&dataset->id_bytes, err) || buf_check(&dataset->pair_bytes, err);
+    return keep_pair(dataset, err);
+}
+
+int dataset_add_labelled(struct dataset *dataset, const uint32_t *ids,
+                         const unsigned char *segments, size_t count, uint32_t target,
+                         struct err *err)
+{
+    const struct dataset_pair pair = {(uint32_t)dataset->count, (uint32_t)count, 1};
+    buf_bytes(&dataset->id_bytes, ids, count * sizeof *ids);
+    buf_bytes(&dataset->id_bytes, &target, sizeof target);
+    for (size_t i = 0; i <= count; i++) {
+        dataset->digest = rng_fold_in(dataset->digest, i < count ? ids[i] : target);
+        buf_bytes(&dataset->segment_bytes,
+                  segments && i < count ? segments + i : (unsigned char[1]){0}, 1);
+    }
+    buf_bytes(&dataset->pair_bytes, &pair, sizeof pair);
+    dataset->count += count + 1;
+    dataset->longest = dataset->longest_source = num_max(dataset->longest_source, count);
+    return keep_pair(dataset, err) || buf_check(&dataset->segment_bytes, err);
 }
 
 /* Sort a part of the pairs by the lengths of their sources: a counting sort keeps their order. */
@@ -100,7 +126,8 @@ static int finish_pairs(struct dataset *dataset, double held_out, struct err *er
     const size_t all = dataset->pair_count;
     const size_t out = num_max((size_t)((double)all * held_out), 1);
     if (all < 2)
-        return err_set(err, "expected at least two pairs, found %zu", all);
+        return err_set(err, "expected at least two %s, found %zu",
+                       dataset->segments ? "texts" : "pairs", all);
     if (dataset->longest > dataset->tokens)
         return err_set(err, "expected texts of at most %zu tokens (--context), found one of %zu",
                        dataset->tokens, dataset->longest);
@@ -141,6 +168,7 @@ void dataset_release(struct dataset *dataset)
     buf_release(&dataset->id_bytes);
     buf_release(&dataset->start_bytes);
     buf_release(&dataset->pair_bytes);
+    buf_release(&dataset->segment_bytes);
     *dataset = (struct dataset){0};
 }
 
@@ -275,8 +303,10 @@ int trainer_open(struct trainer *trainer, const struct trainer_settings *setting
     trainer->targets = arena_alloc(&trainer->arena, count, sizeof *trainer->targets, err);
     trainer->sources = arena_alloc(&trainer->arena, plan.texts * dataset->longest_source,
                                    sizeof *trainer->sources, err);
-    if (!trainer->ids || !trainer->targets || !trainer->sources ||
-        train_step_open(&trainer->step, &plan, err) ||
+    trainer->segments = arena_alloc(&trainer->arena, count, 1, err);
+    trainer->pairs = arena_alloc(&trainer->arena, plan.texts, sizeof *trainer->pairs, err);
+    if (!trainer->ids || !trainer->targets || !trainer->sources || !trainer->segments ||
+        !trainer->pairs || train_step_open(&trainer->step, &plan, err) ||
         adamw_alloc(&trainer->adamw, new_model, &trainer->arena, err)) {
         trainer_release(trainer);
         return -1;
@@ -306,13 +336,12 @@ static uint64_t key_of(const struct trainer *trainer, uint64_t use, uint64_t num
     return rng_fold_in(rng_fold_in((uint64_t)trainer->settings.seed, use), number);
 }
 
-/* Fill a batch with pairs whose sources are as long as that of a random one; rows behind a text
- * have its last token, and no target. */
-static struct train_batch draw_pairs(struct trainer *trainer, const struct dataset_part *part,
-                                     uint64_t key)
+/* Choose pairs whose sources are as long as that of a random one; returns their length. */
+static size_t choose_pairs(const struct trainer *trainer, const struct dataset_pair **pairs,
+                           const struct dataset_part *part, uint64_t key)
 {
     const struct dataset *data = trainer->dataset;
-    const size_t tokens = data->tokens, chosen = (size_t)rng_below(key, 0, part->count);
+    const size_t chosen = (size_t)rng_below(key, 0, part->count);
     const size_t sources = data->pairs[part->items[chosen]].source_count;
     size_t first = chosen, end = chosen + 1;
     while (first > 0 && data->pairs[part->items[first - 1]].source_count == sources)
@@ -321,7 +350,18 @@ static struct train_batch draw_pairs(struct trainer *trainer, const struct datas
         end++;
     for (size_t i = 0; i < (size_t)trainer->settings.texts; i++) {
         const size_t at = i ? first + (size_t)rng_below(key, i, end - first) : chosen;
-        const struct dataset_pair *pair = &data->pairs[part->items[at]];
+        pairs[i] = &data->pairs[part->items[at]];
+    }
+    return sources;
+}
+
+/* Fill a batch with pairs; rows behind a text have its last token, and no target. */
+static struct train_batch draw_pairs(struct trainer *trainer, size_t sources)
+{
+    const struct dataset *data = trainer->dataset;
+    const size_t tokens = data->tokens;
+    for (size_t i = 0; i < (size_t)trainer->settings.texts; i++) {
+        const struct dataset_pair *pair = trainer->pairs[i];
         const uint32_t *from = data->ids + pair->first, *text = from + sources;
         memcpy(trainer->sources + i * sources, from, sources * sizeof *from);
         for (size_t k = 0; k < tokens; k++) {
@@ -334,6 +374,26 @@ static struct train_batch draw_pairs(struct trainer *trainer, const struct datas
                                 .targets = trainer->targets,
                                 .sources = trainer->sources,
                                 .source_tokens = sources};
+}
+
+/* Fill a batch with texts of one length; the row of the answer has the label as its target. */
+static struct train_batch draw_labelled(struct trainer *trainer, size_t tokens)
+{
+    const struct dataset *data = trainer->dataset;
+    const size_t texts = (size_t)trainer->settings.texts;
+    const size_t answer = trainer->step.config->answers == ANSWER_OF_LAST ? tokens - 1 : 0;
+    for (size_t i = 0; i < texts * tokens; i++)
+        trainer->targets[i] = BACK_NO_TARGET;
+    for (size_t i = 0; i < texts; i++) {
+        const uint32_t *from = data->ids + trainer->pairs[i]->first;
+        memcpy(trainer->ids + i * tokens, from, tokens * sizeof *from);
+        memcpy(trainer->segments + i * tokens, data->segments + trainer->pairs[i]->first, tokens);
+        trainer->targets[i * tokens + answer] = from[tokens];
+    }
+    return (struct train_batch){.ids = trainer->ids,
+                                .targets = trainer->targets,
+                                .segments = trainer->segments,
+                                .tokens = tokens};
 }
 
 /* Hide tokens as for BERT: 15 of 100 are targets, at least one; 80 of 100 of these become the mask,
@@ -358,14 +418,16 @@ static void hide_tokens(struct trainer *trainer, uint64_t key)
 }
 
 /* Fill a batch with texts that begin at random lines of a part, and with their next tokens; or with
- * pairs; or with tokens that are hidden, and those of their places. */
+ * pairs, or texts with labels; or with tokens that are hidden, and those of their places. */
 static struct train_batch draw(struct trainer *trainer, const struct dataset_part *part,
                                uint64_t key)
 {
     const enum train_objective objective = train_objective_of(trainer->step.config);
     size_t tokens = trainer->dataset->tokens;
-    if (objective == TRAIN_PAIRS)
-        return draw_pairs(trainer, part, key);
+    if (objective == TRAIN_PAIRS || objective == TRAIN_CLASSES) {
+        const size_t length = choose_pairs(trainer, trainer->pairs, part, key);
+        return (objective == TRAIN_PAIRS ? draw_pairs : draw_labelled)(trainer, length);
+    }
     for (size_t i = 0; i < (size_t)trainer->settings.texts; i++) {
         const uint32_t *from = trainer->dataset->ids + part->items[rng_below(key, i, part->count)];
         memcpy(trainer->ids + i * tokens, from, tokens * sizeof *from);
@@ -623,25 +685,41 @@ int train_checkpoint_write(const struct trainer *trainer, const struct new_model
     return err_if(failed);
 }
 
-/* Read weights of all types of dtype_is_weight, from any number of files. */
+/* Read weights of all types of dtype_is_weight, from any number of files. A new head of classes
+ * keeps its numbers; the dense layer of BERT's is its pooler. */
 int train_checkpoint_weights(struct new_model *new_model, const struct folder *folder,
                              struct err *err)
 {
-    struct weights weights;
-    int failed = 0;
-    if (weights_open(&weights, &new_model->config, folder, err))
-        return -1;
+    const size_t classes = new_model->config.n_class;
+    struct config own = {0};
+    struct config *config = classes ? &own : &new_model->config;
+    struct weights weights = {0};
+    int failed =
+        (classes && config_open(&own, folder, err)) || weights_open(&weights, config, folder, err);
+    if (!failed && config->n_class && config->n_class != classes)
+        failed = err_unsupported(err,
+                                 "'%s': expected a head of classes of texts "
+                                 "(…ForSequenceClassification), found another head",
+                                 folder->path);
     for (size_t i = 0; i < new_model->count && !failed; i++) {
         const struct new_model_tensor *to = &new_model->tensors[i];
-        const struct parameter_info info = weights_parameter_of(&weights, to->slot);
-        if (info.entry)
+        struct slot slot = to->slot;
+        const bool is_new = classes && !config->n_class && slot.layer < 0 &&
+                            slot.id >= SLOT_TRANSFORM && slot.id <= SLOT_HEAD_BIAS;
+        if (is_new && slot.id <= SLOT_TRANSFORM_BIAS && config->end == END_POOLED)
+            slot.id += SLOT_POOLER - SLOT_TRANSFORM;
+        const struct parameter_info info = weights_parameter_of(&weights, slot);
+        const bool has_other = is_new && slot.id >= SLOT_TRANSFORM; /* a head of words */
+        if (info.entry && !has_other)
             dtype_to_float(to->data, info.entry->data, info.entry->dtype, to->count);
-        else if (to->slot.id != SLOT_HEAD_BIAS) /* which files may lack: it stays 0 */
+        else if (!is_new && slot.id != SLOT_HEAD_BIAS) /* which files may lack: it stays 0 */
             failed = err_set(err, "'%s': expected tensor '%s' in its files, found none",
                              folder->path, to->name);
     }
     weights_release(&weights);
-    return failed;
+    if (classes)
+        config_release(&own);
+    return err_if(failed);
 }
 
 int train_checkpoint_resume(struct trainer *trainer, const struct train_checkpoint *state,

@@ -30,7 +30,8 @@ struct dataset_part {
     size_t count;
 };
 
-/* A text and its source among the ids, one behind the other. */
+/* A text and its source among the ids, one behind the other; or a text with a label, as the source
+ * with one id, the target, behind it. */
 struct dataset_pair {
     uint32_t first, source_count, count;
 };
@@ -42,12 +43,13 @@ struct dataset {
     size_t start_count;
     struct dataset_pair *pairs; /* [pair_count] */
     size_t pair_count;
-    size_t longest, longest_source;               /* of pairs: the text without its first token */
-    struct buf id_bytes, start_bytes, pair_bytes; /* memory of ids and starts, and of pairs */
-    size_t tokens;                                /* per text in a batch */
-    struct dataset_part training, held_out;       /* set by dataset_finish */
-    long long mask;                               /* of a masked model: the id that hides a token */
-    uint64_t digest;                              /* over all tokens */
+    size_t longest, longest_source; /* of pairs: the text without its first token */
+    const unsigned char *segments;  /* [count] of texts with labels; NULL: none */
+    struct buf id_bytes, start_bytes, pair_bytes, segment_bytes; /* memory of these */
+    size_t tokens;                                               /* per text in a batch */
+    struct dataset_part training, held_out;                      /* set by dataset_finish */
+    long long mask;  /* of a masked model: the id that hides a token */
+    uint64_t digest; /* over all tokens */
 };
 
 /* Add the tokens of a text, which is encoded line by line. Errors name the line. */
@@ -57,6 +59,11 @@ int dataset_add(struct dataset *dataset, const struct tokenizer *tokenizer, cons
 /* Add a pair. The model reads the text but for its last token, and learns it but for its first. */
 int dataset_add_pair(struct dataset *dataset, const struct tokens *source,
                      const struct tokens *text, struct err *err);
+
+/* Add a text with its class, or the bits of its number. */
+int dataset_add_labelled(struct dataset *dataset, const uint32_t *ids,
+                         const unsigned char *segments, size_t count, uint32_t target,
+                         struct err *err);
 
 /* Set the length of texts, and hold out a share of lines, at least one, at the end. Refused unless
  * two lines begin at least `tokens` + 1 tokens before the end; of pairs, unless there are two, none
@@ -132,10 +139,13 @@ struct trainer {
     struct train_step step;
     struct adamw adamw; /* adamw.steps is the number of completed steps */
     uint32_t *ids, *targets, *sources;
+    unsigned char *segments;
+    const struct dataset_pair **pairs; /* [texts] of a batch */
     struct arena arena;
 };
 
-/* The dataset has pairs if the model has an encoder, and the id of the mask if it is masked. */
+/* The dataset has pairs if the model has an encoder, texts with labels if it has classes, and the
+ * id of the mask if it is masked. */
 int trainer_open(struct trainer *trainer, const struct trainer_settings *settings,
                  struct machine *machine, struct new_model *new_model,
                  const struct dataset *dataset, struct err *err);

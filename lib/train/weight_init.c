@@ -8,6 +8,7 @@
 #include "math/isa.h"
 #include "model/config.h"
 #include "model/family/family.h"
+#include "model/layer.h"
 #include "model/new_model.h"
 #include "model/parameter_table.h"
 
@@ -377,9 +378,23 @@ static void draw_decoder(struct weight_drawing *drawing, bool linear)
             progress_tell(drawing->init->progress, (size_t)t->slot.layer + 1, config->n_layer);
     }
     /* The unembedding is made last and, if it has weights of its own, initialised. */
-    torch_random_skip_uniform(random, config->vocab_size * config->n_embd);
+    torch_random_skip_uniform(random, config_logits(config) * config->n_embd);
     if (head)
         torch_random_normal(random, head->data, head->count, 0, spread);
+}
+
+void weight_init_classes(struct new_model *new_model, uint64_t seed)
+{
+    static const int ids[] = {SLOT_TRANSFORM, SLOT_TRANSFORM_NORM, SLOT_HEAD};
+    struct torch_random random;
+    torch_random_seed(&random, seed);
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
+        struct new_model_tensor *t = new_model_tensor(new_model, slot_of_text(ids[i]));
+        if (t && is_matrix(t))
+            torch_random_normal(&random, t->data, t->count, 0, new_model->config.initializer_range);
+        for (size_t k = 0; t && !is_matrix(t) && k < t->count; k++)
+            t->data[k] = 1;
+    }
 }
 
 int weight_init_draw(struct new_model *new_model, const struct weight_init *init, struct err *err)

@@ -114,10 +114,25 @@ PROTEINS = [("contacts", "EsmForMaskedLM", ESM | dict(position_embedding_type="r
             ("contacts", "EsmForMaskedLM", ESM | dict(position_embedding_type="absolute", num_hidden_layers=5)),
             ("contacts", "EsmForMaskedLM", ESM | dict(position_embedding_type="rotary", num_attention_heads=6,
                                                       emb_layer_norm_before=True))]
+def trained_off(program, _, base, __):
+    with tempfile.TemporaryDirectory() as folder, torch.no_grad():
+        data = pathlib.Path(folder, "t.csv")
+        data.write_text("text,label\nthe cat,so so\nthe old door,7\nthe keys,so so\n")
+        subprocess.run([program, "train", "-q", "-d", data, "--classes", "-m", base, "--steps", "2",
+                        "-o", folder + "/new"], check=True)
+        model = transformers.AutoModelForSequenceClassification.from_pretrained(folder + "/new").double()
+        ids = [3, 1, 4, 2, 5, 9]
+        rows = run(program, folder + "/new", ids, "score", "--classes")["tables"]["classes"]
+        assert [row["class"] for row in rows] == list(model.config.id2label.values()) == ["7", "so so"]
+        wanted = model(torch.tensor([ids])).logits[0]
+        return (torch.tensor([row["logit"] for row in rows]) - wanted).abs().max().item()
+
+
 count, alone = 0, 0
-for task, name, keys in [*models(), *PROTEINS]:
+OTHERS = {"contacts": contacts_off, "trained": trained_off}
+for task, name, keys in [*models(), *PROTEINS, ("trained", "tiny", ESM), ("trained", "cloze", ESM)]:
     try:
-        error = (contacts_off if task == "contacts" else off)(sys.argv[1], task, name, keys)
+        error = OTHERS.get(task, off)(sys.argv[1], task, name, keys)
     except RuntimeError as failure:
         if "an encoder alone" not in str(failure):
             print(f"{name}: {failure}".strip())
