@@ -79,6 +79,8 @@ static int begin(struct trace *trace, struct selection *selection, const struct 
     for (enum site site = is_decoder(config) ? SITE_RESID_PRE : SITE_Q_PRE; site <= end; site++)
         if (site != SITE_POOLED && site_exists(config, SITE_OF(request->part, site)))
             site_set_add(&selection->sites, SITE_OF(request->part, site));
+    for (enum site site = SITE_MLP_GATE; site <= SITE_LN_2_POST && config->given; site++)
+        site_set_add(&selection->sites, SITE_OF(PART_PER_LAYER, site));
     selection->whole = SITE_SET(SITE_OF(request->part, SITE_CONTEXT));
     const enum site inputs[] = {bare ? SITE_EMBEDDING : stream_site(trace),
                                 bare ? SITE_ATTN_OUT : input_site(trace)};
@@ -98,9 +100,14 @@ static int begin(struct trace *trace, struct selection *selection, const struct 
 
 /* --- tensors from the pass -------------------------------------------------------------------- */
 
+enum site trace_site(const struct trace *trace, enum site site)
+{
+    return site_part(site) == PART_PER_LAYER ? site : SITE_OF(trace->part, site);
+}
+
 const struct array *trace_find(const struct trace *trace, enum site site)
 {
-    return report_find(trace->report, SITE_OF(trace->part, site), trace->layer);
+    return report_find(trace->report, trace_site(trace, site), trace->layer);
 }
 
 const float *trace_row(const struct trace *trace, enum site site)
@@ -149,7 +156,7 @@ static void find_inputs_and_keys(struct trace *trace)
     trace->keys = trace_find(trace, SITE_K)->rows.size;
     trace->k = trace_find(trace, SITE_K)->data;
     trace->v = trace_find(trace, SITE_V)->data;
-    if (trace->rotary)
+    if (trace->rotary && !trace->rule->head.borrows)
         trace->k_pre = trace_find(trace, SITE_K_PRE)->data;
 }
 
@@ -210,7 +217,8 @@ static int find_heads(struct trace *trace, struct arena *arena, struct err *err)
         return 0;
     trace->turns_first = rotary && trace->rule->head.norm.after_rotary;
     if (project_raw(trace, &trace->raw_q, trace->inputs, false, arena, err) ||
-        project_raw(trace, &trace->raw_k, trace->sources, true, arena, err))
+        (!trace->rule->head.borrows &&
+         project_raw(trace, &trace->raw_k, trace->sources, true, arena, err)))
         return -1;
     if (trace->turns_first)
         turn_raw(trace, &trace->raw_k, trace->k_pre, 0, trace->keys);
@@ -381,7 +389,10 @@ enum way {
     LAST = 1 << 14,       /* after the last layer */
     OF_EXPERTS = 1 << 15,
     TURNED_FIRST = 1 << 16, /* rotary embedding, then norms of queries and keys */
+    OF_GIVEN = 1 << 17,     /* the step of a layer's own input */
 };
+
+#define PER_LAYER(id) SITE_OF(PART_PER_LAYER, SITE_##id)
 
 /* All steps in the order of the pass; `site` is a tensor that the step computes. A row applies to a
  * sublayer that has one of `ways`; the pass must have computed the site, if any, and at ADDS the
@@ -427,12 +438,18 @@ static const struct step_row {
     {MLP_NORMED, SITE_LN_2, "ln_2", "Norm before the MLP", step_norm},
     {OF_MLP, 0, "hidden", "MLP: hidden channels", step_hidden},
     {OF_MLP, SITE_MLP_ACT, "mlp_act", "MLP: activation", step_activation},
+    {OF_EXPERTS, SITE_LN_EXPERTS, "ln_experts", "Norm before the experts", step_norm},
     {OF_EXPERTS, SITE_ROUTER, "router", "Router: logits of the experts", step_router},
     {OF_EXPERTS, SITE_EXPERT_WEIGHTS, "expert_weights", "Chosen experts", step_chosen},
     {OF_EXPERTS, SITE_SHARED_OUT, "shared_out", "Shared expert", step_shared},
     {OF_EXPERTS, SITE_MLP_OUT, "mlp_out", "MLP: output", step_experts},
     {OF_MLP, SITE_MLP_OUT, "mlp_out", "MLP: output", step_mlp_out},
     {ADDS, SITE_LN_2_POST, "ln_2_post", "Norm of the MLP output", step_norm},
+    {ADDS, SITE_RESID_MLP, "resid_mlp", "Residual stream after the MLP", step_sum},
+    {OF_GIVEN, PER_LAYER(MLP_UP), "per_layer_input", "The layer's own input", step_given},
+    {OF_GIVEN, PER_LAYER(MLP_ACT), "per_layer_act", "Own input: gate", step_given_act},
+    {OF_GIVEN, PER_LAYER(MLP_OUT), "per_layer_out", "Own input: output", step_mlp_out},
+    {OF_GIVEN, PER_LAYER(LN_2_POST), "per_layer_post", "Own input: norm of the output", step_norm},
     {ADDS, SITE_RESID_POST, "resid_post", "Residual stream after the layer", step_sum},
     {ADDS, SITE_LN_2, "ln_2", "Norm of the sum", step_norm},
     {LAST, SITE_LN_F, "ln_f", "Final norm", step_norm},
@@ -440,6 +457,8 @@ static const struct step_row {
     {LAST, SITE_DISCRIMINATOR, "discriminator", "Discriminator", step_discriminator},
     {LAST, SITE_LOGITS, "logits", "Logits", step_logits},
 };
+
+#undef PER_LAYER
 
 enum { STEP_ROWS = sizeof step_rows / sizeof *step_rows };
 
@@ -466,7 +485,10 @@ static int ways_of(const struct trace *trace, size_t index)
         return ways;
     ways |= index + 1 == trace->count && trace->layer + 1 == trace->config->n_layer ? LAST : 0;
     if (s->kind == SUBLAYER_MLP)
-        ways |= (s->mlp.mixture ? OF_EXPERTS : OF_MLP) | (s->norm_before ? MLP_NORMED : 0);
+        ways |= (s->mlp.given     ? OF_GIVEN
+                 : s->mlp.mixture ? OF_EXPERTS
+                                  : OF_MLP) |
+                (s->norm_before ? MLP_NORMED : 0);
     return ways | ADDS;
 }
 
@@ -475,10 +497,13 @@ static bool applies(const struct step_row *row, const struct trace *trace, size_
     const struct sublayer *s = &trace->list[index];
     bool is_captured = !row->site || trace_row(trace, row->site) ||
                        (row->site == SITE_LOGITS && site_exists(trace->config, SITE_LOGITS));
-    bool is_own = !(row->ways & ADDS) || s->at_out_norm == row->site;
+    bool is_own = !(row->ways & ADDS) || step_site(s, s->at_out_norm) == row->site;
+    bool of_keys = row->make == step_keys || row->make == step_key_norm ||
+                   row->make == step_key_rotary; /* another layer may have made them */
     for (size_t i = 0; i < 3; i++)
         is_own |= s->at_sum[i] == row->site || s->at_after[i] == row->site;
-    return row->ways & ways_of(trace, index) && is_captured && is_own;
+    return row->ways & ways_of(trace, index) && is_captured && is_own &&
+           !(of_keys && trace->rule->head.borrows);
 }
 
 /* --- edits ------------------------------------------------------------------------------------ */
@@ -509,6 +534,8 @@ static struct site_set sites_of(const struct trace *trace, const struct step_row
         site_set_add(&sites, trace->rotary ? SITE_Q_PRE : SITE_Q);
     if (row->make == (norms ? step_key_norm : step_keys))
         site_set_add(&sites, trace->rotary ? SITE_K_PRE : SITE_K);
+    if (row->make == step_given_act)
+        site_set_add(&sites, SITE_OF(PART_PER_LAYER, SITE_MLP_GATE));
     if (row->make == step_hidden)
         sites = SITE_SET(SITE_MLP_GATE, SITE_MLP_UP);
     if (row->site && !(is_two_names && is_sum))
@@ -523,7 +550,7 @@ static bool touches(const struct edit *edit, const struct trace *trace, enum sit
 {
     bool of_keys = site_row(site)->axes == AXES_GROUP_TOKEN_DIM;
     struct edit_block block = {
-        .site = SITE_OF(trace->part, site),
+        .site = trace_site(trace, site),
         .layer = trace->layer,
         .first_head = of_keys                ? trace->group
                       : site_has_heads(site) ? trace->head
@@ -531,6 +558,8 @@ static bool touches(const struct edit *edit, const struct trace *trace, enum sit
         .row_places = of_keys ? trace->keys : report_queries(trace->report, trace->part)->count,
     };
     bool found = false;
+    if (site_is_borrowed(trace->config, site, trace->layer))
+        return false; /* the layer that made them is edited */
     for (size_t row = 0; row < (of_keys ? trace->keys : 1) && !found; row++) {
         block.first_row = of_keys ? row : trace->query;
         found = edit_touches(edit, &block);
@@ -546,7 +575,7 @@ static bool write_changes(struct buf *note, const struct trace *trace, struct si
     bool any = false;
     for (size_t i = 0; edits && i < edits->count; i++) {
         bool changes = false;
-        for (enum site site = 0; site < SITE_PASS_END && !changes; site++)
+        for (enum site site = 0; site != SITE_PASS_END && !changes; site = site_next(site))
             changes = site_set_has(sites, site) && touches(&edits->items[i], trace, site);
         if (changes && note)
             buf_format(note, "%s%s", any ? ", " : say(language, "Changed by "),
@@ -585,7 +614,7 @@ static void show_edited(struct builder *builder, const struct trace *before,
     struct site_set sites = sites_of(builder->trace, row);
     enum site site = 0;
     while (!site_set_has(sites, site))
-        site++;
+        site = site_next(site);
     buf_text(&builder->note, builder->note.size ? " " : "");
     write_changes(&builder->note, builder->trace, sites, builder->language);
     buf_text(&builder->note,
@@ -656,9 +685,9 @@ static int add_step(struct table **end, const struct step_row *row, const struct
         const struct edits *edits = viewer->edits;
         struct edits rest = {
             .items = edits->items, .count = edits->count, .without_layer = trace->layer};
-        for (enum site site = 0; site < SITE_PASS_END; site++)
+        for (enum site site = 0; site != SITE_PASS_END; site = site_next(site))
             if (site_set_has(sites, site))
-                site_set_add(&rest.without, SITE_OF(trace->part, site));
+                site_set_add(&rest.without, trace_site(trace, site));
         viewer->edits = &rest;
         int failed = run(before, passes, builder.arena, builder.err);
         viewer->edits = edits;
@@ -761,12 +790,13 @@ int explanation_add_memory(struct memory *memory, const struct viewer *viewer,
     enum { STEPS = 26000, KEY = 52, CHANNEL = 175, INNER_CHANNEL = 49, WORD = 8 };
     const struct config *c = &viewer->model.config;
     size_t keys = num_max(pair->sentence.count, pair->source.count);
+    const struct head_rule *head = &attention_of(c, request->part, request->layer)->head;
     bool predicts = site_exists(c, SITE_LOGITS) && request->layer + 1 == c->n_layer;
     struct trace trace;
     struct selection selection;
-    double bytes = STEPS + (double)keys * (double)(KEY + sizeof(float) * c->d_v) +
-                   (double)c->n_embd * (double)(CHANNEL + sizeof(float) * c->d_k) +
-                   INNER_CHANNEL * (double)c->n_inner +
+    double bytes = STEPS + (double)keys * (double)(KEY + sizeof(float) * head->d_v) +
+                   (double)c->n_embd * (double)(CHANNEL + sizeof(float) * head->d_k) +
+                   INNER_CHANNEL * (double)config_inner(c, request->layer) +
                    (predicts ? WORD * (double)config_logits(c) : 0);
     memory->held += bytes * (double)request->query_count;
     if (begin(&trace, &selection, &viewer->model.config, request, arena, err))

@@ -69,10 +69,17 @@ struct trace {
 };
 
 /* Find a tensor of the layer (trace_find), or the query's row in it (trace_row: of the traced head,
- * if it has heads); NULL: none. */
+ * if it has heads); NULL: none. Sites are those of the traced part, or of a layer's own input. The
+ * site of an id of a sublayer. */
 const struct array *trace_find(const struct trace *trace, enum site site);
 const float *trace_row(const struct trace *trace, enum site site);
 const float *trace_row_of_head(const struct trace *trace, enum site site, size_t head);
+enum site trace_site(const struct trace *trace, enum site site);
+
+static inline enum site step_site(const struct sublayer *s, enum site id)
+{
+    return s->part == PART_PER_LAYER && id != SITE_RESID_POST ? SITE_OF(s->part, id) : id;
+}
 
 /* y [rows, w->out] = x · w + bias. */
 float *trace_product(const struct trace *trace, const float *x, size_t rows, const struct weight *w,
@@ -186,5 +193,5 @@ extern step_builder step_embedding, step_input, step_query, step_query_norm, ste
     step_features, step_keys, step_key_norm, step_key_rotary, step_scores, step_products,
     step_scaled, step_capped, step_moved, step_cooled, step_softmax, step_masked, step_shares,
     step_dropout, step_values, step_context, step_output, step_sum, step_norm, step_hidden,
-    step_activation, step_router, step_chosen, step_shared, step_experts, step_mlp_out,
-    step_transform, step_discriminator, step_logits;
+    step_activation, step_given, step_given_act, step_router, step_chosen, step_shared,
+    step_experts, step_mlp_out, step_transform, step_discriminator, step_logits;

@@ -301,10 +301,12 @@ static void draw_frequency(struct builder *builder)
     if (mixed)
         builder_add(builder, ", f_i = s_i · g_i + (1 - s_i) · g_i / %g", r->factor);
     buf_format(&builder->out, ", %s_i = %.9g^(-2i / %zu)", mixed ? "g" : "f", theta, r->components);
-    if (r->scaling == ROTARY_LINEAR)
+    if (r->scaling == ROTARY_LINEAR || (r->scaling == ROTARY_PROPORTIONAL && r->factor != 1))
         builder_add(builder, " / %g", r->factor);
     builder_formula(builder, r->scaling == ROTARY_LONGROPE ? " / c_i" : "");
     buf_text(&builder->note, notes[r->scaling]);
+    if (r->scaling == ROTARY_PROPORTIONAL && r->turning < r->components / 2)
+        builder_note(builder, "Pairs from %z on are not rotated: f_i = 0.", r->turning);
     if (r->growth != 0)
         builder_note(builder, "m = %g · (1 + %g · ln(1 + ⌊%z / %g⌋)).",
                      rotary_amplitude(r, builder->trace->keys), r->growth, builder->trace->query,
@@ -414,11 +416,14 @@ static void draw_keys(struct builder *builder, const char *symbol)
     const struct head_rule *head = &trace->rule->head;
     size_t served = head->heads / head->kv_heads;
     size_t first = trace->group * served;
-    if (trace->rule->head.by == HEADS_PROJECTED) {
+    if (head->borrows)
+        builder_note(builder, "Keys and values are those of layer %z.", (size_t)head->kv_layer);
+    else if (head->by == HEADS_PROJECTED) {
         give_rows(builder, "x_j", "x_j", trace->sources, trace->input_size, true);
         give_columns(builder, "W_k", &trace->block.self.k, trace->group, head->d_k);
     }
-    builder_projection(builder, symbol, "x_j", "k", &trace->block.self.k);
+    if (!head->borrows)
+        builder_projection(builder, symbol, "x_j", "k", &trace->block.self.k);
     if (trace->rule->kind == SUBLAYER_ATTEND_SOURCE)
         builder_note(builder,
                      has_encoder(config)
@@ -860,9 +865,23 @@ void step_values(struct builder *builder, const struct trace *trace)
     const char *end = width <= WORKED_ELEMENTS ? "]" : ", …]";
     float weight = trace->weight[builder->key];
     const float *v = trace->v + builder->key * width;
-    if (trace->rule->head.by == HEADS_PROJECTED)
-        give_columns(builder, "W_v", &trace->block.self.v, trace->group, width);
-    builder_projection(builder, "v_j", "x_j", "v", &trace->block.self.v);
+    const struct head_rule *head = &trace->rule->head;
+    const struct weight *w = head->v_is_k ? &trace->block.self.k : &trace->block.self.v;
+    const char *letter = head->v_is_k ? "k" : "v", *product = head->norm.v ? "z_j" : "v_j";
+    struct norm norm;
+    if (head->borrows) {
+        builder_note(builder, "They are those of layer %z.", (size_t)head->kv_layer);
+    } else {
+        if (head->by == HEADS_PROJECTED)
+            give_columns(builder, head->v_is_k ? "W_k" : "W_v", w, trace->group, width);
+        builder_projection(builder, product, "x_j", letter, w);
+        if (head->norm.v && trace->has_norms &&
+            !weights_norm(trace->weights, slot_of((int)trace->part, SLOT_NONE, trace->layer), &norm,
+                          builder->err))
+            builder_norm_formula(builder, "v_j", product, &norm);
+        else if (head->norm.v)
+            builder_formula(builder, "v_j = %s", product);
+    }
     builder_keys(builder);
     builder_column(builder, "weight", NULL, trace->weight);
     builder_vectors(builder, "v", NULL, trace->v, width);

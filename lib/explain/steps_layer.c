@@ -9,6 +9,7 @@
 #include "model/forward.h"
 #include "model/sampler.h"
 
+/* The row of a site of the traced part, or of a sublayer's. */
 static struct named_vector row_of(const struct trace *trace, enum site site)
 {
     return (struct named_vector){site_name(site), trace_row(trace, site)};
@@ -118,7 +119,7 @@ static size_t find_terms(struct named_vector terms[TERMS_MAX], const struct trac
     terms[0] = s->adds_to_normed ? input_of(trace, first) : stream_of(trace, first);
     for (; s <= &trace->list[index]; s++)
         terms[s - &trace->list[first] + 1] =
-            row_of(trace, s->norm_out ? s->at_out_norm : s->at_out);
+            row_of(trace, step_site(s, s->norm_out ? s->at_out_norm : s->at_out));
     return index - first + 2;
 }
 
@@ -152,7 +153,18 @@ void step_sum(struct builder *builder, const struct trace *trace)
     terms[count] = is_renamed ? row_of(trace, builder->site) : take_sum(builder);
     if (s->factor != 1 && count == builder->sublayer + 2) /* once for the layer */
         give_number(builder, "residual_scale", s->factor);
+    const float *scale = NULL;
+    if (s->scales &&
+        weights_vector(trace->weights, slot_of(PART_SENTENCE, SLOT_LAYER_SCALE, trace->layer),
+                       &scale, builder->err))
+        return;
+    if (scale)
+        give_number(builder, "layer_scale", *scale);
     builder_add(builder, "%s", terms[count].name);
+    if (scale) {
+        builder_add(builder, " = %n · (", *scale);
+        sign = "";
+    }
     for (size_t i = s->replaces && count > 1; i < count; i++) {
         builder_add(builder, "%s", sign);
         if (i > 0 && s->factor != 1)
@@ -160,7 +172,7 @@ void step_sum(struct builder *builder, const struct trace *trace)
         builder_add(builder, "%s", terms[i].name);
         sign = " + ";
     }
-    builder_formula(builder, "");
+    builder_formula(builder, scale ? ")" : "");
     builder_stack(builder, terms, count + 1, trace->input_size);
 }
 
@@ -184,9 +196,16 @@ void step_norm(struct builder *builder, const struct trace *trace)
     if (builder->site == SITE_LN_F) {
         from = end_of(trace);
         weights_norm(trace->weights, slot_of_text(SLOT_FINAL_NORM), &norm, builder->err);
-    } else if (builder->site == s->at_out_norm) {
-        from = row_of(trace, s->at_out);
+    } else if (builder->site == step_site(s, s->at_out_norm)) {
+        from = row_of(trace, step_site(s, s->at_out));
         norm = is_mlp ? trace->block.mlp.post : trace->block.self.post;
+        if (s->part == PART_PER_LAYER)
+            weights_norm(trace->weights, slot_of((int)s->part, SLOT_NORM_2_POST, trace->layer),
+                         &norm, builder->err);
+    } else if (builder->site == SITE_LN_EXPERTS) {
+        from = stream_of(trace, builder->sublayer);
+        weights_norm(trace->weights, slot_of((int)trace->part, SLOT_EXPERT_NORM, trace->layer),
+                     &norm, builder->err);
     } else if (builder->site == s->at_input) {
         from = stream_of(trace, s->reads == READS_BLOCK_INPUT ? 0 : builder->sublayer);
     } else {
@@ -255,17 +274,76 @@ void step_activation(struct builder *builder, const struct trace *trace)
     builder_work(builder, " = %n", *act.values);
 }
 
+/* --- a layer's own input ---------------------------------------------------------------------- */
+
+/* Show g = (norm(e · P_l / √C) + √P · pte[id]) / √2: of the token's embedding e, and of its row in
+ * a table of the layer. */
+void step_given(struct builder *builder, const struct trace *trace)
+{
+    const struct tokenized *text = report_queries(trace->report, trace->part);
+    const struct mlp_rule *rule = &trace->list[builder->sublayer].mlp;
+    const struct named_vector input = row_of(trace, builder->site);
+    builder_formula(builder, "%s = (n + √%z · pte[%z]) / √2", input.name, rule->inner,
+                    (size_t)text->ids[trace->query]);
+    builder_formula(builder, "z = e · P / √%z", trace->input_size);
+    builder_formula(builder, trace->has_norms ? "n = z / √(mean(z²) + ε) ⊙ γ" : "n = z");
+    builder_note(builder, "e is the token's embedding; pte and P are of this layer alone.");
+    builder_vector(builder, input, rule->inner);
+}
+
+/* The layer's own input, multiplied by a gate that reads the stream. */
+void step_given_act(struct builder *builder, const struct trace *trace)
+{
+    const struct sublayer *s = &trace->list[builder->sublayer];
+    const size_t width = s->mlp.inner;
+    const struct named_vector y = stream_of(trace, builder->sublayer);
+    const struct named_vector gate = row_of(trace, SITE_OF(s->part, SITE_MLP_GATE));
+    const struct named_vector given = row_of(trace, SITE_OF(s->part, SITE_MLP_UP));
+    const struct named_vector act = row_of(trace, builder->site);
+    const char *name = activation_name(s->mlp.activation);
+    float *curve = builder_floats(builder, width);
+    const char *called = arena_format(builder->arena, builder->err, "%s(gate)", name);
+    struct weight w;
+    if (builder->err->kind ||
+        weights_matrix(trace->weights, slot_of((int)s->part, SLOT_GATE, trace->layer), &w,
+                       builder->err))
+        return;
+    activate((struct matrix){curve, 1, width, width},
+             (struct matrix){(float *)gate.values, 1, width, width}, NULL, s->mlp.activation);
+    give_whole(builder, "W_gate", &w);
+    builder_projection(builder, gate.name, y.name, "gate", &w);
+    builder_formula(builder, "%s = %s(%s) ⊙ %s", act.name, name, gate.name, given.name);
+    builder_formula(builder, "%s(x) = %s", name, activation_formula(s->mlp.activation));
+    builder_stack(builder, (const struct named_vector[]){gate, {called, curve}, given, act}, 4,
+                  width);
+    builder_work(builder, "%s_0 = %s(%n) · %f = %f · %f = %n", act.name, name, *gate.values,
+                 *given.values, *curve, *given.values, *act.values);
+}
+
 /* --- experts ---------------------------------------------------------------------------------- */
 
 void step_router(struct builder *builder, const struct trace *trace)
 {
     const struct named_vector y = input_of(trace, builder->sublayer);
     const struct named_vector router = row_of(trace, SITE_ROUTER);
+    const struct mixture *m = trace->list[builder->sublayer].mlp.mixture;
     struct weight w;
+    struct norm norm;
     if (weights_matrix(trace->weights, slot_of((int)trace->part, SLOT_ROUTER, trace->layer), &w,
-                       builder->err))
+                       builder->err) ||
+        weights_norm(trace->weights, slot_of((int)trace->part, SLOT_ROUTER_NORM, trace->layer),
+                     &norm, builder->err))
         return;
     give_whole(builder, "W_router", &w);
+    if (m->beside) { /* it reads the stream, through a norm of its own */
+        give_vector(builder, "gamma_router", norm.scale, trace->input_size);
+        builder_norm_formula(builder, "r", stream_of(trace, builder->sublayer).name,
+                             trace->has_norms ? &norm : NULL);
+        builder_projection(builder, "z", "r", "router", &w);
+        builder_formula(builder, "router = %n · z", m->router_factor);
+        builder_vector(builder, router, w.out);
+        return;
+    }
     builder_projection(builder, router.name, y.name, "router", &w);
     builder_vector(builder, router, w.out);
     builder_dot(builder, router.name, y.values, &w, 0, *router.values);
@@ -286,7 +364,7 @@ static void write_choice(struct builder *builder, const struct mlp_rule *rule)
         builder_add(builder, m->renormalised ? "w_e = p_e / Σ_chosen p" : "w_e = p_e");
         if (m->factor > 0 && m->factor != 1)
             builder_add(builder, " · %n", m->factor);
-        builder_formula(builder, "");
+        builder_formula(builder, m->beside ? " · s_e" : "");
     }
     builder_note(builder,
                  "The %z of %z experts with the largest %s are chosen%s; the others are 0.",
@@ -325,11 +403,13 @@ void step_chosen(struct builder *builder, const struct trace *trace)
 {
     const struct mlp_rule *rule = &trace->list[builder->sublayer].mlp;
     const struct mixture *m = rule->mixture;
-    const float *router = trace_row(trace, SITE_ROUTER), *correction = NULL;
+    const float *router = trace_row(trace, SITE_ROUTER), *correction = NULL, *scales = NULL;
     size_t chosen[EXPERTS_MAX], count = list_chosen(builder, chosen);
     float *score = builder_floats(builder, m->experts);
     if (weights_vector(trace->weights, slot_of((int)trace->part, SLOT_CORRECTION, trace->layer),
                        &correction, builder->err) ||
+        weights_vector(trace->weights, slot_of((int)trace->part, SLOT_EXPERT_SCALE, trace->layer),
+                       &scales, builder->err) ||
         builder->err->kind)
         return;
     memcpy(score, router, m->experts * sizeof *score);
@@ -345,6 +425,8 @@ void step_chosen(struct builder *builder, const struct trace *trace)
         add_chosen(builder, "p", "p_e", score);
     if (correction)
         add_chosen(builder, "correction", "correction_e", correction);
+    if (scales)
+        add_chosen(builder, "scale", "s_e", scales);
     add_chosen(builder, "weight", "w_e", trace_row(trace, SITE_EXPERT_WEIGHTS))->fraction = true;
 }
 
@@ -356,18 +438,49 @@ void step_shared(struct builder *builder, const struct trace *trace)
     if (weights_matrix(trace->weights, slot_of((int)trace->part, SLOT_SHARED_SWITCH, trace->layer),
                        &w, builder->err))
         return;
-    builder_formula(builder, "shared_out = mlp_shared(%s)%s", y.name,
+    const bool beside = trace->list[builder->sublayer].mlp.mixture->beside;
+    struct norm norm;
+    builder_formula(builder, "%s = mlp_shared(%s)%s", beside ? "u" : "shared_out", y.name,
                     weight_exists(&w) ? " · g" : "");
+    if (beside &&
+        !weights_norm(trace->weights, slot_of((int)trace->part, SLOT_SHARED_POST, trace->layer),
+                      &norm, builder->err))
+        builder_norm_formula(builder, "shared_out", "u", trace->has_norms ? &norm : NULL);
     if (weight_exists(&w))
         builder_formula(builder, "g = sigmoid(%s · w_g)", y.name);
     builder_note(builder, "All tokens have this expert.");
     builder_vector(builder, out, trace->input_size);
 }
 
+/* Norm the sum of `count` weighted outputs: each by the divisor of the sum. */
+static int norm_shares(struct builder *builder, float *shares, size_t count)
+{
+    const struct trace *trace = builder->trace;
+    const size_t width = trace->input_size;
+    float *sum = builder_floats(builder, width);
+    double square = 0;
+    struct norm norm;
+    if (!sum ||
+        weights_norm(trace->weights, slot_of((int)trace->part, SLOT_EXPERTS_POST, trace->layer),
+                     &norm, builder->err))
+        return -1;
+    for (size_t i = 0; i < count * width; i++)
+        sum[i % width] += shares[i];
+    for (size_t i = 0; i < width; i++)
+        square += (double)sum[i] * (double)sum[i] / (double)width;
+    const double divisor = sqrt(square + (double)norm.epsilon);
+    for (size_t i = 0; i < count * width && trace->has_norms; i++)
+        shares[i] = (float)((double)shares[i] / divisor *
+                            ((double)norm.scale[i % width] + (double)norm.offset));
+    return 0;
+}
+
 /* Show the weighted outputs of the chosen experts, and that of the shared one, with their sum. */
 void step_experts(struct builder *builder, const struct trace *trace)
 {
-    const struct named_vector y = input_of(trace, builder->sublayer);
+    const bool beside = trace->list[builder->sublayer].mlp.mixture->beside;
+    const struct named_vector y =
+        beside ? row_of(trace, SITE_LN_EXPERTS) : input_of(trace, builder->sublayer);
     const struct run run = {
         &trace->viewer->machine, trace->config, trace->weights, NULL, NULL, NULL};
     const float *shared = trace_row(trace, SITE_SHARED_OUT);
@@ -380,27 +493,36 @@ void step_experts(struct builder *builder, const struct trace *trace)
         if (out)
             scale_row(shares + i * width, out, width, weights[chosen[i]]);
     }
-    if (builder->err->kind)
+    if (builder->err->kind || (beside && norm_shares(builder, shares, count)))
         return;
     if (shared)
         memcpy(shares + count * width, shared, width * sizeof *shares);
     name_rows(builder, "", chosen, count, shared ? "shared" : NULL);
     builder->table->rows.name = "expert";
-    builder_formula(builder, "mlp_out = Σ_e w_e · mlp_e(%s)%s", y.name,
-                    shared ? " + shared_out" : "");
+    const bool normed = beside && trace->has_norms;
+    builder_formula(builder, normed ? "u = Σ_e w_e · mlp_e(%s)" : "mlp_out = Σ_e w_e · mlp_e(%s)%s",
+                    y.name, shared ? " + shared_out" : "");
+    if (normed)
+        builder_formula(builder, "mlp_out = u / √(mean(u²) + ε) ⊙ γ + shared_out");
     builder->table->working.total = "mlp_out";
-    builder_vectors(builder, "share", "w_e · mlp_e", shares, width)->total =
-        trace_row(trace, SITE_MLP_OUT);
+    builder_vectors(builder, "share", normed ? "w_e · mlp_e / √(mean(u²) + ε) ⊙ γ" : "w_e · mlp_e",
+                    shares, width)
+        ->total = trace_row(trace, SITE_MLP_OUT);
 }
 
 void step_mlp_out(struct builder *builder, const struct trace *trace)
 {
-    const struct named_vector out = row_of(trace, SITE_MLP_OUT);
-    const struct named_vector act = row_of(trace, SITE_MLP_ACT);
-    give_whole(builder, "W_down", &trace->block.mlp.proj);
-    builder_projection(builder, out.name, act.name, "down", &trace->block.mlp.proj);
+    const struct sublayer *s = &trace->list[builder->sublayer];
+    const struct named_vector out = row_of(trace, builder->site);
+    const struct named_vector act = row_of(trace, step_site(s, SITE_MLP_ACT));
+    struct weight w;
+    if (weights_matrix(trace->weights, slot_of((int)s->part, SLOT_DOWN, trace->layer), &w,
+                       builder->err))
+        return;
+    give_whole(builder, "W_down", &w);
+    builder_projection(builder, out.name, act.name, "down", &w);
     builder_vector(builder, out, trace->input_size);
-    builder_dot(builder, out.name, act.values, &trace->block.mlp.proj, 0, *out.values);
+    builder_dot(builder, out.name, act.values, &w, 0, *out.values);
 }
 
 /* --- logits ----------------------------------------------------------------------------------- */

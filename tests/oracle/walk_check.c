@@ -158,7 +158,8 @@ static int compare_head(struct traces *traces, const struct report *e, struct er
                               .row = chapter->query,
                               .rows = 1};
         if (rows[i].of_keys) {
-            place.slice = chapter->head / (config->n_head / config->n_kv_head);
+            place.slice = kv_head_of(&attention_of(config, traces->part, chapter->layer)->head,
+                                     chapter->head);
             place.row = 0;
             place.rows = chapter->key_count;
         }
@@ -246,9 +247,11 @@ static int check_all_seen(struct traces *traces, size_t layer, struct err *err)
 {
     char name[SITE_NAME_BYTES];
     const struct layer *own = layer_of(&traces->viewer->model.config, PART_SENTENCE, layer);
-    for (enum site site = SITE_LN_1; site <= SITE_RESID_POST; site++) {
+    for (enum site site = SITE_LN_1; site != SITE_LN_F; site = site_next(site)) {
         bool twice =
             site == own->sublayers[own->count - 1].at_after[1]; /* the stream has another name */
+        if (site_part(site) == PART_SOURCE || site_part(site) == PART_CROSS)
+            continue;
         site_tensor_name(name, site, (int)layer);
         if (!twice && golden_find(traces->golden, name) && !site_set_has(traces->seen, site))
             return err_set(err, "'%s': not in the explanation", name);
