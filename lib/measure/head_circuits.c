@@ -42,6 +42,25 @@ int circuits_all_words(struct circuit_words *words, const struct viewer *viewer,
     return 0;
 }
 
+/* The attention of a layer, and that of the layer whose keys and values it reads. */
+struct attending {
+    const struct sublayer *s, *of_keys;
+    struct attention_weights own, keys;
+    struct weight v; /* of values, which may be that of keys */
+};
+
+static int find_attending(struct attending *a, struct weights *weights, size_t layer,
+                          struct err *err)
+{
+    a->s = attention_of(weights->config, PART_SENTENCE, layer);
+    a->of_keys = attention_of(weights->config, PART_SENTENCE, a->s->head.kv_layer);
+    if (weights_attention(weights, PART_SENTENCE, layer, &a->own, err) ||
+        weights_attention(weights, PART_SENTENCE, a->s->head.kv_layer, &a->keys, err))
+        return -1;
+    a->v = a->s->head.v_is_k ? a->keys.k : a->keys.v;
+    return 0;
+}
+
 /* --- from tokens to logits -------------------------------------------------------------------- */
 
 struct circuit {
@@ -70,7 +89,15 @@ static int embed(struct circuit *circuit)
         return -1;
     for (size_t i = 0; i < words->count; i++)
         weights_embed_token(circuit->weights, PART_SENTENCE, matrix_row(tokens, i), words->from[i]);
-    scale_row(tokens.data, tokens.data, tokens.rows * tokens.columns, c->embedding_scale);
+    float scale = c->embedding_scale;
+    for (size_t layer = 0; layer < c->n_layer && c->layer_scale; layer++) {
+        const float *number = NULL; /* of what logits are made of, only its sign counts */
+        if (weights_vector(circuit->weights, slot_of(PART_SENTENCE, SLOT_LAYER_SCALE, layer),
+                           &number, circuit->err))
+            return -1;
+        scale = *number < 0 ? -scale : scale;
+    }
+    scale_row(tokens.data, tokens.data, tokens.rows * tokens.columns, scale);
     if (c->n_word) {
         stream = matrix_new(words->count, c->n_embd, arena, circuit->err);
         if (!stream.data || weights_matrix(circuit->weights, slot_of_text(SLOT_EMBED_PROJECT),
@@ -106,7 +133,7 @@ static int end_of_layer(struct circuit *circuit, struct matrix *out, const struc
     const struct config *c = circuit->config;
     struct norm norm;
     struct weight projection;
-    *out = matrix_new(c->n_head * c->d_v, c->n_embd, &circuit->of_layer, circuit->err);
+    *out = matrix_new(c->n_head * s->head.d_v, c->n_embd, &circuit->of_layer, circuit->err);
     if (!out->data)
         return -1;
     weight_copy(out->data, c->n_embd, &w->out, (struct weight_piece){0, out->rows, 0});
@@ -184,26 +211,26 @@ static int count_layer(struct circuit *circuit, size_t layer)
     const struct config *c = circuit->config;
     struct matrix words = circuit->embeddings;
     struct matrix out;
-    const struct sublayer *s = attention_of(c, PART_SENTENCE, layer);
-    struct attention_weights w;
+    const struct head_rule *rule = &attention_of(c, PART_SENTENCE, layer)->head;
+    const size_t d = rule->d_v;
+    struct attending a;
     arena_clear(&circuit->of_layer);
     struct matrix normed = matrix_new(words.rows, words.columns, &circuit->of_layer, circuit->err);
     struct matrix read =
-        matrix_new(words.rows, c->n_kv_head * c->d_v, &circuit->of_layer, circuit->err);
-    if (!normed.data || !read.data ||
-        weights_attention(circuit->weights, PART_SENTENCE, layer, &w, circuit->err) ||
-        end_of_layer(circuit, &out, s, &w))
+        matrix_new(words.rows, rule->kv_heads * d, &circuit->of_layer, circuit->err);
+    if (!normed.data || !read.data || find_attending(&a, circuit->weights, layer, circuit->err) ||
+        end_of_layer(circuit, &out, a.s, &a.own))
         return -1;
-    if (s->norm_before)
-        norm_rows(normed, words, &w.norm);
+    if (a.of_keys->norm_before)
+        norm_rows(normed, words, &a.keys.norm);
     else
         copy_rows(normed, words);
-    w.v.bias = NULL;
-    linear(circuit->machine, read, normed, &w.v, ACTIVATION_NONE);
+    a.v.bias = NULL;
+    linear(circuit->machine, read, normed, &a.v, ACTIVATION_NONE);
     for (size_t head = 0; head < c->n_head; head++) {
-        size_t kv_head = kv_head_of(&s->head, head);
-        if (count_head(circuit, layer, head, matrix_columns(read, kv_head * c->d_v, c->d_v),
-                       matrix_rows(out, head * c->d_v, c->d_v)))
+        size_t kv_head = kv_head_of(rule, head);
+        if (count_head(circuit, layer, head, matrix_columns(read, kv_head * d, d),
+                       matrix_rows(out, head * d, d)))
             return -1;
     }
     return 0;
@@ -335,22 +362,24 @@ static int load_layer(struct circuit_layer *layer, struct viewer *viewer, size_t
                       struct arena *arena, struct err *err)
 {
     const struct config *c = &viewer->model.config;
-    const struct sublayer *s = attention_of(c, PART_SENTENCE, number);
-    struct attention_weights w;
-    if (weights_attention(&viewer->model.weights, PART_SENTENCE, number, &w, err))
+    struct attending a;
+    if (find_attending(&a, &viewer->model.weights, number, err))
         return -1;
-    const struct weight *const weights[] = {&w.q, &w.k, &w.v};
-    const struct norm *const norms[] = {&w.q_norm, &w.k_norm};
+    const struct weight *const weights[] = {&a.own.q, &a.keys.k, &a.v};
+    const struct norm *const norms[] = {&a.own.q_norm, &a.keys.k_norm};
+    const struct head_rule *rule = &a.s->head;
     for (int i = 0; i < HEAD_PARTS; i++) {
         struct circuit_part *part = &layer->parts[i];
-        part->heads = i == CIRCUIT_K || i == CIRCUIT_V ? c->n_kv_head : c->n_head;
-        part->size = i == CIRCUIT_Q || i == CIRCUIT_K ? c->d_k : c->d_v;
+        const bool of_keys = i == CIRCUIT_K || i == CIRCUIT_V;
+        part->heads = of_keys ? rule->kv_heads : rule->heads;
+        part->size = i == CIRCUIT_Q || i == CIRCUIT_K ? rule->d_k : rule->d_v;
         part->columns = matrix_new(c->n_embd, part->heads * part->size, arena, err);
-        if (!part->columns.data || (i == CIRCUIT_O && load_out(part, s, &w, err)))
+        if (!part->columns.data || (i == CIRCUIT_O && load_out(part, a.s, &a.own, err)))
             return -1;
         if (i != CIRCUIT_O)
-            load_in(part, s, weights[i], &w.norm,
-                    s->head.norm.q && i < CIRCUIT_V ? norms[i] : NULL);
+            load_in(part, of_keys ? a.of_keys : a.s, weights[i],
+                    of_keys ? &a.keys.norm : &a.own.norm,
+                    rule->norm.q && i < CIRCUIT_V ? norms[i] : NULL);
         if (square(part, arena, err))
             return -1;
     }
@@ -394,9 +423,10 @@ static int compose_layers(float *cells, struct viewer *viewer, const struct circ
                        .in = x->columns.rows,
                        .out = x->columns.columns,
                        .stride = x->columns.stride};
-    struct matrix out = matrix_new(heads * c->d_v, c->n_embd, &arena, err);
-    struct matrix m = matrix_new(heads * c->d_v, w.out, &arena, err);
-    double *scratch = arena_alloc(&arena, 2 * c->d_v * x->size, sizeof *scratch, err);
+    const size_t d = first->parts[CIRCUIT_O].size;
+    struct matrix out = matrix_new(heads * d, c->n_embd, &arena, err);
+    struct matrix m = matrix_new(heads * d, w.out, &arena, err);
+    double *scratch = arena_alloc(&arena, 2 * d * x->size, sizeof *scratch, err);
     bool ready = out.data && m.data && scratch;
     if (ready) {
         transpose(out, first->parts[CIRCUIT_O].columns);
@@ -405,7 +435,7 @@ static int compose_layers(float *cells, struct viewer *viewer, const struct circ
     for (size_t i = 0; i < heads * heads && ready; i++) {
         size_t one = i / heads;
         size_t later = i % heads;
-        struct matrix both = matrix_columns(matrix_rows(m, one * c->d_v, c->d_v),
+        struct matrix both = matrix_columns(matrix_rows(m, one * d, d),
                                             later / (heads / x->heads) * x->size, x->size);
         double lengths = first->lengths[one] * length(x, y, later, heads);
         double found = composed(squares_of(&first->parts[CIRCUIT_V], one, heads), both,
@@ -416,7 +446,8 @@ static int compose_layers(float *cells, struct viewer *viewer, const struct circ
     return ready ? 0 : -1;
 }
 
-/* Compute values [L · H, L · H]; NaN unless the column's head is in a later layer. */
+/* Compute values [L · H, L · H]; NaN unless the column's head is in a later layer, and its keys or
+ * values are made in one, if it is by these that heads compose. */
 static int compose(float *values, enum composition way, struct viewer *viewer, struct err *err)
 {
     static const int sides[COMPOSITIONS][2] = {[COMPOSE_Q] = {CIRCUIT_Q, CIRCUIT_K},
@@ -432,7 +463,9 @@ static int compose(float *values, enum composition way, struct viewer *viewer, s
     for (size_t later = 0; later < c->n_layer && !failed; later++) {
         const struct circuit_part *parts = layers[later].parts;
         failed = load_layer(&layers[later], viewer, later, &arena, err);
-        for (size_t first = 0; first < later && !failed; first++)
+        const size_t kv_layer = attention_of(c, PART_SENTENCE, later)->head.kv_layer;
+        const size_t end = way == COMPOSE_Q ? later : kv_layer;
+        for (size_t first = 0; first < end && !failed; first++)
             failed =
                 compose_layers(values + first * c->n_head * across + later * c->n_head, viewer,
                                &layers[first], &parts[sides[way][0]], &parts[sides[way][1]], err);

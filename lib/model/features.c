@@ -15,7 +15,6 @@ enum {
     PATCH = 1 << TO_PATCH,
     WORDS = 1 << FOR_WORDS,
     CIRCUITS = 1 << FOR_CIRCUITS | WORDS,
-    GEMMA4 = RUN | EXPLAIN | ATTRIBUTE | PATCH,
     NOTHING = 0,
     ALL = RUN | EXPLAIN | ATTRIBUTE | PATCH | CIRCUITS,
 };
@@ -74,8 +73,8 @@ static bool sublayer_has_other(const struct sublayer *s)
     FEATURE(c->scale_by_layer, "scores divided by the layer's number", ALL) \
     FEATURE(!c->causal, "attention to later tokens", ALL) \
     FEATURE(c->n_group, "layers that share parameters", ALL) \
-    FEATURE(config_flags(c) & LAYER_WIDE, "layers with heads of other sizes", GEMMA4) \
-    FEATURE(c->rotary.scaling == ROTARY_PROPORTIONAL, "proportional rotary scaling", GEMMA4) \
+    FEATURE(config_flags(c) & LAYER_WIDE, "layers with heads of other sizes", ALL) \
+    FEATURE(c->rotary.scaling == ROTARY_PROPORTIONAL, "proportional rotary scaling", ALL) \
     FEATURE(c->rms, "RMS norms", ALL) \
     FEATURE(c->norm_offset, "scales of norms that are 1 + w", ALL) \
     FEATURE(c->style != STYLE_BARE && !c->rms && !c->norm_shift, "layer norms without a shift", \
@@ -101,7 +100,7 @@ static bool sublayer_has_other(const struct sublayer *s)
     FEATURE(s->norm_after && !s->at_sum[0], "a normed stream", ALL) \
     FEATURE(s->adds_to_normed, "sums with the normed stream", ALL) \
     FEATURE(s->factor != 1, "scaled sublayer outputs", ALL) \
-    FEATURE(s->scales, "scaled layers", GEMMA4)
+    FEATURE(s->scales, "scaled layers", ALL)
 
 #define EMBED_FIELDS(FIELD, ARRAY) \
     FIELD(width) FIELD(rows) FIELD(own_table) FIELD(scale) FIELD(drops_masks) FIELD(mask) \
@@ -118,7 +117,7 @@ static bool sublayer_has_other(const struct sublayer *s)
     FEATURE(e->first > 0, "positions that begin later", ALL) \
     FEATURE(e->counted, "positions without padding", ALL) \
     FEATURE(e->segments, "segments", ALL) \
-    FEATURE(e->given, "inputs of single layers", GEMMA4) \
+    FEATURE(e->given, "inputs of single layers", ALL) \
     FEATURE(e->norm, "a norm of embeddings", ALL) \
     FEATURE(e->project != PROJECT_NEVER, "a projection of embeddings", ALL) \
     FEATURE(e->project == PROJECT_LAST, "a projection of positions", ALL & ~WORDS)
@@ -150,7 +149,7 @@ static bool sublayer_has_other(const struct sublayer *s)
             RUN | EXPLAIN | ATTRIBUTE | PATCH) \
     FEATURE(s->head.norm.q || s->head.norm.k, "norms of queries and keys", ALL) \
     FEATURE(s->head.norm.q != s->head.norm.k, "a norm of queries or of keys alone", PASS) \
-    FEATURE(s->head.norm.v, "norms of values", GEMMA4) \
+    FEATURE(s->head.norm.v, "norms of values", ALL) \
     FEATURE(s->head.norm.whole, "norms of all heads together", ALL) \
     FEATURE(s->head.norm.own, "norms of heads with scales of their own", RUN | ATTRIBUTE | PATCH) \
     FEATURE((s->head.norm.q || s->head.norm.k) && !c->rms, "layer norms of queries and keys", \
@@ -175,8 +174,8 @@ static bool sublayer_has_other(const struct sublayer *s)
             RUN | EXPLAIN | ATTRIBUTE | PATCH) \
     FEATURE(s->head.differ > 0, "differences of heads", PASS) \
     FEATURE(s->head.no_out, "heads without an output projection", (RUN | EXPLAIN) & ~TRAIN) \
-    FEATURE(s->head.v_is_k, "values that are keys", GEMMA4) \
-    FEATURE(s->head.borrows, "keys of other layers", GEMMA4)
+    FEATURE(s->head.v_is_k, "values that are keys", ALL) \
+    FEATURE(s->head.borrows, "keys of other layers", ALL)
 
 #define SCORE_FIELDS(FIELD, ARRAY) \
     FIELD(scale) FIELD(base_scale) FIELD(cap) FIELD(temperature) FIELD(bias) FIELD(heads) \
@@ -206,9 +205,9 @@ static bool sublayer_has_other(const struct sublayer *s)
     FEATURE(s->mlp.xielu, "an activation with parameters", RUN | ATTRIBUTE | PATCH | CIRCUITS) \
     FEATURE((s->mlp.clamp != 0 || s->mlp.up_offset != 0) && !s->mlp.mixture, "clamped MLPs", PASS) \
     FEATURE(s->part == PART_SENTENCE && !s->mlp.mixture && s->mlp.inner != c->n_inner, \
-            "MLPs of different widths", GEMMA4) \
+            "MLPs of different widths", ALL) \
     FEATURE(s->mlp.mixture, "experts", ALL) \
-    FEATURE(s->mlp.mixture && s->mlp.mixture->beside, "experts beside the MLP", GEMMA4)
+    FEATURE(s->mlp.mixture && s->mlp.mixture->beside, "experts beside the MLP", ALL)
 
 /* clang-format on */
 

@@ -14,7 +14,7 @@ import re
 import numpy as np
 
 from family_reference import open_model, to_bytes, write_safetensors
-from layers import TEXT, Id, Kind, Over, Pass, Project, Weights
+from layers import TEXT, By, Id, Kind, Over, Pass, Project, Weights
 
 
 class Circuits(Pass):
@@ -26,9 +26,13 @@ class Circuits(Pass):
         self.stack = stack = model.stacks[TEXT]
         self.L, self.C, e, u = stack.layers, stack.width, stack.embed, stack.unembed
         head = self.attention(0).head
-        self.H, self.K, self.d, self.clips = head.heads, head.kv_heads, head.d_k, head.clip
+        self.H = head.heads
+        self.bends = head.clip or head.by != By.PROJECT or head.norm_after_rotary
         words = self.weight(TEXT, Id.TOKENS)
         self.V, self.embedding = len(words), words * e.scale
+        for layer in range(self.L):  # numbers that multiply the stream: their signs
+            if any(s.scales for s in stack.read(layer)):
+                self.embedding = self.embedding * np.sign(self.weight(TEXT, Id.LAYER_SCALE, layer))
         self.unembedding = (words if u.tied else self.weight(TEXT, Id.HEAD)).T
         if e.project == Project.TOKENS:
             self.embedding = self.embedding @ self.weight(TEXT, Id.EMBED_PROJECT).T
@@ -38,6 +42,11 @@ class Circuits(Pass):
 
     def attention(self, layer):
         return next(s for s in self.stack.read(layer) if s.kind == Kind.ATTEND)
+
+    def of_keys(self, layer):
+        """The layer whose keys and values a layer reads."""
+        other = self.attention(layer).head.kv_from
+        return other if other >= 0 else layer
 
     def unshifted(self, rule, layer, x):
         return self.norm(rule, TEXT, layer, x) - (
@@ -52,16 +61,17 @@ class Circuits(Pass):
 
     def rows(self, layer):
         """The matrices of q, k and v of each head, [C, d]."""
-        h, C = self.attention(layer).head, self.C
-        q, k, v = (self.weight(TEXT, id, layer).T for id in (Id.Q, Id.K, Id.V))
+        h, C, other = self.attention(layer).head, self.C, self.of_keys(layer)
+        q, k, v = (self.weight(TEXT, id, at).T for id, at in (
+            (Id.Q, layer), (Id.K, other), (Id.K if h.v_is_k else Id.V, other)))
         if h.over == Over.WHOLE:
             q = q @ self.linear_norm(h.q_norm, layer, q.shape[1])
-            k = k @ self.linear_norm(h.k_norm, layer, k.shape[1])
+            k = k @ self.linear_norm(h.k_norm, other, k.shape[1])
         q, k, v = (x.reshape(C, count, -1).transpose(1, 0, 2)
                    for x, count in ((q, h.heads), (k, h.kv_heads), (v, h.kv_heads)))
         if h.over != Over.WHOLE:
             q, k = q @ self.linear_norm(h.q_norm, layer,
-                                        h.d_k), k @ self.linear_norm(h.k_norm, layer, h.d_k)
+                                        h.d_k), k @ self.linear_norm(h.k_norm, other, h.d_k)
         return q, k, v
 
     def out(self, layer):
@@ -70,9 +80,9 @@ class Circuits(Pass):
 
 def raised(f, layer, head, words):
     """Logits that a head adds for each of `words`, [words, V], without shifts and biases."""
-    s = f.attention(layer)
-    x = f.norm(s.before, TEXT, layer, f.embedding[words])
-    y = x @ f.rows(layer)[2][head // (f.H // f.K)] @ f.out(layer)[head]
+    s, other = f.attention(layer), f.of_keys(layer)
+    x = f.norm(f.attention(other).before, TEXT, other, f.embedding[words])
+    y = x @ f.rows(layer)[2][head // (f.H // s.head.kv_heads)] @ f.out(layer)[head]
     y = f.unshifted(s.out, layer, y)
     return f.unshifted(f.stack.unembed.norm, -1, y) @ f.unembedding
 
@@ -92,16 +102,19 @@ def compositions(f):
     for layer in range(f.L):
         s, (q, k, v), out = f.attention(layer), f.rows(layer), f.out(layer)
         before, after = f.linear_norm(s.before, layer, f.C), f.linear_norm(s.out, layer, f.C)
+        other = f.of_keys(layer)
+        of_keys = f.linear_norm(f.attention(other).before, other, f.C)
         for h in range(f.H):
-            g = h // (f.H // f.K)
-            heads.append((layer, before @ q[h] @ (before @ k[g]).T, before @ v[g] @ out[h] @ after))
+            g = h // (f.H // s.head.kv_heads)
+            heads.append((layer, other, before @ q[h] @ (of_keys @ k[g]).T,
+                          of_keys @ v[g] @ out[h] @ after))
     size = np.linalg.norm
     for name, read in (("q", lambda qk, ov: qk), ("k", lambda qk, ov: qk.T),
                        ("v", lambda qk, ov: ov)):
         cells = np.full((len(heads), len(heads)), -1.0)
-        for i, (layer, _, writes) in enumerate(heads):
-            for j, (later, qk, ov) in enumerate(heads):
-                if later > layer:
+        for i, (layer, _, _, writes) in enumerate(heads):
+            for j, (later, of_keys, qk, ov) in enumerate(heads):
+                if (later if name == "q" else of_keys) > layer:
                     reads = read(qk, ov)
                     cells[i, j] = size(writes @ reads) / (size(writes) * size(reads))
         found[name + "_composition"] = cells
@@ -127,7 +140,7 @@ def main():
                tests / "golden/transformer-post",
                *(tests / "golden-families" / name for name in names)]
     models = {folder.name: Circuits(folder) for folder in folders}
-    found = {f"{name}/{tensor}": x for name, f in models.items() if not f.clips
+    found = {f"{name}/{tensor}": x for name, f in models.items() if not f.bends
              for tensor, x in tensors_of(f).items()}
     write_safetensors(tests / "oracle/circuits.safetensors",
                       {name: ("F32", list(x.shape), to_bytes(x.flatten().tolist(), "F32"))
