@@ -24,7 +24,7 @@ import write
 NAMES = ("llama", "qwen3", "gemma2", "phi3", "olmo2", "falcon", "granite", "starcoder2", "glm4",
          "cohere2", "t5", "t5-gated-untied", "mt5", "umt5", "ministral3", "mixtral", "minimax_m2",
          "qwen3_moe", "olmoe", "granitemoe", "granitemoeshared", "hunyuan_v1_moe", "ernie4_5_moe", "dots1",
-         "glm4_moe", "gpt_oss", "deepseek_v2", "deepseek_v3", "glm4_moe_lite")
+         "glm4_moe", "gpt_oss", "deepseek_v2", "deepseek_v3", "glm4_moe_lite", "dbrx")
 BOUND = 1e-5  # sums in another order
 ARCHITECTURES = {name: number for number, name in gguf.MODEL_ARCH_NAMES.items()}
 SETTERS = {  # methods of GGUFWriter for keys of write.py

@@ -94,6 +94,13 @@ MPT = GPT2 | {
     "attn.Wqkv": "attn_qkv", "attn.out_proj": "attn_output",
     "ffn.up_proj": "ffn_up", "ffn.down_proj": "ffn_down",
 }
+DBRX = GPT2 | {
+    "norm_f": "output_norm", "norm_attn_norm.norm_1": "attn_norm",
+    "norm_attn_norm.norm_2": "attn_output_norm", "norm_attn_norm.attn.Wqkv": "attn_qkv",
+    "norm_attn_norm.attn.out_proj": "attn_output", "ffn.router.layer": "ffn_gate_inp",
+    "ffn.experts.mlp.w1": "ffn_gate_exps", "ffn.experts.mlp.v1": "ffn_up_exps",
+    "ffn.experts.mlp.w2": "ffn_down_exps",
+}
 BERT = {
     "embeddings.word_embeddings": "token_embd", "embeddings.position_embeddings": "position_embd",
     "embeddings.token_type_embeddings": "token_types", "embeddings.LayerNorm": "token_embd_norm",
@@ -136,7 +143,7 @@ FAMILIES = {  # architecture, names, prefix of layers
     "gpt_neox": ("gptneox", NEOX, "gpt_neox.layers."),
     "bert": ("bert", BERT, "encoder.layer."),
     "nomic_bert": ("nomic-bert", NOMIC, "encoder.layers."),
-    "distilbert": ("bert", DISTILBERT, "distilbert.transformer.layer."), "mpt": ("mpt", MPT, "blocks."), "bloom": ("bloom", BLOOM, "h."), "falcon": ("falcon", BLOOM, "h."),
+    "distilbert": ("bert", DISTILBERT, "distilbert.transformer.layer."), "mpt": ("mpt", MPT, "blocks."), "dbrx": ("dbrx", DBRX, "blocks."), "bloom": ("bloom", BLOOM, "h."), "falcon": ("falcon", BLOOM, "h."),
 } | {kind: (name, names, "model.layers.") for kind, name, names in (
     ("llama", "llama", LLAMA), ("qwen2", "qwen2", LLAMA), ("qwen3", "qwen3", LLAMA),
     ("granite", "granite", LLAMA), ("smollm3", "smollm3", LLAMA), ("olmo2", "olmo2", AFTER),
@@ -226,6 +233,8 @@ KEYS |= {
     "dots1": GROUPED, "glm4_moe": GROUPED + [NEXT], "deepseek_v2": LATENT_KEYS,
     "deepseek_v3": LATENT_KEYS, "glm4_moe_lite": LATENT_KEYS,
     "gpt_oss": expert_keys("num_local_experts", "num_experts_per_tok"),
+    "dbrx": expert_keys("moe_num_experts", "moe_top_k",
+                        ("attention.clamp_kqv", "clip_qkv", F32)),
 }
 YARN = [("factor", "factor", F32),
         ("original_context_length", "original_max_position_embeddings", U32),
@@ -261,7 +270,9 @@ def merge_experts(tensors):
         name = name.replace("e_score_correction_bias", "e_score_correction.bias")
         head, _, tail = name.partition(".experts.")
         part, _, ending = tail.rpartition("_proj")
-        if part and not ending.startswith("."):  # stacked, without an ending
+        if tail.startswith("mlp."):  # DBRX: of all experts one below the other
+            yield name, array
+        elif part and not ending.startswith("."):  # stacked, without an ending
             ending = ".bias" if ending else ".weight"
             array = array if ending == ".bias" else array.swapaxes(1, 2)
             halves = (array[:, ::2], array[:, 1::2]) if part == "gate_up" else [array]
@@ -287,6 +298,9 @@ def split_heads(tensors, config):
             keys, values = numpy.split(parts, [config["qk_nope_head_dim"]], 1)
             yield name.replace("kv_b", "k_b"), keys.swapaxes(1, 2)
             yield name.replace("kv_b", "v_b"), values
+        elif ".experts.mlp." in name:
+            stacked = array.reshape(config["moe_num_experts"], -1, array.shape[1])
+            yield name + ".weight", stacked.swapaxes(1, 2) if name.endswith("w2") else stacked
         else:
             yield name + ".weight" if name.endswith("sinks") else name, array
 
@@ -314,6 +328,12 @@ def read_config(folder):
         config |= {"n_embd": config["d_model"], "n_head": config["n_heads"],
                    "n_layer": config["n_layers"], "n_positions": config["max_seq_len"],
                    "alibi_bias_max": 8, "clip_qkv": config["attn_config"].get("clip_qkv")}
+    if config["model_type"] == "dbrx":
+        config |= config["attn_config"] | config["ffn_config"] | {
+            "model_type": "dbrx", "hidden_size": config["d_model"],
+            "num_attention_heads": config["n_heads"], "num_hidden_layers": config["n_layers"],
+            "n_positions": config["max_seq_len"], "layer_norm_epsilon": 1e-5}
+        config["num_key_value_heads"] = config["kv_n_heads"]
     if FAMILIES[config["model_type"]][1] is T5:
         config |= {"hidden_size": config["d_model"], "num_attention_heads": config["num_heads"],
                    "num_hidden_layers": config["num_layers"], "n_positions": 512,

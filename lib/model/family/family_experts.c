@@ -88,6 +88,10 @@ static const struct family_names dbrx_names =
            .stacked = true,
            .flat = true});
 
+static const struct family_names dbrx_separate_names =
+    NAMES("transformer.", "blocks.", &dbrx_names, {"ffn.experts.{e}.w1", {SLOT_EXPERT_GATE}},
+          {"ffn.experts.{e}.v1", {SLOT_EXPERT_UP}}, {"ffn.experts.{e}.w2", {SLOT_EXPERT_DOWN}});
+
 /* --- keys that a row cannot express ----------------------------------------------------------- */
 
 void family_read_experts(struct reading *r, const char *experts, const char *chosen, size_t usual,
@@ -418,6 +422,9 @@ static void settle_dbrx(struct reading *r)
 #define GROUPED(...)                                                                         \
     EXPERTS(128, .router = ROUTER_SIGMOID, .corrected = true, .two_best = true, .factor = 1, \
             .groups = 1, .chosen_groups = 1, .inner = 1408, __VA_ARGS__)
+#define DBRX                                                                                \
+    WITH(DECODER, .n_positions = 2048, .style = STYLE_PRE, .epsilon = 1e-5f, .gated = true, \
+         EXPERTS(4, .inner = 3584))
 #define GPT_OSS                                                                            \
     WITH(LLAMA_5, .n_positions = 131072, .d_k = 64, .n_kv_head = 8, .window = 128,         \
          .biases = BIASED_ALL | BIASED_EXPERTS, .sinks = true, .clamp = 7, .up_offset = 1, \
@@ -486,9 +493,8 @@ const struct family family_experts[] = {
           EXPERTS(64, .router = ROUTER_SIGMOID, .corrected = true, .two_best = true, .factor = 1.8f,
                   .groups = 1, .chosen_groups = 1, .inner = 1536, .renormalised = true)),
      SILU, .width_key = "qk_rope_head_dim"},
-    {"dbrx", &dbrx_names, settle_dbrx,
-     WITH(DECODER, .n_positions = 2048, .style = STYLE_PRE, .epsilon = 1e-5f, .gated = true,
-          EXPERTS(4, .inner = 3584)),
-     NULL, "silu", 1, 1e4, .reads = " clip_qkv "},
+    {"dbrx", &dbrx_names, settle_dbrx, DBRX, NULL, "silu", 1, 1e4, .reads = " clip_qkv "},
+    {"dbrx with separate experts", &dbrx_separate_names, settle_dbrx, DBRX, NULL, "silu", 1, 1e4,
+     .reads = " clip_qkv "},
     {NULL},
 };

@@ -48,6 +48,8 @@
         "logit_scale", "logits_scaling", KEY_REAL                \
     }
 #define ROUTER "blk.0.ffn_gate_inp.weight"
+#define IN(name) "{", name, KEY_OPEN
+#define OUT "}", NULL, KEY_CLOSE
 
 static const struct gguf_architecture architectures[] = {
     {"gpt2", "gpt2"},
@@ -100,6 +102,17 @@ static const struct gguf_architecture architectures[] = {
               {LATENT_Q},
               {LATENT_KV},
               {"\"group_limited_greedy\"", "topk_method", KEY_VALUE}}},
+    {"dbrx", "dbrx", .variant = true, .names = {{"attn_output_norm", SLOT_NORM_2}},
+     .keys = {{IN("attn_config")},
+              {"attention.head_count_kv", "kv_n_heads", KEY_SIZE, true},
+              {CLIP},
+              {OUT},
+              {IN("ffn_config")},
+              {EXPERTS("moe_num_experts")},
+              {CHOSEN("moe_top_k")},
+              {"feed_forward_length", "ffn_hidden_size", KEY_SIZE, true},
+              {"true", "separate_experts", KEY_VALUE},
+              {OUT}}},
     {"gpt-oss", "gpt_oss", .variant = true, .names = {{"post_attention_norm", SLOT_NORM_2}},
      .scaling = {{"false", "truncate", KEY_VALUE}},
      .keys = {{EXPERTS("num_local_experts")},

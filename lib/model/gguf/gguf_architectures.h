@@ -26,6 +26,8 @@ struct gguf_key {
         KEY_LACKS,
         KEY_PLAIN, /* a list of the layers without this tensor */
         KEY_VALUE, /* the same for all files */
+        KEY_OPEN,  /* the keys up to KEY_CLOSE are in an object `ours` */
+        KEY_CLOSE,
     } kind;
     bool needed;
 };

@@ -131,6 +131,10 @@ static void put_key(struct gguf_writer *w, const struct gguf_key *row)
                 json_put_integer(&w->json, NULL, i);
         }
         json_put_close(&w->json, ']');
+    } else if (row->kind == KEY_OPEN) {
+        json_put_open(&w->json, row->ours, '{');
+    } else if (row->kind == KEY_CLOSE) {
+        json_put_close(&w->json, '}');
     } else if (row->kind == KEY_VALUE) {
         json_put_raw(&w->json, row->ours, row->theirs);
     } else if (row->kind == KEY_HAS || row->kind == KEY_LACKS) {
