@@ -24,7 +24,8 @@ for family in llama llama-rope-linear llama-rope-llama3 qwen2 qwen3 gemma gpt_ne
     nemotron-biases gpt_bigcode mpt mpt-clip bert-base-model nomic_bert-base-model distilbert \
     qwen3-bidirectional t5 t5-gated-untied umt5 ministral3 mixtral minimax_m2 \
     qwen2_moe qwen3_moe olmoe granitemoeshared hunyuan_v1_moe ernie4_5_moe dots1 \
-    glm4_moe gpt_oss deepseek_v2 deepseek_v3 glm4_moe_lite dbrx; do
+    glm4_moe gpt_oss deepseek_v2 deepseek_v3 glm4_moe_lite dbrx gemma4 gemma4_text \
+    gemma4-experts; do
     freeze tests/golden-families/$family $family
 done
 freeze tests/golden-families/llama-bf16-tied-biases llama-bf16 BF16

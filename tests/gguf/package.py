@@ -24,7 +24,7 @@ import write
 NAMES = ("llama", "qwen3", "gemma2", "phi3", "olmo2", "falcon", "granite", "starcoder2", "glm4",
          "cohere2", "t5", "t5-gated-untied", "mt5", "umt5", "ministral3", "mixtral", "minimax_m2",
          "qwen3_moe", "olmoe", "granitemoe", "granitemoeshared", "hunyuan_v1_moe", "ernie4_5_moe", "dots1",
-         "glm4_moe", "gpt_oss", "deepseek_v2", "deepseek_v3", "glm4_moe_lite", "dbrx")
+         "glm4_moe", "gpt_oss", "deepseek_v2", "deepseek_v3", "glm4_moe_lite", "dbrx", "gemma4-experts")
 BOUND = 1e-5  # sums in another order
 ARCHITECTURES = {name: number for number, name in gguf.MODEL_ARCH_NAMES.items()}
 SETTERS = {  # methods of GGUFWriter for keys of write.py
@@ -45,6 +45,10 @@ SETTERS = {  # methods of GGUFWriter for keys of write.py
     "attention.layer_norm_rms_epsilon": "layer_norm_rms_eps",
     "attention.temperature_scale": "attn_temperature_scale",
     "attention.q_lora_rank": "q_lora_rank", "attention.kv_lora_rank": "kv_lora_rank",
+    "attention.shared_kv_layers": "shared_kv_layers",
+    "attention.key_length_swa": "key_length_swa", "attention.value_length_swa": "value_length_swa",
+    "rope.dimension_count_swa": "rope_dimension_count_swa",
+    "rope.freq_base_swa": "rope_freq_base_swa",
     "attention.key_length_mla": "key_length_mla",
     "attention.value_length_mla": "value_length_mla",
     "original_context_length": "orig_ctx_len", "yarn_log_multiplier": "yarn_log_mul",
@@ -65,6 +69,8 @@ def copy(folder, to):
         config["relative_attention_max_distance"] = 128
     with open(f"{to}/config.json", "w", encoding="utf-8") as file:
         json.dump(config, file)
+    if "turning" in config:  # Gemma 4, whose keys differ
+        shutil.copy(f"{folder}/config.json", to)
     shutil.copy(f"{folder}/model.safetensors", to)
     return config
 
@@ -78,6 +84,9 @@ def keys_of(config):
         if config.get(ours) is not None:
             yield (SETTERS.get(key, key), config[ours] if key != "expert_gating_func"
                    else gguf.ExpertGatingFuncType(config[ours]))
+    if "turning" in config:
+        yield "sliding_window_pattern", [kind == "sliding_attention"
+                                         for kind in config["layer_types"]]
     scaling = config.get("rope_scaling") or {}
     if scaling.get("rope_type") == "yarn":
         yield "rope_scaling_type", gguf.RopeScalingType.YARN
@@ -106,9 +115,12 @@ def write_model(folder, config, path):
             split[name] = write.rename(name, own, prefix)
         if name == "lm_head.weight" and config.get("tie_word_embeddings"):
             continue
-        theirs = names.get_name(name, (".weight", ".bias")) or split.get(name)
+        theirs = names.get_name(name.replace("router.scale", "router.proj.scale"),
+                                (".weight", ".bias", ".scale")) or split.get(name)
         assert theirs, f"{name}: the package knows no such tensor"
         writer.add_tensor(theirs, numpy.ascontiguousarray(write.lay_out(name, array, config)))
+    for name, array in write.extra_tensors(config) if "turning" in config else ():
+        writer.add_tensor(name, array.astype("<f4"))
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()

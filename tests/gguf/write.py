@@ -42,6 +42,17 @@ AFTER = LLAMA | {  # norms of outputs
     "post_feedforward_layernorm": "post_ffw_norm",
 }
 GEMMA = AFTER | {"pre_feedforward_layernorm": "ffn_norm"}
+GEMMA4 = GEMMA | {
+    "model.embed_tokens_per_layer": "per_layer_token_embd",
+    "model.per_layer_model_projection": "per_layer_model_proj",
+    "model.per_layer_projection_norm": "per_layer_proj_norm", "per_layer_input_gate": "inp_gate",
+    "per_layer_projection": "proj", "post_per_layer_input_norm": "post_norm",
+    "layer_scalar": "layer_output_scale", "router.proj": "ffn_gate_inp", "router": "ffn_gate_inp",
+    "experts.gate_up_proj": "ffn_gate_up_exps", "experts.down_proj": "ffn_down_exps",
+    "pre_feedforward_layernorm_2": "pre_ffw_norm_2",
+    "post_feedforward_layernorm_1": "post_ffw_norm_1",
+    "post_feedforward_layernorm_2": "post_ffw_norm_2",
+}
 PHI = LLAMA | {
     "model.final_layernorm": "output_norm", "self_attn.dense": "attn_output",
     "mlp.fc1": "ffn_up", "mlp.fc2": "ffn_down",
@@ -148,6 +159,7 @@ FAMILIES = {  # architecture, names, prefix of layers
     ("llama", "llama", LLAMA), ("qwen2", "qwen2", LLAMA), ("qwen3", "qwen3", LLAMA),
     ("granite", "granite", LLAMA), ("smollm3", "smollm3", LLAMA), ("olmo2", "olmo2", AFTER),
     ("gemma", "gemma", LLAMA), ("gemma2", "gemma2", GEMMA), ("gemma3_text", "gemma3", GEMMA),
+    ("gemma4_text", "gemma4", GEMMA4),
     ("phi", "phi2", PHI), ("phi3", "phi3", PHI3), ("stablelm", "stablelm", LLAMA),
     ("starcoder2", "starcoder2", STARCODER2), ("olmo", "olmo", LLAMA), ("olmo3", "olmo2", AFTER),
     ("exaone4", "exaone4", AFTER), ("seed_oss", "seed_oss", SEED), ("arcee", "arcee", LLAMA),
@@ -170,7 +182,7 @@ KEYS_OF_T5 = [("decoder_block_count", "num_decoder_layers", U32),
               ("decoder_start_token_id", "decoder_start_token_id", U32)]
 EPSILONS = {"rms_norm_eps": "rms_", "layer_norm_eps": "", "layer_norm_epsilon": "",
             "norm_epsilon": "", "norm_eps": ""}
-WINDOWED = "gpt_oss", "gemma2", "gemma3_text", "phi3", "olmo3", "exaone4", "cohere2"
+WINDOWED = "gpt_oss", "gemma2", "gemma3_text", "gemma4_text", "phi3", "olmo3", "exaone4", "cohere2"
 # Further keys: theirs, ours, type.
 KEYS = {
     "gpt_neox": [("use_parallel_residual", "use_parallel_residual", BOOL)],
@@ -183,6 +195,16 @@ KEYS = {
                ("final_logit_softcapping", "final_logit_softcapping", F32)],
     "gemma3_text": [("attention.sliding_window_pattern", "sliding_window_pattern", U32),
                     ("rope.freq_base_swa", "rope_local_base_freq", F32)],
+    "gemma4_text": [
+        ("final_logit_softcapping", "final_logit_softcapping", F32),
+        ("attention.shared_kv_layers", "num_kv_shared_layers", U32),
+        ("embedding_length_per_layer_input", "hidden_size_per_layer_input", U32),
+        ("expert_count", "num_experts", U32), ("expert_used_count", "top_k_experts", U32),
+        ("expert_feed_forward_length", "moe_intermediate_size", U32),
+        ("attention.key_length_swa", "head_dim", U32),
+        ("attention.value_length_swa", "head_dim", U32),
+        ("rope.dimension_count_swa", "head_dim", U32),
+        ("rope.freq_base_swa", "rope_theta_swa", F32)],
     "olmo": [("attention.clamp_kqv", "clip_qkv", F32)],
     "mpt": [("attention.clamp_kqv", "clip_qkv", F32),
             ("attention.max_alibi_bias", "alibi_bias_max", F32)],
@@ -270,7 +292,7 @@ def merge_experts(tensors):
         name = name.replace("e_score_correction_bias", "e_score_correction.bias")
         head, _, tail = name.partition(".experts.")
         part, _, ending = tail.rpartition("_proj")
-        if tail.startswith("mlp."):  # DBRX: of all experts one below the other
+        if tail.startswith("mlp.") or head[-1].isdigit():  # DBRX, Gemma 4: all experts in one
             yield name, array
         elif part and not ending.startswith("."):  # stacked, without an ending
             ending = ".bias" if ending else ".weight"
@@ -301,13 +323,41 @@ def split_heads(tensors, config):
         elif ".experts.mlp." in name:
             stacked = array.reshape(config["moe_num_experts"], -1, array.shape[1])
             yield name + ".weight", stacked.swapaxes(1, 2) if name.endswith("w2") else stacked
+        elif name.endswith("router.per_expert_scale"):
+            yield name.replace("router.per_expert_scale", "experts.down_proj.scale"), array
         else:
-            yield name + ".weight" if name.endswith("sinks") else name, array
+            bare = name.endswith(("sinks", "layer_scalar", "s.gate_up_proj", "s.down_proj"))
+            yield name.replace("language_model.", "") + ".weight" * bare, array
+
+
+def settle_gemma4(config):
+    """What convert_hf_to_gguf.py makes of the keys."""
+    kinds = config["layer_types"]
+    full = kinds.index("full_attention")
+    sizes = (config.get("per_layer_config") or {}).get(str(full), {})
+    wide = config.get("global_head_dim") or sizes["head_dim"]
+    rotary = config.pop("rope_parameters")
+    config |= {"key_length": wide, "value_length": wide,
+               "rope_theta": rotary["full_attention"]["rope_theta"],
+               "rope_theta_swa": rotary["sliding_attention"]["rope_theta"],
+               "turning": int(wide * rotary["full_attention"]["partial_rotary_factor"] / 2)}
+    first = len(kinds) - config["num_kv_shared_layers"]
+    if config["use_double_wide_mlp"]:
+        config["intermediate_size"] = [config["intermediate_size"] * (1 + (i >= first))
+                                       for i in range(len(kinds))]
+    heads = sizes.get("num_key_value_heads") or config.get("num_global_key_value_heads")
+    if heads:
+        config["num_key_value_heads"] = [
+            heads if kind == "full_attention" else config["num_key_value_heads"] for kind in kinds]
 
 
 def read_config(folder):
     with open(f"{folder}/config.json", encoding="utf-8") as file:
         config = json.load(file)
+    if config["model_type"] == "gemma4":
+        config = config["text_config"]
+    if config["model_type"] == "gemma4_text":
+        settle_gemma4(config)
     if config["model_type"] == "glm4_moe":
         config.setdefault("partial_rotary_factor", 0.5)
     if config["model_type"] == "ministral3":
@@ -401,7 +451,7 @@ def lay_out(name, array, config):
         split = array.reshape(groups, heads // groups + 2, -1, *array.shape[1:])
         parts = split[:, :-2], split[:, -2:-1], split[:, -1:]
         return numpy.concatenate([part.reshape(-1, *array.shape[1:]) for part in parts])
-    if (kind.startswith("gemma") or kind == "nemotron") and name.endswith("norm.weight"):
+    if kind in ("gemma", "gemma2", "gemma3_text", "nemotron") and name.endswith("norm.weight"):
         return array + numpy.float32(1)
     return array
 
@@ -478,6 +528,9 @@ def rope_factors(config):
 
 def extra_tensors(config):
     scaling = config.get("rope_scaling") or {}
+    if "turning" in config:  # pairs that turn; the others stand still
+        still = config["key_length"] // 2 - config["turning"]
+        yield "rope_freqs.weight", numpy.array([1.0] * config["turning"] + [1e30] * still)
     if scaling.get("rope_type") == "llama3":
         yield "rope_freqs.weight", rope_factors(config)
     if scaling.get("type") == "longrope":
@@ -532,7 +585,8 @@ def sizes_of(config):
                   "attention.value_length": config.get("value_length", width)}
     if kind not in ("gpt2", "gpt_bigcode", "bert", "distilbert", "bloom", "mpt", "falcon", "t5", "mt5",
                     "umt5", "nomic_bert"):
-        sizes["rope.dimension_count"] = config.get("qk_rope_head_dim") or int(width * share)
+        sizes["rope.dimension_count"] = config.get("qk_rope_head_dim") or (
+            config["key_length"] if kind == "gemma4_text" else int(width * share))
     if kind in WINDOWED:
         sizes["attention.sliding_window"] = config["sliding_window"] or 0
     return sizes | {"vocab_size": config["vocab_size"]}
@@ -546,14 +600,15 @@ def config_values(config):
         what = config.get(ours)
         if what is not None:
             yield value(f"{name}.{key}", number, what[0] if isinstance(what, list) else what)
-    if kind in ("olmo3", "exaone4") and config.get("sliding_window"):
+    if kind in ("olmo3", "exaone4", "gemma4_text") and config.get("sliding_window"):
         yield array_of(f"{name}.attention.sliding_window_pattern", BOOL,
                        [layer == "sliding_attention" for layer in config["layer_types"]])
     if config.get("is_causal") is False:
         yield value(f"{name}.attention.causal", BOOL, False)
     yield from rotary_values(name, config)
     for key, size in sizes_of(config).items():
-        yield value(f"{name}.{key}", U32, size)
+        write_size = array_of if isinstance(size, list) else value
+        yield write_size(f"{name}.{key}", U32, size)
     ours = next((key for key in EPSILONS if key in config), "layer_norm_epsilon")
     yield value(f"{name}.attention.layer_norm_{EPSILONS[ours]}epsilon", F32,
                 config.get(ours, 1e-12 if kind == "bert" else 1e-5))

@@ -74,6 +74,10 @@ static const struct family_names gemma4_names = NAMES(
     {"post_feedforward_layernorm_1", {SLOT_SHARED_POST}}, {"mlp.gate_proj", {SLOT_SHARED_GATE}},
     {"mlp.up_proj", {SLOT_SHARED_UP}}, {"mlp.down_proj", {SLOT_SHARED_DOWN}});
 
+static const struct family_names gemma4_separate_names =
+    NAMES("model.", "layers.", &gemma4_names,
+          {"experts.{e}.gate_up_proj", {SLOT_EXPERT_GATE, SLOT_EXPERT_UP}},
+          {"experts.{e}.down_proj", {SLOT_EXPERT_DOWN}});
 static const struct family_names gemma4_wrapped_names = WRAPPED(&gemma4_names);
 static const struct family_names gemma3_names = WRAPPED(&gemma_names);
 static const struct family_names mistral3_names = WRAPPED(&family_llama_names);
@@ -790,6 +794,8 @@ const struct family family_decoders[] = {
      "hidden_activation", "gelu_pytorch_tanh", 1, 1e6, .wrapped = true},
     {"gemma4_text", &gemma4_names, settle_gemma4, WITH(GEMMA4), "hidden_activation",
      "gelu_pytorch_tanh", 0, 0, .reads = GEMMA4_READS},
+    {"gemma4_text with separate experts", &gemma4_separate_names, settle_gemma4, WITH(GEMMA4),
+     "hidden_activation", "gelu_pytorch_tanh", 0, 0, .reads = GEMMA4_READS},
     {"gemma4", &gemma4_wrapped_names, settle_gemma4, WITH(GEMMA4), "hidden_activation",
      "gelu_pytorch_tanh", 0, 0, .wrapped = true, .reads = GEMMA4_READS},
     {"mistral3", &mistral3_names, settle_mistral3,

@@ -37,6 +37,7 @@ struct gguf_tensor_name {
     const char *name;
     enum slot_id id;
     bool fused; /* its tensor has several slots, of which this is the first */
+    enum site_part part;
 };
 
 /* What names mean in most architectures; ends with NULL. */
@@ -49,6 +50,7 @@ struct gguf_architecture {
     const char *name, *model_type;
     bool pairs;   /* rows of queries and keys are in pairs that are rotated together */
     bool latent;  /* keys and values are made of a shorter vector */
+    bool mixed;   /* layers with a window have other heads, whose keys end in "_swa" */
     bool variant; /* its names of tensors are those of the family's next row */
     struct gguf_key keys[KEYS_MAX];           /* besides those of all; the rest are NULL */
     struct gguf_key scaling[SCALING_MAX];     /* further keys of "rope_scaling" by yarn */

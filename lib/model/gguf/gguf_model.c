@@ -37,11 +37,17 @@ static const char *full_key(char full[KEY_BYTES], const struct gguf_architecture
     return full;
 }
 
-/* A whole number above 0 under the architecture's key. */
+/* A whole number above 0 under the architecture's key; if layers differ, the first of a list. */
 static int whole_number(const struct gguf *gguf, const struct gguf_architecture *architecture,
                         const char *key, long long *size, struct err *err)
 {
     char full[KEY_BYTES];
+    const struct gguf_value *list = gguf_value(gguf, full_key(full, architecture, key));
+    if (architecture->mixed && list && list->kind == GGUF_ARRAY && list->count &&
+        list->item_kind < GGUF_TEXT && gguf_item(list, 0) >= 1 && gguf_item(list, 0) <= INT32_MAX) {
+        *size = (long long)gguf_item(list, 0);
+        return 0;
+    }
     return gguf_integer(gguf, full_key(full, architecture, key), 1, INT32_MAX, size, err);
 }
 
@@ -388,6 +394,80 @@ static void put_heads(struct gguf_writer *w)
     put_double(w, key ? key : "partial_rotary_factor", share);
 }
 
+/* An item of a list under the architecture's key; or its number. */
+static long long item_of(struct gguf_writer *w, const char *key, size_t index)
+{
+    char full[KEY_BYTES];
+    const struct gguf_value *list = gguf_value(w->gguf, full_key(full, w->architecture, key));
+    bool is_list = list && list->kind == GGUF_ARRAY && list->item_kind < GGUF_TEXT;
+    return is_list && index < list->count ? (long long)gguf_item(list, index)
+                                          : read_size(w, key, 1);
+}
+
+/* The rotary embedding of layers with or without a window. */
+static void put_rotary_of(struct gguf_writer *w, const char *kind, const char *base, double share)
+{
+    json_put_open(&w->json, kind, '{');
+    json_put_text(&w->json, "rope_type", share > 0 ? "proportional" : "default");
+    if (has_key(w, base))
+        put_real(w, "rope_theta", base, read_number(w, base, 0, 1e12));
+    if (share > 0)
+        put_double(w, "partial_rotary_factor", share);
+    json_put_close(&w->json, '}');
+}
+
+/* Heads of Gemma 4: layers without a window have larger ones, of which FACTORS says how many pairs
+ * turn: the others are divided by 1e30. The last layers may have wider MLPs. */
+static void put_mixed(struct gguf_writer *w)
+{
+    enum { STILL = 2 }; /* a factor above it */
+    const long long layers = read_size(w, "block_count", 1), wide = head_width(w);
+    const long long narrow = read_size(w, "attention.key_length_swa", wide);
+    const struct gguf_tensor *factors = gguf_find(w->gguf, FACTORS);
+    const struct gguf_tensor *given = gguf_find(w->gguf, "per_layer_token_embd.weight");
+    const float *numbers = factors ? (const void *)(w->gguf->file.bytes + factors->begin) : NULL;
+    size_t turning = 0, full = 0; /* pairs; the first layer without a window */
+    char key[KEY_BYTES];
+    const struct gguf_value *pattern =
+        gguf_value(w->gguf, full_key(key, w->architecture, "attention.sliding_window_pattern"));
+    if (factors && (factors->type != &gguf_types[GGUF_TYPE_F32] || factors->rank != 1 ||
+                    factors->count != (size_t)wide / 2)) {
+        err_unsupported(fail(w), "tensor '%s': expected %lld numbers of F32, found %zu of %s",
+                        FACTORS, wide / 2, factors->count, factors->type->name);
+        return;
+    }
+    while (factors && turning < factors->count && numbers[turning] == 1)
+        turning++;
+    for (size_t i = turning; factors && i < factors->count && !w->failed; i++)
+        if (!turning || numbers[i] < STILL)
+            err_unsupported(fail(w), "tensor '%s': expected 1, then 1e30, found %g", FACTORS,
+                            (double)numbers[i]);
+    if (!pattern || pattern->kind != GGUF_ARRAY || pattern->count != (size_t)layers) {
+        err_set(fail(w), "key '%s': expected a list of %lld layers", key, layers);
+        return;
+    }
+    while (full + 1 < pattern->count && gguf_item(pattern, full) != 0)
+        full++;
+    snprintf(key, sizeof key, "blk.%zu.attn_v.weight", full);
+    json_put_bool(&w->json, "attention_k_eq_v", !gguf_find(w->gguf, key));
+    json_put_integer(&w->json, "head_dim", narrow);
+    json_put_integer(&w->json, "global_head_dim", wide);
+    json_put_integer(&w->json, "num_global_key_value_heads",
+                     item_of(w, "attention.head_count_kv", full));
+    json_put_bool(&w->json, "use_double_wide_mlp",
+                  item_of(w, "feed_forward_length", (size_t)layers - 1) ==
+                      2 * item_of(w, "feed_forward_length", 0));
+    if (given && given->rank == 2)
+        json_put_integer(&w->json, "vocab_size_per_layer_input", (long long)given->sizes[1]);
+    double share = factors ? 2 * (double)turning / (double)wide : 1;
+    if (factors && (size_t)(share * (double)wide / 2) < turning)
+        share = nextafter(share, 1);
+    json_put_open(&w->json, "rope_parameters", '{');
+    put_rotary_of(w, "full_attention", "rope.freq_base", share);
+    put_rotary_of(w, "sliding_attention", "rope.freq_base_swa", 0);
+    json_put_close(&w->json, '}');
+}
+
 static void put_id(struct gguf_writer *w, const char *key, const char *name)
 {
     long long id = -1;
@@ -454,9 +534,11 @@ int gguf_write_config(struct buf *out, const struct gguf *gguf, struct err *err)
     json_put_text(&w.json, "model_type", w.architecture->model_type);
     put_keys(&w);
     if (!family_row(w.family, slot_of_text(SLOT_POSITIONS)) && !w.family->defaults->score_bias) {
-        (w.architecture->latent ? put_latent : put_heads)(&w);
-        put_key(&w, &theta);
-        put_scaling(&w);
+        (w.architecture->latent ? put_latent : w.architecture->mixed ? put_mixed : put_heads)(&w);
+        if (!w.architecture->mixed) {
+            put_key(&w, &theta);
+            put_scaling(&w);
+        }
     }
     put_vocabulary(&w);
     put_tensors(&w);
@@ -500,7 +582,9 @@ static const struct family_row *find_slot(struct slot *slot, const char *name,
     stem += is_cross ? strlen(cross) : 0;
     size_t size = strcspn(stem, ".");
     bool is_bias = strcmp(stem + size, ".bias") == 0;
-    if (!is_bias && strcmp(stem + size, ".weight") != 0)
+    if (strcmp(stem + size, ".scale") == 0)
+        size = strlen(stem); /* a part of the name */
+    else if (!is_bias && strcmp(stem + size, ".weight") != 0)
         return NULL;
     for (size_t i = 0; i < NAMES_MAX || gguf_tensor_names[i - NAMES_MAX].name; i++) {
         const struct gguf_tensor_name *at =
@@ -508,7 +592,8 @@ static const struct family_row *find_slot(struct slot *slot, const char *name,
         if (!at->name || strlen(at->name) != size || memcmp(at->name, stem, size) != 0 ||
             (at->id >= SLOTS_OF_ENDS) != in_layer)
             continue;
-        *slot = slot_of_end(is_cross    ? PART_CROSS
+        *slot = slot_of_end(at->part    ? (int)at->part
+                            : is_cross  ? PART_CROSS
                             : of_source ? PART_SOURCE
                                         : PART_SENTENCE,
                             at->id + is_bias);
