@@ -35,6 +35,7 @@ freeze tests/tokenizers/qwen2-like qwen2-like F16 qwen2
 freeze tests/tokenizers/llama-3-like llama-3-like F16 llama-bpe
 freeze tests/tokenizers/smollm2-like smollm2-like F16 smollm
 freeze tests/tokenizers/falcon-like falcon-like F16 falcon
+freeze tests/tokenizers/gemma-like gemma-like F16
 freeze tests/tokenizers/gpt-neox-like gpt-neox-like F16 olmo
 freeze tests/tokenizers/bert-like bert-like F16
 freeze tests/tokenizers/splits splits F16 gpt-2

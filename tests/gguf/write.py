@@ -632,6 +632,23 @@ def byte_level_values(document, pre, count):
                    [m if isinstance(m, str) else " ".join(m) for m in model["merges"]])
 
 
+def gemma_values(document):
+    """Gemma 4's: pairs of whole texts, with ▁ for blanks."""
+    words = {number: (word, 6 if word.startswith("<0x") else 1)
+             for word, number in document["model"]["vocab"].items()}
+    for token in document["added_tokens"]:
+        words[token["id"]] = token["content"], 3 if token["special"] else 4
+    listed = [words[i] for i in range(len(words))]
+    yield value("tokenizer.ggml.model", STRING, "gemma4")
+    yield array_of("tokenizer.ggml.tokens", STRING, [word for word, _ in listed])
+    yield array_of("tokenizer.ggml.scores", F32, [-1000.0] * len(listed))
+    yield array_of("tokenizer.ggml.token_type", I32, [kind for _, kind in listed])
+    yield array_of("tokenizer.ggml.merges", STRING,
+                   [" ".join(pair) for pair in document["model"]["merges"]])
+    names = [word for word, _ in listed]
+    yield value("tokenizer.ggml.unknown_token_id", U32, names.index("<unk>"))
+
+
 def wordpiece_values(document, count):
     """BERT's: ▁ before tokens that begin a word, and no ## before the others."""
     special = {token["id"]: token["content"] for token in document["added_tokens"]}
@@ -703,6 +720,8 @@ def tokenizer_values(folder, pre, count):
     if os.path.exists(f"{folder}/tokenizer.json"):
         with open(f"{folder}/tokenizer.json", encoding="utf-8") as file:
             document = json.load(file)
+        if document["model"].get("byte_fallback"):
+            return gemma_values(document)
         if document["model"]["type"] == "WordPiece":
             return wordpiece_values(document, count)
         return byte_level_values(document, pre, count)

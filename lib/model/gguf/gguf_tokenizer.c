@@ -168,16 +168,17 @@ static int put_unknown(struct json_writer *json, const char *stage, const char *
     return failed;
 }
 
-/* Each token with its id, except control, user-defined and unused ones, into which the model never
- * splits a text. */
-static void put_vocab(struct json_writer *json, const struct vocabulary *vocabulary)
+/* Each token with its id, except unused and, unless it is `whole`, control and user-defined ones,
+ * into which the model never splits a text. */
+static void put_vocab(struct json_writer *json, const struct vocabulary *vocabulary, bool whole)
 {
     struct gguf_value rest = *vocabulary->tokens;
     struct gguf_text token;
     json_put_open(json, "vocab", '{');
     for (size_t id = 0; gguf_take_text(&rest, &token); id++) {
         unsigned kind = kind_of(vocabulary, id);
-        if (kind == PIECE_CONTROL || kind == PIECE_USER_DEFINED || kind == PIECE_UNUSED)
+        bool added = kind == PIECE_CONTROL || kind == PIECE_USER_DEFINED;
+        if ((added && !whole) || kind == PIECE_UNUSED)
             continue;
         json_put_name(json, token.bytes, token.size);
         json_put_integer(json, NULL, (long long)id);
@@ -203,14 +204,24 @@ static void put_added(struct json_writer *json, const struct vocabulary *vocabul
     json_put_close(json, ']');
 }
 
+/* The vocabulary and the pairs of a BPE. */
+static void put_pairs(struct json_writer *json, const struct vocabulary *vocabulary, bool whole)
+{
+    struct gguf_value rest = *vocabulary->merges;
+    struct gguf_text merge;
+    put_vocab(json, vocabulary, whole);
+    json_put_open(json, "merges", '[');
+    while (gguf_take_text(&rest, &merge))
+        json_put_bytes(json, NULL, merge.bytes, merge.size);
+    json_put_close(json, ']');
+    json_put_close(json, '}');
+    put_added(json, vocabulary);
+}
+
 static int put_bpe(struct json_writer *json, const struct vocabulary *vocabulary, struct err *err)
 {
     const struct gguf_pre *row = NULL;
     struct gguf_text name;
-    struct gguf_text merge;
-    if (!vocabulary->merges)
-        return err_set(err, "key 'tokenizer.ggml.merges': expected an array, found nothing");
-    struct gguf_value rest = *vocabulary->merges;
     if (read_pre(&row, &name, vocabulary->gguf, err))
         return -1;
     if (row)
@@ -220,13 +231,7 @@ static int put_bpe(struct json_writer *json, const struct vocabulary *vocabulary
     json_put_open(json, "model", '{');
     json_put_text(json, "type", "BPE");
     json_put_bool(json, "ignore_merges", row && row->takes_whole);
-    put_vocab(json, vocabulary);
-    json_put_open(json, "merges", '[');
-    while (gguf_take_text(&rest, &merge))
-        json_put_bytes(json, NULL, merge.bytes, merge.size);
-    json_put_close(json, ']');
-    json_put_close(json, '}');
-    put_added(json, vocabulary);
+    put_pairs(json, vocabulary, false);
     return 0;
 }
 
@@ -311,6 +316,31 @@ static int put_wordpiece(struct json_writer *json, const struct vocabulary *voca
     put_added(json, vocabulary);
     failed = failed || buf_check(&name, err);
     buf_release(&name);
+    return err_if(failed);
+}
+
+/* --- Gemma 4's BPE ---------------------------------------------------------------------------- */
+
+/* Pairs of whole texts, in which ▁ is a blank; what no token has becomes bytes. */
+static int put_gemma(struct json_writer *json, const struct vocabulary *vocabulary, struct err *err)
+{
+    struct buf unknown = {0};
+    long long id = 3; /* as in llama.cpp */
+    int failed = read_role(&unknown, &id, "tokenizer.ggml.unknown_token_id", vocabulary, err) ||
+                 buf_check(&unknown, err);
+    json_put_raw(json, "normalizer",
+                 "{\"type\": \"Replace\", \"pattern\": {\"String\": \" \"}, \"content\": \"▁\"}");
+    json_put_raw(json, "decoder",
+                 "{\"type\": \"Sequence\", \"decoders\": [{\"type\": \"Replace\", \"pattern\": "
+                 "{\"String\": \"▁\"}, \"content\": \" \"}, {\"type\": \"ByteFallback\"}, "
+                 "{\"type\": \"Fuse\"}]}");
+    json_put_open(json, "model", '{');
+    json_put_text(json, "type", "BPE");
+    json_put_bytes(json, "unk_token", unknown.bytes, unknown.size);
+    json_put_bool(json, "fuse_unk", true);
+    json_put_bool(json, "byte_fallback", true);
+    put_pairs(json, vocabulary, true);
+    buf_release(&unknown);
     return err_if(failed);
 }
 
@@ -516,12 +546,17 @@ int gguf_write_tokenizer(struct gguf_tokenizer *out, const struct gguf *gguf, st
     } else {
         out->name = "tokenizer.json";
         json_put_open(&json, NULL, '{');
-        if (gguf_is(model, "gpt2")   ? put_bpe(&json, &vocabulary, err)
+        bool gemma = gguf_is(model, "gemma4");
+        if ((gemma || gguf_is(model, "gpt2")) && !vocabulary.merges)
+            return err_set(err, "key 'tokenizer.ggml.merges': expected an array, found nothing");
+        if (gemma                    ? put_gemma(&json, &vocabulary, err)
+            : gguf_is(model, "gpt2") ? put_bpe(&json, &vocabulary, err)
             : gguf_is(model, "bert") ? put_wordpiece(&json, &vocabulary, err)
                                      : put_unknown(&json, "model", "", model, err))
             return -1;
         json_put_close(&json, '}');
     }
-    return err_if(buf_check(&out->file, err) ||
-                  write_roles(&out->config, &vocabulary, bpe, unigram, err));
+    return err_if(
+        buf_check(&out->file, err) ||
+        write_roles(&out->config, &vocabulary, bpe || gguf_is(model, "gemma4"), unigram, err));
 }

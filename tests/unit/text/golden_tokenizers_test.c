@@ -43,6 +43,7 @@ static const struct {
     {"smollm2-like", "smollm", "starcoder"},
     {"smollm2-like", "smollm", "refact"},
     {"falcon-like"},
+    {"gemma-like"},
     {"bert-like"},
 };
 
