@@ -88,12 +88,13 @@ static double bytes_of_pass(const struct config *c, size_t tokens, size_t source
     return (floats + 2 * (double)largest) * sizeof(float);
 }
 
-/* Whether to run layers again, which takes one more pass, rather than to keep them all. An encoder
- * would run again for each of them. */
+/* Whether to run layers again, which takes one more pass, rather than to keep them all. An encoder,
+ * or what layers read besides the stream, would be made again for each of them. */
 static bool keeps_streams(const struct config *c, size_t tokens, size_t sources)
 {
     const double most = 256e6;
-    return !has_encoder(c) && bytes_of_pass(c, tokens, sources, false) > most;
+    return !has_encoder(c) && config_starts_anywhere(c) &&
+           bytes_of_pass(c, tokens, sources, false) > most;
 }
 
 int gradient_walk(struct gradient_walk *walk, struct err *err)
