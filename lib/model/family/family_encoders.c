@@ -332,11 +332,11 @@ static void settle_modernbert(struct reading *r)
     const char *pooling = family_text(r, "classifier_pooling", "cls");
     if (strcmp(pooling, "mean") == 0 && !c->answers)
         c->answers = ANSWER_OF_MEAN;
-    else if (strcmp(pooling, "mean") != 0 && strcmp(pooling, "cls") != 0)
+    else if (strcmp(pooling, "mean") != 0 && strcmp(pooling, "cls") != 0 &&
+             (family_is_for(r, "ForSequenceClassification") ||
+              family_is_for(r, "ForMultipleChoice")))
         err_unsupported(family_fail(r),
-                        "field 'classifier_pooling': expected cls or mean, "
-                        "found \"%s\"",
-                        pooling);
+                        "field 'classifier_pooling': expected cls or mean, found \"%s\"", pooling);
     family_activation(r, "hidden_activation", family_text(r, "hidden_activation", "gelu"));
     size_t every = family_size(r, "global_attn_every_n_layers", 3);
     c->window = family_size(r, "local_attention", 128) / 2 + 1;
