@@ -504,7 +504,8 @@ static int find_saliency(struct page_run *run, struct err *err)
     const double passes = 2 * SALIENCY_STEPS * (double)run->own->driver->identity.count;
     struct page_saliency *saliency = arena_alloc(run->arena, 1, sizeof *saliency, err);
     struct report *report = arena_alloc(run->arena, 1, sizeof *report, err);
-    struct question question = {tokenized_opening(facts->sentence, facts->mask), -1, -1};
+    struct question question = {
+        tokenized_opening(facts->sentence, &viewer->model.config, facts->mask), -1, -1};
     const struct saliency_plan plan = {
         .viewer = viewer, .question = &question, .steps = SALIENCY_STEPS};
     struct saliency found;

@@ -590,7 +590,7 @@ int position_read(struct question *question, const struct question_words *words,
     size_t count = words->text->count, *index = &question->position;
     const struct config *config = &viewer->model.config;
     bool seeks = !place && viewer->mask >= 0;
-    *index = config->n_class && config->answers == ANSWER_OF_FIRST ? 0 : count - 1;
+    *index = config->n_class ? tokenized_opening(words->text, config, -1) : count - 1;
     while (seeks && *index && ids[*index] != viewer->mask)
         --*index;
     if (seeks && ids[*index] != viewer->mask) {

@@ -537,11 +537,16 @@ static void put_facts(struct json_writer *json, const struct page_facts *facts)
     }
     const size_t tokens[] = {facts->sentence->count, facts->source ? facts->source->count : 0};
     json_put_integers(json, "\ntokens", tokens, 2);
-    json_put_integer(json, "\nopens", (long long)tokenized_opening(facts->sentence, facts->mask));
-    if (facts->mask >= 0) {
+    const struct config *c = facts->config;
+    const size_t opens = tokenized_opening(facts->sentence, c, facts->mask);
+    json_put_integer(json, "\nopens", (long long)opens);
+    if (c->n_class)
+        json_put_bool(json, "classes", true);
+    if (facts->mask >= 0 || c->n_class) {
         json_put_open(json, "masks", '[');
         for (size_t i = 0; i < facts->sentence->count; i++)
-            if (facts->sentence->ids[i] == facts->mask)
+            if (!c->n_class ? facts->sentence->ids[i] == facts->mask
+                            : i == opens || c->answers == ANSWER_OF_EACH)
                 json_put_integer(json, NULL, (long long)i);
         json_put_close(json, ']');
     }

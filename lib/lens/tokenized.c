@@ -675,8 +675,12 @@ const bool *word_starts(const struct tokenizer *tokenizer, size_t count, struct 
     return any ? starts : NULL;
 }
 
-size_t tokenized_opening(const struct tokenized *sentence, long long mask)
+size_t tokenized_opening(const struct tokenized *sentence, const struct config *config,
+                         long long mask)
 {
+    const bool at_end = config->answers == ANSWER_OF_LAST || config->answers == ANSWER_OF_EACH;
+    if (config->n_class)
+        return at_end ? sentence->count - 1 : 0;
     for (size_t i = sentence->count; i-- > 0;)
         if (sentence->ids[i] == mask)
             return i;

@@ -78,9 +78,10 @@ int tokenized_label(struct tokenized *tokenized, const struct tokens *tokens,
 /* True for special tokens that were added to the text. */
 bool tokenized_is_added(const struct tokenized *tokenized, size_t index);
 
-/* The position whose prediction a page shows when it opens: the last mask token, else the last
- * token before those that were added at the end. */
-size_t tokenized_opening(const struct tokenized *sentence, long long mask);
+/* The position whose prediction a page shows when it opens: of classes, where the model answers;
+ * the last mask token; else the last token before those that were added at the end. */
+size_t tokenized_opening(const struct tokenized *sentence, const struct config *config,
+                         long long mask);
 
 /* The first token that begins inside a character, as in Chinese and emoji; `count`: none. */
 size_t tokenized_first_part(const struct tokenized *tokenized);

@@ -396,8 +396,10 @@ int next_tokens_plan(struct next_plan *plan, struct viewer *viewer, size_t best_
     struct err none = {0};
     enum site site = SITE_RESID_MID;
     *plan = (struct next_plan){.count = 0};
-    if (!best_count ||
-        logits_check(viewer, NEEDS_WORDS | (viewer->mask < 0 ? NEEDS_CAUSAL : 0), &none))
+    const unsigned of_words = NEEDS_WORDS | (viewer->mask < 0 ? NEEDS_CAUSAL : 0);
+    best_count = num_min(best_count, config_logits(config));
+    if (!best_count || config->answers == ANSWER_OF_MEAN || viewer->logistic || viewer->regresses ||
+        logits_check(viewer, config->n_class ? 0 : of_words, &none))
         return 0;
     if (selection_layers(&all, NULL, config, arena, err))
         return -1;
@@ -468,7 +470,7 @@ int next_tokens_without_heads(const float **found, struct viewer *viewer,
                              .target = -1,
                              .against = -1,
                              .is_last = true,
-                             .position = tokenized_opening(&pair->sentence, viewer->mask),
+                             .position = tokenized_opening(&pair->sentence, config, viewer->mask),
                              .is_brief = true};
     struct arena own = {0};
     struct logit_lens lens;
@@ -516,7 +518,7 @@ static int name_ids(struct next_tokens *next, const struct viewer *viewer, struc
     for (size_t id = 0; id < next->vocabulary; id++)
         if (listed[id]) {
             ids[next->name_count] = (uint32_t)id;
-            names[next->name_count++] = label_of_word(viewer->tokenizer, (uint32_t)id, arena, err);
+            names[next->name_count++] = label_of_word(viewer->words, (uint32_t)id, arena, err);
         }
     next->named = ids;
     next->names = names;
@@ -541,12 +543,14 @@ int next_tokens_of_report(const struct next_tokens **found, const struct next_pl
     const struct viewer *viewer = plan->lenses->viewer;
     if (!next || !layers)
         return -1;
-    bool predicts = viewer->mask < 0 ||
-                    sentence->ids[tokenized_opening(sentence, viewer->mask)] == viewer->mask;
+    const struct config *config = &viewer->model.config;
+    bool predicts =
+        viewer->mask < 0 ||
+        sentence->ids[tokenized_opening(sentence, config, viewer->mask)] == viewer->mask;
     *next = (struct next_tokens){.layers = layers,
                                  .token_count = predicts ? sentence->count : 0,
-                                 .vocabulary = viewer->model.config.vocab_size};
-    for (size_t layer = 0; layer < viewer->model.config.n_layer; layer++)
+                                 .vocabulary = config_logits(config)};
+    for (size_t layer = 0; layer < config->n_layer; layer++)
         for (size_t i = 0; i < plan->count; i++) { /* in the order of the pass */
             size_t index = layer - *plan->lenses[i].layers.items;
             const struct lens_cell *cells = lenses[i].cells + index * sentence->count;
@@ -556,7 +560,7 @@ int next_tokens_of_report(const struct next_tokens **found, const struct next_pl
             if (!came)
                 return -1;
             for (size_t k = 0; k < sentence->count; k++)
-                came[k] = viewer->mask < 0 ? cells[k].target : NAN;
+                came[k] = viewer->mask < 0 && !config->n_class ? cells[k].target : NAN;
             layers[next->layer_count++] = (struct next_of_step){
                 plan->steps[i], layer, lenses[i].best_count, cells->best, came};
         }

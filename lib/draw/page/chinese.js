@@ -201,6 +201,7 @@ const CHINESE = {
     'Most likely tokens': '最可能的词元',
     'How it came about': '预测的形成',
     'the three most likely tokens after each step': '每一步之后最可能的三个词元',
+    'the most likely classes after each step': '每一步之后最可能的类别',
     'Why this number?': '为什么是这个数？',
     Legend: '图例',
     'Command to reproduce this': '重现此结果的命令',
@@ -331,6 +332,7 @@ const CHINESE = {
     'become ~ heads:': '成为~头：',
     'Next token: #.': '下一个词元：#。',
     'Fill-in: #.': '填入的词元：#。',
+    'Class: #.': '类别：#。',
 
     // heads (grid.js)
     mixed: '混合',

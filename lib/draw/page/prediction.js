@@ -104,6 +104,8 @@ function drawLayers(next, row) {
     byId('layers').hidden = steps.length < 2 && current().whole !== false; // steps may follow
     for (const id of ['layer-rows', 'entry']) byId(id).replaceChildren();
     if (steps.length < 2) return;
+    if (current().classes)
+        byId('likely-note').textContent = 'the most likely classes after each step';
     const actual = current().masks ? null : current().labels.sentence[row + 1];
     const tone = new Tone(0, 1, 'linear');
     byId('layer-rows').append(
