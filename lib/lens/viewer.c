@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/names.h"
 #include "base/num.h"
 #include "format/json.h"
 #include "format/json_writer.h"
@@ -30,6 +31,16 @@ struct class_names {
     struct buf json;
 };
 
+/* Whether sentence-transformers applies nothing to the logit of a reranker. */
+static bool is_identity(const struct json *root)
+{
+    const struct json *own = json_given(root, "sentence_transformers");
+    const char *name = "";
+    json_get_text(json_member(root, "sbert_ce_default_activation_function"), &name);
+    json_get_text(own && json_is_object(own) ? json_member(own, "activation_fn") : NULL, &name);
+    return name_ends_in(name, ".Identity");
+}
+
 /* Write "id2label" of config.json; without it "start" and "end" of an answer, or "LABEL_0", … */
 static int write_names(void *context, const struct json *root, struct err *err)
 {
@@ -42,7 +53,7 @@ static int write_names(void *context, const struct json *root, struct err *err)
     bool of_spans = strcmp(c->class_head->rows->name, "qa_outputs") == 0 && c->n_class == 2;
     json_get_text(json_member(root, "problem_type"), &problem);
     names->viewer->spans = of_spans;
-    names->viewer->regresses = strcmp(problem, "regression") == 0;
+    names->viewer->regresses = strcmp(problem, "regression") == 0 || is_identity(root);
     names->viewer->logistic = strcmp(problem, "multi_label_classification") == 0 || c->n_class == 1;
     json_put_open(&json, NULL, '{');
     json_put_open(&json, "model", '{');
@@ -74,6 +85,7 @@ static int open_words(struct viewer *viewer, struct err *err)
 {
     struct model *model = &viewer->model;
     struct class_names names = {&model->config, viewer, {0}};
+    struct err wrong = {0};
     viewer->words = viewer->tokenizer;
     if (!model->config.n_class)
         return 0;
@@ -82,7 +94,14 @@ static int open_words(struct viewer *viewer, struct err *err)
                  buf_check(&names.json, err);
     const struct folder_file file = {"tokenizer.json", names.json.bytes, names.json.size, NULL};
     const struct folder folder = {.path = model->folder.path, .files = &file, .file_count = 1};
-    failed = failed || tokenizer_open(&viewer->words, &folder, err);
+    if (!failed && tokenizer_open(&viewer->words, &folder, &wrong)) {
+        const char *last = strrchr(wrong.text, ':');
+        failed =
+            wrong.out_of_memory
+                ? err_adopt(err, &wrong)
+                : err_set(err, "'%s/config.json': field 'id2label': expected different names%s",
+                          folder.path, last ? last : "");
+    }
     buf_release(&names.json);
     return err_if(failed);
 }
