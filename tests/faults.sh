@@ -240,6 +240,7 @@ try attribute -m "$ROOT/tests/golden-families/llama-classes" --ids 1,2,3 --answe
 try explain -m life-causal -s "$life" --mask-after --dropout 0.5 -o here.md
 try tokenize -m "$in/pieces" "Anna sees"
 try tokenize -m "$ROOT/tests/tokenizers/deberta-spm" "Anna sees"
+try tokenize -m "$ROOT/tests/tokenizers/spiece-mbart50" "Anna sees"
 try tokenize -m "$in/pieces" --format json "Anna sees"
 try tokenize -m "$in/stages" --only-ids "Anna sees 12"
 try tokenize -m "$in/stages" --format csv -o here "Anna sees 12"

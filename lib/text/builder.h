@@ -32,6 +32,8 @@ enum named_token {
     NAMED_TOKENS
 };
 
+enum { EXTRA_IDS_MOST = 1000 }; /* of `extra_ids` */
+
 /* tokenizer_config.json. A member that is null counts as absent, but in `named`. */
 struct tokenizer_config {
     const char *tokens[TOKEN_ROLES]; /* bos_token, …: a text, or an object's `content`; or NULL */
@@ -41,6 +43,8 @@ struct tokenizer_config {
     enum answer lowers, spaces, strips; /* do_lower_case, tokenize_chinese_chars, strip_accents */
     enum answer splits_special;         /* split_special_tokens: special tokens are text */
     enum answer separate;               /* separate_vocabs */
+    enum answer keeps_accents;          /* keep_accents */
+    long long extra_ids;                /* as in T5: 100 if the file does not say */
     const char *class;                  /* tokenizer_class; "": none */
     const char *languages[2];           /* src_lang, tgt_lang; NULL: none */
     const char *language_codes;         /* the name of a list of languages; NULL: none */
@@ -81,17 +85,22 @@ struct tokenizer {
 int tokenizer_fill(struct tokenizer *tokenizer, const struct folder *folder, struct err *err);
 void tokenizer_release(struct tokenizer *tokenizer);
 
-/* Read one kind of file each: tokenizer_json.c, sentencepiece.c, vocab_files.c.
+/* Read one kind of file each: tokenizer_json.c, sentencepiece.c, sentencepiece_classes.c,
+ * vocab_files.c.
  * tokenizer_fill_marian and tokenizer_fill_m2m also make the `source`. */
 typedef int tokenizer_filler(struct tokenizer *tokenizer, const struct folder *folder,
                              const char *name, struct err *err);
 tokenizer_filler tokenizer_fill_json, tokenizer_fill_sentencepiece, tokenizer_fill_marian,
-    tokenizer_fill_m2m, tokenizer_fill_deberta, tokenizer_fill_vocab, tokenizer_fill_lines;
+    tokenizer_fill_m2m, tokenizer_fill_deberta, tokenizer_fill_class, tokenizer_fill_vocab,
+    tokenizer_fill_lines;
 
 /* Read the words of a vocab.json: vocab_files.c. */
 int tokenizer_read_words(void *tokenizer, const struct file *file, struct err *err);
 
-/* tokenizer_json.c: read the stages in `text`, a tokenizer.json without a model; release `text`. */
+/* tokenizer_json.c: read a whole tokenizer.json; read the stages in `text`, a tokenizer.json that
+ * has no model, and release `text`. */
+int tokenizer_parse_json(struct tokenizer *tokenizer, const char *bytes, size_t size,
+                         struct err *err);
 int tokenizer_parse_stages(struct tokenizer *tokenizer, struct buf *text, struct err *err);
 
 /* The types of pieces in SentencePiece's models, and of tokens in GGUF files. */

@@ -630,6 +630,8 @@ int normalizers_sentencepiece(struct stage **steps, const struct sentencepiece_r
         {ROW_ESCAPE, rules->escapes},
     };
     struct stage_list added = {&normalizers, arena, steps};
+    for (struct stage *step = *steps; step; step = step->next)
+        added.last = step;
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
         if (!list[i].wanted)
             continue;

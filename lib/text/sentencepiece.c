@@ -13,23 +13,9 @@
 #include "format/dtype.h"
 #include "text/builder.h"
 #include "text/label.h"
+#include "text/sentencepiece.h"
 
 enum { WORD_BYTES_MOST = 1024 }; /* of a word of BPE: all its splits in two are tried */
-
-struct sentencepiece_piece {
-    struct word word;
-    float score;
-    enum sentencepiece_kind kind;
-};
-
-struct sentencepiece {
-    struct sentencepiece_piece *pieces; /* [count] by id */
-    size_t count;
-    size_t bytes; /* total size of all words */
-    uint64_t kind;
-    bool falls_back, suffix; /* byte_fallback, treat_whitespace_as_suffix */
-    struct sentencepiece_rules rules;
-};
 
 /* --- protobuf --------------------------------------------------------------------------------- */
 
@@ -140,8 +126,8 @@ static int read_settings(struct sentencepiece *model, uint64_t part, struct mess
     return found;
 }
 
-static int sentencepiece_read(struct sentencepiece *model, const struct file *file,
-                              struct arena *arena, struct err *err)
+int sentencepiece_read(struct sentencepiece *model, const struct file *file, struct arena *arena,
+                       struct err *err)
 {
     const unsigned char *bytes = (const unsigned char *)file->bytes;
     struct message message = {bytes, bytes + file->size}, counted = message;
@@ -292,6 +278,15 @@ static int add_unigram(struct tokenizer *tokenizer, const struct sentencepiece *
     return word_trie_init(&subword->trie, subword->words, err);
 }
 
+/* GPT-SW3 leaves out characters that are not printed, and writes some blanks as spaces. */
+static const char sw3_normalizer[] =
+    "\"normalizer\": {\"type\": \"Sequence\", \"normalizers\": [{\"type\": \"Replace\", "
+    "\"pattern\": {\"Regex\": "
+    "\"[\\\\x{0}-\\\\x{8}\\\\x{B}-\\\\x{1F}\\\\x{7F}-\\\\x{A0}\\\\x{AD}\\\\x{200B}]\"}, "
+    "\"content\": \"\"}, {\"type\": \"Replace\", \"pattern\": {\"Regex\": \"[\\\\x{2002}\\\\x{2003}"
+    "\\\\x{2005}\\\\x{2008}-\\\\x{200A}\\\\x{202F}\\\\x{3000}\\\\x{FFFC}]\"}, \"content\": \" \"}, "
+    "{\"type\": \"NFC\"}]}, ";
+
 static int add_stages(struct tokenizer *tokenizer, const struct word_table *words,
                       const struct sentencepiece *model, struct err *err)
 {
@@ -315,9 +310,10 @@ static int add_stages(struct tokenizer *tokenizer, const struct word_table *word
     struct buf text = {0};
     buf_format(
         &text,
-        "{\"decoder\": {\"type\": \"Sequence\", \"decoders\": [{\"type\": \"Replace\", "
+        "{%s\"decoder\": {\"type\": \"Sequence\", \"decoders\": [{\"type\": \"Replace\", "
         "\"pattern\": {\"String\": \"▁\"}, \"content\": \" \"}, {\"type\": \"ByteFallback\"}, "
         "{\"type\": \"Fuse\"}%s]}}",
+        strncmp(config->class, "GPTSw3Tokenizer", 15) == 0 ? sw3_normalizer : "",
         rules.prefixes ? ", {\"type\": \"Strip\", \"content\": \" \", \"start\": 1}" : "");
     return err_if(
         tokenizer_parse_stages(tokenizer, &text, err) ||
@@ -592,7 +588,7 @@ int tokenizer_fill_m2m(struct tokenizer *tokenizer, const struct folder *folder,
         return -1;
     file_release(&pieces);
     if (!folder_has(folder, "vocab.json"))
-        return err_unsupported(err, "'%s/%s': " OTHER_FILE_WHY, folder->path, name);
+        return tokenizer_fill_class(tokenizer, folder, name, err);
     struct tokenizer *source = tokenizer->source = heap_alloc(1, sizeof *source, err);
     if (!source)
         return -1;

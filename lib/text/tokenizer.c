@@ -63,6 +63,7 @@ static const struct {
     {"target_vocab.json", NULL},
     {"sentencepiece.bpe.model", tokenizer_fill_m2m},
     {"spm.model", tokenizer_fill_deberta},
+    {"spiece.model", tokenizer_fill_class},
     {"vocab.json", tokenizer_fill_vocab},
     {"merges.txt", tokenizer_fill_vocab},
     {"vocab.txt", tokenizer_fill_lines},

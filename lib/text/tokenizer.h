@@ -25,7 +25,7 @@ struct tokenizer;
 enum token_role { ROLE_BOS, ROLE_EOS, ROLE_MASK, TOKEN_ROLES }; /* of tokenizer_config.json */
 
 /* The names of all files that a tokenizer may have; tokenizer_open searches in their order. */
-enum { TOKENIZER_FILES = 14 };
+enum { TOKENIZER_FILES = 15 };
 
 const char *tokenizer_file_name(size_t index);
 

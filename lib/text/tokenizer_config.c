@@ -162,6 +162,8 @@ static int read_config(void *context, const struct json *root, struct err *err)
         read_answer(&config->strips, root, "strip_accents", err) ||
         read_answer(&config->splits_special, root, "split_special_tokens", err) ||
         read_answer(&config->separate, root, "separate_vocabs", err) ||
+        read_answer(&config->keeps_accents, root, "keep_accents", err) ||
+        json_integer(root, "extra_ids", 0, EXTRA_IDS_MOST, &config->extra_ids, err) ||
         keep_text(&config->class, root, "tokenizer_class", reader->arena, err) ||
         keep_text(&config->languages[0], root, "src_lang", reader->arena, err) ||
         keep_text(&config->languages[1], root, "tgt_lang", reader->arena, err) ||
@@ -176,7 +178,7 @@ int tokenizer_config_read(struct tokenizer *tokenizer, const struct folder *fold
                           struct err *err)
 {
     struct config_reader reader = {&tokenizer->config, parts, &tokenizer->arena};
-    tokenizer->config = (struct tokenizer_config){.class = ""};
+    tokenizer->config = (struct tokenizer_config){.class = "", .extra_ids = 100};
     return folder_has(folder, config_name)
                ? json_read_file(folder, config_name, read_config, &reader, err)
                : 0;

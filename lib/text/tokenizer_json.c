@@ -341,6 +341,13 @@ static int read_file(void *tokenizer, const struct file *file, struct err *err)
     return failed ? -1 : 0;
 }
 
+int tokenizer_parse_json(struct tokenizer *tokenizer, const char *bytes, size_t size,
+                         struct err *err)
+{
+    const struct file file = file_borrow(bytes, size);
+    return read_file(tokenizer, &file, err);
+}
+
 int tokenizer_fill_json(struct tokenizer *tokenizer, const struct folder *folder, const char *name,
                         struct err *err)
 {

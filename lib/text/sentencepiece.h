@@ -1,0 +1,24 @@
+/* sentencepiece.h: the contents of a file of SentencePiece, for the files that make tokenizers of
+ * it. */
+#pragma once
+
+#include "text/builder.h"
+
+struct sentencepiece_piece {
+    struct word word;
+    float score;
+    enum sentencepiece_kind kind;
+};
+
+struct sentencepiece {
+    struct sentencepiece_piece *pieces; /* [count] by id */
+    size_t count;
+    size_t bytes; /* total size of all words */
+    uint64_t kind;
+    bool falls_back, suffix; /* byte_fallback, treat_whitespace_as_suffix */
+    struct sentencepiece_rules rules;
+};
+
+/* Read a file. Words are in its bytes; the pieces in the arena. */
+int sentencepiece_read(struct sentencepiece *model, const struct file *file, struct arena *arena,
+                       struct err *err);
