@@ -165,7 +165,7 @@ fi
 if python=$(python_with 'torch; assert "usage: AVX" in torch.__config__.show()'); then
     same 'weights that init and PyTorch make' '' \
         "$("$python" "$ROOT/tests/torch/compare.py" "$attn" 2>&1)"
-    same 'JinaBERT in PyTorch' '3 models agree' \
+    same 'JinaBERT in PyTorch' '4 models agree' \
         "$("$python" "$ROOT/tests/torch/jina.py" "$attn" 2>/dev/null)"
     same 'values of the instruments' agreed \
         "$("$python" "$ROOT/tests/torch/instruments.py" 2>&1 >/dev/null && echo agreed)"

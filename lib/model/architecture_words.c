@@ -216,7 +216,7 @@ static void write_layer(struct buf *out, const struct config *c)
             buf_text(out, " + ");
         }
         buf_format(out, s->factor == 1 ? "" : "%g · ", (double)s->factor);
-        buf_format(out, s->norm_out ? "%s_post(" : "", norms[which]);
+        buf_format(out, s->norm_out ? "%s_post(%s" : "", norms[which], s->adds_twice ? "x + " : "");
         buf_format(out, input ? "%s(%s(x))" : "%s(x)", functions[which], input);
         buf_format(out, "%s%s", s->norm_out ? ")" : "", s->norm_after ? ")" : "");
     }

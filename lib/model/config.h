@@ -204,6 +204,7 @@ struct config {
     size_t n_segments;            /* rows of the table of segments; 0: none */
     size_t n_group, group_layers; /* groups, each run several times; layers of one; 0: none */
     bool embedding_norm;          /* a norm of the embedding */
+    bool adds_twice;              /* the output of attention is norm(x + attention(x)) */
     bool own_tables;  /* an encoder has tables of positions and norms of embeddings of its own */
     bool rms;         /* RMS norms, else layer norms */
     bool norm_offset; /* scales of norms are 1 + w */

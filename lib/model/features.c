@@ -51,7 +51,8 @@ static bool sublayer_has_other(const struct sublayer *s)
     FIELD(lacks_head) FIELD(causal) FIELD(cross) FIELD(projections) FIELD(out_proj) \
     FIELD(biases) FIELD(family) FIELD(n_word) FIELD(projects_last) FIELD(position_offset) \
     FIELD(counted) FIELD(padding_id) FIELD(n_segments) FIELD(n_group) FIELD(group_layers) \
-    FIELD(embedding_norm) FIELD(own_tables) FIELD(rms) FIELD(norm_offset) FIELD(norm_shift) \
+    FIELD(embedding_norm) FIELD(adds_twice) FIELD(own_tables) FIELD(rms) \
+    FIELD(norm_offset) FIELD(norm_shift) \
     FIELD(norm_plain) FIELD(gated) FIELD(clamp) FIELD(up_offset) FIELD(gate_slope) \
     FIELD(mixture) FIELD(head_norm) FIELD(latent_q) FIELD(latent_kv) FIELD(clip) FIELD(differs) \
     FIELD(score_bias) FIELD(bias_buckets) FIELD(bias_reach) FIELD(bias_terms) \
@@ -83,7 +84,8 @@ static bool sublayer_has_other(const struct sublayer *s)
 
 #define SUBLAYER_FIELDS(FIELD, ARRAY) \
     FIELD(kind) FIELD(part) FIELD(reads) FIELD(norm) FIELD(norm_before) FIELD(norm_out) \
-    FIELD(norm_after) FIELD(adds_to_normed) FIELD(replaces) FIELD(scales) FIELD(factor) \
+    FIELD(adds_twice) FIELD(norm_after) FIELD(adds_to_normed) FIELD(replaces) FIELD(scales) \
+    FIELD(factor) \
     FIELD(at_input) FIELD(at_out) FIELD(at_out_norm) ARRAY(at_sum) ARRAY(at_after) \
     FIELD(head) FIELD(score) FIELD(mlp)
 
@@ -96,6 +98,7 @@ static bool sublayer_has_other(const struct sublayer *s)
     FEATURE(s->norm_out, "norms of sublayer outputs", ALL) \
     FEATURE(s->norm_out && !s->norm_before, "sublayers that read the stream without a norm", \
             ALL) \
+    FEATURE(s->adds_twice, "norms of sums before they are added", PASS) \
     FEATURE(s->norm_after, "norms after sublayers", ALL) \
     FEATURE(s->norm_after && !s->at_sum[0], "a normed stream", ALL) \
     FEATURE(s->adds_to_normed, "sums with the normed stream", ALL) \

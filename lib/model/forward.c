@@ -565,6 +565,8 @@ static enum pass_state write_out(struct pass *pass, const struct sublayer *s, si
     PASS_TRY(tap_rows(pass, s->at_out, layer, out));
     if (s->norm_out) {
         int id = is_mlp ? SLOT_NORM_2_POST : SLOT_NORM_1_POST;
+        for (size_t row = 0; s->adds_twice && row < x.rows; row++)
+            add_scaled_row(matrix_row(out, row), matrix_row(x, row), x.columns, 1, x.data);
         PASS_TRY(pass_norm(pass, pass_slot(pass, id, layer), out, out));
         PASS_TRY(tap_rows(pass, s->at_out_norm, layer, out));
     }

@@ -8,7 +8,7 @@
  *     for (const struct sublayer *s = l->sublayers; s < l->sublayers + l->count; s++) {
  *         y = s->norm_before ? norm(x) : x;       (s->reads: or what an earlier sublayer read)
  *         out = s->kind == SUBLAYER_MLP ? mlp(y) : attention(y);
- *         x = x + s->factor * (s->norm_out ? norm(out) : out);
+ *         x = x + s->factor * (s->norm_out ? norm(out) : out);       (s->adds_twice: norm(x + out))
  *             (s->replaces: without x; s->adds_to_normed: y + …)
  *         x = s->scales ? number of the layer · x : x;
  *         x = s->norm_after ? norm(x) : x;
@@ -112,6 +112,7 @@ struct sublayer {
     enum slot_id norm;   /* its norm: of what it reads, or of the sum */
     bool norm_before;    /* a norm of what it reads */
     bool norm_out;       /* a norm of its output, before it is added */
+    bool adds_twice;     /* that norm is of the sum of the stream and the output */
     bool norm_after;     /* a norm of the sum; the result is the stream */
     bool adds_to_normed; /* the output is added to the normed input (BLOOM) */
     bool replaces;       /* there is no residual connection */

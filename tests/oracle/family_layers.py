@@ -908,11 +908,29 @@ def bert_or_jina(c, has):
     names = " ".join("attention." + name for name in BERT_ATTENTION.split())
     rows = bert_rows("encoder.layer.{l}.", names + " - mlp.wo mlp.layernorm")
     rows |= table(TEXT, "encoder.layer.{l}.", **joined("mlp.gated_layers", "GATE UP"))
-    return encoder(c, has, rows, layer_norm(c.get("layer_norm_eps", 1e-12)), C, H,
+    norm, twice = layer_norm(c.get("layer_norm_eps", 1e-12)), "auto_map" in c
+    if twice:
+        rows |= table(TEXT, "encoder.layer.{l}.", NORM_1_POST="attention.output.LayerNorm",
+                      NORM_1="layer_norm_1", NORM_2="layer_norm_2", DOWN="mlp.down_layer",
+                      Q_NORM="attention.self.layer_norm_q", K_NORM="attention.self.layer_norm_k",
+                      **joined("mlp.up_gated_layer", "UP GATE"))
+    model = encoder(c, has, rows, layer_norm(c.get("layer_norm_eps", 1e-12)), C, H,
                    c["num_hidden_layers"], c["intermediate_size"], act, "bert.",
                    dict(segments=c.get("type_vocab_size", 2), place=Place.NOWHERE),
                    (BERT_HEAD, c.get("hidden_act", "gelu"), C), dict(bias=Bias.ALIBI_APART),
                    gated=True)
+    read = model.stacks[TEXT].read
+
+    def twice_added(layer):
+        sublayers = read(layer)
+        s = sublayers[0]
+        s.head = replace(s.head, q_norm=replace(norm, id=Id.Q_NORM), over=Over.WHOLE,
+                         k_norm=replace(norm, id=Id.K_NORM))
+        s.out, s.at_out_norm, s.twice = replace(norm, id=Id.NORM_1_POST), At.LN_1_POST, True
+        return sublayers
+    if twice:
+        model.stacks[TEXT].read = twice_added
+    return model
 
 
 def roberta(c, has):

@@ -201,6 +201,7 @@ class Sublayer:
     kind: Kind
     part: Part  # of its sites and slots
     before: Norm = NO_NORM  # of the input
+    twice: bool = False  # `out` is a norm of the sum of x and the output
     out: Norm = NO_NORM  # of the output, before it is added
     after: Norm = NO_NORM  # of the sum
     of_block_input: bool = False  # parallel block: it reads the input of the layer
@@ -923,7 +924,7 @@ class Pass:
             self.see(s.part, s.at_input, layer, y)
             out = self.sublayer(s, layer, y, x)
             self.see(s.part, s.at_out, layer, out)
-            out = self.norm(s.out, s.part, layer, out)
+            out = self.norm(s.out, s.part, layer, x + out if s.twice else out)
             self.see(s.part, s.at_out_norm, layer, out)
             x = out if s.replaces else (y if s.adds_to_normed else x) + s.factor * out
             if s.scales:

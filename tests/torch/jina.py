@@ -40,16 +40,26 @@ class Jina:
         bias = -torch.tensor(slopes(heads)).double()[:, None, None] * (at[:, None] - at).abs()
         for layer in range(c["num_hidden_layers"]):
             name = f"encoder.layer.{layer}."
-            q, k, v = (self.linear(f"{name}attention.self.{part}", x).unflatten(-1, (heads, -1))
-                       .transpose(0, 1) for part in ("query", "key", "value"))
+            q, k, v = (self.linear(f"{name}attention.self.{part}", x)
+                       for part in ("query", "key", "value"))
+            if c.get("auto_map"):  # the variant with norms of queries and keys
+                q = self.norm(name + "attention.self.layer_norm_q", q)
+                k = self.norm(name + "attention.self.layer_norm_k", k)
+            q, k, v = (y.unflatten(-1, (heads, -1)).transpose(0, 1) for y in (q, k, v))
             weights = (q @ k.transpose(1, 2) / math.sqrt(q.shape[-1]) + bias).softmax(-1)
             context = (weights @ v).transpose(0, 1).flatten(1)
-            x = self.norm(name + "attention.output.LayerNorm",
-                          self.linear(name + "attention.output.dense", context) + x)
-            hidden = self.linear(name + "mlp.gated_layers", x)
+            out = self.norm(name + "attention.output.LayerNorm",
+                            self.linear(name + "attention.output.dense", context) + x)
             act = gelu if c["feed_forward_type"] == "geglu" else relu
-            hidden = act(hidden[:, :width]) * hidden[:, width:]
-            x = self.norm(name + "mlp.layernorm", self.linear(name + "mlp.wo", hidden) + x)
+            if c.get("auto_map"):
+                x = self.norm(name + "layer_norm_1", x + out)
+                hidden = self.linear(name + "mlp.up_gated_layer", x)
+                hidden = hidden[:, :width] * act(hidden[:, width:])
+                x = self.norm(name + "layer_norm_2", x + self.linear(name + "mlp.down_layer", hidden))
+            else:
+                hidden = self.linear(name + "mlp.gated_layers", out)
+                hidden = act(hidden[:, :width]) * hidden[:, width:]
+                x = self.norm(name + "mlp.layernorm", self.linear(name + "mlp.wo", hidden) + out)
             seen |= {f"h.{layer}.weights": weights, f"h.{layer}.resid_post": x}
         return seen
 
@@ -62,15 +72,19 @@ def draw(config):
         for part in ("self.query", "self.key", "self.value", "output.dense"):
             sizes[f"encoder.layer.{layer}.attention.{part}"] = (C, C)
         sizes[f"encoder.layer.{layer}.attention.output.LayerNorm"] = C
-        sizes[f"encoder.layer.{layer}.mlp.gated_layers"] = (2 * I, C)
-        sizes[f"encoder.layer.{layer}.mlp.wo"] = (C, I)
-        sizes[f"encoder.layer.{layer}.mlp.layernorm"] = C
+        normed = "auto_map" in config
+        up, down = ("up_gated_layer", "down_layer") if normed else ("gated_layers", "wo")
+        sizes[f"encoder.layer.{layer}.mlp.{up}"] = (2 * I, C)
+        sizes[f"encoder.layer.{layer}.mlp.{down}"] = (C, I)
+        for name in (("attention.self.layer_norm_q", "attention.self.layer_norm_k", "layer_norm_1",
+                      "layer_norm_2") if normed else ("mlp.layernorm",)):
+            sizes[f"encoder.layer.{layer}.{name}"] = C
     tensors = {}
     for name, size in sizes.items():
         matrix = isinstance(size, tuple)
         tensors[name + ".weight"] = (torch.randn(size) / math.sqrt(C) * 2 if matrix
                                      else 1 + torch.randn(size) / 4)
-        if not matrix or not name.endswith(("embeddings", "gated_layers")):
+        if not matrix or not name.endswith(("embeddings", "gated_layers", "up_gated_layer")):
             tensors[name + ".bias"] = torch.randn(size[0] if matrix else size) / 4
     return tensors
 
@@ -96,7 +110,8 @@ SMALL = dict(model_type="bert", architectures=["JinaBertModel"], position_embedd
              layer_norm_eps=0.03, max_position_embeddings=8192, hidden_size=24,
              num_hidden_layers=2, num_attention_heads=4, intermediate_size=32)
 CONFIGS = [SMALL, SMALL | dict(num_attention_heads=6, num_hidden_layers=3),
-           SMALL | dict(num_attention_heads=12, feed_forward_type="reglu")]
+           SMALL | dict(num_attention_heads=12, feed_forward_type="reglu"),
+           SMALL | dict(auto_map={"AutoModel": "jinaai/jina-bert-v2-qk-post-norm--x.JinaBertModel"})]
 count = 0
 for config in CONFIGS:
     with tempfile.TemporaryDirectory() as folder:

@@ -24,6 +24,12 @@ static const struct family_names jina_names =
     NAMES("bert.", "encoder.layer.", &bert_names, {"mlp.gated_layers", {SLOT_GATE, SLOT_UP}},
           {"mlp.wo", {SLOT_DOWN}}, {"mlp.layernorm", {SLOT_NORM_2}});
 
+static const struct family_names jina_code_names = NAMES(
+    "bert.", "encoder.layer.", &bert_names, {"mlp.up_gated_layer", {SLOT_UP, SLOT_GATE}},
+    {"mlp.down_layer", {SLOT_DOWN}}, {"attention.output.LayerNorm", {SLOT_NORM_1_POST}},
+    {"attention.self.layer_norm_q", {SLOT_Q_NORM}}, {"attention.self.layer_norm_k", {SLOT_K_NORM}},
+    {"layer_norm_1", {SLOT_NORM_1}}, {"layer_norm_2", {SLOT_NORM_2}});
+
 static const struct family_names roberta_names =
     NAMES("roberta.", "encoder.layer.", &bert_names, {"lm_head.dense", {SLOT_TRANSFORM}},
           {"lm_head.layer_norm", {SLOT_TRANSFORM_NORM}},
@@ -121,7 +127,17 @@ static void settle_any_bert(struct reading *r)
         return;
     }
     const char *type = family_text(r, key, "original");
-    c->family++;
+    bool norms = false; /* the variant, which only the name of its code tells */
+    for (const struct json *at = json_first(json_given(r->root, "auto_map")); at;
+         at = json_next(at)) {
+        const char *code = "";
+        json_get_text(at, &code);
+        norms |= strstr(code, "qk-post-norm") != NULL;
+    }
+    c->family += norms ? 2 : 1;
+    c->adds_twice = norms;
+    if (norms)
+        c->head_norm = (struct head_norm){.q = true, .k = true, .whole = true, .shift = true};
     c->score_bias = BIAS_ALIBI_APART;
     c->gated = true;
     c->biases ^= BIASED_MLP | BIASED_DOWN;
@@ -365,6 +381,8 @@ static void settle_modernbert(struct reading *r)
 const struct family family_encoders[] = {
     {"bert", &bert_names, settle_any_bert, WITH(ENCODER, .n_segments = 2), GELU},
     {"bert with ALiBi", &jina_names, settle_any_bert,
+     WITH(ENCODER, .n_segments = 2, .gated = true, .score_bias = BIAS_ALIBI_APART), GELU},
+    {"bert with ALiBi and norms", &jina_code_names, settle_any_bert,
      WITH(ENCODER, .n_segments = 2, .gated = true, .score_bias = BIAS_ALIBI_APART), GELU},
     {"roberta", &roberta_names, settle_roberta, WITH(ENCODER, .n_segments = 2), GELU},
     {"xlm-roberta", &roberta_names, settle_roberta, WITH(ENCODER, .n_segments = 2), GELU},

@@ -175,6 +175,7 @@ static const struct planted {
     {SET("layer norms of queries and keys", head_norm, {.q = true, .k = true})},
     {SET("ALiBi", score_bias, BIAS_ALIBI)},
     {SET("ALiBi in both directions", score_bias, BIAS_ALIBI_APART)},
+    {SET("norms of sums before they are added", adds_twice, true)},
     {SET("scaled ALiBi", score_bias, BIAS_ALIBI_ROUNDED)},
     {SET("biases of distances", score_bias, BIAS_BUCKETS)},
     {SET("disentangled attention", score_bias, BIAS_DISENTANGLED)},
