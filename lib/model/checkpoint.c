@@ -407,18 +407,24 @@ int checkpoint_find(struct found_tensor *found, const struct checkpoint *checkpo
     return blame(checkpoint, file, name, err);
 }
 
-/* The layer in a tensor's name, of the encoder or of the text, after the wrapper, or the prefix or
- * its end, and `layers`: 12 in "h.12.attn…" and "transformer.h.12.attn…"; -1: none. */
+/* The name without what it begins with: the start, or a part of it after a dot. */
+static const char *name_after(const char *name, const char *start)
+{
+    while (*start && strncmp(name, start, strlen(start)) != 0)
+        start = strchr(start, '.') ? strchr(start, '.') + 1 : "";
+    return name + strlen(start);
+}
+
+/* The layer in a tensor's name, of the encoder or of the text, after the prefix and the wrapper, in
+ * any order, and `layers`: 12 in "h.12.attn…" and "transformer.h.12.attn…"; -1: none. */
 static long layer_of(const char *name, const struct config *config, bool of_encoder)
 {
     const struct family_names *names = config->family->names;
     const char *layers = of_encoder ? names->source_layers : names->layers;
-    const char *prefix = names->wrapper ? names->wrapper : names->prefix;
+    const char *wrapper = names->wrapper ? names->wrapper : "";
     if (!layers)
         return -1;
-    while (*prefix && strncmp(name, prefix, strlen(prefix)) != 0)
-        prefix = strchr(prefix, '.') ? strchr(prefix, '.') + 1 : "";
-    name += strlen(prefix);
+    name = name_after(name_after(name_after(name, wrapper), names->prefix), wrapper);
     if (strncmp(name, layers, strlen(layers)) != 0)
         return -1;
     name += strlen(layers);

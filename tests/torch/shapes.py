@@ -40,7 +40,7 @@ class Draw(random.Random):
     def sizes(self, even=True, grouped=True, free=True):
         """Sizes of a decoder, by their most usual names; heads need not be as wide as the model."""
         heads, keys = self.choice([(1, 1), (2, 1), (3, 1), (3, 3), (4, 2), (5, 5), (6, 2), (6, 3)])
-        d = 2 * self.randint(1, 6) if even else self.randint(1, 11)
+        d = 2 * self.randint(1, 6) if even else self.randint(1, 11) + 5 // heads
         own = grouped and self.random() < 0.7
         return {"vocab_size": self.randint(17, 70), "num_hidden_layers": self.randint(1, 5),
                 "hidden_size": self.randint(9, 40) if own and free else heads * d,
@@ -303,7 +303,10 @@ def save(name, keys, r, folder):
     if r.random() < 0.4:
         for tensor in model.parameters():  # not ESM's rotary frequencies, which the file has, too
             tensor.data = tensor.data.bfloat16()
-    model.save_pretrained(folder, max_shard_size=r.either("5GB", "12KB"))
+    state = model.state_dict()  # with idle norms of layers that read the keys of others
+    idle = {name.replace(".q_norm", ".k_norm"): tensor.clone() for name, tensor in state.items()
+            if ".q_norm" in name}
+    model.save_pretrained(folder, max_shard_size=r.either("5GB", "12KB"), state_dict=idle | state)
     if r.random() < 0.5:  # the keys that were drawn; the others have their defaults
         written = {"architectures": [name], "model_type": config.model_type} | keys
         pathlib.Path(folder, "config.json").write_text(json.dumps(written))
