@@ -47,8 +47,9 @@ struct back_heads {
     float *maps;                   /* [texts, H, T, S] zeros; NULL: all steps are done at once */
     float *dsinks;                 /* [texts, H] NULL: not wanted */
     float *dbiases;                /* [texts, H, 2 reach + 1] by distance; NULL: not wanted */
-    float *scratch;                /* [threads, back_heads_floats] */
-    struct dropout dropout;        /* of weights, with the key of the sublayer */
+    float *dplaces; /* [texts] of the tables of keys and queries after the rows of `biases` */
+    float *scratch; /* [threads, back_heads_floats] */
+    struct dropout dropout; /* of weights, with the key of the sublayer */
 };
 
 /* Steps, from the gradient of the context: to those of weights; of masked scores; of scores; of q,
@@ -159,6 +160,14 @@ static void scores_back(const struct head_work *head, float *row, size_t query,
     }
 }
 
+/* The floats of the tables of keys and queries of distances. */
+static size_t places_floats(const struct sublayer *s)
+{
+    const unsigned terms = s->score.terms;
+    const size_t tables = (size_t) !!(terms & TERM_KEYS) + !!(terms & TERM_QUERIES);
+    return tables * 2 * s->score.buckets * s->head.heads * s->head.d_k;
+}
+
 /* From gradients of scores to those of q and k, through their products with rows of distances. */
 static void places_back(const struct head_work *head, struct matrix strip, size_t first)
 {
@@ -166,6 +175,9 @@ static void places_back(const struct head_work *head, struct matrix strip, size_
     const struct back_heads *all = head->work->all;
     const size_t d = head->q.columns, number = head->number % all->sublayer->head.heads;
     const struct head_bias bias = score_head_bias(rule, all->biases, number, head->q, head->k);
+    const float *tables = all->biases + score_biases_count(rule);
+    const size_t text = head->number / all->sublayer->head.heads;
+    float *d_tables = all->dplaces ? all->dplaces + text * places_floats(all->sublayer) : NULL;
     for (size_t i = 0; i < strip.rows; i++)
         for (size_t key = 0; key < all->keys; key++) {
             const size_t place = score_place(rule, &bias, first + i, key);
@@ -175,6 +187,12 @@ static void places_back(const struct head_work *head, struct matrix strip, size_
                 add_scaled_row(dq, bias.keys + place, d, gradient, bias.keys);
             if (bias.queries)
                 add_scaled_row(dk, bias.queries + place, d, gradient, bias.queries);
+            if (bias.keys && d_tables)
+                add_scaled_row(d_tables + (bias.keys - tables) + place,
+                               matrix_row(head->q, first + i), d, gradient, head->q.data);
+            if (bias.queries && d_tables)
+                add_scaled_row(d_tables + (bias.queries - tables) + place, matrix_row(head->k, key),
+                               d, gradient, head->k.data);
         }
 }
 
@@ -628,6 +646,46 @@ static int show_readers(struct walk *w, const struct sublayer *s, const struct b
     return err_if(failed);
 }
 
+/* Add the gradients of the tables of keys and queries of distances to those of the matrices that
+ * make them, and of the table of distances. */
+static int places_gradients(struct walk *w, const struct sublayer *s, float *dplaces)
+{
+    static const int own[] = {SLOT_BIAS_K, SLOT_BIAS_Q}, shared[] = {SLOT_K, SLOT_Q};
+    static const unsigned terms[] = {TERM_KEYS, TERM_QUERIES};
+    const struct slot norm = slot_of_text(SLOT_BIAS_NORM), slot = slot_of_text(SLOT_BIASES);
+    const size_t rows = 2 * (size_t)s->score.buckets, columns = s->head.heads * s->head.d_k;
+    const size_t floats = places_floats(s);
+    const bool normed = s->score.terms & TERM_NORMED;
+    const float *table = NULL;
+    struct family_layout layout;
+    if (weights_vector(w->run->weights, slot, &table, w->err))
+        return -1;
+    struct matrix x = walk_matrix(table, rows, w->stack->width), read = x;
+    struct matrix dread = walk_zeros(w, rows, x.columns), dx = dread;
+    if (normed) {
+        read = walk_normed(w, norm, x);
+        dx = walk_zeros(w, rows, x.columns);
+    }
+    for (size_t text = 1; text < w->texts; text++)
+        add_to_row(dplaces, dplaces + text * floats, floats);
+    for (int i = 0; i < 2; i++) {
+        const int id = s->score.terms & TERM_SHARED ? shared[i] : own[i];
+        if (!(s->score.terms & terms[i]))
+            continue;
+        if (!read.data || !dread.data || !dx.data ||
+            walk_product_back(w, walk_slot(w, s->part, id), dread,
+                              walk_matrix(dplaces, rows, columns), read))
+            return -1;
+        dplaces += rows * columns;
+    }
+    if (normed && walk_norm_back(w, norm, dx, dread, x))
+        return -1;
+    float *gradient = walk_gradient(w, slot, &layout);
+    if (gradient)
+        add_to_row(gradient, dx.data, rows * x.columns);
+    return 0;
+}
+
 /* Add the gradients of biases by distance to those of their table, and of sinks. */
 static int score_gradients(struct walk *w, const struct sublayer *s, const struct back_heads *all)
 {
@@ -646,7 +704,7 @@ static int score_gradients(struct walk *w, const struct sublayer *s, const struc
     if (all->dsinks)
         walk_add_sums(w, walk_slot(w, s->part, SLOT_SINKS),
                       walk_matrix(all->dsinks, w->texts, heads));
-    return 0;
+    return all->dplaces ? places_gradients(w, s, all->dplaces) : 0;
 }
 
 /* The gradients of the scores' maps, step by step, each announced. */
@@ -719,6 +777,8 @@ static int attend_back(struct walk *w, const struct sublayer *s, struct matrix d
         all.dsinks = walk_zeros(w, texts, rule->heads).data;
     if (trains && s->score.bias == BIAS_BUCKETS)
         all.dbiases = walk_zeros(w, texts * rule->heads, distances).data;
+    if (trains && all.biases)
+        all.dplaces = walk_zeros(w, texts, places_floats(s)).data;
     if (w->back->sink || w->back->seed_count)
         all.maps = walk_zeros(w, texts * rule->heads * rows, keys).data;
     all.scratch = walk_room(w, threads, back_heads_floats(&all)).data;

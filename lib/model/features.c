@@ -193,7 +193,7 @@ static bool sublayer_has_other(const struct sublayer *s)
             RUN | ATTRIBUTE | PATCH) \
     FEATURE(s->score.bias == BIAS_ALIBI_APART, "ALiBi in both directions", ALL) \
     FEATURE(s->score.bias == BIAS_BUCKETS, "biases of distances", ALL) \
-    FEATURE(s->score.bias == BIAS_DISENTANGLED, "disentangled attention", ALL & ~TRAIN) \
+    FEATURE(s->score.bias == BIAS_DISENTANGLED, "disentangled attention", ALL) \
     FEATURE(s->score.back != SIZE_MAX, "sliding windows", ALL) \
     FEATURE(s->score.ahead > 0 && (s->score.ahead < SIZE_MAX || s->score.back < SIZE_MAX), \
             "windows with later tokens", ALL) \

@@ -27,8 +27,9 @@ struct parameter {
     const uint32_t *pairs; /* as pairs of bf16 (weight.h); NULL until it is used so */
     const float *panels;   /* NULL until it is packed; of a bias: its numbers side by side;
                             * of biases by distance: those of all distances */
-    const float *places;   /* of keys: rows of distances (score_rule.h); NULL until they are used */
+    float *places;         /* of keys: rows of distances (score_rule.h); NULL until they are used */
     bool is_old;           /* the numbers of `panels` have changed since */
+    bool places_are_old;   /* those of `places` */
 };
 
 /* The layer whose parameters a layer has: its own index, or that of a layer that shares them. */
@@ -509,14 +510,17 @@ static int load_places(struct weights *weights, struct machine *machine,
     struct arena scratch = {0};
     struct parameter *keys =
         parameter_at(weights, slot_of(PART_SENTENCE, SLOT_K, (size_t)rule->bias_layer));
-    float *made =
-        keys->places ? NULL
-                     : arena_alloc(&weights->arena, places_count(weights, rule), sizeof *made, err);
-    if (made && !make_places(weights, machine, made, rule, &scratch, err))
-        keys->places = made;
+    float *made = keys->places;
+    if (!made)
+        made = arena_alloc(&weights->arena, places_count(weights, rule), sizeof *made, err);
+    int failed = !made || ((!keys->places || keys->places_are_old) &&
+                           make_places(weights, machine, made, rule, &scratch, err));
     arena_release(&scratch);
-    *places = keys->places;
-    return *places ? 0 : -1;
+    if (failed)
+        return -1;
+    *places = keys->places = made;
+    keys->places_are_old = false;
+    return 0;
 }
 
 int weights_biases(struct weights *weights, struct machine *machine, int part,
@@ -795,6 +799,8 @@ void weights_renew(struct weights *weights)
 {
     for (size_t i = 0; i < weights->parameter_count; i++)
         weights->parameters[i].is_old = weights->parameters[i].panels != NULL;
+    for (size_t i = 0; i < weights->parameter_count; i++)
+        weights->parameters[i].places_are_old = true;
 }
 
 /* --- hashes ----------------------------------------------------------------------------------- */
