@@ -797,7 +797,7 @@ static int parse_joint(struct patching_plan *plan, const struct options *options
     if (!list)
         return 0;
     if (plan->over == PATCH_HEADS_BY_TOKEN || !site_has_heads(site) ||
-        site_row(site)->axes == AXES_GROUP_TOKEN_DIM)
+        site_axes(site) == AXES_GROUP_TOKEN_DIM)
         return err_usage(
             err, "--joint: expected --over heads, q, weights, cross_heads or paths, found '%s'",
             patch_overs[plan->over].name);

@@ -123,7 +123,7 @@ static int parse_explain(struct page_state *own, const struct config *config, st
 static int narrow(struct array *array, const bool *explains, const struct config *config,
                   struct arena *arena, struct err *err)
 {
-    bool grouped = site_row(array->site)->axes == AXES_GROUP_TOKEN_DIM;
+    bool grouped = site_axes(array->site) == AXES_GROUP_TOKEN_DIM;
     size_t served =
         grouped
             ? kv_head_shared_by(stack_head(config, site_part(array->site), (size_t)array->layer))

@@ -189,7 +189,7 @@ static bool has_parts(const struct tokenized *tokenized)
 static bool have_keys(const struct selection *selection)
 {
     for (int site = 0; site < SITE_COUNT; site++) {
-        enum site_axes axes = site_row((enum site)site)->axes;
+        enum site_axes axes = site_axes((enum site)site);
         if (site_set_has(selection->sites, (enum site)site) &&
             (axes == AXES_HEAD_QUERY_KEY || axes == AXES_QUERY_KEY ||
              axes == AXES_GROUP_TOKEN_DIM || site_part((enum site)site) == PART_SOURCE))

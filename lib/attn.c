@@ -346,7 +346,7 @@ static int pass_on(void *context, const struct announcement *announced, struct e
         .name = site_tensor_name(name, announced->site, announced->layer),
         .layer = announced->layer,
         .data = values.data,
-        .rank = values.rank - (site_row(announced->site)->axes == AXES_HEAD_TOKEN),
+        .rank = values.rank - (site_axes(announced->site) == AXES_HEAD_TOKEN),
         .heads = heads,
         .text = showing->first + announced->text,
     };

@@ -363,6 +363,7 @@ static int decode(struct bench *bench, const struct bench_task *task, double *se
     int failed = !text || cache_init(&cache, config, err);
     if (!failed) {
         text->cache = &cache;
+        text->count = num_max(cached, 1);
         failed = extend(bench, text, &filling, err);
     }
     *seconds = 0;

@@ -225,7 +225,7 @@ static void put_all_labels(struct json_writer *json, const struct report *report
     const struct axis *keys = NULL; /* keys of an array with a sink */
     for (size_t i = 0; i < report->array_count; i++) {
         const struct array *array = &report->arrays[i];
-        if (report->words && site_row(array->site)->axes == AXES_TOKEN_WORD)
+        if (report->words && site_axes(array->site) == AXES_TOKEN_WORD)
             words = array->columns.size;
         keys = keys || !array_selects(array, &array->columns) ? keys : &array->columns;
     }

@@ -548,7 +548,7 @@ static struct site_set sites_of(const struct trace *trace, const struct step_row
 /* Does an edit change a site's values of the query or, at sites of keys and values, of any key? */
 static bool touches(const struct edit *edit, const struct trace *trace, enum site site)
 {
-    bool of_keys = site_row(site)->axes == AXES_GROUP_TOKEN_DIM;
+    bool of_keys = site_axes(site) == AXES_GROUP_TOKEN_DIM;
     struct edit_block block = {
         .site = trace_site(trace, site),
         .layer = trace->layer,
@@ -622,7 +622,7 @@ static void show_edited(struct builder *builder, const struct trace *before,
                                                         : ": later steps use these values."));
     if (site == SITE_LOGITS)
         return;
-    if (site_row(site)->axes == AXES_HEAD_QUERY_KEY) {
+    if (site_axes(site) == AXES_HEAD_QUERY_KEY) {
         const char *name = site == SITE_SCORES    ? "score"
                            : site == SITE_SOFTMAX ? "softmax"
                            : site == SITE_MASKED  ? "masked"

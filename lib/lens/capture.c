@@ -31,19 +31,22 @@ int capture_init(struct capture *capture, const struct selection *selection,
     return 0;
 }
 
-/* Find the key/value heads that the selected heads of a layer use. */
-static int find_key_heads(struct capture *capture, const struct head_rule *rule, struct err *err)
+/* Find the heads of keys that the selected heads of a layer use. */
+static int find_key_heads(struct capture *capture, enum site site, size_t layer, struct err *err)
 {
     const struct capture_heads *heads = &capture->query_heads;
-    if (capture->shared_by == kv_head_shared_by(rule))
+    const enum site context = SITE_OF(site_part(site), SITE_CONTEXT);
+    const size_t shared_by =
+        site_heads(capture->config, context, layer) / site_heads(capture->config, site, layer);
+    if (capture->shared_by == shared_by)
         return 0;
     size_t *keys = arena_alloc(capture->arena, heads->count, sizeof *keys, err);
     size_t count = 0;
     for (size_t i = 0; keys && i < heads->count; i++)
-        if (!count || keys[count - 1] != kv_head_of(rule, heads->items[i]))
-            keys[count++] = kv_head_of(rule, heads->items[i]);
+        if (!count || keys[count - 1] != heads->items[i] / shared_by)
+            keys[count++] = heads->items[i] / shared_by;
     capture->key_heads = (struct capture_heads){keys, count};
-    capture->shared_by = kv_head_shared_by(rule);
+    capture->shared_by = shared_by;
     return keys ? 0 : -1;
 }
 
@@ -54,11 +57,9 @@ struct array *capture_add(struct capture *capture, size_t text, struct array ite
     assert(list->count < capture->capacity);
     if (item.heads.name) {
         const struct capture_heads *heads = &capture->query_heads;
-        bool of_keys = site_row(item.site)->axes == AXES_GROUP_TOKEN_DIM;
-        if (of_keys &&
-            find_key_heads(capture,
-                           stack_head(capture->config, site_part(item.site), (size_t)item.layer),
-                           err))
+        const size_t layer = item.layer < 0 ? 0 : (size_t)item.layer;
+        bool of_keys = site_axes(item.site) == AXES_GROUP_TOKEN_DIM;
+        if (of_keys && find_key_heads(capture, item.site, layer, err))
             return NULL;
         item.shared_by = of_keys ? capture->shared_by : 0;
         item.heads.name = head_word(item.shared_by);
@@ -68,7 +69,7 @@ struct array *capture_add(struct capture *capture, size_t text, struct array ite
             heads = &capture->all_heads;
         item.heads.numbers = heads->items;
         item.heads.size = heads->count;
-        size_t most = site_heads(capture->config, item.site, (size_t)item.layer);
+        size_t most = site_heads(capture->config, item.site, layer);
         while (item.heads.size && item.heads.numbers[item.heads.size - 1] >= most)
             item.heads.size--;
     }

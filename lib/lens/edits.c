@@ -149,9 +149,9 @@ static int choose_axis(struct edit_axis *axis, struct edit_reader *reader, struc
     struct edit *edit = &reader->edit;
     struct edit_axis axes[4];
     size_t count = 0, index = 0, heads = 0, columns = 0;
-    bool is_map = site_row(edit->site)->axes == AXES_HEAD_QUERY_KEY;
-    bool of_keys = site_row(edit->site)->axes == AXES_GROUP_TOKEN_DIM;
-    bool experts = site_row(edit->site)->axes == AXES_TOKEN_EXPERT;
+    bool is_map = site_axes(edit->site) == AXES_HEAD_QUERY_KEY;
+    bool of_keys = site_axes(edit->site) == AXES_GROUP_TOKEN_DIM;
+    bool experts = site_axes(edit->site) == AXES_TOKEN_EXPERT;
     common_sizes(reader, &heads, &columns);
     const char *head = head_word(of_keys ? reader->config->n_head / heads : 0);
     if (site_row(edit->site)->in_layer)
@@ -186,7 +186,7 @@ static int check_head(const struct edit_reader *reader, struct edit_piece name,
     char heads[SHEET_NAME_BYTES];
     ptrdiff_t first = 0;
     ptrdiff_t last = 0;
-    if (site_row(reader->edit.site)->axes != AXES_GROUP_TOKEN_DIM || shared_by == 1 ||
+    if (site_axes(reader->edit.site) != AXES_GROUP_TOKEN_DIM || shared_by == 1 ||
         !is_word(name, "head") ||
         !selection_range(&first, &last, number.at, number.size, config->n_head))
         return 0;
@@ -392,7 +392,7 @@ static int open_file(struct edit_reader *reader, const char *path, const char *n
         edit->context = value->context;
         return edit->op == EDIT_ADD ? err_usage(err, "expected SITE = %s, a function", path) : 0;
     }
-    if (site_row(edit->site)->axes == AXES_HEAD_QUERY_KEY)
+    if (site_axes(edit->site) == AXES_HEAD_QUERY_KEY)
         return err_usage(err, "'%s' applies only to tensors with channels, not to '%s'", path,
                          site_name(edit->site));
     if (!source || !values || !arrays)

@@ -528,7 +528,7 @@ static int label_report(struct report *report, const struct text_mean *mean,
     for (size_t i = 0; i < mean->first.array_count; i++) {
         const struct array *array = &mean->sums[i].kept;
         most = num_max(most, num_max(array->rows.size, array->columns.size));
-        if (!array->name && site_row(array->site)->axes == AXES_TOKEN_WORD)
+        if (!array->name && site_axes(array->site) == AXES_TOKEN_WORD)
             words = array->columns.size;
     }
     const struct label *numbers =
@@ -607,7 +607,7 @@ int text_mean_report(struct report *report, const struct text_mean *mean,
             columns->labels = columns->labels ? columns->labels : report->numbers;
             continue;
         }
-        bool *is_counted = &counted[site_part(sums->kept.site)][site_row(sums->kept.site)->axes];
+        bool *is_counted = &counted[site_part(sums->kept.site)][site_axes(sums->kept.site)];
         if (!counts || *is_counted)
             continue;
         *is_counted = true;

@@ -26,6 +26,7 @@ static const struct axis_row axis_rows[][2] = {
     [AXES_HEAD_TOKEN] = {{"token", OF_QUERIES}, {"value", OF_VALUE}},
     [AXES_HEAD_TOKEN_DIM] = {{"token", OF_QUERIES}, {"dim", OF_NUMBERS}},
     [AXES_GROUP_TOKEN_DIM] = {{"token", OF_KEYS}, {"dim", OF_NUMBERS}},
+    [AXES_HEAD_KEY_VALUE] = {{"key_dim", OF_NUMBERS}, {"dim", OF_NUMBERS}},
     [AXES_HEAD_QUERY_KEY] = {{"query", OF_QUERIES}, {"key", OF_KEYS}},
     [AXES_QUERY_KEY] = {{"query", OF_QUERIES}, {"key", OF_KEYS}},
 };
@@ -84,7 +85,7 @@ size_t report_second(const struct tokenized *text, const size_t *queries, size_t
 
 const char *array_row_name(const struct array *array)
 {
-    return axis_rows[site_row(array->site)->axes]->name;
+    return axis_rows[site_axes(array->site)]->name;
 }
 
 static struct axis label_axis(const struct report *report, const struct array *array,
@@ -172,7 +173,8 @@ struct tensor array_tensor(const struct array *array)
 size_t array_rank(const struct array *array)
 {
     return array_tensor(array).rank -
-           (!array->name && site_row(array->site)->axes == AXES_HEAD_TOKEN);
+           (!array->name && (site_axes(array->site) == AXES_HEAD_TOKEN ||
+                             (site_id(array->site) == SITE_DECAY && array->columns.size == 1)));
 }
 
 size_t array_cells(const struct array *array)
@@ -182,7 +184,7 @@ size_t array_cells(const struct array *array)
 
 bool array_has_key_columns(const struct array *array)
 {
-    enum site_axes axes = site_row(array->site)->axes;
+    enum site_axes axes = site_axes(array->site);
     return !array->name && (axes == AXES_HEAD_QUERY_KEY || axes == AXES_QUERY_KEY);
 }
 
@@ -403,14 +405,16 @@ static int group_all(struct array *arrays, const struct report *report, enum gro
 {
     for (struct array *array = arrays; array < arrays + report->array_count; array++) {
         enum site_part part = site_part(array->site);
-        enum site_axes site_axes = site_row(array->site)->axes;
+        enum site_axes own_axes = site_axes(array->site);
         const struct tokenized *keys = report_keys(report, part);
         const struct tokenized *rows =
-            site_axes == AXES_GROUP_TOKEN_DIM ? keys : report_queries(report, part);
+            own_axes == AXES_GROUP_TOKEN_DIM ? keys : report_queries(report, part);
         struct groups axes[] = {group_axis(rows, array->rows.size, how),
                                 {.count = array->columns.size}};
-        if (site_axes == AXES_FIRST_CHANNEL)
+        if (own_axes == AXES_FIRST_CHANNEL)
             axes[0] = (struct groups){.count = 1};
+        if (own_axes == AXES_HEAD_KEY_VALUE)
+            axes[0] = (struct groups){.count = array->rows.size};
         if (array_selects(array, &array->rows) && how == WITHOUT_FIRST) {
             size_t hidden = array->rows.numbers[0] == 0;
             axes[0] = (struct groups){.first = hidden, .count = array->rows.size - hidden};
@@ -490,7 +494,7 @@ static int select_cells(struct array *arrays, const struct report *report, bool 
         const char *keys = array_has_key_columns(array) ? columns->keys : NULL;
         const struct index_range words = {"--query", "text", "word", 0};
         const struct index_range of_keys = {"--key", "text", columns->words ? "word" : "token", 0};
-        enum site_axes axes = site_row(array->site)->axes;
+        enum site_axes axes = site_axes(array->site);
         const char *queries =
             rows->words && axis_rows[axes][0].things == OF_QUERIES ? rows->queries : NULL;
         struct groups groups[] = {{.count = sheet.rows.size}, {.count = sheet.columns.size}};
@@ -689,7 +693,7 @@ int derive_check(const struct derivation *how, const struct selection *selection
                  const struct tokenizer *tokenizer, struct err *err)
 {
     for (enum site site = 0; how->pool && site != SITE_END; site = site_next(site)) {
-        enum site_axes axes = site_row(site)->axes;
+        enum site_axes axes = site_axes(site);
         if (site_set_has(selection->sites, site) &&
             (axes == AXES_HEAD_QUERY_KEY || axes == AXES_QUERY_KEY || axes == AXES_FIRST_CHANNEL))
             return err_usage(err,

@@ -1,5 +1,6 @@
 #include "lens/selection.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/names.h"
@@ -8,6 +9,8 @@
 #include "model/config.h"
 #include "model/layer.h"
 #include "model/model.h"
+
+#define MIXERS_ALONE ": its layers keep a state: see 'mix_map'"
 
 /* Whether an option accepts a site: effective ones and sinks cannot be edited, only shown. */
 static bool is_named(enum site site, const struct site_word *word)
@@ -42,8 +45,9 @@ int selection_site(enum site *site, const struct site_word *word, const struct c
         return err_usage(err, "%s: '%s' exists only with --mask-after", word->option, name);
     if (site_is_left_out(config, *site))
         return err_usage(err, "%s: '%s' is left out by --without mlp", word->option, name);
-    return err_usage(err, "%s: a model of type \"%s\" has no '%s'", word->option,
-                     config_kind_name(config), name);
+    return err_usage(err, "%s: a model of type \"%s\" has no '%s'%s", word->option,
+                     config_kind_name(config), name,
+                     config->mixer.heads && site_has_heads(*site) ? MIXERS_ALONE : "");
 }
 
 static struct site_set all_sites(const struct config *config)
@@ -173,6 +177,22 @@ static bool is_in_stack(const struct selection *selection, bool encoder)
     return false;
 }
 
+/* Where attention is, in a model that has mixers in some layers. */
+static bool lacks_attention(const struct config *config, size_t layer)
+{
+    return config->mixer.heads && !attention_of(config, PART_SENTENCE, layer);
+}
+
+static void say_first(char text[64], const struct config *config)
+{
+    size_t layer = 0;
+    while (layer < config->n_layer && lacks_attention(config, layer))
+        layer++;
+    snprintf(text, 64, ": layer %zu is the first with attention", layer);
+    if (layer == config->n_layer)
+        snprintf(text, 64, "%s", MIXERS_ALONE);
+}
+
 /* Each site of the text that is selected by name must be in one of the layers. */
 int selection_layers(struct selection *selection, const char *list, const struct config *config,
                      struct arena *arena, struct err *err)
@@ -184,6 +204,8 @@ int selection_layers(struct selection *selection, const char *list, const struct
                                   stack_of(config, PART_SOURCE)->layers};
     struct layers *layers = &selection->layers;
     struct site_set all = all_sites(config);
+    char first[64];
+    say_first(first, config);
     *layers = selection->encoder_layers = (struct layers){0};
     if (in_encoder && parse_list(list, &encoder, &selection->encoder_layers.items,
                                  &selection->encoder_layers.count, arena, err))
@@ -192,7 +214,7 @@ int selection_layers(struct selection *selection, const char *list, const struct
         return 0;
     if (parse_list(list, &range, &layers->items, &layers->count, arena, err))
         return -1;
-    for (enum site site = SITE_RESID_PRE; site < SITE_LN_F; site++) {
+    for (enum site site = SITE_RESID_PRE; site != SITE_LN_F; site = site_next(site)) {
         bool of_experts = site >= SITE_ROUTER && site <= SITE_SHARED_OUT;
         bool found = memcmp(&selection->sites, &all, sizeof all) == 0;
         for (size_t i = 0; i < layers->count; i++)
@@ -200,9 +222,10 @@ int selection_layers(struct selection *selection, const char *list, const struct
         if (site_set_has(selection->sites, site) && !found)
             return err_usage(err, "--show: layer %zu has no '%s'%s", layers->items[0],
                              site_name(site),
-                             site <= SITE_K_PRE ? ": it has no rotary embedding"
-                             : of_experts       ? ": it has no experts"
-                                                : "");
+                             lacks_attention(config, layers->items[0]) && site <= SITE_GATED ? first
+                             : site <= SITE_K_PRE ? ": it has no rotary embedding"
+                             : of_experts         ? ": it has no experts"
+                                                  : "");
     }
     return 0;
 }
@@ -221,8 +244,8 @@ int selection_heads(struct selection *selection, const char *list, const struct 
 {
     struct index_range range = {"--head", "model", "head", config_most_heads(config)};
     for (enum site site = 0; site != SITE_END; site = site_next(site)) {
-        bool of_keys = site_row(site)->axes == AXES_GROUP_TOKEN_DIM; /* named by query heads */
-        enum site named = of_keys ? SITE_OF(site_part(site), SITE_Q) : site;
+        bool of_keys = site_axes(site) == AXES_GROUP_TOKEN_DIM; /* named by query heads */
+        enum site named = of_keys ? SITE_OF(site_part(site), SITE_CONTEXT) : site;
         if (site_set_has(selection->sites, site) && site_has_heads(site))
             range.count = num_min(range.count, site_heads(config, named, 0));
     }
@@ -237,7 +260,7 @@ int selection_of_channels(struct selection *selection, enum site *site, const ch
     size_t index = 0;
     struct names names = {known, 0, sizeof *known};
     for (enum site other = 0; other != SITE_PASS_END; other = site_next(other))
-        if (site_row(other)->axes == AXES_TOKEN_CHANNEL && site_row(other)->in_layer &&
+        if (site_axes(other) == AXES_TOKEN_CHANNEL && site_row(other)->in_layer &&
             site_exists(config, other))
             known[names.count++] = site_name(other);
     if (names_choose(&index, names, "--site", name, err))
@@ -304,9 +327,9 @@ const struct attention_part attention_parts[ATTENTION_PARTS] = {
 
 bool selection_has_queries(const struct selection *selection, enum site site)
 {
-    return !site_set_has(selection->all_tokens, site) &&
-           site_row(site)->axes != AXES_GROUP_TOKEN_DIM &&
-           site_row(site)->axes != AXES_FIRST_CHANNEL && site_part(site) != PART_SOURCE;
+    return !site_set_has(selection->all_tokens, site) && site_axes(site) != AXES_GROUP_TOKEN_DIM &&
+           site_axes(site) != AXES_FIRST_CHANNEL && site_axes(site) != AXES_HEAD_KEY_VALUE &&
+           site_part(site) != PART_SOURCE;
 }
 
 size_t selection_query_count(const struct selection *selection, const struct tokenized *text)

@@ -336,9 +336,13 @@ size_t viewer_visible_maps(const struct viewer *viewer, enum site site, size_t l
     /* SITE_MASK and SITE_VISIBLE are made of masked scores: of hidden keys -inf, or 0 in linear
      * attention and with --mask-after */
     bool of_scores = site_id(site) >= SITE_MASK;
-    if (!of_scores && site_id(site) != SITE_MASKED && site_id(site) != SITE_WEIGHTS)
+    if ((!of_scores && site_id(site) != SITE_MASKED && site_id(site) != SITE_WEIGHTS) ||
+        part == PART_MIXER)
         return 0;
-    const struct score_rule *rule = &attention_of(&viewer->model.config, part, layer)->score;
+    const struct sublayer *attention = attention_of(&viewer->model.config, part, layer);
+    if (!attention)
+        return 0;
+    const struct score_rule *rule = &attention->score;
     bool gives_values = edits_have(viewer->edits, SITE_OF(part, SITE_WEIGHTS), layer);
     bool by_head = false;
     bool plain = rule->back == SIZE_MAX && !rule->pattern;
@@ -468,7 +472,8 @@ int viewer_reports(const struct viewer *viewer, const struct capture_request *as
         for (const struct array *array = lists[i].items; array < lists[i].items + lists[i].count;
              array++)
             if (!array_has_key_columns(array))
-                widest = num_max(widest, array->columns.size);
+                widest = num_max(num_max(widest, array->columns.size),
+                                 site_id(array->site) == SITE_STATE ? array->rows.size : 0);
     const struct label *numbers = labels_of_numbers(NULL, widest, arena, err);
     struct report report;
     if (!numbers || (named && !words) || viewer_report(&report, viewer, arena, err))
@@ -480,7 +485,8 @@ int viewer_reports(const struct viewer *viewer, const struct capture_request *as
     report.head_count = asked->selection->head_count;
     report.layers = asked->selection->layers;
     report.encoder_layers = asked->selection->encoder_layers;
-    report.causal = attention_of(config, PART_SENTENCE, 0)->score.ahead == 0;
+    const struct sublayer *attention = first_attention(config, PART_SENTENCE);
+    report.causal = !attention || attention->score.ahead == 0;
     report.has_encoder = has_encoder(config);
     for (size_t i = 0; i < asked->count; i++) {
         const struct tokenized *sentence = &asked->pairs[i].sentence;

@@ -79,8 +79,8 @@ static double pass_bytes(const struct viewer *viewer, const struct selection *se
         lends = false;
     }
     for (enum site site = 0; site != SITE_PASS_END; site = site_next(site))
-        if (site_set_has(sites, site) && (site_row(site)->axes == AXES_TOKEN_WORD ||
-                                          (site_row(site)->axes == AXES_HEAD_QUERY_KEY && !lends)))
+        if (site_set_has(sites, site) && (site_axes(site) == AXES_TOKEN_WORD ||
+                                          (site_axes(site) == AXES_HEAD_QUERY_KEY && !lends)))
             bytes += sizeof(float) * site_floats(viewer, selection, site, pair, true);
     return bytes;
 }

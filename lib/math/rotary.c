@@ -22,7 +22,7 @@ static double clamp(double x)
 
 static double plain_frequency(const struct rotary *rotary, size_t pair, double theta)
 {
-    return power(theta, -2.0 * (double)pair / (double)rotary->components);
+    return power(theta, -2.0 * (double)pair / (double)(rotary->components - rotary->odd));
 }
 
 /* The base of dynamic scaling for texts of `length` tokens. */

@@ -30,6 +30,7 @@ enum { ROTARY_PAIRS_MAX = 128 }; /* with longrope, which has a factor for each p
 
 struct rotary {
     size_t components; /* rotated components of a head, even; 0: none */
+    bool odd;          /* one less, rounded up to pairs: angles are by the odd number */
     size_t first;      /* index of the first rotated component */
     size_t turning;    /* proportional: pairs that are rotated */
     bool neighbours;   /* pairs are 2i and 2i + 1; else i and i + components / 2 */

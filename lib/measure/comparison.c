@@ -269,7 +269,7 @@ static double relative(const struct site_sums *sums)
 static int add_site(struct comparison *s, struct site_sums *sums, const struct array *a,
                     const struct array *b, struct err *err)
 {
-    enum site_axes axes = site_row(a->site)->axes;
+    enum site_axes axes = site_axes(a->site);
     bool is_map = axes == AXES_HEAD_QUERY_KEY || axes == AXES_QUERY_KEY;
     size_t tokens = a->rows.size;
     size_t hidden = s->plan->hide_first && axes != AXES_FIRST_CHANNEL;

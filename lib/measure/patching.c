@@ -666,7 +666,7 @@ static int lay_out(struct patch_sweep *s, struct arena *arena)
     struct patching *found = s->found;
     const struct patching_plan *plan = s->plan;
     const struct config *c = s->config;
-    bool of_keys = site_row(s->site)->axes == AXES_GROUP_TOKEN_DIM;
+    bool of_keys = site_axes(s->site) == AXES_GROUP_TOKEN_DIM;
     bool by_paths = plan->over == PATCH_PATHS, listed = plan->layers.count && !by_paths;
     s->by_head = site_has_heads(s->site);
     s->by_token =
@@ -796,7 +796,7 @@ static int make_array(struct array *array, const struct patching *patching, size
     bool of_tokens = by_token || (!site_has_heads(site) && plan->over != PATCH_MLP_ACT);
     const struct config *c = &plan->viewer->model.config;
     size_t shared_by = 0;
-    for (size_t i = 0; site_row(site)->axes == AXES_GROUP_TOKEN_DIM && i < c->n_layer; i++)
+    for (size_t i = 0; site_axes(site) == AXES_GROUP_TOKEN_DIM && i < c->n_layer; i++)
         shared_by = num_max(shared_by, kv_head_shared_by(stack_head(c, PART_SENTENCE, i)));
     size_t columns = of_tokens ? patched_tokens(plan) : patching->columns;
     size_t first = plan->heads ? plan->heads->head : 0;

@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/num.h"
 #include "math/precision.h"
+#include "model/cache.h"
 
 /* Write which layers have a flag (0: experts), " in layers 0-4, 6"; nothing if all have it. */
 static void write_layers(struct buf *out, const struct config *c, unsigned flag)
@@ -12,7 +13,7 @@ static void write_layers(struct buf *out, const struct config *c, unsigned flag)
     size_t count = 0;
     bool has[CONFIG_FLAGS_MAX + 1] = {false};
     for (size_t i = 0; i < c->n_layer && i < CONFIG_FLAGS_MAX; i++)
-        count += has[i] = flag ? c->layer_flags[i] & flag : c->mixture.chosen[i] > 0;
+        count += has[i] = flag ? (c->layer_flags[i] & flag) != 0 : c->mixture.chosen[i] > 0;
     if (count == c->n_layer)
         return;
     const char *mark = count == 1 ? " in layer " : " in layers ";
@@ -30,7 +31,7 @@ static void write_layers(struct buf *out, const struct config *c, unsigned flag)
 static void write_norms(struct buf *out, const struct config *c)
 {
     const struct sublayer *first = layer_of(c, PART_SENTENCE, 0)->sublayers;
-    const struct head_norm *heads = &first->head.norm;
+    const struct head_norm *heads = &c->head_norm;
     if (c->kind == MODEL_ATTENTION)
         return;
     buf_format(out, "%s%s, %s", c->rms ? "RMS" : "layer norm", c->norm_offset ? " (1 + w)" : "",
@@ -121,6 +122,28 @@ static void write_heads(struct buf *out, const struct config *c)
                    out->size ? "; " : "", c->n_layer - c->n_borrowing);
 }
 
+/* "gated delta rule in layers 0-2: 4 heads, 2 of keys, states of 4 × 3; convolution of 4 tokens;
+ * 1.2 KiB of a text". */
+static void write_mixers(struct buf *out, const struct config *c)
+{
+    static const char *const rules[] = {[MIXER_CONVOLVE] = "short convolutions",
+                                        [MIXER_ADD] = "sums that decay (Mamba)",
+                                        [MIXER_DELTA] = "gated delta rule"};
+    const struct mixer *m = &c->mixer;
+    char size[NUM_SIZE_BYTES];
+    if (!m->heads)
+        return;
+    buf_text(out, rules[m->update]);
+    if (!m->beside)
+        write_layers(out, c, LAYER_MIXER);
+    if (m->update == MIXER_CONVOLVE)
+        buf_format(out, ": %zu channels, %zu tokens", m->heads, m->taps);
+    else
+        buf_format(out, ": %zu heads, %zu of keys, states of %zu × %zu; convolution of %zu tokens",
+                   m->heads, m->key_heads, m->d_k, m->d_v, m->taps);
+    buf_format(out, "; %s for a text of any length", num_size(size, cache_mixed_bytes(c)));
+}
+
 static void write_window(struct buf *out, const struct config *c)
 {
     if (!(config_flags(c) & LAYER_WINDOW) || !c->window)
@@ -135,6 +158,8 @@ static void write_window(struct buf *out, const struct config *c)
 
 static void write_scores(struct buf *out, const struct config *c)
 {
+    if (!first_attention(c, PART_SENTENCE))
+        return;
     bool root = c->scale == 1.0f / sqrtf((float)c->d_k);
     if (c->score_bias == BIAS_DISENTANGLED)
         buf_format(out, "(q·k%s%s) · %g", c->bias_terms & TERM_KEYS ? " + q·k_distance" : "",
@@ -150,6 +175,7 @@ static void write_scores(struct buf *out, const struct config *c)
         buf_format(out, "; queries, keys and values within ±%g", (double)c->clip);
     buf_text(out, c->differs ? "; weights of head h less those of head h + H/2 times lambda" : "");
     buf_text(out, c->sinks ? "; a sink for each head in the softmax" : "");
+    buf_text(out, c->head_gate ? "; the context is gated" : "");
 }
 
 static void write_embedding(struct buf *out, const struct config *c)
@@ -193,18 +219,19 @@ static void write_experts(struct buf *out, const struct config *c)
                    (double)c->clamp, (double)c->up_offset);
 }
 
-/* "x + attention(ln_1(x)), then x + mlp(ln_2(x))": the sublayers of layer 0. */
-static void write_layer(struct buf *out, const struct config *c)
+/* "x + attention(ln_1(x)), then x + mlp(ln_2(x))": the sublayers of a layer. */
+static void write_sublayers(struct buf *out, const struct layer *first)
 {
-    static const char *const norms[] = {"ln_1", "ln_cross", "ln_2", "per_layer"};
-    static const char *const functions[] = {"attention", "cross_attention", "mlp", "per_layer"};
-    const struct layer *first = layer_of(c, PART_SENTENCE, 0);
+    static const char *const norms[] = {"ln_1", "ln_cross", "ln_2", "per_layer", "ln_1"};
+    static const char *const functions[] = {"attention", "cross_attention", "mlp", "per_layer",
+                                            "mixer"};
     const struct sublayer *list = first->sublayers;
     const char *input = NULL; /* the norm whose result the sublayer reads; NULL: none */
     for (const struct sublayer *s = list; s < list + first->count; s++) {
-        int which = s->part == PART_PER_LAYER ? 3
-                    : s->kind == SUBLAYER_MLP ? 2
-                                              : s->part == PART_CROSS;
+        int which = s->part == PART_MIXER       ? 4
+                    : s->part == PART_PER_LAYER ? 3
+                    : s->kind == SUBLAYER_MLP   ? 2
+                                                : s->part == PART_CROSS;
         if (s->reads != READS_LAST_INPUT)
             input = s->norm_before ? norms[which] : NULL;
         if (s->reads == READS_STREAM) {
@@ -219,6 +246,31 @@ static void write_layer(struct buf *out, const struct config *c)
         buf_format(out, s->norm_out ? "%s_post(%s" : "", norms[which], s->adds_twice ? "x + " : "");
         buf_format(out, input ? "%s(%s(x))" : "%s(x)", functions[which], input);
         buf_format(out, "%s%s", s->norm_out ? ")" : "", s->norm_after ? ")" : "");
+    }
+}
+
+/* The layers of one kind: those with the same sublayers as `layer`. */
+static bool is_like(const struct layer *layer, const struct layer *other)
+{
+    bool like = layer->count == other->count;
+    for (size_t i = 0; like && i < layer->count; i++)
+        like = layer->sublayers[i].kind == other->sublayers[i].kind;
+    return like;
+}
+
+/* Layer 0 and, if they differ, the first of each other kind: "0: …; 3: …". */
+static void write_layer(struct buf *out, const struct config *c)
+{
+    const struct layer *all = layer_of(c, PART_SENTENCE, 0);
+    for (size_t i = 0, kinds = 0; i < c->n_layer; i++) {
+        size_t like = 0;
+        while (!is_like(&all[like], &all[i]))
+            like++;
+        if (like < i)
+            continue;
+        if (kinds++)
+            buf_format(out, "; layer %zu: ", i);
+        write_sublayers(out, &all[i]);
     }
     buf_text(out, c->layer_scale ? ", times a number of the layer" : "");
     if (c->n_group)
@@ -259,10 +311,10 @@ static void write_ignored(struct buf *out, const struct config *c)
 }
 
 const struct architecture_row architecture_rows[] = {
-    {"norms", write_norms},       {"positions", write_positions}, {"window", write_window},
-    {"layer_heads", write_heads}, {"scores", write_scores},       {"embedding", write_embedding},
-    {"sublayers", write_layer},   {"experts", write_experts},     {"logits", write_logits},
-    {"ignored", write_ignored},
+    {"norms", write_norms},         {"positions", write_positions}, {"window", write_window},
+    {"layer_heads", write_heads},   {"mixers", write_mixers},       {"scores", write_scores},
+    {"embedding", write_embedding}, {"sublayers", write_layer},     {"experts", write_experts},
+    {"logits", write_logits},       {"ignored", write_ignored},
 };
 
 const size_t architecture_row_count = sizeof architecture_rows / sizeof *architecture_rows;

@@ -26,6 +26,8 @@ static bool measure(struct attention_size *size, size_t *bytes, struct attention
     for (size_t layer = 0; layer < stack_of(problem->config, part)->layers; layer++) {
         struct attention_size own = {.rows = 0};
         problem->attention = attention_of(problem->config, part, layer);
+        if (!problem->attention)
+            continue;
         if (!methods[problem->attention->score.kind]->measure(&own, problem))
             return false;
         for (size_t i = 0; i < ATTENTION_BUFFERS; i++)

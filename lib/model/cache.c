@@ -123,6 +123,8 @@ void cache_release(struct cache *cache)
 static struct cache_layer layer_of_page(const struct head_rule *rule, enum precision precision)
 {
     bool pairs = precision == PRECISION_BF16;
+    if (!rule)
+        return (struct cache_layer){.rule = NULL};
     struct cache_layer layer = {
         .rule = rule,
         .key_words = pairs ? head_pairs_of_keys(rule->d_k) : rule->d_k * KEY_PANEL,
@@ -134,16 +136,35 @@ static struct cache_layer layer_of_page(const struct head_rule *rule, enum preci
     return layer;
 }
 
+/* Floats that a mixer keeps of a text. */
+static size_t mixer_kept(const struct mixer *m)
+{
+    return mixer_state(m) + (m->taps ? m->taps - 1 : 0) * mixer_convolved(m);
+}
+
+size_t cache_mixed_bytes(const struct config *config)
+{
+    size_t count = 0;
+    for (size_t i = 0; config->mixer.heads && i < config->n_layer; i++)
+        count += layer_mixer(layer_of(config, PART_SENTENCE, i)) != NULL;
+    return count * mixer_kept(&config->mixer) * sizeof(float);
+}
+
 /* The words of a page; `layers` [L]: the parts of all layers, or NULL. */
 static size_t page_words(struct cache_layer *layers, const struct config *c,
                          enum precision precision)
 {
-    size_t words = 0;
+    size_t words = 0, mixed = 0;
     for (size_t i = 0; i < c->n_layer; i++) {
-        const struct head_rule *rule = stack_head(c, PART_SENTENCE, i);
+        const struct layer *own = layer_of(c, PART_SENTENCE, i);
+        const struct sublayer *attention = layer_attention(own, PART_SENTENCE);
+        const struct head_rule *rule = attention ? &attention->head : NULL;
         struct cache_layer layer = layer_of_page(rule, precision);
-        layer.first = rule->borrows && layers ? layers[rule->kv_layer].first : words;
-        words += rule->borrows ? 0 : layer.words;
+        bool borrows = rule && rule->borrows;
+        layer.mixed = mixed;
+        mixed += layer_mixer(own) ? mixer_kept(&c->mixer) : 0;
+        layer.first = borrows && layers ? layers[rule->kv_layer].first : words;
+        words += borrows ? 0 : layer.words;
         if (layers)
             layers[i] = layer;
     }
@@ -157,7 +178,8 @@ static size_t pages_for(size_t count)
 
 size_t cache_bytes(const struct config *config, enum precision precision, size_t count)
 {
-    return pages_for(count) * page_words(NULL, config, precision) * sizeof(float);
+    return pages_for(count) * page_words(NULL, config, precision) * sizeof(float) +
+           2 * cache_mixed_bytes(config);
 }
 
 static int add_page(struct cache *cache, struct err *err)
@@ -204,12 +226,24 @@ int cache_reserve(struct cache *cache, enum precision precision, size_t count, s
             return -1;
         cache->page_words = page_words(cache->layers, cache->config, precision);
     }
+    size_t mixed = cache_mixed_bytes(cache->config);
+    if (mixed && !cache->mixed) {
+        cache->mixed = arena_alloc(&cache->arena, mixed, 1, err);
+        cache->mixed_next = arena_alloc(&cache->arena, mixed, 1, err);
+        if (!cache->mixed || !cache->mixed_next)
+            return -1;
+    }
     if (cache->config->mechanism.kind == ATTENTION_LINEAR && !cache->sums && take_sums(cache, err))
         return -1;
     while (cache->page_count < pages_for(cache->count + count))
         if (add_page(cache, err))
             return -1;
     return 0;
+}
+
+float *cache_mixer(const struct cache *cache, size_t layer, bool after)
+{
+    return (after ? cache->mixed_next : cache->mixed) + cache->layers[layer].mixed;
 }
 
 void *cache_keys(const struct cache *cache, size_t layer, size_t group, size_t token)
@@ -248,8 +282,17 @@ void cache_store(struct cache *cache, size_t layer, size_t group, struct matrix 
     }
 }
 
+static void swap_mixed(struct cache *cache)
+{
+    float *next = cache->mixed_next;
+    cache->mixed_next = cache->mixed;
+    cache->mixed = next;
+}
+
 void cache_add(struct cache *cache, size_t count)
 {
+    cache->before = cache->count;
+    swap_mixed(cache);
     cache->count += count;
     assert(pages_for(cache->count) <= cache->page_count);
 }
@@ -263,6 +306,10 @@ void cache_forget(struct cache *cache, size_t count)
     size_t sums = cache->sums ? c->n_layer * c->n_head : 0;
     size_t end = cache->page_count * KEY_PANEL;
     assert(count <= cache->count);
+    assert(!cache->mixed || !count || count == cache->count || count == cache->before);
+    if (count < cache->count && count == cache->before)
+        swap_mixed(cache);
+    cache->before = count < cache->count ? SIZE_MAX : cache->before;
     cache->count = count;
     for (size_t i = 0; i < sums; i++) /* a sum cannot be reduced: it is computed again */
         if (cache->sums[i].count > count)
@@ -271,6 +318,8 @@ void cache_forget(struct cache *cache, size_t count)
         for (size_t token = count; token < end; token = (token / KEY_PANEL + 1) * KEY_PANEL) {
             const struct cache_layer *own = &cache->layers[layer];
             size_t offset = token % KEY_PANEL;
+            if (!own->rule)
+                break;
             if (!pairs)
                 memset(cache_values(cache, layer, 0, token), 0,
                        (KEY_PANEL - offset) * own->value_words * sizeof(float));
@@ -287,6 +336,8 @@ int cache_copy(struct cache *cache, const struct cache *from, struct err *err)
         return -1;
     for (size_t page = 0; page < pages_for(from->count); page++)
         memcpy(cache->pages[page], from->pages[page], from->page_words * sizeof(float));
+    if (from->count && from->mixed)
+        memcpy(cache->mixed_next, from->mixed, cache_mixed_bytes(from->config));
     cache_add(cache, from->count);
     return 0;
 }

@@ -30,8 +30,9 @@ struct cache_sum {
  * head's keys; of a row of values, or in bf16 of a head's values; of all. A layer that borrows keys
  * has the part of their layer. */
 struct cache_layer {
-    const struct head_rule *rule;
+    const struct head_rule *rule; /* NULL: it has no attention */
     size_t first, key_words, value_words, words;
+    size_t mixed; /* floats before those of its mixer */
 };
 
 struct cache {
@@ -43,6 +44,9 @@ struct cache {
     size_t page_count, page_words;
     struct cache_layer *layers; /* [L] NULL before memory is reserved */
     struct cache_sum *sums;     /* [L][H] with linear attention */
+    float *mixed, *mixed_next;  /* [floats] of mixers after `count` tokens; after those of the pass
+                                  that runs or, if `before` is a number of tokens, after these */
+    size_t before;
     struct arena arena;
 };
 
@@ -55,16 +59,24 @@ int cache_init(struct cache *cache, const struct config *config, struct err *err
 void cache_init_source(struct cache *cache, const struct config *config);
 void cache_release(struct cache *cache);
 
-/* Bytes of the pages of `count` tokens. Reserve memory for `count` more tokens, of the same
- * precision as those in the cache. */
+/* Bytes of the pages of `count` tokens, and of the states of mixers. Reserve memory for `count`
+ * more tokens, of the same precision as those in the cache. */
 size_t cache_bytes(const struct config *config, enum precision precision, size_t count);
 int cache_reserve(struct cache *cache, enum precision precision, size_t count, struct err *err);
 
 /* Append the keys [T, dk] and values [T, dv] of one key/value head to reserved memory; count
- * `count` more tokens, after all layers have stored them; keep only the first `count` tokens. */
+ * `count` more tokens, after all layers have stored them; keep only the first `count` tokens: with
+ * mixers, whose states cannot go back, none, all, or those before the last cache_add. */
 void cache_store(struct cache *cache, size_t layer, size_t group, struct matrix k, struct matrix v);
 void cache_add(struct cache *cache, size_t count);
 void cache_forget(struct cache *cache, size_t count);
+
+/* What the mixer of a layer keeps: its states [H, dk, dv], then the last inputs [taps - 1,
+ * channels] of its convolution; before this pass, or, to be filled, after it. */
+float *cache_mixer(const struct cache *cache, size_t layer, bool after);
+
+/* Bytes of what all mixers of a model keep of a text, whatever its length. */
+size_t cache_mixed_bytes(const struct config *config);
 
 /* Become a copy of another cache of the same model. */
 int cache_copy(struct cache *cache, const struct cache *from, struct err *err);

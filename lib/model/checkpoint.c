@@ -177,6 +177,22 @@ static int blame(const struct checkpoint *checkpoint, const char *file, const ch
     return err_prefix(err, "'%s/%s': tensor '%s'", checkpoint->folder->path, file, tensor);
 }
 
+/* Whether shapes differ only in axes of size 1: [channels, 1, taps] and [channels, taps]. */
+static bool equal_but_ones(const struct safetensors_entry *entry,
+                           const struct family_layout *layout)
+{
+    size_t axis = 0;
+    for (size_t i = 0; i < layout->rank; i++, axis++) {
+        while (axis < entry->rank && entry->shape[axis] == 1 && layout->shape[i] != 1)
+            axis++;
+        if (axis == entry->rank ? layout->shape[i] != 1 : entry->shape[axis] != layout->shape[i])
+            return false;
+    }
+    while (axis < entry->rank && entry->shape[axis] == 1)
+        axis++;
+    return axis >= entry->rank;
+}
+
 static int check_entry(const struct safetensors_entry *entry, const struct family_layout *layout,
                        struct err *err)
 {
@@ -184,8 +200,9 @@ static int check_entry(const struct safetensors_entry *entry, const struct famil
     char found[PARAMETER_SHAPE_BYTES];
     bool one = entry->count == 1 && entry->rank <= 1 && layout->rank == 1 && layout->shape[0] == 1;
     size_t more = layout->rank == 1 && entry->rank == 2 && entry->shape[0] == 1; /* [1, E] as [E] */
-    if (!one && (entry->rank != layout->rank + more ||
-                 memcmp(entry->shape + more, layout->shape, layout->rank * sizeof *layout->shape)))
+    bool same = entry->rank == layout->rank + more &&
+                !memcmp(entry->shape + more, layout->shape, layout->rank * sizeof *layout->shape);
+    if (!one && !same && !(layout->squeezed && equal_but_ones(entry, layout)))
         return err_set(err, "expected %s, found %s",
                        parameter_shape_text(expected, layout->rank, layout->shape),
                        parameter_shape_text(found, entry->rank, entry->shape));
@@ -342,8 +359,37 @@ static void find_end(const struct checkpoint *checkpoint, struct config *config)
     config->family = family;
 }
 
+/* Whether some layer in the file has the tensor of a row. */
+static bool has_row(const struct checkpoint *checkpoint, const struct config *config,
+                    const struct family_row *row)
+{
+    for (size_t layer = 0; layer < config->n_layer; layer++) {
+        struct slot slot = slot_of(row->part, row->members[0], layer);
+        slot.expert = 0;
+        if (find_slot(checkpoint, config, slot).entry)
+            return true;
+    }
+    return false;
+}
+
+/* Choose a variant of the family whose own names the file has, if there is one. */
+static void find_variant(const struct checkpoint *checkpoint, struct config *config)
+{
+    const struct family *family = config->family;
+    for (const struct family *next = family + 1; next->name && next->by_file; next++) {
+        const struct family_row *row = next->names->rows;
+        config->family = next;
+        while (row->name && has_row(checkpoint, config, row))
+            row++;
+        if (!row->name)
+            return;
+    }
+    config->family = family;
+}
+
 void checkpoint_settle(const struct checkpoint *checkpoint, struct config *config)
 {
+    find_variant(checkpoint, config);
     find_end(checkpoint, config);
     find_tables(checkpoint, config);
     if (config->tied && config->end <= END_MASKED)
@@ -440,7 +486,9 @@ static bool is_no_parameter(const char *name, const struct config *config)
                                           ".attn.bias",           ".attn.masked_bias",
                                           ".rotary_emb.inv_freq", "embeddings.position_ids"};
     static const char *const of_images[] = {"vision_tower.", "multi_modal_projector.",
-                                            "audio_tower.", "embed_vision.", "embed_audio."};
+                                            "audio_tower.",  "embed_vision.",
+                                            "embed_audio.",  "visual.",
+                                            "mtp."};
     static const int of_keys[] = {SLOT_K, SLOT_V, SLOT_K_NORM}; /* of layers that borrow keys */
     static const char *const of_encoders[] = {"pooler.",
                                               "cls.seq_relationship.",

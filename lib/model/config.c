@@ -51,7 +51,7 @@ int config_open(struct config *config, const struct folder *folder, struct err *
 
 size_t config_most_heads(const struct config *config)
 {
-    return num_max(config->n_head, config->n_encoder_head);
+    return num_max(num_max(config->n_head, config->n_encoder_head), config->mixer.heads);
 }
 
 size_t config_layers(const struct config *config)

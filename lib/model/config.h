@@ -33,6 +33,9 @@ enum config_bias {
     BIASED_TRANSFORM = 16, /* the dense layer before the logits */
     BIASED_EXPERTS = 32,   /* biases of experts, but for the shared one */
     BIASED_DOWN = 64,      /* the last layer of the MLP alone */
+    BIASED_MIXER_IN = 128, /* of layers that keep a state: of their input, of their output */
+    BIASED_MIXER_OUT = 256,
+    BIASED_CONVOLUTION = 512,
     BIASED_ALL = 7
 };
 
@@ -58,6 +61,9 @@ enum layer_flag {
     LAYER_ROTARY_LOCAL = 4, /* rotary embedding of `rotary_local` */
     LAYER_FIRST_PLAIN = 8,  /* no norm before attention */
     LAYER_WIDE = 16,        /* heads of the sizes of `wide` */
+    LAYER_MIXER = 32,       /* a mixer in place of attention */
+    LAYER_NO_MLP = 64,      /* attention, or a mixer, alone */
+    LAYER_MLP_ALONE = 128,  /* neither attention nor a mixer */
 };
 
 /* Norms of queries and keys: each head by itself, with the same scales [dk], before the rotary
@@ -130,6 +136,7 @@ struct mixture {
     float near;        /* ROUTER_ONE_BY_ONE: experts up to this relative distance are near */
     bool renormalised; /* weights are divided by their sum, or by `least` if that is more */
     float least;
+    float more;       /* added to that sum */
     bool corrected;   /* a vector is added before experts are chosen, but not to their weights */
     bool two_best;    /* the score of a group is the sum of its two best, else its best */
     bool shared_gate; /* a number for each token multiplies the output of the shared expert */
@@ -140,6 +147,73 @@ struct mixture {
     bool beside;
     float router_factor;
 };
+
+/* How a mixer changes its state S [dk, dv], of each head, at a token with the key k, the value v,
+ * the decay a and the strength b; then context = Sᵀ q. */
+enum mixer_update {
+    MIXER_CONVOLVE, /* there is no state: context = q · convolution(k · v), channel by channel */
+    MIXER_ADD,      /* S = a S + b k vᵀ (Mamba) */
+    MIXER_DELTA,    /* S = a S + b k (v - (a S)ᵀ k)ᵀ (gated delta rule) */
+};
+
+/* b: the step, or the logistic function of a product, or twice that. */
+enum mixer_strength { STRENGTH_STEP, STRENGTH_LOGISTIC, STRENGTH_TWICE };
+
+/* Functions of a gate's product. */
+enum gate { GATE_NONE, GATE_SILU, GATE_LOGISTIC };
+
+/* What layers have that keep a state in place of keys and values. The step of a token is r =
+ * softplus(product + shift), at least step_least and at most step_most; a = e^(-e^DECAY r). */
+struct mixer {
+    size_t heads;     /* of values; MIXER_CONVOLVE: channels; 0: the model has no mixers */
+    size_t key_heads; /* of queries and keys, a divisor of `heads` */
+    size_t d_k, d_v;
+    enum mixer_update update;
+    size_t taps;                /* inputs that the convolution of a channel sees; 0: none */
+    enum activation activation; /* after the convolution */
+    bool only_v;      /* values alone are convolved; queries, keys and steps are made of them */
+    bool unit;        /* queries and keys become unit vectors; queries are divided by √dk */
+    bool inner_norms; /* norms of queries, keys and narrow steps */
+    bool plain_norms; /* these have no scales */
+    size_t step_rank; /* channels of the narrow vector of which steps are made; 0: none */
+    bool step_each;   /* a step for each channel of a key, else for each head */
+    bool decay_each;  /* a parameter DECAY for each channel of a key, else for each head */
+    float step_least, step_most;
+    enum mixer_strength strength;
+    bool skip;         /* a number of each head times v is added to the context */
+    enum gate gate;    /* of the context */
+    size_t gate_rank;  /* channels of the narrow vector of which the gate is made; 0: none */
+    bool gate_first;   /* the gate comes before the norm */
+    bool out_norm;     /* of the context: of each head, all with the same scales; with out_groups */
+    size_t out_groups; /* of so many groups of the whole */
+    float epsilon;     /* of these norms; 0: as of the others */
+    bool beside;       /* in all layers, beside attention, through one norm */
+    enum block_style style; /* of layers with a mixer in place of attention */
+};
+
+/* The numbers of a token's decays, in each head. */
+static inline size_t mixer_decays(const struct mixer *mixer)
+{
+    return mixer->step_each || mixer->decay_each ? mixer->d_k : 1;
+}
+
+/* The channels of q, k and v, side by side; of what the convolution reads. */
+static inline size_t mixer_channels(const struct mixer *m)
+{
+    return 2 * m->key_heads * m->d_k + m->heads * m->d_v;
+}
+
+static inline size_t mixer_convolved(const struct mixer *m)
+{
+    bool only_v = m->only_v || m->update == MIXER_CONVOLVE;
+    return only_v ? m->heads * m->d_v : mixer_channels(m);
+}
+
+/* Floats of a state, of all heads. */
+static inline size_t mixer_state(const struct mixer *m)
+{
+    return m->update == MIXER_CONVOLVE ? 0 : m->heads * m->d_k * m->d_v;
+}
 
 /* How tokens are chosen after a source, as in transformers; all tokens of the decoder count for
  * max_length and min_length. */
@@ -214,7 +288,9 @@ struct config {
     float clamp, up_offset; /* limit of gate and up; added to up (mlp_rule, layer.h); 0: none */
     float gate_slope; /* s of quick_gelu, x · logistic(s · x), in MLPs with `clamp`; 0: 1.702 */
     struct mixture mixture;
+    struct mixer mixer;
     struct head_norm head_norm;
+    enum gate head_gate;        /* of the context of attention, channel by channel */
     size_t latent_q, latent_kv; /* channels of a narrow vector from which queries, or keys and
                                  * values, are made; 0: they are made from the layer's input */
     float clip;                 /* of queries, keys and values to [-clip, clip]; 0: none */
@@ -230,7 +306,7 @@ struct config {
     float score_cap, logit_cap; /* c · tanh(x / c); 0: none */
     float residual_scale;       /* factor of sublayers' outputs; 0: none */
     float logit_divisor;        /* 0: none */
-    unsigned char layer_flags[CONFIG_FLAGS_MAX]; /* LAYER_… */
+    unsigned short layer_flags[CONFIG_FLAGS_MAX]; /* LAYER_… */
     size_t extra_layers;      /* after n_layer, for multi-token prediction; not read */
     long long bos_id, eos_id; /* -1: none */
     long long more_ends[CONFIG_ENDS_MAX - 1]; /* further end-of-text tokens */
@@ -272,7 +348,7 @@ static inline bool config_adds_positions(const struct config *config)
 {
     bool biased = config->score_bias != NO_BIAS &&
                   (config->score_bias < BIAS_BUCKETS || !config->n_positions);
-    return !config_rotates(config) && !biased;
+    return !config_rotates(config) && !biased && !config->mixer.heads;
 }
 
 /* Channels of token embeddings and of the input of the unembedding. */

@@ -223,9 +223,16 @@ int edits_check(const struct edits *edits, const struct config *config, struct e
     for (size_t i = 0; edits && i < edits->count; i++) {
         enum site id = site_id(edits->items[i].site);
         const char *words = words_of(&edits->items[i]), *name = site_name(edits->items[i].site);
-        bool is_map = id >= SITE_SCORES && id <= SITE_DIFFERENCE;
+        bool is_map = id >= SITE_SCORES && id <= SITE_DIFFERENCE &&
+                      site_part(edits->items[i].site) != PART_MIXER;
         if (is_map && config->mechanism.kind != ATTENTION_DENSE)
             return err_usage(err, "%s: an edit of '%s' needs --attention dense", words, name);
+        if (edits->items[i].site == SITE_OF(PART_MIXER, SITE_WEIGHTS) ||
+            edits->items[i].site == SITE_OF(PART_MIXER, SITE_STATE))
+            return err_unsupported(err,
+                                   "%s: '%s' follows from other values: edit mix_q, mix_k, mix_v, "
+                                   "mix_step, mix_decay or mix_context",
+                                   words, name);
         if (!config->projections && id >= SITE_Q && id <= SITE_V)
             return err_unsupported(err,
                                    "%s: the model has no projection '%s': queries, keys and values "
@@ -259,13 +266,13 @@ int edits_check_text(const struct edits *edits, const struct config *config, siz
 {
     for (size_t i = 0; edits && i < edits->count; i++) {
         const struct edit *edit = &edits->items[i];
-        const struct site_row *site = site_row(edit->site);
+        const enum site_axes axes = site_axes(edit->site);
         enum site_part part = site_part(edit->site);
         bool at_itself = part == PART_SENTENCE && !config_is_cross(config);
-        bool is_map = site->axes == AXES_HEAD_QUERY_KEY;
+        bool is_map = axes == AXES_HEAD_QUERY_KEY;
         size_t keys = at_itself ? tokens : source;
         size_t queries = part == PART_SOURCE ? source : tokens;
-        size_t rows = site->axes == AXES_GROUP_TOKEN_DIM ? keys : queries;
+        size_t rows = axes == AXES_GROUP_TOKEN_DIM ? keys : queries;
         const struct edit_source *from = edit->source;
         if (check_indices(edit, &edit->tokens, "token", rows, err) ||
             (is_map && check_indices(edit, &edit->columns, "key", keys, err)))
@@ -291,7 +298,7 @@ static struct edit_block block_of(const struct pass *pass, enum site site, size_
 {
     const struct batch *batch = pass->batch;
     enum site own = SITE_OF(pass->part, site);
-    bool of_keys = site_row(own)->axes == AXES_GROUP_TOKEN_DIM;
+    bool of_keys = site_axes(own) == AXES_GROUP_TOKEN_DIM;
     const struct edit_token *token = pass->edit_token;
     struct batch_rows rows = (of_keys ? batch->keys : batch->queries)[text];
     size_t queries = token ? token->tokens : batch_prompt(batch, text);
@@ -306,7 +313,7 @@ static struct edit_block block_of(const struct pass *pass, enum site site, size_
         .grows = token ? token->grows : batch->texts[text].grows,
         .one_row = token != NULL,
         .row_places = of_keys ? keys : queries,
-        .column_places = site_row(own)->axes == AXES_HEAD_QUERY_KEY ? keys : SIZE_MAX,
+        .column_places = site_axes(own) == AXES_HEAD_QUERY_KEY ? keys : SIZE_MAX,
     };
 }
 

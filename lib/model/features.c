@@ -23,15 +23,15 @@ enum {
 static bool config_has_other(const struct config *c)
 {
     return c->kind > MODEL_DECODER || c->rotary.scaling > ROTARY_PROPORTIONAL ||
-           c->biases >
-               (BIASED_ALL | BIASED_LOGITS | BIASED_TRANSFORM | BIASED_EXPERTS | BIASED_DOWN) ||
-           config_flags(c) >= 2 * LAYER_WIDE;
+           c->biases >= 2 * BIASED_CONVOLUTION || config_flags(c) >= 2 * LAYER_MLP_ALONE;
 }
 
 static bool sublayer_has_other(const struct sublayer *s)
 {
-    return s->kind > SUBLAYER_MLP || s->reads > READS_LAST_INPUT || s->head.by > HEADS_AS_IS ||
-           s->score.bias > BIAS_DISENTANGLED;
+    return s->kind > SUBLAYER_MIX || s->reads > READS_LAST_INPUT || s->head.by > HEADS_AS_IS ||
+           s->score.bias > BIAS_DISENTANGLED || s->head.gate > GATE_LOGISTIC ||
+           (s->mixer && (s->mixer->update > MIXER_DELTA || s->mixer->gate > GATE_LOGISTIC ||
+                         s->mixer->strength > STRENGTH_TWICE));
 }
 
 /* clang-format off */
@@ -54,7 +54,8 @@ static bool sublayer_has_other(const struct sublayer *s)
     FIELD(embedding_norm) FIELD(adds_twice) FIELD(own_tables) FIELD(rms) \
     FIELD(norm_offset) FIELD(norm_shift) \
     FIELD(norm_plain) FIELD(gated) FIELD(clamp) FIELD(up_offset) FIELD(gate_slope) \
-    FIELD(mixture) FIELD(head_norm) FIELD(latent_q) FIELD(latent_kv) FIELD(clip) FIELD(differs) \
+    FIELD(mixture) FIELD(mixer) FIELD(head_norm) FIELD(head_gate) \
+    FIELD(latent_q) FIELD(latent_kv) FIELD(clip) FIELD(differs) \
     FIELD(score_bias) FIELD(bias_buckets) FIELD(bias_reach) FIELD(bias_terms) \
     FIELD(bias_by_layer) FIELD(rotary) FIELD(rotary_local) FIELD(window) FIELD(sinks) \
     FIELD(score_cap) FIELD(logit_cap) FIELD(residual_scale) FIELD(logit_divisor) \
@@ -75,6 +76,8 @@ static bool sublayer_has_other(const struct sublayer *s)
     FEATURE(!c->causal, "attention to later tokens", ALL) \
     FEATURE(c->n_group, "layers that share parameters", ALL) \
     FEATURE(config_flags(c) & LAYER_WIDE, "layers with heads of other sizes", ALL) \
+    FEATURE(c->mixer.heads, "layers that keep a state", PASS) \
+    FEATURE(config_flags(c) & (LAYER_NO_MLP | LAYER_MLP_ALONE), "layers of one sublayer", PASS) \
     FEATURE(c->rotary.scaling == ROTARY_PROPORTIONAL, "proportional rotary scaling", ALL) \
     FEATURE(c->rms, "RMS norms", ALL) \
     FEATURE(c->norm_offset, "scales of norms that are 1 + w", ALL) \
@@ -87,7 +90,7 @@ static bool sublayer_has_other(const struct sublayer *s)
     FIELD(adds_twice) FIELD(norm_after) FIELD(adds_to_normed) FIELD(replaces) FIELD(scales) \
     FIELD(factor) \
     FIELD(at_input) FIELD(at_out) FIELD(at_out_norm) ARRAY(at_sum) ARRAY(at_after) \
-    FIELD(head) FIELD(score) FIELD(mlp)
+    FIELD(head) FIELD(score) FIELD(mlp) FIELD(mixer)
 
 #define SUBLAYER_FEATURES(FEATURE) \
     FEATURE(s->kind == SUBLAYER_ATTEND_SOURCE, "attention to a second text", ALL) \
@@ -142,7 +145,7 @@ static bool sublayer_has_other(const struct sublayer *s)
 #define HEAD_FIELDS(FIELD, ARRAY) \
     FIELD(by) FIELD(kv_layer) FIELD(borrows) FIELD(v_is_k) FIELD(heads) FIELD(kv_heads) \
     FIELD(d_k) FIELD(d_v) FIELD(latent_q) FIELD(latent_kv) FIELD(norm) FIELD(rotary) \
-    FIELD(clip) FIELD(no_out) FIELD(differ)
+    FIELD(clip) FIELD(no_out) FIELD(gate) FIELD(differ)
 
 #define HEAD_FEATURES(FEATURE) \
     FEATURE(s->head.by == HEADS_AS_IS, "queries that are the input", (RUN | EXPLAIN) & ~TRAIN) \
@@ -177,6 +180,7 @@ static bool sublayer_has_other(const struct sublayer *s)
             RUN | EXPLAIN | ATTRIBUTE | PATCH) \
     FEATURE(s->head.differ > 0, "differences of heads", PASS) \
     FEATURE(s->head.no_out, "heads without an output projection", (RUN | EXPLAIN) & ~TRAIN) \
+    FEATURE(s->head.gate, "gates of the context", PASS) \
     FEATURE(s->head.v_is_k, "values that are keys", ALL) \
     FEATURE(s->head.borrows, "keys of other layers", ALL)
 
@@ -264,6 +268,8 @@ void features_of_sublayer(struct feature_list *list, enum purpose purpose, const
         MLP_FEATURES(FEATURE_ADD)
         return;
     }
+    if (s->kind == SUBLAYER_MIX)
+        return;
     HEAD_FEATURES(FEATURE_ADD)
     SCORE_FEATURES(FEATURE_ADD)
 }

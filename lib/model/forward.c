@@ -471,20 +471,27 @@ static enum pass_state norm_contexts(struct pass *pass, const struct head_rule *
 }
 
 /* Compute the context [T, H·dv] of x [T, C], which attends to itself or to the source [S, C]. */
+static enum pass_state run_heads(struct pass *pass, const struct sublayer *rule, size_t layer,
+                                 struct matrix x, struct matrix source)
+{
+    enum pass_state state = project_all(pass, &rule->head, layer, x, source);
+    if (pass->batch->cached && pass->scratch.k.rows && !rule->head.borrows && state != PASS_FAILED)
+        attention_store(pass, &rule->head,
+                        layer); /* the stored values may be the last ones needed */
+    return state == PASS_ON ? attention(pass, rule, layer) : state;
+}
+
+/* scratch.active [T, H·dv] = the context of x [T, C], gated if the rule says so. */
 static enum pass_state attend(struct pass *pass, const struct sublayer *rule, size_t layer,
                               struct matrix x)
 {
     struct matrix source = rule->kind == SUBLAYER_ATTEND_SOURCE ? pass->scratch.source : x;
     fit_heads(&pass->scratch, &rule->head);
-    if (pass->attended)
-        return norm_contexts(pass, &rule->head, layer);
-    enum pass_state state = project_all(pass, &rule->head, layer, x, source);
-    if (pass->batch->cached && pass->scratch.k.rows && !rule->head.borrows && state != PASS_FAILED)
-        attention_store(pass, &rule->head,
-                        layer); /* the stored values may be the last ones needed */
-    PASS_TRY(state);
-    PASS_TRY(attention(pass, rule, layer));
-    return norm_contexts(pass, &rule->head, layer);
+    if (!pass->attended)
+        PASS_TRY(run_heads(pass, rule, layer, x, source));
+    PASS_TRY(norm_contexts(pass, &rule->head, layer));
+    pass->scratch.active = pass->scratch.context;
+    return rule->head.gate ? gate_context(pass, rule->head.gate, layer, x) : PASS_ON;
 }
 
 /* --- the MLP ---------------------------------------------------------------------------------- */
@@ -543,12 +550,12 @@ static enum pass_state write_out(struct pass *pass, const struct sublayer *s, si
 {
     struct scratch *scratch = &pass->scratch;
     struct matrix x = scratch->x, out = scratch->out; /* [T, C] */
-    struct matrix from = scratch->context;            /* [T, H·dv or I] */
+    struct matrix from = scratch->active;             /* [T, H·dv or I] */
     struct weight w;
     bool is_mlp = s->kind == SUBLAYER_MLP;
     bool is_out = s->head.no_out || s->mlp.mixture; /* `from` is the output itself */
-    if (is_mlp)
-        from = s->mlp.mixture ? out : scratch->active;
+    if (s->mlp.mixture)
+        from = out;
     if (!is_out)
         PASS_TRY(fetch(pass, is_mlp ? SLOT_DOWN : SLOT_O, layer, &w));
     if (!is_out && !s->norm_out && !s->replaces && s->factor == 1 && pass->dropout.rate <= 0 &&
@@ -625,32 +632,34 @@ static enum pass_state run_layer(struct pass *pass, size_t layer)
 {
     const struct layer *own = &pass->stack->layer[layer];
     const struct sublayer *list = own->sublayers, *end = list + own->count;
-    struct pass per_layer = *pass; /* the same buffers */
-    per_layer.part = PART_PER_LAYER;
+    struct pass beside = *pass; /* a part beside that of the stream, with the same buffers */
     struct matrix x = pass->scratch.x, y = x; /* y: what a sublayer reads */
     if (!pass->attended)                      /* else x already has these edits */
         PASS_TRY(tap_rows(pass, SITE_RESID_PRE, layer, x));
     for (const struct sublayer *s = list; s < end; s++) {
-        struct pass *p = s->part == PART_CROSS       ? pass->cross
-                         : s->part == PART_PER_LAYER ? &per_layer
-                                                     : pass;
-        bool is_mlp = s->kind == SUBLAYER_MLP;
+        beside.part = s->part;
+        struct pass *p = s->part == pass->part   ? pass
+                         : s->part == PART_CROSS ? pass->cross
+                                                 : &beside;
+        struct pass *outside = s->part == PART_MIXER ? pass : p;
         if (s->reads == READS_STREAM)
-            PASS_TRY(enter_sublayer(p, s, layer, &y));
+            PASS_TRY(enter_sublayer(outside, s, layer, &y));
         if (s->at_input)
-            PASS_TRY(tap_rows(p, s->at_input, layer, y));
+            PASS_TRY(tap_rows(outside, s->at_input, layer, y));
         if (s->adds_to_normed)
             copy_rows(x, y);
-        PASS_TRY(is_mlp ? mlp(p, &s->mlp, layer, y) : attend(p, s, layer, y));
+        PASS_TRY(s->kind == SUBLAYER_MLP   ? mlp(p, &s->mlp, layer, y)
+                 : s->kind == SUBLAYER_MIX ? mix(p, s->mixer, layer, y)
+                                           : attend(p, s, layer, y));
         if (s + 1 < end && s[1].reads == READS_BLOCK_INPUT)
-            PASS_TRY(enter_sublayer(p, s + 1, layer, &y)); /* before x changes */
+            PASS_TRY(enter_sublayer(outside, s + 1, layer, &y)); /* before x changes */
         PASS_TRY(write_out(p, s, layer));
         if (s->scales)
             PASS_TRY(scale_layer(pass, layer));
-        PASS_TRY(tap_stream(pass, p, s->at_sum, layer));
+        PASS_TRY(tap_stream(pass, outside, s->at_sum, layer));
         if (s->norm_after)
-            PASS_TRY(pass_norm(p, pass_slot(p, (int)s->norm, layer), x, x));
-        PASS_TRY(tap_stream(pass, p, s->at_after, layer));
+            PASS_TRY(pass_norm(outside, pass_slot(outside, (int)s->norm, layer), x, x));
+        PASS_TRY(tap_stream(pass, outside, s->at_after, layer));
     }
     return pass_check_rows(pass,
                            list[0].at_sum[0] || own->count > 1 ? SITE_RESID_POST : SITE_ATTN_OUT,
@@ -870,7 +879,10 @@ static size_t end_of(const struct run *run, const struct watch *watch)
 {
     const struct config *c = run->config;
     bool encodes = has_encoder(c) && run->batch->source_tokens;
-    enum site last = encodes ? SITE_OF(PART_CROSS, SITE_V) : SITE_V;
+    bool mixes = layer_mixer(layer_of(c, PART_SENTENCE, c->n_layer - 1));
+    enum site last = encodes                     ? SITE_OF(PART_CROSS, SITE_V)
+                     : mixes && !c->mixer.beside ? SITE_OF(PART_MIXER, SITE_CONTEXT)
+                                                 : SITE_V;
     return run->batch->cached ? num_max(watch->end, site_order(c, last, c->n_layer - 1))
                               : watch->end;
 }

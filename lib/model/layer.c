@@ -39,6 +39,7 @@ static struct head_rule make_head(const struct config *c, enum site_part part, s
         .rotary = part == PART_SENTENCE ? config_rotary(c, layer) : NULL,
         .no_out = !c->out_proj,
         .differ = c->differs ? (float)(0.8 - 0.6 * exp_double(-0.3 * (double)layer)) : 0,
+        .gate = c->head_gate,
         .kv_layer = (unsigned short)(part == PART_SENTENCE ? config_kv_layer(c, layer) : layer),
     };
     rule.borrows = rule.kv_layer != layer;
@@ -95,11 +96,28 @@ static struct score_rule make_score(const struct config *c, const struct head_ru
     return rule;
 }
 
+/* The sublayers of a layer: its attention, in place of it or beside it a mixer, and its MLP. */
+static bool has_mixer(const struct config *c, size_t layer)
+{
+    return c->mixer.beside || config_layer_flags(c, layer) & LAYER_MIXER;
+}
+
+static bool has_attention(const struct config *c, size_t layer)
+{
+    return !(config_layer_flags(c, layer) & (LAYER_MIXER | LAYER_MLP_ALONE));
+}
+
+static bool has_mlp(const struct config *c, size_t layer)
+{
+    return c->style != STYLE_BARE && !(config_layer_flags(c, layer) & LAYER_NO_MLP);
+}
+
 /* Make a sublayer: its norms and the sites around it; `sum` is the stream after it. */
 static struct sublayer make_sublayer(const struct config *c, enum sublayer_kind kind,
                                      enum site_part part, size_t layer)
 {
-    const enum block_style style = c->style;
+    const bool mixes = part == PART_SENTENCE && config_layer_flags(c, layer) & LAYER_MIXER;
+    const enum block_style style = mixes ? c->mixer.style : c->style;
     bool mlp = kind == SUBLAYER_MLP;
     enum site norm = mlp ? SITE_LN_2 : SITE_LN_1;
     enum site sum = mlp ? SITE_RESID_POST : SITE_RESID_MID;
@@ -149,23 +167,52 @@ static struct sublayer make_given(const struct config *c)
 /* The most sublayers of a layer: attention, attention to the source, an MLP, its own input. */
 static size_t most_sublayers(const struct config *c)
 {
-    return 1 + (c->n_encoder_layer > 0) + (c->style != STYLE_BARE) + (c->given > 0);
+    return 1 + c->mixer.beside + (c->n_encoder_layer > 0) + (c->style != STYLE_BARE) +
+           (c->given > 0);
+}
+
+/* Make the mixer, or the attention, of a layer of a stack, and attention to the source; or both,
+ * which read the same norm, and whose outputs are added. */
+static size_t make_readers(const struct config *c, enum site_part stack, size_t layer,
+                           struct sublayer *list)
+{
+    enum sublayer_kind kind = config_is_cross(c) ? SUBLAYER_ATTEND_SOURCE : SUBLAYER_ATTEND;
+    size_t count = 0;
+    bool mixes = stack == PART_SENTENCE && has_mixer(c, layer);
+    if (mixes) {
+        list[count] = make_sublayer(c, SUBLAYER_MIX, stack, layer);
+        list[count].part = PART_MIXER;
+        list[count++].mixer = &c->mixer;
+    }
+    if (stack == PART_SOURCE || has_attention(c, layer))
+        list[count++] = make_sublayer(c, kind, stack, layer);
+    if (mixes && count == 2) {
+        list[0].at_sum[0] = list[1].at_input = SITE_EMBEDDING;
+        list[1].reads = READS_LAST_INPUT;
+        list[1].norm_before = false;
+    }
+    if (stack == PART_SENTENCE && c->n_encoder_layer)
+        list[count++] = make_sublayer(c, SUBLAYER_ATTEND_SOURCE, PART_CROSS, layer);
+    for (struct sublayer *s = list; s < list + count; s++) {
+        if (s->kind == SUBLAYER_MIX)
+            continue;
+        s->head = make_head(c, s->part, layer);
+        s->score = make_score(c, &s->head, s->part, layer);
+    }
+    return count;
 }
 
 /* Make the sublayers of a layer of a text (PART_SENTENCE) or of its source (PART_SOURCE). */
 static struct layer make_layer(const struct config *c, enum site_part stack, size_t layer,
                                struct sublayer *list)
 {
-    struct layer made = {.sublayers = list};
-    enum sublayer_kind kind = config_is_cross(c) ? SUBLAYER_ATTEND_SOURCE : SUBLAYER_ATTEND;
-    list[made.count++] = make_sublayer(c, kind, stack, layer);
-    if (stack == PART_SENTENCE && c->n_encoder_layer)
-        list[made.count++] = make_sublayer(c, SUBLAYER_ATTEND_SOURCE, PART_CROSS, layer);
-    for (struct sublayer *s = list; s < list + made.count; s++) {
-        s->head = make_head(c, s->part, layer);
-        s->score = make_score(c, &s->head, s->part, layer);
-    }
+    struct layer made = {.sublayers = list, .count = make_readers(c, stack, layer, list)};
     made.all = made.count;
+    if (stack == PART_SENTENCE && !has_mlp(c, layer)) {
+        if (c->style != STYLE_BARE)
+            list[made.count - 1].at_sum[0] = SITE_RESID_POST;
+        return made;
+    }
     if (c->style == STYLE_BARE)
         return made;
     bool of_encoder = stack == PART_SOURCE && c->n_encoder_inner;
@@ -210,7 +257,7 @@ const struct sublayer *layer_mlp(const struct layer *layer, enum site_part part)
 const struct sublayer *layer_attention(const struct layer *layer, enum site_part part)
 {
     for (const struct sublayer *s = layer->sublayers; s < layer->sublayers + layer->count; s++)
-        if (s->part == part && s->kind != SUBLAYER_MLP)
+        if (s->part == part && s->kind <= SUBLAYER_ATTEND_SOURCE)
             return s;
     return NULL;
 }
@@ -222,6 +269,30 @@ void context_values(float *values, const float *v, const struct head_rule *rule,
         memcpy(values, v + i * d, d * sizeof *values);
         memcpy(values + d, v + (i + half * keys) * d, d * sizeof *values);
     }
+}
+
+const struct sublayer *layer_mixer(const struct layer *layer)
+{
+    return layer->count && layer->sublayers->mixer ? layer->sublayers : NULL;
+}
+
+const struct sublayer *first_attention(const struct config *config, enum site_part part)
+{
+    const struct sublayer *found = NULL;
+    for (size_t i = 0; !found && i < stack_of(config, part)->layers; i++)
+        found = attention_of(config, part, i);
+    return found;
+}
+
+const struct head_rule *stack_head(const struct config *config, enum site_part part, size_t layer)
+{
+    const struct stack *stack = stack_of(config, part);
+    bool own = stack->layers > 0;
+    const struct layer *of = layer_of(config, own ? part : PART_SENTENCE, own ? layer : 0);
+    for (const struct sublayer *s = of->sublayers; s < of->sublayers + of->count; s++)
+        if (s->kind <= SUBLAYER_ATTEND_SOURCE)
+            return &s->head;
+    return &stack_of(config, own ? part : PART_SENTENCE)->head;
 }
 
 enum site sublayer_end(const struct sublayer *s)
@@ -277,6 +348,7 @@ static struct stack make_stack(const struct config *c, enum site_part part,
         .layers = of_text ? c->n_layer : c->n_encoder_layer,
         .heads = own_heads ? c->n_encoder_head : c->n_head,
         .layer = made->layers + first,
+        .head = make_head(c, part, 0),
         .embed = {.width = config_word_width(c),
                   .rows = own_table ? c->n_encoder_vocab : c->vocab_size,
                   .own_table = own_table,

@@ -41,6 +41,7 @@ struct head_rule {
     const struct rotary *rotary; /* NULL: none */
     float clip;                  /* of q, k and v to [-clip, clip]; 0: none */
     bool no_out;                 /* the output is the heads side by side */
+    enum gate gate;              /* of the context */
     /* Heads h and h + H/2 make one context: (weights of the first - lambda · those of the second) ·
      * the values of both, side by side; then normed, and multiplied by 1 - differ. Where lambda
      * begins; 0: each head has a context. */
@@ -96,7 +97,7 @@ struct mlp_rule {
     size_t chosen;                 /* experts of each token */
 };
 
-enum sublayer_kind { SUBLAYER_ATTEND, SUBLAYER_ATTEND_SOURCE, SUBLAYER_MLP };
+enum sublayer_kind { SUBLAYER_ATTEND, SUBLAYER_ATTEND_SOURCE, SUBLAYER_MLP, SUBLAYER_MIX };
 
 /* What a sublayer reads. */
 enum sublayer_input {
@@ -124,7 +125,14 @@ struct sublayer {
     struct head_rule head;
     struct score_rule score;
     struct mlp_rule mlp;
+    const struct mixer *mixer; /* of SUBLAYER_MIX, else NULL */
 };
+
+/* The part that has the sites of the stream around a sublayer, and its norms. */
+static inline enum site_part sublayer_outside(const struct sublayer *sublayer)
+{
+    return sublayer->part == PART_MIXER ? PART_SENTENCE : sublayer->part;
+}
 
 /* Sublayers from index `count` on have parameters, but --without leaves them out. Norms that it
  * leaves out stay in the list, as they are announced. */
@@ -133,9 +141,10 @@ struct layer {
     const struct sublayer *sublayers; /* [all] */
 };
 
-/* The MLP, or the attention, of a part that a layer runs; NULL: it has none. */
+/* The MLP, the attention, or the mixer, of a part that a layer runs; NULL: it has none. */
 const struct sublayer *layer_mlp(const struct layer *layer, enum site_part part);
 const struct sublayer *layer_attention(const struct layer *layer, enum site_part part);
+const struct sublayer *layer_mixer(const struct layer *layer);
 
 /* The last site of the stream after a sublayer; SITE_EMBEDDING: none. */
 enum site sublayer_end(const struct sublayer *sublayer);
@@ -189,6 +198,7 @@ struct stack {
     enum site_part part;
     size_t width, layers, heads; /* heads: the most of a layer */
     const struct layer *layer;   /* [layers] */
+    struct head_rule head;       /* of layers without attention, for sizes alone */
     struct embed_rule embed;
     struct unembed_rule unembed;
 };
@@ -231,20 +241,17 @@ static inline size_t config_logits(const struct config *config)
     return stack_of(config, PART_SENTENCE)->unembed.logits;
 }
 
-/* The heads of a layer of a part's stack; if it has no layers, of the text's first. */
-static inline const struct head_rule *stack_head(const struct config *config, enum site_part part,
-                                                 size_t layer)
-{
-    const struct stack *stack = stack_of(config, part);
-    return &layer_of(config, stack->layers ? part : PART_SENTENCE, stack->layers ? layer : 0)
-                ->sublayers->head;
-}
-
 static inline const struct sublayer *attention_of(const struct config *config, enum site_part part,
                                                   size_t layer)
 {
     return layer_attention(layer_of(config, part, layer), part);
 }
+
+/* The first attention of a part; NULL: no layer has any. */
+const struct sublayer *first_attention(const struct config *config, enum site_part part);
+
+/* The heads of a layer of a part's stack; if it has no layers, of the text's first. */
+const struct head_rule *stack_head(const struct config *config, enum site_part part, size_t layer);
 
 /* The architecture of a config in words, a line for each row: for `info` (architecture_words.c). */
 struct buf;

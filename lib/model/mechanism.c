@@ -298,6 +298,11 @@ int mechanism_check(const struct mechanism *m, const struct config *config, stru
     if (m->without && config->kind == MODEL_ATTENTION)
         return err_usage(err, "--without: expected a model of type \"gpt2\" or \"transformer\": "
                               "bare attention has none of these parts");
+    if (m->without && config->mixer.heads)
+        return err_unsupported(err,
+                               "--without: expected a model without layers that keep a "
+                               "state, found one of type \"%s\"",
+                               config_kind_name(config));
     if (m->kind == ATTENTION_SPARSE && config_is_cross(config))
         return err_usage(err, "--attention: expected dense, linear or blocked:B for "
                               "cross-attention, found a pattern");

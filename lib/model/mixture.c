@@ -101,8 +101,8 @@ static void choose(const struct mixture *m, float *weights, const float *logits,
         softmax_row(weights, m->experts);
     for (size_t i = 0; m->renormalised && i < m->experts; i++)
         sum += weights[i];
-    if (m->renormalised && sum < m->least)
-        scale_row(weights, weights, m->experts, 1 / m->least);
+    if (m->renormalised && (sum < m->least || m->more > 0))
+        scale_row(weights, weights, m->experts, 1 / fmaxf(sum + m->more, m->least));
     else if (m->renormalised)
         normalise_row(weights, m->experts);
     if (m->factor > 0)

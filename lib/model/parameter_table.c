@@ -17,20 +17,22 @@
     PROPERTY(PROJECTIONS, c->projections) PROPERTY(OUT_PROJ, c->out_proj) \
     PROPERTY(NORM_IN, s->norm_before || s->norm_after) PROPERTY(NORM_OUT, s->norm_out) \
     PROPERTY(SHIFT, c->norm_shift) PROPERTY(GATED, s->mlp.gated) \
-    PROPERTY(Q_NORMED, s->head.norm.q) \
-    PROPERTY(K_NORMED, s->head.norm.k && !s->head.borrows) \
+    PROPERTY(Q_NORMED, s->head.norm.q || (m && m->inner_norms && !m->plain_norms)) \
+    PROPERTY(K_NORMED, (s->head.norm.k && !s->head.borrows) || \
+             (m && m->inner_norms && !m->plain_norms)) \
     PROPERTY(HEAD_SHIFT, s->head.norm.shift) \
     PROPERTY(SCALE, !c->norm_plain) PROPERTY(XIELU, s->mlp.xielu) \
-    PROPERTY(EMBEDDING_NORM, c->embedding_norm) PROPERTY(PROJECTED, c->n_word) \
+    PROPERTY(EMBEDDING_NORM, c->embedding_norm) \
     PROPERTY(PROJECTED_LAST, c->projects_last) \
     PROPERTY(OF_TRANSFORM, c->biases & BIASED_TRANSFORM) \
-    PROPERTY(OF_QKV, c->biases & BIASED_QKV) PROPERTY(OF_OUT, c->biases & BIASED_OUT) \
+    PROPERTY(OF_INPUT, c->biases & (m ? BIASED_MIXER_IN : BIASED_QKV)) \
+    PROPERTY(OF_KEYS, c->biases & (!m ? BIASED_QKV : m->only_v ? 0 : BIASED_MIXER_IN)) \
+    PROPERTY(OF_OUTPUT, c->biases & (m ? BIASED_MIXER_OUT : BIASED_OUT)) \
+    PROPERTY(OF_CONV, c->biases & BIASED_CONVOLUTION) \
     PROPERTY(OF_MLP, c->biases & BIASED_MLP) \
     PROPERTY(OF_DOWN, c->biases & (BIASED_MLP | BIASED_DOWN)) \
     PROPERTY(OF_EXPERTS, c->biases & BIASED_EXPERTS) \
     PROPERTY(OF_LOGITS, c->biases & BIASED_LOGITS) \
-    PROPERTY(DENSE_NORM, stack_of(c, PART_SENTENCE)->unembed.dense_norm) \
-    PROPERTY(BIAS_NORMED, c->bias_terms & TERM_NORMED) \
     PROPERTY(PLAIN, !s->mlp.mixture) PROPERTY(MIXTURE, s->mlp.mixture) \
     PROPERTY(ROUTER_BIAS, c->mixture.router_bias)
 
@@ -46,21 +48,25 @@
     AXIS(POSITIONS, c->n_positions + c->position_offset) AXIS(CHANNELS, t->width) \
     AXIS(WORD, t->embed.width) \
     AXIS(TABLES, t->embed.project == PROJECT_LAST ? t->embed.width : t->width) \
+    AXIS(EMBED_PROJECT, c->n_word ? t->width : 0) \
     AXIS(SEGMENTS, t->embed.segments) AXIS(NARROW, c->projects_last ? 0 : c->n_word) \
     AXIS(LOGITS, c->end <= END_CLASSES ? t->unembed.logits : 0) \
     AXIS(TRANSFORM, c->end == END_MASKED           ? t->embed.width \
                     : t->unembed.dense && c->n_class ? t->width \
                                                      : 0) \
+    AXIS(TRANSFORM_NORM, !t->unembed.dense_norm ? 0 \
+                         : c->end == END_MASKED ? t->embed.width : t->width) \
     AXIS(HEAD, c->n_class && c->projects_last ? t->width : t->embed.width) \
     AXIS(DISCRIMINATOR, c->end == END_DISCRIMINATOR ? t->width : 0) \
     AXIS(DISCRIMINATOR_LOGIT, c->end == END_DISCRIMINATOR) \
     AXIS(POOLER, c->end == END_POOLED ? t->width : 0) \
-    AXIS(Q_NORM, (s->head.norm.whole ? s->head.heads : 1) * s->head.d_k) \
-    AXIS(K_NORM, (s->head.norm.whole ? s->head.kv_heads : 1) * s->head.d_k) \
+    AXIS(Q_NORM, m ? m->d_k : (s->head.norm.whole ? s->head.heads : 1) * s->head.d_k) \
+    AXIS(K_NORM, m ? m->d_k : (s->head.norm.whole ? s->head.kv_heads : 1) * s->head.d_k) \
     AXIS(Q_OWN, s->head.norm.own ? s->head.heads : 0) \
     AXIS(K_OWN, s->head.norm.own ? s->head.kv_heads : 0) \
     AXIS(HIDDEN, s->mlp.inner) \
     AXIS(BUCKETS, c->bias_by_layer ? 0 : (IS_TERMS ? 2u : 1u) * c->bias_buckets) \
+    AXIS(BIAS_NORM, c->bias_terms & TERM_NORMED ? t->width : 0) \
     AXIS(OF_BUCKET, IS_TERMS ? t->width : s->head.heads) \
     AXIS(BIAS_Q, IS_OWN(TERM_QUERIES) ? s->head.heads * s->head.d_k : 0) \
     AXIS(BIAS_K, IS_OWN(TERM_KEYS) ? s->head.heads * s->head.d_k : 0) \
@@ -68,14 +74,34 @@
     AXIS(HEADS, s->head.heads) AXIS(SINKS, s->score.sink ? s->head.heads : 0) \
     AXIS(LAMBDA, s->head.differ > 0 ? s->head.d_k : 0) \
     AXIS(LATENT_Q, s->head.latent_q) AXIS(LATENT_KV, s->head.latent_kv) \
-    AXIS(MEMORY, s->head.latent_kv ? s->head.latent_kv : t->width) \
+    AXIS(MEMORY, s->head.latent_kv ? s->head.latent_kv : m && m->only_v ? INNER(m) : t->width) \
+    AXIS(SOURCE, m && m->only_v ? INNER(m) : t->width) \
     AXIS(Q_UP, s->head.latent_q ? s->head.heads * s->head.d_k : 0) \
     AXIS(K_ROTARY, s->head.latent_kv ? c->rotary.components : 0) \
-    AXIS(QUERIES, s->head.latent_q ? 0 : s->head.heads * s->head.d_k) \
-    AXIS(KEYS, !s->head.borrows * s->head.kv_heads * \
+    AXIS(QUERIES, m ? m->key_heads * m->d_k \
+         : s->head.latent_q ? 0 : s->head.heads * s->head.d_k) \
+    AXIS(KEYS, m ? m->key_heads * m->d_k : !s->head.borrows * s->head.kv_heads * \
          (s->head.latent_kv ? c->rotary.first : s->head.d_k)) \
-    AXIS(VALUES, !(s->head.borrows || s->head.v_is_k) * s->head.kv_heads * s->head.d_v) \
-    AXIS(CONTEXT, s->head.heads * s->head.d_v) \
+    AXIS(VALUES, m ? INNER(m) \
+         : !(s->head.borrows || s->head.v_is_k) * s->head.kv_heads * s->head.d_v) \
+    AXIS(V_INPUT, s->head.latent_kv ? s->head.latent_kv : t->width) \
+    AXIS(CONTEXT, m ? INNER(m) : s->head.heads * s->head.d_v) \
+    AXIS(OUT_GATE, m ? (m->gate != GATE_NONE) * INNER(m) \
+         : (s->head.gate != GATE_NONE) * s->head.heads * s->head.d_v) \
+    AXIS(GATE_INPUT, m && m->gate_rank ? m->gate_rank : t->width) \
+    AXIS(GATE_RANK, m ? m->gate_rank : 0) \
+    AXIS(CONV_KEYS, m && mixer_convolved(m) > INNER(m) ? m->key_heads * m->d_k : 0) \
+    AXIS(CONV_VALUES, m && m->taps ? INNER(m) : 0) AXIS(TAPS, m ? m->taps : 0) \
+    AXIS(STEP_RANK, m ? m->step_rank : 0) \
+    AXIS(STEP_NORM, m && m->inner_norms ? m->step_rank : 0) \
+    AXIS(STEP_INPUT, m && m->step_rank ? m->step_rank \
+         : m && m->only_v ? INNER(m) : t->width) \
+    AXIS(STEPS, IS_STATE(m) ? m->heads * (m->step_each ? m->d_k : 1) : 0) \
+    AXIS(STATES, IS_STATE(m) ? m->heads : 0) \
+    AXIS(EACH_DECAY, IS_STATE(m) && m->decay_each ? m->d_k : 1) \
+    AXIS(BETA, IS_STATE(m) && m->strength ? m->heads : 0) \
+    AXIS(SKIP, IS_STATE(m) && m->skip ? m->heads : 0) \
+    AXIS(OUT_NORM, m && m->out_norm ? (m->out_groups ? INNER(m) : m->d_v) : 0) \
     AXIS(OUT, config_out_width(c)) AXIS(EXPERTS, c->mixture.experts) \
     AXIS(CORRECTION, c->mixture.corrected ? c->mixture.experts : 0) \
     AXIS(EXPERT, c->mixture.inner) AXIS(SHARED, c->mixture.shared_inner) \
@@ -87,6 +113,8 @@
     AXIS(EXPERT_SCALES, s->mlp.mixture && c->mixture.beside ? c->mixture.experts : 0)
 /* clang-format on */
 
+#define INNER(m) ((m)->heads * (m)->d_v)
+#define IS_STATE(m) ((m) && (m)->update != MIXER_CONVOLVE)
 #define IS_TERMS (c->score_bias == BIAS_DISENTANGLED)
 #define IS_OWN(term) ((c->bias_terms & (TERM_SHARED | (term))) == (term))
 #define INDEX(name, has) INDEX_##name,
@@ -108,20 +136,24 @@ static const struct sublayer *sublayer_of(struct slot slot, const struct config 
     bool in_layer = slot.layer >= 0 && (size_t)slot.layer < t->layers;
     const struct layer *layer = in_layer ? &t->layer[slot.layer] : c->description->layers;
     bool of_mlp = slot.id >= SLOTS_OF_ATTENTION;
+    bool is_norm = (slot.id | 1) == SLOT_NORM_1_BIAS; /* which attention may leave to a mixer */
     for (const struct sublayer *s = layer->sublayers; s < layer->sublayers + layer->all; s++)
-        if (s->part == slot.part && (!of_mlp || s->kind == SUBLAYER_MLP))
+        if (is_norm ? sublayer_outside(s) == slot.part && s->kind != SUBLAYER_MLP
+                    : s->part == slot.part && of_mlp == (s->kind == SUBLAYER_MLP))
             return s;
-    return layer->sublayers;
+    return in_layer ? NULL : layer->sublayers;
 }
 
 static int properties_of(const struct config *c, const struct sublayer *s)
 {
+    const struct mixer *m = s->mixer;
     return 0 PROPERTIES(VALUE);
 }
 
 static size_t axis_size(enum axis axis, const struct config *c, const struct stack *t,
                         const struct sublayer *s)
 {
+    const struct mixer *m = s->mixer;
     const size_t sizes[] = {AXES(AXIS_SIZE)};
     return sizes[axis];
 }
@@ -138,17 +170,17 @@ static const struct parameter_row {
     [SLOT_POSITIONS / 2] = {{AXIS_POSITIONS, AXIS_TABLES}, BLOCKS | LEARNED_POSITIONS, NEVER},
     [SLOT_SEGMENTS / 2] = {{AXIS_SEGMENTS, AXIS_TABLES}, ANY, NEVER},
     [SLOT_EMBED_NORM / 2] = {{AXIS_TABLES}, EMBEDDING_NORM | SCALE, SHIFT},
-    [SLOT_EMBED_PROJECT / 2] = {{AXIS_CHANNELS, AXIS_WORD}, PROJECTED, PROJECTED_LAST},
+    [SLOT_EMBED_PROJECT / 2] = {{AXIS_EMBED_PROJECT, AXIS_WORD}, ANY, PROJECTED_LAST},
     [SLOT_PROJECT_OUT / 2] = {{AXIS_NARROW, AXIS_CHANNELS}, ANY, NEVER},
     [SLOT_BIASES / 2] = {{AXIS_BUCKETS, AXIS_OF_BUCKET}, ANY, NEVER},
-    [SLOT_BIAS_NORM / 2] = {{AXIS_CHANNELS}, BIAS_NORMED, SHIFT},
+    [SLOT_BIAS_NORM / 2] = {{AXIS_BIAS_NORM}, ANY, SHIFT},
     [SLOT_GIVEN_TOKENS / 2] = {{AXIS_GIVEN_ROWS, AXIS_GIVEN_ALL}, ANY, NEVER},
     [SLOT_GIVEN_PROJECT / 2] = {{AXIS_GIVEN_ALL, AXIS_CHANNELS}, ANY, NEVER},
     [SLOT_GIVEN_NORM / 2] = {{AXIS_GIVEN}, SCALE, SHIFT},
     [SLOT_FINAL_NORM / 2] = {{AXIS_CHANNELS}, BLOCKS | FINAL_NORM | SCALE, SHIFT},
     [SLOT_POOLER / 2] = {{AXIS_POOLER, AXIS_CHANNELS}, ANY, ANY},
     [SLOT_TRANSFORM / 2] = {{AXIS_TRANSFORM, AXIS_CHANNELS}, ANY, OF_TRANSFORM},
-    [SLOT_TRANSFORM_NORM / 2] = {{AXIS_TRANSFORM}, SCALE | DENSE_NORM, SHIFT},
+    [SLOT_TRANSFORM_NORM / 2] = {{AXIS_TRANSFORM_NORM}, SCALE, SHIFT},
     [SLOT_DISCRIMINATOR / 2] = {{AXIS_DISCRIMINATOR, AXIS_CHANNELS}, ANY, ANY},
     [SLOT_DISCRIMINATOR_HEAD / 2] = {{AXIS_DISCRIMINATOR_LOGIT, AXIS_CHANNELS}, ANY, ANY},
     [SLOT_HEAD / 2] = {{AXIS_LOGITS, AXIS_HEAD}, BLOCKS | UNTIED, ALONE | BLOCKS | OF_LOGITS},
@@ -159,13 +191,13 @@ static const struct parameter_row {
     [SLOT_KV_DOWN / 2] = {{AXIS_LATENT_KV, AXIS_CHANNELS}, ANY, NEVER},
     [SLOT_K_ROTARY / 2] = {{AXIS_K_ROTARY, AXIS_CHANNELS}, ANY, NEVER},
     [SLOT_KV_DOWN_NORM / 2] = {{AXIS_LATENT_KV}, ANY, NEVER},
-    [SLOT_Q / 2] = {{AXIS_QUERIES, AXIS_CHANNELS}, PROJECTIONS, OF_QKV},
-    [SLOT_K / 2] = {{AXIS_KEYS, AXIS_MEMORY}, PROJECTIONS, OF_QKV},
-    [SLOT_V / 2] = {{AXIS_VALUES, AXIS_MEMORY}, PROJECTIONS, OF_QKV},
-    [SLOT_O / 2] = {{AXIS_OUT, AXIS_CONTEXT}, OUT_PROJ, OF_OUT},
+    [SLOT_Q / 2] = {{AXIS_QUERIES, AXIS_SOURCE}, PROJECTIONS, OF_KEYS},
+    [SLOT_K / 2] = {{AXIS_KEYS, AXIS_MEMORY}, PROJECTIONS, OF_KEYS},
+    [SLOT_V / 2] = {{AXIS_VALUES, AXIS_V_INPUT}, PROJECTIONS, OF_INPUT},
+    [SLOT_O / 2] = {{AXIS_OUT, AXIS_CONTEXT}, OUT_PROJ, OF_OUTPUT},
     [SLOT_LAYER_BIASES / 2] = {{AXIS_LAYER_BUCKETS, AXIS_HEADS}, ANY, NEVER},
-    [SLOT_BIAS_Q / 2] = {{AXIS_BIAS_Q, AXIS_CHANNELS}, ANY, OF_QKV},
-    [SLOT_BIAS_K / 2] = {{AXIS_BIAS_K, AXIS_CHANNELS}, ANY, OF_QKV},
+    [SLOT_BIAS_Q / 2] = {{AXIS_BIAS_Q, AXIS_CHANNELS}, ANY, OF_INPUT},
+    [SLOT_BIAS_K / 2] = {{AXIS_BIAS_K, AXIS_CHANNELS}, ANY, OF_INPUT},
     [SLOT_Q_NORM / 2] = {{AXIS_Q_NORM}, Q_NORMED, HEAD_SHIFT, AXIS_Q_OWN},
     [SLOT_K_NORM / 2] = {{AXIS_K_NORM}, K_NORMED, HEAD_SHIFT, AXIS_K_OWN},
     [SLOT_SINKS / 2] = {{AXIS_SINKS}, ANY, NEVER},
@@ -174,6 +206,19 @@ static const struct parameter_row {
     [SLOT_LAMBDA_Q2 / 2] = {{AXIS_LAMBDA}, ANY, NEVER},
     [SLOT_LAMBDA_K2 / 2] = {{AXIS_LAMBDA}, ANY, NEVER},
     [SLOT_CONTEXT_NORM / 2] = {{AXIS_NONE}, NEVER, NEVER},
+    [SLOT_OUT_GATE / 2] = {{AXIS_OUT_GATE, AXIS_GATE_INPUT}, ANY, OF_INPUT},
+    [SLOT_OUT_GATE_DOWN / 2] = {{AXIS_GATE_RANK, AXIS_CHANNELS}, ANY, NEVER},
+    [SLOT_CONV_Q / 2] = {{AXIS_CONV_KEYS, AXIS_TAPS}, ANY, OF_CONV},
+    [SLOT_CONV_K / 2] = {{AXIS_CONV_KEYS, AXIS_TAPS}, ANY, OF_CONV},
+    [SLOT_CONV_V / 2] = {{AXIS_CONV_VALUES, AXIS_TAPS}, ANY, OF_CONV},
+    [SLOT_STEP_DOWN / 2] = {{AXIS_STEP_RANK, AXIS_SOURCE}, ANY, NEVER},
+    [SLOT_STEP_NORM / 2] = {{AXIS_STEP_NORM}, K_NORMED, NEVER},
+    [SLOT_STEP / 2] = {{AXIS_STEPS, AXIS_STEP_INPUT}, ANY, OF_KEYS},
+    [SLOT_STEP_SHIFT / 2] = {{AXIS_STEPS}, ANY, NEVER},
+    [SLOT_DECAY / 2] = {{AXIS_STATES, AXIS_EACH_DECAY}, ANY, NEVER},
+    [SLOT_BETA / 2] = {{AXIS_BETA, AXIS_CHANNELS}, ANY, NEVER},
+    [SLOT_SKIP / 2] = {{AXIS_SKIP}, ANY, NEVER},
+    [SLOT_OUT_NORM / 2] = {{AXIS_OUT_NORM}, ANY, NEVER},
     [SLOT_NORM_1_POST / 2] = {{AXIS_CHANNELS}, NORM_OUT | SCALE, SHIFT},
     [SLOT_NORM_2 / 2] = {{AXIS_CHANNELS}, BLOCKS | NORM_IN | SCALE, SHIFT},
     [SLOT_GATE / 2] = {{AXIS_HIDDEN, AXIS_CHANNELS}, GATED | PLAIN, OF_MLP},
@@ -207,7 +252,9 @@ static bool is_of_part(struct slot slot, const struct config *c)
 {
     size_t layers = slot.part == PART_SOURCE ? stack_of(c, PART_SOURCE)->layers
                                              : config_own_layers(c, c->n_layer);
-    if (slot.part == PART_PER_LAYER ? !c->given : slot.part != PART_SENTENCE && !has_encoder(c))
+    if (slot.part == PART_PER_LAYER ? !c->given
+        : slot.part == PART_MIXER   ? !c->mixer.heads
+                                    : slot.part != PART_SENTENCE && !has_encoder(c))
         return false;
     if (slot.id < SLOTS_OF_ENDS)
         return slot.layer < 0 &&
@@ -220,6 +267,7 @@ static bool is_of_part(struct slot slot, const struct config *c)
     return slot.layer >= 0 && (size_t)slot.layer < layers &&
            (slot.part != PART_PER_LAYER ||
             (slot.id >= SLOTS_OF_ATTENTION && slot.id != SLOT_LAYER_SCALE)) &&
+           (slot.part != PART_MIXER || slot.id < SLOTS_OF_ATTENTION) &&
            (slot.part != PART_CROSS ||
             (slot.id < SLOTS_OF_ATTENTION && slot.id != SLOT_LAYER_BIASES));
 }
@@ -228,7 +276,8 @@ size_t slot_count(int id, const struct config *config)
 {
     enum axis each = rows[id / 2].each;
     const struct stack *text = stack_of(config, PART_SENTENCE);
-    const struct sublayer *first = sublayer_of(slot_of(PART_SENTENCE, id, 0), config);
+    const struct sublayer *own = sublayer_of(slot_of(PART_SENTENCE, id, 0), config);
+    const struct sublayer *first = own ? own : config->description->layers->sublayers;
     return each == AXIS_NONE ? 0 : axis_size(each, config, text, first);
 }
 
@@ -248,7 +297,7 @@ size_t slot_shape(size_t shape[SLOT_RANK_MAX], struct slot slot, const struct co
         return 0;
     const struct stack *t = stack_of(config, slot.part);
     const struct sublayer *s = sublayer_of(slot, config);
-    if (needs & ~properties_of(config, s) || !is_of_part(slot, config))
+    if (!s || needs & ~properties_of(config, s) || !is_of_part(slot, config))
         return 0;
     shape[0] = axis_size(row->shape[0], config, t, s);
     shape[1] = axis_size(is_bias ? AXIS_NONE : row->shape[1], config, t, s);
@@ -269,8 +318,11 @@ bool slot_exists(struct slot slot, const struct config *config)
  * attention, its attention to the source, its MLP and its own input; then those of the encoder. */
 static uint64_t order_of(struct slot slot)
 {
-    static const unsigned char of_part[] = {
-        [PART_SOURCE] = 0, [PART_SENTENCE] = 1, [PART_CROSS] = 2, [PART_PER_LAYER] = 3};
+    static const unsigned char of_part[] = {[PART_SOURCE] = 0,
+                                            [PART_SENTENCE] = 1,
+                                            [PART_CROSS] = 2,
+                                            [PART_PER_LAYER] = 3,
+                                            [PART_MIXER] = 2};
     bool of_layer = slot.layer >= 0;
     uint64_t stack = !of_layer ? 0 : slot.part == PART_SOURCE ? 2 : 1;
     uint64_t sublayer = slot.part == PART_PER_LAYER     ? 4
@@ -315,8 +367,9 @@ size_t slot_list(void *list, size_t step, const struct config *config)
     for (int part = PART_SENTENCE; part <= PART_SOURCE; part++)
         for (size_t layer = 0; layer < config_own_layers(config, config_layers(config)); layer++) {
             add(&to, slot_of(part, SLOTS_OF_ENDS, layer), SLOTS_OF_ATTENTION);
-            if (part == PART_SENTENCE)
-                add(&to, slot_of(PART_CROSS, SLOTS_OF_ENDS, layer), SLOTS_OF_ATTENTION);
+            for (int of = PART_CROSS; part == PART_SENTENCE && of <= PART_MIXER; of++)
+                if (of != PART_PER_LAYER)
+                    add(&to, slot_of(of, SLOTS_OF_ENDS, layer), SLOTS_OF_ATTENTION);
             add(&to, slot_of(part, SLOTS_OF_ATTENTION, layer), SLOTS);
             if (part == PART_SENTENCE)
                 add(&to, slot_of(PART_PER_LAYER, SLOTS_OF_ATTENTION, layer), SLOTS);

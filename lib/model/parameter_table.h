@@ -57,8 +57,21 @@ enum slot_id {
     SLOT(LAMBDA_Q2),
     SLOT(LAMBDA_K2),
     SLOT(CONTEXT_NORM), /* no parameter: the norm of contexts has no scales */
-    SLOT(NORM_1_POST),  /* of the output of attention */
-    SLOT(NORM_2),       /* from here on: of the MLP */
+    SLOT(OUT_GATE),     /* of the context; with gate_rank of the narrow vector */
+    SLOT(OUT_GATE_DOWN),
+    SLOT(CONV_Q), /* from here to OUT_NORM: of a mixer. The convolution's taps [channels, taps] */
+    SLOT(CONV_K),
+    SLOT(CONV_V),
+    SLOT(STEP_DOWN), /* to a narrow vector; then its norm; then steps from the vector */
+    SLOT(STEP_NORM),
+    SLOT(STEP),
+    SLOT(STEP_SHIFT),
+    SLOT(DECAY),
+    SLOT(BETA), /* the strength of steps */
+    SLOT(SKIP),
+    SLOT(OUT_NORM),
+    SLOT(NORM_1_POST), /* of the output of attention */
+    SLOT(NORM_2),      /* from here on: of the MLP */
     SLOT(GATE),
     SLOT(UP),
     SLOT(DOWN),
@@ -91,7 +104,8 @@ enum slot_id {
 
 /* One parameter. `expert`: it belongs to this expert of a mixture, or to this head, whose norm has
  * scales of its own. Layers are those of the decoder (the text, its attention to the source:
- * PART_CROSS, its own inputs: PART_PER_LAYER) or of the encoder (PART_SOURCE). */
+ * PART_CROSS, its own inputs: PART_PER_LAYER, its mixer: PART_MIXER) or of the encoder
+ * (PART_SOURCE). */
 struct slot {
     unsigned char part, id;
     short layer, expert; /* -1: not of a layer; not of an expert or head */

@@ -35,7 +35,7 @@ static int take_matrix(struct pass *pass, const struct buffer *buffer, size_t st
 
 /* The widest vectors of all layers of a stack; q, k and v that are the stream itself count as 0. */
 struct widths {
-    size_t q, k, v, context, inner;
+    size_t q, k, v, context, inner, gate;
 };
 
 static struct widths widest(const struct stack *stack)
@@ -51,11 +51,12 @@ static struct widths widest(const struct stack *stack)
             w.v = num_max(w.v, own * head->kv_heads * head->d_v);
             w.context = num_max(w.context, head->heads * head->d_v);
             w.inner = num_max(w.inner, num_max(s->mlp.inner, shared));
+            w.gate = num_max(w.gate, (head->gate != GATE_NONE) * head->heads * head->d_v);
         }
     return w;
 }
 
-enum { FIRST_OF_KEYS = 1, BUFFERS_OF_KEYS = 2, BUFFERS = 22 };
+enum { FIRST_OF_KEYS = 1, BUFFERS_OF_KEYS = 2, BUFFERS = 30 };
 
 /* List the matrices of a pass over `rows` tokens that attend to `keys` tokens; those that a model
  * does not need have no columns. The first is the stream, the only one that a pass without layers
@@ -63,10 +64,14 @@ enum { FIRST_OF_KEYS = 1, BUFFERS_OF_KEYS = 2, BUFFERS = 22 };
 static void list_buffers(struct buffer list[BUFFERS], struct scratch *s, const struct config *c,
                          const struct stack *stack, size_t rows, size_t keys)
 {
-    const struct widths w = widest(stack);
+    struct widths w = widest(stack);
+    const struct mixer *m = &c->mixer;
+    const size_t values = m->heads * m->d_v;
     const struct family_row *q = family_row(c->family, slot_of(PART_SENTENCE, SLOT_Q, 0));
     bool joined = q && q->transposed && q->members[1]; /* weights_joined */
     bool block = c->kind != MODEL_ATTENTION;
+    w.context = num_max(w.context, values);
+    w.gate = num_max(w.gate, (m->gate != GATE_NONE || m->out_norm) * values);
     size_t experts = c->mixture.experts;
     const struct buffer all[BUFFERS] = {
         {&s->x, rows, c->n_embd, c->projections ? 0 : SPARE_ROWS}, /* x may be q and v, too */
@@ -75,7 +80,8 @@ static void list_buffers(struct buffer list[BUFFERS], struct scratch *s, const s
         {&s->q, rows, w.q, SPARE_ROWS},
         {&s->context, rows, w.context},
         {&s->out, rows, c->d_out ? c->d_out : c->n_embd},
-        {&s->narrow, rows, num_max(c->latent_q, c->latent_kv)},
+        {&s->narrow, rows,
+         num_max(num_max(c->latent_q, c->latent_kv), num_max(m->step_rank, m->gate_rank))},
         {&s->k_plain, rows, c->latent_kv ? stack->heads * c->rotary.first : 0},
         {&s->k_rotary, rows, c->latent_kv ? c->rotary.components : 0},
         {&s->sinks, rows, c->sinks ? stack->heads : 0},
@@ -91,6 +97,14 @@ static void list_buffers(struct buffer list[BUFFERS], struct scratch *s, const s
         {&s->rotations, rows, c->rotary.components},
         {&s->local, rows, c->rotary_local.components},
         {&s->joined, 1, joined ? 3 * c->n_embd : 0},
+        {&s->gate, rows, w.gate},
+        {&s->gated, rows, w.gate},
+        {&s->unmixed, rows, values ? num_max(mixer_convolved(m), values) : 0},
+        {&s->mixed, rows, values ? mixer_channels(m) : 0},
+        {&s->steps, rows, m->heads * (m->step_each ? m->d_k : 1)},
+        {&s->decays, rows, m->heads * mixer_decays(m)},
+        {&s->strengths, rows, m->strength ? m->heads : 0},
+        {&s->taps, m->taps + 1, values ? mixer_convolved(m) : 0}, /* and biases */
     };
     memcpy(list, all, sizeof all);
 }
@@ -193,8 +207,8 @@ size_t pass_memory_logits_bytes(const struct config *config, size_t tokens)
 
 enum precision pass_attention_precision(const struct pass *pass)
 {
-    bool pairs = attention_of(pass->config, pass->part, 0)->score.kind == ATTENTION_DENSE &&
-                 !pass->weights->widens;
+    const struct sublayer *first = first_attention(pass->config, pass->part);
+    bool pairs = first && first->score.kind == ATTENTION_DENSE && !pass->weights->widens;
     return pairs ? pass->weights->precision : PRECISION_FP32;
 }
 
@@ -257,7 +271,7 @@ int pass_init(struct pass *pass)
         return -1;
     if (stream_alone)
         return 0;
-    if (take_layer_keys(pass))
+    if (take_layer_keys(pass) || (c->mixer.heads && mixers_init(pass)))
         return -1;
 
     if (config_rotates(c))
@@ -332,10 +346,11 @@ size_t pass_heads_of(const struct pass *pass, enum site site, size_t layer)
 struct span pass_heads(const struct pass *pass, enum site site, size_t layer)
 {
     const struct watch *watch = pass->tap->watch;
-    bool of_keys = site_row(site)->axes == AXES_GROUP_TOKEN_DIM;
+    bool of_keys = site_axes(SITE_OF(pass->part, site)) == AXES_GROUP_TOKEN_DIM;
     size_t heads = pass_heads_of(pass, site, layer);
     size_t group = pass->stack->heads / heads;
-    if (watch->head_count == 0 || pass_goes_to(pass, SITE_ATTN_OUT, layer) ||
+    if (watch->head_count == 0 || pass->part == PART_MIXER ||
+        pass_goes_to(pass, SITE_ATTN_OUT, layer) ||
         stack_head(pass->config, pass->part, layer)->differ > 0 || (of_keys && pass->batch->cached))
         return (struct span){0, heads};
     size_t first = num_min(watch->first_head / group, heads); /* an encoder may have fewer heads */
@@ -355,7 +370,7 @@ struct batch_rows pass_rows(const struct pass *pass, enum site site, size_t text
         return pass_logit_rows(pass, text);
     if (site == SITE_POOLED)
         return (struct batch_rows){text, 1, 0};
-    bool of_keys = site_row(site)->axes == AXES_GROUP_TOKEN_DIM;
+    bool of_keys = site_axes(site) == AXES_GROUP_TOKEN_DIM;
     return (of_keys ? pass->batch->keys : pass->batch->queries)[text];
 }
 

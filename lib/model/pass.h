@@ -65,6 +65,11 @@ struct scratch {
      * inputs of single layers [T, L·channels]; what experts read beside the MLP [T, C]. */
     struct layer_keys *keys;
     struct matrix given, beside;
+    /* Of gated attention, and of mixers: the gate, and the gated context [T, H·dv]. Of mixers: what
+     * the convolution reads, and what it gives (q, k and v side by side, of mixers); the numbers of
+     * steps, decays and strengths; taps of the convolution [taps + 1, channels]. */
+    struct matrix gate, gated, unmixed, mixed, steps, decays, strengths, taps;
+    struct mixer_memory *mixers;        /* NULL without mixers */
     struct attention_memory *attention; /* [thread] NULL before the first attention; then again
                                          * [thread] of second heads, in models that have them */
 };
@@ -230,6 +235,19 @@ float mlp_limit(const struct mlp_rule *rule, struct matrix gate, struct matrix u
  * `active`: y is gate, and has act(gate). */
 void mlp_combine(struct machine *machine, const struct mlp_rule *rule, struct matrix y,
                  struct matrix gate, struct matrix up, bool active);
+
+/* --- mixers: mixer.c ----------------------------------------------------------------------- */
+
+/* Reserve what all mixers of a pass use. */
+int mixers_init(struct pass *pass);
+
+/* scratch.active [T, H·dv] = what the last matrix of a mixer reads, for x [T, C]. Announces the
+ * sites from q_pre to gated; continues and stores the states of texts with caches. */
+enum pass_state mix(struct pass *pass, const struct mixer *mixer, size_t layer, struct matrix x);
+
+/* gated = the context · function of a product of x [T, C], channel by channel. Announces gate and
+ * gated. */
+enum pass_state gate_context(struct pass *pass, enum gate gate, size_t layer, struct matrix x);
 
 /* --- attention: attention.c ------------------------------------------------------------------- */
 

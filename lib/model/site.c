@@ -18,7 +18,8 @@
  * site. OF_LAYERS: a site of layers; OF_LAYERS_AS: with another name in cross-attention; OF_MAPS:
  * maps whose masked cells reports leave out; OF_MODEL: a site outside of layers. */
 #define ROW(id, name, cross, axes, in_layer, masked, alias, ...) \
-    [SITE_##id] = {{name, "enc." name, cross}, AXES_##axes, in_layer, masked, {__VA_ARGS__}, alias}
+    [SITE_##                                                     \
+        id] = {{name, "enc." name, cross}, AXES_##axes, 0, in_layer, masked, {__VA_ARGS__}, alias}
 #define OF_LAYERS_AS(id, name, cross, axes, ...) \
     ROW(id, name, cross, axes, true, false, __VA_ARGS__)
 #define OF_LAYERS(id, name, axes, ...) OF_LAYERS_AS(id, name, "cross_" name, axes, __VA_ARGS__)
@@ -29,10 +30,24 @@
 #define OF_MLP(id, name, per_layer, alias, ...)          \
     [SITE_##id] = {{name, "enc." name, NULL, per_layer}, \
                    AXES_TOKEN_CHANNEL,                   \
+                   AXES_TOKEN_CHANNEL,                   \
                    true,                                 \
                    false,                                \
                    {__VA_ARGS__},                        \
                    alias}
+
+/* A site of attention, or of none, and of mixers, with axes of their own there. The lines of help
+ * are those of a text, its encoder, cross-attention, a layer's own input (none), and a mixer. */
+#define OF_BOTH(id, name, cross, of_mixer, axes, mixer_axes, masked, alias, ...) \
+    [SITE_##id] = {{name, "enc." name, cross, NULL, "mix_" of_mixer},            \
+                   AXES_##axes,                                                  \
+                   AXES_##mixer_axes,                                            \
+                   true,                                                         \
+                   masked,                                                       \
+                   {__VA_ARGS__},                                                \
+                   alias}
+#define OF_MIXER(id, name, axes, about) \
+    OF_BOTH(id, name, NULL, name, axes, axes, false, NULL, NULL, NULL, NULL, NULL, about)
 
 #define HOOK(name) "blocks.L." name
 
@@ -46,16 +61,29 @@ const struct site_row site_rows[SITE_IDS] = {
               ALSO_ENCODER("residual stream before the block")),
     OF_LAYERS_AS(LN_1, "ln_1", "ln_cross", TOKEN_CHANNEL, HOOK("ln1.hook_out"),
                  ALSO_ENCODER("first layer norm"), "layer norm before cross-attention"),
-    OF_LAYERS(Q_PRE, "q_pre", HEAD_TOKEN_DIM, HOOK("attn.hook_q"),
-              "queries before the rotary embedding"),
-    OF_LAYERS(K_PRE, "k_pre", GROUP_TOKEN_DIM, HOOK("attn.hook_k"),
-              "keys before the rotary embedding"),
-    OF_LAYERS(Q, "q", HEAD_TOKEN_DIM, HOOK("attn.hook_q"), ALSO_ENCODER("queries"),
-              "queries of the cross-attention"),
-    OF_LAYERS(K, "k", GROUP_TOKEN_DIM, HOOK("attn.hook_k"), ALSO_ENCODER("keys"),
-              "keys from the encoder output"),
-    OF_LAYERS(V, "v", GROUP_TOKEN_DIM, HOOK("attn.hook_v"), ALSO_ENCODER("values"),
-              "values from the encoder output"),
+    OF_BOTH(Q_PRE, "q_pre", "cross_q_pre", "q_pre", HEAD_TOKEN_DIM, GROUP_TOKEN_DIM, false,
+            HOOK("attn.hook_q"), "queries before the rotary embedding", NULL, NULL, NULL,
+            "queries of the mixer before the convolution"),
+    OF_BOTH(K_PRE, "k_pre", "cross_k_pre", "k_pre", GROUP_TOKEN_DIM, GROUP_TOKEN_DIM, false,
+            HOOK("attn.hook_k"), "keys before the rotary embedding", NULL, NULL, NULL,
+            "keys of the mixer before the convolution"),
+    OF_MIXER(V_PRE, "v_pre", HEAD_TOKEN_DIM, "values of the mixer before the convolution"),
+    OF_MIXER(
+        CONV, "conv", TOKEN_CHANNEL,
+        "sums over the last tokens, channel by channel: of queries, keys and values, of values "
+        "alone, or of keys times values"),
+    OF_BOTH(Q, "q", "cross_q", "q", HEAD_TOKEN_DIM, GROUP_TOKEN_DIM, false, HOOK("attn.hook_q"),
+            ALSO_ENCODER("queries"), "queries of the cross-attention", NULL,
+            "queries of the mixer: what a token reads from the state"),
+    OF_BOTH(K, "k", "cross_k", "k", GROUP_TOKEN_DIM, GROUP_TOKEN_DIM, false, HOOK("attn.hook_k"),
+            ALSO_ENCODER("keys"), "keys from the encoder output", NULL,
+            "keys of the mixer: where a token writes into the state"),
+    OF_BOTH(V, "v", "cross_v", "v", GROUP_TOKEN_DIM, HEAD_TOKEN_DIM, false, HOOK("attn.hook_v"),
+            ALSO_ENCODER("values"), "values from the encoder output", NULL,
+            "values of the mixer: what a token writes into the state"),
+    OF_MIXER(STEP, "step", HEAD_TOKEN, "how strongly a token writes into the state"),
+    OF_MIXER(DECAY, "decay", HEAD_TOKEN_DIM,
+             "what a token leaves of the state: factors of a head, or of each of its channels"),
     OF_LAYERS(SCORES, "scores", HEAD_QUERY_KEY, NULL,
               "q·k before scale and mask (--attention linear: φ(q)·φ(k))",
               ENCODER "q·k before the scale", "q·k of the cross-attention"),
@@ -65,23 +93,32 @@ const struct site_row site_rows[SITE_IDS] = {
             "scaled scores, -inf for masked keys (with --mask-after: softmax, linear: scores, 0 "
             "for masked keys)",
             ENCODER "scaled scores (there is no mask)", "scaled scores (there is no mask)"),
-    OF_MAPS(WEIGHTS, "weights", HEAD_QUERY_KEY, HOOK("attn.hook_pattern"),
+    OF_BOTH(WEIGHTS, "weights", "cross_weights", "map", HEAD_QUERY_KEY, HEAD_QUERY_KEY, true,
+            HOOK("attn.hook_pattern"),
             "attention weights: softmax of masked (linear: masked / its sum); each row sums to 1, "
             "with its sink",
-            ENCODER "attention weights", "attention weights from the text to the source"),
+            ENCODER "attention weights", "attention weights from the text to the source", NULL,
+            "what a token takes of each value of the mixer: mix_context = mix_map · mix_v"),
     OF_MAPS(
         DIFFERENCE, "difference", HEAD_QUERY_KEY, NULL,
         "weights of head h - lambda · those of head h + H/2, which multiply the values of both"),
     OF_LAYERS(SINK, "sink", HEAD_TOKEN, NULL,
               "part of the softmax that no key has: it completes a row of weights to 1"),
-    OF_LAYERS(CONTEXT, "context", HEAD_TOKEN_DIM, HOOK("attn.hook_z"),
-              "weights · v: the output of each head, before the output projection",
-              ENCODER "weights · v", "cross_weights · cross_v"),
-    OF_LAYERS(GATED, "gated", TOKEN_CHANNEL, NULL,
-              "context, each head normed and scaled, side by side"),
-    OF_LAYERS_AS(ATTN_OUT, "attn_out", "cross_out", TOKEN_CHANNEL, HOOK("hook_attn_out"),
-                 ALSO_ENCODER("output of the attention layer"),
-                 "output of the cross-attention layer"),
+    OF_MIXER(STATE, "state", HEAD_KEY_VALUE, "the state of each head after the last token"),
+    OF_BOTH(CONTEXT, "context", "cross_context", "context", HEAD_TOKEN_DIM, HEAD_TOKEN_DIM, false,
+            HOOK("attn.hook_z"),
+            "weights · v: the output of each head, before the output projection",
+            ENCODER "weights · v", "cross_weights · cross_v", NULL,
+            "what each head of the mixer reads from its state"),
+    OF_BOTH(GATE, "gate", NULL, "gate", HEAD_TOKEN_DIM, HEAD_TOKEN_DIM, false, NULL,
+            "what multiplies the context, before the logistic function", NULL, NULL, NULL,
+            "what multiplies the context of the mixer, before its function"),
+    OF_BOTH(GATED, "gated", NULL, "gated", TOKEN_CHANNEL, TOKEN_CHANNEL, false, NULL,
+            "context, each head times its gate, or normed and scaled, side by side", NULL, NULL,
+            NULL, "the context of all heads of the mixer, gated and normed"),
+    OF_BOTH(ATTN_OUT, "attn_out", "cross_out", "out", TOKEN_CHANNEL, TOKEN_CHANNEL, false,
+            HOOK("hook_attn_out"), ALSO_ENCODER("output of the attention layer"),
+            "output of the cross-attention layer", NULL, "output of the mixer"),
     OF_LAYERS(LN_1_POST, "ln_1_post", TOKEN_CHANNEL, HOOK("ln1_post.hook_out"), "norm of attn_out"),
     OF_LAYERS_AS(RESID_MID, "resid_mid", "resid_cross", TOKEN_CHANNEL, HOOK("hook_resid_mid"),
                  ALSO_ENCODER("residual stream after attention"),
@@ -151,6 +188,10 @@ enum site site_next(enum site site)
         return SITE_OF(PART_SOURCE, SITE_EMBEDDING);
     case PART_SOURCE *SITE_IDS + SITE_LN_F:
         return SITE_RESID_PRE;
+    case SITE_LN_1:
+        return SITE_OF(PART_MIXER, SITE_Q_PRE);
+    case PART_MIXER *SITE_IDS + SITE_ATTN_OUT:
+        return SITE_Q_PRE;
     case SITE_RESID_MID:
         return SITE_OF(PART_CROSS, SITE_LN_1);
     case PART_CROSS *SITE_IDS + SITE_RESID_MID:
@@ -173,8 +214,7 @@ enum site site_next(enum site site)
 bool site_is_of_source(enum site site)
 {
     enum site_part part = site_part(site);
-    return part == PART_SOURCE ||
-           (part == PART_CROSS && site_row(site)->axes == AXES_GROUP_TOKEN_DIM);
+    return part == PART_SOURCE || (part == PART_CROSS && site_axes(site) == AXES_GROUP_TOKEN_DIM);
 }
 
 /* TOKEN: a token; FIRST: the first token alone; KEY_TOKEN: a token that has a key. */
@@ -190,7 +230,8 @@ enum site_axis {
     CHANNEL,
     EXPERT,
     DIM,
-    WORD
+    WORD,
+    KEY_DIM
 };
 
 enum { AXES_MAX = 3 };
@@ -203,20 +244,22 @@ static const enum site_axis axes_of[][AXES_MAX] = {
     [AXES_HEAD_TOKEN] = {HEAD, TOKEN},
     [AXES_HEAD_TOKEN_DIM] = {HEAD, TOKEN, DIM},
     [AXES_GROUP_TOKEN_DIM] = {KV_HEAD, KEY_TOKEN, DIM},
+    [AXES_HEAD_KEY_VALUE] = {HEAD, KEY_DIM, DIM},
     [AXES_HEAD_QUERY_KEY] = {HEAD, QUERY, KEY},
     [AXES_QUERY_KEY] = {QUERY, KEY},
 };
 
 const char *site_axis_name(enum site site, size_t axis)
 {
-    static const char *const names[] = {NULL,    "head", "kv_head", "token",  "token", "token",
-                                        "query", "key",  "channel", "expert", "dim",   "word"};
-    return names[axes_of[site_row(site)->axes][axis]];
+    static const char *const names[] = {NULL,    "head",  "kv_head", "token",   "token",
+                                        "token", "query", "key",     "channel", "expert",
+                                        "dim",   "word",  "key_dim"};
+    return names[axes_of[site_axes(site)][axis]];
 }
 
 bool site_has_heads(enum site site)
 {
-    enum site_axes axes = site_row(site)->axes;
+    enum site_axes axes = site_axes(site);
     return axes >= AXES_HEAD_TOKEN && axes != AXES_QUERY_KEY;
 }
 
@@ -286,27 +329,68 @@ size_t site_layers(const struct config *config, enum site site)
     return stack_of(config, site_part(site))->layers;
 }
 
-/* Whether a sublayer computes or announces a site of its part. */
-static bool sublayer_has(const struct sublayer *s, const struct mechanism *mechanism, enum site id)
+/* Sites between others that attention does not have. */
+static bool is_of_mixers(enum site id)
 {
-    const enum site around[] = {s->at_input,  s->at_out,      s->at_out_norm, s->at_sum[0],
+    return id == SITE_STEP || id == SITE_DECAY || id == SITE_STATE;
+}
+
+static bool mixer_has(const struct mixer *m, enum site id)
+{
+    bool state = m->update != MIXER_CONVOLVE;
+    switch ((int)id) {
+    case SITE_Q_PRE:
+    case SITE_K_PRE:
+        return state && m->taps && !m->only_v;
+    case SITE_V_PRE:
+        return state && m->taps;
+    case SITE_CONV:
+        return m->taps;
+    case SITE_STEP:
+    case SITE_DECAY:
+    case SITE_STATE:
+        return state;
+    case SITE_GATE:
+        return m->gate;
+    case SITE_GATED:
+        return m->gate || m->out_norm;
+    default:
+        return id == SITE_Q || id == SITE_K || id == SITE_V || id == SITE_WEIGHTS ||
+               id == SITE_CONTEXT;
+    }
+}
+
+/* Whether a sublayer computes or announces a site. */
+static bool sublayer_has(const struct sublayer *s, const struct mechanism *mechanism,
+                         enum site site)
+{
+    const enum site id = site_id(site);
+    const enum site around[] = {s->at_input,  s->at_out_norm, s->at_sum[0],
                                 s->at_sum[1], s->at_after[0], s->at_after[1]};
     for (size_t i = 0; i < sizeof around / sizeof *around; i++)
-        if (around[i] == id)
+        if (around[i] == id && sublayer_outside(s) == site_part(site))
             return true;
+    if (s->part != site_part(site))
+        return false;
+    if (s->at_out == id)
+        return true;
+    if (s->kind == SUBLAYER_MIX)
+        return mixer_has(s->mixer, id);
     if (s->kind == SUBLAYER_MLP && s->mlp.mixture)
         return id == SITE_ROUTER || id == SITE_EXPERT_WEIGHTS ||
                (id == SITE_LN_EXPERTS && s->mlp.mixture->beside) ||
                (id == SITE_SHARED_OUT && s->mlp.mixture->shared_inner);
     if (s->kind == SUBLAYER_MLP)
         return id == SITE_MLP_ACT || ((id == SITE_MLP_GATE || id == SITE_MLP_UP) && s->mlp.gated);
-    if (id == SITE_DIFFERENCE || id == SITE_GATED)
+    if (id == SITE_DIFFERENCE)
         return s->head.differ > 0;
     if (id == SITE_Q_PRE || id == SITE_K_PRE)
         return s->head.rotary && !(id == SITE_K_PRE && s->head.borrows);
+    if (id == SITE_GATE || id == SITE_GATED)
+        return s->head.gate || (id == SITE_GATED && s->head.differ > 0);
     return id == SITE_SOFTMAX ? mechanism->renormalise
            : id == SITE_SINK  ? s->score.sink
-                              : id >= SITE_Q && id <= SITE_CONTEXT;
+                              : id >= SITE_Q && id <= SITE_CONTEXT && !is_of_mixers(id);
 }
 
 bool site_is_in_layer(const struct config *config, enum site site, size_t layer)
@@ -322,7 +406,7 @@ bool site_is_in_layer(const struct config *config, enum site site, size_t layer)
         return config->style != STYLE_BARE;
     const struct layer *l = layer_of(config, part, layer);
     for (const struct sublayer *s = l->sublayers; s < l->sublayers + l->count; s++)
-        if (s->part == part && sublayer_has(s, &config->mechanism, id))
+        if (sublayer_has(s, &config->mechanism, site))
             return true;
     return false;
 }
@@ -338,11 +422,13 @@ bool site_exists(const struct config *config, enum site site)
     if (site_id(site) == SITE_ATTENTION_GRADIENT && !site_exists(config, SITE_LOGITS))
         return false;
     if (site_id(site) >= SITE_ENTROPY && site_id(site) <= SITE_ATTENTION_GRADIENT)
-        return site_exists(config, SITE_OF(part, SITE_WEIGHTS));
+        return part < ATTENTION_PARTS && site_exists(config, SITE_OF(part, SITE_WEIGHTS));
     if (site_is_effective(site)) /* value_zeroing and rollout: not with a source */
         return part == PART_SENTENCE &&
                ((site != SITE_VALUE_ZEROING && site != SITE_ROLLOUT) || !config->cross) &&
-               (site != SITE_VALUE_ZEROING || !config->given);
+               (site != SITE_VALUE_ZEROING || !config->given) &&
+               ((site != SITE_VALUE_ZEROING && site != SITE_ROLLOUT) || !config->mixer.heads) &&
+               (site != SITE_NORM_WEIGHTED || !config->head_gate) && first_attention(config, part);
     switch (site_id(site)) {
     case SITE_EMBEDDING:
         return part == PART_SENTENCE || (part == PART_SOURCE && config->cross);
@@ -368,8 +454,7 @@ bool site_is_left_out(const struct config *config, enum site site)
     for (size_t layer = 0; site_row(site)->in_layer && layer < site_layers(config, site); layer++) {
         const struct layer *l = layer_of(config, site_part(site), layer);
         for (size_t i = l->count; i < l->all; i++)
-            if (l->sublayers[i].part == site_part(site) &&
-                sublayer_has(&l->sublayers[i], &config->mechanism, site_id(site)))
+            if (sublayer_has(&l->sublayers[i], &config->mechanism, site))
                 return true;
     }
     return false;
@@ -398,8 +483,11 @@ static size_t channels(const struct config *c, enum site site, size_t layer)
     const struct head_rule *head = stack_head(c, site_part(site), layer);
     if (id == SITE_DISCRIMINATOR)
         return 1;
+    if (site == SITE_OF(PART_MIXER, SITE_CONV))
+        return mixer_convolved(&c->mixer);
     if (id == SITE_GATED)
-        return head->heads * head->d_v;
+        return site_part(site) == PART_MIXER ? c->mixer.heads * c->mixer.d_v
+                                             : head->heads * head->d_v;
     return id == SITE_TRANSFORM    ? config_word_width(c)
            : site == SITE_ATTN_OUT ? config_out_width(c)
                                    : c->n_embd;
@@ -407,24 +495,33 @@ static size_t channels(const struct config *c, enum site site, size_t layer)
 
 size_t site_heads(const struct config *c, enum site site, size_t layer)
 {
+    const bool of_keys = site_axes(site) == AXES_GROUP_TOKEN_DIM;
+    if (!site_has_heads(site))
+        return 1;
+    if (site_part(site) == PART_MIXER)
+        return of_keys ? c->mixer.key_heads : c->mixer.heads;
     const struct head_rule *head = stack_head(c, site_part(site), layer);
-    bool of_keys = site_row(site)->axes == AXES_GROUP_TOKEN_DIM;
-    enum site id = site_id(site);
-    bool of_contexts = id == SITE_DIFFERENCE || id == SITE_CONTEXT || id == SITE_VALUE_WEIGHTED ||
-                       id == SITE_NORM_WEIGHTED;
-    size_t heads = of_contexts ? context_heads(head) : head->heads;
-    return of_keys ? head->kv_heads : site_has_heads(site) ? heads : 1;
+    const enum site id = site_id(site);
+    const bool of_contexts = id == SITE_DIFFERENCE || id == SITE_CONTEXT ||
+                             id == SITE_VALUE_WEIGHTED || id == SITE_NORM_WEIGHTED;
+    return of_keys ? head->kv_heads : of_contexts ? context_heads(head) : head->heads;
 }
 
 size_t site_columns(const struct config *c, enum site site, size_t layer)
 {
     const struct head_rule *head = stack_head(c, site_part(site), layer);
-    switch (site_row(site)->axes) {
+    const enum site id = site_id(site);
+    const bool of_mixer = site_part(site) == PART_MIXER;
+    const bool of_keys = id == SITE_Q_PRE || id == SITE_K_PRE || id == SITE_Q || id == SITE_K;
+    switch (site_axes(site)) {
     case AXES_HEAD_TOKEN_DIM:
     case AXES_GROUP_TOKEN_DIM:
-        return site_id(site) == SITE_CONTEXT ? context_width(head)
-               : site_id(site) == SITE_V     ? head->d_v
-                                             : head->d_k;
+    case AXES_HEAD_KEY_VALUE:
+        if (id == SITE_DECAY)
+            return mixer_decays(&c->mixer);
+        if (of_mixer)
+            return of_keys ? c->mixer.d_k : c->mixer.d_v;
+        return of_keys ? head->d_k : id == SITE_CONTEXT ? context_width(head) : head->d_v;
     case AXES_TOKEN_EXPERT:
         return c->mixture.experts;
     case AXES_TOKEN_WORD:
@@ -443,18 +540,29 @@ bool site_size(size_t *count, const struct config *config, enum site site, size_
         columns = num_max(columns, site_columns(config, site, layer));
         most = num_max(most, site_heads(config, site, layer));
     }
-    heads = num_min(heads, most);
+    bool all = part == PART_MIXER && heads >= config->n_head; /* mixers may have more heads */
+    heads = all ? most : num_min(heads, most);
     bool at_itself = has_encoder(config) && part == PART_SENTENCE;
     size_t queries = part == PART_SOURCE ? source : tokens;
     size_t keys = at_itself || !config->cross ? tokens : source;
     const size_t sizes[] = {
-        [NONE] = 1,          [HEAD] = heads,     [KV_HEAD] = heads, [TOKEN] = queries,
-        [FIRST] = 1,         [KEY_TOKEN] = keys, [QUERY] = queries, [KEY] = keys,
-        [CHANNEL] = columns, [EXPERT] = columns, [DIM] = columns,   [WORD] = columns,
+        [NONE] = 1,
+        [HEAD] = heads,
+        [KV_HEAD] = heads,
+        [TOKEN] = queries,
+        [FIRST] = 1,
+        [KEY_TOKEN] = keys,
+        [QUERY] = queries,
+        [KEY] = keys,
+        [CHANNEL] = columns,
+        [EXPERT] = columns,
+        [DIM] = columns,
+        [WORD] = columns,
+        [KEY_DIM] = config->mixer.d_k,
     };
     *count = 1;
     for (size_t i = 0; i < AXES_MAX; i++)
-        if (!num_multiply(count, *count, sizes[axes_of[site_row(site)->axes][i]]))
+        if (!num_multiply(count, *count, sizes[axes_of[site_axes(site)][i]]))
             return false;
     return true;
 }
@@ -464,6 +572,8 @@ bool site_size(size_t *count, const struct config *config, enum site site, size_
 size_t site_order(const struct config *config, enum site site, size_t layer)
 {
     enum { STEPS = 2 * SITE_IDS };
+    static const enum site after[SITE_PARTS] = {
+        [PART_CROSS] = SITE_RESID_MID, [PART_PER_LAYER] = SITE_RESID_MLP, [PART_MIXER] = SITE_LN_1};
     enum site_part part = site_part(site);
     enum site id = site_id(site);
     size_t before = part == PART_SOURCE ? 0 : stack_of(config, PART_SOURCE)->layers;
@@ -473,8 +583,8 @@ size_t site_order(const struct config *config, enum site site, size_t layer)
     if ((id == SITE_LN_1 || id == SITE_LN_2) &&
         layer_of(config, PART_SENTENCE, 0)->sublayers->norm_after)
         step = 2 * (id == SITE_LN_1 ? SITE_RESID_MID : SITE_RESID_POST) + 1;
-    if (part == PART_CROSS || part == PART_PER_LAYER)
-        step += STEPS * (2 * (part == PART_CROSS ? SITE_RESID_MID : SITE_RESID_MLP) + 1) + 1;
+    if (after[part])
+        step += STEPS * (2 * (size_t)after[part] + 1) + 1;
     else
         step *= STEPS;
     return site == SITE_EMBEDDING ? 1 : (before + row) * STEPS * STEPS + step;

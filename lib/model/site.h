@@ -33,6 +33,7 @@ enum site_part {
     PART_SOURCE,    /* the second text of cross-attention, and its encoder */
     PART_CROSS,     /* the text, attending to the encoded source */
     PART_PER_LAYER, /* the text's inputs of single layers, beside the stream: no attention */
+    PART_MIXER,     /* layers of the text that keep a state, in place of attention */
     SITE_PARTS,
     ATTENTION_PARTS = PART_PER_LAYER,
 };
@@ -47,16 +48,22 @@ enum site {
     SITE_LN_1,
     SITE_Q_PRE,
     SITE_K_PRE,
+    SITE_V_PRE,
+    SITE_CONV,
     SITE_Q,
     SITE_K,
     SITE_V,
+    SITE_STEP,
+    SITE_DECAY,
     SITE_SCORES,
     SITE_SOFTMAX,
     SITE_MASKED,
     SITE_WEIGHTS,
     SITE_DIFFERENCE,
     SITE_SINK,
+    SITE_STATE,
     SITE_CONTEXT,
+    SITE_GATE,
     SITE_GATED,
     SITE_ATTN_OUT,
     SITE_LN_1_POST,
@@ -125,17 +132,18 @@ enum site_axes {
     AXES_HEAD_TOKEN,      /* [H, T]: a number of each query head, in memory [H, T, 1] */
     AXES_HEAD_TOKEN_DIM,  /* [H, T, D]: query heads */
     AXES_GROUP_TOKEN_DIM, /* [Hkv, S, D]: key/value heads, tokens of the keys */
+    AXES_HEAD_KEY_VALUE,  /* [H, dk, dv]: after the last token */
     AXES_HEAD_QUERY_KEY,  /* [H, T, S] */
     AXES_QUERY_KEY,       /* [T, S]: for all heads together */
 };
 
 struct site_row {
     const char *name[SITE_PARTS];
-    enum site_axes axes;
-    bool in_layer;                 /* one for each layer, else one in the model */
-    bool masked;                   /* reports leave out cells that a text's causal mask hides */
-    const char *about[SITE_PARTS]; /* a line of help; NULL: the part lacks the site */
-    const char *alias;             /* TransformerLens' name of a text's site, or NULL */
+    enum site_axes axes, mixer_axes; /* of a text; of PART_MIXER */
+    bool in_layer;                   /* one for each layer, else one in the model */
+    bool masked;                     /* reports leave out cells that a text's causal mask hides */
+    const char *about[SITE_PARTS];   /* a line of help; NULL: the part lacks the site */
+    const char *alias;               /* TransformerLens' name of a text's site, or NULL */
 };
 
 extern const struct site_row site_rows[SITE_IDS];
@@ -143,6 +151,13 @@ extern const struct site_row site_rows[SITE_IDS];
 static inline const struct site_row *site_row(enum site site)
 {
     return &site_rows[site_id(site)];
+}
+
+/* The axes of a site, which may differ in mixers. */
+static inline enum site_axes site_axes(enum site site)
+{
+    const struct site_row *row = site_row(site);
+    return site_part(site) == PART_MIXER ? row->mixer_axes : row->axes;
 }
 
 /* `q`, `enc.q` or `cross_q`; a line of help, NULL if no model has such a site. */

@@ -427,9 +427,16 @@ int weights_joined(struct weights *weights, struct slot q, struct weight *joined
 int weights_vector(struct weights *weights, struct slot slot, const float **numbers,
                    struct err *err)
 {
-    const struct parameter *p = parameter_at(weights, slot);
+    struct parameter *p = parameter_at(weights, slot);
     *numbers = NULL;
-    return p ? load_floats(weights, p, numbers, err) : 0;
+    if (!p)
+        return 0;
+    if (p->layout.rank == 1 && p->layout.view.stride)
+        return load_vector(weights, p, numbers, err);
+    if (load_floats(weights, p, numbers, err))
+        return -1;
+    *numbers += *numbers ? p->layout.view.first * (p->layout.rank == 1 ? 1 : p->layout.in) : 0;
+    return 0;
 }
 
 int weights_xielu(struct weights *weights, struct slot slot, struct xielu *xielu, struct err *err)
@@ -550,7 +557,8 @@ int weights_biases(struct weights *weights, struct machine *machine, int part,
 static int load_ones(struct weights *weights, const float **ones, struct err *err)
 {
     const struct config *c = weights->config;
-    size_t heads = c->n_head * num_max(c->d_k, c->wide.d);
+    size_t heads =
+        num_max(c->n_head * num_max(c->d_k, c->wide.d), num_max(c->mixer.d_k, c->mixer.step_rank));
     size_t count = num_max(num_max(c->n_embd, config_word_width(c)), heads);
     if (!weights->ones) {
         float *made = arena_alloc(&weights->arena, count, sizeof *made, err);
@@ -570,10 +578,13 @@ int weights_norm(struct weights *weights, struct slot slot, struct norm *norm, s
     struct parameter *scale = parameter_at(weights, slot);
     struct parameter *shift = scale ? bias_of(weights, scale) : NULL;
     bool of_latent = slot.id == SLOT_Q_DOWN_NORM || slot.id == SLOT_KV_DOWN_NORM;
+    const float of_mixer = slot.part == PART_MIXER ? weights->config->mixer.epsilon : 0;
     *norm = (struct norm){
-        .epsilon = of_latent ? LATENT_EPSILON : weights->config->epsilon,
+        .epsilon = of_latent      ? LATENT_EPSILON
+                   : of_mixer > 0 ? of_mixer
+                                  : weights->config->epsilon,
         .rms = weights->config->rms,
-        .offset = weights->config->norm_offset ? 1.0f : 0.0f,
+        .offset = weights->config->norm_offset && slot.part != PART_MIXER ? 1.0f : 0.0f,
         .plain = !scale,
     };
     if (slot.id == SLOT_CONTEXT_NORM) {

@@ -31,7 +31,9 @@ struct path_text {
     const struct golden *golden; /* NULL: the reference does not have this text */
     struct text sequence;
     struct path_value *values; /* [layer][SITE_COUNT]; sites outside of layers are in layer 0 */
-    struct watch watch;        /* all sites of the model */
+    struct watch watch;
+    size_t left_out;
+    /* tensors of the reference that are not watched */ /* all sites of the model */
     struct arena arena;
 };
 

@@ -111,11 +111,31 @@ const CHINESE = {
     'attention weights from the text to the source': '从文本到源文本的注意力权重',
     'weights of head h - lambda · those of head h + H/2, which multiply the values of both':
         '头 h 的权重减去 lambda 乘头 h + H/2 的权重，再与两头的值相乘',
-    'context, each head normed and scaled, side by side': '各头归一化并缩放后的 context，并排',
+    'context, each head times its gate, or normed and scaled, side by side':
+        'context，各头乘以其门，或归一化并缩放后，并排',
     'difference · v': '差 · v',
     'cross_weights · cross_v': 'cross_weights · cross_v',
     'output of the cross-attention layer': '交叉注意力层的输出',
     'residual stream after cross-attention': '交叉注意力之后的残差流',
+    'queries of the mixer before the convolution': '卷积之前状态层的查询',
+    'keys of the mixer before the convolution': '卷积之前状态层的键',
+    'values of the mixer before the convolution': '卷积之前状态层的值',
+    ['sums over the last tokens, channel by channel: of queries, keys and values, of values ' +
+    'alone, or of keys times values']: '逐通道对最近几个词元求和：查询、键和值，或仅值，或键乘以值',
+    'queries of the mixer: what a token reads from the state': '状态层的查询：词元从状态中读取什么',
+    'keys of the mixer: where a token writes into the state': '状态层的键：词元写入状态的何处',
+    'values of the mixer: what a token writes into the state': '状态层的值：词元向状态写入什么',
+    'how strongly a token writes into the state': '词元写入状态的强度',
+    'what a token leaves of the state: factors of a head, or of each of its channels':
+        '词元保留多少状态：每个头的系数，或其每个通道的系数',
+    'what a token takes of each value of the mixer: mix_context = mix_map · mix_v':
+        '词元从状态层的每个值中取多少：mix_context = mix_map · mix_v',
+    'the state of each head after the last token': '最后一个词元之后每个头的状态',
+    'what each head of the mixer reads from its state': '状态层的每个头从其状态中读到的内容',
+    'what multiplies the context, before the logistic function': '逻辑函数之前，与上下文相乘的门',
+    'what multiplies the context of the mixer, before its function': '函数之前，与状态层上下文相乘的门',
+    'the context of all heads of the mixer, gated and normed': '状态层所有头的上下文，经过门和归一化',
+    'output of the mixer': '状态层的输出',
     'second layer norm': '第二个层归一化',
     'logits of the experts, before any is chosen': '选择之前各专家的 logits',
     "factors of the experts' outputs, 0 for those that are not chosen":

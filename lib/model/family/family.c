@@ -6,8 +6,9 @@
 
 const struct family *family_at(size_t index)
 {
-    static const struct family *const lists[] = {family_own, family_decoders, family_encoders,
-                                                 family_experts, family_translators};
+    static const struct family *const lists[] = {family_own,      family_decoders,
+                                                 family_encoders, family_experts,
+                                                 family_mixers,   family_translators};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         for (const struct family *family = lists[i]; family->name; family++)
             if (index-- == 0)
@@ -148,13 +149,16 @@ void family_layout(struct family_layout *layout, struct slot slot, const struct 
     row = row ? row : &unnamed;
     *layout = (struct family_layout){.view = {0, SIZE_MAX, 0}, .first = slot};
     layout->rank = slot_shape(layout->shape, slot, config);
+    layout->squeezed = slot.part == PART_MIXER;
     layout->out = layout->shape[0];
     layout->in = layout->shape[1];
     bool is_bias = slot.id & 1;
     bool is_grouped = row->groups != GROUPS_ONE;
+    size_t key_heads = slot.part == PART_MIXER ? config->mixer.key_heads : config->n_kv_head;
     size_t groups = row->groups == GROUPS_FOUR      ? 4
+                    : row->groups == GROUPS_HEAD    ? config->n_head
                     : row->groups == GROUPS_IN_TURN ? layout->out
-                    : is_grouped                    ? config->n_kv_head
+                    : is_grouped                    ? key_heads
                                                     : 1;
     for (size_t i = 0; i < FAMILY_MEMBERS_MAX && row->members[i]; i++) {
         struct slot member = slot;

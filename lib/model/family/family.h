@@ -18,7 +18,7 @@
 #include "model/config.h"
 #include "model/parameter_table.h"
 
-enum { FAMILY_MEMBERS_MAX = 3, FAMILY_ROWS_MAX = 24 };
+enum { FAMILY_MEMBERS_MAX = 5, FAMILY_ROWS_MAX = 26 };
 
 /* The tensor of a slot, or of several (its members), whose rows it has as `groups` says. */
 struct family_row {
@@ -28,6 +28,7 @@ struct family_row {
     enum {
         GROUPS_ONE,     /* all rows of the first member, all of the second, … */
         GROUPS_KV_HEAD, /* for each key/value head: its part of each member */
+        GROUPS_HEAD,    /* for each query head */
         GROUPS_FOUR,    /* for each quarter of the heads */
         GROUPS_IN_TURN, /* a row of each member in turn */
     } groups;
@@ -63,6 +64,8 @@ struct family {
     const char *theta_key, *share_key; /* other names of rope_theta and the share, or NULL */
     const char *width_key;             /* key with the number of rotated channels, or NULL */
     bool wrapped;                      /* the keys are in "text_config" */
+    bool rounds_share; /* an odd number of rotated channels by the share is rounded up */
+    bool by_file;      /* a variant, for files that have all of its own names */
     bool first_names;  /* of a size with several names the first counts; others may differ */
     bool fixed_rotary; /* its rotary embedding has no key but the width (as in transformers) */
     bool own_mask;     /* it is causal, whatever "is_causal" says (as in transformers) */
@@ -73,7 +76,7 @@ struct family {
 /* Lists of families; each ends with one without a name. family_own has the order of
  * enum model_kind. */
 extern const struct family family_own[], family_decoders[], family_encoders[], family_experts[],
-    family_translators[];
+    family_mixers[], family_translators[];
 
 /* A family of any list; NULL: there are no more. */
 const struct family *family_at(size_t index);
@@ -131,6 +134,7 @@ struct family_layout {
     size_t out, in;
     size_t rank, shape[SLOT_RANK_MAX + 1]; /* of the tensor, which may have other slots, too */
     bool transposed;
+    bool squeezed;         /* the tensor may have further axes of size 1 */
     size_t skipped, count; /* numbers before the slot's expert or head, and in it; or 0, and all */
     struct row_view view;  /* the slot's rows in the tensor; its columns, if transposed */
     struct slot first;     /* the first slot of the tensor */
@@ -205,7 +209,7 @@ void family_read_rotary(struct reading *reading, double turning, double theta);
 /* Give layers with a window, or those without, a flag. Read the rotary embedding of layers with a
  * window, if it differs from that of other layers: its base is under `theta_key`; `scaled`:
  * "rope_scaling" is of layers with a window, too. */
-void family_flag_layers(struct config *config, bool with_window, unsigned char flag);
+void family_flag_layers(struct config *config, bool with_window, unsigned short flag);
 void family_local_rotary(struct reading *reading, const char *theta_key, double otherwise,
                          bool scaled);
 

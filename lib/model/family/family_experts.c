@@ -18,7 +18,7 @@ static const struct family_names experts_names =
           {"mlp.shared_experts.up_proj", {SLOT_SHARED_UP}},
           {"mlp.shared_experts.down_proj", {SLOT_SHARED_DOWN}});
 
-static const struct family_names qwen2_names =
+const struct family_names family_qwen2_moe_names =
     NAMES("model.", "layers.", &experts_names, {"mlp.shared_expert.gate_proj", {SLOT_SHARED_GATE}},
           {"mlp.shared_expert.up_proj", {SLOT_SHARED_UP}},
           {"mlp.shared_expert.down_proj", {SLOT_SHARED_DOWN}},
@@ -128,11 +128,11 @@ static void settle_minimax(struct reading *r)
 }
 
 /* Every "decoder_sparse_step"-th layer has experts, but not those in "mlp_only_layers". */
-static void read_qwen(struct reading *r, size_t usual)
+void family_read_qwen_experts(struct reading *r, size_t usual, bool renormalised)
 {
     struct config *c = r->config;
     family_read_experts(r, "num_experts", "num_experts_per_tok", usual, "moe_intermediate_size");
-    c->mixture.renormalised = family_flag(r, "norm_topk_prob", false);
+    c->mixture.renormalised = family_flag(r, "norm_topk_prob", renormalised);
     size_t step = family_size(r, "decoder_sparse_step", 1);
     const struct json *list = family_list(r, "mlp_only_layers");
     for (size_t i = 0; i < c->n_layer && !r->failed; i++)
@@ -152,7 +152,7 @@ static void settle_qwen2_moe(struct reading *r)
 {
     struct config *c = r->config;
     struct mixture *m = &c->mixture;
-    read_qwen(r, 4);
+    family_read_qwen_experts(r, 4, false);
     family_bias(r, "qkv_bias", BIASED_QKV);
     m->shared_inner = family_size(r, "shared_expert_intermediate_size", m->shared_inner);
     family_settle_switched_window(r);
@@ -164,7 +164,7 @@ static void settle_qwen2_moe(struct reading *r)
 
 static void settle_qwen3_moe(struct reading *r)
 {
-    read_qwen(r, 8);
+    family_read_qwen_experts(r, 8, false);
     family_settle_llama(r);
     if (family_flag(r, "use_sliding_window", false))
         family_settle_window(r);
@@ -439,7 +439,7 @@ const struct family family_experts[] = {
           EXPERTS(256, .router = ROUTER_SIGMOID, .corrected = true, .renormalised = true),
           .head_norm = {.q = true, .k = true, .whole = true}),
      SILU_OF(5e6), .width_key = "rotary_dim"},
-    {"qwen2_moe", &qwen2_names, settle_qwen2_moe,
+    {"qwen2_moe", &family_qwen2_moe_names, settle_qwen2_moe,
      WITH(LLAMA, .n_positions = 32768, .biases = BIASED_QKV, .window = 4096,
           EXPERTS(60, .shared_inner = 5632, .inner = 1408, .shared_gate = true)),
      SILU},

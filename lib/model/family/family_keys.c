@@ -350,6 +350,8 @@ void family_read_rotary(struct reading *r, double turning, double theta)
                     (*components || json_given(r->root, width_key));
     *components =
         by_width ? family_size(r, width_key, *components) : (size_t)((double)c->d_k * turning);
+    c->rotary.odd = family->rounds_share && *components % 2;
+    *components += c->rotary.odd;
     if (*components % 2 || *components > c->d_k)
         err_set(family_fail(r),
                 "field '%s': expected an even number of rotary channels, at most %zu, found %zu",
@@ -359,7 +361,7 @@ void family_read_rotary(struct reading *r, double turning, double theta)
     read_scaling(r, scaling, &c->rotary);
 }
 
-void family_flag_layers(struct config *c, bool with_window, unsigned char flag)
+void family_flag_layers(struct config *c, bool with_window, unsigned short flag)
 {
     for (size_t i = 0; i < c->n_layer; i++)
         if (with_window == ((c->layer_flags[i] & LAYER_WINDOW) != 0))

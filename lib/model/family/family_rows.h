@@ -42,7 +42,8 @@
     }
 
 /* Names of tensors, and readers of keys of config.json, that rows in several files use. */
-extern const struct family_names family_llama_names, family_gpt2_names, family_hunyuan_names;
+extern const struct family_names family_llama_names, family_gpt2_names, family_hunyuan_names,
+    family_qwen2_moe_names;
 void family_settle_llama(struct reading *reading);
 void family_settle_qkv_bias(struct reading *reading);
 void family_settle_ernie(struct reading *reading);
@@ -57,5 +58,7 @@ void family_settle_granite(struct reading *reading);
  * (NULL: those of a plain MLP), for all layers. GGUF files may have other names of tensors. */
 void family_read_experts(struct reading *reading, const char *experts, const char *chosen,
                          size_t usual, const char *inner);
+/* Read the experts of Qwen; `usual`: how many a token has. */
+void family_read_qwen_experts(struct reading *reading, size_t usual, bool renormalised);
 bool family_default_scaling(struct reading *reading, enum rotary_scaling scaling, double factor,
                             double positions);

@@ -193,6 +193,9 @@ static const struct planted {
     {SET("layers with heads of other sizes", layer_flags, {LAYER_WIDE})},
     {SET("norms of values", head_norm, {.v = true})},
     {SET("keys of other layers", n_borrowing, 1)},
+    {SET("layers that keep a state", mixer, {.heads = 2, .key_heads = 1, .d_k = 4, .d_v = 4})},
+    {SET("layers of one sublayer", layer_flags, {LAYER_NO_MLP})},
+    {SET("gates of the context", head_gate, GATE_LOGISTIC)},
     {SET("inputs of single layers", given, 4)},
     {SET("scaled layers", layer_scale, true)},
     {SET("MLPs of different widths", inners, {8})},
@@ -211,8 +214,8 @@ static const struct planted {
     {SET("another kind of sublayer", score_bias, (enum score_bias)(BIAS_DISENTANGLED + 1))},
     {SET("another kind of attention, norm or rotation", rotary,
          {.scaling = (enum rotary_scaling)(ROTARY_PROPORTIONAL + 1)})},
-    {SET("another kind of attention, norm or rotation", biases, 128)},
-    {SET("another kind of attention, norm or rotation", layer_flags, {32})},
+    {SET("another kind of attention, norm or rotation", biases, 1024)},
+    {SET("another kind of attention, norm or rotation", layer_flags, {256})},
 };
 
 /* Of each feature that no config has yet, a field of a sublayer that makes it, with its words. */
@@ -230,7 +233,7 @@ static const struct ruled {
     const void *value;
 } ruled[] = {
     {RULE("another kind of sublayer", kind, SUBLAYER_ATTEND,
-          (enum sublayer_kind)(SUBLAYER_MLP + 1))},
+          (enum sublayer_kind)(SUBLAYER_MIX + 1))},
     {RULE("another kind of sublayer", reads, SUBLAYER_ATTEND,
           (enum sublayer_input)(READS_LAST_INPUT + 1))},
     {RULE("another kind of sublayer", score.bias, SUBLAYER_ATTEND, BIAS_DISENTANGLED + 1)},

@@ -1,0 +1,483 @@
+/* family_mixers.c: decoders with layers that keep a state: names of tensors, keys that a row cannot
+ * express, and a row for each family. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "model/family/family_rows.h"
+
+/* --- names of tensors, and how slots lie in them ---------------------------------------------- */
+
+#define OF_MIXER .part = PART_MIXER
+#define PACKED(under)                                                                           \
+    {under ".gate_up_proj", {SLOT_EXPERT_GATE, SLOT_EXPERT_UP}, .bare = true, .stacked = true}, \
+    {                                                                                           \
+        under ".down_proj", {SLOT_EXPERT_DOWN}, .bare = true, .stacked = true                   \
+    }
+
+/* What both have of a gated delta rule under "linear_attn", and gated attention. */
+static const struct family_names delta_names = NAMES(
+    "model.", "layers.", &family_qwen2_moe_names,
+    {"self_attn.q_proj", {SLOT_Q, SLOT_OUT_GATE}, .groups = GROUPS_HEAD},
+    {"linear_attn.conv1d", {SLOT_CONV_Q, SLOT_CONV_K, SLOT_CONV_V}, OF_MIXER},
+    {"linear_attn.dt_bias", {SLOT_STEP_SHIFT}, .bare = true, OF_MIXER},
+    {"linear_attn.A_log", {SLOT_DECAY}, .bare = true, OF_MIXER},
+    {"linear_attn.norm", {SLOT_OUT_NORM}, OF_MIXER}, {"linear_attn.out_proj", {SLOT_O}, OF_MIXER});
+
+static const struct family_names qwen3_5_names =
+    NAMES("model.", "layers.", &delta_names,
+          {"linear_attn.in_proj_qkv", {SLOT_Q, SLOT_K, SLOT_V}, OF_MIXER},
+          {"linear_attn.in_proj_z", {SLOT_OUT_GATE}, OF_MIXER},
+          {"linear_attn.in_proj_b", {SLOT_BETA}, OF_MIXER},
+          {"linear_attn.in_proj_a", {SLOT_STEP}, OF_MIXER});
+
+static const struct family_names qwen3_next_names =
+    NAMES("model.", "layers.", &delta_names,
+          {"linear_attn.in_proj_qkvz",
+           {SLOT_Q, SLOT_K, SLOT_V, SLOT_OUT_GATE},
+           .groups = GROUPS_KV_HEAD,
+           OF_MIXER},
+          {"linear_attn.in_proj_ba", {SLOT_BETA, SLOT_STEP}, .groups = GROUPS_KV_HEAD, OF_MIXER});
+
+static const struct family_names qwen3_5_packed_names =
+    NAMES("model.", "layers.", &qwen3_5_names, PACKED("mlp.experts"));
+static const struct family_names qwen3_next_packed_names =
+    NAMES("model.", "layers.", &qwen3_next_names, PACKED("mlp.experts"));
+static const struct family_names qwen3_5_wrapped_names = WRAPPED(&qwen3_5_names);
+static const struct family_names qwen3_5_wrapped_packed_names = NAMES_OF(
+    "model.", "layers.", NULL, "language_model.", &qwen3_5_names, false, PACKED("mlp.experts"));
+
+static const struct family_names lfm2_names = NAMES(
+    "model.", "layers.", &family_llama_names, {"embedding_norm", {SLOT_FINAL_NORM}},
+    {"operator_norm", {SLOT_NORM_1}}, {"ffn_norm", {SLOT_NORM_2}}, {"self_attn.out_proj", {SLOT_O}},
+    {"self_attn.q_layernorm", {SLOT_Q_NORM}}, {"self_attn.k_layernorm", {SLOT_K_NORM}},
+    {"feed_forward.w1", {SLOT_GATE}}, {"feed_forward.w3", {SLOT_UP}},
+    {"feed_forward.w2", {SLOT_DOWN}}, {"conv.in_proj", {SLOT_K, SLOT_Q, SLOT_V}, OF_MIXER},
+    {"conv.conv", {SLOT_CONV_V}, OF_MIXER}, {"conv.out_proj", {SLOT_O}, OF_MIXER},
+    {"feed_forward.gate", {SLOT_ROUTER}},
+    {"feed_forward.expert_bias", {SLOT_CORRECTION}, .bare = true},
+    {"feed_forward.experts.{e}.w1", {SLOT_EXPERT_GATE}},
+    {"feed_forward.experts.{e}.w3", {SLOT_EXPERT_UP}},
+    {"feed_forward.experts.{e}.w2", {SLOT_EXPERT_DOWN}});
+
+/* Mamba-2, and Mamba, under a name. */
+#define MAMBA2_ROWS(under)                                                           \
+    {under "in_proj", {SLOT_OUT_GATE, SLOT_V, SLOT_K, SLOT_Q, SLOT_STEP}, OF_MIXER}, \
+        {under "conv1d", {SLOT_CONV_V, SLOT_CONV_K, SLOT_CONV_Q}, OF_MIXER},         \
+        {under "dt_bias", {SLOT_STEP_SHIFT}, .bare = true, OF_MIXER},                \
+        {under "A_log", {SLOT_DECAY}, .bare = true, OF_MIXER},                       \
+        {under "D", {SLOT_SKIP}, .bare = true, OF_MIXER},                            \
+        {under "norm", {SLOT_OUT_NORM}, OF_MIXER},                                   \
+    {                                                                                \
+        under "out_proj", {SLOT_O}, OF_MIXER                                         \
+    }
+#define MAMBA_ROWS(under)                                                  \
+    {under "in_proj", {SLOT_V, SLOT_OUT_GATE}, OF_MIXER},                  \
+        {under "conv1d", {SLOT_CONV_V}, OF_MIXER},                         \
+        {under "x_proj", {SLOT_STEP_DOWN, SLOT_K, SLOT_Q}, OF_MIXER},      \
+        {under "dt_proj", {SLOT_STEP}, OF_MIXER},                          \
+        {under "dt_proj.bias", {SLOT_STEP_SHIFT}, .bare = true, OF_MIXER}, \
+        {under "A_log", {SLOT_DECAY}, .bare = true, OF_MIXER},             \
+        {under "D", {SLOT_SKIP}, .bare = true, OF_MIXER},                  \
+    {                                                                      \
+        under "out_proj", {SLOT_O}, OF_MIXER                               \
+    }
+#define FEED_FORWARD                                                                  \
+    {"final_layernorm", {SLOT_FINAL_NORM}}, {"pre_ff_layernorm", {SLOT_NORM_2}},      \
+        {"feed_forward.gate_proj", {SLOT_GATE}}, {"feed_forward.up_proj", {SLOT_UP}}, \
+    {                                                                                 \
+        "feed_forward.down_proj",                                                     \
+        {                                                                             \
+            SLOT_DOWN                                                                 \
+        }                                                                             \
+    }
+
+static const struct family_names bamba_names =
+    NAMES("model.", "layers.", &family_llama_names, FEED_FORWARD, MAMBA2_ROWS("mamba."));
+
+static const struct family_names granite_names = NAMES(
+    "model.", "layers.", &family_llama_names, MAMBA2_ROWS("mamba."),
+    {"block_sparse_moe.router.layer", {SLOT_ROUTER}},
+    {"block_sparse_moe.input_linear", {SLOT_EXPERT_GATE, SLOT_EXPERT_UP}, .stacked = true},
+    {"block_sparse_moe.output_linear", {SLOT_EXPERT_DOWN}, .stacked = true},
+    {"shared_mlp.input_linear", {SLOT_SHARED_GATE, SLOT_SHARED_UP}},
+    {"shared_mlp.output_linear", {SLOT_SHARED_DOWN}},
+    {"shared_mlp.input_linear", {SLOT_GATE, SLOT_UP}}, {"shared_mlp.output_linear", {SLOT_DOWN}});
+
+static const struct family_names mamba2_names =
+    NAMES("backbone.", "layers.", &family_llama_names, {"embeddings", {SLOT_TOKENS}},
+          {"norm_f", {SLOT_FINAL_NORM}}, {"norm", {SLOT_NORM_1}}, MAMBA2_ROWS("mixer."));
+
+static const struct family_names mamba_names =
+    NAMES("backbone.", "layers.", &family_llama_names, {"embeddings", {SLOT_TOKENS}},
+          {"norm_f", {SLOT_FINAL_NORM}}, {"norm", {SLOT_NORM_1}}, MAMBA_ROWS("mixer."));
+
+static const struct family_names jamba_names =
+    NAMES("model.", "layers.", &family_llama_names, FEED_FORWARD, MAMBA_ROWS("mamba."),
+          {"mamba.dt_layernorm", {SLOT_STEP_NORM}, OF_MIXER},
+          {"mamba.b_layernorm", {SLOT_K_NORM}, OF_MIXER},
+          {"mamba.c_layernorm", {SLOT_Q_NORM}, OF_MIXER}, {"feed_forward.router", {SLOT_ROUTER}},
+          {"feed_forward.experts.{e}.gate_proj", {SLOT_EXPERT_GATE}},
+          {"feed_forward.experts.{e}.up_proj", {SLOT_EXPERT_UP}},
+          {"feed_forward.experts.{e}.down_proj", {SLOT_EXPERT_DOWN}});
+
+/* --- keys that a row cannot express ----------------------------------------------------------- */
+
+/* Whether a text is a word of a list " word word ". */
+static bool is_among(const char *list, const char *text)
+{
+    char word[32];
+    snprintf(word, sizeof word, " %s ", text);
+    return strstr(list, word);
+}
+
+/* Read which layers have a mixer from a list of kinds under a key; false: there is none. */
+static bool read_kinds(struct reading *r, const char *key)
+{
+    struct config *c = r->config;
+    const struct json *list = family_list(r, key), *item = json_first(list);
+    if (list && json_count(list) != c->n_layer)
+        err_set(family_fail(r), "field '%s': expected a list of %zu layers, found %zu", key,
+                c->n_layer, json_count(list));
+    for (size_t layer = 0; item && !r->failed; item = json_next(item), layer++) {
+        const char *kind = "";
+        json_get_text(item, &kind);
+        if (is_among(" linear_attention mamba conv ", kind))
+            c->layer_flags[layer] |= LAYER_MIXER;
+        else if (!is_among(" full_attention attention ", kind))
+            err_unsupported(family_fail(r),
+                            "field '%s': expected full_attention, linear_attention, attention, "
+                            "mamba or conv, found \"%s\"",
+                            key, kind);
+    }
+    return list;
+}
+
+/* Refuse sizes that do not fit. `heads`, `key_heads`: the keys of config.json. */
+static void check_mixer(struct reading *r, const char *heads, const char *key_heads)
+{
+    const struct mixer *m = &r->config->mixer;
+    if (m->heads % m->key_heads)
+        err_set(family_fail(r), "field '%s': expected a multiple of %s = %zu, found %zu", heads,
+                key_heads, m->key_heads, m->heads);
+    if (m->heads > DIMENSION_MAX / m->d_v || m->heads > DIMENSION_MAX / m->d_k)
+        err_set(family_fail(r), "field '%s': expected heads of at most %d channels", heads,
+                DIMENSION_MAX);
+}
+
+static void settle_delta(struct reading *r)
+{
+    struct config *c = r->config;
+    struct mixer *m = &c->mixer;
+    family_bias(r, "attention_bias", BIASED_QKV | BIASED_OUT);
+    m->heads = family_size(r, "linear_num_value_heads", 32);
+    m->key_heads = family_size(r, "linear_num_key_heads", 16);
+    m->d_k = family_size(r, "linear_key_head_dim", 128);
+    m->d_v = family_size(r, "linear_value_head_dim", 128);
+    m->taps = family_size(r, "linear_conv_kernel_dim", 4);
+    m->activation = c->activation;
+    check_mixer(r, "linear_num_value_heads", "linear_num_key_heads");
+    bool given = read_kinds(r, "layer_types");
+    size_t interval = family_size(r, "full_attention_interval", 4);
+    for (size_t i = 0; !given && i < c->n_layer; i++)
+        if ((i + 1) % interval)
+            c->layer_flags[i] |= LAYER_MIXER;
+}
+
+static void settle_qwen3_5_moe(struct reading *r)
+{
+    struct mixture *m = &r->config->mixture;
+    settle_delta(r);
+    family_read_experts(r, "num_experts", "num_experts_per_tok", 8, "moe_intermediate_size");
+    m->shared_inner = family_size(r, "shared_expert_intermediate_size", m->shared_inner);
+}
+
+static void settle_qwen3_next(struct reading *r)
+{
+    struct mixture *m = &r->config->mixture;
+    settle_delta(r);
+    family_read_qwen_experts(r, 10, true);
+    m->shared_inner = family_size(r, "shared_expert_intermediate_size", m->shared_inner);
+}
+
+/* Layers of a list, or without one none, have attention; the others a short convolution. */
+static void settle_lfm2(struct reading *r)
+{
+    static const char key[] = "full_attn_idxs";
+    struct config *c = r->config;
+    c->epsilon = (float)family_number(r, "norm_eps", 0, 1, 1e-5);
+    c->tied = family_flag(r, "tie_embedding", c->tied);
+    c->mixer.heads = c->mixer.key_heads = c->n_embd;
+    c->mixer.taps = family_size(r, "conv_L_cache", 3);
+    family_bias(r, "conv_bias", BIASED_MIXER_IN | BIASED_MIXER_OUT | BIASED_CONVOLUTION);
+    const struct json *list = family_list(r, key);
+    if (read_kinds(r, "layer_types") || !list)
+        return;
+    for (size_t i = 0; i < c->n_layer; i++)
+        c->layer_flags[i] |= LAYER_MIXER;
+    for (const struct json *item = json_first(list); item && !r->failed; item = json_next(item)) {
+        long long layer = 0;
+        if (!json_get_integer(item, 0, (long long)c->n_layer - 1, &layer))
+            err_set(family_fail(r), "field '%s': expected layers below %zu", key, c->n_layer);
+        c->layer_flags[layer] &= (unsigned short)~LAYER_MIXER;
+    }
+}
+
+/* The MLP has two thirds of the stated width, rounded up to a multiple. */
+static void settle_lfm2_dense(struct reading *r)
+{
+    struct config *c = r->config;
+    settle_lfm2(r);
+    c->n_inner = family_size(r, "block_ff_dim", c->n_inner);
+    bool adjusts = family_flag(r, "block_auto_adjust_ff_dim", true);
+    size_t step = family_size(r, "block_multiple_of", 256);
+    double factor = family_is_null(r, "block_ffn_dim_multiplier")
+                        ? 1
+                        : family_positive(r, "block_ffn_dim_multiplier", 1);
+    if (adjusts)
+        c->n_inner = ((size_t)(factor * (double)(2 * c->n_inner / 3)) + step - 1) / step * step;
+}
+
+static void settle_lfm2_moe(struct reading *r)
+{
+    struct config *c = r->config;
+    struct mixture *m = &c->mixture;
+    settle_lfm2(r);
+    family_read_experts(r, "num_experts", "num_experts_per_tok", 4, "moe_intermediate_size");
+    m->renormalised = family_flag(r, "norm_topk_prob", true);
+    m->corrected = family_flag(r, "use_expert_bias", true);
+    m->factor = (float)family_positive(r, "routed_scaling_factor", 1);
+    size_t plain = (size_t)family_integer(r, "num_dense_layers", 0, LAYERS_MAX, 2);
+    for (size_t i = 0; i < plain && i < c->n_layer; i++)
+        m->chosen[i] = 0;
+}
+
+/* A number, or one that JSON lacks, as transformers 5 writes it: {"__float__": "Infinity"}. */
+static float read_limit(struct reading *r, const struct json *item)
+{
+    const char *word = "";
+    double number = -1;
+    if (item && json_is_object(item) && json_get_text(json_member(item, "__float__"), &word) &&
+        strcmp(word, "Infinity") == 0)
+        return INFINITY;
+    if (!item || !json_get_number(item, &number) || number < 0)
+        err_set(family_fail(r), "field 'time_step_limit': expected two numbers of at least 0");
+    return (float)number;
+}
+
+/* Mamba-2, with keys under a prefix. */
+static void read_mamba2(struct reading *r, size_t heads, size_t d, size_t groups, size_t state)
+{
+    struct mixer *m = &r->config->mixer;
+    m->heads = heads;
+    m->d_v = d;
+    m->key_heads = m->out_groups = groups;
+    m->d_k = state;
+    m->activation = r->config->activation;
+    const struct json *limits = family_list(r, "time_step_limit"), *first = json_first(limits);
+    if (limits) {
+        m->step_least = read_limit(r, first);
+        m->step_most = read_limit(r, first ? json_next(first) : NULL);
+    }
+}
+
+/* What Bamba, Granite 4 and Falcon-H1 have: keys that begin with "mamba_". */
+static void settle_usual_mamba2(struct reading *r)
+{
+    struct config *c = r->config;
+    size_t heads = family_size(r, "mamba_n_heads", 128);
+    size_t inner = family_size(r, "mamba_d_ssm", family_size(r, "mamba_expand", 2) * c->n_embd);
+    read_mamba2(r, heads, inner / heads, family_size(r, "mamba_n_groups", 1),
+                family_size(r, "mamba_d_state", 256));
+    c->mixer.taps = family_size(r, "mamba_d_conv", 4);
+    json_given(r->root, "mamba_d_head"); /* as expand says */
+    family_bias(r, "mamba_conv_bias", BIASED_CONVOLUTION);
+    family_bias(r, "mamba_proj_bias", BIASED_MIXER_IN | BIASED_MIXER_OUT);
+    if (inner % heads)
+        err_set(family_fail(r),
+                "field 'mamba_n_heads': expected a divisor of the %zu channels, "
+                "found %zu",
+                inner, heads);
+    check_mixer(r, "mamba_n_heads", "mamba_n_groups");
+}
+
+static void settle_bamba(struct reading *r)
+{
+    static const char key[] = "attn_layer_indices";
+    struct config *c = r->config;
+    family_settle_llama(r);
+    settle_usual_mamba2(r);
+    c->rotary.components = c->d_k / 2; /* whatever the config says */
+    for (size_t i = 0; i < c->n_layer; i++)
+        c->layer_flags[i] |= LAYER_MIXER;
+    const struct json *list = family_list(r, key);
+    for (const struct json *item = json_first(list); item && !r->failed; item = json_next(item)) {
+        long long layer = 0;
+        if (!json_get_integer(item, 0, (long long)c->n_layer - 1, &layer))
+            err_set(family_fail(r), "field '%s': expected layers below %zu", key, c->n_layer);
+        c->layer_flags[layer] &= (unsigned short)~LAYER_MIXER;
+    }
+}
+
+/* Rotary embeddings only if "position_embedding_type" says so; experts beside a shared MLP. */
+static void settle_granite_hybrid(struct reading *r)
+{
+    struct config *c = r->config;
+    struct mixture *m = &c->mixture;
+    family_settle_granite(r);
+    settle_usual_mamba2(r);
+    if (strcmp(family_text(r, "position_embedding_type", ""), "rope") != 0)
+        c->rotary = (struct rotary){.components = 0};
+    if (!read_kinds(r, "layer_types"))
+        for (size_t i = 0; i < c->n_layer; i++)
+            c->layer_flags[i] |= LAYER_MIXER;
+    size_t shared = family_size(r, "shared_intermediate_size", 1024);
+    if (family_integer(r, "num_local_experts", 0, EXPERTS_MAX, 8)) {
+        family_read_experts(r, "num_local_experts", "num_experts_per_tok", 2, NULL);
+        m->shared_inner = shared;
+    } else {
+        *m = (struct mixture){.experts = 0};
+    }
+    c->n_inner = shared;
+}
+
+/* Layers of a mixer alone. */
+static void settle_alone(struct reading *r)
+{
+    struct config *c = r->config;
+    c->epsilon = (float)family_number(r, "layer_norm_epsilon", 0, 1, 1e-5);
+    c->mixer.taps = family_size(r, "conv_kernel", 4);
+    family_bias(r, "use_bias", BIASED_MIXER_IN | BIASED_MIXER_OUT);
+    family_bias(r, "use_conv_bias", BIASED_CONVOLUTION);
+    for (size_t i = 0; i < c->n_layer; i++)
+        c->layer_flags[i] = LAYER_MIXER | LAYER_NO_MLP;
+}
+
+static void settle_mamba2(struct reading *r)
+{
+    settle_alone(r);
+    read_mamba2(r, family_size(r, "num_heads", 128), family_size(r, "head_dim", 64),
+                family_size(r, "n_groups", 8), family_size(r, "state_size", 128));
+    check_mixer(r, "num_heads", "n_groups");
+}
+
+/* Mamba: each channel is a head. "auto": steps are made of a sixteenth of the channels. */
+static void read_mamba(struct reading *r, const char *expand, const char *state, const char *rank)
+{
+    struct config *c = r->config;
+    struct mixer *m = &c->mixer;
+    const char *word = "";
+    m->heads = family_size(r, expand, 2) * c->n_embd;
+    m->d_k = family_size(r, state, 16);
+    m->activation = c->activation;
+    if (!json_given(r->root, rank) || json_get_text(json_given(r->root, rank), &word))
+        m->step_rank = (c->n_embd + 15) / 16;
+    else
+        m->step_rank = family_size(r, rank, 0);
+    check_mixer(r, expand, state);
+}
+
+static void settle_mamba(struct reading *r)
+{
+    settle_alone(r);
+    read_mamba(r, "expand", "state_size", "time_step_rank");
+    if (r->config->mixer.inner_norms)
+        r->config->mixer.epsilon = (float)family_number(r, "mixer_rms_eps", 0, 1, 1e-6);
+}
+
+/* Whether a layer is one of each `period`, from `offset` on, of a kind "attn" or "expert". */
+static bool is_each(struct reading *r, const char *period, size_t otherwise, const char *offset,
+                    long long first, size_t layer)
+{
+    size_t step = family_size(r, period, otherwise);
+    return layer % step == (size_t)family_integer(r, offset, 0, LAYERS_MAX, first);
+}
+
+static void settle_jamba(struct reading *r)
+{
+    struct config *c = r->config;
+    read_mamba(r, "mamba_expand", "mamba_d_state", "mamba_dt_rank");
+    c->mixer.taps = family_size(r, "mamba_d_conv", 4);
+    family_bias(r, "mamba_conv_bias", BIASED_CONVOLUTION);
+    family_bias(r, "mamba_proj_bias", BIASED_MIXER_IN | BIASED_MIXER_OUT);
+    family_read_experts(r, "num_experts", "num_experts_per_tok", 2, NULL);
+    for (size_t i = 0; i < c->n_layer && !r->failed; i++) {
+        if (!is_each(r, "attn_layer_period", 8, "attn_layer_offset", 4, i))
+            c->layer_flags[i] |= LAYER_MIXER;
+        if (c->mixture.experts == 1 ||
+            !is_each(r, "expert_layer_period", 2, "expert_layer_offset", 1, i))
+            c->mixture.chosen[i] = 0;
+    }
+}
+
+/* --- families --------------------------------------------------------------------------------- */
+
+#define DELTA                                                             \
+    LLAMA, .d_k = 256, .n_kv_head = 2, .norm_offset = true, NORMED_HEADS, \
+           .head_gate = GATE_LOGISTIC,                                    \
+           .mixer = {.update = MIXER_DELTA,                               \
+                     .unit = true,                                        \
+                     .strength = STRENGTH_LOGISTIC,                       \
+                     .gate = GATE_SILU,                                   \
+                     .out_norm = true,                                    \
+                     .style = STYLE_PRE}
+#define DELTA_EXPERTS(count, width)           \
+    DELTA, .mixture = {.experts = count,      \
+                       .inner = 512,          \
+                       .shared_inner = width, \
+                       .shared_gate = true,   \
+                       .renormalised = true}
+#define MIXER_OF(...) .mixer = {.style = STYLE_PRE, __VA_ARGS__}
+#define LFM2                                                                    \
+    LLAMA_5, .tied = true, .n_positions = 128000, NORMED_HEADS, .n_kv_head = 8, \
+             MIXER_OF(.update = MIXER_CONVOLVE, .d_k = 1, .d_v = 1)
+#define MAMBA2                                                                                   \
+    .biases = BIASED_CONVOLUTION, MIXER_OF(.update = MIXER_ADD, .skip = true, .gate = GATE_SILU, \
+                                           .gate_first = true, .out_norm = true)
+#define MAMBA(...)                                                                              \
+    .biases = BIASED_CONVOLUTION,                                                               \
+    MIXER_OF(.update = MIXER_ADD, .key_heads = 1, .d_v = 1, .only_v = true, .decay_each = true, \
+             .skip = true, .gate = GATE_SILU, __VA_ARGS__)
+#define ALONE LLAMA_5, .n_layer = 32, .vocab_size = 50280, .n_embd = 768
+#define QUARTER "hidden_act", "silu", 0.25, 1e4, .rounds_share = true
+
+const struct family family_mixers[] = {
+    {"qwen3_5_text", &qwen3_5_names, settle_delta, WITH(DELTA, .n_positions = 32768), QUARTER},
+    {"qwen3_5", &qwen3_5_wrapped_names, settle_delta, WITH(DELTA, .n_positions = 32768), QUARTER,
+     .wrapped = true},
+    {"qwen3_5_moe_text", &qwen3_5_names, settle_qwen3_5_moe,
+     WITH(DELTA_EXPERTS(256, 512), .n_positions = 32768), QUARTER},
+    {"qwen3_5_moe_text with packed experts", &qwen3_5_packed_names, settle_qwen3_5_moe,
+     WITH(DELTA_EXPERTS(256, 512), .n_positions = 32768), QUARTER, .by_file = true},
+    {"qwen3_5_moe", &qwen3_5_wrapped_names, settle_qwen3_5_moe,
+     WITH(DELTA_EXPERTS(256, 512), .n_positions = 32768), QUARTER, .wrapped = true},
+    {"qwen3_5_moe with packed experts", &qwen3_5_wrapped_packed_names, settle_qwen3_5_moe,
+     WITH(DELTA_EXPERTS(256, 512), .n_positions = 32768), QUARTER, .wrapped = true,
+     .by_file = true},
+    {"qwen3_next", &qwen3_next_names, settle_qwen3_next,
+     WITH(DELTA_EXPERTS(512, 512), .n_positions = 32768), QUARTER},
+    {"qwen3_next with packed experts", &qwen3_next_packed_names, settle_qwen3_next,
+     WITH(DELTA_EXPERTS(512, 512), .n_positions = 32768), QUARTER, .by_file = true},
+    {"lfm2", &lfm2_names, settle_lfm2_dense, WITH(LFM2), NULL, "silu", 1, 1e6},
+    {"lfm2_moe", &lfm2_names, settle_lfm2_moe,
+     WITH(LFM2, .mixture = {.experts = 32, .inner = 1792, .router = ROUTER_SIGMOID, .more = 1e-6f}),
+     NULL, "silu", 1, 1e6},
+    {"bamba", &bamba_names, settle_bamba,
+     WITH(LLAMA_5, .n_positions = 262144, .n_kv_head = 8, MAMBA2), SILU},
+    {"granitemoehybrid", &granite_names, settle_granite_hybrid,
+     WITH(LLAMA, .n_positions = 2048, MAMBA2,
+          .mixture = {.experts = 8, .router = ROUTER_OF_CHOSEN}),
+     SILU, .reads = " num_local_experts "},
+    {"mamba2", &mamba2_names, settle_mamba2, WITH(ALONE, .n_head = 128, .d_k = 64, MAMBA2),
+     "hidden_act", "silu", 0, 0},
+    {"mamba", &mamba_names, settle_mamba, WITH(ALONE, .tied = true, .n_head = 1, MAMBA()),
+     "hidden_act", "silu", 0, 0},
+    {"falcon_mamba", &mamba_names, settle_mamba,
+     WITH(ALONE, .tied = true, .n_head = 1, MAMBA(.inner_norms = true, .plain_norms = true)),
+     "hidden_act", "silu", 0, 0},
+    {"jamba", &jamba_names, settle_jamba,
+     WITH(LLAMA, .n_positions = 262144, .n_kv_head = 8, .mixture = {.experts = 16},
+          MAMBA(.inner_norms = true)),
+     "hidden_act", "silu", 0, 0},
+    {NULL},
+};
