@@ -300,6 +300,8 @@ try batch "$in/two.jsonl" -m life --sweep attention-temperature=1,4 --repeat 2
 try train -q -d "$in/texts" -m "$in/school" --steps 2 --batch-size 2 --context 4 -o here
 try train -q -d "$in/sources.csv" -m "$in/t5" --steps 2 --batch-size 2 -o here
 try train -q -d "$in/letters" -m "$in/bert" --steps 2 --batch-size 2 --context 3 -o here
+printf 'text,label\nAnna is,a\nAnna is old,b\n' >"$in/labels.csv"
+try train -q -d "$in/labels.csv" --classes -m "$in/school" --steps 1 --batch-size 2 -o here
 try train -q -d "$in/texts" -m "$in/llama" --steps 1 --batch-size 2 --context 4 -o here
 try train -q -d "$in/texts" --shape gpt2 --set n_layer=1,n_head=2,n_embd=8,n_positions=16 \
     --vocab "$in/bpe/vocab.json" --merges "$in/bpe/merges.txt" --steps 1 --batch-size 2 \

@@ -50,7 +50,10 @@ static int write_names(void *context, const struct json *root, struct err *err)
     const struct json *given = json_given(root, "id2label");
     struct json_writer json = {.buf = &names->json};
     const char *problem = "";
-    bool of_spans = strcmp(c->class_head->rows->name, "qa_outputs") == 0 && c->n_class == 2;
+    const char *class = "";
+    json_get_text(json_first(json_given(root, "architectures")), &class);
+    bool of_spans = c->n_class == 2 && (strcmp(c->class_head->rows->name, "qa_outputs") == 0 ||
+                                        name_ends_in(class, "ForQuestionAnswering"));
     json_get_text(json_member(root, "problem_type"), &problem);
     names->viewer->spans = of_spans;
     names->viewer->regresses = strcmp(problem, "regression") == 0 || is_identity(root);

@@ -671,7 +671,8 @@ int family_read(struct config *config, const struct family *family, const struct
             config->family = family + 1;
         }
     }
-    if (family_is_for(&reading, "ForTokenClassification"))
+    if (family_is_for(&reading, "ForTokenClassification") ||
+        family_is_for(&reading, "ForQuestionAnswering")) /* ModernBERT's has `classifier`, too */
         config->answers = ANSWER_OF_EACH;
     if (config->kind == MODEL_DECODER)
         read_decoder(&reading);
