@@ -47,7 +47,7 @@ int selection_site(enum site *site, const struct site_word *word, const struct c
         return err_usage(err, "%s: '%s' is left out by --without mlp", word->option, name);
     return err_usage(err, "%s: a model of type \"%s\" has no '%s'%s", word->option,
                      config_kind_name(config), name,
-                     config->mixer.heads && site_has_heads(*site) ? MIXERS_ALONE : "");
+                     config->mixer.heads && *site == SITE_WEIGHTS ? MIXERS_ALONE : "");
 }
 
 static struct site_set all_sites(const struct config *config)
