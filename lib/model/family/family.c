@@ -52,7 +52,7 @@ const struct class_head class_heads[] = {
      .sequences = " roberta xlm-roberta camembert mpnet esm "},
     {NULL, {CLASSES("classifier"), DENSE("pre_classifier")}, ACTIVATION_RELU,
      .sequences = " distilbert "},
-    {"deberta-v2", {CLASSES("classifier"), DENSE("pooler.dense")}},
+    {"deberta-v2", {CLASSES("classifier"), DENSE("pooler.dense")}, .sequences = " deberta-v2 "},
     {"albert", {CLASSES("classifier"), DENSE("pooler")}, ACTIVATION_TANH, .prefixed = true,
      .sequences = " albert "},
     {NULL, {CLASSES("classifier"), DENSE("pooler.dense")}, ACTIVATION_TANH, .prefixed = true,
