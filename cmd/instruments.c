@@ -772,12 +772,14 @@ static int parse_estimate(struct patching_plan *plan, const struct options *opti
 static int parse_heads(struct patching_plan *plan, const char *option, const char *list,
                        size_t size, struct arena *arena, struct err *err)
 {
-    const struct stack *text = stack_of(&plan->viewer->model.config, PART_SENTENCE);
+    const struct config *config = &plan->viewer->model.config;
+    struct stack text = *stack_of(config, PART_SENTENCE);
+    text.heads = site_heads(config, patch_overs[plan->over].site, 0);
     struct patch_head *heads = arena_alloc(arena, size + 1, sizeof *heads, err);
     for (const char *at = list, *end = list + size; heads && at <= end; at++) {
         struct patch_head *head = &heads[plan->head_count++];
         size_t item = num_min(strcspn(at, ","), (size_t)(end - at));
-        if (parse_head(head, option, at, item, text, err))
+        if (parse_head(head, option, at, item, &text, err))
             return -1;
         for (const struct patch_head *one = heads; one < head; one++)
             if (one->layer == head->layer && one->head == head->head)

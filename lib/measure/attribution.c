@@ -30,7 +30,8 @@ static const enum site captured_sites[] = {
     SITE_LN_1,           SITE_RESID_MID,  SITE_MLP_ACT,     SITE_MLP_OUT,       SITE_LN_2,
     SITE_EXPERT_WEIGHTS, SITE_SHARED_OUT, SITE_LN_EXPERTS,  SITE_RESID_MLP,     SITE_RESID_POST,
     SITE_LN_F,           SITE_LOGITS,     CROSS(V),         CROSS(WEIGHTS),     CROSS(CONTEXT),
-    CROSS(ATTN_OUT),     CROSS(LN_1),     CROSS(RESID_MID), PER_LAYER(MLP_ACT), PER_LAYER(MLP_OUT)};
+    CROSS(ATTN_OUT),     CROSS(LN_1),     CROSS(RESID_MID), PER_LAYER(MLP_ACT), PER_LAYER(MLP_OUT),
+    SITE_DIFFERENCE};
 
 enum { CAPTURED_SITES = sizeof captured_sites / sizeof *captured_sites };
 
@@ -91,7 +92,7 @@ static int run(struct way *way, const struct tokenized *sentence)
     struct text_list one = {&text, 1, way->plan->number, NULL};
     for (size_t i = 0; i < CAPTURED_SITES; i++) {
         enum site id = site_id(captured_sites[i]);
-        bool of_source = id == SITE_V || id == SITE_WEIGHTS;
+        bool of_source = id == SITE_V || id == SITE_WEIGHTS || id == SITE_DIFFERENCE;
         if (site_exists(c, captured_sites[i]) && (!of_source || way->plan->by == BY_SOURCE))
             site_set_add(&selection.sites, captured_sites[i]);
     }
@@ -208,10 +209,16 @@ static int output_back(struct way *way, size_t layer, const struct sublayer *s,
  * edited runs TERM_EDITS. */
 enum { TERM_MLP, TERM_BIAS, TERM_TOKEN, TERM_POSITION, TERM_PER_LAYER, TERM_EDITS, TERMS };
 
+/* The heads that have an output: those of contexts. */
+static size_t heads_of(const struct config *c)
+{
+    return site_heads(c, SITE_CONTEXT, 0);
+}
+
 /* The heads of the text's attention, then those of cross-attention. */
 static size_t head_columns(const struct config *c)
 {
-    return has_encoder(c) ? 2 * c->n_head : c->n_head;
+    return has_encoder(c) ? 2 * heads_of(c) : heads_of(c);
 }
 
 /* Set a part's contribution in stage `row`, and add it to the sum. */
@@ -231,18 +238,36 @@ static void put_constants(struct way *way, size_t row)
     way->bias = way->edited = 0;
 }
 
+/* Go back through the norm of contexts, if each is of two heads. */
+static int contexts_back(struct way *way, size_t layer, const struct sublayer *s,
+                         const float *context)
+{
+    const size_t width = context_width(&s->head);
+    struct norm norm;
+    if (s->head.differ <= 0)
+        return 0;
+    if (edits_back(way, way->inner, SITE_OF(s->part, SITE_GATED), layer) ||
+        weights_norm(way->weights, slot_of((int)s->part, SLOT_CONTEXT_NORM, layer), &norm,
+                     way->err))
+        return -1;
+    for (size_t head = 0; head < context_heads(&s->head); head++)
+        norm_back(way, way->inner + head * width, context + head * width, width, &norm);
+    return 0;
+}
+
 static int heads_back(struct way *way, size_t layer, const struct sublayer *s,
                       const struct sublayer_weights *w)
 {
     const struct config *c = way->config;
     bool cross = s->part == PART_CROSS;
-    size_t keys = cross ? way->source->count : way->tokens, d_v = s->head.d_v;
+    size_t keys = cross ? way->source->count : way->tokens, d_v = context_width(&s->head);
+    const size_t heads = heads_of(c);
     const float *const *rows = way->rows[layer];
     const float *context = rows[SITE_OF(s->part, SITE_CONTEXT)];
-    if (output_back(way, layer, s, w))
+    if (output_back(way, layer, s, w) || contexts_back(way, layer, s, context))
         return -1;
-    for (size_t head = 0; head < c->n_head; head++)
-        put(way, layer + 1, cross * c->n_head + head,
+    for (size_t head = 0; head < heads; head++)
+        put(way, layer + 1, cross * heads + head,
             dot_double_row(way->inner + head * d_v, context + head * d_v, d_v));
     if (way->plan->by != BY_SOURCE)
         return 0;
@@ -251,12 +276,20 @@ static int heads_back(struct way *way, size_t layer, const struct sublayer *s,
         return -1;
     way->edited = edited;
     /* Split by source token: a context is a weighted sum of values, except for its edits. */
-    for (size_t i = 0; i < c->n_head * keys; i++) {
+    const float *values = rows[SITE_OF(s->part, SITE_V)];
+    if (s->head.differ > 0) {
+        float *pairs = arena_room(&way->scratch, s->head.kv_heads * keys * s->head.d_v,
+                                  sizeof *pairs, way->err);
+        if (!pairs)
+            return -1;
+        context_values(pairs, values, &s->head, keys);
+        values = pairs;
+    }
+    for (size_t i = 0; i < heads * keys; i++) {
         size_t head = i / keys;
-        const float *value =
-            rows[SITE_OF(s->part, SITE_V)] + (kv_head_of(&s->head, head) * keys + i % keys) * d_v;
-        way->cells[cross][layer * c->n_head * keys + i] =
-            (float)((double)rows[SITE_OF(s->part, SITE_WEIGHTS)][i] *
+        const float *value = values + (kv_head_of(&s->head, head) * keys + i % keys) * d_v;
+        way->cells[cross][layer * heads * keys + i] =
+            (float)((double)rows[SITE_OF(s->part, context_map(&s->head))][i] *
                     dot_double_row(way->inner + head * d_v, value, d_v));
     }
     return 0;
@@ -543,7 +576,7 @@ static int make_cells(struct way *way, bool cross, const struct tokenized *keys,
     const struct config *c = way->config;
     const enum attribution_by by = way->plan->by;
     struct axis *axis = &way->columns[cross];
-    size_t rows = c->n_layer * (by == BY_SOURCE ? c->n_head : 1) + 2 * (by == BY_PART);
+    size_t rows = c->n_layer * (by == BY_SOURCE ? heads_of(c) : 1) + 2 * (by == BY_PART);
     int failed = 0;
     if (by == BY_SOURCE) {
         *axis = (struct axis){"key", keys->count, keys->labels, 0};
@@ -558,8 +591,8 @@ static int make_cells(struct way *way, bool cross, const struct tokenized *keys,
                  (c->mixture.shared_inner && axis_add(axis, "shared", arena, way->err));
     } else {
         axis->name = "part";
-        failed = axis_add_numbers(axis, "", c->n_head, arena, way->err) ||
-                 axis_add_numbers(axis, "cross_", head_columns(c) - c->n_head, arena, way->err);
+        failed = axis_add_numbers(axis, "", heads_of(c), arena, way->err) ||
+                 axis_add_numbers(axis, "cross_", head_columns(c) - heads_of(c), arena, way->err);
         for (size_t i = 0; i < TERMS && !failed; i++)
             if (i < TERM_PER_LAYER || (i == TERM_EDITS ? way->edits != NULL : c->given > 0))
                 failed = axis_add(axis, parts[i], arena, way->err);
@@ -595,8 +628,8 @@ static int report_cells(struct report *report, const struct way *way, bool cross
         size_t row = numbers[i] = listed.count ? listed.items[i] + before : i;
         if (by_source) {
             array.layer = (int)row;
-            array.data = cells + row * c->n_head * columns;
-            if (axis_of_heads(&array.rows, row, c->n_head, arena, err) ||
+            array.data = cells + row * heads_of(c) * columns;
+            if (axis_of_heads(&array.rows, row, heads_of(c), arena, err) ||
                 report_add_array(report, &array, arena, err))
                 return -1;
             continue;
@@ -677,7 +710,7 @@ void attribution_add_memory(struct memory *memory, const struct viewer *viewer,
     if (by == BY_SOURCE)
         selection.sites = SITE_SET(SITE_WEIGHTS);
     size_t keys = pair->sentence.count + pair->source.count;
-    size_t numbers = by == BY_SOURCE ? keys * (2 * c->n_head + c->n_embd)
+    size_t numbers = by == BY_SOURCE ? keys * (2 * heads_of(c) + c->n_embd)
                                      : 2 * c->n_inner; /* of a layer: rows and results */
     viewer_add_memory(memory, viewer, &selection, pair, CAPTURE_NOTHING);
     memory->held += (double)c->n_layer * (double)numbers * sizeof(float);

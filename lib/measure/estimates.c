@@ -90,9 +90,10 @@ int edges_find(struct edges *edges, const struct viewer *viewer, struct arena *a
             const char *found = s->kind == SUBLAYER_ATTEND_SOURCE ? "cross-attention"
                                 : s->norm_out                     ? "norms of outputs"
                                 : s->norm_after                   ? "norms of sums"
-                                : s->adds_to_normed ? "outputs added to the normed input"
-                                : s->replaces       ? "no residual connections"
-                                                    : NULL;
+                                : s->adds_to_normed  ? "outputs added to the normed input"
+                                : s->replaces        ? "no residual connections"
+                                : s->head.differ > 0 ? "differences of heads"
+                                                     : NULL;
             if (found)
                 return err_unsupported(err,
                                        "--over edges: expected parts that add their outputs to the "

@@ -673,7 +673,7 @@ static int lay_out(struct patch_sweep *s, struct arena *arena)
         (!s->by_head && plan->over != PATCH_MLP_ACT) || plan->over == PATCH_HEADS_BY_TOKEN;
     size_t *numbers = arena_alloc(arena, c->n_layer, sizeof *numbers, s->err);
     found->layers = listed ? plan->layers.count : by_paths ? end_of_paths(plan, c) : c->n_layer;
-    found->columns = of_keys || plan->over == PATCH_MLP_ACT ? 0 : s->by_head ? c->n_head : 1;
+    found->columns = of_keys || plan->over == PATCH_MLP_ACT ? 0 : site_heads(c, s->site, 0);
     found->columns *= s->by_token ? s->tokens : 1;
     for (size_t layer = 0; layer < c->n_layer; layer++) /* those of the largest layer */
         found->columns = num_max(

@@ -93,6 +93,15 @@ static int keep(void *context, const struct announcement *announced, struct err 
         return -1;
     if (whole)
         tensor_copy(rows, values);
+    const struct head_rule *rule =
+        stack_head(c, site_part(announced->site), (size_t)announced->layer);
+    if (id == SITE_V && rule->differ > 0) {
+        float *pairs = arena_alloc(pass->arena, count * heads * each, sizeof *pairs, err);
+        if (!pairs)
+            return -1;
+        context_values(pairs, rows, rule, count);
+        rows = pairs;
+    }
     for (size_t i = 0; i < count && !whole; i++) {
         bool is_query = i == pass->position_count;
         bool is_kept = pass->keeps_all || (is_query ? of_query : of_keys);
@@ -130,7 +139,7 @@ int resid_capture(struct resid_pass *pass, struct arena *arena, struct err *err)
     struct selection selection = {.layers = {numbers, decoder},
                                   .encoder_layers = {numbers, encoder}};
     for (enum site_part part = 0; part < SITE_PARTS; part++) {
-        const enum site ids[] = {SITE_Q, SITE_K, SITE_V, SITE_CONTEXT, SITE_MLP_OUT};
+        const enum site ids[] = {SITE_Q, SITE_K, SITE_V, SITE_CONTEXT, SITE_GATED, SITE_MLP_OUT};
         for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
             if ((part == PART_SOURCE ? encoder : decoder) && site_exists(c, SITE_OF(part, ids[i])))
                 site_set_add(&selection.sites, SITE_OF(part, ids[i]));
@@ -150,7 +159,7 @@ const float *resid_values(const struct resid_pass *pass, struct resid_head head)
     const struct head_rule *rule =
         &attention_of(&pass->viewer->model.config, head.part, head.layer)->head;
     return pass->kept[head.layer][SITE_OF(head.part, SITE_V)] +
-           kv_head_of(rule, head.head) * keys_of(pass, head) * rule->d_v;
+           kv_head_of(rule, head.head) * keys_of(pass, head) * context_width(rule);
 }
 
 int resid_attend(struct resid_attention *to, const struct resid_pass *pass, struct resid_head head,
@@ -205,6 +214,36 @@ int resid_attend(struct resid_attention *to, const struct resid_pass *pass, stru
         to->score[i] = rule->bias == NO_BIAS ? to->plain[i] : (double)raw[i];
     }
     to->of_sink /= sum;
+    return 0;
+}
+
+int resid_mix(struct resid_attention *to, const struct resid_pass *pass, struct resid_head head,
+              size_t row, double *factor, struct arena *arena, struct err *err)
+{
+    struct weights *weights = &pass->viewer->model.weights;
+    const struct head_rule *rule =
+        &attention_of(&pass->viewer->model.config, head.part, head.layer)->head;
+    const size_t width = context_width(rule), contexts = context_heads(rule);
+    const float *context = pass->kept[head.layer][SITE_OF(head.part, SITE_CONTEXT)] +
+                           (kept_index(pass, row) * contexts + head.head) * width;
+    const struct slot slot = slot_of((int)head.part, SLOT_CONTEXT_NORM, head.layer);
+    struct resid_attention other;
+    struct lambda lambda;
+    struct norm norm;
+    *factor = 1;
+    if (resid_attend(to, pass, head, row, arena, err))
+        return -1;
+    if (rule->differ <= 0)
+        return 0;
+    head.head += contexts;
+    if (resid_attend(&other, pass, head, row, arena, err) ||
+        weights_lambda(weights, head.part, head.layer, &lambda, err) ||
+        weights_norm(weights, slot, &norm, err))
+        return -1;
+    for (size_t i = 0; i < to->keys; i++)
+        to->weights[i] -= (double)lambda.lambda * other.weights[i];
+    *factor = (1 + (double)norm.offset) /
+              sqrt(dot_rows(context, context, width) / (double)width + (double)norm.epsilon);
     return 0;
 }
 
@@ -327,7 +366,7 @@ static size_t count_probes(const struct parts_request *asked)
         return 0;
     const struct head_rule *rule =
         &attention_of(asked->config, probe->of, (size_t)probe->layer)->head;
-    return (probe->head < 0 ? rule->heads : 1) * rule->d_v;
+    return (probe->head < 0 ? context_heads(rule) : 1) * context_width(rule);
 }
 
 /* The most parts that a stream can have, and all that is made of it. */
@@ -406,10 +445,11 @@ static int head_parts(struct resid_parts *parts, const struct parts_request *ask
 {
     const struct resid_pass *pass = asked->pass;
     const struct resid_part *probe = pass->probe;
-    const size_t d = s->head.d_v, width = s->head.heads * d, columns = parts->width;
+    const size_t d = context_width(&s->head), heads = context_heads(&s->head);
+    const size_t width = heads * d, columns = parts->width;
     const bool whole = probe && !s->head.no_out;
     const bool is_probed = probe && probe->of == s->part && probe->layer == (int)layer;
-    const float *context = pass->kept[layer][SITE_OF(s->part, SITE_CONTEXT)];
+    const float *context = pass->kept[layer][SITE_OF(s->part, context_out(&s->head))];
     float *w = arena_room(asked->arena, d * columns, sizeof *w, asked->err);
     struct resid_part part = {RESID_HEAD, s->part, (int)layer, 0};
     if (!w)
@@ -423,7 +463,7 @@ static int head_parts(struct resid_parts *parts, const struct parts_request *ask
             linear(&pass->viewer->machine, matrix_rows(y, i, 1), x, &all, ACTIVATION_NONE);
         }
     }
-    for (size_t head = 0; head < s->head.heads; head++) {
+    for (size_t head = 0; head < heads; head++) {
         bool probes = is_probed && (probe->head < 0 || probe->head == (int)head);
         if (whole && !probes)
             continue;
@@ -592,7 +632,7 @@ static void clip_parts(struct resid_parts *parts, float clip)
 }
 
 /* From the parts that the attention reads to those of the query, or of keys or values, of the
- * head. */
+ * head; of values, of the head's own alone. */
 static int side_parts(struct resid_parts *to, struct resid_parts *from, enum resid_side side,
                       const struct parts_request *asked)
 {
@@ -708,5 +748,16 @@ int resid_side_parts(struct resid_parts *parts, const struct resid_pass *pass, e
         return -1;
     if (attention->norm_before && !of_source)
         norm_parts(&before, &w.norm, here);
-    return side_parts(parts, &before, side, &asked);
+    const struct head_rule *rule = &attention->head;
+    if (side != RESID_VALUE || rule->differ <= 0)
+        return side_parts(parts, &before, side, &asked);
+    struct resid_parts halves[2]; /* values of both heads of a context */
+    for (int i = 0; i < 2; i++, made_at.at.head += context_heads(rule))
+        if (side_parts(&halves[i], &before, side, &asked))
+            return -1;
+    if (parts_take(parts, before.most, before.rows, 2 * rule->d_v, arena, err))
+        return -1;
+    add_parts(parts, 0, &halves[0], 1);
+    add_parts(parts, rule->d_v, &halves[1], 1);
+    return 0;
 }

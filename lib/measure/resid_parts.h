@@ -97,7 +97,13 @@ struct resid_attention {
 int resid_attend(struct resid_attention *attention, const struct resid_pass *pass,
                  struct resid_head head, size_t row, struct arena *arena, struct err *err);
 
-/* The values of a head, [keys, dv]. */
+/* The same with what multiplies the values of a head's context in place of weights; `factor`: of
+ * the norm of the context, 1 if there is none. */
+int resid_mix(struct resid_attention *attention, const struct resid_pass *pass,
+              struct resid_head head, size_t row, double *factor, struct arena *arena,
+              struct err *err);
+
+/* The values of a head's context, [keys, width]. */
 const float *resid_values(const struct resid_pass *pass, struct resid_head head);
 
 /* Make the parts of the head's queries, keys or values at some kept rows. */

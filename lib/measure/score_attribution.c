@@ -297,7 +297,7 @@ static int read_part(struct reading *to, const struct vector_at *at, const struc
     pass.probe = part;
     const struct head_rule *rule =
         &attention_of(&pass.viewer->model.config, part->of, (size_t)part->layer)->head;
-    const size_t width = rule->d_v, count = part->head < 0 ? rule->heads : 1;
+    const size_t width = context_width(rule), count = part->head < 0 ? context_heads(rule) : 1;
     const size_t first = part->head < 0 ? 0 : (size_t)part->head;
     const struct key_range row = {at->row, at->row + 1};
     double *gains = arena_alloc(arena, count * width, sizeof *gains, err);
@@ -312,10 +312,13 @@ static int read_part(struct reading *to, const struct vector_at *at, const struc
         const struct resid_head head = {part->of, (size_t)part->layer, first + i};
         const float *values = resid_values(&pass, head);
         struct resid_attention attention;
+        double factor;
         *to = (struct reading){.gains = gains + i * width, .source = COLUMN_MISSING};
-        if (resid_attend(&attention, &pass, head, at->row, arena, err) ||
+        if (resid_mix(&attention, &pass, head, at->row, &factor, arena, err) ||
             !(to->adds = arena_alloc(arena, attention.keys, sizeof *to->adds, err)))
             return -1;
+        for (size_t k = 0; k < width; k++)
+            to->gains[k] *= factor;
         for (size_t key = 0; key < attention.keys; key++) {
             to->adds[key] =
                 attention.weights[key] * dot_double_row(to->gains, values + key * width, width);
@@ -408,7 +411,8 @@ static int follow(struct step *steps, size_t *count, const struct splitting *s,
                                    .position_count = 1,
                                    .kept = s->pass.kept,
                                    .keeps_all = s->pass.keeps_all && head.part == s->pass.at.part};
-        for (size_t i = 0; i < attention_of(s->config, head.part, head.layer)->head.d_v; i++)
+        for (size_t i = 0; i < context_width(&attention_of(s->config, head.part, head.layer)->head);
+             i++)
             reading->gains[i] *= reading->weight;
         other = reading->gains;
         token = position;
@@ -603,7 +607,8 @@ static int add_grid(struct report *report, const struct splitting *s, const stru
     enum { PER_LAYER = 5 };
     static const size_t columns_of[] = {[RESID_MLP] = 0,   [RESID_BIAS] = 1,  [RESID_HERE] = 1,
                                         [RESID_TOKEN] = 2, [RESID_PLACE] = 3, [RESID_SEGMENT] = 4};
-    const size_t heads = s->config->n_head, crossing = has_encoder(s->config) ? heads : 0;
+    const size_t heads = site_heads(s->config, SITE_CONTEXT, 0),
+                 crossing = has_encoder(s->config) ? heads : 0;
     struct array array = {
         .name = arena_format(s->arena, s->err, "score_%s", side->name),
         .layer = -1,
@@ -667,7 +672,8 @@ static int add_sources(struct report *report, const struct splitting *s, const s
             continue;
         last = part;
         const struct tokenized *text = text_of(s, part);
-        const size_t heads = attention_of(s->config, part.of, (size_t)part.layer)->head.heads;
+        const size_t heads =
+            site_heads(s->config, SITE_OF(part.of, SITE_CONTEXT), (size_t)part.layer);
         const size_t keys = text->count;
         struct arena scratch = {0};
         struct resid_parts probes = {0};

@@ -253,8 +253,7 @@ static struct attention_head head_of(const struct attention_layer *layer, size_t
     const struct pass *pass = layer->pass;
     const struct head_rule *c = layer->heads;
     const struct scratch *s = &pass->scratch;
-    size_t group = kv_head_of(c, head), contexts = context_heads(c);
-    size_t column = head % contexts * (c->heads / contexts) + head / contexts;
+    size_t group = kv_head_of(c, head);
     struct batch_rows queries = pass->batch->queries[text];
     struct batch_rows keys = pass->batch->keys[text];
     struct attention_head job = {
@@ -263,7 +262,7 @@ static struct attention_head head_of(const struct attention_layer *layer, size_t
         .q = head_part(s->q, queries, head, c->d_k),
         .k = head_part(s->k, keys, group, c->d_k),
         .v = head_part(s->v, keys, group, c->d_v),
-        .context = head_part(s->context, queries, column, c->d_v),
+        .context = head_part(s->context, queries, context_column(c, head), c->d_v),
         .cache = pass_cache(pass, text),
         .text = text,
         .head = head,

@@ -102,12 +102,19 @@ static int check_run(const struct run *run, struct err *err)
 static void watch_sublayer(struct watch *watch, const struct stack *stack, const struct sublayer *s,
                            size_t layer)
 {
-    enum { MOST = 7 };
+    enum { MOST = 9 };
     const enum site none = SITE_EMBEDDING, end = sublayer_end(s);
     const enum site sink = s->score.sink ? SITE_SINK : none;
     const enum site scores = s->score.cap > 0 ? SITE_SCORES : none;
-    const enum site attention[MOST] = {SITE_Q,       SITE_K, SITE_V, SITE_WEIGHTS,
-                                       SITE_CONTEXT, sink,   scores};
+    const enum site attention[MOST] = {SITE_Q,
+                                       SITE_K,
+                                       SITE_V,
+                                       SITE_WEIGHTS,
+                                       SITE_CONTEXT,
+                                       sink,
+                                       scores,
+                                       context_map(&s->head),
+                                       context_out(&s->head)};
     const enum site of_experts = s->mlp.mixture && s->mlp.mixture->beside ? SITE_LN_EXPERTS : none;
     const enum site mixture[MOST] = {SITE_ROUTER, SITE_EXPERT_WEIGHTS, of_experts};
     const enum site mlp[MOST] = {SITE_MLP_UP, SITE_MLP_ACT, s->mlp.gated ? SITE_MLP_GATE : none};

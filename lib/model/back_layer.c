@@ -48,8 +48,11 @@ struct back_heads {
     float *dsinks;                 /* [texts, H] NULL: not wanted */
     float *dbiases;                /* [texts, H, 2 reach + 1] by distance; NULL: not wanted */
     float *dplaces; /* [texts] of the tables of keys and queries after the rows of `biases` */
-    float *scratch; /* [threads, back_heads_floats] */
-    struct dropout dropout; /* of weights, with the key of the sublayer */
+    const float *difference; /* [texts, H, T, S] of contexts, if each is of two heads */
+    float lambda;            /* with `difference`: the factor of second heads */
+    float *dlambdas;         /* [texts, H] with `difference` */
+    float *scratch;          /* [threads, back_heads_floats] */
+    struct dropout dropout;  /* of weights, with the key of the sublayer */
 };
 
 /* Steps, from the gradient of the context: to those of weights; of masked scores; of scores; of q,
@@ -71,9 +74,10 @@ struct work {
 struct head_work {
     const struct work *work;
     struct matrix q, k, v, dcontext, dq, dk, dv; /* [T or S, d] */
+    struct matrix dwhole;                        /* [T, width] of the whole context */
     const float *weights, *scores, *rest;        /* [T, S]; rest: [T, stride H] */
     float *map;                                  /* [T, S] NULL: in scratch memory */
-    float *transposed;                           /* [d, stride] values */
+    float *transposed;                           /* [width, stride] values of the context */
     float *strips[STRIPS];                       /* [SIDE, stride] */
     float *block;                                /* [SIDE, SIDE] */
     size_t number;                               /* index among all heads of the batch */
@@ -86,7 +90,7 @@ static size_t stride_of(const struct back_heads *heads)
 
 static size_t back_heads_floats(const struct back_heads *heads)
 {
-    return stride_of(heads) * (heads->sublayer->head.d_v + STRIPS * SIDE) + SIDE * SIDE;
+    return stride_of(heads) * (context_width(&heads->sublayer->head) + STRIPS * SIDE) + SIDE * SIDE;
 }
 
 static void call(const struct head_work *head, enum product product, size_t first, size_t key,
@@ -108,11 +112,17 @@ static void mix_transposed(const struct head_work *head, enum product product, s
     call(head, product, first, key, matrix_row(from, first), head->block, matrix_row(to, key));
 }
 
-/* The strip's weights after dropout: a copy, or the strip itself. */
+/* What multiplied the values in a strip: its weights after dropout, a copy or the strip itself; or
+ * differences of two heads' weights, which have dropout. */
 static struct matrix drop_strip(const struct head_work *head, size_t first, size_t rows)
 {
     const struct back_heads *all = head->work->all;
-    const size_t keys = all->keys;
+    const size_t keys = all->keys, heads = all->sublayer->head.heads;
+    if (all->difference) {
+        const size_t context = head->number % heads % context_heads(&all->sublayer->head);
+        const size_t map = (head->number / heads * heads + context) * all->rows + first;
+        return (struct matrix){(float *)all->difference + map * keys, rows, keys, keys};
+    }
     struct matrix strip = {(float *)head->weights + first * keys, rows, keys, keys}; /* is read */
     struct matrix dropped = {head->strips[1], rows, keys, head->work->stride};
     if (all->dropout.rate <= 0)
@@ -124,6 +134,17 @@ static struct matrix drop_strip(const struct head_work *head, size_t first, size
                     head->number * all->rows + first + row, all->dropout.rate);
     }
     return dropped;
+}
+
+/* Gradients of differences to those of a second head's weights, of a row's visible keys. */
+static void second_back(const struct head_work *head, float *row, size_t query,
+                        struct key_range seen)
+{
+    const struct back_heads *all = head->work->all;
+    const float *weights = head->weights + query * all->keys;
+    const size_t count = seen.end - seen.first;
+    all->dlambdas[head->number] -= (float)dot_rows(row + seen.first, weights + seen.first, count);
+    scale_row(row + seen.first, row + seen.first, count, -all->lambda);
 }
 
 /* Gradients of weights to those of masked scores, of a row's visible keys. */
@@ -202,11 +223,13 @@ static void strip_back(const struct head_work *head, size_t first)
     const size_t keys = work->all->keys, rows = num_min(head->q.rows - first, SIDE);
     const size_t from = score_visible(work->rule, first, keys).first / SIDE * SIDE;
     const size_t end = score_visible(work->rule, first + rows - 1, keys).end;
+    const struct head_rule *rule = &work->all->sublayer->head;
+    const bool is_second = head->number % rule->heads >= context_heads(rule);
     struct matrix strip = {head->strips[0], rows, keys, work->map_stride};
     if (head->map)
         strip.data = head->map + first * keys;
     for (size_t key = from; work->steps & BACK_WEIGHTS && key < end; key += SIDE)
-        call(head, SLOPES, first, key, head->transposed + key, matrix_row(head->dcontext, first),
+        call(head, SLOPES, first, key, head->transposed + key, matrix_row(head->dwhole, first),
              strip.data + key);
     for (size_t i = 0; i < rows; i++) {
         const struct key_range seen = score_visible(work->rule, first + i, keys);
@@ -217,6 +240,8 @@ static void strip_back(const struct head_work *head, size_t first)
             memset(row + seen.end, 0, (blocks - seen.end) * sizeof *row);
             rng_dropout(row + seen.first, seen.end - seen.first, work->all->dropout.key,
                         head->number * work->all->rows + first + i, work->all->dropout.rate);
+            if (is_second)
+                second_back(head, row, first + i, seen);
         }
         if (work->steps & BACK_MASKED)
             mask_back(head, row, first + i, seen);
@@ -249,13 +274,15 @@ static struct head_work head_work(const struct work *work, size_t number, size_t
     const struct head_rule *rule = &all->sublayer->head;
     const size_t text = number / rule->heads, head = number % rule->heads;
     const size_t shared = kv_head_of(rule, head), map = all->rows * all->keys;
+    const size_t width = context_width(rule);
     float *scratch = all->scratch + thread * back_heads_floats(all);
     return (struct head_work){
         .work = work,
         .q = part(all->q, text, all->rows, head, rule->d_k),
         .k = part(all->k, text, all->keys, shared, rule->d_k),
         .v = part(all->v, text, all->keys, shared, rule->d_v),
-        .dcontext = part(all->dcontext, text, all->rows, head, rule->d_v),
+        .dcontext = part(all->dcontext, text, all->rows, context_column(rule, head), rule->d_v),
+        .dwhole = part(all->dcontext, text, all->rows, head % context_heads(rule), width),
         .dq = part(all->dq, text, all->rows, head, rule->d_k),
         .dk = part(all->dk, text, all->keys, shared, rule->d_k),
         .dv = part(all->dv, text, all->keys, shared, rule->d_v),
@@ -265,8 +292,8 @@ static struct head_work head_work(const struct work *work, size_t number, size_t
         .map = all->maps ? all->maps + number * map : NULL,
         .block = scratch,
         .transposed = scratch + SIDE * SIDE,
-        .strips = {scratch + SIDE * SIDE + rule->d_v * work->stride,
-                   scratch + SIDE * SIDE + (rule->d_v + SIDE) * work->stride},
+        .strips = {scratch + SIDE * SIDE + width * work->stride,
+                   scratch + SIDE * SIDE + (width + SIDE) * work->stride},
         .number = number,
     };
 }
@@ -275,15 +302,18 @@ static void run_group(void *context, size_t round, size_t thread)
 {
     const struct work *work = context;
     const struct back_heads *all = work->all;
-    const size_t heads = all->sublayer->head.heads;
-    const size_t shared = kv_head_shared_by(&all->sublayer->head);
+    const struct head_rule *rule = &all->sublayer->head;
+    const size_t heads = rule->heads, contexts = context_heads(rule);
+    const size_t shared = kv_head_shared_by(rule);
     for (size_t number = round * shared; number < (round + 1) * shared; number++) {
         struct head_work head = head_work(work, number, thread);
         if (all->only != SIZE_MAX && number % heads != all->only)
             continue;
-        if (work->steps & BACK_WEIGHTS)
-            transpose((struct matrix){head.transposed, head.v.columns, head.v.rows, work->stride},
-                      head.v);
+        float *to = head.transposed;
+        for (size_t one = number % heads % contexts; work->steps & BACK_WEIGHTS && one < heads;
+             one += contexts, to += rule->d_v * work->stride)
+            transpose((struct matrix){to, rule->d_v, all->keys, work->stride},
+                      part(all->v, number / heads, all->keys, kv_head_of(rule, one), rule->d_v));
         for (size_t first = 0; first < all->rows; first += SIDE)
             strip_back(&head, first);
     }
@@ -304,7 +334,8 @@ static void get_kernels(struct machine *machine, struct work *work, double cost)
         const int keys = (int)(few_keys ? all->keys % SIDE : num_min(all->keys / SIDE, 1) * SIDE);
         const struct kernel_shape shapes[PRODUCTS] = {
             /* columns m, rows n, terms k; strides of a, b and c */
-            [SLOPES] = {keys, rows, d_v, turned, out, strip, 0, 0, 0},
+            [SLOPES] = {keys, rows, (int)context_width(&all->sublayer->head), turned, out, strip, 0,
+                        0, 0},
             [DQ] = {d_k, rows, keys, k, strip, dq, 1, 0, 0},
             [DK] = {d_k, keys, rows, q, SIDE, dk, 1, 0, 0},
             [DV] = {d_v, keys, rows, out, SIDE, dv, 1, 0, 0},
@@ -707,6 +738,19 @@ static int score_gradients(struct walk *w, const struct sublayer *s, const struc
     return all->dplaces ? places_gradients(w, s, all->dplaces) : 0;
 }
 
+/* Announce the gradients of differences, which are those of the weights of first heads. */
+static int show_differences(struct walk *w, const struct sublayer *s, const struct back_heads *all)
+{
+    const size_t contexts = context_heads(&s->head), shape[] = {contexts, all->rows, all->keys};
+    const struct matrix maps = {all->maps, w->texts, contexts * all->rows * all->keys,
+                                s->head.heads * all->rows * all->keys};
+    struct matrix own = walk_room(w, maps.rows, maps.columns);
+    if (!own.data)
+        return -1;
+    copy_rows(own, maps);
+    return walk_show(w, s->part, SITE_DIFFERENCE, tensor_dense(own.data, 3, shape));
+}
+
 /* The gradients of the scores' maps, step by step, each announced. */
 static int maps_back(struct walk *w, const struct sublayer *s, const struct back_heads *all)
 {
@@ -719,6 +763,8 @@ static int maps_back(struct walk *w, const struct sublayer *s, const struct back
     const struct tensor own = tensor_dense(all->maps, 3, shape);
     for (size_t i = 0; i < 3; i++) {
         back_heads(w->run->machine, all, steps[i].step);
+        if (all->difference && i == 0 && show_differences(w, s, all))
+            return -1;
         if (walk_show(w, s->part, steps[i].site, own))
             return -1;
     }
@@ -726,8 +772,45 @@ static int maps_back(struct walk *w, const struct sublayer *s, const struct back
     return 0;
 }
 
-/* Add to dx and dother the gradients of what the sublayer reads, from that of its heads side by
- * side, [N, H · d]. */
+/* Where two heads make one context: from the gradients of the normed contexts to theirs. */
+static int contexts_back(struct walk *w, const struct sublayer *s, struct back_heads *all)
+{
+    struct lambda lambda;
+    const struct matrix d = all->dcontext;
+    if (weights_lambda(w->run->weights, s->part, w->layer, &lambda, w->err) ||
+        walk_show_rows(w, s->part, SITE_GATED, d) ||
+        heads_norm_back(w, s, SLOT_CONTEXT_NORM, context_width(&s->head), d,
+                        walk_matrix(walk_value(w, s->part, SITE_CONTEXT), d.rows, d.columns)))
+        return -1;
+    all->lambda = lambda.lambda;
+    all->difference = walk_value(w, s->part, SITE_DIFFERENCE);
+    all->dlambdas = walk_zeros(w, w->texts, s->head.heads).data;
+    return all->dlambdas ? 0 : -1;
+}
+
+/* Add the gradients of the four vectors of lambda. */
+static int lambda_gradients(struct walk *w, const struct sublayer *s, const struct back_heads *all)
+{
+    struct lambda lambda;
+    const size_t d = s->head.d_k;
+    struct matrix sums = walk_zeros(w, 1, d);
+    double gradient = 0;
+    if (!all->difference)
+        return 0;
+    if (!sums.data || weights_lambda(w->run->weights, s->part, w->layer, &lambda, w->err))
+        return -1;
+    for (size_t i = 0; i < w->texts * s->head.heads; i++)
+        gradient += (double)all->dlambdas[i];
+    for (int i = 0; i < 4; i++) { /* of q1, k1, q2, k2 */
+        const double factor = (i < 2 ? lambda.powers[0] : -lambda.powers[1]) * gradient;
+        scale_row(sums.data, lambda.vectors[i ^ 1], d, (float)factor);
+        walk_add_sums(w, walk_slot(w, s->part, SLOT_LAMBDA_Q1 + 2 * i), sums);
+    }
+    return 0;
+}
+
+/* Add to dx and dother the gradients of what the sublayer reads, from that of what its output
+ * projection read, [N, H · d]. */
 static int attend_back(struct walk *w, const struct sublayer *s, struct matrix dx, struct matrix x,
                        struct matrix dcontext)
 {
@@ -754,6 +837,8 @@ static int attend_back(struct walk *w, const struct sublayer *s, struct matrix d
         .dropout = dropout_at(&w->run->dropout, part, w->layer, DROP_WEIGHTS),
     };
     struct weight joined;
+    if (rule->differ > 0 && contexts_back(w, s, &all))
+        return -1;
     if ((s->score.bias == BIAS_DISENTANGLED &&
          weights_biases(w->run->weights, w->run->machine, (int)part, &s->score, &all.biases,
                         w->err)) ||
@@ -784,7 +869,7 @@ static int attend_back(struct walk *w, const struct sublayer *s, struct matrix d
     all.scratch = walk_room(w, threads, back_heads_floats(&all)).data;
     struct matrix sink =
         walk_zeros(w, x.rows, rule->heads); /* nothing reads what is left to a sink */
-    if (w->err->kind || show_heads(w, part, SITE_CONTEXT, dcontext, rule->heads) ||
+    if (w->err->kind || show_heads(w, part, SITE_CONTEXT, dcontext, context_heads(rule)) ||
         (s->score.sink && show_heads(w, part, SITE_SINK, sink, rule->heads)))
         return -1;
     if (!all.maps)
@@ -796,7 +881,7 @@ static int attend_back(struct walk *w, const struct sublayer *s, struct matrix d
                   show_heads(w, part, SITE_K, all.dk, rule->kv_heads) ||
                   show_heads(w, part, SITE_Q, all.dq, rule->heads) ||
                   (w->back->reader && show_readers(w, s, &all, x)) || score_gradients(w, s, &all) ||
-                  project_back(w, s, dx, x, d));
+                  lambda_gradients(w, s, &all) || project_back(w, s, dx, x, d));
 }
 
 /* --- a layer ---------------------------------------------------------------------------------- */
@@ -907,7 +992,7 @@ static struct matrix write_out_back(struct walk *w, const struct sublayer *s, st
         return none;
     if (s->head.no_out || s->mlp.mixture)
         return d;
-    const enum site from = is_mlp ? SITE_MLP_ACT : SITE_CONTEXT;
+    const enum site from = is_mlp ? SITE_MLP_ACT : context_out(&s->head);
     const size_t width = is_mlp ? s->mlp.inner : s->head.heads * s->head.d_v;
     return walk_product_gradient(w, walk_slot(w, s->part, is_mlp ? SLOT_DOWN : SLOT_O), d,
                                  walk_matrix(walk_value(w, s->part, from), d.rows, width));

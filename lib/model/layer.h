@@ -60,6 +60,13 @@ static inline size_t context_width(const struct head_rule *rule)
     return rule->differ > 0 ? 2 * rule->d_v : rule->d_v;
 }
 
+/* The place of what a head's own values give to its context, in contexts [T, H · dv]: in heads. */
+static inline size_t context_column(const struct head_rule *rule, size_t head)
+{
+    const size_t contexts = context_heads(rule);
+    return head % contexts * (rule->heads / contexts) + head / contexts;
+}
+
 /* values [K / 2, keys, 2 dv]: those of contexts of two heads, from v [K, keys, dv]. The contexts of
  * a pair of key/value heads follow one another: kv_head_of. */
 void context_values(float *values, const float *v, const struct head_rule *rule, size_t keys);

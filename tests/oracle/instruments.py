@@ -42,6 +42,18 @@ def attention_of(model, layer):
     return next(s for s in model.stacks[TEXT].read(layer) if s.kind == Kind.ATTEND)
 
 
+def contexts_of(p, layer):
+    """What multiplies the values of each context, [H, T, T]; the values [H, T, d]; the factors of
+    norms of contexts, [H, T], with their divisors fixed."""
+    head, at = attention_of(p.model, layer).head, f"h.{layer}."
+    v, half = p.tensors[at + "v"].repeat(head.heads // head.kv_heads, 0), head.heads // 2
+    if not head.differ:
+        return p.tensors[at + "weights"], v, np.ones(v.shape[:2])
+    square = (p.tensors[at + "context"] ** 2).mean(-1)
+    return (p.tensors[at + "difference"], np.concatenate([v[:half], v[half:]], -1),
+            (1 - head.differ) / np.sqrt(square + head.differ_norm.epsilon))
+
+
 def cosine_distance(a, b):
     return 1 - (a * b).sum(-1) / (np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1))
 
@@ -49,15 +61,14 @@ def cosine_distance(a, b):
 def effective(p):
     found, rolled = {}, None
     for layer in range(p.model.stacks[TEXT].layers):
-        at, head = f"h.{layer}.", attention_of(p.model, layer).head
-        weights, group = p.tensors[at + "weights"], head.heads // head.kv_heads
-        v = p.tensors[at + "v"].repeat(group, 0)
-        out = p.weight(TEXT, Id.O, layer).T.reshape(head.heads, head.d_v, -1)
+        at, (weights, v, factors) = f"h.{layer}.", contexts_of(p, layer)
+        out = p.weight(TEXT, Id.O, layer).T.reshape(*v.shape[::2], -1)
         added, bias = v @ out, p.bias(TEXT, Id.O, layer)
-        summed = (weights @ added).sum(0) + (0 if bias is None else bias)
+        scaled = weights * factors[..., None]
+        summed = (scaled @ added).sum(0) + (0 if bias is None else bias)
         assert abs(summed - p.tensors[at + "attn_out"]).max() < 1e-12
-        found[at + "value_weighted"] = weights * np.linalg.norm(v, axis=-1)[:, None]
-        found[at + "norm_weighted"] = weights * np.linalg.norm(added, axis=-1)[:, None]
+        found[at + "value_weighted"] = abs(weights) * np.linalg.norm(v, axis=-1)[:, None]
+        found[at + "norm_weighted"] = abs(scaled) * np.linalg.norm(added, axis=-1)[:, None]
         T = weights.shape[-1]
         if not p.model.stacks[TEXT].embed.given:
             moved = np.stack([cosine_distance(Zeroed(p, layer, j).out,
@@ -147,9 +158,9 @@ class Way:
         if s.kind == Kind.MLP:
             act = tensors[at + ("mlp_act" if s.part == TEXT else "per_layer_act")][-1]
             return act * self.linear(g, Id.DOWN, layer, s.part)
-        v = tensors[at + "v"].repeat(s.head.heads // s.head.kv_heads, 0)
-        read = tensors[at + "weights"][:, -1, :, None] * v
-        return (read * self.linear(g, Id.O, layer).reshape(s.head.heads, 1, -1)).sum(-1)
+        weights, v, factors = contexts_of(self.p, layer)
+        read = (weights[:, -1] * factors[:, -1:])[..., None] * v
+        return (read * self.linear(g, Id.O, layer).reshape(len(v), 1, -1)).sum(-1)
 
     def layer(self, g, layer):
         """The gradient of the input of a layer, and the contributions of heads, of neurons, and of
@@ -197,7 +208,7 @@ def attribution(p, ids):
     stack, logits = p.model.stacks[TEXT], p.tensors["logits"][-1]
     answer, against = int(logits.argmax()), int(logits.argmin())
     way, layers = Way(p, answer, against), []
-    g, H = way.end(), attention_of(p.model, 0).head.heads
+    g, H = way.end(), len(contexts_of(p, 0)[1])
     none = [0.0] if stack.embed.given else []  # of what each layer is given
     rows = [[0.0] * (H + 1) + [way.take(), 0.0, 0.0] + none]
     for layer in reversed(range(stack.layers)):

@@ -109,11 +109,12 @@ TEST_LOOP(parts_agree_with_the_reference, GOLDENS)
 /* Queries that grow with their positions; texts with masks that have no embedding; keys of other
  * layers, layers with inputs of their own and numbers that multiply the stream; values that are
  * keys, after experts beside an MLP. */
-TEST_LOOP(parts_sum_to_the_score, 7)
+TEST_LOOP(parts_sum_to_the_score, 9)
 {
     static const char *const models[][2] = {
-        {"ministral3", "1.1"}, {"esm", "1.1"},    {"gemma4_text", "2.0"},   {"gemma4_text", "4.1"},
-        {"gemma4", "3.0"},     {"gemma4", "4.1"}, {"gemma4-experts", "2.1"}};
+        {"ministral3", "1.1"},     {"esm", "1.1"},       {"gemma4_text", "2.0"},
+        {"gemma4_text", "4.1"},    {"gemma4", "3.0"},    {"gemma4", "4.1"},
+        {"gemma4-experts", "2.1"}, {"diffllama", "1.0"}, {"diffllama", "1.3"}};
     char text[256];
     int size = snprintf(text, sizeof text,
                         "{\"model\": \"%s\", \"ids\": \"4,5,9,9,10,2\", \"part\": \"text\", "

@@ -24,13 +24,13 @@ static const char *const instruments_families[] = {
     "starcoder2", "mixtral", "phimoe", "qwen2_moe", "glm4_moe", "gpt_oss",
     "gemma4", "gemma4_text", "gemma4-experts", "albert", "bert",
     "camembert", "electra", "modernbert", "mpnet",
-    "deepseek_v2", "deepseek_v3", "hunyuan_v1_moe"};
+    "deepseek_v2", "deepseek_v3", "hunyuan_v1_moe", "diffllama"};
 /* clang-format on */
 
 /* All; without those at the end, whose heads have no circuits; without encoders before them. */
 enum {
     INSTRUMENTS_ALL = sizeof instruments_families / sizeof *instruments_families,
-    INSTRUMENTS_CIRCUITS = INSTRUMENTS_ALL - 3,
+    INSTRUMENTS_CIRCUITS = INSTRUMENTS_ALL - 4,
     INSTRUMENTS_FAMILIES = INSTRUMENTS_CIRCUITS - 6,
 };
 

@@ -145,8 +145,8 @@ TEST(gradients_agree_with_finite_differences)
 }
 
 /* Without experts, whose choice is a step. */
-static const char *const families[] = {"bert",  "t5",  "bart",  "gemma2", "albert",
-                                       "mpnet", "mpt", "olmo2", "bloom",  "modernbert"};
+static const char *const families[] = {"bert", "t5",    "bart",  "gemma2",     "albert",   "mpnet",
+                                       "mpt",  "olmo2", "bloom", "modernbert", "diffllama"};
 
 TEST_LOOP(gradients_of_all_objectives_agree_with_finite_differences, COUNT(families))
 {
