@@ -121,6 +121,24 @@ static const struct family_names jamba_names =
           {"feed_forward.experts.{e}.up_proj", {SLOT_EXPERT_UP}},
           {"feed_forward.experts.{e}.down_proj", {SLOT_EXPERT_DOWN}});
 
+/* Layers with a mixer have norms before sublayers, those with attention after them. */
+static const struct family_names olmo_names = NAMES(
+    "model.", "layers.", &family_llama_names, {"post_attention_layernorm", {SLOT_NORM_1_POST}},
+    {"post_feedforward_layernorm", {SLOT_NORM_2_POST}}, {"post_attention_layernorm", {SLOT_NORM_2}},
+    {"linear_attn.q_proj", {SLOT_Q}, OF_MIXER}, {"linear_attn.k_proj", {SLOT_K}, OF_MIXER},
+    {"linear_attn.v_proj", {SLOT_V}, OF_MIXER}, {"linear_attn.o_proj", {SLOT_O}, OF_MIXER},
+    {"linear_attn.a_proj", {SLOT_STEP}, OF_MIXER}, {"linear_attn.b_proj", {SLOT_BETA}, OF_MIXER},
+    {"linear_attn.g_proj", {SLOT_OUT_GATE}, OF_MIXER},
+    {"linear_attn.q_conv1d", {SLOT_CONV_Q}, OF_MIXER},
+    {"linear_attn.k_conv1d", {SLOT_CONV_K}, OF_MIXER},
+    {"linear_attn.v_conv1d", {SLOT_CONV_V}, OF_MIXER},
+    {"linear_attn.dt_bias", {SLOT_STEP_SHIFT}, .bare = true, OF_MIXER},
+    {"linear_attn.A_log", {SLOT_DECAY}, .bare = true, OF_MIXER},
+    {"linear_attn.o_norm", {SLOT_OUT_NORM}, OF_MIXER});
+static const struct family_names olmo_published_names =
+    NAMES("model.", "layers.", &olmo_names, {"attention_layer_norm", {SLOT_NORM_1}},
+          {"feedforward_layer_norm", {SLOT_NORM_2}});
+
 /* --- keys that a row cannot express ----------------------------------------------------------- */
 
 /* Whether a text is a word of a list " word word ". */
@@ -410,6 +428,29 @@ static void settle_jamba(struct reading *r)
     }
 }
 
+static void settle_olmo_hybrid(struct reading *r)
+{
+    struct config *c = r->config;
+    struct mixer *m = &c->mixer;
+    size_t last = c->n_layer - 1;
+    family_bias(r, "attention_bias", BIASED_QKV | BIASED_OUT);
+    m->heads = family_size(r, "linear_num_value_heads", c->n_head);
+    m->key_heads = family_size(r, "linear_num_key_heads", c->n_head);
+    m->d_k = family_size(r, "linear_key_head_dim", 3 * c->n_embd / (4 * m->key_heads));
+    m->d_v = family_size(r, "linear_value_head_dim", 2 * m->d_k);
+    m->taps = family_size(r, "linear_conv_kernel_dim", 4);
+    m->activation = c->activation;
+    m->strength =
+        family_flag(r, "linear_allow_neg_eigval", true) ? STRENGTH_TWICE : STRENGTH_LOGISTIC;
+    check_mixer(r, "linear_num_value_heads", "linear_num_key_heads");
+    if (!json_given(r->root, "rope_parameters") && !json_given(r->root, "rope_theta"))
+        c->rotary = (struct rotary){.components = 0};
+    bool given = read_kinds(r, "layer_types");
+    for (size_t i = 0; !given && i < c->n_layer; i++)
+        if (i % 4 != 3 && !(last < 3 && i == last))
+            c->layer_flags[i] |= LAYER_MIXER;
+}
+
 /* --- families --------------------------------------------------------------------------------- */
 
 #define DELTA                                                             \
@@ -439,6 +480,11 @@ static void settle_jamba(struct reading *r)
     MIXER_OF(.update = MIXER_ADD, .key_heads = 1, .d_v = 1, .only_v = true, .decay_each = true, \
              .skip = true, .gate = GATE_SILU, __VA_ARGS__)
 #define ALONE LLAMA_5, .n_layer = 32, .vocab_size = 50280, .n_embd = 768
+#define OLMO_HYBRID                                                                         \
+    WITH(RMS, .epsilon = 1e-6f, .n_positions = 65536, .style = STYLE_AFTER,                 \
+         .head_norm = {.q = true, .k = true, .whole = true},                                \
+         MIXER_OF(.update = MIXER_DELTA, .unit = true, .gate = GATE_SILU, .out_norm = true, \
+                  .epsilon = 1e-5f))
 #define QUARTER "hidden_act", "silu", 0.25, 1e4, .rounds_share = true
 
 const struct family family_mixers[] = {
@@ -479,5 +525,8 @@ const struct family family_mixers[] = {
      WITH(LLAMA, .n_positions = 262144, .n_kv_head = 8, .mixture = {.experts = 16},
           MAMBA(.inner_norms = true)),
      "hidden_act", "silu", 0, 0},
+    {"olmo_hybrid", &olmo_names, settle_olmo_hybrid, OLMO_HYBRID, SILU},
+    {"olmo_hybrid with published names", &olmo_published_names, settle_olmo_hybrid, OLMO_HYBRID,
+     SILU, .by_file = true},
     {NULL},
 };

@@ -13,6 +13,7 @@ static const char *const models[] = {
     "lfm2",         "lfm2_moe",   "bamba",
     "bamba-limits", "mamba",      "mamba2",
     "falcon_mamba", "jamba",      "granitemoehybrid",
+    "olmo_hybrid",
 };
 
 /* The largest difference between map · v and the context of a layer, relative to the largest
