@@ -381,7 +381,7 @@ static void draw_name(const struct section *section, const struct spot *spot, si
     bool heads = section->what.layers == 1 && section->tracks == 1;
     int number = heads ? spot->sheet->head : spot->sheet->layer;
     const char *language = section->style->language;
-    const char *word = say(language, heads ? head_word(spot->sheet->shared_by) : "layer");
+    const char *word = say(language, heads ? sheet_head_word(spot->sheet) : "layer");
     double limit = section->panel_width - NAME_GAP;
     int size = snprintf(name, NAME_BYTES, "%s %d", word, number);
     if (letters_width(name, font.size) > limit)
@@ -407,7 +407,7 @@ static void draw_names_of_grid(const struct section *section, const struct spot 
         double labels = section->kind == KIND_MATRIX ? section->columns.depth : 0;
         int head = spot->sheet->head;
         snprintf(name, sizeof name, "%s %d",
-                 say(section->style->language, head_word(spot->sheet->shared_by)), head);
+                 say(section->style->language, sheet_head_word(spot->sheet)), head);
         if (spot->column || (printed && letters_width(name, font.size) > area.width))
             snprintf(name, sizeof name, "%d", head);
         canvas->text(canvas, (struct point){area.x + area.width / 2, area.y - labels - NAME_GAP},

@@ -614,7 +614,7 @@ static void describe(struct buf *text, const struct section *section)
     if (section->what.layers == 1 && sheet->layer >= 0)
         buf_format(text, say(language, " · layer %d"), sheet->layer);
     if (section->what.heads == 1 && sheet->head >= 0)
-        buf_format(text, " · %s %d", say(language, head_word(sheet->shared_by)), sheet->head);
+        buf_format(text, " · %s %d", say(language, sheet_head_word(sheet)), sheet->head);
     sheet_add_sharing(text, sheet, section->what.layers * section->what.heads);
     if (sheet->mean_of_layers)
         buf_text(text, say(language, " · mean of layers"));

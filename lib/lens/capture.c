@@ -2,13 +2,14 @@
 
 #include <assert.h>
 
+#include "base/num.h"
 #include "model/pass.h"
 
 int capture_init(struct capture *capture, const struct selection *selection,
                  const struct config *config, size_t texts, struct arena *arena, struct err *err)
 {
-    size_t heads = config_most_heads(config);
-    size_t *all = arena_alloc(arena, heads, sizeof *all, err);
+    size_t heads = config_most_heads(config), most = num_max(heads, config->copies.count);
+    size_t *all = arena_alloc(arena, most, sizeof *all, err);
     *capture =
         (struct capture){.selection = selection, .config = config, .arena = arena, .values = arena};
     capture->lists = arena_alloc(arena, texts, sizeof *capture->lists, err);
@@ -17,7 +18,7 @@ int capture_init(struct capture *capture, const struct selection *selection,
     for (enum site site = 0; site != SITE_END; site = site_next(site))
         if (site_set_has(selection->sites, site))
             capture->capacity += selection_layers_of(selection, site).count;
-    for (size_t i = 0; i < heads; i++)
+    for (size_t i = 0; i < most; i++)
         all[i] = i;
     capture->all_heads = capture->query_heads = (struct capture_heads){all, heads};
     if (selection->heads)
@@ -55,7 +56,11 @@ struct array *capture_add(struct capture *capture, size_t text, struct array ite
 {
     struct array_list *list = &capture->lists[text];
     assert(list->count < capture->capacity);
-    if (item.heads.name) {
+    if (array_is_of_copies(&item)) { /* whatever heads are selected */
+        item.heads = (struct axis){.name = "copy",
+                                   .numbers = capture->all_heads.items,
+                                   .size = capture->config->copies.count};
+    } else if (item.heads.name) {
         const struct capture_heads *heads = &capture->query_heads;
         const size_t layer = item.layer < 0 ? 0 : (size_t)item.layer;
         bool of_keys = site_axes(item.site) == AXES_GROUP_TOKEN_DIM;

@@ -304,7 +304,7 @@ int report_take_means(struct array *arrays, struct report *report, const struct 
     for (size_t i = 0; how->mean_of_heads && i < report->array_count; i++) {
         struct array mean = arrays[i];
         size_t count = mean.heads.size;
-        if (!mean.heads.name)
+        if (!mean.heads.name || array_is_of_copies(&mean))
             continue;
         struct array *heads = arena_alloc(arena, count, sizeof *heads, err);
         for (size_t head = 0; heads && head < count; head++)

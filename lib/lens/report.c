@@ -28,6 +28,7 @@ static const struct axis_row axis_rows[][2] = {
     [AXES_GROUP_TOKEN_DIM] = {{"token", OF_KEYS}, {"dim", OF_NUMBERS}},
     [AXES_HEAD_KEY_VALUE] = {{"key_dim", OF_NUMBERS}, {"dim", OF_NUMBERS}},
     [AXES_HEAD_QUERY_KEY] = {{"query", OF_QUERIES}, {"key", OF_KEYS}},
+    [AXES_COPY_TOKEN_CHANNEL] = {{"token", OF_QUERIES}, {"channel", OF_NUMBERS}},
     [AXES_QUERY_KEY] = {{"query", OF_QUERIES}, {"key", OF_KEYS}},
 };
 
@@ -170,6 +171,11 @@ struct tensor array_tensor(const struct array *array)
     return tensor_dense(array->data, has_heads ? 3 : 2, has_heads ? shape : shape + 1);
 }
 
+bool array_is_of_copies(const struct array *array)
+{
+    return !array->name && site_row(array->site)->axes == AXES_COPY_TOKEN_CHANNEL;
+}
+
 size_t array_rank(const struct array *array)
 {
     return array_tensor(array).rank -
@@ -232,6 +238,7 @@ struct sheet array_matrix(const struct report *report, const struct array *array
         return sheet;
     const struct site_row *site = site_row(array->site);
     const struct axis_row *axes = axis_rows[site->axes];
+    sheet.of_copies = array_is_of_copies(array);
     if (!sheet.rows.labels)
         sheet.rows = label_axis(report, array, &axes[0], rows);
     if (!sheet.columns.labels)
@@ -561,7 +568,7 @@ static int pool_all(struct array *arrays, const struct report *report, const str
 }
 
 /* Add a row with statistics of the visible, finite numbers of a sheet. */
-static void add_stats(struct table_rows *rows, const struct sheet *sheet, bool shares)
+static void add_stats(struct table_rows *rows, const struct sheet *sheet, bool shares, bool copies)
 {
     size_t count = 0;
     double sum = 0;
@@ -587,12 +594,13 @@ static void add_stats(struct table_rows *rows, const struct sheet *sheet, bool s
     rows_label(rows, "row", COLUMN_HIDDEN, (struct label){name, name, name});
     rows_text(rows, "tensor", COLUMN_KEY, sheet->name);
     rows_integer(rows, "layer", COLUMN_KEY, sheet->layer < 0 ? COLUMN_MISSING : sheet->layer);
-    bool of_keys = sheet->shared_by > 1;
-    rows_integer(rows, "head", COLUMN_KEY,
-                 sheet->head < 0 || of_keys ? COLUMN_MISSING : sheet->head);
-    if (shares)
-        rows_integer(rows, "kv_head", COLUMN_KEY,
-                     sheet->head < 0 || !of_keys ? COLUMN_MISSING : sheet->head);
+    const char *const words[] = {"head", shares ? "kv_head" : NULL, copies ? "copy" : NULL};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (words[i])
+            rows_integer(rows, words[i], COLUMN_KEY,
+                         sheet->head < 0 || strcmp(sheet_head_word(sheet), words[i]) != 0
+                             ? COLUMN_MISSING
+                             : sheet->head);
     rows_integer(rows, "count", 0, (long long)count);
     rows_float(rows, (struct column){"mean", .digits = 4}, sum / (double)count);
     rows_float(rows, (struct column){"variance", .digits = 4}, squares / (double)count);
@@ -605,15 +613,16 @@ static int describe(struct report *report, struct arena *arena, struct err *err)
 {
     struct table *table = arena_alloc(arena, 1, sizeof *table, err);
     struct table_rows rows = {.arena = arena, .err = err};
-    bool shares = false;
+    bool shares = false, copies = false;
     for (size_t i = 0; i < report->array_count; i++) {
         rows.most += array_matrix_count(&report->arrays[i]);
         shares |= report->arrays[i].shared_by > 1;
+        copies |= array_is_of_copies(&report->arrays[i]);
     }
     for (size_t i = 0; i < report->array_count; i++)
         for (size_t k = 0; k < array_matrix_count(&report->arrays[i]); k++) {
             struct sheet sheet = array_matrix(report, &report->arrays[i], k);
-            add_stats(&rows, &sheet, shares);
+            add_stats(&rows, &sheet, shares, copies);
         }
     report->tables = table;
     report->table_count = rows.most > 0;

@@ -125,6 +125,9 @@ bool array_has_key_columns(const struct array *array);
 /* True for maps of cross-attention in an encoder-decoder, whose rows predict the next token. */
 bool array_predicts(const struct array *array);
 
+/* Whether the first axis is copies of the stream, in place of heads. */
+bool array_is_of_copies(const struct array *array);
+
 /* True for the mean over heads, and for the mean over layers. */
 bool array_is_mean_of_heads(const struct array *array);
 bool array_is_mean_of_layers(const struct array *array);

@@ -19,28 +19,35 @@ static const char *write_name(char name[SHEET_NAME_BYTES], const struct sheet *s
                                  layers[sheet->mean_of_layers], sheet->layer);
     if (sheet->mean_of_heads || sheet->head >= 0)
         snprintf(name + size, SHEET_NAME_BYTES - size,
-                 heads[sheet->shared_by > 1][sheet->mean_of_heads], sheet->head);
+                 heads[sheet->of_copies ? 2 : sheet->shared_by > 1][sheet->mean_of_heads],
+                 sheet->head);
     return name;
 }
 
 const char *sheet_title(char title[SHEET_NAME_BYTES], const struct sheet *sheet)
 {
     static const char *const layers[] = {" layer %d", " mean of layers"};
-    static const char *const heads[][2] = {{" head %d", " mean of heads"},
-                                           {" kv_head %d", " mean of kv_heads"}};
+    static const char *const heads[][2] = {
+        {" head %d", " mean of heads"}, {" kv_head %d", " mean of kv_heads"}, {" copy %d", ""}};
     return write_name(title, sheet, layers, heads);
 }
 
 const char *sheet_stem(char stem[SHEET_NAME_BYTES], const struct sheet *sheet)
 {
     static const char *const layers[] = {".l%02d", ".lmean"};
-    static const char *const heads[][2] = {{".h%02d", ".hmean"}, {".kv%02d", ".kvmean"}};
+    static const char *const heads[][2] = {
+        {".h%02d", ".hmean"}, {".kv%02d", ".kvmean"}, {".c%02d", ""}};
     return write_name(stem, sheet, layers, heads);
 }
 
 const char *head_word(size_t shared_by)
 {
     return shared_by > 1 ? "kv_head" : "head";
+}
+
+const char *sheet_head_word(const struct sheet *sheet)
+{
+    return sheet->of_copies ? "copy" : head_word(sheet->shared_by);
 }
 
 const char *heads_sharing(char text[SHEET_NAME_BYTES], int layer, size_t kv_head, size_t shared_by)

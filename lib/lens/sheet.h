@@ -102,6 +102,7 @@ struct sheet {
     const char *name; /* of the array: "weights" */
     int layer;        /* -1: none, or mean over layers */
     int head;         /* -1: none, or mean over heads */
+    bool of_copies;   /* it is the number of a copy of the stream */
     size_t shared_by; /* query heads that use each key/value head; 0: heads are query heads */
     struct axis rows;
     struct axis columns;
@@ -144,6 +145,9 @@ enum { SHEET_NAME_BYTES = 64 };
 
 /* "kv_head" for key/value heads that several query heads share, otherwise "head". */
 const char *head_word(size_t shared_by);
+
+/* The word for the number of a sheet's head: also "copy". */
+const char *sheet_head_word(const struct sheet *sheet);
 
 /* Write the query heads that share a key/value head, "heads 26.0-26.2"; layer -1: "heads 0-2". */
 const char *heads_sharing(char text[SHEET_NAME_BYTES], int layer, size_t kv_head, size_t shared_by);

@@ -27,6 +27,14 @@ float sum_row(const float *x, size_t count)
 }
 
 FOR_EACH_ISA
+static float variance_row(const float *x, size_t count, float mean)
+{
+    float squares[LANES] = {0};
+    FOR_LANES(count, squares[lane] += (x[i] - mean) * (x[i] - mean));
+    return add_lanes(squares) / (float)count;
+}
+
+FOR_EACH_ISA
 void norm_rows(struct matrix y, struct matrix x, const struct norm *norm)
 {
     float columns = (float)x.columns;
@@ -34,10 +42,7 @@ void norm_rows(struct matrix y, struct matrix x, const struct norm *norm)
         const float *in = matrix_row(x, row);
         float *out = matrix_row(y, row);
         float mean = norm->rms ? 0 : sum_row(in, x.columns) / columns;
-        float squares[LANES] = {0};
-        FOR_LANES(x.columns, squares[lane] += (in[i] - mean) * (in[i] - mean));
-        float variance = add_lanes(squares) / columns;
-        float factor = 1.0f / sqrtf(variance + norm->epsilon);
+        float factor = 1.0f / sqrtf(variance_row(in, x.columns, mean) + norm->epsilon);
         for (size_t i = 0; i < x.columns; i++)
             out[i] = (in[i] - mean) * factor * (norm->offset + norm->scale[i]);
         for (size_t i = 0; norm->shift && i < x.columns; i++)
@@ -83,6 +88,17 @@ void clip_rows(struct matrix x, float limit)
     for (size_t row = 0; row < x.rows; row++, x.data += x.stride)
         for (size_t i = 0; i < x.columns; i++)
             x.data[i] = x.data[i] > limit ? limit : x.data[i] < -limit ? -limit : x.data[i];
+}
+
+FOR_EACH_ISA
+void thin_rows(struct matrix x, float deviations)
+{
+    for (size_t row = 0; row < x.rows; row++, x.data += x.stride) {
+        float mean = sum_row(x.data, x.columns) / (float)x.columns;
+        float least = mean + deviations * sqrtf(variance_row(x.data, x.columns, mean));
+        for (size_t i = 0; i < x.columns; i++)
+            x.data[i] = x.data[i] > least ? x.data[i] - least : 0;
+    }
 }
 
 FOR_EACH_ISA

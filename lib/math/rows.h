@@ -29,6 +29,9 @@ void add_to_row(float *restrict y, const float *restrict x, size_t count);
 /* Limit each number to [-limit, limit]; a NaN stays one. */
 void clip_rows(struct matrix x, float limit);
 
+/* x = max(x - mean - deviations · standard deviation, 0), of each row. */
+void thin_rows(struct matrix x, float deviations);
+
 /* y += factor · x, fused; prefetches `count` floats at `later`. */
 void add_scaled_row(float *restrict y, const float *restrict x, size_t count, float factor,
                     const float *later);

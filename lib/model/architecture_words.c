@@ -222,13 +222,14 @@ static void write_experts(struct buf *out, const struct config *c)
 /* "x + attention(ln_1(x)), then x + mlp(ln_2(x))": the sublayers of a layer. */
 static void write_sublayers(struct buf *out, const struct layer *first)
 {
-    static const char *const norms[] = {"ln_1", "ln_cross", "ln_2", "per_layer", "ln_1"};
-    static const char *const functions[] = {"attention", "cross_attention", "mlp", "per_layer",
-                                            "mixer"};
+    static const char *const norms[] = {"ln_1", "ln_cross", "ln_2", "per_layer", "ln_1", "laurel"};
+    static const char *const functions[] = {"attention", "cross_attention", "mlp",
+                                            "per_layer", "mixer",           "laurel"};
     const struct sublayer *list = first->sublayers;
     const char *input = NULL; /* the norm whose result the sublayer reads; NULL: none */
     for (const struct sublayer *s = list; s < list + first->count; s++) {
-        int which = s->part == PART_MIXER       ? 4
+        int which = s->part == PART_LAUREL      ? 5
+                    : s->part == PART_MIXER     ? 4
                     : s->part == PART_PER_LAYER ? 3
                     : s->kind == SUBLAYER_MLP   ? 2
                                                 : s->part == PART_CROSS;
@@ -236,6 +237,7 @@ static void write_sublayers(struct buf *out, const struct layer *first)
             input = s->norm_before ? norms[which] : NULL;
         if (s->reads == READS_STREAM) {
             buf_text(out, s == list ? "" : ", then ");
+            buf_text(out, s + 1 < list + first->count && s[1].sum_factor != 1 ? "(" : "");
             buf_format(out, s->norm_after ? "%s(" : "", norms[which]);
             if (!s->replaces)
                 buf_format(out, s->adds_to_normed ? "%s(x) + " : "x + ", input);
@@ -246,6 +248,10 @@ static void write_sublayers(struct buf *out, const struct layer *first)
         buf_format(out, s->norm_out ? "%s_post(%s" : "", norms[which], s->adds_twice ? "x + " : "");
         buf_format(out, input ? "%s(%s(x))" : "%s(x)", functions[which], input);
         buf_format(out, "%s%s", s->norm_out ? ")" : "", s->norm_after ? ")" : "");
+        buf_format(out, s->adds_input ? " + %s(x)" : "", input);
+        buf_format(out, s->sum_factor != 1 ? ") · %g" : "", (double)s->sum_factor);
+        buf_text(out, s->corrects ? ", then copies corrected" : "");
+        buf_text(out, s->spreads ? ", added to copies from 1 on" : "");
     }
 }
 
@@ -276,6 +282,24 @@ static void write_layer(struct buf *out, const struct config *c)
     if (c->n_group)
         buf_format(out, "; parameters for %zu layers, which the others share",
                    config_own_layers(c, c->n_layer));
+}
+
+/* "4 of the stream: layers work on copy 0, predict all and correct them". */
+static void write_copies(struct buf *out, const struct config *c)
+{
+    if (c->copies.count)
+        buf_format(out, "%zu of the stream: layers work on copy %zu, predict all and correct them",
+                   c->copies.count, c->copies.active);
+}
+
+/* "0.95 of the gates in layers 0-9". */
+static void write_sparsity(struct buf *out, const struct config *c)
+{
+    for (size_t i = 0; i < c->n_layer && i < CONFIG_FLAGS_MAX; i++)
+        if (c->sparsity[i] > 0)
+            buf_format(out, "%s%.6g in layer %zu", out->size ? ", " : "", (double)c->sparsity[i],
+                       i);
+    buf_text(out, out->size ? " of the gates" : "");
 }
 
 static void write_logits(struct buf *out, const struct config *c)
@@ -313,8 +337,9 @@ static void write_ignored(struct buf *out, const struct config *c)
 const struct architecture_row architecture_rows[] = {
     {"norms", write_norms},         {"positions", write_positions}, {"window", write_window},
     {"layer_heads", write_heads},   {"mixers", write_mixers},       {"scores", write_scores},
-    {"embedding", write_embedding}, {"sublayers", write_layer},     {"experts", write_experts},
-    {"logits", write_logits},       {"ignored", write_ignored},
+    {"embedding", write_embedding}, {"copies", write_copies},       {"sparsity", write_sparsity},
+    {"sublayers", write_layer},     {"experts", write_experts},     {"logits", write_logits},
+    {"ignored", write_ignored},
 };
 
 const size_t architecture_row_count = sizeof architecture_rows / sizeof *architecture_rows;

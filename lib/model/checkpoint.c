@@ -489,7 +489,8 @@ static bool is_no_parameter(const char *name, const struct config *config)
                                             "audio_tower.",  "embed_vision.",
                                             "embed_audio.",  "visual.",
                                             "mtp."};
-    static const int of_keys[] = {SLOT_K, SLOT_V, SLOT_K_NORM}; /* of layers that borrow keys */
+    static const int idle[] = {SLOT_K, SLOT_V, SLOT_K_NORM, /* of layers that borrow keys */
+                               SLOT_COPY_SCALE};
     static const char *const of_encoders[] = {"pooler.",
                                               "cls.seq_relationship.",
                                               "sop_classifier.",
@@ -517,9 +518,10 @@ static bool is_no_parameter(const char *name, const struct config *config)
     for (size_t i = 0; config->end && i < sizeof of_encoders / sizeof *of_encoders; i++)
         if (strstr(name, of_encoders[i]))
             return true;
-    long layer = config->n_borrowing ? layer_of(name, config, false) : -1;
-    for (size_t i = 0; layer >= 0 && i < sizeof of_keys / sizeof *of_keys; i++) {
-        struct slot slot = slot_of(PART_SENTENCE, of_keys[i], (size_t)layer);
+    bool may_idle = config->n_borrowing || config->copies.count;
+    long layer = may_idle ? layer_of(name, config, false) : -1;
+    for (size_t i = 0; layer >= 0 && i < sizeof idle / sizeof *idle; i++) {
+        struct slot slot = slot_of(PART_SENTENCE, idle[i], (size_t)layer);
         family_tensor_name(head, config, slot);
         if (!slot_exists(slot, config) &&
             name_ends_in(name, head + strlen(config->family->names->prefix)))

@@ -84,6 +84,13 @@ struct wide_heads {
     bool v_is_k;
 };
 
+/* Copies of the residual stream, of which a layer works on one: it predicts all from all, and
+ * corrects them by what it makes of that one (AltUp). */
+struct stream_copies {
+    size_t count, active; /* 0: one stream, as usual */
+    bool scaled;          /* what is read of the corrected one is multiplied by a vector */
+};
+
 /* The bias of the scores, by the key's position or its distance from the query. */
 enum score_bias {
     NO_BIAS,
@@ -246,18 +253,22 @@ struct config {
     struct wide_heads wide;            /* heads of layers with LAYER_WIDE */
     unsigned inners[CONFIG_FLAGS_MAX]; /* hidden channels of a layer's MLP; 0: n_inner */
     size_t given, given_rows; /* channels of each layer's own input; rows of its table of tokens */
+    bool given_lenient;       /* ids beyond that table have its row 0; else they are refused */
     bool layer_scale;         /* the stream after each layer is multiplied by a number of it */
-    size_t n_borrowing;       /* last layers, which read the keys and values of an earlier one */
-    size_t n_encoder_inner;   /* of the encoder's MLPs; 0: n_inner */
-    size_t n_encoder_head;    /* 0: as many as the decoder has */
-    size_t n_encoder_vocab;   /* rows of the encoder's table of tokens; 0: it uses the decoder's */
-    bool xielu;               /* instead of `activation`: xIELU, with parameters in each layer */
-    float embedding_scale;    /* factor of token embeddings */
-    bool drops_masks;         /* as embed_rule.drops_masks (layer.h) */
-    long long mask_id;        /* the id of a mask, if `drops_masks` */
-    bool sinusoids;           /* sinusoidal positions; else learned ones, if any */
-    enum sines sines;         /* order of sinusoidal positions */
-    float epsilon;            /* of the norms */
+    struct stream_copies copies;
+    size_t laurel;                    /* channels of a low-rank branch beside attention; 0: none */
+    float sparsity[CONFIG_FLAGS_MAX]; /* share of a layer's gates that become 0; 0: as they are */
+    size_t n_borrowing;     /* last layers, which read the keys and values of an earlier one */
+    size_t n_encoder_inner; /* of the encoder's MLPs; 0: n_inner */
+    size_t n_encoder_head;  /* 0: as many as the decoder has */
+    size_t n_encoder_vocab; /* rows of the encoder's table of tokens; 0: it uses the decoder's */
+    bool xielu;             /* instead of `activation`: xIELU, with parameters in each layer */
+    float embedding_scale;  /* factor of token embeddings */
+    bool drops_masks;       /* as embed_rule.drops_masks (layer.h) */
+    long long mask_id;      /* the id of a mask, if `drops_masks` */
+    bool sinusoids;         /* sinusoidal positions; else learned ones, if any */
+    enum sines sines;       /* order of sinusoidal positions */
+    float epsilon;          /* of the norms */
     enum block_style style;
     bool final_norm;              /* after the last layer */
     float scale;                  /* of the scores */
@@ -380,10 +391,10 @@ size_t config_inner(const struct config *config, size_t layer);
 size_t config_kv_layer(const struct config *config, size_t layer);
 
 /* Whether a pass can start at any layer, with the stream that enters it: no layer has an input of
- * its own or reads keys of others. */
+ * its own or reads keys of others, and there is one stream. */
 static inline bool config_starts_anywhere(const struct config *config)
 {
-    return !config->given && !config->n_borrowing;
+    return !config->given && !config->n_borrowing && !config->copies.count;
 }
 
 /* How many layers have parameters of their own, of a stack of `layers`. */

@@ -238,6 +238,8 @@ int edits_check(const struct edits *edits, const struct config *config, struct e
                                    "%s: the model has no projection '%s': queries, keys and values "
                                    "are its input: edit the input",
                                    words, name);
+        if (id == SITE_MERGED)
+            return err_unsupported(err, "%s: 'merged' is made of 'streams': edit those", words);
         if (check_borrowed(&edits->items[i], config, err))
             return -1;
     }

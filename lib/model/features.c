@@ -44,7 +44,8 @@ static bool sublayer_has_other(const struct sublayer *s)
     FIELD(kind) FIELD(vocab_size) FIELD(n_positions) FIELD(n_embd) FIELD(n_layer) \
     FIELD(n_encoder_layer) FIELD(n_head) FIELD(n_kv_head) FIELD(d_k) FIELD(d_v) \
     FIELD(d_out) FIELD(n_inner) FIELD(activation) FIELD(wide) ARRAY(inners) FIELD(given) \
-    FIELD(given_rows) FIELD(layer_scale) FIELD(n_borrowing) FIELD(n_encoder_inner) \
+    FIELD(given_rows) FIELD(given_lenient) FIELD(layer_scale) FIELD(copies) FIELD(laurel) \
+    ARRAY(sparsity) FIELD(n_borrowing) FIELD(n_encoder_inner) \
     FIELD(n_encoder_head) FIELD(n_encoder_vocab) FIELD(xielu) FIELD(embedding_scale) \
     FIELD(drops_masks) FIELD(mask_id) FIELD(sinusoids) FIELD(sines) FIELD(epsilon) \
     FIELD(style) FIELD(final_norm) FIELD(scale) FIELD(scale_by_layer) FIELD(tied) \
@@ -87,10 +88,10 @@ static bool sublayer_has_other(const struct sublayer *s)
 
 #define SUBLAYER_FIELDS(FIELD, ARRAY) \
     FIELD(kind) FIELD(part) FIELD(reads) FIELD(norm) FIELD(norm_before) FIELD(norm_out) \
-    FIELD(adds_twice) FIELD(norm_after) FIELD(adds_to_normed) FIELD(replaces) FIELD(scales) \
-    FIELD(factor) \
-    FIELD(at_input) FIELD(at_out) FIELD(at_out_norm) ARRAY(at_sum) ARRAY(at_after) \
-    FIELD(head) FIELD(score) FIELD(mlp) FIELD(mixer)
+    FIELD(adds_twice) FIELD(norm_after) FIELD(adds_to_normed) FIELD(replaces) \
+    FIELD(adds_input) FIELD(scales) FIELD(corrects) FIELD(spreads) FIELD(factor) \
+    FIELD(sum_factor) FIELD(at_input) FIELD(at_out) FIELD(at_out_norm) ARRAY(at_sum) \
+    ARRAY(at_after) FIELD(head) FIELD(score) FIELD(mlp) FIELD(mixer)
 
 #define SUBLAYER_FEATURES(FEATURE) \
     FEATURE(s->kind == SUBLAYER_ATTEND_SOURCE, "attention to a second text", ALL) \
@@ -106,12 +107,14 @@ static bool sublayer_has_other(const struct sublayer *s)
     FEATURE(s->norm_after && !s->at_sum[0], "a normed stream", ALL) \
     FEATURE(s->adds_to_normed, "sums with the normed stream", ALL) \
     FEATURE(s->factor != 1, "scaled sublayer outputs", ALL) \
-    FEATURE(s->scales, "scaled layers", ALL)
+    FEATURE(s->scales, "scaled layers", ALL) \
+    FEATURE(s->corrects || s->spreads, "copies of the stream", PASS | PATCH) \
+    FEATURE(s->adds_input || s->sum_factor != 1, "low-rank branches beside attention", PASS | PATCH)
 
 #define EMBED_FIELDS(FIELD, ARRAY) \
     FIELD(width) FIELD(rows) FIELD(own_table) FIELD(scale) FIELD(drops_masks) FIELD(mask) \
     FIELD(positions) FIELD(first) FIELD(counted) FIELD(padding) FIELD(segments) FIELD(given) \
-    FIELD(given_rows) FIELD(norm) FIELD(project)
+    FIELD(given_rows) FIELD(given_lenient) FIELD(norm) FIELD(project)
 
 #define EMBED_FEATURES(FEATURE) \
     FEATURE(e->scale != 1, "scaled embeddings", ALL) \
@@ -204,11 +207,12 @@ static bool sublayer_has_other(const struct sublayer *s)
     FEATURE(s->score.sink, "attention sinks of the softmax", ALL)
 
 #define MLP_FIELDS(FIELD, ARRAY) \
-    FIELD(activation) FIELD(gated) FIELD(xielu) FIELD(given) FIELD(clamp) FIELD(up_offset) \
-    FIELD(gate_slope) FIELD(inner) FIELD(mixture) FIELD(chosen)
+    FIELD(activation) FIELD(gated) FIELD(xielu) FIELD(given) FIELD(sparse) FIELD(deviations) \
+    FIELD(clamp) FIELD(up_offset) FIELD(gate_slope) FIELD(inner) FIELD(mixture) FIELD(chosen)
 
 #define MLP_FEATURES(FEATURE) \
     FEATURE(s->mlp.gated, "gated MLPs", ALL) \
+    FEATURE(s->mlp.sparse, "sparse gates", PASS | PATCH) \
     FEATURE(s->mlp.xielu, "an activation with parameters", RUN | ATTRIBUTE | PATCH | CIRCUITS) \
     FEATURE((s->mlp.clamp != 0 || s->mlp.up_offset != 0) && !s->mlp.mixture, "clamped MLPs", PASS) \
     FEATURE(s->part == PART_SENTENCE && !s->mlp.mixture && s->mlp.inner != c->n_inner, \

@@ -29,7 +29,7 @@ extern const char *const feature_words[];
 extern const size_t feature_count;
 
 /* Some features, in words. */
-enum { FEATURES_MAX = 96 };
+enum { FEATURES_MAX = 128 };
 
 struct feature_list {
     const char *words[FEATURES_MAX];

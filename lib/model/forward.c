@@ -36,7 +36,7 @@ int batch_check_ids(const struct config *config, enum site_part part, const uint
         return -1;
     size_t rows = stack_of(config, part)->embed.rows;
     const struct embed_rule *rule = &stack_of(config, part)->embed;
-    bool few = rule->given && rule->given_rows < rows;
+    bool few = rule->given && !rule->given_lenient && rule->given_rows < rows;
     rows = few ? rule->given_rows : rows;
     for (size_t i = 0; i < count; i++)
         if (ids[i] >= rows)
@@ -208,13 +208,144 @@ static enum pass_state embed_given(struct pass *pass, struct matrix x)
     }
     for (size_t s = 0, at = 0; s < pass->batch->count; s++)
         for (size_t i = 0; i < pass->batch->queries[s].count; i++, at++) {
-            weights_given_token(pass->weights, row.data, pass->batch->texts[s].ids[i]);
+            uint32_t id = pass->batch->texts[s].ids[i];
+            id = id < pass->stack->embed.given_rows ? id : 0;
+            weights_given_token(pass->weights, row.data, id);
             add_scaled_row(matrix_row(given, at), row.data, given.columns, sqrtf((float)channels),
                            row.data);
         }
     scale_rows(given, sqrtf(0.5f));
     return PASS_ON;
 }
+
+/* --- copies of the stream --------------------------------------------------------------------- */
+
+static struct matrix copy_at(const struct pass *pass, size_t copy)
+{
+    size_t channels = pass->scratch.x.columns;
+    return matrix_columns(pass->scratch.copies, copy * channels, channels);
+}
+
+/* y = x · the matrix of a copy, scaled so that each row has the mean square of that of `like`. */
+static enum pass_state turn_copy(struct pass *pass, int id, size_t copy, struct matrix y,
+                                 struct matrix x, struct matrix like)
+{
+    const double least = 1e-5;
+    struct slot slot = slot_of_text(id);
+    slot.expert = (short)(copy - 1);
+    PASS_TRY(pass_product(pass, slot, y, x, ACTIVATION_NONE));
+    for (size_t row = 0; row < y.rows; row++) {
+        float *to = matrix_row(y, row);
+        const float *as = matrix_row(like, row);
+        double square = dot_rows(to, to, y.columns) / (double)y.columns;
+        double wanted = dot_rows(as, as, y.columns) / (double)y.columns;
+        scale_row(to, to, y.columns, (float)sqrt(wanted / fmax(square, least)));
+    }
+    return PASS_ON;
+}
+
+/* Make the copies of the embedding x: x itself, and products of it. */
+static enum pass_state make_copies(struct pass *pass)
+{
+    const struct matrix x = pass->scratch.x;
+    if (!pass->scratch.copies.data)
+        return PASS_ON;
+    copy_rows(copy_at(pass, 0), x);
+    for (size_t i = 1; i < pass->stack->copies.count; i++)
+        PASS_TRY(turn_copy(pass, SLOT_COPY_IN, i, copy_at(pass, i), x, x));
+    return PASS_ON;
+}
+
+/* x = the mean of the first copy and products of the others. */
+static enum pass_state merge_copies(struct pass *pass)
+{
+    const struct matrix x = pass->scratch.x, first = copy_at(pass, 0);
+    const size_t count = pass->stack->copies.count;
+    copy_rows(x, first);
+    for (size_t i = 1; i < count; i++) {
+        PASS_TRY(turn_copy(pass, SLOT_COPY_OUT, i, pass->scratch.out, copy_at(pass, i), first));
+        add_rows(x, pass->scratch.out);
+    }
+    scale_rows(x, 1 / (float)count);
+    return PASS_ON;
+}
+
+/* y = tanh(norm(x) / C · W) · V: numbers for each token that weight its copies. */
+static enum pass_state weigh_copies(struct pass *pass, int id, size_t layer, struct matrix x,
+                                    struct matrix y)
+{
+    struct matrix out = pass->scratch.out;
+    struct matrix modes = matrix_columns(pass->scratch.narrow, 0, pass->stack->copies.count);
+    PASS_TRY(pass_norm(pass, pass_slot(pass, SLOT_COPY_NORM, layer), out, x));
+    scale_rows(out, 1 / (float)x.columns);
+    PASS_TRY(
+        pass_product(pass, pass_slot(pass, SLOT_COPY_ROUTER, layer), modes, out, ACTIVATION_TANH));
+    return pass_product(pass, pass_slot(pass, id, layer), y, modes, ACTIVATION_NONE);
+}
+
+/* Each copy += a weighted sum of all; x = the active one. */
+static enum pass_state predict_copies(struct pass *pass, size_t layer)
+{
+    const size_t count = pass->stack->copies.count, active = pass->stack->copies.active;
+    struct scratch *s = &pass->scratch;
+    struct matrix factors = matrix_columns(s->narrow, count, count * count);
+    const size_t channels = s->x.columns;
+    PASS_TRY(weigh_copies(pass, SLOT_COPY_PREDICT, layer, copy_at(pass, active), factors));
+    for (size_t row = 0; row < s->copies.rows; row++) {
+        const float *factor = matrix_row(factors, row);
+        copy_rows(s->before, matrix_rows(s->copies, row, 1));
+        for (size_t to = 0; to < count; to++)
+            for (size_t from = 0; from < count; from++) {
+                const float *other = s->before.data + from * channels;
+                add_scaled_row(matrix_row(copy_at(pass, to), row), other, channels,
+                               factor[to * count + from], other);
+            }
+    }
+    PASS_TRY(tap_rows(pass, SITE_PREDICTED, layer, s->copies));
+    copy_rows(s->x, copy_at(pass, active));
+    return PASS_ON;
+}
+
+/* Each copy += (1 + a number) · (x - the active copy); x = the active one, scaled. */
+static enum pass_state correct_copies(struct pass *pass, size_t layer)
+{
+    const struct stream_copies *rule = &pass->stack->copies;
+    struct scratch *s = &pass->scratch;
+    struct matrix factors = matrix_columns(s->narrow, rule->count, rule->count);
+    const struct matrix x = s->x, active = copy_at(pass, rule->active);
+    const float *scale = NULL;
+    PASS_TRY(weigh_copies(pass, SLOT_COPY_CORRECT, layer, x, factors));
+    for (size_t row = 0; row < x.rows; row++) {
+        float *difference = matrix_row(s->out, row), *at = matrix_row(active, row);
+        scale_row(difference, matrix_row(x, row), x.columns, 1);
+        add_scaled_row(difference, at, x.columns, -1, at);
+        for (size_t i = 0; i < rule->count; i++)
+            add_scaled_row(matrix_row(copy_at(pass, i), row), difference, x.columns,
+                           1 + matrix_row(factors, row)[i], difference);
+    }
+    PASS_TRY(tap_rows(pass, SITE_CORRECTED, layer, s->copies));
+    copy_rows(x, active);
+    if (rule->scaled &&
+        weights_vector(pass->weights, pass_slot(pass, SLOT_COPY_SCALE, layer), &scale, pass->err))
+        return PASS_FAILED;
+    for (size_t row = 0; rule->scaled && row < x.rows; row++)
+        for (size_t i = 0; i < x.columns; i++)
+            matrix_row(x, row)[i] *= scale[i];
+    return PASS_ON;
+}
+
+/* The copies are what leaves the layer; merged, if that is watched or the layer is the last. */
+static enum pass_state leave_copies(struct pass *pass, size_t layer)
+{
+    PASS_TRY(pass_check_rows(pass, SITE_STREAMS, layer, pass->scratch.copies));
+    PASS_TRY(tap_rows(pass, SITE_STREAMS, layer, pass->scratch.copies));
+    if (layer + 1 < pass->stack->layers && !pass_watches(pass, SITE_MERGED, layer))
+        return PASS_ON;
+    PASS_TRY(merge_copies(pass));
+    return tap_unedited(pass, SITE_MERGED, layer, pass->scratch.x);
+}
+
+/* --- from ids to the stream ------------------------------------------------------------------- */
 
 static enum pass_state embed(struct pass *pass)
 {
@@ -244,7 +375,8 @@ static enum pass_state embed(struct pass *pass)
     PASS_TRY(pass_check_rows(pass, SITE_EMBEDDING, 0, x));
     PASS_TRY(tap_rows(pass, SITE_EMBEDDING, 0, x));
     dropout_rows(pass->machine, &pass->dropout, pass->part, 0, DROP_EMBEDDING, x);
-    return embed_given(pass, x);
+    PASS_TRY(embed_given(pass, x));
+    return make_copies(pass);
 }
 
 /* --- attention -------------------------------------------------------------------------------- */
@@ -507,10 +639,10 @@ static enum pass_state mlp(struct pass *pass, const struct mlp_rule *rule, size_
     struct slot up_slot = pass_slot(pass, SLOT_UP, layer);
     const struct matrix own = matrix_columns(pass->scratch.hidden, 0, rule->inner);
     const enum site before = rule->gated ? SITE_MLP_GATE : SITE_MLP_UP;
-    const bool changes = rule->clamp > 0 || rule->xielu; /* in place, what may be lent */
+    const bool changes = rule->clamp > 0 || rule->xielu || rule->sparse; /* what may be lent */
     struct xielu xielu;
     struct matrix hidden = changes ? own : pass_lent(pass, before, layer, own), y_act = hidden;
-    bool apart = rule->clamp > 0 || pass_watches(pass, before, layer) ||
+    bool apart = rule->clamp > 0 || rule->sparse || pass_watches(pass, before, layer) ||
                  pass_edits(pass, SITE_MLP_GATE, layer);
     if (!changes && apart)
         y_act = pass_lent(pass, SITE_MLP_ACT, layer, own);
@@ -532,6 +664,8 @@ static enum pass_state mlp(struct pass *pass, const struct mlp_rule *rule, size_
     PASS_TRY(pass_product(pass, pass_slot(pass, SLOT_GATE, layer), hidden, y,
                           apart ? ACTIVATION_NONE : activation));
     PASS_TRY(tap_rows(pass, SITE_MLP_GATE, layer, hidden));
+    if (rule->sparse)
+        thin_rows(hidden, rule->deviations);
     if (rule->given)
         up = matrix_columns(pass->scratch.given, layer * rule->inner, rule->inner);
     else
@@ -605,13 +739,14 @@ static enum pass_state scale_layer(struct pass *pass, size_t layer)
     return PASS_ON;
 }
 
-/* Announce the stream x as each of `sites`: resid_post in `pass`, all others in `part`. */
-static enum pass_state tap_stream(struct pass *pass, struct pass *part, const enum site sites[3],
-                                  size_t layer)
+/* Announce the stream x as each of `sites`, in `pass` or in that of cross-attention. */
+static enum pass_state tap_stream(struct pass *pass, const struct sublayer *s,
+                                  const enum site sites[3], size_t layer)
 {
-    for (size_t i = 0; i < 3 && sites[i]; i++)
-        PASS_TRY(
-            tap_rows(sites[i] == SITE_RESID_POST ? pass : part, sites[i], layer, pass->scratch.x));
+    for (size_t i = 0; i < 3 && sites[i]; i++) {
+        bool of_cross = sublayer_stream_part(s, sites[i]) == PART_CROSS;
+        PASS_TRY(tap_rows(of_cross ? pass->cross : pass, sites[i], layer, pass->scratch.x));
+    }
     return PASS_ON;
 }
 
@@ -632,9 +767,12 @@ static enum pass_state run_layer(struct pass *pass, size_t layer)
 {
     const struct layer *own = &pass->stack->layer[layer];
     const struct sublayer *list = own->sublayers, *end = list + own->count;
+    const bool copies = pass->stack->copies.count;
     struct pass beside = *pass; /* a part beside that of the stream, with the same buffers */
     struct matrix x = pass->scratch.x, y = x; /* y: what a sublayer reads */
-    if (!pass->attended)                      /* else x already has these edits */
+    if (copies)
+        PASS_TRY(predict_copies(pass, layer));
+    if (!pass->attended) /* else x already has these edits */
         PASS_TRY(tap_rows(pass, SITE_RESID_PRE, layer, x));
     for (const struct sublayer *s = list; s < end; s++) {
         beside.part = s->part;
@@ -654,13 +792,23 @@ static enum pass_state run_layer(struct pass *pass, size_t layer)
         if (s + 1 < end && s[1].reads == READS_BLOCK_INPUT)
             PASS_TRY(enter_sublayer(outside, s + 1, layer, &y)); /* before x changes */
         PASS_TRY(write_out(p, s, layer));
+        if (s->adds_input)
+            add_rows(x, y);
+        if (s->sum_factor != 1)
+            scale_rows(x, s->sum_factor);
         if (s->scales)
             PASS_TRY(scale_layer(pass, layer));
-        PASS_TRY(tap_stream(pass, outside, s->at_sum, layer));
+        PASS_TRY(tap_stream(pass, s, s->at_sum, layer));
         if (s->norm_after)
             PASS_TRY(pass_norm(outside, pass_slot(outside, (int)s->norm, layer), x, x));
-        PASS_TRY(tap_stream(pass, outside, s->at_after, layer));
+        PASS_TRY(tap_stream(pass, s, s->at_after, layer));
+        if (s->corrects)
+            PASS_TRY(correct_copies(pass, layer));
+        for (size_t i = 1; s->spreads && i < pass->stack->copies.count; i++)
+            add_rows(copy_at(pass, i), x);
     }
+    if (copies)
+        return leave_copies(pass, layer);
     return pass_check_rows(pass,
                            list[0].at_sum[0] || own->count > 1 ? SITE_RESID_POST : SITE_ATTN_OUT,
                            layer, pass->scratch.x);

@@ -132,6 +132,7 @@ static struct sublayer make_sublayer(const struct config *c, enum sublayer_kind 
         .adds_to_normed = style == STYLE_TO_NORMED,
         .replaces = style == STYLE_BARE || mechanism_lacks(&c->mechanism, BLOCK_RESIDUAL),
         .factor = c->residual_scale == 0 ? 1.0f : c->residual_scale,
+        .sum_factor = 1,
         .at_out = mlp ? SITE_MLP_OUT : SITE_ATTN_OUT,
     };
     if (styles[style].parallel && mlp)
@@ -150,25 +151,59 @@ static struct sublayer make_sublayer(const struct config *c, enum sublayer_kind 
     return s;
 }
 
-/* x + norm(gate(x) · the layer's own input · W) */
+/* x + norm(gate(x) · the layer's own input · W); with copies of the stream, without x. */
 static struct sublayer make_given(const struct config *c)
 {
     return (struct sublayer){
         .kind = SUBLAYER_MLP,
         .part = PART_PER_LAYER,
         .norm_out = true,
+        .replaces = c->copies.count,
+        .spreads = c->copies.count,
         .factor = 1,
+        .sum_factor = 1,
         .at_out = SITE_MLP_OUT,
         .at_out_norm = SITE_LN_2_POST,
+        .at_sum = {c->copies.count ? SITE_EMBEDDING : SITE_RESID_POST},
         .mlp = {.activation = c->activation, .gated = true, .given = true, .inner = c->given},
     };
 }
 
-/* The most sublayers of a layer: attention, attention to the source, an MLP, its own input. */
+/* (x + y + norm(y · A · B)) / √2, of what attention read. */
+static struct sublayer make_laurel(const struct config *c)
+{
+    return (struct sublayer){
+        .kind = SUBLAYER_MLP,
+        .part = PART_LAUREL,
+        .reads = READS_LAST_INPUT,
+        .norm_out = true,
+        .adds_input = true,
+        .factor = 1,
+        .sum_factor = sqrtf(0.5f),
+        .at_out = SITE_MLP_OUT,
+        .at_out_norm = SITE_LN_2_POST,
+        .at_sum = {SITE_RESID_MID},
+        .mlp = {.activation = ACTIVATION_NONE, .inner = c->laurel},
+    };
+}
+
+/* The number of standard deviations below which a normal number is with a probability of `share`,
+ * by Newton's method; 0: 0. */
+static float normal_quantile(double share)
+{
+    enum { STEPS = 64 };
+    double x = 0;
+    for (size_t i = 0; share > 0 && i < STEPS; i++)
+        x -= (0.5 * erfc(-x * sqrt(0.5)) - share) * sqrt(2 * acos(-1.0)) * exp(x * x / 2);
+    return (float)x;
+}
+
+/* The most sublayers of a layer: attention, attention to the source, a low-rank branch, an MLP, its
+ * own input. */
 static size_t most_sublayers(const struct config *c)
 {
-    return 1 + c->mixer.beside + (c->n_encoder_layer > 0) + (c->style != STYLE_BARE) +
-           (c->given > 0);
+    return 1 + c->mixer.beside + (c->n_encoder_layer > 0) + (c->laurel > 0) +
+           (c->style != STYLE_BARE) + (c->given > 0);
 }
 
 /* Make the mixer, or the attention, of a layer of a stack, and attention to the source; or both,
@@ -207,6 +242,10 @@ static struct layer make_layer(const struct config *c, enum site_part stack, siz
                                struct sublayer *list)
 {
     struct layer made = {.sublayers = list, .count = make_readers(c, stack, layer, list)};
+    if (c->laurel) {
+        list->at_sum[0] = SITE_EMBEDDING;
+        list[made.count++] = make_laurel(c);
+    }
     made.all = made.count;
     if (stack == PART_SENTENCE && !has_mlp(c, layer)) {
         if (c->style != STYLE_BARE)
@@ -217,6 +256,7 @@ static struct layer make_layer(const struct config *c, enum site_part stack, siz
         return made;
     bool of_encoder = stack == PART_SOURCE && c->n_encoder_inner;
     size_t chosen = stack == PART_SENTENCE ? config_chosen(c, layer) : 0;
+    float sparsity = stack == PART_SENTENCE && layer < CONFIG_FLAGS_MAX ? c->sparsity[layer] : 0;
     list[made.all] = make_sublayer(c, SUBLAYER_MLP, stack, layer);
     list[made.all++].mlp = (struct mlp_rule){.activation = c->activation,
                                              .gated = c->gated,
@@ -224,24 +264,28 @@ static struct layer make_layer(const struct config *c, enum site_part stack, siz
                                              .clamp = c->clamp,
                                              .up_offset = c->up_offset,
                                              .gate_slope = c->gate_slope,
+                                             .sparse = sparsity > 0,
+                                             .deviations = normal_quantile(sparsity),
                                              .inner = chosen       ? c->mixture.inner
                                                       : of_encoder ? c->n_encoder_inner
                                                                    : config_inner(c, layer),
                                              .mixture = chosen ? &c->mixture : NULL,
                                              .chosen = chosen};
-    if (c->given) {
+    if (c->given || c->copies.count)
         list[made.all - 1].at_sum[0] = SITE_RESID_MLP;
-        list[made.all] = make_given(c);
-        list[made.all++].at_sum[0] = SITE_RESID_POST;
-    }
-    struct sublayer *last = &list[made.count - 1];
+    struct sublayer *last = &list[made.count - 1], *mlp = &list[made.all - 1];
+    if (c->given)
+        list[made.all++] = make_given(c);
     if (mechanism_lacks(&c->mechanism, BLOCK_MLP)) { /* nor the layer's own input */
         enum site *end = last->norm_after ? last->at_after : last->at_sum;
-        end[end[0] != SITE_EMBEDDING] = SITE_RESID_POST;
+        if (!c->copies.count)
+            end[end[0] != SITE_EMBEDDING] = SITE_RESID_POST;
+        mlp = last;
     } else {
         made.count = made.all;
         last = &list[made.all - 1];
     }
+    mlp->corrects = c->copies.count;
     last->scales = c->layer_scale;
     return made;
 }
@@ -305,6 +349,12 @@ enum site sublayer_end(const struct sublayer *s)
     return end;
 }
 
+enum site_part sublayer_stream_part(const struct sublayer *s, enum site id)
+{
+    bool own = s->part == PART_SOURCE || (s->part == PART_CROSS && id != SITE_RESID_POST);
+    return own ? s->part : PART_SENTENCE;
+}
+
 static struct unembed_rule make_end(const struct config *c)
 {
     struct unembed_rule rule = {
@@ -349,6 +399,7 @@ static struct stack make_stack(const struct config *c, enum site_part part,
         .heads = own_heads ? c->n_encoder_head : c->n_head,
         .layer = made->layers + first,
         .head = make_head(c, part, 0),
+        .copies = of_text ? c->copies : (struct stream_copies){0},
         .embed = {.width = config_word_width(c),
                   .rows = own_table ? c->n_encoder_vocab : c->vocab_size,
                   .own_table = own_table,
@@ -364,6 +415,7 @@ static struct stack make_stack(const struct config *c, enum site_part part,
                   .segments = of_text ? c->n_segments : 0,
                   .given = c->given,
                   .given_rows = c->given_rows,
+                  .given_lenient = c->given_lenient,
                   .norm = c->embedding_norm,
                   .project = !c->n_word         ? PROJECT_NEVER
                              : c->projects_last ? PROJECT_LAST

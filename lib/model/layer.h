@@ -10,10 +10,14 @@
  *         out = s->kind == SUBLAYER_MLP ? mlp(y) : attention(y);
  *         x = x + s->factor * (s->norm_out ? norm(out) : out);       (s->adds_twice: norm(x + out))
  *             (s->replaces: without x; s->adds_to_normed: y + …)
+ *         x = s->sum_factor * (s->adds_input ? x + y : x);
  *         x = s->scales ? number of the layer · x : x;
  *         x = s->norm_after ? norm(x) : x;
  *     }
- */
+ *
+ * With copies of the stream (stack.copies) x is the active one of those that the layer predicts.
+ * s->corrects: x then corrects all, and is the active one again; s->spreads: x is added to all but
+ * the first. */
 #pragma once
 
 #include <assert.h>
@@ -96,7 +100,9 @@ static inline size_t kv_head_of(const struct head_rule *rule, size_t head)
 struct mlp_rule {
     enum activation activation;
     bool gated, xielu;
-    bool given;             /* up is the layer's own input, in place of a product */
+    bool given;  /* up is the layer's own input, in place of a product */
+    bool sparse; /* gate = max(gate - mean - deviations · deviation of the row, 0) */
+    float deviations;
     float clamp, up_offset; /* act(min(gate, clamp)) · (up within ±clamp + up_offset); 0: none */
     float gate_slope;       /* as in struct config */
     size_t inner;
@@ -124,8 +130,11 @@ struct sublayer {
     bool norm_after;     /* a norm of the sum; the result is the stream */
     bool adds_to_normed; /* the output is added to the normed input (BLOOM) */
     bool replaces;       /* there is no residual connection */
+    bool adds_input;     /* what the sublayer read is added, too */
     bool scales;         /* the sum is multiplied by a number of the layer */
-    float factor;        /* of the output, before it is added */
+    bool corrects, spreads;
+    float factor;     /* of the output, before it is added */
+    float sum_factor; /* of the sum */
     /* Ids of sites, the same in all parts; SITE_EMBEDDING: none. */
     enum site at_input, at_out, at_out_norm;
     enum site at_sum[3], at_after[3]; /* the stream, before and after norm_after */
@@ -153,8 +162,10 @@ const struct sublayer *layer_mlp(const struct layer *layer, enum site_part part)
 const struct sublayer *layer_attention(const struct layer *layer, enum site_part part);
 const struct sublayer *layer_mixer(const struct layer *layer);
 
-/* The last site of the stream after a sublayer; SITE_EMBEDDING: none. */
+/* The last site of the stream after a sublayer; SITE_EMBEDDING: none. The part that has a site of
+ * the stream after it. */
 enum site sublayer_end(const struct sublayer *sublayer);
+enum site_part sublayer_stream_part(const struct sublayer *sublayer, enum site id);
 
 /* The share of tokens that ESM's training kept. */
 #define EMBED_KEPT 0.88
@@ -179,6 +190,7 @@ struct embed_rule {
     long long padding;        /* id of the padding token, whose row is the one before the first */
     size_t segments;          /* rows of the table of segments; 0: none */
     size_t given, given_rows; /* channels of each layer's own input; rows of its table of tokens */
+    bool given_lenient;       /* as in struct config */
     bool norm;
     enum { PROJECT_NEVER, PROJECT_TOKENS, PROJECT_LAST } project; /* tokens alone; the whole sum */
 };
@@ -206,6 +218,7 @@ struct stack {
     size_t width, layers, heads; /* heads: the most of a layer */
     const struct layer *layer;   /* [layers] */
     struct head_rule head;       /* of layers without attention, for sizes alone */
+    struct stream_copies copies;
     struct embed_rule embed;
     struct unembed_rule unembed;
 };

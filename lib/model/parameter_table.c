@@ -42,7 +42,7 @@
  * of the projection before the unembedding (NARROW); of narrow vectors (LATENT); of what keys and
  * values are products of (MEMORY); of the output of attention (OUT); hidden ones of an expert
  * (EXPERT) and of the shared one (SHARED). LOGITS to POOLER: of the ends of a model. OWN: heads
- * whose norms have scales of their own. */
+ * whose norms have scales of their own. COPIES: of the stream, and pairs of them; but the first. */
 #define AXES(AXIS) \
     AXIS(NONE, 1) AXIS(ONE, 1) AXIS(VOCABULARY, t->embed.rows) \
     AXIS(POSITIONS, c->n_positions + c->position_offset) AXIS(CHANNELS, t->width) \
@@ -110,7 +110,10 @@
     AXIS(GIVEN_ALL, t->embed.given * t->layers) AXIS(GIVEN, t->embed.given) \
     AXIS(UP, s->mlp.given ? 0 : s->mlp.inner) \
     AXIS(BESIDE, s->mlp.mixture && c->mixture.beside ? t->width : 0) \
-    AXIS(EXPERT_SCALES, s->mlp.mixture && c->mixture.beside ? c->mixture.experts : 0)
+    AXIS(EXPERT_SCALES, s->mlp.mixture && c->mixture.beside ? c->mixture.experts : 0) \
+    AXIS(COPIES, t->copies.count) AXIS(PAIRS, t->copies.count * t->copies.count) \
+    AXIS(BUT_FIRST, t->copies.count ? t->copies.count - 1 : 0) \
+    AXIS(COPIED, t->copies.count ? t->width : 0) AXIS(SCALED, t->copies.scaled ? t->width : 0)
 /* clang-format on */
 
 #define INNER(m) ((m)->heads * (m)->d_v)
@@ -177,6 +180,8 @@ static const struct parameter_row {
     [SLOT_GIVEN_TOKENS / 2] = {{AXIS_GIVEN_ROWS, AXIS_GIVEN_ALL}, ANY, NEVER},
     [SLOT_GIVEN_PROJECT / 2] = {{AXIS_GIVEN_ALL, AXIS_CHANNELS}, ANY, NEVER},
     [SLOT_GIVEN_NORM / 2] = {{AXIS_GIVEN}, SCALE, SHIFT},
+    [SLOT_COPY_IN / 2] = {{AXIS_COPIED, AXIS_CHANNELS}, ANY, NEVER, AXIS_BUT_FIRST},
+    [SLOT_COPY_OUT / 2] = {{AXIS_COPIED, AXIS_CHANNELS}, ANY, NEVER, AXIS_BUT_FIRST},
     [SLOT_FINAL_NORM / 2] = {{AXIS_CHANNELS}, BLOCKS | FINAL_NORM | SCALE, SHIFT},
     [SLOT_POOLER / 2] = {{AXIS_POOLER, AXIS_CHANNELS}, ANY, ANY},
     [SLOT_TRANSFORM / 2] = {{AXIS_TRANSFORM, AXIS_CHANNELS}, ANY, OF_TRANSFORM},
@@ -244,6 +249,11 @@ static const struct parameter_row {
     [SLOT_SHARED_SWITCH / 2] = {{AXIS_SWITCH, AXIS_CHANNELS}, MIXTURE, NEVER},
     [SLOT_NORM_2_POST / 2] = {{AXIS_CHANNELS}, NORM_OUT | SCALE, SHIFT},
     [SLOT_LAYER_SCALE / 2] = {{AXIS_LAYER_SCALE}, ANY, NEVER},
+    [SLOT_COPY_NORM / 2] = {{AXIS_COPIED}, SCALE, SHIFT},
+    [SLOT_COPY_ROUTER / 2] = {{AXIS_COPIES, AXIS_CHANNELS}, ANY, NEVER},
+    [SLOT_COPY_PREDICT / 2] = {{AXIS_PAIRS, AXIS_COPIES}, ANY, NEVER},
+    [SLOT_COPY_CORRECT / 2] = {{AXIS_COPIES, AXIS_COPIES}, ANY, NEVER},
+    [SLOT_COPY_SCALE / 2] = {{AXIS_SCALED}, ANY, NEVER},
 };
 
 /* Whether a part of a model has parameters like the slot's: tables of an encoder are its own only
@@ -252,9 +262,10 @@ static bool is_of_part(struct slot slot, const struct config *c)
 {
     size_t layers = slot.part == PART_SOURCE ? stack_of(c, PART_SOURCE)->layers
                                              : config_own_layers(c, c->n_layer);
-    if (slot.part == PART_PER_LAYER ? !c->given
-        : slot.part == PART_MIXER   ? !c->mixer.heads
-                                    : slot.part != PART_SENTENCE && !has_encoder(c))
+    bool beside = slot.part == PART_PER_LAYER || slot.part == PART_LAUREL;
+    if (beside                    ? !(slot.part == PART_LAUREL ? c->laurel : c->given)
+        : slot.part == PART_MIXER ? !c->mixer.heads
+                                  : slot.part != PART_SENTENCE && !has_encoder(c))
         return false;
     if (slot.id < SLOTS_OF_ENDS)
         return slot.layer < 0 &&
@@ -265,8 +276,7 @@ static bool is_of_part(struct slot slot, const struct config *c)
                   (c->own_tables &&
                    (slot.id == SLOT_POSITIONS || (slot.id | 1) == SLOT_EMBED_NORM_BIAS)))));
     return slot.layer >= 0 && (size_t)slot.layer < layers &&
-           (slot.part != PART_PER_LAYER ||
-            (slot.id >= SLOTS_OF_ATTENTION && slot.id != SLOT_LAYER_SCALE)) &&
+           (!beside || (slot.id >= SLOTS_OF_ATTENTION && slot.id < SLOT_LAYER_SCALE)) &&
            (slot.part != PART_MIXER || slot.id < SLOTS_OF_ATTENTION) &&
            (slot.part != PART_CROSS ||
             (slot.id < SLOTS_OF_ATTENTION && slot.id != SLOT_LAYER_BIASES));
@@ -314,22 +324,19 @@ bool slot_exists(struct slot slot, const struct config *config)
 
 /* --- lists ------------------------------------------------------------------------------------ */
 
-/* The order of a list: first what is not of a layer; then the layers of the decoder, in each its
- * attention, its attention to the source, its MLP and its own input; then those of the encoder. */
+/* The order of a list: first what is not of a layer, of the source before the text; then the layers
+ * of the decoder, in each its attention, its attention to the source, the branch beside it, its MLP
+ * and its own input; then those of the encoder. */
 static uint64_t order_of(struct slot slot)
 {
-    static const unsigned char of_part[] = {[PART_SOURCE] = 0,
-                                            [PART_SENTENCE] = 1,
-                                            [PART_CROSS] = 2,
-                                            [PART_PER_LAYER] = 3,
-                                            [PART_MIXER] = 2};
+    static const unsigned char of_part[] = {
+        [PART_SOURCE] = 1, [PART_SENTENCE] = 1, [PART_CROSS] = 2,
+        [PART_MIXER] = 2,  [PART_LAUREL] = 3,   [PART_PER_LAYER] = 5};
     bool of_layer = slot.layer >= 0;
+    bool of_mlp = slot.id >= SLOTS_OF_ATTENTION && slot.part < PART_PER_LAYER;
     uint64_t stack = !of_layer ? 0 : slot.part == PART_SOURCE ? 2 : 1;
-    uint64_t sublayer = slot.part == PART_PER_LAYER     ? 4
-                        : slot.id >= SLOTS_OF_ATTENTION ? 3
-                        : of_layer                      ? of_part[slot.part]
-                                                        : 0;
-    uint64_t kind = (uint64_t)(slot.id / 2) << 2 | of_part[slot.part];
+    uint64_t sublayer = !of_layer ? 0 : of_mlp ? 4 : of_part[slot.part];
+    uint64_t kind = (uint64_t)(slot.id / 2) << 3 | (slot.part ^ PART_SOURCE);
     return stack << 62 | (uint64_t)(slot.layer + 1) << 47 | sublayer << 44 | kind << 32 |
            (uint64_t)(slot.expert + 1) << 1 | (slot.id & 1);
 }
@@ -370,6 +377,8 @@ size_t slot_list(void *list, size_t step, const struct config *config)
             for (int of = PART_CROSS; part == PART_SENTENCE && of <= PART_MIXER; of++)
                 if (of != PART_PER_LAYER)
                     add(&to, slot_of(of, SLOTS_OF_ENDS, layer), SLOTS_OF_ATTENTION);
+            if (part == PART_SENTENCE)
+                add(&to, slot_of(PART_LAUREL, SLOTS_OF_ATTENTION, layer), SLOTS);
             add(&to, slot_of(part, SLOTS_OF_ATTENTION, layer), SLOTS);
             if (part == PART_SENTENCE)
                 add(&to, slot_of(PART_PER_LAYER, SLOTS_OF_ATTENTION, layer), SLOTS);

@@ -28,6 +28,8 @@ enum slot_id {
     SLOT(GIVEN_TOKENS),  /* inputs of single layers [rows, layers · channels] */
     SLOT(GIVEN_PROJECT), /* from embeddings to inputs of single layers; then their norm */
     SLOT(GIVEN_NORM),
+    SLOT(COPY_IN), /* from embeddings to copies of the stream, from these to what is merged */
+    SLOT(COPY_OUT),
     SLOT(FINAL_NORM),
     SLOT(POOLER),
     SLOT(TRANSFORM), /* the dense layer before the unembedding */
@@ -94,7 +96,12 @@ enum slot_id {
     SLOT(SHARED_DOWN),
     SLOT(SHARED_SWITCH), /* the factor of the shared expert */
     SLOT(NORM_2_POST),
-    SLOT(LAYER_SCALE), /* a number that multiplies the stream */
+    SLOT(LAYER_SCALE), /* from here on: of the text; a number that multiplies the stream */
+    SLOT(COPY_NORM),   /* of copies of the stream: to numbers of a token, N to N² and N to N */
+    SLOT(COPY_ROUTER),
+    SLOT(COPY_PREDICT),
+    SLOT(COPY_CORRECT),
+    SLOT(COPY_SCALE), /* [C] */
     SLOTS,
     SLOTS_OF_ENDS = SLOT_NORM_1, /* ids below this are not of a layer */
     SLOTS_OF_ATTENTION = SLOT_NORM_2,
@@ -102,13 +109,13 @@ enum slot_id {
 
 #undef SLOT
 
-/* One parameter. `expert`: it belongs to this expert of a mixture, or to this head, whose norm has
- * scales of its own. Layers are those of the decoder (the text, its attention to the source:
- * PART_CROSS, its own inputs: PART_PER_LAYER, its mixer: PART_MIXER) or of the encoder
- * (PART_SOURCE). */
+/* One parameter. `expert`: it belongs to this expert of a mixture, to this head, whose norm has
+ * scales of its own, or to the copy of the stream after this one. Layers are those of the decoder
+ * (the text, its attention to the source: PART_CROSS, its own inputs: PART_PER_LAYER, its mixer:
+ * PART_MIXER, the branch beside its attention: PART_LAUREL) or of the encoder (PART_SOURCE). */
 struct slot {
     unsigned char part, id;
-    short layer, expert; /* -1: not of a layer; not of an expert or head */
+    short layer, expert; /* -1: not of a layer; not of an expert, head or copy */
 };
 
 static inline struct slot slot_of(int part, int id, size_t layer)
@@ -137,7 +144,8 @@ enum { SLOT_RANK_MAX = 2 };
 size_t slot_shape(size_t shape[SLOT_RANK_MAX], struct slot slot, const struct config *config);
 bool slot_exists(struct slot slot, const struct config *config);
 
-/* How many experts or heads of a layer have a parameter of this kind each; 0: slot.expert is -1. */
+/* How many experts or heads of a layer, or copies of the stream, have a parameter of this kind
+ * each; 0: slot.expert is -1. */
 size_t slot_count(int id, const struct config *config);
 
 /* Whether each expert of a mixture has a parameter of this kind. */

@@ -56,7 +56,7 @@ static struct widths widest(const struct stack *stack)
     return w;
 }
 
-enum { FIRST_OF_KEYS = 1, BUFFERS_OF_KEYS = 2, BUFFERS = 30 };
+enum { FIRST_OF_KEYS = 1, BUFFERS_OF_KEYS = 2, BUFFERS = 32 };
 
 /* List the matrices of a pass over `rows` tokens that attend to `keys` tokens; those that a model
  * does not need have no columns. The first is the stream, the only one that a pass without layers
@@ -72,7 +72,7 @@ static void list_buffers(struct buffer list[BUFFERS], struct scratch *s, const s
     bool block = c->kind != MODEL_ATTENTION;
     w.context = num_max(w.context, values);
     w.gate = num_max(w.gate, (m->gate != GATE_NONE || m->out_norm) * values);
-    size_t experts = c->mixture.experts;
+    size_t experts = c->mixture.experts, copies = stack->copies.count;
     const struct buffer all[BUFFERS] = {
         {&s->x, rows, c->n_embd, c->projections ? 0 : SPARE_ROWS}, /* x may be q and v, too */
         {&s->k, keys, w.k},
@@ -81,7 +81,8 @@ static void list_buffers(struct buffer list[BUFFERS], struct scratch *s, const s
         {&s->context, rows, w.context},
         {&s->out, rows, c->d_out ? c->d_out : c->n_embd},
         {&s->narrow, rows,
-         num_max(num_max(c->latent_q, c->latent_kv), num_max(m->step_rank, m->gate_rank))},
+         num_max(num_max(num_max(c->latent_q, c->latent_kv), num_max(m->step_rank, m->gate_rank)),
+                 copies + copies * copies)},
         {&s->k_plain, rows, c->latent_kv ? stack->heads * c->rotary.first : 0},
         {&s->k_rotary, rows, c->latent_kv ? c->rotary.components : 0},
         {&s->sinks, rows, c->sinks ? stack->heads : 0},
@@ -94,6 +95,8 @@ static void list_buffers(struct buffer list[BUFFERS], struct scratch *s, const s
         {&s->gathered, rows, experts ? c->n_embd : 0},
         {&s->expert_out, rows, experts ? c->n_embd : 0},
         {&s->given, rows, stack->embed.given * stack->layers},
+        {&s->copies, rows, copies * c->n_embd},
+        {&s->before, 1, copies * c->n_embd},
         {&s->rotations, rows, c->rotary.components},
         {&s->local, rows, c->rotary_local.components},
         {&s->joined, 1, joined ? 3 * c->n_embd : 0},
@@ -266,7 +269,7 @@ int pass_init(struct pass *pass)
     const struct config *c = pass->config;
     const struct batch *batch = pass->batch;
     struct scratch *scratch = &pass->scratch;
-    bool stream_alone = !pass->stack->layers || !pass_goes_to(pass, SITE_RESID_PRE, 0);
+    bool stream_alone = !pass->stack->layers || !pass_goes_to(pass, SITE_PREDICTED, 0);
     if (pass_memory_take(pass, stream_alone) || pass_hold_rounded(pass))
         return -1;
     if (stream_alone)
@@ -294,7 +297,7 @@ int pass_init_cross(struct pass *cross, const struct pass *pass, const struct ba
     cross->part = PART_CROSS;
     cross->scratch.maps = (struct attention_maps){0};
     cross->scratch.attention = NULL;
-    if (!pass_goes_to(pass, SITE_RESID_PRE, 0))
+    if (!pass_goes_to(pass, SITE_PREDICTED, 0))
         return 0;
     return take_buffers(cross, FIRST_OF_KEYS, BUFFERS_OF_KEYS) || attention_maps_init(cross) ||
                    reserve_caches(cross)
@@ -348,8 +351,9 @@ struct span pass_heads(const struct pass *pass, enum site site, size_t layer)
     const struct watch *watch = pass->tap->watch;
     bool of_keys = site_axes(SITE_OF(pass->part, site)) == AXES_GROUP_TOKEN_DIM;
     size_t heads = pass_heads_of(pass, site, layer);
-    size_t group = pass->stack->heads / heads;
+    size_t group = num_max(pass->stack->heads / heads, 1);
     if (watch->head_count == 0 || pass->part == PART_MIXER ||
+        site_axes(SITE_OF(pass->part, site)) == AXES_COPY_TOKEN_CHANNEL ||
         pass_goes_to(pass, SITE_ATTN_OUT, layer) ||
         stack_head(pass->config, pass->part, layer)->differ > 0 || (of_keys && pass->batch->cached))
         return (struct span){0, heads};

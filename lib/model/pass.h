@@ -43,7 +43,8 @@ struct scratch {
     struct matrix q;        /* [T, H·dk] */
     struct matrix k;        /* [S, Hkv·dk] */
     struct matrix v;        /* [S, Hkv·dv] */
-    struct matrix narrow;   /* [T, channels] latent attention: what q, or k and v, come from */
+    struct matrix narrow;   /* [T, channels] latent attention: what q, or k and v, come from; copies
+                             * of the stream: numbers of theirs */
     struct matrix k_plain;  /* [T, H·first] channels of latent keys that are not rotated */
     struct matrix k_rotary; /* [T, components] rotated channels of keys, the same in all heads */
     struct matrix joined;   /* [1, 3C] q, k and v of one token */
@@ -65,6 +66,7 @@ struct scratch {
      * inputs of single layers [T, L·channels]; what experts read beside the MLP [T, C]. */
     struct layer_keys *keys;
     struct matrix given, beside;
+    struct matrix copies, before; /* [T, N·C] copies of the stream; one token's, [1, N·C] */
     /* Of gated attention, and of mixers: the gate, and the gated context [T, H·dv]. Of mixers: what
      * the convolution reads, and what it gives (q, k and v side by side, of mixers); the numbers of
      * steps, decays and strengths; taps of the convolution [taps + 1, channels]. */

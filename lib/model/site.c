@@ -26,14 +26,15 @@
 #define OF_MAPS(id, name, axes, ...) ROW(id, name, "cross_" name, axes, true, true, __VA_ARGS__)
 #define OF_MODEL(id, name, axes, ...) ROW(id, name, NULL, axes, false, false, __VA_ARGS__)
 
-/* A site of MLPs, also of the step of a layer's own input, with another name. */
-#define OF_MLP(id, name, per_layer, alias, ...)          \
-    [SITE_##id] = {{name, "enc." name, NULL, per_layer}, \
-                   AXES_TOKEN_CHANNEL,                   \
-                   AXES_TOKEN_CHANNEL,                   \
-                   true,                                 \
-                   false,                                \
-                   {__VA_ARGS__},                        \
+/* A site of MLPs, also of the step of a layer's own input and of the low-rank branch, with other
+ * names. */
+#define OF_MLP(id, name, per_layer, laurel, alias, ...)                \
+    [SITE_##id] = {{name, "enc." name, NULL, per_layer, NULL, laurel}, \
+                   AXES_TOKEN_CHANNEL,                                 \
+                   AXES_TOKEN_CHANNEL,                                 \
+                   true,                                               \
+                   false,                                              \
+                   {__VA_ARGS__},                                      \
                    alias}
 
 /* A site of attention, or of none, and of mixers, with axes of their own there. The lines of help
@@ -57,6 +58,8 @@ const struct site_row site_rows[SITE_IDS] = {
                         .about = {"token + position embedding",
                                   "token + position embedding of the second text"},
                         .alias = "hook_embed + hook_pos_embed"},
+    OF_LAYERS(PREDICTED, "predicted", COPY_TOKEN_CHANNEL, NULL,
+              "copies of the residual stream as the layer predicts them"),
     OF_LAYERS(RESID_PRE, "resid_pre", TOKEN_CHANNEL, HOOK("hook_resid_pre"),
               ALSO_ENCODER("residual stream before the block")),
     OF_LAYERS_AS(LN_1, "ln_1", "ln_cross", TOKEN_CHANNEL, HOOK("ln1.hook_out"),
@@ -131,21 +134,29 @@ const struct site_row site_rows[SITE_IDS] = {
               "factors of the experts' outputs, 0 for those that are not chosen"),
     OF_LAYERS(SHARED_OUT, "shared_out", TOKEN_CHANNEL, NULL,
               "output of the shared expert, which all tokens have"),
-    OF_MLP(MLP_GATE, "mlp_gate", "per_layer_gate", HOOK("mlp.hook_pre"),
+    OF_MLP(MLP_GATE, "mlp_gate", "per_layer_gate", NULL, HOOK("mlp.hook_pre"),
            ALSO_ENCODER("gate of the MLP, before the activation"), NULL,
            "gate of the layer's own input, before the activation"),
-    OF_MLP(MLP_UP, "mlp_up", "per_layer_input", HOOK("mlp.hook_pre_linear"),
+    OF_MLP(MLP_UP, "mlp_up", "per_layer_input", NULL, HOOK("mlp.hook_pre_linear"),
            ALSO_ENCODER("input that the gate multiplies"), NULL,
            "the layer's own input, of the token and its embedding"),
-    OF_MLP(MLP_ACT, "mlp_act", "per_layer_act", HOOK("mlp.hook_post"),
+    OF_MLP(MLP_ACT, "mlp_act", "per_layer_act", "laurel_act", HOOK("mlp.hook_post"),
            ALSO_ENCODER("hidden channels of the MLP, after the activation"), NULL,
-           "the layer's own input, times its gate"),
-    OF_MLP(MLP_OUT, "mlp_out", "per_layer_out", HOOK("hook_mlp_out"),
-           ALSO_ENCODER("output of the MLP"), NULL, "projection of per_layer_act"),
-    OF_MLP(LN_2_POST, "ln_2_post", "per_layer_post", HOOK("ln2_post.hook_out"), "norm of mlp_out",
-           NULL, NULL, "norm of per_layer_out"),
+           "the layer's own input, times its gate", NULL,
+           "ln_1 by the first matrix of the low-rank branch"),
+    OF_MLP(MLP_OUT, "mlp_out", "per_layer_out", "laurel_out", HOOK("hook_mlp_out"),
+           ALSO_ENCODER("output of the MLP"), NULL, "projection of per_layer_act", NULL,
+           "laurel_act by the second matrix of the low-rank branch"),
+    OF_MLP(LN_2_POST, "ln_2_post", "per_layer_post", "laurel_post", HOOK("ln2_post.hook_out"),
+           "norm of mlp_out", NULL, NULL, "norm of per_layer_out", NULL, "norm of laurel_out"),
     OF_LAYERS(RESID_MLP, "resid_mlp", TOKEN_CHANNEL, NULL,
               "residual stream before the layer's own input is added"),
+    OF_LAYERS(CORRECTED, "corrected", COPY_TOKEN_CHANNEL, NULL,
+              "predicted copies, corrected by what the layer made of the one it works on"),
+    OF_LAYERS(STREAMS, "streams", COPY_TOKEN_CHANNEL, NULL,
+              "copies of the residual stream after the block"),
+    OF_LAYERS(MERGED, "merged", TOKEN_CHANNEL, NULL,
+              "streams made one, as after the last block: what the logit lens reads"),
     OF_LAYERS(RESID_POST, "resid_post", TOKEN_CHANNEL, HOOK("hook_resid_post"),
               ALSO_ENCODER("residual stream after the block")),
     OF_MODEL(LN_F, "ln_f", TOKEN_CHANNEL, "ln_final.hook_out", ALSO_ENCODER("final layer norm")),
@@ -187,19 +198,23 @@ enum site site_next(enum site site)
     case SITE_EMBEDDING:
         return SITE_OF(PART_SOURCE, SITE_EMBEDDING);
     case PART_SOURCE *SITE_IDS + SITE_LN_F:
-        return SITE_RESID_PRE;
+        return SITE_PREDICTED;
     case SITE_LN_1:
         return SITE_OF(PART_MIXER, SITE_Q_PRE);
     case PART_MIXER *SITE_IDS + SITE_ATTN_OUT:
         return SITE_Q_PRE;
+    case SITE_LN_1_POST:
+        return SITE_OF(PART_LAUREL, SITE_MLP_ACT);
+    case PART_LAUREL *SITE_IDS + SITE_LN_2_POST:
+        return SITE_RESID_MID;
     case SITE_RESID_MID:
         return SITE_OF(PART_CROSS, SITE_LN_1);
     case PART_CROSS *SITE_IDS + SITE_RESID_MID:
         return SITE_LN_2;
-    case SITE_RESID_MLP:
+    case SITE_CORRECTED:
         return SITE_OF(PART_PER_LAYER, SITE_MLP_GATE);
     case PART_PER_LAYER *SITE_IDS + SITE_LN_2_POST:
-        return SITE_RESID_POST;
+        return SITE_STREAMS;
     case SITE_ATTENTION_GRADIENT:
         return SITE_OF(PART_SOURCE, SITE_ENTROPY);
     case PART_SOURCE *SITE_IDS + SITE_ATTENTION_GRADIENT:
@@ -222,6 +237,7 @@ enum site_axis {
     NONE,
     HEAD,
     KV_HEAD,
+    COPY,
     TOKEN,
     FIRST,
     KEY_TOKEN,
@@ -246,14 +262,15 @@ static const enum site_axis axes_of[][AXES_MAX] = {
     [AXES_GROUP_TOKEN_DIM] = {KV_HEAD, KEY_TOKEN, DIM},
     [AXES_HEAD_KEY_VALUE] = {HEAD, KEY_DIM, DIM},
     [AXES_HEAD_QUERY_KEY] = {HEAD, QUERY, KEY},
+    [AXES_COPY_TOKEN_CHANNEL] = {COPY, TOKEN, CHANNEL},
     [AXES_QUERY_KEY] = {QUERY, KEY},
 };
 
 const char *site_axis_name(enum site site, size_t axis)
 {
-    static const char *const names[] = {NULL,    "head",  "kv_head", "token",   "token",
-                                        "token", "query", "key",     "channel", "expert",
-                                        "dim",   "word",  "key_dim"};
+    static const char *const names[] = {NULL,     "head",  "kv_head", "copy",   "token",
+                                        "token",  "token", "query",   "key",    "channel",
+                                        "expert", "dim",   "word",    "key_dim"};
     return names[axes_of[site_axes(site)][axis]];
 }
 
@@ -365,11 +382,12 @@ static bool sublayer_has(const struct sublayer *s, const struct mechanism *mecha
                          enum site site)
 {
     const enum site id = site_id(site);
-    const enum site around[] = {s->at_input,  s->at_out_norm, s->at_sum[0],
-                                s->at_sum[1], s->at_after[0], s->at_after[1]};
-    for (size_t i = 0; i < sizeof around / sizeof *around; i++)
-        if (around[i] == id && sublayer_outside(s) == site_part(site))
+    for (size_t i = 0; i < 3; i++)
+        if ((s->at_sum[i] == id || s->at_after[i] == id) &&
+            sublayer_stream_part(s, id) == site_part(site))
             return true;
+    if ((s->at_input == id || s->at_out_norm == id) && sublayer_outside(s) == site_part(site))
+        return true;
     if (s->part != site_part(site))
         return false;
     if (s->at_out == id)
@@ -402,8 +420,10 @@ bool site_is_in_layer(const struct config *config, enum site site, size_t layer)
     bool of_source = part == PART_SOURCE || part == PART_CROSS;
     if (!site_about(site) || (of_source && !has_encoder(config)))
         return false;
-    if (id == SITE_RESID_PRE || id == SITE_RESID_POST)
+    if (id == SITE_RESID_PRE)
         return config->style != STYLE_BARE;
+    if (id == SITE_PREDICTED || (id >= SITE_CORRECTED && id <= SITE_MERGED))
+        return part == PART_SENTENCE && config->copies.count;
     const struct layer *l = layer_of(config, part, layer);
     for (const struct sublayer *s = l->sublayers; s < l->sublayers + l->count; s++)
         if (sublayer_has(s, &config->mechanism, site))
@@ -426,7 +446,7 @@ bool site_exists(const struct config *config, enum site site)
     if (site_is_effective(site)) /* value_zeroing and rollout: not with a source */
         return part == PART_SENTENCE &&
                ((site != SITE_VALUE_ZEROING && site != SITE_ROLLOUT) || !config->cross) &&
-               (site != SITE_VALUE_ZEROING || !config->given) &&
+               (site != SITE_VALUE_ZEROING || !(config->given || config->copies.count)) &&
                ((site != SITE_VALUE_ZEROING && site != SITE_ROLLOUT) || !config->mixer.heads) &&
                (site != SITE_NORM_WEIGHTED || !config->head_gate) && first_attention(config, part);
     switch (site_id(site)) {
@@ -464,7 +484,7 @@ enum site site_of_output(const struct config *config)
 {
     const struct layer *first = layer_of(config, PART_SENTENCE, 0);
     enum site end = sublayer_end(&first->sublayers[first->count - 1]);
-    return end == SITE_LN_2 ? SITE_LN_2 : SITE_RESID_POST;
+    return config->copies.count ? SITE_MERGED : end == SITE_LN_2 ? SITE_LN_2 : SITE_RESID_POST;
 }
 
 enum site site_of_logits(const struct config *config)
@@ -498,6 +518,8 @@ size_t site_heads(const struct config *c, enum site site, size_t layer)
     const bool of_keys = site_axes(site) == AXES_GROUP_TOKEN_DIM;
     if (!site_has_heads(site))
         return 1;
+    if (site_axes(site) == AXES_COPY_TOKEN_CHANNEL)
+        return num_max(c->copies.count, 1);
     if (site_part(site) == PART_MIXER)
         return of_keys ? c->mixer.key_heads : c->mixer.heads;
     const struct head_rule *head = stack_head(c, site_part(site), layer);
@@ -546,19 +568,13 @@ bool site_size(size_t *count, const struct config *config, enum site site, size_
     size_t queries = part == PART_SOURCE ? source : tokens;
     size_t keys = at_itself || !config->cross ? tokens : source;
     const size_t sizes[] = {
-        [NONE] = 1,
-        [HEAD] = heads,
-        [KV_HEAD] = heads,
-        [TOKEN] = queries,
-        [FIRST] = 1,
-        [KEY_TOKEN] = keys,
-        [QUERY] = queries,
-        [KEY] = keys,
-        [CHANNEL] = columns,
-        [EXPERT] = columns,
-        [DIM] = columns,
-        [WORD] = columns,
-        [KEY_DIM] = config->mixer.d_k,
+        [NONE] = 1,         [HEAD] = heads,
+        [KV_HEAD] = heads,  [COPY] = config->copies.count,
+        [TOKEN] = queries,  [FIRST] = 1,
+        [KEY_TOKEN] = keys, [QUERY] = queries,
+        [KEY] = keys,       [CHANNEL] = columns,
+        [EXPERT] = columns, [DIM] = columns,
+        [WORD] = columns,   [KEY_DIM] = config->mixer.d_k,
     };
     *count = 1;
     for (size_t i = 0; i < AXES_MAX; i++)
@@ -567,13 +583,15 @@ bool site_size(size_t *count, const struct config *config, enum site site, size_
     return true;
 }
 
-/* Within a layer, sites have the order of their ids; but a norm of a sum follows the sum, and
- * cross-attention follows the norm of resid_mid. */
+/* Within a layer, sites have the order of their ids; but a norm of a sum follows the sum, and those
+ * of other parts follow a site of the text, or its norm. */
 size_t site_order(const struct config *config, enum site site, size_t layer)
 {
     enum { STEPS = 2 * SITE_IDS };
-    static const enum site after[SITE_PARTS] = {
-        [PART_CROSS] = SITE_RESID_MID, [PART_PER_LAYER] = SITE_RESID_MLP, [PART_MIXER] = SITE_LN_1};
+    static const enum site after[SITE_PARTS] = {[PART_CROSS] = SITE_RESID_MID,
+                                                [PART_PER_LAYER] = SITE_CORRECTED,
+                                                [PART_LAUREL] = SITE_LN_1_POST,
+                                                [PART_MIXER] = SITE_LN_1};
     enum site_part part = site_part(site);
     enum site id = site_id(site);
     size_t before = part == PART_SOURCE ? 0 : stack_of(config, PART_SOURCE)->layers;

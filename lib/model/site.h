@@ -34,6 +34,7 @@ enum site_part {
     PART_CROSS,     /* the text, attending to the encoded source */
     PART_PER_LAYER, /* the text's inputs of single layers, beside the stream: no attention */
     PART_MIXER,     /* layers of the text that keep a state, in place of attention */
+    PART_LAUREL,    /* a low-rank branch beside the text's attention: no attention */
     SITE_PARTS,
     ATTENTION_PARTS = PART_PER_LAYER,
 };
@@ -44,6 +45,7 @@ enum { SITE_IDS = 64, SITE_COUNT = SITE_PARTS * SITE_IDS };
  * sum follows the sum: see site_order. */
 enum site {
     SITE_EMBEDDING,
+    SITE_PREDICTED,
     SITE_RESID_PRE,
     SITE_LN_1,
     SITE_Q_PRE,
@@ -79,6 +81,9 @@ enum site {
     SITE_MLP_OUT,
     SITE_LN_2_POST,
     SITE_RESID_MLP,
+    SITE_CORRECTED,
+    SITE_STREAMS,
+    SITE_MERGED,
     SITE_RESID_POST,
     SITE_LN_F,
     SITE_TRANSFORM,
@@ -123,18 +128,20 @@ enum site site_next(enum site site);
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-/* The axes of a site: two or three. From AXES_HEAD_TOKEN on all but the last have heads. */
+/* The axes of a site: two or three. From AXES_HEAD_TOKEN on all but the last have heads, or copies
+ * of the stream in their place. */
 enum site_axes {
-    AXES_TOKEN_CHANNEL,   /* [T, C] */
-    AXES_FIRST_CHANNEL,   /* [1, C]: of the first token */
-    AXES_TOKEN_EXPERT,    /* [T, E] */
-    AXES_TOKEN_WORD,      /* [T, V]: a column for each entry of the vocabulary */
-    AXES_HEAD_TOKEN,      /* [H, T]: a number of each query head, in memory [H, T, 1] */
-    AXES_HEAD_TOKEN_DIM,  /* [H, T, D]: query heads */
-    AXES_GROUP_TOKEN_DIM, /* [Hkv, S, D]: key/value heads, tokens of the keys */
-    AXES_HEAD_KEY_VALUE,  /* [H, dk, dv]: after the last token */
-    AXES_HEAD_QUERY_KEY,  /* [H, T, S] */
-    AXES_QUERY_KEY,       /* [T, S]: for all heads together */
+    AXES_TOKEN_CHANNEL,      /* [T, C] */
+    AXES_FIRST_CHANNEL,      /* [1, C]: of the first token */
+    AXES_TOKEN_EXPERT,       /* [T, E] */
+    AXES_TOKEN_WORD,         /* [T, V]: a column for each entry of the vocabulary */
+    AXES_HEAD_TOKEN,         /* [H, T]: a number of each query head, in memory [H, T, 1] */
+    AXES_HEAD_TOKEN_DIM,     /* [H, T, D]: query heads */
+    AXES_GROUP_TOKEN_DIM,    /* [Hkv, S, D]: key/value heads, tokens of the keys */
+    AXES_HEAD_KEY_VALUE,     /* [H, dk, dv]: after the last token */
+    AXES_HEAD_QUERY_KEY,     /* [H, T, S] */
+    AXES_COPY_TOKEN_CHANNEL, /* [N, T, C]: copies of the residual stream */
+    AXES_QUERY_KEY,          /* [T, S]: for all heads together */
 };
 
 struct site_row {
@@ -178,8 +185,8 @@ static inline bool site_is_effective(enum site site)
     return site_id(site) >= SITE_PASS_END;
 }
 
-/* Whether the first axis is heads; whether the first axis of tokens is the source's, in a model
- * with an encoder. */
+/* Whether the first axis is heads, or copies; whether the first axis of tokens is the source's, in
+ * a model with an encoder. */
 bool site_has_heads(enum site site);
 bool site_is_of_source(enum site site);
 
@@ -219,7 +226,7 @@ size_t site_layers(const struct config *config, enum site site);
 enum site site_of_output(const struct config *config);
 enum site site_of_logits(const struct config *config);
 
-/* Heads of a site in a layer, 1 if it has none; columns, of each head if it has heads. */
+/* The heads or copies of a site in a layer, 1 if it has none; its columns, of each head. */
 size_t site_heads(const struct config *config, enum site site, size_t layer);
 size_t site_columns(const struct config *config, enum site site, size_t layer);
 

@@ -172,14 +172,19 @@ static void add_sheet(struct csv_line *line, const struct sheet *sheet, size_t r
         sheet_layer_head(sheet, row, column, &layer, &head);
     add_text(line, "tensor", sheet->name);
     add_index(line, "layer", layer, sheet->mean_of_layers);
-    bool of_queries = sheet->shared_by <= 1; /* one key/value head for each query head, or none */
-    bool has_kv_heads = false;
+    /* one key/value head for each query head, or none */
+    bool of_queries = sheet->shared_by <= 1 && !sheet->of_copies;
+    bool has_kv_heads = false, has_copies = false;
     add_index(line, "head", of_queries ? head : -1, of_queries && sheet->mean_of_heads);
-    for (size_t i = 0; i < report->array_count && !report_has_tables(report); i++)
+    for (size_t i = 0; i < report->array_count && !report_has_tables(report); i++) {
         has_kv_heads |= report->arrays[i].shared_by > 0;
+        has_copies |= array_is_of_copies(&report->arrays[i]);
+    }
     if (has_kv_heads)
         add_index(line, "kv_head", sheet->shared_by ? head : -1,
                   sheet->shared_by && sheet->mean_of_heads);
+    if (has_copies)
+        add_index(line, "copy", sheet->of_copies ? head : -1, false);
 }
 
 static int send(struct csv_line *line)

@@ -27,12 +27,14 @@ void json_report_selection(struct json_writer *json, const struct array *array)
         json_put_text(json, "layer", NULL);
     else
         json_put_integer(json, "layer", array->layer);
-    if (array->heads.name && array->shared_by <= 1)
+    if (array->heads.name && array->shared_by <= 1 && !array_is_of_copies(array))
         json_put_integers(json, "heads", array->heads.numbers, array->heads.size);
     else
         json_put_text(json, "heads", NULL);
     if (array->heads.name && array->shared_by)
         json_put_integers(json, "kv_heads", array->heads.numbers, array->heads.size);
+    if (array->heads.name && array_is_of_copies(array))
+        json_put_integers(json, "copies", array->heads.numbers, array->heads.size);
 }
 
 /* Put a token. Invalid UTF-8, such as a part of a character, becomes U+FFFD in "text"; "bytes" then

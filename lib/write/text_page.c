@@ -515,7 +515,7 @@ static const char *text_corner(char corner[TEXT_CORNER_BYTES], const struct shee
 {
     corner[0] = '\0';
     if (sheet->head >= 0)
-        snprintf(corner, TEXT_CORNER_BYTES, "%s %d", head_word(sheet->shared_by), sheet->head);
+        snprintf(corner, TEXT_CORNER_BYTES, "%s %d", sheet_head_word(sheet), sheet->head);
     return corner;
 }
 

@@ -8,8 +8,8 @@ import math
 from dataclasses import replace
 from enum import IntEnum
 
-from layers import (CROSS, NO_NORM, PER_LAYER, SOURCE, TEXT, UNLIMITED, XIELU, At, Bias, By, Embed, Head, Id,
-                    Kind, Mlp, Model, Norm, Over, Place, Project, Rotary, Router, Row, Score, Stack,
+from layers import (CROSS, LAUREL, NO_NORM, PER_LAYER, SOURCE, TEXT, UNLIMITED, XIELU, At, Bias, By,
+                    Copies, Embed, Head, Id, Kind, Mlp, Model, Norm, Over, Place, Project, Rotary, Router, Row, Score, Stack,
                     Sublayer, Unembed)
 
 # --- the norms of a block -------------------------------------------------------------------------
@@ -118,7 +118,8 @@ BART = table(TEXT, "layers.{l}.", NORM_1="self_attn_layer_norm", NORM_2="final_l
 SKIP = (r"rotary_emb(eddings)?\.inv_freq$|att(ention|n)\.(masked_)?bias$|position_ids$"
         r"|contact_head\.|vision_tower\.|multi_modal_projector\.|seq_relationship\.|pooler\."
         r"|EncDecAttention\.relative_attention_bias|(encoder|decoder)\.embed_tokens\.weight$"
-        r"|embed_positions\.weight$|decoder\.bias$|lm_head\.bias$")
+        r"|embed_positions\.weight$|decoder\.bias$|lm_head\.bias$|audio_tower\.|embed_(vision|audio)\."
+        r"|altup\.correct_output_scale$")
 
 
 # --- keys of configs ------------------------------------------------------------------------------
@@ -176,7 +177,7 @@ def at_layer(value, layer):
 
 def decoder(c, rows, norm, C, H, L, I, K=None, d=None, style=PRE, act="silu", gated=False,
             rotary=None, window=None, mixture=None, head={}, score={}, embed={}, unembed={},
-            factor=1.0, tied=True, final=True, prefixes=("model.", ""), change=None):
+            factor=1.0, tied=True, final=True, prefixes=("model.", ""), change=None, copies=None):
     """rotary, window, mixture, head, score and I are values or functions of the layer; head, score,
     embed and unembed have the fields that are not the usual ones. `change` makes the sublayers of a
     layer from the usual ones."""
@@ -193,7 +194,8 @@ def decoder(c, rows, norm, C, H, L, I, K=None, d=None, style=PRE, act="silu", ga
         return change(layer, found) if change else found
     last = replace(norm, id=Id.FINAL_NORM) if final else NO_NORM
     unembed = dict(norm=last, head=True, tied=tied, rows=V, at_result=At.LOGITS) | unembed
-    stack = Stack(TEXT, C, L, read, Embed(**(dict(width=C, rows=V) | embed)), Unembed(**unembed))
+    stack = Stack(TEXT, C, L, read, Embed(**(dict(width=C, rows=V) | embed)), Unembed(**unembed),
+                  copies=copies)
     return Model({TEXT: stack}, rows, prefixes)
 
 
@@ -332,7 +334,46 @@ def gemma_later(c, rows, kinds, heads, I, change, sharing=0, **more):
     return llama(c, rows, norm=norm, style=SANDWICH, qk=True, act=act, tied=True, head=head, I=I,
                  score=dict(scale=1.0), embed=embed,
                  window=lambda layer: size if kinds[layer] == "sliding_attention" else None,
-                 change=lambda layer, found: change(found, given if P else None), **more)
+                 change=lambda layer, found: change(layer, found, given if P else None), **more)
+
+
+def gemma3n(c):
+    L, C, d = c["num_hidden_layers"], c["hidden_size"], c.get("head_dim", 256)
+    norm, I = rms_norm(c.get("rms_norm_eps", 1e-6)), c["intermediate_size"]
+    kinds = c.get("layer_types") or ["sliding_attention" if (layer + 1) % 5 else "full_attention"
+                                     for layer in range(L)]
+    base = {"full_attention": c.get("rope_theta", 1e6),
+            "sliding_attention": c.get("rope_local_base_freq", 1e4)}
+    settings = c.get("rope_parameters") or {}
+    rotary = {kind: rotary_of(c, d, settings={"rope_theta": base[kind]} | settings.get(kind, {}))
+              for kind in base}
+    sparse = c.get("activation_sparsity_pattern") or [0.95 * (layer < 10 < L) for layer in range(L)]
+    rows = table(TEXT, "layers.{l}.altup.", COPY_NORM="router_norm",
+                 COPY_ROUTER=plain("modality_router", scale=1 / C),
+                 COPY_PREDICT="prediction_coefs", COPY_CORRECT="correction_coefs",
+                 COPY_SCALE=Row("correct_output_scale", None))
+    rows |= table(TEXT, "", COPY_IN="altup_projections.{e}",
+                  COPY_OUT="altup_unembed_projections.{e}")
+    rows |= table(LAUREL, "layers.{l}.laurel.", UP="linear_left", DOWN="linear_right",
+                  NORM_2_POST="post_laurel_norm")
+    path = Sublayer(Kind.MLP, LAUREL, shares_norm=True, out=replace(norm, id=Id.NORM_2_POST),
+                    adds_input=True, sum_factor=0.5 ** 0.5, at_out=At.MLP_OUT,
+                    at_out_norm=At.LN_2_POST, at_sum=(At.RESID_MID,),
+                    mlp=Mlp("none", inner=c.get("laurel_rank", 64)))
+
+    def change(layer, found, given):
+        attention, mlp = found
+        attention.at_sum, mlp.at_sum, mlp.corrects = (), (At.RESID_MLP,), True
+        mlp.mlp.sparsity = sparse[layer]
+        given = replace(given, replaces=True, spreads=True)
+        return [attention, replace(path), mlp, given]
+    return gemma_later(c, rows, kinds, lambda layer: {}, lambda layer: I[layer] if isinstance(I, list) else I,
+                       change,
+                       sharing=15, d=d, K=2, rotary=lambda layer: rotary[kinds[layer]],
+                       unembed=dict(cap=c.get("final_logit_softcapping", 30.0) or 0.0),
+                       copies=Copies(c.get("altup_num_inputs", 4), c.get("altup_active_idx", 0),
+                                     replace(norm, id=Id.COPY_NORM),
+                                     c.get("altup_correct_scale", True)))
 
 
 def gemma4(c):
@@ -381,7 +422,7 @@ def gemma4(c):
                  SHARED_POST="post_feedforward_layernorm_1",
                  **{"SHARED_" + slot: f"mlp.{slot.lower()}_proj" for slot in ("GATE", "UP", "DOWN")})
 
-    def change(found, given):
+    def change(_, found, given):
         if given:
             found[1].at_sum = (At.RESID_MLP,)
             found.append(replace(given))
@@ -1209,7 +1250,9 @@ FAMILIES = {
     "helium": lambda c: llama(c, d=c.get("head_dim") or 128, eps=1e-8, theta=1e5, neighbours=True),
     "ernie4_5": lambda c: ernie(c, d=c.get("head_dim") or 128, K=2),
     "gemma": gemma, "gemma2": lambda c: gemma(c, 2), "gemma3_text": lambda c: gemma(c, 3),
-    "gemma3": gemma3, "gemma4_text": gemma4, "gemma4": lambda c: gemma4(c["text_config"]),
+    "gemma3": gemma3, "gemma3n_text": gemma3n,
+    "gemma3n": lambda c: replace(gemma3n(c["text_config"]), prefixes=IN_VISION + ("model.",)),
+    "gemma4_text": gemma4, "gemma4": lambda c: gemma4(c["text_config"]),
     "nemotron": nemotron, "hunyuan_v1_dense": hunyuan, "apertus": apertus, "starcoder2": starcoder2,
     "smollm3": smollm3, "exaone4": exaone4, "cohere": cohere, "cohere2": lambda c: cohere(c, 2),
     "glm": glm, "glm4": lambda c: glm(c, SANDWICH), "stablelm": stablelm, "phi": phi, "phi3": phi3,

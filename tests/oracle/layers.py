@@ -17,6 +17,7 @@ heads, d the size of a head, I the inner size of the MLP, V vocabulary, E expert
 import math
 from dataclasses import dataclass, field
 from enum import IntEnum
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -24,14 +25,14 @@ import numpy as np
 # === 1 The description ============================================================================
 
 # TEXT: the decoder or only stack; SOURCE: the encoder; CROSS: attention from decoder to encoder;
-# PER_LAYER: what each layer is given beside the stream
-Part = IntEnum("Part", "TEXT SOURCE CROSS PER_LAYER", start=0)
-TEXT, SOURCE, CROSS, PER_LAYER = Part
+# PER_LAYER: what each layer is given beside the stream; LAUREL: a narrow path beside attention
+Part = IntEnum("Part", "TEXT SOURCE CROSS PER_LAYER LAUREL", start=0)
+TEXT, SOURCE, CROSS, PER_LAYER, LAUREL = Part
 
 # A site is an intermediate tensor that the pass records.
-At = IntEnum("At", """NONE EMBEDDING RESID_PRE LN_1 Q_PRE K_PRE Q K V SCORES MASKED WEIGHTS
+At = IntEnum("At", """NONE EMBEDDING PREDICTED RESID_PRE LN_1 Q_PRE K_PRE Q K V SCORES MASKED WEIGHTS
     DIFFERENCE SINK CONTEXT GATED ATTN_OUT LN_1_POST RESID_MID LN_2 LN_EXPERTS ROUTER EXPERT_WEIGHTS SHARED_OUT MLP_GATE MLP_UP
-    MLP_ACT MLP_OUT LN_2_POST RESID_MLP RESID_POST LN_F TRANSFORM POOLED DISCRIMINATOR LOGITS""", start=0)
+    MLP_ACT MLP_OUT LN_2_POST RESID_MLP CORRECTED STREAMS MERGED RESID_POST LN_F TRANSFORM POOLED DISCRIMINATOR LOGITS""", start=0)
 
 
 def site_name(part, site, layer):
@@ -42,9 +43,9 @@ def site_name(part, site, layer):
     if part == CROSS:
         own = {"ln_1": "ln_cross", "attn_out": "cross_out", "resid_mid": "resid_cross"}
         name = own.get(name, "cross_" + name)
-    if part == PER_LAYER and site != At.RESID_POST:
-        own = {"mlp_up": "per_layer_input", "ln_2_post": "per_layer_post"}
-        name = own.get(name, name.replace("mlp", "per_layer"))
+    if part in (PER_LAYER, LAUREL) and not name.startswith("resid"):
+        own = {"mlp_up": "per_layer_input", "ln_2_post": part.name.lower() + "_post"}
+        name = own.get(name, name.replace("mlp", part.name.lower()))
     return f"{'enc' if part == SOURCE else 'h'}.{layer}.{name}"
 
 
@@ -58,6 +59,7 @@ IDS = """TOKENS POSITIONS SEGMENTS EMBED_NORM EMBED_PROJECT NORM_1 NORM_1_POST N
     SHARED_GATE SHARED_UP SHARED_DOWN SHARED_SWITCH
     V_NORM LAYER_SCALE ROUTER_NORM EXPERT_NORM EXPERT_SCALE EXPERTS_POST SHARED_POST
     GIVEN_TOKENS GIVEN_PROJECT GIVEN_NORM
+    COPY_IN COPY_OUT COPY_NORM COPY_ROUTER COPY_PREDICT COPY_CORRECT COPY_SCALE
     FINAL_NORM PROJECT_OUT TRANSFORM TRANSFORM_NORM HEAD""".split()
 Id = IntEnum("Id", ["NO_SLOT", "NO_SLOT_BIAS"] + [name + end for name in IDS
                                                   for end in ("", "_BIAS")], start=0)
@@ -184,6 +186,7 @@ class Mlp:
     two_best: bool = False  # score of a group: the sum of its two best experts, else its best
     shared_gate: bool = False
     given: bool = False  # up is what the layer is given
+    sparsity: float = 0.0  # the gate less its mean and so many deviations that this share becomes 0
     # Router and experts read the stream through these norms, the shared MLP reads what the sublayer
     # reads; then norms of the experts' sum and of the shared output.
     router_norm: Norm = NO_NORM
@@ -209,7 +212,11 @@ class Sublayer:
     adds_to_normed: bool = False  # the residual is the normed input
     replaces: bool = False  # no residual
     factor: float = 1.0
+    adds_input: bool = False  # what it reads is added, too
+    sum_factor: float = 1.0
     scales: bool = False  # the sum is multiplied by a number of the layer
+    corrects: bool = False  # then the copies of the stream are corrected
+    spreads: bool = False  # then the result is added to all copies but the first
     at_input: At = At.NONE
     at_out: At = At.NONE
     at_out_norm: At = At.NONE
@@ -265,6 +272,15 @@ class Unembed:
 
 
 @dataclass
+class Copies:
+    """Copies of the stream, of which layers work on one: they predict all from all, and correct."""
+    count: int
+    active: int
+    norm: Norm  # of what weights them
+    scaled: bool = False  # the corrected one times a vector
+
+
+@dataclass
 class Stack:
     part: Part
     width: int
@@ -273,6 +289,7 @@ class Stack:
     embed: Embed
     unembed: Unembed
     at_start: At = At.RESID_PRE
+    copies: Copies | None = None
 
 
 @dataclass
@@ -334,6 +351,8 @@ def end_shapes(model, part):
         all_layers = stack.layers * e.given
         shapes |= {Id.GIVEN_TOKENS: (e.given_rows, all_layers), Id.GIVEN_PROJECT: (all_layers, C)}
         shapes |= norm_shapes((e.given_norm, (e.given,)))
+    if stack.copies:
+        shapes |= {Id.COPY_IN: (C, C), Id.COPY_OUT: (C, C)}
     for s in stack.read(0) if stack.layers else ():
         if s.score and s.score.bias == Bias.BUCKETS and s.score.bias_layer < 0:
             shapes[Id.BUCKETS] = (s.score.buckets, s.head.heads)
@@ -399,8 +418,13 @@ def head_shapes(s, layer, C, source_width):
 
 def layer_shapes(model, part, layer):
     """Id -> shape of the tensors of a layer; those of experts once."""
-    stack = model.stacks[TEXT if part in (CROSS, PER_LAYER) else part]
+    stack = model.stacks[TEXT if part in (CROSS, PER_LAYER, LAUREL) else part]
     C, shapes = stack.width, {}
+    if stack.copies and part == stack.part:
+        N = stack.copies.count
+        shapes = {Id.COPY_ROUTER: (N, C), Id.COPY_PREDICT: (N * N, N), Id.COPY_CORRECT: (N, N)}
+        shapes |= norm_shapes((stack.copies.norm, (C,)))
+        shapes |= {Id.COPY_SCALE: (C,)} if stack.copies.scaled else {}
     for s in stack.read(layer):
         if s.scales and part == stack.part:
             shapes[Id.LAYER_SCALE] = (1,)
@@ -511,7 +535,7 @@ ACTIVATIONS = {
     "silu": silu, "swish": silu, "relu": lambda x: np.maximum(x, 0), "tanh": np.tanh,
     "relu2": lambda x: np.maximum(x, 0) ** 2, "quick_gelu": lambda x: x * sigmoid(1.702 * x),
     "gelu": gelu, "gelu_python": gelu, "gelu_new": gelu_tanh, "gelu_pytorch_tanh": gelu_tanh,
-    "gelu_fast": gelu_tanh,
+    "gelu_fast": gelu_tanh, "none": lambda x: x,
 }
 LAMBDAS = (Id.LAMBDA_Q1, Id.LAMBDA_K1, Id.LAMBDA_Q2, Id.LAMBDA_K2)
 XIELU = (Id.XIELU_P, Id.XIELU_N, Id.XIELU_BETA, Id.XIELU_EPSILON)
@@ -900,9 +924,43 @@ class Pass:
         up = self.given[:, layer] if s.mlp.given else self.linear(x, s.part, Id.UP, layer)
         if s.mlp.gated:
             self.see(s.part, At.MLP_GATE, layer, gate), self.see(s.part, At.MLP_UP, layer, up)
+        if s.mlp.sparsity:
+            least = NormalDist().inv_cdf(s.mlp.sparsity) * gate.std(-1, keepdims=True)
+            gate = np.maximum(gate - gate.mean(-1, keepdims=True) - least, 0)
         y = self.activate(s, layer, gate, up)
         self.see(s.part, At.MLP_ACT, layer, y)
         return y
+
+    # --- copies of the stream: [N, T, C] ---
+
+    def weigh(self, stack, layer, id, x):
+        y = self.norm(stack.copies.norm, stack.part, layer, x)
+        y = np.tanh(self.linear(y, stack.part, Id.COPY_ROUTER, layer))
+        return self.linear(y, stack.part, id, layer)
+
+    def predict(self, stack, layer):
+        N, x = stack.copies.count, self.copies
+        factors = self.weigh(stack, layer, Id.COPY_PREDICT, x[stack.copies.active])
+        self.copies = x + np.einsum("tij,jtc->itc", factors.reshape(-1, N, N), x)
+        self.see(stack.part, At.PREDICTED, layer, self.copies)
+        return self.copies[stack.copies.active]
+
+    def correct(self, stack, layer, x):
+        r, factors = stack.copies, 1 + self.weigh(stack, layer, Id.COPY_CORRECT, x)
+        self.copies = self.copies + factors.T[..., None] * (x - self.copies[r.active])
+        self.see(stack.part, At.CORRECTED, layer, self.copies)
+        x = self.copies[r.active]
+        return x * self.weight(stack.part, Id.COPY_SCALE, layer) if r.scaled else x
+
+    def turn(self, stack, id, copy, x, like):
+        y = self.linear(x, stack.part, id, -1, copy - 1)
+        square = np.maximum((y * y).mean(-1, keepdims=True), 1e-5)
+        return y * np.sqrt((like * like).mean(-1, keepdims=True) / square)
+
+    def merge(self, stack):
+        x = self.copies
+        return np.mean([x[0]] + [self.turn(stack, Id.COPY_OUT, n, x[n], x[0])
+                                 for n in range(1, stack.copies.count)], 0)
 
     # --- layers and both ends ---
 
@@ -916,9 +974,10 @@ class Pass:
         return y if s.head.no_out else self.linear(y, s.part, Id.O, layer)
 
     def layer(self, part, layer, x):
-        first = y = x
-        self.see(part, self.model.stacks[part].at_start, layer, x)
-        for s in self.model.stacks[part].read(layer):
+        stack = self.model.stacks[part]
+        first = y = x = self.predict(stack, layer) if stack.copies else x
+        self.see(part, stack.at_start, layer, x)
+        for s in stack.read(layer):
             if not s.shares_norm:
                 y = self.norm(s.before, s.part, layer, first if s.of_block_input else x)
             self.see(s.part, s.at_input, layer, y)
@@ -927,6 +986,7 @@ class Pass:
             out = self.norm(s.out, s.part, layer, x + out if s.twice else out)
             self.see(s.part, s.at_out_norm, layer, out)
             x = out if s.replaces else (y if s.adds_to_normed else x) + s.factor * out
+            x = s.sum_factor * (x + y if s.adds_input else x)
             if s.scales:
                 x = x * self.weight(part, Id.LAYER_SCALE, layer)
             for site in s.at_sum:
@@ -934,6 +994,14 @@ class Pass:
             x = self.norm(s.after, s.part, layer, x)
             for site in s.at_after:
                 self.see(s.part, site, layer, x)
+            if s.corrects:
+                x = self.correct(stack, layer, x)
+            if s.spreads:
+                self.copies = np.concatenate([self.copies[:1], self.copies[1:] + x])
+        if stack.copies:
+            self.see(part, At.STREAMS, layer, self.copies)
+            x = self.merge(stack)
+            self.see(part, At.MERGED, layer, x)
         return x
 
     def places(self, stack, ids):
@@ -961,6 +1029,9 @@ class Pass:
         self.see(part, At.EMBEDDING, None, x)
         if e.given:
             self.give(stack, ids, x)
+        if stack.copies:
+            self.copies = np.stack([x] + [self.turn(stack, Id.COPY_IN, n, x, x)
+                                          for n in range(1, stack.copies.count)])
         return x
 
     def give(self, stack, ids, x):
@@ -968,7 +1039,8 @@ class Pass:
         e = stack.embed
         shape = len(ids), stack.layers, e.given
         own = self.linear(x, stack.part, Id.GIVEN_PROJECT).reshape(shape)
-        row = self.weight(stack.part, Id.GIVEN_TOKENS)[ids].reshape(shape)
+        known = np.where(ids < e.given_rows, ids, 0)
+        row = self.weight(stack.part, Id.GIVEN_TOKENS)[known].reshape(shape)
         own = self.norm(e.given_norm, stack.part, -1, own)
         self.given = (own + row * math.sqrt(e.given)) * 0.5 ** 0.5
 

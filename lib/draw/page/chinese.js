@@ -153,6 +153,15 @@ const CHINESE = {
     "the layer's own input, times its gate": '本层自己的输入，乘以它的门',
     'projection of per_layer_act': 'per_layer_act 的投影',
     'norm of per_layer_out': 'per_layer_out 的归一化',
+    'copies of the residual stream as the layer predicts them': '本层所预测的残差流各副本',
+    'ln_1 by the first matrix of the low-rank branch': 'ln_1 乘以低秩支路的第一个矩阵',
+    'laurel_act by the second matrix of the low-rank branch': 'laurel_act 乘以低秩支路的第二个矩阵',
+    'norm of laurel_out': 'laurel_out 的归一化',
+    'predicted copies, corrected by what the layer made of the one it works on':
+        '用本层对其所处理副本的结果校正后的各副本',
+    'copies of the residual stream after the block': '本层之后的残差流各副本',
+    'streams made one, as after the last block: what the logit lens reads':
+        '各副本合为一个，如最后一层之后：logit 透镜所读取的',
     'residual stream after the block': '本层之后的残差流',
     'final layer norm': '最后的层归一化',
     'input of the unembedding of a masked model: a dense layer and its norm':

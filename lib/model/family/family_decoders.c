@@ -78,6 +78,17 @@ static const struct family_names gemma4_separate_names =
     NAMES("model.", "layers.", &gemma4_names,
           {"experts.{e}.gate_up_proj", {SLOT_EXPERT_GATE, SLOT_EXPERT_UP}},
           {"experts.{e}.down_proj", {SLOT_EXPERT_DOWN}});
+
+static const struct family_names gemma3n_names = NAMES(
+    "model.", "layers.", &gemma4_names, {"altup_projections.{e}", {SLOT_COPY_IN}},
+    {"altup_unembed_projections.{e}", {SLOT_COPY_OUT}}, {"altup.router_norm", {SLOT_COPY_NORM}},
+    {"altup.modality_router", {SLOT_COPY_ROUTER}}, {"altup.prediction_coefs", {SLOT_COPY_PREDICT}},
+    {"altup.correction_coefs", {SLOT_COPY_CORRECT}},
+    {"altup.correct_output_scale", {SLOT_COPY_SCALE}, .bare = true},
+    {"laurel.linear_left", {SLOT_UP}, OF_LAUREL}, {"laurel.linear_right", {SLOT_DOWN}, OF_LAUREL},
+    {"laurel.post_laurel_norm", {SLOT_NORM_2_POST}, OF_LAUREL});
+
+static const struct family_names gemma3n_wrapped_names = WRAPPED(&gemma3n_names);
 static const struct family_names gemma4_wrapped_names = WRAPPED(&gemma4_names);
 static const struct family_names gemma3_names = WRAPPED(&gemma_names);
 static const struct family_names mistral3_names = WRAPPED(&family_llama_names);
@@ -445,7 +456,7 @@ static void read_wide_heads(struct reading *r)
 }
 
 /* Inputs of single layers, and layers that read the keys and values of others. */
-static void settle_gemma_layers(struct reading *r)
+static void settle_gemma_layers(struct reading *r, long long borrowing)
 {
     struct config *c = r->config;
     c->embedding_scale = sqrtf((float)c->n_embd);
@@ -457,7 +468,13 @@ static void settle_gemma_layers(struct reading *r)
             ? 0
             : (size_t)family_integer(r, "hidden_size_per_layer_input", 0, DIMENSION_MAX, 256);
     c->given_rows = family_size(r, "vocab_size_per_layer_input", 262144);
-    c->n_borrowing = (size_t)family_integer(r, "num_kv_shared_layers", 0, (long long)c->n_layer, 0);
+    c->n_borrowing =
+        (size_t)family_integer(r, "num_kv_shared_layers", 0, (long long)c->n_layer, borrowing);
+    if (c->n_borrowing > c->n_layer)
+        err_set(family_fail(r),
+                "field 'num_kv_shared_layers': expected a number up to num_hidden_layers = %zu, "
+                "found none, which is %lld",
+                c->n_layer, borrowing);
     for (size_t i = c->n_layer - c->n_borrowing; i < c->n_layer && !r->failed; i++)
         if (config_kv_layer(c, i) == SIZE_MAX)
             err_set(family_fail(r),
@@ -490,7 +507,7 @@ static void settle_gemma4(struct reading *r)
     family_flag_layers(c, false, LAYER_WIDE);
     family_flag_layers(c, true, LAYER_ROTARY_LOCAL);
     read_wide_heads(r);
-    settle_gemma_layers(r);
+    settle_gemma_layers(r, 0);
     c->layer_scale = true;
     family_kind_rotary(r, &c->rotary, "full_attention", c->wide.d, 1e6, 0.25);
     family_kind_rotary(r, &c->rotary_local, "sliding_attention", c->d_k, 1e4, 1);
@@ -506,6 +523,42 @@ static void settle_gemma4(struct reading *r)
     if (doubles)
         err_unsupported(family_fail(r),
                         "field 'use_double_wide_mlp': expected false beside experts, found true");
+}
+
+/* The share of gates of each layer that become 0: by default, in the first of many layers. */
+static void read_sparsity(struct reading *r)
+{
+    enum { SPARSE_LAYERS = 10 };
+    static const char key[] = "activation_sparsity_pattern";
+    struct config *c = r->config;
+    const struct json *list = json_given(r->root, key), *item = json_first(list);
+    if (list && (!json_is_array(list) || json_count(list) != c->n_layer))
+        err_set(family_fail(r), "field '%s': expected a list of %zu layers", key, c->n_layer);
+    for (size_t i = 0; i < c->n_layer && !r->failed; i++) {
+        double share = i < SPARSE_LAYERS && c->n_layer > SPARSE_LAYERS ? 0.95 : 0;
+        if (list && (!json_get_number(item, &share) || !(share >= 0) || !(share < 1)))
+            err_set(family_fail(r), "field '%s': expected numbers from 0 to below 1", key);
+        c->sparsity[i] = (float)share;
+        item = list ? json_next(item) : NULL;
+    }
+}
+
+static void settle_gemma3n(struct reading *r)
+{
+    enum { COPIES_MAX = 16 };
+    struct config *c = r->config;
+    read_kinds(r, 5);
+    family_local_rotary(r, "rope_local_base_freq", 10000, false);
+    settle_gemma_layers(r, 15);
+    c->given_lenient = true;
+    read_sparsity(r);
+    c->laurel = family_size(r, "laurel_rank", 64);
+    c->copies.count = (size_t)family_integer(r, "altup_num_inputs", 2, COPIES_MAX, 4);
+    c->copies.active =
+        (size_t)family_integer(r, "altup_active_idx", 0, (long long)c->copies.count - 1, 0);
+    c->copies.scaled = family_flag(r, "altup_correct_scale", true);
+    family_number(r, "altup_coef_clip", 0, 1e9, 120);       /* of training */
+    family_number(r, "query_pre_attn_scalar", 0, 1e9, 256); /* of no effect, as in transformers */
 }
 
 /* The head is tied if the file lacks it, whatever "tie_word_embeddings" says. */
@@ -707,6 +760,11 @@ static void settle_opt(struct reading *r)
          .n_positions = 131072, .vocab_size = 262144, .n_embd = 2304, .n_layer = 30, .n_head = 8, \
          .n_kv_head = 4, .n_inner = 9216, .head_norm = {.q = true, .k = true, .v = true}
 #define GEMMA4_READS " num_experts use_bidirectional_attention "
+#define GEMMA3N                                                                                  \
+    RMS, .epsilon = 1e-6f, .tied = true, .d_k = 256, .style = STYLE_SANDWICH, .window = 512,     \
+         .n_positions = 32768, .vocab_size = 262400, .n_embd = 2048, .n_layer = 35, .n_head = 8, \
+         .n_kv_head = 2, .n_inner = 16384, .logit_cap = 30,                                      \
+         .head_norm = {.q = true, .k = true, .v = true}
 #define GLM RMS, .epsilon = 1.5625e-7f, .d_k = 128, .n_kv_head = 2, .biases = BIASED_QKV, NEIGHBOURS
 #define MINISTRAL3 LLAMA_5, .n_positions = 262144, .d_k = 128, .n_kv_head = 8
 #define COHERE \
@@ -792,6 +850,10 @@ const struct family family_decoders[] = {
           .vocab_size = 262208, .n_embd = 2304, .n_layer = 26, .n_head = 8, .n_kv_head = 4,
           .n_inner = 9216),
      "hidden_activation", "gelu_pytorch_tanh", 1, 1e6, .wrapped = true},
+    {"gemma3n_text", &gemma3n_names, settle_gemma3n, WITH(GEMMA3N), "hidden_activation",
+     "gelu_pytorch_tanh", 1, 1e6, .reads = " intermediate_size "},
+    {"gemma3n", &gemma3n_wrapped_names, settle_gemma3n, WITH(GEMMA3N), "hidden_activation",
+     "gelu_pytorch_tanh", 1, 1e6, .wrapped = true, .reads = " intermediate_size "},
     {"gemma4_text", &gemma4_names, settle_gemma4, WITH(GEMMA4), "hidden_activation",
      "gelu_pytorch_tanh", 0, 0, .reads = GEMMA4_READS},
     {"gemma4_text with separate experts", &gemma4_separate_names, settle_gemma4, WITH(GEMMA4),

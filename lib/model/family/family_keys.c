@@ -606,6 +606,31 @@ void family_read_causal(struct reading *r)
         c->window++; /* the key at the distance `window` is visible, too */
 }
 
+/* Read "intermediate_size" if it is a list, with a width for each layer. */
+static bool read_inners(struct reading *r)
+{
+    struct config *c = r->config;
+    const struct json *list = json_member(r->root, "intermediate_size");
+    const struct json *item = json_first(list);
+    const char *reads = c->family->reads;
+    if (!list || !json_is_array(list) || !reads || !strstr(reads, " intermediate_size "))
+        return false;
+    if (json_count(list) != c->n_layer)
+        err_set(family_fail(r),
+                "field 'intermediate_size': expected a list of %zu layers, found %zu", c->n_layer,
+                json_count(list));
+    c->n_inner = 0;
+    for (size_t i = 0; item && i < c->n_layer && i < CONFIG_FLAGS_MAX;
+         i++, item = json_next(item)) {
+        long long width = 1;
+        if (!json_get_integer(item, 1, DIMENSION_MAX, &width))
+            err_set(family_fail(r), "field 'intermediate_size': expected whole numbers above 0");
+        c->inners[i] = (unsigned)width;
+        c->n_inner = (size_t)width > c->n_inner ? (size_t)width : c->n_inner;
+    }
+    return true;
+}
+
 /* Read the keys of MODEL_DECODER, by all their names. */
 static void read_decoder(struct reading *r)
 {
@@ -622,6 +647,8 @@ static void read_decoder(struct reading *r)
     for (size_t i = 0; i < sizeof size_keys / sizeof *size_keys; i++) {
         size_t *field = (size_t *)(void *)((char *)c + size_keys[i].offset);
         const char *const *names = size_keys[i].names;
+        if (size_keys[i].offset == SIZE(n_inner) && read_inners(r))
+            continue;
         *field = family->first_names && json_given(r->root, *names)
                      ? family_size(r, *names, 0)
                      : (size_t)family_named(r, names, 1, DIMENSION_MAX, (double)*field);

@@ -19,6 +19,7 @@
 #define OF_CROSS .part = PART_CROSS
 #define OF_SOURCE .part = PART_SOURCE
 #define OF_PER_LAYER .part = PART_PER_LAYER
+#define OF_LAUREL .part = PART_LAUREL
 #define TRANSPOSED .transposed = true
 
 /* Defaults of several families. */

@@ -56,6 +56,7 @@ static const struct {
     {"tests/golden-families/falcon", "weights", "1", NULL},          /* shared keys */
     {"tests/golden-families/gemma4_text", "weights", NULL, NULL},    /* keys of other layers */
     {"tests/golden-families/qwen3_5_text", "weights", "2", NULL},    /* gated attention */
+    {"tests/golden-families/gemma3n_text", "weights", NULL, NULL},   /* copies of the stream */
 };
 
 TEST_LOOP(maps_one_after_another_have_the_bits_of_all_at_once, COUNT(cases))

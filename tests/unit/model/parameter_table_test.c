@@ -17,7 +17,9 @@ static const char *const configs[] = {
     JSON({"model_type": "opt", "vocab_size": 5, "hidden_size": 8, "num_hidden_layers": 2,
           "num_attention_heads": 2, "word_embed_proj_dim": 4}),
     JSON({"model_type": "gemma3_text", "vocab_size": 5, "hidden_size": 8, "num_hidden_layers": 2,
-          "num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": 4})};
+          "num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": 4}),
+    JSON({"model_type": "gemma3n_text", "vocab_size": 5, "hidden_size": 8, "num_hidden_layers": 2,
+          "num_kv_shared_layers": 0, "num_attention_heads": 2, "num_key_value_heads": 1})};
 /* clang-format on */
 
 TEST_LOOP(a_list_has_each_slot_once_and_finds_it, COUNT(configs))
@@ -41,12 +43,14 @@ TEST_LOOP(a_list_has_each_slot_once_and_finds_it, COUNT(configs))
         slot_shape(without, of, &config);
         ck_assert_uint_eq(shape[0], without[0]);
     }
-    for (int part = 0; part < 3; part++)
+    for (int part = 0; part < SITE_PARTS; part++)
         for (int id = 0; id < SLOTS; id++)
             for (int layer = -1; layer < 5; layer++) {
-                struct slot slot = {(unsigned char)part, (unsigned char)id, (short)layer, -1};
+                short first = (short)(slot_count(id, &config) ? 0 : -1);
+                struct slot slot = {(unsigned char)part, (unsigned char)id, (short)layer, first};
                 bool found = slot_find(list, count, sizeof *list, slot) != SIZE_MAX;
-                ck_assert(found == slot_exists(slot, &config));
+                ck_assert_msg(found == slot_exists(slot, &config), "part %d slot %d layer %d", part,
+                              id, layer);
             }
     config_release(&config);
 }
