@@ -182,7 +182,8 @@ TEST(a_window_of_the_model_has_the_bits_of_a_pattern)
         snprintf(kind, sizeof kind, "window:%zu", windows[i]);
         open_rig(configs[1], BENT_WINDOWS, "dense", (struct mechanism){0});
         model.config.window = windows[i];
-        memset(model.config.layer_flags, LAYER_WINDOW, 3);
+        for (size_t layer = 0; layer < 3; layer++)
+            model.config.layer_flags[layer] = LAYER_WINDOW;
         ck_assert(!config_describe(&model.config, NULL));
         run_text(&own, TOKENS);
         close_rig();
@@ -205,7 +206,8 @@ TEST_LOOP(a_window_as_long_as_the_text_does_not_change_a_bit, COUNT(kinds))
         rig_watch_all(&rig);
         run_text(&open, TOKENS);
         model.config.window = TOKENS;
-        memset(model.config.layer_flags, LAYER_WINDOW, 3);
+        for (size_t layer = 0; layer < 3; layer++)
+            model.config.layer_flags[layer] = LAYER_WINDOW;
         ck_assert(!config_describe(&model.config, NULL));
         run_text(&windowed, TOKENS);
         check_same(&windowed, &open);
