@@ -441,10 +441,11 @@ static int count_scores(double *pairs, const struct config *config, size_t token
                         struct arena *arena, struct err *err)
 {
     const struct mechanism *m = &config->mechanism;
-    const struct score_rule *rule = &attention_of(config, PART_SENTENCE, 0)->score;
+    const struct sublayer *attention = first_attention(config, PART_SENTENCE);
+    const struct score_rule *rule = attention ? &attention->score : NULL;
     uint32_t *keys = arena_alloc(arena, 2 * tokens, sizeof *keys, err);
     *pairs = 0;
-    for (size_t query = 0; keys && query < tokens; query++) {
+    for (size_t query = 0; rule && keys && query < tokens; query++) {
         struct key_range visible = score_visible(rule, query, tokens);
         size_t count = rule->pattern ? score_keys(rule, query, tokens, keys, keys + tokens)
                                      : visible.end - visible.first;

@@ -258,7 +258,7 @@ static void put_attention(struct json_writer *json, const struct config *config)
                                          [BIAS_ALIBI_APART] = "jina",
                                          [BIAS_BUCKETS] = "table",
                                          [BIAS_DISENTANGLED] = "table"};
-    const struct score_rule *rule = &attention_of(config, PART_SENTENCE, 0)->score;
+    const struct score_rule *rule = &first_attention(config, PART_SENTENCE)->score;
     const struct stack *source = stack_of(config, PART_SOURCE);
     const struct matrix none = {0};
     json_put_open(json, "\nattention", '{');
@@ -284,8 +284,10 @@ static void put_attention(struct json_writer *json, const struct config *config)
         if (!site_exists(config, weights))
             continue;
         json_put_open(json, site_name(weights), '[');
-        for (size_t layer = 0; layer < site_layers(config, weights); layer++)
-            json_put_float(json, NULL, attention_of(config, part, layer)->score.scale);
+        for (size_t layer = 0; layer < site_layers(config, weights); layer++) {
+            const struct sublayer *attention = attention_of(config, part, layer);
+            json_put_float(json, NULL, attention ? attention->score.scale : 0);
+        }
         json_put_close(json, ']');
     }
     json_put_close(json, '}');

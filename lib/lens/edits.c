@@ -657,7 +657,8 @@ static int parse_knockout(struct edit_reader *reader, const char *text)
         ptrdiff_t query = edit->tokens.items->last;
         ptrdiff_t key = edit->columns.items->first;
         bool is_known = !reader->list->by_text || reader->list->tokens_of;
-        bool causal = attention_of(reader->config, PART_SENTENCE, 0)->score.ahead == 0;
+        const struct sublayer *attention = first_attention(reader->config, PART_SENTENCE);
+        bool causal = attention && attention->score.ahead == 0;
         if (is_known && causal && (query < 0) == (key < 0) && key > query)
             return err_usage(reader->err,
                              "%s: expected a key no later than the query, which cannot attend to "

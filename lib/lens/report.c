@@ -245,7 +245,8 @@ struct sheet array_matrix(const struct report *report, const struct array *array
         sheet.columns = label_axis(report, array, &axes[1], columns);
     sheet.name = array->bits ? in_bits[site_part(array->site)] : site_name(array->site);
     sheet.name = array->gradient ? array->gradient : sheet.name;
-    sheet.display.fraction = !array->gradient && site_set_has(fractions, site_id(array->site));
+    sheet.display.fraction = !array->gradient && site_part(array->site) < ATTENTION_PARTS &&
+                             site_set_has(fractions, site_id(array->site));
     sheet.display.whole = site_id(array->site) >= SITE_MASK && !of_layers && !of_heads;
     sheet.causal = report->causal && site->masked && site_part(array->site) == PART_SENTENCE;
     return sheet;

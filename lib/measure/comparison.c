@@ -289,6 +289,13 @@ static int add_site(struct comparison *s, struct site_sums *sums, const struct a
     return 0;
 }
 
+/* Weights and contexts of an attention. */
+static bool is_of_heads(enum site site)
+{
+    return site_part(site) < ATTENTION_PARTS &&
+           (site_id(site) == SITE_WEIGHTS || site_id(site) == SITE_CONTEXT);
+}
+
 /* Compare a tensor of the first run with another run's, if both have equally many numbers. */
 static int add_tensor(struct comparison *s, size_t run, const struct array *a,
                       const struct report *other, struct err *err)
@@ -298,7 +305,7 @@ static int add_tensor(struct comparison *s, size_t run, const struct array *a,
     size_t layer = a->layer < 0 ? 0 : (size_t)a->layer;
     if (!b || array_cells(a) != array_cells(b))
         return 0;
-    bool of_weights = site_id(a->site) == SITE_WEIGHTS;
+    bool of_weights = is_of_heads(a->site) && site_id(a->site) == SITE_WEIGHTS;
     while ((of_weights || !s->of_models) &&
            (group->part != site_part(a->site) || group->layer != layer))
         group++;
@@ -343,7 +350,7 @@ static struct site_set sites_of(const struct comparison *s, bool first)
         if (site_exists(s->config, site) &&
             (s->of_models ? site_exists(&s->plan->runs[1].viewer->model.config, site) &&
                                 (site_row(site)->in_layer || first)
-                          : site_id(site) == SITE_WEIGHTS || site_id(site) == SITE_CONTEXT))
+                          : is_of_heads(site)))
             site_set_add(&sites, site);
     return sites;
 }
@@ -734,12 +741,13 @@ static int take_room(struct comparison *s, struct arena *arena, struct err *err)
         enum site site = SITE_OF(part, SITE_WEIGHTS);
         struct layers layers = selection_layers_of(selection, site);
         for (size_t i = 0; i < layers.count && site_exists(s->config, site); i++) {
+            const struct sublayer *attention = attention_of(s->config, part, layers.items[i]);
+            if (!attention)
+                continue;
             double *pairs =
                 s->of_models ? arena_alloc(arena, heads * heads, sizeof *pairs, err) : NULL;
             s->groups[s->group_count++] = (struct compared_group){
-                part,          layers.items[i],
-                heads,         attention_of(s->config, part, layers.items[i])->head.d_v,
-                s->head_count, pairs};
+                part, layers.items[i], heads, attention->head.d_v, s->head_count, pairs};
             s->head_count += heads;
         }
     }
