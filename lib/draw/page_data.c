@@ -313,7 +313,8 @@ static void put_exact(struct json_writer *json, const char *name, const float *v
 }
 
 /* Write predictions and the names of their tokens. */
-static void put_next(struct json_writer *json, const struct next_tokens *next)
+static void put_next(struct json_writer *json, const struct next_tokens *next,
+                     const struct config *config)
 {
     static const char *const steps[STREAM_STEPS] = {"embedding", "attention", "cross-attention",
                                                     "mlp", "layer"};
@@ -323,7 +324,9 @@ static void put_next(struct json_writer *json, const struct next_tokens *next)
         const struct next_of_step *layer = &next->layers[i];
         size_t count = next->token_count * layer->best_count;
         json_put_open(json, "\n", '{');
-        json_put_text(json, "step", steps[layer->step]);
+        bool mixes = layer->step == STEP_ATTENTION && config->mixer.heads &&
+                     !attention_of(config, PART_SENTENCE, layer->layer);
+        json_put_text(json, "step", mixes ? "mixer" : steps[layer->step]);
         json_put_integer(json, "layer", (long long)layer->layer);
         json_put_integer(json, "count", (long long)layer->best_count);
         json_put_open(json, "ids", '[');
@@ -580,7 +583,7 @@ static void put_facts(struct json_writer *json, const struct page_facts *facts)
     if (facts->saliency)
         put_saliency(json, "\nsaliency", facts->saliency);
     if (facts->next)
-        put_next(json, facts->next);
+        put_next(json, facts->next, facts->config);
     if (facts->without_heads) {
         size_t heads = facts->config->n_layer * facts->config->n_head;
         json_put_floats(json, "\neffects", facts->without_heads, heads);

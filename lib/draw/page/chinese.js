@@ -409,6 +409,7 @@ const CHINESE = {
     '# pt': '# 点',
     embedding: '嵌入',
     'attention #': '注意力 #',
+    'mixer #': '状态层 #',
     'MLP #': 'MLP #',
     '# rises most with': '# 上升最多的一步是',
 
