@@ -160,6 +160,25 @@ def exaone4(r):
                               sliding_window=r.randint(1, 9), tie_word_embeddings=True)
 
 
+def gemma3n(r):
+    own, copies = r.sizes(free=False), r.randint(2, 4)
+    count = own["num_hidden_layers"] = r.randint(2, 6)
+    types = r.kinds(count)["layer_types"]
+    shared = [0] + [n for n in range(1, count) if set(types[:-n]) == set(types)]
+    own |= {"head_dim": 2 * r.randint(2, 5), "layer_types": types, "laurel_rank": r.randint(1, 7),
+            "num_kv_shared_layers": r.choice(shared), "sliding_window": r.randint(1, 9),
+            "hidden_size_per_layer_input": r.randint(2, 7), "altup_num_inputs": copies,
+            "altup_active_idx": r.randrange(copies),
+            "vocab_size_per_layer_input": own["vocab_size"] - r.either(0, 0, 5),
+            "activation_sparsity_pattern": [r.either(0.0, 0.5, 0.9) for _ in range(count)]}
+    if r.random() < 0.5:
+        own["intermediate_size"] = [own["intermediate_size"]] * count
+    return own | r.some(altup_correct_scale=False, final_logit_softcapping=4.0, rms_norm_eps=1e-3,
+                        hidden_activation="silu", altup_coef_clip=0.3, rope_parameters={
+                            "full_attention": {"rope_type": "default", "rope_theta": 2e5},
+                            "sliding_attention": {"rope_type": "default", "rope_theta": 77.0}})
+
+
 def gemma4(r):
     own = r.sizes() | {"layer_types": None}
     count = own["num_hidden_layers"] = r.either(1, 2, 3, 4, 5, 6, 7, 12)
@@ -289,6 +308,7 @@ FAMILIES = {
     "esm": ("EsmForMaskedLM", esm),
     "esm without a head": ("EsmModel", esm),
     "exaone4": ("Exaone4ForCausalLM", exaone4),
+    "gemma3n_text": ("Gemma3nForCausalLM", gemma3n),
     "gemma4_text": ("Gemma4ForCausalLM", gemma4),
     "gemma4 experts": ("Gemma4ForCausalLM", gemma4_experts),
     "gemma4": ("Gemma4ForConditionalGeneration", gemma4_wrapper),
@@ -358,11 +378,13 @@ def theirs(name, folder, texts, noise=0):
             out = model(torch.tensor([text]), output_hidden_states=True, output_attentions=True,
                         **({"use_cache": False} if causal(name) else {}))
         states = [*out.hidden_states[:-1], last.pop()]  # without the final norm
-        states = [state[0] for state in states]
-        tensors = {"embedding": states[0]} | ({"logits": out.logits[0]} if "logits" in out else {})
+        site = "streams" if states[0].dim() == 4 else "resid_post"
+        states = [state.squeeze(-3) for state in states]  # copies of the stream, or one
+        tensors = {"embedding": states[0]} if site == "resid_post" else {}
+        tensors |= {"logits": out.logits[0]} if "logits" in out else {}
         for layer, weights in enumerate(out.attentions):
             tensors[f"h.{layer}.weights"] = weights[0]
-            tensors[f"h.{layer}.resid_post"] = states[layer + 1]
+            tensors[f"h.{layer}.{site}"] = states[layer + 1]
         found.append(tensors)
     return found
 
@@ -387,6 +409,7 @@ def worst_of(all_found, all_wanted):
 def ours(name, folder, command, *line):
     """Tensors of the texts of a command line, and their ids."""
     sites = SITES if name.endswith("Model") and "Head" not in name else SITES + ",logits"
+    sites = sites.replace("resid_post", "streams") if "3n" in name else sites
     run = subprocess.run([sys.argv[1], command, "-m", folder, "--special", "none", "--show", sites,
                           "--format", "json", *line], capture_output=True, text=True)
     if run.returncode:
