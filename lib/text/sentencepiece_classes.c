@@ -413,8 +413,11 @@ int tokenizer_fill_class(struct tokenizer *tokenizer, const struct folder *folde
 {
     struct class_reading reading = {tokenizer};
     struct tokenizer_config *config = &tokenizer->config;
-    if (tokenizer_config_read(tokenizer, folder, CONFIG_LISTED | CONFIG_NAMED, err))
+    struct file file = {0};
+    if (tokenizer_config_read(tokenizer, folder, CONFIG_LISTED | CONFIG_NAMED, err) ||
+        folder_open(&file, folder, name, err)) /* first, so that this fails before the class */
         return -1;
+    file_release(&file);
     if (strncmp(config->class, "GPTSw3Tokenizer", 15) == 0)
         return fill_sw3(tokenizer, folder, name, err);
     if (find_row(&reading.class, tokenizer, folder, name, err))

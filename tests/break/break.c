@@ -21,7 +21,7 @@
 #include "ground.h"
 #include "trial.h"
 
-enum { MEMORY_KIB = 64 << 10, STATUS_FAILED = 1, SHOWN_BYTES = 400 };
+enum { MEMORY_KIB = 72 << 10, STATUS_FAILED = 1, SHOWN_BYTES = 400 };
 
 #ifdef __SANITIZE_ADDRESS__
 static const bool memory_counts = false; /* a sanitizer needs memory, too */
