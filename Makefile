@@ -332,7 +332,7 @@ SANITIZED = BUILD=$(BUILD)/asan WERROR= CFLAGS='$(INSTRUMENTED) $(SANITIZE)' \
 asan: ## what could go wrong in memory, with the address and undefined-behaviour sanitizers
 	@ASAN_OPTIONS=allocator_may_return_null=1:quarantine_size_mb=16 BATCH_ITEMS=400 \
 		BREAK_EVERY=9 FLIPS_STRIDE=13 FAULT_EVERY=1201 \
-		RACE_ROUNDS=3 CLI_SHARE=3/16 \
+		RACE_ROUNDS=3 CLI_SHARE=5/24 \
 		ATTN_UNIT_FEW=30 \
 		STAGES='unit unit-2 cli batch oracle break flips memory fuzz races' \
 		GOLDEN='gpt2-micro-f16 life-cross transformer-pre gemma3_text falcon opt' \
