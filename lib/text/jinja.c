@@ -18,6 +18,7 @@ enum {
     BYTES_MAX = 256 << 20, /* of values */
     ARGUMENTS_MAX = 16,    /* of a call */
 };
+#define NUMBER_MAX 1000000000000000LL
 
 static const value undefined = {.kind = JINJA_UNDEFINED}, none = {.kind = JINJA_NONE};
 
@@ -31,6 +32,7 @@ value jinja_boolean(bool truth)
     return (value){.kind = JINJA_BOOLEAN, .integer = truth};
 }
 
+/* A whole number up to NUMBER_MAX, so that sums of a few do not overflow. */
 static value integer(long long number)
 {
     return (value){.kind = JINJA_INTEGER, .integer = number};
@@ -103,17 +105,18 @@ static value make_map(struct run *run)
     return map ? (value){.kind = JINJA_MAP, .of.map = map} : undefined;
 }
 
-static value *map_find(const struct jinja_map *map, const char *key)
+/* The value of a key, which need not end in a 0; NULL: the map does not have it. */
+static value *map_find(const struct jinja_map *map, const char *key, size_t size)
 {
     for (size_t i = 0; i < map->count; i++)
-        if (strcmp(map->pairs[i].key, key) == 0)
+        if (strncmp(map->pairs[i].key, key, size) == 0 && !map->pairs[i].key[size])
             return &map->pairs[i].value;
     return NULL;
 }
 
 static void map_set(struct run *run, struct jinja_map *map, const char *key, value v)
 {
-    value *found = map_find(map, key);
+    value *found = map_find(map, key, strlen(key));
     if (found) {
         *found = v;
         return;
@@ -166,8 +169,9 @@ static bool is_equal(value a, value b)
     if (a.kind == JINJA_MAP) {
         bool same = a.of.map->count == b.of.map->count;
         for (size_t i = 0; same && i < a.of.map->count; i++) {
-            const value *other = map_find(b.of.map, a.of.map->pairs[i].key);
-            same = other && is_equal(a.of.map->pairs[i].value, *other);
+            const struct jinja_pair *pair = &a.of.map->pairs[i];
+            const value *other = map_find(b.of.map, pair->key, strlen(pair->key));
+            same = other && is_equal(pair->value, *other);
         }
         return same;
     }
@@ -175,6 +179,15 @@ static bool is_equal(value a, value b)
     for (size_t i = 0; same && a.kind == JINJA_LIST && i < a.of.list->count; i++)
         same = is_equal(a.of.list->items[i], b.of.list->items[i]);
     return same;
+}
+
+/* The size of the character at `at`. */
+static size_t character_size(const char *at, const char *end)
+{
+    size_t size = 1;
+    while (at + size < end && utf8_continues(at[size]))
+        size++;
+    return size;
 }
 
 /* The items of a value: of a list; the keys of a map; the characters of a text. */
@@ -191,9 +204,7 @@ static value items_of(struct run *run, value v)
     const char *at = v.kind == JINJA_TEXT ? v.of.text : NULL;
     for (size_t i = 0; i < count && list.kind; i++) {
         const char *key = at ? at : v.of.map->pairs[i].key;
-        size_t size = at ? 1 : strlen(key);
-        while (at && at + size < v.of.text + v.size && utf8_continues(at[size]))
-            size++;
+        size_t size = at ? character_size(at, v.of.text + v.size) : strlen(key);
         list.of.list->items[i] = jinja_text(key, size);
         at = at ? at + size : NULL;
     }
@@ -225,7 +236,7 @@ static value *find_name(const struct run *run, const char *name)
 {
     value *found = NULL;
     for (struct scope *scope = run->scope; scope && !found; scope = scope->outer)
-        found = map_find(&scope->names, name);
+        found = map_find(&scope->names, name, strlen(name));
     return found;
 }
 
@@ -252,9 +263,7 @@ static value strip(struct run *run, value self, const struct arguments *given, i
     value text = text_of(run, self), characters = argument(given, 0, "chars");
     const char *first = text.of.text, *end = first + text.size;
     while (sides & 1 && first < end) {
-        size_t size = 1;
-        while (first + size < end && utf8_continues(first[size]))
-            size++;
+        size_t size = character_size(first, end);
         if (!is_stripped(first, size, characters))
             break;
         first += size;
@@ -407,7 +416,7 @@ static value get(struct run *run, value self, const struct arguments *given, int
     value key = argument(given, 0, NULL), other = argument(given, 1, NULL);
     if (self.kind != JINJA_MAP || key.kind != JINJA_TEXT)
         return fail(run, "get: expected a mapping and a key");
-    const value *found = map_find(self.of.map, key.of.text);
+    const value *found = map_find(self.of.map, key.of.text, key.size);
     return found ? *found : other.kind ? other : none;
 }
 
@@ -442,11 +451,15 @@ static value select_by(struct run *run, value self, const struct arguments *give
     value items = items_of(run, is_true(self) ? self : undefined), name = argument(given, 1, NULL);
     size_t count = items.kind ? items.of.list->count : 0, kept = 0;
     value list = make_list(run, count);
+    const char *test = NULL;
+    if (name.kind == JINJA_TEXT &&
+        !(test = arena_text(run->arena, name.of.text, name.size, run->err)))
+        return undefined;
     struct arguments rest = {.count = given->count > 2, .items = {argument(given, 2, NULL)}};
     for (size_t i = 0; list.kind && i < count && !run->err->kind; i++) {
         value of = member(run, items.of.list->items[i], argument(given, 0, NULL));
-        if (name.kind == JINJA_TEXT)
-            of = call_test(run, name.of.text, of, &rest);
+        if (test)
+            of = call_test(run, test, of, &rest);
         if (is_true(of) == passes)
             list.of.list->items[kept++] = items.of.list->items[i];
     }
@@ -647,11 +660,7 @@ static value member(struct run *run, value of, value key)
                     key.kind == JINJA_TEXT ? (int)key.size : 0,
                     key.kind == JINJA_TEXT ? key.of.text : "");
     if (of.kind == JINJA_MAP && key.kind == JINJA_TEXT) {
-        const value *found = NULL;
-        for (size_t i = 0; i < of.of.map->count && !found; i++)
-            if (strlen(of.of.map->pairs[i].key) == key.size &&
-                memcmp(of.of.map->pairs[i].key, key.of.text, key.size) == 0)
-                found = &of.of.map->pairs[i].value;
+        const value *found = map_find(of.of.map, key.of.text, key.size);
         return found ? *found : undefined;
     }
     if ((of.kind != JINJA_LIST && of.kind != JINJA_TEXT) || !is_number(key))
@@ -772,6 +781,15 @@ static value concatenated(struct run *run, value a, value b)
     return list;
 }
 
+static value sum_or_product(struct run *run, value a, value b, enum binary binary)
+{
+    long long number = a.integer + (binary == MINUS ? -b.integer : b.integer);
+    bool is_large = binary == TIMES && __builtin_mul_overflow(a.integer, b.integer, &number);
+    return is_large || number > NUMBER_MAX || number < -NUMBER_MAX
+               ? fail(run, "expected a number up to %lld", NUMBER_MAX)
+               : integer(number);
+}
+
 /* a // b and a % b, rounded down. */
 static value divided(struct run *run, value a, value b, bool remainder)
 {
@@ -786,7 +804,6 @@ static value evaluate_binary(struct run *run, const node *n)
 {
     value a = evaluate(run, n->a), b = evaluate(run, n->b);
     bool numbers = is_number(a) && is_number(b);
-    long long number = 0;
     if (run->err->kind)
         return undefined;
     switch (n->binary) {
@@ -811,16 +828,11 @@ static value evaluate_binary(struct run *run, const node *n)
             return joined(run, a, b);
         if (a.kind == JINJA_LIST && b.kind == JINJA_LIST)
             return concatenated(run, a, b);
-        if (numbers && !__builtin_add_overflow(a.integer, b.integer, &number))
-            return integer(number);
-        break;
+        /* fall through */
     case MINUS:
-        if (numbers && !__builtin_sub_overflow(a.integer, b.integer, &number))
-            return integer(number);
-        break;
     case TIMES:
-        if (numbers && !__builtin_mul_overflow(a.integer, b.integer, &number))
-            return integer(number);
+        if (numbers)
+            return sum_or_product(run, a, b, n->binary);
         break;
     case QUOTIENT:
     case REMAINDER:

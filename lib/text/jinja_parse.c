@@ -183,7 +183,7 @@ static node *read_number(struct reader *reader)
     node *made = make(reader, NODE_VALUE, NULL, NULL);
     long long number = 0;
     for (; reader->at < reader->end && *reader->at >= '0' && *reader->at <= '9'; reader->at++)
-        if (number < 1000000000000000)
+        if (number < 100000000000000)
             number = 10 * number + (*reader->at - '0');
     if (*reader->at == '.' && reader->at[1] >= '0' && reader->at[1] <= '9')
         return refuse(reader, "a whole number");

@@ -86,6 +86,8 @@ static const struct {
     {"{{ 3 is odd }}{{ 3 is even }}{{ 4 is divisibleby 2 }}{{ 'a' is in ['a'] }}{{ 1 is eq 1 }}{{ "
      "1 is ne(2) }}{{ true is true }}{{ 1 is true }}",
      "TrueFalseTrueTrueTrueTrueTrueFalse"},
+    {"{{ {'ab': 1}.get('abc'[:2]) }}{{ {'ab': 1}['abc'[:2]] }}{{ {'abc': 1}.get('ab') }}",
+     "11None"},
     {"{{ messages[0].get('content') | trim }}{{ messages[0].get('x') }}{{ messages[0].get('x', "
      "'y') }}{{ messages[0].x is defined }}",
      "Hi, \344\275\240NoneyFalse"},
@@ -128,6 +130,7 @@ static const struct {
     {"{{ 1 is zip }}", "line 1: expected a test that is known, found 'zip'"},
     {"{{ 1 + 'a' }}", "line 1: expected two numbers, or two texts or lists to add"},
     {"{{ 1 // 0 }}", "line 1: expected another divisor than 0 or -1"},
+    {"{{ 999999999999999 * 999999999999999 }}", "line 1: expected a number up to 1000000000000000"},
     {"{{ [1] }}", "line 1: expected a text, found a list or a mapping"},
     {"{% set a, b = [1] %}", "line 1: expected as many values as names"},
     {"{{ raise_exception('No ' + 'tools') }}", "the template refuses it: No tools"},
