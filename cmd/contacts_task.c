@@ -1,5 +1,5 @@
-/* residues.c: `attn-cli heads --contacts`: contacts of residues, for protein models with a head of
- * contacts. */
+/* contacts_task.c: `attn-cli heads --contacts`: contacts of residues, for protein models with a
+ * head of contacts. */
 #include "command.h"
 #include "driver.h"
 #include "measure/contacts.h"
