@@ -666,7 +666,7 @@ static const struct task heads_task = {
 /* --composition compares weights and reads no text, not even standard input. */
 int heads_command(const struct options *options, struct err *err)
 {
-    struct task task = options->heads.contacts ? contacts_task : heads_task;
+    struct task task = *command_task(&command_heads, options);
     if (options_own(options)->composition)
         task.many = ITEMS_NONE;
     return driver_do(&task, options, err);
