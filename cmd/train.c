@@ -112,9 +112,8 @@ struct train_run {
     struct train_checkpoint state;
     struct dataset texts;
     struct model_maker model;
-    bool is_labelled;         /* the texts have labels */
-    struct json *config;      /* of a model with classes; NULL: not read */
-    const struct json *names; /* "id2label" in it, or NULL */
+    bool is_labelled;   /* the texts have labels */
+    struct texts names; /* of the classes */
     struct machine machine;
     struct trainer trainer;
     double step_tokens; /* tokens of all texts of a step */
@@ -270,12 +269,12 @@ static int find_labels(struct train_run *run, struct err *err)
     return 0;
 }
 
-/* The index of a label among the names of the config's classes, or the bits of a number. */
+/* The index of a label among the names of the classes, or the bits of a number. */
 static int read_label(uint32_t *target, const struct train_run *run, const char *label,
-                      struct arena *arena, struct err *err)
+                      struct err *err)
 {
     enum { NAMED = 8 }; /* classes that a message lists */
-    const size_t count = run->model.new_model.config.n_class;
+    const size_t count = run->names.count;
     long long index = -1;
     double number = 0;
     float value = 0;
@@ -290,21 +289,20 @@ static int read_label(uint32_t *target, const struct train_run *run, const char 
     if (count == 1)
         return 0;
     num_parse_integer(label, 0, (long long)count - 1, &index);
-    for (size_t i = 0; i < count; i++) {
-        const char *name = arena_format(arena, err, "%zu", i);
-        if (!name)
-            return -1;
-        json_get_text(json_member(run->names, name), &name);
-        index = strcmp(name, label) == 0 ? (long long)i : index;
-        if (i < NAMED)
-            buf_format(&names, "%s'%s'", i ? ", " : "", label_excerpt(name, strlen(name)));
-    }
+    for (size_t i = 0; i < count; i++)
+        index = strcmp(run->names.items[i], label) == 0 ? (long long)i : index;
     *target = (uint32_t)index;
-    if (index < 0 && !buf_check(&names, err))
+    if (index >= 0)
+        return 0;
+    for (size_t i = 0; i < num_min(count, NAMED); i++) {
+        const char *name = run->names.items[i];
+        buf_format(&names, "%s'%s'", i ? ", " : "", label_excerpt(name, strlen(name)));
+    }
+    if (!buf_check(&names, err))
         err_set(err, "column 'label': expected one of the %zu classes (%s%s), found '%s'", count,
                 names.bytes, count > NAMED ? ", …" : "", label_excerpt(label, strlen(label)));
     buf_release(&names);
-    return err_if(index < 0);
+    return -1;
 }
 
 static int add_labelled(struct train_run *run, const struct tokenizer *tokenizer,
@@ -316,28 +314,35 @@ static int add_labelled(struct train_run *run, const struct tokenizer *tokenizer
     struct tokenized text;
     uint32_t target = 0;
     return err_if(
-        read_label(&target, run, item->fields[ITEM_LABEL], arena, err) ||
+        read_label(&target, run, item->fields[ITEM_LABEL], err) ||
         tokenized_make(&text, &item->input, &limits, arena, err) ||
         dataset_add_labelled(&run->texts, text.ids, text.segments, text.count, target, err));
 }
 
-/* Read the names of the classes, and refuse texts with several. */
+/* Read the names of the classes, which are numbers by default; refuse texts with several. */
 static int open_classes(struct train_run *run, struct err *err)
 {
     const struct buf *text = &run->model.text;
+    const size_t count = run->model.new_model.config.n_class;
+    const char *wanted = count == 1 ? "regression" : "single_label_classification";
     const char *problem = "";
-    bool of_one = run->model.new_model.config.n_class == 1;
-    if (json_parse(&run->config, text->bytes, text->size, err))
-        return -1;
-    run->names = json_given(run->config, "id2label");
-    json_get_text(json_member(run->config, "problem_type"), &problem);
-    if (!*problem || strcmp(problem, of_one ? "regression" : "single_label_classification") == 0)
-        return 0;
-    return err_unsupported(err,
-                           "'%s': field 'problem_type': expected %s to train a head of %s, found "
-                           "\"%s\"",
-                           run->model.label, of_one ? "regression" : "single_label_classification",
-                           of_one ? "one class" : "classes", problem);
+    struct arena *arena = &run->model.arena;
+    struct json *config = NULL;
+    int failed = json_parse(&config, text->bytes, text->size, err);
+    const struct json *given = failed ? NULL : json_given(config, "id2label");
+    for (size_t i = 0; i < count && !failed; i++) {
+        const char *name = arena_format(arena, err, "%zu", i);
+        json_get_text(name ? json_member(given, name) : NULL, &name);
+        name = name ? arena_text(arena, name, strlen(name), err) : NULL;
+        failed = !name || texts_add(&run->names, name, arena, err);
+    }
+    json_get_text(failed ? NULL : json_member(config, "problem_type"), &problem);
+    if (*problem && strcmp(problem, wanted) != 0)
+        failed = err_unsupported(
+            err, "'%s': field 'problem_type': expected %s to train a head of %s, found \"%s\"",
+            run->model.label, wanted, count == 1 ? "one class" : "classes", problem);
+    json_free(config);
+    return err_if(failed);
 }
 
 /* --- the model ------------------------------------------------------------------------------- */
@@ -600,7 +605,6 @@ int train_command(const struct options *options, struct err *err)
     machine_release(&run.machine);
     dataset_release(&run.texts);
     model_maker_release(&run.model);
-    json_free(run.config);
     buf_release(&run.log);
     return err_if(failed);
 }
