@@ -84,24 +84,19 @@ static const float *values_of(const struct held_text *text, const struct head_ru
 
 /* --- weights times norms of values ------------------------------------------------------------ */
 
-/* The factor of a norm of contexts, at each query of a head; 1 if there is none. */
+/* The factor of a norm of contexts, at each query of a head. */
 static int scale_queries(double *factors, const struct effective *e,
                          const struct announcement *announced, size_t head, struct err *err)
 {
     const struct held_text *text = &e->texts[announced->text];
-    const struct head_rule *rule = heads_of(e, announced);
-    const size_t width = context_width(rule), layer = (size_t)announced->layer;
-    const bool is_normed =
-        rule->differ > 0 && !mechanism_lacks(&e->run->config->mechanism, BLOCK_NORM);
+    const size_t width = context_width(heads_of(e, announced)), layer = (size_t)announced->layer;
     struct norm norm;
     if (weights_norm(e->run->weights, slot_of(PART_SENTENCE, SLOT_CONTEXT_NORM, layer), &norm, err))
         return -1;
     for (size_t i = 0; i < text->queries; i++) {
         const float *x = text->held[HELD_CONTEXT] + (head * text->queries + i) * width;
-        factors[i] = is_normed
-                         ? (1 + (double)norm.offset) /
-                               sqrt(dot_rows(x, x, width) / (double)width + (double)norm.epsilon)
-                         : 1;
+        factors[i] = (1 + (double)norm.offset) /
+                     sqrt(dot_rows(x, x, width) / (double)width + (double)norm.epsilon);
     }
     return 0;
 }
@@ -118,6 +113,7 @@ static int make_weighted(const struct effective *e, const struct announcement *a
     size_t keys = text->keys, cells = text->queries * keys;
     struct weight out;
     bool has_out = site == SITE_NORM_WEIGHTED && c->out_proj;
+    bool is_normed = has_out && rule->differ > 0 && !mechanism_lacks(&c->mechanism, BLOCK_NORM);
     size_t width = has_out ? config_out_width(c) : d_v;
     double *lengths = arena_alloc(e->scratch, keys, sizeof *lengths, err);
     double *factors = arena_alloc(e->scratch, text->queries, sizeof *factors, err);
@@ -140,7 +136,7 @@ static int make_weighted(const struct effective *e, const struct announcement *a
         }
         for (size_t i = 0; i < text->queries; i++)
             factors[i] = 1;
-        if (has_out && rule->differ > 0 && scale_queries(factors, e, announced, head, err))
+        if (is_normed && scale_queries(factors, e, announced, head, err))
             return -1;
         for (size_t key = 0; key < keys; key++)
             lengths[key] = sqrt(dot_rows(matrix_row(y, key), matrix_row(y, key), width));
