@@ -153,7 +153,7 @@ static int choose_axis(struct edit_axis *axis, struct edit_reader *reader, struc
     bool of_keys = site_axes(edit->site) == AXES_GROUP_TOKEN_DIM;
     bool experts = site_axes(edit->site) == AXES_TOKEN_EXPERT;
     common_sizes(reader, &heads, &columns);
-    const char *head = site_row(edit->site)->axes == AXES_COPY_TOKEN_CHANNEL
+    const char *head = site_axes(edit->site) == AXES_COPY_TOKEN_CHANNEL
                            ? "copy"
                            : head_word(of_keys ? reader->config->n_head / heads : 0);
     if (site_row(edit->site)->in_layer)

@@ -173,7 +173,7 @@ struct tensor array_tensor(const struct array *array)
 
 bool array_is_of_copies(const struct array *array)
 {
-    return !array->name && site_row(array->site)->axes == AXES_COPY_TOKEN_CHANNEL;
+    return !array->name && site_axes(array->site) == AXES_COPY_TOKEN_CHANNEL;
 }
 
 size_t array_rank(const struct array *array)
@@ -237,7 +237,7 @@ struct sheet array_matrix(const struct report *report, const struct array *array
     if (array->name)
         return sheet;
     const struct site_row *site = site_row(array->site);
-    const struct axis_row *axes = axis_rows[site->axes];
+    const struct axis_row *axes = axis_rows[site_axes(array->site)];
     sheet.of_copies = array_is_of_copies(array);
     if (!sheet.rows.labels)
         sheet.rows = label_axis(report, array, &axes[0], rows);
