@@ -577,14 +577,13 @@ static int make_cells(struct way *way, bool cross, const struct tokenized *keys,
     const enum attribution_by by = way->plan->by;
     struct axis *axis = &way->columns[cross];
     size_t rows = c->n_layer * (by == BY_SOURCE ? heads_of(c) : 1) + 2 * (by == BY_PART);
+    size_t one, neurons;
     int failed = 0;
     if (by == BY_SOURCE) {
         *axis = (struct axis){"key", keys->count, keys->labels, 0};
     } else if (by == BY_NEURON) {
-        size_t most = 0; /* of a layer */
-        for (size_t layer = 0; layer < c->n_layer; layer++)
-            most = num_max(most, config_inner(c, layer));
-        failed = axis_of_numbers(axis, "neuron", NULL, most, arena, way->err);
+        site_most(&one, &neurons, c, SITE_MLP_ACT);
+        failed = axis_of_numbers(axis, "neuron", NULL, neurons, arena, way->err);
     } else if (by == BY_EXPERT) {
         axis->name = "expert";
         failed = axis_add_numbers(axis, "", c->mixture.experts, arena, way->err) ||

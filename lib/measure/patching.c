@@ -666,20 +666,16 @@ static int lay_out(struct patch_sweep *s, struct arena *arena)
     struct patching *found = s->found;
     const struct patching_plan *plan = s->plan;
     const struct config *c = s->config;
-    bool of_keys = site_axes(s->site) == AXES_GROUP_TOKEN_DIM;
+    size_t heads, neurons;
     bool by_paths = plan->over == PATCH_PATHS, listed = plan->layers.count && !by_paths;
     s->by_head = site_has_heads(s->site);
     s->by_token =
         (!s->by_head && plan->over != PATCH_MLP_ACT) || plan->over == PATCH_HEADS_BY_TOKEN;
     size_t *numbers = arena_alloc(arena, c->n_layer, sizeof *numbers, s->err);
     found->layers = listed ? plan->layers.count : by_paths ? end_of_paths(plan, c) : c->n_layer;
-    found->columns = of_keys || plan->over == PATCH_MLP_ACT ? 0 : site_heads(c, s->site, 0);
-    found->columns *= s->by_token ? s->tokens : 1;
-    for (size_t layer = 0; layer < c->n_layer; layer++) /* those of the largest layer */
-        found->columns = num_max(
-            found->columns, of_keys ? stack_head(c, PART_SENTENCE, layer)->kv_heads
-                            : plan->over == PATCH_MLP_ACT ? site_columns(c, SITE_MLP_ACT, layer)
-                                                          : 0);
+    site_most(&heads, &neurons, c, s->site);
+    found->columns =
+        (plan->over == PATCH_MLP_ACT ? neurons : heads) * (s->by_token ? s->tokens : 1);
     s->cells = found->columns;
     if (plan->over == PATCH_EDGES) {
         found->layers = found->edges.writers;

@@ -553,15 +553,21 @@ size_t site_columns(const struct config *c, enum site site, size_t layer)
     }
 }
 
+void site_most(size_t *heads, size_t *columns, const struct config *config, enum site site)
+{
+    *heads = *columns = 0;
+    for (size_t layer = 0; layer < site_layers(config, site); layer++) {
+        *heads = num_max(*heads, site_heads(config, site, layer));
+        *columns = num_max(*columns, site_columns(config, site, layer));
+    }
+}
+
 bool site_size(size_t *count, const struct config *config, enum site site, size_t heads,
                size_t tokens, size_t source)
 {
     enum site_part part = site_part(site);
-    size_t columns = 0, most = 0;
-    for (size_t layer = 0; layer < site_layers(config, site); layer++) {
-        columns = num_max(columns, site_columns(config, site, layer));
-        most = num_max(most, site_heads(config, site, layer));
-    }
+    size_t columns, most;
+    site_most(&most, &columns, config, site);
     bool all = part == PART_MIXER && heads >= config->n_head; /* mixers may have more heads */
     heads = all ? most : num_min(heads, most);
     bool at_itself = has_encoder(config) && part == PART_SENTENCE;
