@@ -226,8 +226,8 @@ size_t site_layers(const struct config *config, enum site site);
 enum site site_of_output(const struct config *config);
 enum site site_of_logits(const struct config *config);
 
-/* The heads or copies of a site in a layer, 1 if it has none; its columns, of each head; the most of
- * both in any layer. */
+/* The heads or copies of a site in a layer, 1 if it has none; its columns, of each head; the most
+ * of both in any layer. */
 size_t site_heads(const struct config *config, enum site site, size_t layer);
 size_t site_columns(const struct config *config, enum site site, size_t layer);
 void site_most(size_t *heads, size_t *columns, const struct config *config, enum site site);

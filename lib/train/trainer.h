@@ -30,8 +30,8 @@ struct dataset_part {
     size_t count;
 };
 
-/* Where a source, and the text behind it, are among the ids. A text with a label stands in the place
- * of the source, and its target, one id, in that of the text. */
+/* Where a source, and the text behind it, are among the ids. A text with a label stands in the
+ * place of the source, and its target, one id, in that of the text. */
 struct dataset_pair {
     uint32_t first, source_count, count;
 };
