@@ -13,14 +13,15 @@
 
 static const struct task run_task;
 
-VALUES(pooling, NULL, POOL_MAX, pooling_labels[index].text, NULL)
+VALUES(pooling, NULL, POOL_MODEL, pooling_labels[index].text, NULL)
 
 static const struct option_row own_options[] = {
     FLAG("stats", 0, IN(select.stats),
          "mean, variance, minimum and maximum of each matrix (text: below it; data: instead)"),
     STRING("pool", 0, "HOW", IN(select.pool),
            "one vector for each text: the first or last of its tokens', or their mean or max "
-           "(default: of the last hidden layer)",
+           "(default: of the last hidden layer); model: that of sentence-transformers, by the "
+           "folder's modules.json",
            .values = &values_pooling),
     FLAG("normalize", 0, IN(select.normalize),
          "scale the vector of each text to length 1, after --mean layers and --pool; --mean texts "
@@ -211,7 +212,7 @@ static int check_size(struct run_state *own, const struct job *job, const struct
                                                      0x1p36 * (double)report->source.word_count
                                                : 0);
     own->row_size = own->row_size > 0 ? own->row_size : size;
-    return own->row_size == size || request->derivation.pool
+    return own->row_size == size || request->derivation.pool.by
                ? 0
                : err_usage(err,
                            "--stack: expected tensors of one size for all texts: --pool%s "
@@ -240,6 +241,23 @@ static int ask_gradient(struct driver *driver, struct job *job, const struct sel
     return 0;
 }
 
+/* --pool model: refuse a text that sentence-transformers would cut. */
+static int check_modules(struct driver *driver, const struct job *job,
+                         const struct pooling_modules *modules, struct err *err)
+{
+    if (modules->prompt)
+        notes_add(&driver->notes, job->index,
+                  "sentence-transformers puts the default prompt '%s' before each text: begin "
+                  "texts with it for the same vectors",
+                  modules->prompt);
+    return job->pair.sentence.count <= modules->most_tokens
+               ? 0
+               : err_usage(err,
+                           "--pool model: expected at most %zu tokens, where sentence-transformers "
+                           "cuts a text, found %zu: shorten it, or choose --pool mean",
+                           modules->most_tokens, job->pair.sentence.count);
+}
+
 /* Estimate memory. Refused: a text without the selected queries, without a second token if the
  * first is hidden, or with --stack of another size (check_size). */
 static int read(void *state, struct driver *driver, struct job *job, struct arena *arena,
@@ -258,7 +276,9 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
                   "them");
     job->result_bytes = request_add_memory(&job->memory, request, &driver->session.viewer,
                                            &job->pair, is_streamed(driver, &asked));
-    if (own->walks && ask_gradient(driver, job, &request->selection, arena, err))
+    if ((own->walks && ask_gradient(driver, job, &request->selection, arena, err)) ||
+        (request->derivation.pool.by == POOL_MODEL &&
+         check_modules(driver, job, &request->derivation.pool.modules, err)))
         return -1;
     struct report report = {.sentence = job->pair.sentence, .source = job->pair.source};
     const size_t *queries = NULL;

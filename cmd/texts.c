@@ -11,7 +11,28 @@
 
 /* --- which tensors ---------------------------------------------------------------------------- */
 
-static const struct names poolings = {&pooling_labels->text, POOL_MAX, sizeof *pooling_labels};
+static const struct names poolings = {&pooling_labels->text, POOL_MODEL, sizeof *pooling_labels};
+
+/* Read what sentence-transformers does with the last hidden states of whole texts. */
+static int open_modules(struct pooling_modules *modules, struct session *session, struct err *err)
+{
+    const struct model *model = &session->viewer.model;
+    const char *other =
+        options_are_given(session->options, "show layer head query words hide-first gradient");
+    if (other)
+        return err_usage(err,
+                         "--pool model and --%s cannot be combined: its vector is of the "
+                         "last hidden states of a whole text",
+                         other);
+    const char *expected = has_encoder(&model->config) ? "one stack of layers, found two"
+                           : folder_has(&model->folder, "modules.json")
+                               ? NULL
+                               : "modules.json in its folder, found none";
+    if (expected)
+        return err_unsupported(err, "--pool model: expected %s in '%s': choose --pool mean",
+                               expected, model->name);
+    return pooling_open(modules, &model->folder, model->config.n_embd, &session->arena, err);
+}
 
 int request_make(struct request *request, struct driver *driver, struct err *err)
 {
@@ -43,13 +64,15 @@ int request_make(struct request *request, struct driver *driver, struct err *err
                        .words = options->words,
                        .hides_keys = format->can_show_all,
                        .hide_first = is_talk || (options->hide_first && !format->can_show_all),
-                       .normalize = options->normalize,
+                       .pool.normalize = options->normalize,
                        .stats = options->stats},
     };
     if (names_choose(&pool, poolings, "--pool", options->pool, err))
         return -1;
-    how->pool = options->pool ? POOL_FIRST + (enum pooling)pool : POOL_NONE;
-    if (how->normalize && !how->pool)
+    how->pool.by = options->pool ? POOL_FIRST + (enum pooling)pool : POOL_NONE;
+    if (how->pool.by == POOL_MODEL && open_modules(&how->pool.modules, session, err))
+        return -1;
+    if (how->pool.normalize && !how->pool.by)
         return err_usage(err, "--normalize: expected --pool, which makes a vector of each text");
     if (options->align && !has_encoder(config))
         return err_usage(err, "--align: expected an encoder-decoder, found '%s'",
@@ -99,7 +122,7 @@ double request_add_memory(struct memory *memory, const struct request *request,
     if (how->mean_of_layers)
         memory->held += held /= (double)layers;
     memory->held += held * (how->words + how->hide_first);
-    if (how->pool)
+    if (how->pool.by)
         memory->held += held /= (double)pair->sentence.count;
     if (site_set_has(selection->sites, SITE_SINK)) /* weights with one more column */
         memory->held += held;

@@ -526,44 +526,33 @@ static int select_cells(struct array *arrays, const struct report *report, bool 
     return 0;
 }
 
-const struct label pooling_labels[POOL_MAX] = {{"first", "first", "first"},
-                                               {"last", "last", "last"},
-                                               {"mean", "mean", "mean"},
-                                               {"max", "max", "max"}};
+const struct label pooling_labels[POOL_MODEL] = {{"first", "first", "first"},
+                                                 {"last", "last", "last"},
+                                                 {"mean", "mean", "mean"},
+                                                 {"max", "max", "max"},
+                                                 {"model", "model", "model"}};
 
-static void pool_rows(float *to, const float *from, size_t rows, size_t columns,
-                      const struct derivation *how)
-{
-    double squares = 0;
-    from += how->pool == POOL_LAST ? (rows - 1) * columns : 0;
-    for (size_t c = 0; c < columns; c++) {
-        double value = (double)from[c];
-        for (size_t r = 1; r < rows && how->pool >= POOL_MEAN; r++) {
-            double x = (double)from[r * columns + c];
-            bool is_more = how->pool == POOL_MAX && !isnan(value) && !(x <= value);
-            value = how->pool == POOL_MEAN ? value + x : is_more ? x : value;
-        }
-        value /= how->pool == POOL_MEAN ? (double)rows : 1;
-        squares += value * value;
-        to[c] = (float)value;
-    }
-    for (size_t c = 0; c < columns && how->normalize && squares > 0; c++)
-        to[c] = (float)((double)to[c] / sqrt(squares));
-}
-
-static int pool_all(struct array *arrays, const struct report *report, const struct derivation *how,
-                    struct arena *arena, struct err *err)
+static int pool_all(struct array *arrays, const struct report *report,
+                    const struct pooling_rule *rule, struct arena *arena, struct err *err)
 {
     for (struct array *array = arrays; array < arrays + report->array_count; array++) {
         size_t matrices = array_matrix_count(array);
         size_t rows = array->rows.size, columns = array->columns.size;
-        float *data = arena_alloc(arena, matrices * columns, sizeof *data, err);
-        if (!data)
-            return -1;
-        for (size_t k = 0; k < matrices; k++)
-            pool_rows(data + k * columns, array->data + k * rows * columns, rows, columns, how);
+        size_t width = pooling_width(rule, columns);
+        float *data = arena_alloc(arena, matrices * width, sizeof *data, err);
+        for (size_t k = 0; data && k < matrices; k++)
+            if (pool_rows(data + k * width, array->data + k * rows * columns, rows, columns, rule,
+                          err))
+                return -1;
         array->data = data;
-        array->rows = (struct axis){array_row_name(array), 1, &pooling_labels[how->pool - 1], -1};
+        array->rows = (struct axis){array_row_name(array), 1, &pooling_labels[rule->by - 1], -1};
+        if (rule->by == POOL_MODEL) {
+            array->name = "sentence_vector";
+            array->layer = -1;
+        }
+        if (!data ||
+            (array->name && axis_of_numbers(&array->columns, "channel", NULL, width, arena, err)))
+            return -1;
     }
     return 0;
 }
@@ -702,7 +691,7 @@ int derive_read_mean(struct derivation *how, const char *list, enum mean_axes ax
 int derive_check(const struct derivation *how, const struct selection *selection,
                  const struct tokenizer *tokenizer, struct err *err)
 {
-    for (enum site site = 0; how->pool && site != SITE_END; site = site_next(site)) {
+    for (enum site site = 0; how->pool.by && site != SITE_END; site = site_next(site)) {
         enum site_axes axes = site_axes(site);
         if (site_set_has(selection->sites, site) &&
             (axes == AXES_HEAD_QUERY_KEY || axes == AXES_QUERY_KEY || axes == AXES_FIRST_CHANNEL))
@@ -759,7 +748,7 @@ int derive(struct report *report, const struct derivation *how, const struct tok
     report->first_shown = how->hide_first ? 1 : report->first_shown;
     if ((how->hide_first && group_all(arrays, report, WITHOUT_FIRST, arena, err)) ||
         select_cells(arrays, report, how->hides_keys, arena, err) ||
-        (how->pool && pool_all(arrays, report, how, arena, err)))
+        (how->pool.by && pool_all(arrays, report, &how->pool, arena, err)))
         return -1;
     return how->align ? align(report, arena, err) : how->stats ? describe(report, arena, err) : 0;
 }

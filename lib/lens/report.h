@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "lens/pooling.h"
 #include "lens/selection.h"
 #include "lens/sheet.h"
 #include "lens/tokenized.h"
@@ -165,9 +166,7 @@ int report_add_strongest(struct report *report, const char *ending, float origin
 
 /* --- means, words, hidden tokens and pooling -------------------------------------------------- */
 
-/* The row of an array that replaces the rows of its tokens. */
-enum pooling { POOL_NONE, POOL_FIRST, POOL_LAST, POOL_MEAN, POOL_MAX };
-extern const struct label pooling_labels[POOL_MAX]; /* without POOL_NONE */
+extern const struct label pooling_labels[POOL_MODEL]; /* without POOL_NONE */
 
 struct derivation {
     bool mean_of_heads;
@@ -175,11 +174,10 @@ struct derivation {
     bool mean_of_texts; /* over several reports, after derive (mean.h) */
     bool words;
     bool hide_first;
-    bool hides_keys; /* keys that are not selected are hidden, not left out */
-    enum pooling pool;
-    bool normalize; /* pooled rows get length 1, unless they are zero */
-    bool stats;     /* tables: mean, variance, minimum and maximum of each matrix */
-    bool align;     /* tables: of the first matrix, the keys of each predicted token, by weight */
+    bool hides_keys;          /* keys that are not selected are hidden, not left out */
+    struct pooling_rule pool; /* a row that replaces the rows of an array's tokens */
+    bool stats;               /* tables: mean, variance, minimum and maximum of each matrix */
+    bool align; /* tables: of the first matrix, the keys of each predicted token, by weight */
 };
 
 /* Axes with means: texts; layers and texts; heads, layers and texts. */

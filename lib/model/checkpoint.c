@@ -157,7 +157,7 @@ void checkpoint_release(struct checkpoint *checkpoint)
     *checkpoint = (struct checkpoint){0};
 }
 
-static struct found_tensor find_exactly(const struct checkpoint *checkpoint, const char *name)
+struct found_tensor checkpoint_find_exactly(const struct checkpoint *checkpoint, const char *name)
 {
     for (size_t i = 0; i < checkpoint->count; i++) {
         const struct shard *shard = &checkpoint->shards[i];
@@ -221,21 +221,21 @@ static struct found_tensor find_in_wrapper(const struct checkpoint *checkpoint, 
     char wrapped[2 * PARAMETER_NAME_BYTES];
     size_t prefix = strlen(names->prefix);
     const char *end = strncmp(name, names->prefix, prefix) == 0 ? name + prefix : name;
-    struct found_tensor found = find_exactly(checkpoint, name);
+    struct found_tensor found = checkpoint_find_exactly(checkpoint, name);
     if (names->wrapper)
         snprintf(wrapped, sizeof wrapped, "%s%s", names->wrapper, name);
     while (!found.entry && name < end) {
         name = strchr(name, '.') + 1;
-        found = find_exactly(checkpoint, name);
+        found = checkpoint_find_exactly(checkpoint, name);
     }
     if (!found.entry && names->wrapper)
-        found = find_exactly(checkpoint, wrapped);
+        found = checkpoint_find_exactly(checkpoint, wrapped);
     if (!found.entry && names->wrapper) {
         snprintf(wrapped, sizeof wrapped, "%s%s%s", names->prefix, names->wrapper, end);
-        found = find_exactly(checkpoint, wrapped);
+        found = checkpoint_find_exactly(checkpoint, wrapped);
     }
     snprintf(wrapped, sizeof wrapped, "transformer.%s", end);
-    return found.entry ? found : find_exactly(checkpoint, wrapped);
+    return found.entry ? found : checkpoint_find_exactly(checkpoint, wrapped);
 }
 
 /* Find a tensor by its name, or as an old file calls the scale and shift of a norm. */
@@ -434,7 +434,7 @@ int checkpoint_find(struct found_tensor *found, const struct checkpoint *checkpo
     *found = (struct found_tensor){0};
     if (row && row->bias && slot.id & 1) { /* "NAME.bias" of the matrix goes before row->bias */
         snprintf(name, sizeof name, "%s.bias", row->name);
-        *found = find_exactly(checkpoint, name);
+        *found = checkpoint_find_exactly(checkpoint, name);
     }
     family_tensor_name(name, config, slot);
     if (!found->entry)

@@ -56,6 +56,9 @@ int checkpoint_find_sines(const struct safetensors_entry **table,
                           const struct checkpoint *checkpoint, const struct config *config,
                           int part, struct err *err);
 
+/* Find a tensor by its name in the files; its entry is NULL if there is none. */
+struct found_tensor checkpoint_find_exactly(const struct checkpoint *checkpoint, const char *name);
+
 /* Find a tensor that is no parameter by its name: with the type and shape of a parameter, if there
  * is one; else found->entry is NULL. */
 struct family_layout;

@@ -89,9 +89,10 @@ def compare_vectors(tally, model, tokenizer):
     with tempfile.TemporaryDirectory() as folder:
         corpus, array = pathlib.Path(folder, "corpus.jsonl"), f"{folder}/vectors.npy"
         corpus.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
-        for options, peer in (("--normalize",), judge), ((), plain):
-            attn("run", "-q", "-m", model, "-f", corpus, "--pool", "mean", "--stack", "-o", array,
-                 *options)
+        for options, peer in ((("mean", "--normalize"), judge), (("mean",), plain),
+                              (("model",), judge)):
+            attn("run", "-q", "-m", model, "-f", corpus, "--stack", "-o", array,
+                 "--pool", *options)
             tally.near(peer.encode(texts), numpy.load(array), 1e-5,
                        f"{' '.join(('vectors', *options))} of {len(texts)} sentences")
 

@@ -63,6 +63,8 @@ for model in $encoders; do
     stage "the encoder $model" "$python" tests/real/encoders.py "$real" "$model"
 done
 [ "$part" = small ] ||
+    stage 'vectors of sentence-transformers' "$python" tests/torch/sentences.py "$ATTN"
+[ "$part" = small ] ||
     stage 'heads, score, lens, attribute, patch' "$python" tests/real/same_science.py "$real"
 if [ "$part" != small ]; then
     why=$(sh tests/peers/fetch.sh "$build" | tail -n 1)
