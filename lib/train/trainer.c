@@ -696,7 +696,8 @@ int train_checkpoint_weights(struct new_model *new_model, const struct folder *f
     struct weights weights = {0};
     int failed =
         (classes && config_open(&own, folder, err)) || weights_open(&weights, config, folder, err);
-    if (!failed && config->n_class && config->n_class != classes)
+    if (!failed && config->n_class &&
+        (config->n_class != classes || config->answers == ANSWER_OF_EACH))
         failed = err_unsupported(err,
                                  "'%s': expected a head of classes of texts "
                                  "(…ForSequenceClassification), found another head",
