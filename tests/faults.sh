@@ -236,6 +236,7 @@ try run -m "$ROOT/tests/golden-families/gemma4_text" --ids 1,2 --show k,per_laye
 try run -m "$ROOT/tests/golden-families/gemma4-experts" --ids 1,2 --show norm_weighted --layer 0-2
 try explain -m "$ROOT/tests/golden-families/opt-350m-style" --ids 1,2,3 --layer 1 --full
 try explain -m "$ROOT/tests/golden-families/deberta-v2" --ids 1,2,3 --layer 1
+try explain -m "$ROOT/tests/golden-families/diffllama" --ids 1,2,3 --head 3
 try score -m "$ROOT/tests/golden-families/bert-classes" --ids 1,2,3 --classes
 try attribute -m "$ROOT/tests/golden-families/llama-classes" --ids 1,2,3 --answer GOOD:BAD
 try explain -m life-causal -s "$life" --mask-after --dropout 0.5 -o here.md

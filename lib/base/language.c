@@ -155,6 +155,13 @@ static const struct translation {
     {"There are no projections: q, k and v are the inputs.", "没有投影：q、k、v 就是输入。"},
     {"W_q: this head's columns of the query projection, [%z, %z].",
      "W_q：查询投影中属于这个头的列，[%z, %z]。"},
+    {"Heads %z and %z make one context, with the difference of their weights: other_j are the "
+     "weights of head %z.",
+     "头 %z 和 %z 用它们的权重之差得出同一个上下文：other_j 是头 %z 的权重。"},
+    {"γ is 1 - λ_init = %n.", "γ 是 1 - λ_init = %n。"},
+    {"The values of key/value heads %z and %z, side by side.", "键值头 %z 和 %z 的值并排在一起。"},
+    {"Difference of two heads", "两个头之差"},
+    {"Norm of the context", "上下文的归一化"},
     {"The mean is over all heads together.", "均值是对所有头一起求的。"},
     {"Pair i, (a, b): components 2i and 2i + 1.", "第 i 对 (a, b)：分量 2i 和 2i + 1。"},
     {"Pair i, (a, b): components i and i + %z.", "第 i 对 (a, b)：分量 i 和 i + %z。"},

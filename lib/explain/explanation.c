@@ -56,7 +56,7 @@ static int begin(struct trace *trace, struct selection *selection, const struct 
     enum site end = !is_decoder(config)                     ? SITE_ATTN_OUT
                     : request->layer + 1 == config->n_layer ? SITE_DISCRIMINATOR
                                                             : SITE_RESID_POST;
-    size_t *numbers = arena_alloc(arena, 4, sizeof *numbers, err);
+    size_t *numbers = arena_alloc(arena, 5, sizeof *numbers, err);
     assert(request->layer < stack_of(config, request->part)->layers);
     if (!numbers)
         return -1;
@@ -69,13 +69,18 @@ static int begin(struct trace *trace, struct selection *selection, const struct 
                             .layer = request->layer,
                             .head = request->head};
     assert(request->head < trace->rule->head.heads);
-    numbers[0] = request->head;
-    numbers[1] = request->layer > 0 ? request->layer - 1 : 0;
-    numbers[2] = request->layer;
-    numbers[3] = stack_of(config, PART_SOURCE)->layers - 1; /* if there is an encoder */
-    *selection = (struct selection){.heads = numbers, .head_count = 1};
+    const struct head_rule *head = &trace->rule->head;
+    trace->context_head = request->head % context_heads(head);
+    trace->own = request->head / context_heads(head);
+    numbers[0] = trace->context_head;
+    numbers[1] = trace->context_head + context_heads(head); /* the other of two heads */
+    numbers[2] = request->layer > 0 ? request->layer - 1 : 0;
+    numbers[3] = request->layer;
+    numbers[4] = stack_of(config, PART_SOURCE)->layers - 1; /* if there is an encoder */
+    *selection =
+        (struct selection){.heads = numbers, .head_count = head->heads / context_heads(head)};
     *(in_encoder ? &selection->encoder_layers : &selection->layers) =
-        one ? (struct layers){numbers + 2, 1} : (struct layers){numbers + 1, 2};
+        one ? (struct layers){numbers + 3, 1} : (struct layers){numbers + 2, 2};
     for (enum site site = is_decoder(config) ? SITE_RESID_PRE : SITE_Q_PRE; site <= end; site++)
         if (site != SITE_POOLED && site_exists(config, SITE_OF(request->part, site)))
             site_set_add(&selection->sites, SITE_OF(request->part, site));
@@ -93,7 +98,7 @@ static int begin(struct trace *trace, struct selection *selection, const struct 
         return -1;
     if (trace->rule->kind == SUBLAYER_ATTEND_SOURCE) {
         site_set_add(&selection->sites, source_site(config));
-        selection->encoder_layers = (struct layers){numbers + 3, has_encoder(config)};
+        selection->encoder_layers = (struct layers){numbers + 4, has_encoder(config)};
     }
     return 0;
 }
@@ -112,7 +117,11 @@ const struct array *trace_find(const struct trace *trace, enum site site)
 
 const float *trace_row(const struct trace *trace, enum site site)
 {
-    return trace_row_of_head(trace, site, site == SITE_CONTEXT ? trace->head : 0);
+    bool is_one = !site_has_heads(site) || site == SITE_DIFFERENCE;
+    return trace_row_of_head(trace, site,
+                             site == SITE_CONTEXT ? trace->context_head
+                             : is_one             ? 0
+                                                  : trace->own);
 }
 
 const float *trace_row_of_head(const struct trace *trace, enum site site, size_t head)
@@ -154,10 +163,25 @@ static void find_inputs_and_keys(struct trace *trace)
                                      stack_of(config, PART_SOURCE)->layers - 1)
                              ->data;
     trace->keys = trace_find(trace, SITE_K)->rows.size;
-    trace->k = trace_find(trace, SITE_K)->data;
+    const size_t own = trace->own * trace->keys * trace->rule->head.d_k;
+    trace->k = trace_find(trace, SITE_K)->data + own;
     trace->v = trace_find(trace, SITE_V)->data;
     if (trace->rotary && !trace->rule->head.borrows)
-        trace->k_pre = trace_find(trace, SITE_K_PRE)->data;
+        trace->k_pre = trace_find(trace, SITE_K_PRE)->data + own;
+}
+
+/* Where two heads make one context, put the values of both side by side. */
+static int find_values(struct trace *trace, struct arena *arena, struct err *err)
+{
+    struct head_rule two = trace->rule->head;
+    if (two.differ <= 0)
+        return 0;
+    two.kv_heads = 2;
+    float *values = arena_alloc(arena, trace->keys * context_width(&two), sizeof *values, err);
+    if (values)
+        context_values(values, trace->v, &two, trace->keys);
+    trace->v = values;
+    return err_if(!values);
 }
 
 static float mean_square(const float *values, size_t count)
@@ -309,7 +333,8 @@ static int run(struct trace *trace, const struct passes *passes, struct arena *a
     trace->bias =
         score_head_bias(&trace->rule->score, biases, request->head, (struct matrix){.columns = d},
                         (struct matrix){(float *)trace->k, trace->keys, d, d});
-    return err_if(find_heads(trace, arena, err) || find_embeddings(trace, arena, err));
+    return err_if(find_values(trace, arena, err) || find_heads(trace, arena, err) ||
+                  find_embeddings(trace, arena, err));
 }
 
 /* --- values of one query ---------------------------------------------------------------------- */
@@ -337,6 +362,7 @@ static void set_query(struct trace *trace, size_t query)
         trace->softmax = trace_row(trace, SITE_SOFTMAX);
     trace->masked = trace_row(trace, SITE_MASKED);
     trace->weight = trace_row(trace, SITE_WEIGHTS);
+    trace->map = trace_row(trace, context_map(&trace->rule->head));
     trace->context = trace_row(trace, SITE_CONTEXT);
     trace->out = trace_row(trace, SITE_ATTN_OUT);
 }
@@ -429,8 +455,10 @@ static const struct step_row {
     {BY_LATE_MASK, SITE_WEIGHTS, "weights", "Renormalise", step_shares},
     {BY_FEATURES, SITE_WEIGHTS, "weights", "Normalise", step_shares},
     {DROPPED, SITE_WEIGHTS, "weights", "Dropout", step_dropout},
+    {ATTENDS, SITE_DIFFERENCE, "difference", "Difference of two heads", step_difference},
     {ATTENDS, SITE_V, "values", "Values and weights", step_values},
     {ATTENDS, SITE_CONTEXT, "context", "Context: weighted sum of the values", step_context},
+    {ATTENDS, SITE_GATED, "gated", "Norm of the context", step_gated},
     {ATTENDS, SITE_ATTN_OUT, "output", "Output", step_output},
     {ADDS, SITE_LN_1_POST, "ln_1_post", "Norm of the attention output", step_norm},
     {ADDS, SITE_RESID_MID, "resid_mid", "Residual stream after the attention", step_sum},
@@ -552,9 +580,10 @@ static bool touches(const struct edit *edit, const struct trace *trace, enum sit
     struct edit_block block = {
         .site = trace_site(trace, site),
         .layer = trace->layer,
-        .first_head = of_keys                ? trace->group
-                      : site_has_heads(site) ? trace->head
-                                             : 0,
+        .first_head = of_keys                                           ? trace->group
+                      : site == SITE_CONTEXT || site == SITE_DIFFERENCE ? trace->context_head
+                      : site_has_heads(site)                            ? trace->head
+                                                                        : 0,
         .row_places = of_keys ? trace->keys : report_queries(trace->report, trace->part)->count,
     };
     bool found = false;
@@ -623,10 +652,11 @@ static void show_edited(struct builder *builder, const struct trace *before,
     if (site == SITE_LOGITS)
         return;
     if (site_axes(site) == AXES_HEAD_QUERY_KEY) {
-        const char *name = site == SITE_SCORES    ? "score"
-                           : site == SITE_SOFTMAX ? "softmax"
-                           : site == SITE_MASKED  ? "masked"
-                                                  : "weight";
+        const char *name = site == SITE_SCORES       ? "score"
+                           : site == SITE_SOFTMAX    ? "softmax"
+                           : site == SITE_MASKED     ? "masked"
+                           : site == SITE_DIFFERENCE ? "difference"
+                                                     : "weight";
         builder_keys(builder);
         builder_column(builder, name, NULL, trace_row(before, site));
         builder_column(builder, "edited", "edited", trace_row(builder->trace, site));
@@ -635,7 +665,8 @@ static void show_edited(struct builder *builder, const struct trace *before,
         builder->step->working.formula_count = 0;
     } else if (site == SITE_K || site == SITE_K_PRE) {
         builder_keys(builder);
-        builder_vectors(builder, site_name(site), NULL, trace_find(builder->trace, site)->data,
+        builder_vectors(builder, site_name(site), NULL,
+                        site == SITE_K ? builder->trace->k : builder->trace->k_pre,
                         builder->trace->rule->head.d_k);
     } else {
         show_vectors(builder, before, row, sites);

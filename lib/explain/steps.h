@@ -39,6 +39,8 @@ struct trace {
     struct weights *weights;         /* of the viewer's model */
     size_t layer, head, query, keys; /* `keys` is S */
     size_t group;                    /* key/value head of this head */
+    size_t own;                      /* index of the head among those that are captured */
+    size_t context_head;             /* the head's own number, or that of the two that make one */
     struct head_bias bias;           /* of the head */
     const float *sink;               /* the score of the head's sink; NULL: none */
     bool has_norms;                  /* false: --without norm */
@@ -53,7 +55,8 @@ struct trace {
                                                    none, or another layer */
     const float *streams;                       /* [T, C] input before a pre-norm; NULL: none */
     const float *inputs, *sources; /* [T, C] inputs of queries; [S, C] of keys and values */
-    const float *k, *v, *k_pre;    /* [S, dk], [S, dv]; k_pre before rotary embedding, or NULL */
+    const float *k, *k_pre;        /* [S, dk]; k_pre before rotary embedding, or NULL */
+    const float *v;                /* [S, dv], or of two heads [S, 2 dv] */
     struct raw_heads raw_q, raw_k; /* all tokens, if heads are normed */
     const struct rotary *rotary;   /* NULL: none */
     const float *cos_sin;          /* [T, components] cosines and sines */
@@ -64,8 +67,9 @@ struct trace {
     const float *token, *position, *segment, *stream, *x;
     const float *q, *q_pre;                          /* [dk] */
     const float *scores, *masked, *weight, *softmax; /* [S]; softmax before a late mask, or NULL */
-    const float *context;                            /* [dv] */
-    const float *out; /* [C] output of the attention; without a projection: all contexts */
+    const float *map;     /* [S] what multiplies values: weights, or differences of two heads' */
+    const float *context; /* [dv], or of two heads [2 dv] */
+    const float *out;     /* [C] output of the attention; without a projection: all contexts */
 };
 
 /* Find a tensor of the layer (trace_find), or the query's row in it (trace_row: of the traced head,
@@ -192,6 +196,6 @@ typedef void step_builder(struct builder *builder, const struct trace *trace);
 extern step_builder step_embedding, step_input, step_query, step_query_norm, step_query_rotary,
     step_features, step_keys, step_key_norm, step_key_rotary, step_scores, step_products,
     step_scaled, step_capped, step_moved, step_cooled, step_softmax, step_masked, step_shares,
-    step_dropout, step_values, step_context, step_output, step_sum, step_norm, step_hidden,
-    step_activation, step_given, step_given_act, step_router, step_chosen, step_shared,
-    step_experts, step_mlp_out, step_transform, step_discriminator, step_logits;
+    step_dropout, step_difference, step_values, step_context, step_gated, step_output, step_sum,
+    step_norm, step_hidden, step_activation, step_given, step_given_act, step_router, step_chosen,
+    step_shared, step_experts, step_mlp_out, step_transform, step_discriminator, step_logits;

@@ -854,23 +854,95 @@ void step_dropout(struct builder *builder, const struct trace *trace)
                  trace->weight[key]);
 }
 
+/* --- two heads -------------------------------------------------------------------------------- */
+
+/* Explain difference_j = weight_j - λ · other_j; in the second of the two heads, other_j - λ ·
+ * weight_j. */
+void step_difference(struct builder *builder, const struct trace *trace)
+{
+    static const char *const names[] = {"lambda_q1", "lambda_k1", "lambda_q2", "lambda_k2"};
+    const struct head_rule *head = &trace->rule->head;
+    const size_t half = context_heads(head), other = (trace->head + half) % head->heads;
+    const float *others = trace_row_of_head(trace, SITE_WEIGHTS, !trace->own);
+    const float *rows[] = {trace->own ? others : trace->weight,
+                           trace->own ? trace->weight : others};
+    struct lambda lambda;
+    if (weights_lambda(trace->weights, trace->part, trace->layer, &lambda, builder->err))
+        return;
+    for (size_t i = 0; i < 4; i++)
+        give_vector(builder, names[i], lambda.vectors[i], head->d_k);
+    builder_formula(builder, trace->own ? "difference_j = other_j - λ · weight_j"
+                                        : "difference_j = weight_j - λ · other_j");
+    builder_formula(builder, "λ = e^(λ_q1 · λ_k1) - e^(λ_q2 · λ_k2) + %n = %n%t%t = %n",
+                    head->differ, lambda.powers[0], -lambda.powers[1], head->differ, lambda.lambda);
+    builder_note(builder,
+                 "Heads %z and %z make one context, with the difference of their weights: other_j "
+                 "are the weights of head %z.",
+                 trace->context_head, trace->context_head + half, other);
+    builder_keys(builder);
+    builder_column(builder, "weight", NULL, trace->weight);
+    builder_column(builder, "other", NULL, others);
+    builder_column(builder, "difference", NULL, trace->map);
+    if (!builder->err->kind)
+        builder_work(builder, "difference_%k = %n - %f · %n = %n", rows[0][builder->key],
+                     lambda.lambda, rows[1][builder->key], trace->map[builder->key]);
+}
+
+/* Explain gated = context / √(mean(context²) + ε) ⊙ γ, where γ is 1 - λ_init. */
+void step_gated(struct builder *builder, const struct trace *trace)
+{
+    const size_t width = context_width(&trace->rule->head);
+    const float *all = trace_row(trace, SITE_GATED);
+    float *scales = builder_floats(builder, width);
+    struct norm norm;
+    if (!scales ||
+        weights_norm(trace->weights, slot_of((int)trace->part, SLOT_CONTEXT_NORM, trace->layer),
+                     &norm, builder->err))
+        return;
+    for (size_t i = 0; i < width; i++)
+        scales[i] = norm.scale[i] + norm.offset;
+    norm.scale = scales;
+    norm.offset = 0;
+    norm.plain = false;
+    give_number(builder, "epsilon", norm.epsilon);
+    builder_norm(builder, (struct named_vector){"gated", all + trace->context_head * width},
+                 (struct named_vector){"context", trace->context}, &norm, NULL, width);
+    builder_note(builder, "γ is 1 - λ_init = %n.", *scales);
+}
+
 /* --- values and context ----------------------------------------------------------------------- */
 
 enum { WORKED_ELEMENTS = 2 }; /* elements of a vector in the example */
 
+static const char *map_name(const struct trace *trace)
+{
+    return trace->rule->head.differ > 0 ? "difference" : "weight";
+}
+
 /* Work out weight_0 · v_0 = [0.0386 · (-0.2546), …] = [-0.0098, …]. */
 void step_values(struct builder *builder, const struct trace *trace)
 {
-    size_t width = trace->rule->head.d_v;
+    size_t width = context_width(&trace->rule->head);
     const char *end = width <= WORKED_ELEMENTS ? "]" : ", …]";
-    float weight = trace->weight[builder->key];
+    float weight = trace->map[builder->key];
     const float *v = trace->v + builder->key * width;
     const struct head_rule *head = &trace->rule->head;
     const struct weight *w = head->v_is_k ? &trace->block.self.k : &trace->block.self.v;
+    const char *name = map_name(trace);
     const char *letter = head->v_is_k ? "k" : "v", *product = head->norm.v ? "z_j" : "v_j";
     struct norm norm;
     if (head->borrows) {
         builder_note(builder, "They are those of layer %z.", (size_t)head->kv_layer);
+    } else if (head->differ > 0) {
+        const char *bias = w->bias ? " + b_v" : "";
+        const size_t first = kv_head_of(head, trace->context_head);
+        const size_t second = first + head->kv_heads / 2;
+        give_columns(builder, "W_v", w, first, head->d_v);
+        give_columns(builder, "W_v2", w, second, head->d_v);
+        builder_formula(builder, "v_j = [x_j · W_v%s, x_j · W_v2%s]", bias,
+                        w->bias ? " + b_v2" : "");
+        builder_note(builder, "The values of key/value heads %z and %z, side by side.", first,
+                     second);
     } else {
         if (head->by == HEADS_PROJECTED)
             give_columns(builder, head->v_is_k ? "W_k" : "W_v", w, trace->group, width);
@@ -883,9 +955,9 @@ void step_values(struct builder *builder, const struct trace *trace)
             builder_formula(builder, "v_j = %s", product);
     }
     builder_keys(builder);
-    builder_column(builder, "weight", NULL, trace->weight);
+    builder_column(builder, name, NULL, trace->map);
     builder_vectors(builder, "v", NULL, trace->v, width);
-    builder_add(builder, "weight_%k · v_%k = [");
+    builder_add(builder, "%s_%k · v_%k = [", name);
     for (size_t i = 0; i < width && i < WORKED_ELEMENTS; i++)
         builder_add(builder, i ? ", %n · %f" : "%n · %f", weight, v[i]);
     builder_add(builder, "%s = [", end);
@@ -898,21 +970,24 @@ void step_values(struct builder *builder, const struct trace *trace)
  * first key with a weight to the last. */
 void step_context(struct builder *builder, const struct trace *trace)
 {
-    size_t width = trace->rule->head.d_v;
+    size_t width = context_width(&trace->rule->head);
     size_t first = 0;
     size_t end = trace->keys;
+    const char *name = map_name(trace);
     float *products = builder_floats(builder, trace->keys * width);
     if (!products)
         return;
     for (size_t i = 0; i < trace->keys * width; i++)
-        products[i] = trace->weight[i / width] * trace->v[i] + 0.0f; /* avoids -0 for masked keys */
-    builder_formula(builder, "context = Σ_j weight_j · v_j");
+        products[i] = trace->map[i / width] * trace->v[i] + 0.0f; /* avoids -0 for masked keys */
+    builder_formula(builder, "context = Σ_j %s_j · v_j", name);
     builder_keys(builder);
     builder->table->working.total = "context";
-    builder_vectors(builder, "weighted", "weight_j · v_j", products, width)->total = trace->context;
-    while (end > 1 && trace->weight[end - 1] == 0)
+    builder_vectors(builder, "weighted",
+                    arena_format(builder->arena, builder->err, "%s_j · v_j", name), products, width)
+        ->total = trace->context;
+    while (end > 1 && trace->map[end - 1] == 0)
         end--;
-    while (first + 1 < end && trace->weight[first] == 0)
+    while (first + 1 < end && trace->map[first] == 0)
         first++;
     builder_add(builder, "context_0 = ");
     builder_add_sum(builder, products + first * width, width, end - first);

@@ -35,14 +35,16 @@ static void show_shares(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
     const struct weight *w = &trace->block.self.out;
-    size_t heads = trace->rule->head.heads;
-    size_t width = trace->rule->head.d_v;
+    size_t heads = context_heads(&trace->rule->head);
+    size_t width = context_width(&trace->rule->head);
     float *shares = builder_floats(builder, (heads + 1) * w->out);
     if (builder->err->kind)
         return;
     for (size_t at = 0; at < heads * w->out; at++) {
         size_t head = at / w->out;
-        const float *context = trace_row_of_head(trace, SITE_CONTEXT, head);
+        const float *context = trace_row(trace, SITE_GATED)
+                                   ? trace_row(trace, SITE_GATED) + head * width
+                                   : trace_row_of_head(trace, SITE_CONTEXT, head);
         for (size_t i = 0; i < width; i++)
             shares[at] =
                 fmaf(context[i], weight_element(w, head * width + i, at % w->out), shares[at]);
@@ -50,7 +52,7 @@ static void show_shares(struct builder *builder)
     if (w->bias)
         memcpy(shares + heads * w->out, w->bias, w->out * sizeof *shares);
     name_rows(builder, "head ", NULL, heads, w->bias ? "b_O" : NULL);
-    builder->table->working.own_row = trace->head;
+    builder->table->working.own_row = trace->context_head;
     builder->table->working.total = "attn_out";
     builder_vectors(builder, "share", "", shares, w->out)->total = trace->out;
 }
@@ -60,14 +62,16 @@ void step_output(struct builder *builder, const struct trace *trace)
 {
     const struct head_rule *heads = &trace->rule->head;
     const struct weight *w = &trace->block.self.out;
-    size_t width = heads->d_v;
+    size_t width = context_width(heads);
     if (!trace->rule->head.no_out) {
-        const float *matrix = builder_part(builder, w, trace->head * width, width, 0, w->out);
+        const float *matrix =
+            builder_part(builder, w, trace->context_head * width, width, 0, w->out);
         struct table *given = give_matrix(builder, "W_O", "W_O,h", matrix, width, w->out);
         if (given)
             given->rows.name = "dim";
         give_vector(builder, "b_O", w->bias, w->out);
-        builder_formula(builder, "attn_out = Σ_h context_h · W_O,h%s", w->bias ? " + b_O" : "");
+        builder_formula(builder, "attn_out = Σ_h %s_h · W_O,h%s", site_name(context_out(heads)),
+                        w->bias ? " + b_O" : "");
         builder_note(builder, "W_O,h: the rows of the output projection that belong to head h.");
         show_shares(builder);
     } else if (heads->heads == 1) {

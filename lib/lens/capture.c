@@ -36,9 +36,9 @@ int capture_init(struct capture *capture, const struct selection *selection,
 static int find_key_heads(struct capture *capture, enum site site, size_t layer, struct err *err)
 {
     const struct capture_heads *heads = &capture->query_heads;
-    const enum site context = SITE_OF(site_part(site), SITE_CONTEXT);
+    const enum site queries = SITE_OF(site_part(site), SITE_WEIGHTS);
     const size_t shared_by =
-        site_heads(capture->config, context, layer) / site_heads(capture->config, site, layer);
+        site_heads(capture->config, queries, layer) / site_heads(capture->config, site, layer);
     if (capture->shared_by == shared_by)
         return 0;
     size_t *keys = arena_alloc(capture->arena, heads->count, sizeof *keys, err);

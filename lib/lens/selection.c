@@ -245,7 +245,7 @@ int selection_heads(struct selection *selection, const char *list, const struct 
     struct index_range range = {"--head", "model", "head", config_most_heads(config)};
     for (enum site site = 0; site != SITE_END; site = site_next(site)) {
         bool of_keys = site_axes(site) == AXES_GROUP_TOKEN_DIM; /* named by query heads */
-        enum site named = of_keys ? SITE_OF(site_part(site), SITE_CONTEXT) : site;
+        enum site named = of_keys ? SITE_OF(site_part(site), SITE_WEIGHTS) : site;
         if (site_set_has(selection->sites, site) && site_has_heads(site) &&
             site_axes(site) != AXES_COPY_TOKEN_CHANNEL)
             range.count = num_min(range.count, site_heads(config, named, 0));

@@ -26,8 +26,10 @@ struct traces {
 /* The position of rows in the reference. */
 struct place {
     enum site site;
-    size_t layer, slice; /* slice: the head, for tensors of heads */
-    size_t row, rows;    /* first row and number of rows */
+    size_t layer, slice;            /* slice: the head, for tensors of heads */
+    size_t row, rows;               /* first row and number of rows */
+    size_t column, columns, stride; /* first column and number of columns (0: all), and the step
+                                     * between rows that were found (0: that number) */
     const char *step, *block;
 };
 
@@ -72,15 +74,18 @@ static int compare(struct traces *traces, const struct place *place, const float
     bool column = site_row(place->site)->axes == AXES_HEAD_TOKEN; /* a sink */
     size_t width = column ? 1 : tensor->shape[tensor->rank - 1];
     size_t height = tensor->shape[tensor->rank - (column ? 1 : 2)];
-    size_t first = (place->slice * height + place->row) * width;
+    size_t columns = place->columns ? place->columns : width;
+    size_t stride = place->stride ? place->stride : columns;
     site_set_add(&traces->seen, place->site);
-    for (size_t i = 0; i < place->rows * width; i++) {
-        double number = (double)found[i];
+    for (size_t i = 0; i < place->rows * columns; i++) {
+        size_t row = place->row + i / columns;
+        size_t at = (place->slice * height + row) * width + place->column + i % columns;
+        double number = (double)found[i / columns * stride + i % columns];
         traces->numbers++;
-        traces->worst = fmax(traces->worst, golden_error(tensor, first + i, number));
-        if (!golden_agrees(tensor, first + i, number, &tolerance_fp32))
+        traces->worst = fmax(traces->worst, golden_error(tensor, at, number));
+        if (!golden_agrees(tensor, at, number, &tolerance_fp32))
             return err_set(err, "'%s' head %zu row %zu: expected %.9g, found %.9g", name,
-                           place->slice, place->row + i / width, tensor->values[first + i], number);
+                           place->slice, row, tensor->values[at], number);
     }
     return 0;
 }
@@ -126,11 +131,38 @@ static const float *find_query(const struct report *e, const struct table *query
     return q;
 }
 
+/* Compare the values of two heads that make one context, and the context after its norm. */
+static int compare_two(struct traces *traces, const struct report *e, const float *values,
+                       struct err *err)
+{
+    const struct chapter *chapter = report_chapter(e);
+    const struct config *config = &traces->viewer->model.config;
+    const struct head_rule *head = &attention_of(config, traces->part, chapter->layer)->head;
+    const size_t own = chapter->head % context_heads(head), width = context_width(head);
+    struct place place = {.site = SITE_V,
+                          .layer = chapter->layer,
+                          .slice = kv_head_of(head, own),
+                          .rows = chapter->key_count,
+                          .stride = width};
+    const struct place gated = {.site = SITE_GATED,
+                                .layer = chapter->layer,
+                                .row = chapter->query,
+                                .rows = 1,
+                                .column = own * width,
+                                .columns = width};
+    if (compare(traces, &place, values, err))
+        return -1;
+    place.slice += head->kv_heads / 2;
+    return err_if(compare(traces, &place, values + head->d_v, err) ||
+                  compare(traces, &gated, find_row(find_step(e, "gated"), "gated"), err));
+}
+
 /* Compare all tensors of heads; keys and values are those of the head's group. */
 static int compare_head(struct traces *traces, const struct report *e, struct err *err)
 {
     const struct chapter *chapter = report_chapter(e);
     const struct config *config = &traces->viewer->model.config;
+    const struct head_rule *head = &attention_of(config, traces->part, chapter->layer)->head;
     const struct table *query = find_step(e, "query");
     const float *k_normed = find_column(find_step(e, "key_norm"), "k_pre", false);
     bool rotates = find_step(e, "query_rotary") != NULL;
@@ -148,6 +180,7 @@ static int compare_head(struct traces *traces, const struct report *e, struct er
         {SITE_MASKED, find_column(find_step(e, "weights"), "masked", false), false},
         {SITE_WEIGHTS, weights, false},
         {SITE_SINK, weights ? weights + chapter->key_count : NULL, false}, /* if there is one */
+        {SITE_DIFFERENCE, find_column(find_step(e, "difference"), "difference", false), false},
         {SITE_V, find_column(find_step(e, "values"), "v", false), true},
         {SITE_CONTEXT, find_column(find_step(e, "context"), "weighted", true), false},
     };
@@ -158,10 +191,18 @@ static int compare_head(struct traces *traces, const struct report *e, struct er
                               .row = chapter->query,
                               .rows = 1};
         if (rows[i].of_keys) {
-            place.slice = kv_head_of(&attention_of(config, traces->part, chapter->layer)->head,
-                                     chapter->head);
+            place.slice = kv_head_of(head, chapter->head);
             place.row = 0;
             place.rows = chapter->key_count;
+        }
+        if (rows[i].site == SITE_DIFFERENCE || rows[i].site == SITE_CONTEXT)
+            place.slice %= context_heads(head);
+        if (rows[i].site == SITE_DIFFERENCE && head->differ <= 0)
+            continue;
+        if (rows[i].site == SITE_V && head->differ > 0) {
+            if (compare_two(traces, e, rows[i].found, err))
+                return -1;
+            continue;
         }
         bool before = rows[i].site == SITE_Q_PRE || rows[i].site == SITE_K_PRE;
         if (before && !rotates)
@@ -188,7 +229,8 @@ static int compare_vectors(struct traces *traces, const struct report *e, struct
                                                                 : SITE_Q;
             if (site == SITE_Q && !site_find(name, strlen(name), &site))
                 continue;
-            if ((!alone && strcmp(column->name, "vector") != 0) || site_has_heads(site))
+            if ((!alone && strcmp(column->name, "vector") != 0) || site_has_heads(site) ||
+                site == SITE_GATED)
                 continue;
             struct place place = {
                 .site = site, .layer = chapter->layer, .row = chapter->query, .rows = 1};
