@@ -47,6 +47,8 @@ struct way {
     const struct tokenized *source;   /* text of the encoder, whose output counts as given */
     const float *(*rows)[SITE_COUNT]; /* [layer] captured rows; layer 0 also has sites outside of
                                        * layers */
+    size_t (*steps)[SITE_COUNT];      /* to the row of the next token; 0: only one was captured */
+    bool of_all;                      /* the logit is of the mean of all tokens */
     double *u;                        /* [C] direction in the residual stream */
     double *added;                    /* [C] direction in a sublayer's output */
     double *inner;       /* [I or H · dv] direction at the input of the sublayer's last matrix */
@@ -65,22 +67,31 @@ static int keep(void *context, const struct announcement *announced, struct err 
     const struct tensor *values = &announced->values;
     size_t axis = values->rank - 2;
     struct tensor part = *values;
+    size_t layer = announced->layer < 0 ? 0 : (size_t)announced->layer, count = 1;
     if (site_id(announced->site) != SITE_V) {
-        part.data += values->shape[axis] > 1 ? way->position * values->stride[axis] : 0;
+        count = way->of_all ? values->shape[axis] : 1;
+        part.data +=
+            count == 1 && values->shape[axis] > 1 ? way->position * values->stride[axis] : 0;
         part.shape[axis] = 1;
     }
-    float *row = arena_room(&way->scratch, tensor_count(&part), sizeof *row, err);
+    const size_t size = tensor_count(&part);
+    float *row = arena_room(&way->scratch, count * size, sizeof *row, err);
     if (!row)
         return -1;
-    tensor_copy(row, &part);
-    way->rows[announced->layer < 0 ? 0 : announced->layer][announced->site] = row;
+    const float *const first = part.data;
+    for (size_t i = 0; i < count; i++) {
+        part.data = first + i * values->stride[axis];
+        tensor_copy(row + i * size, &part);
+    }
+    way->rows[layer][announced->site] = row;
+    way->steps[layer][announced->site] = count > 1 ? size : 0;
     return 0;
 }
 
 static int run(struct way *way, const struct tokenized *sentence)
 {
     const struct config *c = way->config;
-    bool last = way->position + 1 == way->tokens;
+    bool last = way->position + 1 == way->tokens && !way->of_all;
     struct selection selection = {.last_logits = last, .head_count = c->n_head};
     struct text text = {.ids = sentence->ids,
                         .count = way->tokens,
@@ -97,7 +108,8 @@ static int run(struct way *way, const struct tokenized *sentence)
             site_set_add(&selection.sites, captured_sites[i]);
     }
     way->rows = arena_alloc(&way->scratch, c->n_layer, sizeof *way->rows, way->err);
-    if (!way->rows || selection_layers(&selection, NULL, c, &way->scratch, way->err))
+    way->steps = arena_alloc(&way->scratch, c->n_layer, sizeof *way->steps, way->err);
+    if (!way->rows || !way->steps || selection_layers(&selection, NULL, c, &way->scratch, way->err))
         return -1;
     return viewer_run(way->plan->viewer, &selection, &one,
                       (struct tap){.sink = keep, .context = way}, way->err);
@@ -226,7 +238,7 @@ static void put(struct way *way, size_t row, size_t part, double value)
 {
     way->attribution->sum += value;
     if (way->plan->by == BY_PART)
-        way->cells[0][row * way->columns->size + part] = (float)value;
+        way->cells[0][row * way->columns->size + part] += (float)value;
 }
 
 /* Finish a stage: add the contributions of its biases and edits, the last column. */
@@ -288,7 +300,7 @@ static int heads_back(struct way *way, size_t layer, const struct sublayer *s,
     for (size_t i = 0; i < heads * keys; i++) {
         size_t head = i / keys;
         const float *value = values + (kv_head_of(&s->head, head) * keys + i % keys) * d_v;
-        way->cells[cross][layer * heads * keys + i] =
+        way->cells[cross][layer * heads * keys + i] +=
             (float)((double)rows[SITE_OF(s->part, context_map(&s->head))][i] *
                     dot_double_row(way->inner + head * d_v, value, d_v));
     }
@@ -341,7 +353,7 @@ static int experts_back(struct way *way, size_t layer, const struct sublayer *s)
                                 : 0;
         sum += part;
         if (way->plan->by == BY_EXPERT)
-            way->cells[0][layer * expert_columns(c) + e] = (float)part;
+            way->cells[0][layer * expert_columns(c) + e] += (float)part;
         if (!shared || !c->mixture.beside)
             continue;
         if (weights_norm(way->weights, slot_of(PART_SENTENCE, SLOT_EXPERTS_POST, layer), &norm,
@@ -370,7 +382,7 @@ static int mlp_back(struct way *way, size_t layer, const struct sublayer *s,
     if (given)
         return 0;
     for (size_t i = 0; way->plan->by == BY_NEURON && i < columns; i++)
-        way->cells[0][layer * columns + i] =
+        way->cells[0][layer * columns + i] +=
             i < s->mlp.inner ? (float)(way->inner[i] * (double)active[i]) : NAN;
     for (size_t e = 0; way->plan->by == BY_EXPERT && e < expert_columns(c); e++)
         way->cells[0][layer * expert_columns(c) + e] = NAN;
@@ -474,13 +486,29 @@ static int dense_back(struct way *way, double *to, double *direction, const floa
     return matrix_back(way, to, &dense, direction);
 }
 
-/* Compute the direction u in the stream after the last layer, and the logit before a cap. */
+/* The input of the dense layer before the logits, or of the logits: of a token, or of all. */
+static const float *take_end(struct way *way)
+{
+    const struct config *c = way->config;
+    const float *rows = c->final_norm ? way->rows[0][SITE_LN_F] : last_stream(way);
+    if (!way->of_all)
+        return rows;
+    float *means = arena_alloc(&way->scratch, c->n_embd, sizeof *means, way->err);
+    for (size_t i = 0; means && i < c->n_embd; i++) {
+        double sum = 0;
+        for (size_t t = 0; t < way->tokens; t++)
+            sum += (double)rows[t * c->n_embd + i];
+        means[i] = (float)(sum / (double)way->tokens);
+    }
+    return means;
+}
+
+/* Compute the direction u in the last norm's output, and the logit before a cap. */
 static int logits_back(struct way *way)
 {
     const struct config *c = way->config;
     const float *logits = way->rows[0][SITE_LOGITS];
     struct weight words;
-    struct norm norm;
     const float *bias = NULL;
     double *direction = way->inner; /* zeroed */
     double divisor = c->logit_divisor > 0 ? (double)c->logit_divisor : 1;
@@ -499,7 +527,9 @@ static int logits_back(struct way *way)
     }
     for (size_t i = 0; i < words.in; i++)
         direction[i] /= divisor;
-    const float *normed = c->final_norm ? way->rows[0][SITE_LN_F] : last_stream(way);
+    const float *normed = take_end(way);
+    if (!normed)
+        return -1;
     if (stack_of(c, PART_SENTENCE)->unembed.dense) {
         if (dense_back(way, way->u, direction, normed))
             return -1;
@@ -513,6 +543,14 @@ static int logits_back(struct way *way)
     }
     if (c->logit_cap > 0)
         way->attribution->logit = dot_double_row(way->u, normed, c->n_embd) + way->bias;
+    return 0;
+}
+
+/* Go back from the last norm's output to the stream after the last layer. */
+static int end_back(struct way *way)
+{
+    const struct config *c = way->config;
+    struct norm norm;
     if (c->final_norm &&
         (weights_norm(way->weights, slot_of_text(SLOT_FINAL_NORM), &norm, way->err) ||
          site_back(way, way->u, SITE_LN_F, 0, last_stream(way), &norm)))
@@ -563,6 +601,34 @@ static int begin_back(struct way *way, const uint32_t *ids, const unsigned char 
     }
     put(way, 0, head_columns(c) + TERM_TOKEN, dot_double_row(u, token, width));
     put_constants(way, 0);
+    return 0;
+}
+
+/* Go back from the last norm to the embedding; of a mean, from each token's norm in turn. */
+static int tokens_back(struct way *way, const struct tokenized *sentence)
+{
+    const struct config *c = way->config;
+    const size_t count = way->of_all ? way->tokens : 1;
+    double *whole = arena_alloc(&way->scratch, c->n_embd, sizeof *whole, way->err);
+    if (!whole)
+        return -1;
+    for (size_t i = 0; i < c->n_embd; i++)
+        whole[i] = way->u[i] / (double)count;
+    for (size_t t = 0; t < count; t++) {
+        memcpy(way->u, whole, c->n_embd * sizeof *whole);
+        way->position = way->of_all ? t : way->position;
+        if (end_back(way))
+            return -1;
+        for (size_t layer = c->n_layer; layer-- > 0;)
+            if (layer_back(way, layer))
+                return -1;
+        if (begin_back(way, sentence->ids, sentence->segments))
+            return -1;
+        for (size_t layer = 0; layer < c->n_layer && t + 1 < count; layer++)
+            for (size_t site = 0; site < SITE_COUNT; site++)
+                if (way->steps[layer][site])
+                    way->rows[layer][site] += way->steps[layer][site];
+    }
     return 0;
 }
 
@@ -660,6 +726,7 @@ int attribution_make(struct attribution *attribution, struct report *report,
         .tokens = viewer->model.config.causal ? plan->question->position + 1 : sentence->count,
         .whole = sentence->count,
         .source = &report->source,
+        .of_all = stack_of(&viewer->model.config, PART_SENTENCE)->unembed.mean,
         .err = err,
     };
     const struct config *c = way.config;
@@ -689,11 +756,9 @@ int attribution_make(struct attribution *attribution, struct report *report,
     bool crosses = plan->by == BY_SOURCE && has_encoder(c);
     int failed = make_cells(&way, false, sentence, arena) ||
                  (crosses && make_cells(&way, true, way.source, arena)) || !way.u || !way.added ||
-                 !way.inner || run(&way, sentence) || logits_back(&way);
-    for (size_t layer = way.config->n_layer; layer-- > 0 && !failed;)
-        failed = layer_back(&way, layer);
-    failed = failed || begin_back(&way, sentence->ids, sentence->segments) ||
-             report_cells(report, &way, false, arena) ||
+                 !way.inner || run(&way, sentence) || logits_back(&way) ||
+                 tokens_back(&way, sentence);
+    failed = failed || report_cells(report, &way, false, arena) ||
              (crosses && report_cells(report, &way, true, arena)) ||
              report_add_strongest(report, attribution_ways[plan->by].tensor, 0, arena, err);
     report->shows_arrays = true;
@@ -711,6 +776,8 @@ void attribution_add_memory(struct memory *memory, const struct viewer *viewer,
     size_t keys = pair->sentence.count + pair->source.count;
     size_t numbers = by == BY_SOURCE ? keys * (2 * heads_of(c) + c->n_embd)
                                      : 2 * c->n_inner; /* of a layer: rows and results */
+    if (stack_of(c, PART_SENTENCE)->unembed.mean)      /* rows of all tokens */
+        numbers += keys * (CAPTURED_SITES * c->n_embd + c->n_inner + keys * c->n_head);
     viewer_add_memory(memory, viewer, &selection, pair, CAPTURE_NOTHING);
     memory->held += (double)c->n_layer * (double)numbers * sizeof(float);
 }

@@ -4,7 +4,8 @@
  * With the divisors of norms frozen, the logit is linear in what each part adds to the residual
  * stream: the direction that raises it (u in attribution.c) is propagated back, layer by layer. The
  * contribution of a part is the dot product of its output with u, in float64. Contributions sum to
- * the logit before a cap. Numbers that an edit sets or adds count as the part "edits".
+ * the logit before a cap. Numbers that an edit sets or adds count as the part "edits". Where the
+ * logit is of the mean of all tokens, a contribution is the sum over the tokens.
  *
  *     struct question question = {.answer = -1, .against = -1};
  *     struct attribution_plan plan = {&viewer, BY_PART, &question};

@@ -139,7 +139,7 @@ static bool sublayer_has_other(const struct sublayer *s)
 #define UNEMBED_FEATURES(FEATURE) \
     FEATURE(!u->norm, "a last stream without a norm", ALL) \
     FEATURE(u->dense, "a dense layer at the end", ALL & ~WORDS) \
-    FEATURE(u->mean, "a mean of all tokens before the classes", RUN | PATCH) \
+    FEATURE(u->mean, "a mean of all tokens before the classes", RUN | ATTRIBUTE | PATCH) \
     FEATURE(u->bias, "a bias of the logits", ALL) \
     FEATURE(c->n_class, "classes in place of tokens", ALL & ~WORDS) \
     FEATURE(u->divisor > 0, "divided logits", ALL) \
