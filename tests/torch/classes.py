@@ -8,12 +8,11 @@ usage: classes.py BUILD/attn-cli
 Prints the models that differ by more than 1e-5, and "N models agree, N are encoders alone". Needs
 transformers and torch.
 """
-import json, os, pathlib, subprocess, sys, tempfile, warnings
+import json, pathlib, subprocess, sys, tempfile
 
-os.environ |= {"TRANSFORMERS_VERBOSITY": "error", "HF_HUB_DISABLE_PROGRESS_BARS": "1"}
-warnings.filterwarnings("ignore")
-import torch, transformers  # noqa: E402
-from transformers.models.auto import modeling_auto  # noqa: E402
+from peer import LIMIT, ids_of, results
+import torch, transformers
+from transformers.models.auto import modeling_auto
 
 transformers.utils.logging.disable_progress_bar()
 
@@ -63,11 +62,7 @@ def make(name, keys, folder):
 
 
 def run(program, folder, ids, *command):
-    line = [program, *command, "-m", folder, "--ids", ",".join(map(str, ids)), "--format", "json"]
-    done = subprocess.run(line, capture_output=True, text=True)
-    if done.returncode:
-        raise RuntimeError(done.stderr)
-    return json.loads(done.stdout)
+    return results(program, *command, "-m", folder, "--ids", ids_of(ids))[0]
 
 
 def off(program, task, name, keys):
@@ -84,7 +79,7 @@ def off(program, task, name, keys):
             own = torch.tensor(run(program, folder, ids, *line)["tensors"]["gradient.token_rows"])
             wanted = model.get_input_embeddings().weight.grad
             own = torch.zeros(wanted.shape).index_add_(0, given[0], own)
-            if (own - wanted).abs().max() > 1e-5:
+            if (own - wanted).abs().max() > LIMIT:
                 return float("inf")
         wanted = torch.stack([out.start_logits[0], out.end_logits[0]], -1) \
             if task == "QUESTION_ANSWERING" else out.logits[0]
@@ -135,10 +130,10 @@ for task, name, keys in [*models(), *PROTEINS, ("trained", "tiny", ESM), ("train
         error = OTHERS.get(task, off)(sys.argv[1], task, name, keys)
     except RuntimeError as failure:
         if "an encoder alone" not in str(failure):
-            print(f"{name}: {failure}".strip())
+            print(f"{name}: {failure}")
         alone += "an encoder alone" in str(failure)
         continue
-    if not error <= 1e-5:
+    if not error <= LIMIT:
         print(f"{name} of {keys['model_type']}: {error:.1e}")
-    count += error <= 1e-5
+    count += error <= LIMIT
 print(f"{count} models agree, {alone} are encoders alone")

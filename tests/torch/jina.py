@@ -4,8 +4,9 @@ transformers does not contain. Compares attn-cli with models of random weights, 
 
 usage: jina.py BUILD/attn-cli [FOLDER]     FOLDER: also keep the first model, with expected.json
 """
-import json, math, pathlib, subprocess, sys, tempfile
+import json, math, pathlib, sys, tempfile
 
+from peer import LIMIT, ids_of, off, results
 import torch
 from safetensors.torch import save_file
 from torch.nn.functional import gelu, layer_norm, linear, relu
@@ -89,7 +90,7 @@ def draw(config):
     return tensors
 
 
-def off(program, config, folder):
+def check(program, config, folder):
     torch.manual_seed(0)
     tensors, ids = draw(config), [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8]
     (folder / "config.json").write_text(json.dumps(config))
@@ -97,11 +98,9 @@ def off(program, config, folder):
     save_file(tensors, folder / "model.safetensors")
     worst, segments = 0, torch.zeros(len(ids), dtype=torch.long)
     for name, wanted in Jina(config, tensors)(torch.tensor(ids), segments).items():
-        line = [program, "run", "-m", folder, "--ids", ",".join(map(str, ids)), "--show",
-                name.split(".")[-1], "--layer", name.split(".")[1], "--format", "json"]
-        found = json.loads(subprocess.run(line, capture_output=True, check=True).stdout)
-        found = torch.tensor(found["tensors"][name], dtype=torch.float64)
-        worst = max(worst, ((found - wanted).abs().max() / wanted.abs().max()).item())
+        found = results(program, "run", "-m", folder, "--ids", ids_of(ids), "--show",
+                        name.split(".")[-1], "--layer", name.split(".")[1])[0]
+        worst = max(worst, off(found["tensors"][name], wanted))
     return worst
 
 
@@ -116,7 +115,7 @@ count = 0
 for config in CONFIGS:
     with tempfile.TemporaryDirectory() as folder:
         keeps = len(sys.argv) > 2 and config is SMALL
-        error = off(sys.argv[1], config, pathlib.Path(sys.argv[2] if keeps else folder))
-        count += error <= 1e-5
+        error = check(sys.argv[1], config, pathlib.Path(sys.argv[2] if keeps else folder))
+        count += error <= LIMIT
         print(f"{config['num_attention_heads']} heads: {error:.1e}", file=sys.stderr)
 print(count, "models agree")

@@ -5,8 +5,9 @@ sentence-transformers saves them.
 usage: sentences.py BUILD/attn-cli
        sentences.py CASE           write the dense layer and the vector of a folder of tests/cli
 """
-import json, pathlib, subprocess, sys, tempfile
+import pathlib, sys, tempfile
 
+from peer import LIMIT, off, results
 import torch
 import transformers as hf
 from safetensors.torch import save_file
@@ -76,14 +77,11 @@ def compare(program):
     for name, parts in MODELS.items():
         with tempfile.TemporaryDirectory() as folder:
             expected = save(folder, *parts).double().encode(TEXTS, convert_to_tensor=True)
-            out = subprocess.run([program, "run", "-q", "-m", f"{folder}/m", "--pool", "model",
-                                  "--format", "jsonl", *(x for t in TEXTS for x in ("-s", t))],
-                                 capture_output=True, text=True, check=True).stdout
-            found = torch.tensor([json.loads(line)["tensors"]["sentence_vector"][0]
-                                  for line in out.splitlines()]).double()
-            worst = ((found - expected).abs().max() / expected.abs().max()).item()
+            texts = [word for text in TEXTS for word in ("-s", text)]
+            found = results(program, "run", "-q", "-m", f"{folder}/m", "--pool", "model", *texts)
+            worst = off([text["tensors"]["sentence_vector"][0] for text in found], expected)
             print(f"{worst:.1e}: {name}")
-            agreeing += worst < 1e-5
+            agreeing += worst <= LIMIT
     print(f"{agreeing} passed, {len(MODELS) - agreeing} failed")
 
 

@@ -12,16 +12,14 @@ float64; a text must have the same bits alone, in a batch, with 1 and 3 threads,
 cache. A model that answers changes of its weights in the last bits of float32 with larger ones may
 differ as much. Prints the models that differ, and "N models agree". Needs transformers and torch.
 """
-import json, multiprocessing, os, pathlib, random, subprocess, sys, tempfile, warnings
+import json, multiprocessing, pathlib, random, sys, tempfile
 
-os.environ |= {"TRANSFORMERS_VERBOSITY": "error", "HF_HUB_DISABLE_PROGRESS_BARS": "1"}
-warnings.filterwarnings("ignore")
-import torch, transformers  # noqa: E402
+from peer import LIMIT, ids_of, off, results
+import torch, transformers
 
 transformers.utils.logging.disable_progress_bar()
 torch.set_num_threads(1)
 
-LIMIT = 1e-5
 LISTS = ".layers", ".layer", ".h", ".blocks"
 LENGTHS = 1, 2, 11, 29
 SITES = "embedding,resid_post,weights"
@@ -389,19 +387,12 @@ def theirs(name, folder, texts, noise=0):
     return found
 
 
-def ids_of(text):
-    return ",".join(map(str, text))
-
-
 def worst_of(all_found, all_wanted):
     """The largest error of a tensor, relative to its largest number, and its name."""
     worst = 0, ""
     for found, wanted in zip(all_found, all_wanted):
         for site, tensor in wanted.items():
-            own = torch.as_tensor(found[site], dtype=torch.float64)
-            if own.shape != tensor.shape:
-                raise ValueError(f"{site}: shape {tuple(own.shape)}, not {tuple(tensor.shape)}")
-            error = ((own - tensor).abs().max() / tensor.abs().max()).item()
+            error = off(found[site], tensor)
             worst = max(worst, (error if error >= 0 else float("inf"), site))
     return worst
 
@@ -410,12 +401,7 @@ def ours(name, folder, command, *line):
     """Tensors of the texts of a command line, and their ids."""
     sites = SITES if name.endswith("Model") and "Head" not in name else SITES + ",logits"
     sites = sites.replace("resid_post", "streams") if "3n" in name else sites
-    run = subprocess.run([sys.argv[1], command, "-m", folder, "--special", "none", "--show", sites,
-                          "--format", "json", *line], capture_output=True, text=True)
-    if run.returncode:
-        raise ValueError(run.stderr.strip())
-    found = json.loads(run.stdout)
-    found = found if isinstance(found, list) else [found]
+    found = results(sys.argv[1], command, "-m", folder, "--special", "none", "--show", sites, *line)
     return [(text["tensors"], [token["id"] for token in text["tokens"]]) for text in found]
 
 
