@@ -300,7 +300,7 @@ static int list_sizes(struct info *info, const struct config *c, size_t tokens)
     for (enum site site = 0; site != SITE_PASS_END; site = site_next(site)) {
         size_t bytes = 0, layers = 0;
         const char *name = site_name(site);
-        if (!site_exists(c, site))
+        if (!site_exists(c, site) || site_is_by_name(site))
             continue;
         for (size_t i = 0; i < site_layers(c, site); i++)
             layers += site_is_in_layer(c, site, i);

@@ -341,15 +341,19 @@ static int run(void *state, const struct group *group, struct err *err)
 /* --- result ----------------------------------------------------------------------------------- */
 
 /* Print how to see the rest below a partial result. Files contain only results. */
-static void write_hint(struct driver *driver)
+static void write_hint(struct driver *driver, const struct layers *layers)
 {
     const struct config *config = &driver->session.viewer.model.config;
     struct stream *out = &driver->output.stream;
     size_t columns = driver->layout.columns;
     bool more = config->n_layer > 1 || stack_of(config, PART_SOURCE)->layers > 1;
     char line[HINT_BYTES];
-    snprintf(line, sizeof line, "This is layer %zu, the last of %zu.", config->n_layer - 1,
-             config->n_layer);
+    const size_t last = layers->count ? layers->items[layers->count - 1] : config->n_layer - 1;
+    if (last + 1 == config->n_layer)
+        snprintf(line, sizeof line, "This is layer %zu, the last of %zu.", last, config->n_layer);
+    else
+        snprintf(line, sizeof line, "This is layer %zu of %zu, the last that has these tensors.",
+                 last, config->n_layer);
     if (has_encoder(config))
         snprintf(line, sizeof line,
                  "These are the last layers of %zu in the encoder, %zu in the decoder.",
@@ -367,8 +371,9 @@ static int finish(void *state, struct driver *driver, struct err *err)
     const struct viewer *viewer = &driver->session.viewer;
     size_t texts = driver->jobs, threads = pool_threads(viewer->machine.pool);
     (void)err; /* errors of writing stay in the stream */
-    if (!((struct run_state *)state)->request.chosen && driver->output.to_stdout)
-        write_hint(driver);
+    const struct request *request = &((struct run_state *)state)->request;
+    if (!request->chosen && driver->output.to_stdout)
+        write_hint(driver, &request->selection.layers);
     if (driver->options->verbose)
         print_note("%zu text%s through '%s' on %zu thread%s, %s kernels, %s: %.1f ms", texts,
                    num_plural(texts), viewer->model.name, threads, num_plural(threads),

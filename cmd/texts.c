@@ -34,6 +34,27 @@ static int open_modules(struct pooling_modules *modules, struct session *session
     return pooling_open(modules, &model->folder, model->config.n_embd, &session->arena, err);
 }
 
+/* What a format shows by default of a model with mixers: all maps on a page, else those of
+ * attention if there are any. */
+static const char *show_of_mixers(const struct format *format, const struct config *config)
+{
+    const bool attends = site_exists(config, SITE_WEIGHTS);
+    if (format_is(format, "html"))
+        return attends ? "embedding,weights,mix_map" : "embedding,mix_map";
+    return attends ? format->show : format->show ? "tokens,mix_map,mix_context" : "mix_map";
+}
+
+/* Pictures of mixers whose heads are channels show all of them as one map, unless heads are
+ * named. */
+static void join_channels(struct selection *selection, const struct config *config)
+{
+    const enum site map = SITE_OF(PART_MIXER, SITE_WEIGHTS);
+    if (config->mixer.d_v != 1 || !site_set_has(selection->sites, map))
+        return;
+    selection->sites.of[PART_MIXER] &= ~SITE_SET(map).of[PART_MIXER];
+    site_set_add(&selection->sites, SITE_OF(PART_MIXER, SITE_MAP_NORM));
+}
+
 int request_make(struct request *request, struct driver *driver, struct err *err)
 {
     struct session *session = &driver->session;
@@ -45,7 +66,9 @@ int request_make(struct request *request, struct driver *driver, struct err *err
     bool is_talk = words->preset && format->display & DISPLAY_CELLS && config->causal &&
                    !has_encoder(config) && !(words->tokens && *words->tokens == '0');
     bool translates = has_encoder(config); /* an encoder has tensors to show by default, too */
-    const char *usual = translates ? format->show_of_encoder : format->show;
+    const char *usual = translates            ? format->show_of_encoder
+                        : config->mixer.heads ? show_of_mixers(format, config)
+                                              : format->show;
     const char *show = options->show    ? options->show
                        : options->align ? "cross_weights"
                        : options->pool  ? site_name(site_of_logits(config))
@@ -82,8 +105,12 @@ int request_make(struct request *request, struct driver *driver, struct err *err
     const char *layer = options->layer                               ? options->layer
                         : options->pool && !options->show            ? "-1"
                         : how->mean_of_layers || !format->for_people ? "all"
-                                                                     : "-1";
-    if (selection_sites(selection, show, config, err) ||
+                                                                     : NULL;
+    if (selection_sites(selection, show, config, err))
+        return -1;
+    if (!options->head && (format->is_picture || format_is(format, "html")))
+        join_channels(selection, config);
+    if ((!layer && !(layer = selection_last_layers(selection, config, &session->arena, err))) ||
         selection_layers(selection, layer, config, &session->arena, err) ||
         selection_heads(selection, options->head, config, &session->arena, err))
         return -1;

@@ -411,7 +411,7 @@ static void put_roles(struct json_writer *json, const struct roles *roles)
 static void put_site(struct json_writer *json, const struct config *config, enum site site)
 {
     size_t layers = site_row(site)->in_layer ? site_layers(config, site) : 0;
-    if (!site_exists(config, site))
+    if (!site_exists(config, site) || site_is_by_name(site))
         return;
     json_put_text(json, NULL, site_name(site));
     json_put_integer(json, NULL, (long long)layers);

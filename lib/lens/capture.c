@@ -123,14 +123,14 @@ int capture_lend(void *context, struct attention_map_loan *loan, struct err *err
     struct capture *capture = context;
     struct array item = {.site = loan->site,
                          .layer = loan->layer,
-                         .heads.name = "head",
+                         .heads.name = site_has_heads(loan->site) ? "head" : NULL,
                          .rows.size = loan->queries,
                          .columns.size = loan->keys};
     const struct array *array = capture_add(capture, loan->text, item, true, err);
     if (!array)
         return -1;
-    for (size_t i = 0; i < array->heads.size; i++)
-        loan->heads[array->heads.numbers[i]] =
+    for (size_t i = 0; i < array_matrix_count(array); i++)
+        loan->heads[array->heads.name ? array->heads.numbers[i] : 0] =
             (float *)array->data + i * array->rows.size * array->columns.size;
     if (!array->rows.numbers)
         return 0;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/names.h"
 #include "base/num.h"
 #include "lens/tokenized.h"
@@ -54,7 +55,7 @@ static struct site_set all_sites(const struct config *config)
 {
     struct site_set sites = {0};
     for (enum site site = 0; site != SITE_PASS_END; site = site_next(site))
-        if (site_exists(config, site))
+        if (site_exists(config, site) && !site_is_by_name(site))
             site_set_add(&sites, site);
     return sites;
 }
@@ -228,6 +229,43 @@ int selection_layers(struct selection *selection, const char *list, const struct
                                                   : "");
     }
     return 0;
+}
+
+/* Whether a layer of the text has all selected sites of layers (`all`), or one of which it is the
+ * last layer. */
+static bool is_last(const struct selection *selection, const struct config *config, size_t layer,
+                    bool all)
+{
+    bool any = false;
+    for (enum site site = 0; site != SITE_PASS_END; site = site_next(site)) {
+        size_t last = config->n_layer;
+        if (!site_set_has(selection->sites, site) || !site_row(site)->in_layer ||
+            site_part(site) == PART_SOURCE)
+            continue;
+        while (!all && last && !site_is_in_layer(config, site, last - 1))
+            last--;
+        any |= last == layer + 1;
+        if (all && !site_is_in_layer(config, site, layer))
+            return false;
+    }
+    return all || any;
+}
+
+const char *selection_last_layers(const struct selection *selection, const struct config *config,
+                                  struct arena *arena, struct err *err)
+{
+    struct buf text = {0};
+    size_t all = config->mixer.heads ? config->n_layer : 0;
+    while (all && !is_last(selection, config, all - 1, true))
+        all--;
+    for (size_t layer = 0; config->mixer.heads && !all && layer < config->n_layer; layer++)
+        if (is_last(selection, config, layer, false))
+            buf_format(&text, "%s%zu", text.size ? "," : "", layer);
+    if (all)
+        buf_format(&text, "%zu", all - 1);
+    else if (!text.size)
+        buf_text(&text, "-1");
+    return buf_keep(&text, arena, err);
 }
 
 int selection_indices(const size_t **indices, size_t *count, const char *list,

@@ -52,6 +52,9 @@ int selection_site(enum site *site, const struct site_word *word, const struct c
  * selected sites decide whether layers are those of the encoder, the decoder, or both. */
 int selection_layers(struct selection *selection, const char *list, const struct config *config,
                      struct arena *arena, struct err *err);
+/* The last layer that has all selected sites of layers; if none has, the last of each: "3,5". */
+const char *selection_last_layers(const struct selection *selection, const struct config *config,
+                                  struct arena *arena, struct err *err);
 int selection_heads(struct selection *selection, const char *list, const struct config *config,
                     struct arena *arena, struct err *err);
 

@@ -79,8 +79,9 @@ static double pass_bytes(const struct viewer *viewer, const struct selection *se
         lends = false;
     }
     for (enum site site = 0; site != SITE_PASS_END; site = site_next(site))
-        if (site_set_has(sites, site) && (site_axes(site) == AXES_TOKEN_WORD ||
-                                          (site_axes(site) == AXES_HEAD_QUERY_KEY && !lends)))
+        if (site_set_has(sites, site) &&
+            (site_axes(site) == AXES_TOKEN_WORD ||
+             ((site_axes(site) == AXES_HEAD_QUERY_KEY || site_is_by_name(site)) && !lends)))
             bytes += sizeof(float) * site_floats(viewer, selection, site, pair, true);
     return bytes;
 }

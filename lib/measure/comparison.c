@@ -347,7 +347,7 @@ static struct site_set sites_of(const struct comparison *s, bool first)
 {
     struct site_set sites = {0};
     for (enum site site = 0; site != SITE_PASS_END; site = site_next(site))
-        if (site_exists(s->config, site) &&
+        if (site_exists(s->config, site) && !site_is_by_name(site) &&
             (s->of_models ? site_exists(&s->plan->runs[1].viewer->model.config, site) &&
                                 (site_row(site)->in_layer || first)
                           : is_of_heads(site)))

@@ -227,8 +227,8 @@ int edits_check(const struct edits *edits, const struct config *config, struct e
                       site_part(edits->items[i].site) != PART_MIXER;
         if (is_map && config->mechanism.kind != ATTENTION_DENSE)
             return err_usage(err, "%s: an edit of '%s' needs --attention dense", words, name);
-        if (edits->items[i].site == SITE_OF(PART_MIXER, SITE_WEIGHTS) ||
-            edits->items[i].site == SITE_OF(PART_MIXER, SITE_STATE))
+        if (site_part(edits->items[i].site) == PART_MIXER &&
+            (id == SITE_WEIGHTS || (id >= SITE_MAP_NORM && id <= SITE_STATES)))
             return err_unsupported(err,
                                    "%s: '%s' follows from other values: edit mix_q, mix_k, mix_v, "
                                    "mix_step, mix_decay or mix_context",

@@ -17,6 +17,14 @@ enum {
     ROWS_AT_ONCE = 16, /* of matrices */
 };
 
+/* The memory of a site's matrices, one of each head, which a lender gave, or of the run. */
+struct lent {
+    float **heads;      /* NULL: not written */
+    const size_t *rows; /* as in site.h */
+    attention_row_taker take;
+    size_t columns;
+};
+
 /* A mixer of a layer in a pass. */
 struct mixing {
     struct pass *pass;
@@ -29,15 +37,19 @@ struct mixing {
     struct matrix b;  /* [T, H] strengths */
     struct norm norm; /* of the context */
     size_t text;
-    float *states; /* [text][H, dk, dv] NULL: they are not watched */
-    float *map;    /* [H, T, T] of a text */
+    float *states;    /* [text][H, dk, dv] NULL: they are not watched */
+    struct lent maps; /* of the text: of heads, or of all as one */
+    struct lent *all; /* [text] states after each token; NULL: they are not watched */
 };
 
 /* What threads have for states, and what all layers of a pass use. */
 struct mixer_memory {
     float *blocks; /* [thread][dk, COLUMNS] */
     float *rates;  /* [H, decays] */
-    float *states, *map;
+    float *rows;   /* [thread][2, keys] rows of maps; NULL: none is watched */
+    float **heads; /* [text][H] */
+    float *states, *maps, *after;
+    struct lent *all; /* [text] */
 };
 
 int mixers_init(struct pass *pass)
@@ -57,6 +69,14 @@ int mixers_init(struct pass *pass)
 static struct cache *cache_of(const struct mixing *mix, size_t text)
 {
     return mix->pass->batch->texts[text].cache;
+}
+
+/* The memory of a row of a head's matrix; NULL: it is not kept. */
+static float *lent_row(const struct lent *lent, size_t head, size_t row)
+{
+    const size_t at = lent->rows ? lent->rows[row] : row;
+    float *of_head = lent->heads[head];
+    return of_head && at != ATTENTION_NO_ROW ? of_head + at * lent->columns : NULL;
 }
 
 /* Run a function for some rows at a time, of all texts or of one. */
@@ -449,6 +469,31 @@ static size_t block_count(const struct mixer *m)
                           : m->heads * ((m->d_v + COLUMNS - 1) / COLUMNS);
 }
 
+/* The tokens of a text, from one on, up to the next after which the state is kept. */
+static size_t until_kept(const struct mixing *mix, size_t text, size_t token)
+{
+    const size_t count = mix->pass->batch->queries[text].count;
+    size_t end = mix->all ? token : count - 1;
+    while (end + 1 < count && mix->all[text].rows && mix->all[text].rows[end] == ATTENTION_NO_ROW)
+        end++;
+    return end + 1 - token;
+}
+
+/* Copy a block to the states after a token, of the heads that have memory for them. */
+static void keep_block(const struct mixing *mix, const struct block *block, size_t text,
+                       size_t token, size_t head, size_t column)
+{
+    const struct mixer *m = mix->m;
+    const bool of_heads = scans_heads(m);
+    for (size_t i = 0; mix->all && i < (of_heads ? block->columns : 1); i++) {
+        float *to = lent_row(&mix->all[text], head + i, token);
+        if (to && of_heads)
+            memcpy(to, block->state + i * m->d_k, m->d_k * sizeof *to);
+        else if (to)
+            store_block(to + column, block->state, m->d_k, m->d_v, block->columns);
+    }
+}
+
 static void scan_some(void *context, size_t round, size_t thread)
 {
     const struct mixing *mix = context;
@@ -476,7 +521,6 @@ static void scan_some(void *context, size_t round, size_t thread)
         .b = matrix_row(mix->b, rows.first) + head,
         .skip = mix->skip ? mix->skip + head : NULL,
         .out = matrix_row(s->context, rows.first) + head * m->d_v + column,
-        .tokens = rows.count,
         .d_k = m->d_k,
         .columns = num_min(COLUMNS, of_heads ? m->heads - head : m->d_v - column),
         .share = share,
@@ -494,10 +538,19 @@ static void scan_some(void *context, size_t round, size_t thread)
         memset(memory, 0, width * sizeof *memory);
         if (old)
             memcpy(memory, old, width * sizeof *memory);
-        scan_heads(&own);
     } else {
         load_block(memory, old, m->d_k, m->d_v, own.columns);
-        scan_columns(&own);
+    }
+    for (size_t token = 0; token < rows.count; token += own.tokens) {
+        own.tokens = until_kept(mix, text, token);
+        (of_heads ? scan_heads : scan_columns)(&own);
+        keep_block(mix, &own, text, token + own.tokens - 1, head, column);
+        own.q += own.tokens * own.stride;
+        own.k += own.tokens * own.stride;
+        own.v += own.tokens * own.stride;
+        own.a += own.tokens * own.a_stride;
+        own.b += own.tokens * own.b_stride;
+        own.out += own.tokens * own.out_stride;
     }
     store_block(watched, memory, height, m->d_v, width);
     store_block(kept, memory, height, m->d_v, width);
@@ -560,51 +613,157 @@ static void band_row(const struct mixing *mix, float *row, size_t head, size_t q
                  matrix_row(mix->k, first + j)[head];
 }
 
+/* The first key of a row that may not be 0. */
+static size_t first_key(const struct mixing *mix, size_t query)
+{
+    const size_t taps = mix->m->taps;
+    return mix->m->update == MIXER_CONVOLVE && query >= taps ? query + 1 - taps : 0;
+}
+
+/* A row of a head's map, up to its query. */
+static void fill_row(const struct mixing *mix, float *row, size_t head, size_t query, size_t thread)
+{
+    float *u = mix->pass->scratch.mixers->blocks + thread * mix->m->d_k * COLUMNS;
+    if (mix->m->update == MIXER_CONVOLVE)
+        band_row(mix, row, head, query);
+    else
+        map_row(mix, row, u, head, query);
+}
+
+/* The rows of a thread: of a map, and of the squares of all. */
+static float *thread_rows(const struct mixing *mix, size_t thread)
+{
+    return mix->pass->scratch.mixers->rows + 2 * thread * mix->pass->batch->longest_queries;
+}
+
+static void give_row(const struct mixing *mix, enum site id, size_t head, size_t query,
+                     const float *values)
+{
+    const struct attention_map_row row = {
+        SITE_OF(PART_MIXER, id), (int)mix->layer, mix->text, head, query,
+        mix->maps.columns,       values};
+    mix->maps.take(mix->pass->tap->context, &row);
+}
+
+/* The map of a head. */
 static void map_some(void *context, size_t round, size_t thread)
 {
     const struct mixing *mix = context;
-    const size_t tokens = mix->pass->batch->queries[mix->text].count;
-    float *map = mix->map + round * tokens * tokens;
-    float *u = mix->pass->scratch.mixers->blocks + thread * mix->m->d_k * COLUMNS;
-    memset(map, 0, tokens * tokens * sizeof *map);
-    for (size_t query = 0; query < tokens; query++)
-        if (mix->m->update == MIXER_CONVOLVE)
-            band_row(mix, map + query * tokens, round, query);
-        else
-            map_row(mix, map + query * tokens, u, round, query);
+    const struct lent *maps = &mix->maps;
+    for (size_t query = 0; query < maps->columns; query++) {
+        float *row = maps->take ? thread_rows(mix, thread) : lent_row(maps, round, query);
+        if (!row)
+            continue;
+        memset(row, 0, maps->columns * sizeof *row);
+        fill_row(mix, row, round, query, thread);
+        if (maps->take)
+            give_row(mix, SITE_WEIGHTS, round, query, row);
+    }
 }
 
-/* Announce the map of each text, if it is watched. */
-static enum pass_state show_maps(struct mixing *mix)
+/* A row of the norm of all maps. */
+static void norm_some(void *context, size_t round, size_t thread)
+{
+    const struct mixing *mix = context;
+    const struct lent *maps = &mix->maps;
+    float *row = thread_rows(mix, thread), *squares = row + mix->pass->batch->longest_queries;
+    float *to = lent_row(maps, 0, round);
+    if (!to && !maps->take)
+        return;
+    memset(row, 0, maps->columns * sizeof *row);
+    memset(squares, 0, maps->columns * sizeof *squares);
+    for (size_t head = 0; head < mix->m->heads; head++) {
+        fill_row(mix, row, head, round, thread);
+        const size_t first = first_key(mix, round);
+        add_products(squares + first, row + first, row + first, round + 1 - first);
+    }
+    for (size_t j = 0; j <= round; j++)
+        squares[j] = sqrtf(squares[j]);
+    if (to)
+        memcpy(to, squares, maps->columns * sizeof *to);
+    else
+        give_row(mix, SITE_MAP_NORM, 0, round, squares);
+}
+
+/* Get memory for a site's matrices [rows, columns] of a text, a matrix for each head: the lender's,
+ * or of the run, which `own` keeps. */
+static int borrow(struct mixing *mix, struct lent *lent, enum site id, size_t text, float **own)
 {
     struct pass *pass = mix->pass;
     struct mixer_memory *memory = pass->scratch.mixers;
-    const struct mixer *m = mix->m;
-    const size_t longest = pass->batch->longest_queries;
-    if (!pass_watches(pass, SITE_WEIGHTS, mix->layer))
-        return pass_after(pass, SITE_WEIGHTS, mix->layer);
-    if (!memory->map && !(memory->map = arena_room(pass->arena, m->heads * longest * longest,
-                                                   sizeof *memory->map, pass->err)))
-        return PASS_FAILED;
-    mix->map = memory->map;
-    for (mix->text = 0; mix->text < pass->batch->count; mix->text++) {
-        const struct batch_rows rows = pass->batch->queries[mix->text];
-        const size_t shape[] = {m->heads, rows.count, rows.count};
-        const double square = (double)rows.count * (double)rows.count;
-        if (rows.past) {
-            err_usage(pass->err, "'mix_map': expected a whole text in one pass, found one that "
-                                 "continues tokens in a cache");
-            return PASS_FAILED;
-        }
-        pool_run(pass->machine->pool,
-                 (struct loop){m->heads, square * (double)(m->heads * m->d_k), map_some}, mix);
-        if (tap_show(pass, SITE_WEIGHTS, mix->layer, mix->text, tensor_dense(mix->map, 3, shape)))
-            return PASS_FAILED;
-    }
-    return pass_after(pass, SITE_WEIGHTS, mix->layer);
+    const struct batch *batch = pass->batch;
+    const size_t heads = site_heads(pass->config, SITE_OF(PART_MIXER, id), mix->layer);
+    const size_t rows = batch->queries[text].count, longest = batch->longest_queries;
+    const size_t threads = pool_threads(pass->machine->pool);
+    const size_t states = id == SITE_STATES ? mix->m->d_k * mix->m->d_v : 0;
+    struct attention_map_loan loan = {.site = SITE_OF(PART_MIXER, id),
+                                      .layer = (int)mix->layer,
+                                      .text = text,
+                                      .queries = rows,
+                                      .keys = states ? states : rows};
+    if ((!memory->heads && !(memory->heads = arena_alloc(pass->arena, batch->count * mix->m->heads,
+                                                         sizeof *memory->heads, pass->err))) ||
+        (!states && !memory->rows &&
+         !(memory->rows =
+               arena_room(pass->arena, 2 * threads * longest, sizeof *memory->rows, pass->err))))
+        return -1;
+    loan.heads = memory->heads + text * mix->m->heads;
+    memset(loan.heads, 0, mix->m->heads * sizeof *loan.heads);
+    if (pass->tap->lend && pass->tap->lend(pass->tap->context, &loan, pass->err))
+        return -1;
+    if (!pass->tap->lend && !*own &&
+        !(*own = arena_room(pass->arena, (states ? batch->count : 1) * mix->m->heads * longest,
+                            (states ? states : longest) * sizeof **own, pass->err)))
+        return -1;
+    float *first = *own + (states ? text * heads * longest * states : 0);
+    for (size_t head = 0; !pass->tap->lend && head < heads; head++)
+        loan.heads[head] = first + head * rows * loan.keys;
+    *lent = (struct lent){loan.heads, loan.rows, loan.take, loan.keys};
+    return 0;
 }
 
-/* Announce the state of each text, if it is watched. */
+/* Announce matrices that are not lent. */
+static int announce(struct mixing *mix, enum site id, size_t text, const struct lent *lent)
+{
+    const size_t heads = site_heads(mix->pass->config, SITE_OF(PART_MIXER, id), mix->layer);
+    const size_t shape[] = {heads, mix->pass->batch->queries[text].count, lent->columns};
+    const bool has_heads = site_has_heads(SITE_OF(PART_MIXER, id));
+    if (mix->pass->tap->lend)
+        return 0;
+    return tap_show(mix->pass, id, mix->layer, text,
+                    tensor_dense(lent->heads[0], has_heads ? 3 : 2, shape + !has_heads));
+}
+
+/* Compute the maps of each text, or their norm, if they are watched. */
+static enum pass_state show_maps(struct mixing *mix, enum site id)
+{
+    struct pass *pass = mix->pass;
+    const struct mixer *m = mix->m;
+    const struct batch *batch = pass->batch;
+    const size_t texts = pass_watches(pass, id, mix->layer) ? batch->count : 0;
+    for (mix->text = 0; mix->text < texts; mix->text++) {
+        const struct batch_rows rows = batch->queries[mix->text];
+        const double work = (double)rows.count * (double)rows.count * (double)(m->heads * m->d_k);
+        if (rows.past) {
+            err_usage(pass->err,
+                      "'%s': expected a whole text in one pass, found one that continues tokens in "
+                      "a cache",
+                      site_name(SITE_OF(PART_MIXER, id)));
+            return PASS_FAILED;
+        }
+        if (borrow(mix, &mix->maps, id, mix->text, &pass->scratch.mixers->maps))
+            return PASS_FAILED;
+        if (id == SITE_WEIGHTS)
+            pool_run(pass->machine->pool, (struct loop){m->heads, work, map_some}, mix);
+        else
+            pool_run(pass->machine->pool, (struct loop){rows.count, work, norm_some}, mix);
+        if (announce(mix, id, mix->text, &mix->maps))
+            return PASS_FAILED;
+    }
+    return pass_after(pass, id, mix->layer);
+}
+
+/* Announce the state of each text, and those after its tokens, if they are watched. */
 static enum pass_state show_states(struct mixing *mix)
 {
     struct pass *pass = mix->pass;
@@ -614,7 +773,11 @@ static enum pass_state show_states(struct mixing *mix)
         if (tap_show(pass, SITE_STATE, mix->layer, s,
                      tensor_dense(mix->states + s * mixer_state(m), 3, shape)))
             return PASS_FAILED;
-    return pass_after(pass, SITE_STATE, mix->layer);
+    PASS_TRY(pass_after(pass, SITE_STATE, mix->layer));
+    for (size_t s = 0; mix->all && s < pass->batch->count; s++)
+        if (announce(mix, SITE_STATES, s, &mix->all[s]))
+            return PASS_FAILED;
+    return pass_after(pass, SITE_STATES, mix->layer);
 }
 
 /* Scan all texts; memory for states is taken if they are watched. */
@@ -622,12 +785,22 @@ static enum pass_state read_states(struct mixing *mix)
 {
     struct pass *pass = mix->pass;
     struct mixer_memory *memory = pass->scratch.mixers;
+    const size_t texts = pass->batch->count;
     if (pass_watches(pass, SITE_STATE, mix->layer)) {
         if (!memory->states &&
-            !(memory->states = arena_room(pass->arena, pass->batch->count * mixer_state(mix->m),
+            !(memory->states = arena_room(pass->arena, texts * mixer_state(mix->m),
                                           sizeof *memory->states, pass->err)))
             return PASS_FAILED;
         mix->states = memory->states;
+    }
+    if (pass_watches(pass, SITE_STATES, mix->layer)) {
+        if (!memory->all &&
+            !(memory->all = arena_alloc(pass->arena, texts, sizeof *memory->all, pass->err)))
+            return PASS_FAILED;
+        mix->all = memory->all;
+        for (size_t s = 0; s < texts; s++)
+            if (borrow(mix, &mix->all[s], SITE_STATES, s, &memory->after))
+                return PASS_FAILED;
     }
     scan(mix);
     return show_states(mix);
@@ -736,12 +909,14 @@ enum pass_state mix(struct pass *pass, const struct mixer *m, size_t layer, stru
     s->context.columns = inner;
     if (m->update == MIXER_CONVOLVE) {
         PASS_TRY(project_channels(&mix, x));
-        PASS_TRY(show_maps(&mix));
+        PASS_TRY(show_maps(&mix, SITE_WEIGHTS));
+        PASS_TRY(show_maps(&mix, SITE_MAP_NORM));
         multiply_rows(s->context, mix.q);
     } else {
         PASS_TRY(project(&mix, x));
         PASS_TRY(step(&mix, x));
-        PASS_TRY(show_maps(&mix));
+        PASS_TRY(show_maps(&mix, SITE_WEIGHTS));
+        PASS_TRY(show_maps(&mix, SITE_MAP_NORM));
         PASS_TRY(read_states(&mix));
     }
     PASS_TRY(tap_rows(pass, SITE_CONTEXT, layer, s->context));

@@ -107,7 +107,11 @@ const struct site_row site_rows[SITE_IDS] = {
         "weights of head h - lambda · those of head h + H/2, which multiply the values of both"),
     OF_LAYERS(SINK, "sink", HEAD_TOKEN, NULL,
               "part of the softmax that no key has: it completes a row of weights to 1"),
+    OF_BOTH(MAP_NORM, "map_norm", NULL, "map_norm", QUERY_KEY, QUERY_KEY, true, NULL, NULL, NULL,
+            NULL, NULL, "mix_map of all heads as one: the root of the sum of its squares"),
     OF_MIXER(STATE, "state", HEAD_KEY_VALUE, "the state of each head after the last token"),
+    OF_MIXER(STATES, "states", HEAD_TOKEN_DIM,
+             "the state of each head after each token, its rows side by side"),
     OF_BOTH(CONTEXT, "context", "cross_context", "context", HEAD_TOKEN_DIM, HEAD_TOKEN_DIM, false,
             HOOK("attn.hook_z"),
             "weights · v: the output of each head, before the output projection",
@@ -349,7 +353,7 @@ size_t site_layers(const struct config *config, enum site site)
 /* Sites between others that attention does not have. */
 static bool is_of_mixers(enum site id)
 {
-    return id == SITE_STEP || id == SITE_DECAY || id == SITE_STATE;
+    return id == SITE_STEP || id == SITE_DECAY || (id >= SITE_MAP_NORM && id <= SITE_STATES);
 }
 
 static bool mixer_has(const struct mixer *m, enum site id)
@@ -366,6 +370,7 @@ static bool mixer_has(const struct mixer *m, enum site id)
     case SITE_STEP:
     case SITE_DECAY:
     case SITE_STATE:
+    case SITE_STATES:
         return state;
     case SITE_GATE:
         return m->gate;
@@ -373,7 +378,7 @@ static bool mixer_has(const struct mixer *m, enum site id)
         return m->gate || m->out_norm;
     default:
         return id == SITE_Q || id == SITE_K || id == SITE_V || id == SITE_WEIGHTS ||
-               id == SITE_CONTEXT;
+               id == SITE_MAP_NORM || id == SITE_CONTEXT;
     }
 }
 
@@ -541,6 +546,8 @@ size_t site_columns(const struct config *c, enum site site, size_t layer)
     case AXES_HEAD_KEY_VALUE:
         if (id == SITE_DECAY)
             return mixer_decays(&c->mixer);
+        if (id == SITE_STATES)
+            return c->mixer.d_k * c->mixer.d_v;
         if (of_mixer)
             return of_keys ? c->mixer.d_k : c->mixer.d_v;
         return of_keys ? head->d_k : id == SITE_CONTEXT ? context_width(head) : head->d_v;

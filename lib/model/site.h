@@ -63,7 +63,9 @@ enum site {
     SITE_WEIGHTS,
     SITE_DIFFERENCE,
     SITE_SINK,
+    SITE_MAP_NORM,
     SITE_STATE,
+    SITE_STATES,
     SITE_CONTEXT,
     SITE_GATE,
     SITE_GATED,
@@ -185,6 +187,12 @@ static inline bool site_is_effective(enum site site)
     return site_id(site) >= SITE_PASS_END;
 }
 
+/* Sites of the pass that are computed only if they are named, not in `all`. */
+static inline bool site_is_by_name(enum site site)
+{
+    return site_id(site) == SITE_MAP_NORM || site_id(site) == SITE_STATES;
+}
+
 /* Whether the first axis is heads, or copies; whether the first axis of tokens is the source's, in
  * a model with an encoder. */
 bool site_has_heads(enum site site);
@@ -300,17 +308,19 @@ struct attention_map_row {
     const float *values; /* [keys] valid until the function returns */
 };
 
-/* Takes the rows of a map in the order of the queries, one at a time. Several threads call it at
- * once for the maps of different heads and texts. */
+/* Takes the rows of a map in the order of the queries (of a site without heads, in any), one at a
+ * time. Several threads call it at once for the maps of different heads and texts. */
 typedef void (*attention_row_taker)(void *context, const struct attention_map_row *row);
 
-/* The attention maps [T, S] of a layer's heads, before they are computed. */
+/* The attention maps [T, S] of a layer's heads, before they are computed; or the states after each
+ * token, with a row of numbers as keys. */
 struct attention_map_loan {
     enum site site;
     int layer;
     size_t text;
     size_t queries, keys;
-    float **heads;      /* [H] each NULL at first: set to the memory of a map, dense, row by row */
+    float **heads; /* [H], or [1] of a site without heads; each NULL at first: set to the memory
+                         * of a map, dense, row by row */
     const size_t *rows; /* [queries] NULL at first: may be set to the row of each query in that
                          * memory, or ATTENTION_NO_ROW; the same for all maps of a text */
     attention_row_taker take; /* NULL at first: may be set instead of all memory; the same for all

@@ -130,7 +130,11 @@ const CHINESE = {
         '词元保留多少状态：每个头的系数，或其每个通道的系数',
     'what a token takes of each value of the mixer: mix_context = mix_map · mix_v':
         '词元从状态层的每个值中取多少：mix_context = mix_map · mix_v',
+    'mix_map of all heads as one: the root of the sum of its squares':
+        '所有头的 mix_map 合为一张：各头平方之和的平方根',
     'the state of each head after the last token': '最后一个词元之后每个头的状态',
+    'the state of each head after each token, its rows side by side':
+        '每个词元之后每个头的状态，其各行并排',
     'what each head of the mixer reads from its state': '状态层的每个头从其状态中读到的内容',
     'what multiplies the context, before the logistic function': '逻辑函数之前，与上下文相乘的门',
     'what multiplies the context of the mixer, before its function': '函数之前，与状态层上下文相乘的门',

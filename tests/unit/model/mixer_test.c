@@ -72,3 +72,79 @@ TEST_LOOP(the_map_of_a_mixer_times_its_values_is_its_context, COUNT(models))
     viewer_release(&viewer);
     arena_release(&arena);
 }
+
+/* What the tap of a text has of a tensor, in the first layer with a state. */
+static const struct array *capture(struct report *report, struct viewer *viewer, const char *ids,
+                                   const char *show, const char *queries, struct arena *arena)
+{
+    struct err err = {0};
+    struct selection selection = {.queries = queries};
+    struct text_with_source pair;
+    const struct input input = {.ids = ids};
+    const struct capture_request asked = {&selection, &pair, 1, 0, report, NULL};
+    const struct config *config = &viewer->model.config;
+    size_t layer = 0;
+    while (!layer_mixer(layer_of(config, PART_SENTENCE, layer)))
+        layer++;
+    int failed = selection_sites(&selection, show, config, &err) ||
+                 selection_layers(&selection, NULL, config, arena, &err) ||
+                 selection_heads(&selection, NULL, config, arena, &err) ||
+                 viewer_read(viewer, &pair, &input, NULL, arena, &err) ||
+                 viewer_capture(viewer, &asked, arena, &err);
+    ck_assert_msg(!failed, "%s", err.text);
+    enum site site;
+    ck_assert(site_find(show, strlen(show), &site));
+    return report_find(report, site, layer);
+}
+
+TEST(the_state_after_a_token_is_that_of_a_text_that_ends_there)
+{
+    static const char *const of_state[] = {"qwen3_5_text", "bamba", "mamba"};
+    for (size_t i = 0; i < COUNT(of_state); i++) {
+        struct viewer viewer;
+        struct arena arena = {0};
+        struct err err = {0};
+        struct report all, some, end;
+        char path[128];
+        snprintf(path, sizeof path, "tests/golden-families/%s", of_state[i]);
+        ck_assert_int_eq(viewer_open(&viewer, path, 2, &err), 0);
+        const struct array *each = capture(&all, &viewer, "1,4,2,0,3", "mix_states", NULL, &arena);
+        const struct array *kept = capture(&some, &viewer, "1,4,2,0,3", "mix_states", "2", &arena);
+        const struct array *last = capture(&end, &viewer, "1,4,2", "mix_state", NULL, &arena);
+        const size_t size = each->columns.size;
+        ck_assert_uint_eq(each->rows.size, 5);
+        ck_assert_uint_eq(kept->rows.size, 1);
+        for (size_t head = 0; head < each->heads.size; head++) {
+            const float *of_end = last->data + head * size;
+            ck_assert_mem_eq(each->data + (head * 5 + 2) * size, of_end, size * sizeof *of_end);
+            ck_assert_mem_eq(kept->data + head * size, of_end, size * sizeof *of_end);
+        }
+        viewer_release(&viewer);
+        arena_release(&arena);
+    }
+}
+
+TEST(the_norm_of_maps_is_the_root_of_the_sum_of_their_squares)
+{
+    static const char *const of_map[] = {"lfm2", "mamba", "qwen3_next"};
+    for (size_t i = 0; i < COUNT(of_map); i++) {
+        struct viewer viewer;
+        struct arena arena = {0};
+        struct err err = {0};
+        struct report maps, norms;
+        char path[128];
+        snprintf(path, sizeof path, "tests/golden-families/%s", of_map[i]);
+        ck_assert_int_eq(viewer_open(&viewer, path, 2, &err), 0);
+        const struct array *map = capture(&maps, &viewer, "1,4,2,0,3", "mix_map", NULL, &arena);
+        const struct array *norm =
+            capture(&norms, &viewer, "1,4,2,0,3", "mix_map_norm", NULL, &arena);
+        for (size_t cell = 0; cell < 25; cell++) {
+            double sum = 0;
+            for (size_t head = 0; head < map->heads.size; head++)
+                sum += (double)map->data[head * 25 + cell] * (double)map->data[head * 25 + cell];
+            ck_assert_double_eq_tol((double)norm->data[cell], sqrt(sum), 1e-5);
+        }
+        viewer_release(&viewer);
+        arena_release(&arena);
+    }
+}
