@@ -510,7 +510,7 @@ static int make_table(struct report *report, const struct heads_state *own,
     const struct column *sort = own->sort ? table_column(table, own->sort->name) : NULL;
     for (size_t m = 0, row = 0; m < results->count; m++) {
         size_t first = count;
-        size_t end = row + results->items[m].layers * results->items[m].heads;
+        size_t end = row + results->items[m].rows;
         for (; row < end; row++) {
             size_t at = count;
             while (at > first && rank_of(sort, row) > rank_of(sort, rows[at - 1]))

@@ -375,7 +375,7 @@ size_t page_explained_numbers(const struct config *config, size_t tokens)
            (num_max(config->d_k, config->wide.d) + tokens);
 }
 
-static void put_scores(struct json_writer *json, const struct sheet *scores, size_t heads)
+static void put_scores(struct json_writer *json, const struct sheet *scores)
 {
     size_t count = scores->columns.size;
     json_put_open(json, "\nscores", '{');
@@ -383,7 +383,7 @@ static void put_scores(struct json_writer *json, const struct sheet *scores, siz
     for (size_t i = 0; i < count; i++)
         json_put_text(json, NULL, scores->columns.labels[i].plain);
     json_put_close(json, ']');
-    json_put_integer(json, "heads", (long long)heads);
+    put_labels(json, "heads", scores->rows.labels, scores->rows.size);
     json_put_open(json, "values", '[');
     for (size_t i = 0; i < scores->rows.size; i++)
         json_put_floats(json, "\n", scores->values + i * count, count);
@@ -565,7 +565,7 @@ static void put_facts(struct json_writer *json, const struct page_facts *facts)
         json_put_bool(json, "untrained", true);
     put_sites(json, facts->config);
     if (facts->scores)
-        put_scores(json, facts->scores, facts->config->n_head);
+        put_scores(json, facts->scores);
     if (facts->roles)
         put_roles(json, facts->roles);
     if (facts->lesson)

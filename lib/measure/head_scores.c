@@ -282,6 +282,22 @@ bool head_survey_needs(const struct head_survey *survey, enum score_material mat
     return false;
 }
 
+/* What layers that keep a state have in place of weights. */
+static enum site map_of_mixers(const struct config *config)
+{
+    return SITE_OF(PART_MIXER, config->mixer.d_v == 1 ? SITE_MAP_NORM : SITE_WEIGHTS);
+}
+
+static struct head_layer heads_of(const struct config *config, size_t layer)
+{
+    const struct sublayer *attention = attention_of(config, PART_SENTENCE, layer);
+    if (attention || !layer_mixer(layer_of(config, PART_SENTENCE, layer)))
+        return (struct head_layer){attention ? attention->head.heads : 0, HEADS_ATTEND};
+    const enum site map = map_of_mixers(config);
+    return (struct head_layer){site_heads(config, map, layer),
+                               site_has_heads(map) ? HEADS_MIX : HEADS_ARE_CHANNELS};
+}
+
 int head_survey_open(struct head_survey *survey, struct arena *arena, struct err *err)
 {
     const struct model *model = &survey->viewer->model;
@@ -297,9 +313,14 @@ int head_survey_open(struct head_survey *survey, struct arena *arena, struct err
     survey->sep = sep < special.single.count ? (long long)special.single.parts[sep].id : -1;
     survey->bos = has_bos ? (long long)bos : tokenizer ? -1 : config->bos_id;
 
-    survey->heads = config->n_layer * config->n_head;
-    survey->selection =
-        (struct selection){.sites = SITE_SET(SITE_WEIGHTS), .head_count = config->n_head};
+    for (size_t layer = 0; layer < config->n_layer; layer++)
+        survey->across = num_max(survey->across, heads_of(config, layer).heads);
+    survey->heads = config->n_layer * survey->across;
+    survey->selection = (struct selection){.head_count = config->n_head};
+    if (!config->mixer.heads || site_exists(config, SITE_WEIGHTS))
+        site_set_add(&survey->selection.sites, SITE_WEIGHTS);
+    if (config->mixer.heads)
+        site_set_add(&survey->selection.sites, map_of_mixers(config));
     for (size_t i = 0; i < survey->scores->count; i++) {
         const struct score *score = &survey->scores->items[i];
         if (has_encoder(config) && has_argument(score) && score->material == OF_REPEATS)
@@ -414,6 +435,10 @@ struct count {
     int layer;       /* of the held values; -1: none */
     bool of_source;  /* the held values are of cross-attention */
     double **values; /* [text] [score, head, query], those of roles last; NaN: no value */
+    float **maps;    /* [text][heads, T, T] those of the layer, if it has a mixer; NULL: none yet */
+    bool of_mixer;
+    int first_layer; /* that has heads */
+    struct arena *arena;
 };
 
 /* Whether a score, or a role, is measured in this pass on the attention of the held values. */
@@ -458,7 +483,7 @@ static void measure_row(void *context, const struct attention_map_row *seen)
     const struct count *count = context;
     const struct head_survey *survey = count->survey;
     const struct head_text *text = &count->texts[seen->text];
-    size_t heads = survey->viewer->model.config.n_head;
+    size_t heads = survey->across;
     for (size_t i = 0; i < survey->scores->count + ROLES && seen->query >= first_query(count, text);
          i++)
         if (is_measured(count, i))
@@ -472,11 +497,41 @@ static void add_value(struct mean *mean, double value)
     mean->count += !isnan(value);
 }
 
-static void add_values(const struct count *count)
+/* Measure the map of a mixer: |map|, of which each row is divided by its sum. */
+static void measure_maps(struct count *count)
+{
+    const struct config *config = &count->survey->viewer->model.config;
+    const size_t heads = heads_of(config, (size_t)count->layer).heads;
+    for (size_t t = 0; t < count->text_count; t++) {
+        const size_t tokens = count->texts[t].text.count;
+        for (size_t i = 0; i < heads * tokens; i++) {
+            float *row = count->maps[t] + i * tokens;
+            double sum = 0;
+            for (size_t key = 0; key < tokens; key++)
+                sum += fabs((double)row[key]);
+            for (size_t key = 0; key < tokens; key++)
+                row[key] = sum > 0 ? (float)(fabs((double)row[key]) / sum) : 0;
+            measure_row(count, &(struct attention_map_row){.text = t,
+                                                           .head = i / tokens,
+                                                           .query = i % tokens,
+                                                           .keys = tokens,
+                                                           .values = row});
+        }
+    }
+}
+
+static void add_values(struct count *count)
 {
     const struct head_survey *survey = count->survey;
-    size_t heads = survey->viewer->model.config.n_head, scores = survey->scores->count;
-    for (size_t t = 0; t < count->text_count * (scores + ROLES) && count->layer >= 0; t++) {
+    size_t across = survey->across, scores = survey->scores->count;
+    if (count->layer < 0)
+        return;
+    if (count->of_mixer)
+        measure_maps(count);
+    if (count->first_layer < 0)
+        count->first_layer = count->layer;
+    const size_t heads = heads_of(&survey->viewer->model.config, (size_t)count->layer).heads;
+    for (size_t t = 0; t < count->text_count * (scores + ROLES); t++) {
         size_t index = t / count->text_count;
         if (!is_measured(count, index))
             continue;
@@ -487,10 +542,10 @@ static void add_values(const struct count *count)
             (count->random ? text->sums->random : text->sums->found) + index * survey->heads;
         for (size_t i = 0; i < heads; i++)
             for (size_t query = first_query(count, text); query < queries; query++)
-                add_value(&means[(size_t)count->layer * heads + i],
-                          values[(index * heads + i) * queries + query]);
+                add_value(&means[(size_t)count->layer * across + i],
+                          values[(index * across + i) * queries + query]);
         for (size_t query = first_query(count, text);
-             index >= scores && !count->layer && query < queries; query++)
+             index >= scores && count->layer == count->first_layer && query < queries; query++)
             add_value(&text->sums->uniform[index - scores],
                       measure(count, text, &survey->measured[index], query, NULL));
     }
@@ -499,24 +554,35 @@ static void add_values(const struct count *count)
 static int take_rows(void *context, struct attention_map_loan *loan, struct err *err)
 {
     struct count *count = context;
-    (void)err;
     bool of_source = site_part(loan->site) == PART_CROSS;
     if (count->layer != loan->layer || count->of_source != of_source)
         add_values(count);
     count->layer = loan->layer;
     count->of_source = of_source;
-    loan->take = measure_row;
+    count->of_mixer = site_part(loan->site) == PART_MIXER;
+    if (!count->of_mixer) {
+        loan->take = measure_row;
+        return 0;
+    }
+    const size_t heads = heads_of(&count->survey->viewer->model.config, (size_t)loan->layer).heads;
+    const size_t cells = loan->queries * loan->keys;
+    float **map = &count->maps[loan->text];
+    if (!*map && !(*map = arena_room(count->arena, heads * cells, sizeof **map, err)))
+        return -1;
+    for (size_t head = 0; head < heads; head++)
+        loan->heads[head] = *map + head * cells;
     return 0;
 }
 
 static int run(struct count *count, struct viewer *viewer, struct arena *arena, struct err *err)
 {
     const struct head_survey *survey = count->survey;
-    size_t measured = (survey->scores->count + ROLES) * viewer->model.config.n_head;
+    size_t measured = (survey->scores->count + ROLES) * survey->across;
     struct text *items = arena_alloc(arena, count->text_count, sizeof *items, err);
     const struct text_list list = {items, count->text_count, count->texts->number, NULL};
     struct tap tap = {.lend = take_rows, .context = count};
     count->values = arena_alloc(arena, count->text_count, sizeof *count->values, err);
+    count->maps = arena_alloc(arena, count->text_count, sizeof *count->maps, err);
     for (size_t i = 0; items && count->values && i < count->text_count; i++) {
         uint64_t number = count->texts[i].number * SCORE_MATERIALS + count->material;
         uint64_t key = rng_fold_in(~survey->seed, number);
@@ -530,7 +596,8 @@ static int run(struct count *count, struct viewer *viewer, struct arena *arena, 
             ids[k] = (uint32_t)rng_below(key, k, viewer->model.config.vocab_size);
         text->ids = ids ? ids : text->ids;
     }
-    if (!items || !count->values || viewer_run(viewer, &survey->selection, &list, tap, err))
+    if (!items || !count->values || !count->maps ||
+        viewer_run(viewer, &survey->selection, &list, tap, err))
         return -1;
     add_values(count);
     return 0;
@@ -543,7 +610,14 @@ int head_survey_run(const struct head_survey *survey, struct viewer *viewer,
     struct arena arena = {0};
     int failed = 0;
     for (int random = 0; random <= survey->with_baseline && !failed; random++) {
-        struct count pass = {survey, material, texts, count, random, -1, false, NULL};
+        struct count pass = {.survey = survey,
+                             .material = material,
+                             .texts = texts,
+                             .text_count = count,
+                             .random = random,
+                             .layer = -1,
+                             .first_layer = -1,
+                             .arena = &arena};
         failed = run(&pass, viewer, &arena, err);
         arena_clear(&arena);
     }
@@ -561,8 +635,12 @@ void head_survey_add_memory(struct memory *memory, const struct viewer *viewer, 
                                         .layers.count = config->n_layer};
     struct memory own = {0};
     viewer_add_memory(&own, viewer, &selection, pair, CAPTURE_ROWS);
+    const size_t across = num_max(config->n_head, config->mixer.heads);
+    if (config->mixer.heads && config->mixer.d_v > 1)
+        own.during += (double)config->mixer.heads * (double)pair->sentence.count *
+                      (double)pair->sentence.count * sizeof(float);
     own.during +=
-        (double)((scores + ROLES) * config->n_head) * (double)pair->sentence.count * sizeof(double);
+        (double)((scores + ROLES) * across) * (double)pair->sentence.count * sizeof(double);
     memory->during = fmax(memory->during, own.during);
 }
 
@@ -630,11 +708,21 @@ int head_result_keep(struct head_result *result, const struct head_survey *surve
                      const struct head_sums *sums, struct arena *arena, struct err *err)
 {
     const struct model *model = &survey->viewer->model;
+    const size_t layers = model->config.n_layer;
+    struct head_layer *of_layer = arena_alloc(arena, layers, sizeof *of_layer, err);
+    if (!of_layer)
+        return -1;
     *result = (struct head_result){.model = model->name,
                                    .origin = describe_origin(survey, sums, arena, err),
-                                   .layers = model->config.n_layer,
-                                   .heads = model->config.n_head,
+                                   .layers = layers,
+                                   .heads = survey->across,
+                                   .of_layer = of_layer,
+                                   .mixes = model->config.mixer.heads > 0,
                                    .sums = *sums};
+    for (size_t i = 0; i < layers; i++) {
+        of_layer[i] = heads_of(&model->config, i);
+        result->rows += of_layer[i].heads;
+    }
     return result->origin ? 0 : -1;
 }
 
@@ -701,19 +789,28 @@ static const char *describe_head(const struct head_results *results,
 
 /* --- table ------------------------------------------------------------------------------------ */
 
+static const char *const kinds[] = {"attention", "mixer", "channels"};
+
 static void add_heads(struct table_rows *rows, const struct column *columns,
                       const struct head_results *results, const struct head_result *result)
 {
     size_t count = result->layers * result->heads;
     size_t scores = results->scores->count;
+    bool mixes = false;
+    for (size_t i = 0; i < results->count; i++)
+        mixes |= results->items[i].mixes;
     struct label model = label_borrowed(result->model, false, rows->arena, rows->err);
-    for (size_t i = 0; i < count && !rows->err->kind; i++, rows_next(rows)) {
+    for (size_t i = 0; i < count && !rows->err->kind; i++) {
         size_t layer = i / result->heads, head = i % result->heads;
+        if (head >= result->of_layer[layer].heads)
+            continue;
         rows_label(rows, "", COLUMN_HIDDEN, label_of_head(layer, head, rows->arena, rows->err));
         if (results->count > 1)
             rows_label(rows, "model", COLUMN_KEY | COLUMN_LEADS, model);
         rows_integer(rows, "layer", COLUMN_KEY, (long long)layer);
         rows_integer(rows, "head", COLUMN_KEY, (long long)head);
+        if (mixes)
+            rows_text(rows, "kind", COLUMN_KEY, kinds[result->of_layer[layer].kind]);
         for (size_t k = 0; k < scores; k++) {
             rows_float(rows, columns[k], mean_value(&result->sums.found[k * count + i]));
             if (results->with_baseline)
@@ -723,6 +820,7 @@ static void add_heads(struct table_rows *rows, const struct column *columns,
         rows_text(rows, "verdict", COLUMN_TEXT_ONLY,
                   describe_head(results, result, i, rows->arena, rows->err));
         rows_title(rows, "");
+        rows_next(rows);
     }
 }
 
@@ -737,7 +835,7 @@ static int add_table(struct table *table, const struct head_results *results, st
             make_column(&columns[k], &results->scores->items[k % scores], k >= scores, arena, err))
             return -1;
     for (size_t m = 0; m < results->count; m++)
-        rows.most += results->items[m].layers * results->items[m].heads;
+        rows.most += results->items[m].rows;
     for (size_t m = 0; m < results->count; m++)
         add_heads(&rows, columns, results, &results->items[m]);
     return rows_finish(table, &rows, "heads", "head");
@@ -803,6 +901,25 @@ static const char *suggest_why(const struct head_results *results, struct arena 
                                         layer, head, layer, head);
 }
 
+/* What the scores of layers that keep a state are of. */
+static const char *note_of_mixers(const struct head_results *results)
+{
+    bool heads = false, channels = false;
+    for (size_t m = 0; m < results->count; m++)
+        for (size_t i = 0; i < results->items[m].layers; i++) {
+            heads |= results->items[m].of_layer[i].kind == HEADS_MIX;
+            channels |= results->items[m].of_layer[i].kind == HEADS_ARE_CHANNELS;
+        }
+    return heads && channels ? ". mixer and channels: a layer that keeps a state, scored by "
+                               "|mix_map|, or by mix_map_norm of all channels as one, divided by "
+                               "the sum of its row"
+           : heads    ? ". mixer: a layer that keeps a state, scored by |mix_map| divided by "
+                        "the sum of its row"
+           : channels ? ". channels: a layer that keeps a state, all its channels as one, "
+                        "scored by mix_map_norm divided by the sum of its row"
+                      : "";
+}
+
 struct table *head_table_report(struct report *report, const struct head_results *results,
                                 struct arena *arena, struct err *err)
 {
@@ -826,7 +943,8 @@ struct table *head_table_report(struct report *report, const struct head_results
     tables[1].flags = COLUMN_DATA_ONLY;
     const char *next = results->count == 1 ? suggest_why(results, arena, err) : "";
     if (next)
-        tables->note = arena_format(arena, err, "measured on %s%s", results->items->origin, next);
+        tables->note = arena_format(arena, err, "measured on %s%s%s", results->items->origin, next,
+                                    note_of_mixers(results));
     return tables->note ? tables : NULL;
 }
 
@@ -846,15 +964,17 @@ int head_map_report(struct report *report, const struct head_results *results,
         if (!column_is_result(column))
             continue;
         float *values = arena_alloc(arena, heads, sizeof *values, err);
-        for (size_t i = 0; values && i < heads; i++)
-            values[i] = (float)column_float(column, i);
+        for (size_t i = 0, row = 0; values && i < heads; i++)
+            values[i] = i % result->heads < result->of_layer[i / result->heads].heads
+                            ? (float)column_float(column, row++)
+                            : NAN;
         array.name = column->name;
         array.data = values;
         array.display.fraction = column->fraction;
         if (!values || report_add_array(report, &array, arena, err))
             return -1;
     }
-    report->about = arena_format(arena, err, "%s%smeasured on %s", only ? only->row->about : "",
-                                 only ? " · " : "", result->origin);
+    report->about = arena_format(arena, err, "%s%smeasured on %s%s", only ? only->row->about : "",
+                                 only ? " · " : "", result->origin, note_of_mixers(results));
     return report->about ? 0 : -1;
 }

@@ -5,6 +5,9 @@
  * random tokens that occur twice, but texts in an encoder-decoder or as "induction:texts". A
  * baseline is the score on random tokens or pairs.
  *
+ * Layers that keep a state have |mix_map| over its row's sum in place of weights; if each channel
+ * is a head, mix_map_norm, of all heads as one.
+ *
  *     const struct score *score = score_choose(&scores, "--score", "offset:-2", err);
  *     if (!score || head_survey_open(&survey, &arena, err) ||
  *         head_sums_init(&sums, &survey, &arena, err) ||
@@ -89,6 +92,7 @@ struct head_survey {
     bool with_baseline;         /* also measure on random input */
     bool lacks_logits;          /* the model has no scores on words and pairs */
     struct selection selection; /* weights of all heads; if needed, of cross-attention, too */
+    size_t across;              /* most heads of a layer, which tables of numbers have for each */
     size_t heads;               /* over all layers */
     /* the scores, with the input on which this survey measures each, then the roles */
     struct score measured[SCORES_MAX + ROLES];
@@ -145,12 +149,21 @@ int head_survey_run_repeats(const struct head_survey *survey, struct viewer *vie
 
 /* --- results ---------------------------------------------------------------------------------- */
 
+/* The heads of a layer; channels: those of a mixer, which are as one head. */
+struct head_layer {
+    size_t heads;
+    enum { HEADS_ATTEND, HEADS_MIX, HEADS_ARE_CHANNELS } kind;
+};
+
 /* The scores of one model, which may be closed already. */
 struct head_result {
     const char *model;
-    const char *hash;   /* hash of the model's weights; NULL: only one model */
-    const char *origin; /* input, such as "1 text given" */
-    size_t layers, heads;
+    const char *hash;                  /* hash of the model's weights; NULL: only one model */
+    const char *origin;                /* input, such as "1 text given" */
+    size_t layers, heads;              /* heads: head_survey.across */
+    const struct head_layer *of_layer; /* [layers] */
+    size_t rows;                       /* all heads that there are */
+    bool mixes;                        /* some layers have mixers */
     struct head_sums sums;
 };
 

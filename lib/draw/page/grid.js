@@ -169,10 +169,13 @@ function meanText(value) {
 function drawScores(box, tensor) {
     const { scores } = current();
     const list = byId('scores');
-    list.hidden = !scores || tensor.tensor !== 'weights' || !tensor.heads;
+    const scored = tensor.tensor === 'weights' ? tensor.heads : tensor.isMixer && !tensor.mean_of;
+    list.hidden = !scores || !scored;
     if (list.hidden) return;
     const valuesOf = (one) =>
-        scores.values[one.tensor.layer * scores.heads + one.tensor.heads[one.head]];
+        scores.values[
+            scores.heads.indexOf(`${one.tensor.layer}.${one.tensor.heads?.[one.head] ?? 0}`)
+        ];
     const found = valuesOf({ tensor, head: state.head });
     const all = headsOf(current(), state.kind);
     const highest = (i) => all.reduce((a, b) => (valuesOf(b)[i] > valuesOf(a)[i] ? b : a));

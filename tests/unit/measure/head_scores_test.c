@@ -1,6 +1,7 @@
 #include "measure/head_scores.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "../unit.h"
@@ -152,5 +153,67 @@ TEST(texts_of_one_pass_have_separate_sums)
         ck_assert_uint_eq(one.found[i].count, 5);
         ck_assert_double_eq_tol(one.found[i].sum, sums.found[i].sum, 1e-12);
         ck_assert_double_eq_tol(one.random[i].sum, sums.random[i].sum, 1e-12);
+    }
+}
+
+/* The share of a row of |map| on the query itself, mean over all queries but the first. */
+static double self_share(const struct report *report, enum site site, size_t layer, size_t head)
+{
+    const struct array *map = report_find(report, SITE_OF(PART_MIXER, site), layer);
+    const size_t tokens = map->rows.size;
+    double mean = 0;
+    for (size_t i = 1; i < tokens; i++) {
+        const float *row = map->data + (head * tokens + i) * tokens;
+        double sum = 0;
+        for (size_t j = 0; j < tokens; j++)
+            sum += fabs((double)row[j]);
+        mean += fabs((double)row[i]) / sum / (double)(tokens - 1);
+    }
+    return mean;
+}
+
+TEST(heads_that_keep_a_state_have_scores_of_their_maps)
+{
+    static const struct {
+        const char *model, *show;
+        enum site site;
+        size_t across;
+    } rows[] = {{"qwen3_5_text", "mix_map", SITE_WEIGHTS, 4},
+                {"lfm2", "mix_map_norm", SITE_MAP_NORM, 2}};
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct viewer viewer;
+        struct report report;
+        struct text_with_source pair;
+        struct selection selection = {0};
+        const struct input input = {.ids = "1,3,2,3,4"};
+        const struct capture_request asked = {&selection, &pair, 1, 0, &report, NULL};
+        char path[128];
+        snprintf(path, sizeof path, "tests/golden-families/%s", rows[i].model);
+        scores.count = 0;
+        const size_t self = choose("self");
+        ck_assert_int_eq(viewer_open(&viewer, path, 2, &err), 0);
+        const struct config *config = &viewer.model.config;
+        survey = (struct head_survey){.viewer = &viewer, .scores = &scores, .on_texts = true};
+        struct head_text text = {.sums = &sums};
+        int failed = selection_sites(&selection, rows[i].show, config, &err) ||
+                     selection_layers(&selection, NULL, config, &arena, &err) ||
+                     viewer_read(&viewer, &pair, &input, NULL, &arena, &err) ||
+                     viewer_capture(&viewer, &asked, &arena, &err) ||
+                     head_survey_open(&survey, &arena, &err) ||
+                     head_sums_init(&sums, &survey, &arena, &err);
+        text.text = viewer_text(&pair);
+        failed = failed || head_survey_run(&survey, &viewer, OF_TEXTS, &text, 1, &err);
+        ck_assert_msg(!failed, "%s", err.text);
+        ck_assert_uint_eq(survey.across, rows[i].across);
+        for (size_t k = 0; k < report.array_count; k++) {
+            const struct array *map = &report.arrays[k];
+            for (size_t head = 0; head < (map->heads.name ? map->heads.size : 1); head++) {
+                const size_t at = (size_t)map->layer * survey.across + head;
+                ck_assert_double_eq_tol(mean_value(&sums.found[self * survey.heads + at]),
+                                        self_share(&report, rows[i].site, (size_t)map->layer, head),
+                                        1e-6);
+            }
+        }
+        viewer_release(&viewer);
     }
 }
