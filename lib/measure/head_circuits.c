@@ -280,8 +280,19 @@ struct circuit_part {
 
 struct circuit_layer {
     struct circuit_part parts[HEAD_PARTS];
-    double *lengths; /* [H] ‖V·O‖ */
+    double *lengths; /* of each context: ‖V·O‖ */
 };
+
+/* The number of contexts of a layer, which write; and of the heads that read, by a way. */
+static size_t writers_of(const struct config *c)
+{
+    return site_heads(c, SITE_CONTEXT, 0);
+}
+
+static size_t readers_of(const struct config *c, enum composition way)
+{
+    return way == COMPOSE_V ? writers_of(c) : c->n_head;
+}
 
 static int square(struct circuit_part *part, struct arena *arena, struct err *err)
 {
@@ -358,6 +369,19 @@ static double length(const struct circuit_part *x, const struct circuit_part *y,
     return sqrt(product(squares_of(x, head, heads), squares_of(y, head, heads), x->size * x->size));
 }
 
+/* Put the columns of two key/value heads that make one context side by side. */
+static int join_values(struct circuit_part *part, const struct head_rule *rule, struct arena *arena,
+                       struct err *err)
+{
+    struct matrix from = part->columns;
+    part->heads /= 2;
+    part->size *= 2;
+    part->columns = matrix_new(from.rows, from.columns, arena, err);
+    for (size_t i = 0; part->columns.data && i < from.rows; i++)
+        context_values(matrix_row(part->columns, i), matrix_row(from, i), rule, 1);
+    return err_if(!part->columns.data);
+}
+
 static int load_layer(struct circuit_layer *layer, struct viewer *viewer, size_t number,
                       struct arena *arena, struct err *err)
 {
@@ -371,8 +395,8 @@ static int load_layer(struct circuit_layer *layer, struct viewer *viewer, size_t
     for (int i = 0; i < HEAD_PARTS; i++) {
         struct circuit_part *part = &layer->parts[i];
         const bool of_keys = i == CIRCUIT_K || i == CIRCUIT_V;
-        part->heads = of_keys ? rule->kv_heads : rule->heads;
-        part->size = i == CIRCUIT_Q || i == CIRCUIT_K ? rule->d_k : rule->d_v;
+        part->heads = of_keys ? rule->kv_heads : i == CIRCUIT_O ? context_heads(rule) : rule->heads;
+        part->size = i == CIRCUIT_O ? context_width(rule) : i == CIRCUIT_V ? rule->d_v : rule->d_k;
         part->columns = matrix_new(c->n_embd, part->heads * part->size, arena, err);
         if (!part->columns.data || (i == CIRCUIT_O && load_out(part, a.s, &a.own, err)))
             return -1;
@@ -380,13 +404,16 @@ static int load_layer(struct circuit_layer *layer, struct viewer *viewer, size_t
             load_in(part, of_keys ? a.of_keys : a.s, weights[i],
                     of_keys ? &a.keys.norm : &a.own.norm,
                     rule->norm.q && i < CIRCUIT_V ? norms[i] : NULL);
+        if (i == CIRCUIT_V && rule->differ > 0 && join_values(part, rule, arena, err))
+            return -1;
         if (square(part, arena, err))
             return -1;
     }
-    layer->lengths = arena_alloc(arena, c->n_head, sizeof *layer->lengths, err);
-    for (size_t head = 0; layer->lengths && head < c->n_head; head++)
+    const size_t writers = writers_of(c);
+    layer->lengths = arena_alloc(arena, writers, sizeof *layer->lengths, err);
+    for (size_t head = 0; layer->lengths && head < writers; head++)
         layer->lengths[head] =
-            length(&layer->parts[CIRCUIT_V], &layer->parts[CIRCUIT_O], head, c->n_head);
+            length(&layer->parts[CIRCUIT_V], &layer->parts[CIRCUIT_O], head, writers);
     return layer->lengths ? 0 : -1;
 }
 
@@ -412,12 +439,14 @@ static double composed(const double *v, struct matrix m, const double *y, double
 
 /* Compute the cells of a layer and a later layer, for B = X·Yᵀ. */
 static int compose_layers(float *cells, struct viewer *viewer, const struct circuit_layer *first,
-                          const struct circuit_part *x, const struct circuit_part *y,
-                          struct err *err)
+                          const struct circuit_layer *later, enum composition way, struct err *err)
 {
+    static const int sides[COMPOSITIONS][2] = {[COMPOSE_Q] = {CIRCUIT_Q, CIRCUIT_K},
+                                               [COMPOSE_K] = {CIRCUIT_K, CIRCUIT_Q},
+                                               [COMPOSE_V] = {CIRCUIT_V, CIRCUIT_O}};
+    const struct circuit_part *x = &later->parts[sides[way][0]], *y = &later->parts[sides[way][1]];
     const struct config *c = &viewer->model.config;
-    size_t heads = c->n_head;
-    size_t across = c->n_layer * heads;
+    const size_t heads = writers_of(c), readers = readers_of(c, way);
     struct arena arena = {0};
     struct weight w = {.data = x->columns.data,
                        .in = x->columns.rows,
@@ -432,43 +461,39 @@ static int compose_layers(float *cells, struct viewer *viewer, const struct circ
         transpose(out, first->parts[CIRCUIT_O].columns);
         linear(&viewer->machine, m, out, &w, ACTIVATION_NONE);
     }
-    for (size_t i = 0; i < heads * heads && ready; i++) {
-        size_t one = i / heads;
-        size_t later = i % heads;
+    for (size_t i = 0; i < heads * readers && ready; i++) {
+        size_t one = i / readers;
+        size_t other = i % readers;
         struct matrix both = matrix_columns(matrix_rows(m, one * d, d),
-                                            later / (heads / x->heads) * x->size, x->size);
-        double lengths = first->lengths[one] * length(x, y, later, heads);
+                                            other / (readers / x->heads) * x->size, x->size);
+        double lengths = first->lengths[one] * length(x, y, other, readers);
         double found = composed(squares_of(&first->parts[CIRCUIT_V], one, heads), both,
-                                squares_of(y, later, heads), scratch);
-        cells[one * across + later] = lengths > 0 ? (float)(found / lengths) : NAN;
+                                squares_of(y, other, readers), scratch);
+        cells[one * c->n_layer * readers + other] = lengths > 0 ? (float)(found / lengths) : NAN;
     }
     arena_release(&arena);
     return ready ? 0 : -1;
 }
 
-/* Compute values [L · H, L · H]; NaN unless the column's head is in a later layer, and its keys or
- * values are made in one, if it is by these that heads compose. */
+/* Compute values [L · writers, L · readers]; NaN unless the column's head is in a later layer, and
+ * its keys or values are made in one, if it is by these that heads compose. */
 static int compose(float *values, enum composition way, struct viewer *viewer, struct err *err)
 {
-    static const int sides[COMPOSITIONS][2] = {[COMPOSE_Q] = {CIRCUIT_Q, CIRCUIT_K},
-                                               [COMPOSE_K] = {CIRCUIT_K, CIRCUIT_Q},
-                                               [COMPOSE_V] = {CIRCUIT_V, CIRCUIT_O}};
     const struct config *c = &viewer->model.config;
+    const size_t writers = writers_of(c), readers = readers_of(c, way);
     struct arena arena = {0};
-    size_t across = c->n_layer * c->n_head;
+    size_t across = c->n_layer * readers;
     struct circuit_layer *layers = arena_alloc(&arena, c->n_layer, sizeof *layers, err);
-    for (size_t i = 0; i < across * across; i++)
+    for (size_t i = 0; i < c->n_layer * writers * across; i++)
         values[i] = NAN;
     int failed = !layers;
     for (size_t later = 0; later < c->n_layer && !failed; later++) {
-        const struct circuit_part *parts = layers[later].parts;
         failed = load_layer(&layers[later], viewer, later, &arena, err);
         const size_t kv_layer = attention_of(c, PART_SENTENCE, later)->head.kv_layer;
         const size_t end = way == COMPOSE_Q ? later : kv_layer;
         for (size_t first = 0; first < end && !failed; first++)
-            failed =
-                compose_layers(values + first * c->n_head * across + later * c->n_head, viewer,
-                               &layers[first], &parts[sides[way][0]], &parts[sides[way][1]], err);
+            failed = compose_layers(values + first * writers * across + later * readers, viewer,
+                                    &layers[first], &layers[later], way, err);
     }
     arena_release(&arena);
     return err_if(failed);
@@ -479,21 +504,25 @@ int circuits_report(struct report *report, enum composition way, struct viewer *
 {
     const struct config *c = &viewer->model.config;
     double baseline = 1 / sqrt((double)c->n_embd);
-    size_t heads = c->n_layer * c->n_head;
-    float *values = arena_alloc(arena, heads * heads, sizeof *values, err);
-    struct label *labels = arena_alloc(arena, heads, sizeof *labels, err);
+    const size_t sizes[2] = {writers_of(c), readers_of(c, way)};
+    struct axis axes[2] = {{"head", c->n_layer * sizes[0]}, {"later", c->n_layer * sizes[1]}};
+    float *values = arena_alloc(arena, axes[0].size * axes[1].size, sizeof *values, err);
     struct facts *facts = facts_new(arena, err);
-    if (!values || !labels || !facts || circuits_check(&viewer->model, false, err) ||
+    if (!values || !facts || circuits_check(&viewer->model, false, err) ||
         compose(values, way, viewer, err))
         return -1;
-    for (size_t i = 0; i < heads; i++)
-        labels[i] = label_of_head(i / c->n_head, i % c->n_head, arena, err);
+    for (int side = 0; side < 2; side++) {
+        struct label *labels = arena_alloc(arena, axes[side].size, sizeof *labels, err);
+        for (size_t i = 0; labels && i < axes[side].size; i++)
+            labels[i] = label_of_head(i / sizes[side], i % sizes[side], arena, err);
+        axes[side].labels = labels;
+    }
     const struct array array = {
         .name = arena_format(arena, err, "%s_composition", composition_names[way]),
         .layer = -1,
         .data = values,
-        .rows = {"head", heads, labels, 0},
-        .columns = {"later", heads, labels, 0},
+        .rows = axes[0],
+        .columns = axes[1],
     };
     facts_float(facts, "baseline", baseline);
     *report =

@@ -5,7 +5,7 @@ usage: circuits.py     writes tests/oracle/circuits.safetensors
 
 For tiny, two encoder-decoders (their decoder's self-attention) and the families that
 unit/rigs/instruments_golden.h lists: the scores copying and successor (with the pairs of successor) unless a dense
-layer is before the logits, and the compositions of all pairs of heads (-1: none). Written independently of the program: it uses whole matrices, [C, C], and norms
+layer is before the logits or two heads make a context, and the compositions of all pairs of heads (-1: none). Written independently of the program: it uses whole matrices, [C, C], and norms
 that divide. Models that clip q, k and v are left out: their heads are not products of matrices.
 """
 import pathlib
@@ -98,7 +98,7 @@ def share(f, pairs, among):
 
 
 def compositions(f):
-    heads, found = [], {}
+    scores, contexts, found = [], [], {}
     for layer in range(f.L):
         s, (q, k, v), out = f.attention(layer), f.rows(layer), f.out(layer)
         before, after = f.linear_norm(s.before, layer, f.C), f.linear_norm(s.out, layer, f.C)
@@ -106,23 +106,27 @@ def compositions(f):
         of_keys = f.linear_norm(f.attention(other).before, other, f.C)
         for h in range(f.H):
             g = h // (f.H // s.head.kv_heads)
-            heads.append((layer, other, before @ q[h] @ (of_keys @ k[g]).T,
-                          of_keys @ v[g] @ out[h] @ after))
+            scores.append((layer, other, before @ q[h] @ (of_keys @ k[g]).T))
+            if not s.head.differ:
+                contexts.append((layer, other, of_keys @ v[g] @ out[h] @ after))
+            elif h < f.H // 2:  # a context of two heads has the values of two
+                both = np.concatenate([v[g], v[g + s.head.kv_heads // 2]], -1)
+                rows = np.concatenate([out[2 * h], out[2 * h + 1]])
+                contexts.append((layer, other, of_keys @ both @ rows @ after))
     size = np.linalg.norm
-    for name, read in (("q", lambda qk, ov: qk), ("k", lambda qk, ov: qk.T),
-                       ("v", lambda qk, ov: ov)):
-        cells = np.full((len(heads), len(heads)), -1.0)
-        for i, (layer, _, _, writes) in enumerate(heads):
-            for j, (later, of_keys, qk, ov) in enumerate(heads):
+    for name, readers in (("q", scores), ("k", [(*at, qk.T) for *at, qk in scores]),
+                          ("v", contexts)):
+        cells = np.full((len(contexts), len(readers)), -1.0)
+        for i, (layer, _, writes) in enumerate(contexts):
+            for j, (later, of_keys, reads) in enumerate(readers):
                 if (later if name == "q" else of_keys) > layer:
-                    reads = read(qk, ov)
                     cells[i, j] = size(writes @ reads) / (size(writes) * size(reads))
         found[name + "_composition"] = cells
     return found
 
 
 def tensors_of(f):
-    if f.stack.unembed.transform:
+    if f.stack.unembed.transform or f.attention(0).head.differ:
         return compositions(f)
     words = list(range(f.V))
     step = max(1, f.V // 13)

@@ -23,15 +23,16 @@ static const char *const instruments_families[] = {
     "phi3", "phi3-longrope", "qwen2", "qwen3", "smollm3", "smollm3-sliding", "stablelm",
     "starcoder2", "mixtral", "phimoe", "qwen2_moe", "glm4_moe", "gpt_oss",
     "gemma4", "gemma4_text", "gemma4-experts", "albert", "bert",
-    "camembert", "electra", "modernbert", "mpnet",
-    "deepseek_v2", "deepseek_v3", "hunyuan_v1_moe", "diffllama"};
+    "camembert", "electra", "modernbert", "mpnet", "diffllama",
+    "deepseek_v2", "deepseek_v3", "hunyuan_v1_moe"};
 /* clang-format on */
 
-/* All; without those at the end, whose heads have no circuits; without encoders before them. */
+/* All; without those at the end, whose heads have no circuits; without encoders, and differences of
+ * heads, before them. */
 enum {
     INSTRUMENTS_ALL = sizeof instruments_families / sizeof *instruments_families,
-    INSTRUMENTS_CIRCUITS = INSTRUMENTS_ALL - 4,
-    INSTRUMENTS_FAMILIES = INSTRUMENTS_CIRCUITS - 6,
+    INSTRUMENTS_CIRCUITS = INSTRUMENTS_ALL - 3,
+    INSTRUMENTS_FAMILIES = INSTRUMENTS_CIRCUITS - 7,
 };
 
 struct instruments_golden {
