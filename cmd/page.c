@@ -125,9 +125,10 @@ static int narrow(struct array *array, const bool *explains, const struct config
 {
     bool grouped = site_axes(array->site) == AXES_GROUP_TOKEN_DIM;
     size_t served =
-        grouped
-            ? kv_head_shared_by(stack_head(config, site_part(array->site), (size_t)array->layer))
-            : 1;
+        !grouped ? 1
+        : site_part(array->site) == PART_MIXER
+            ? config->mixer.heads / config->mixer.key_heads
+            : kv_head_shared_by(stack_head(config, site_part(array->site), (size_t)array->layer));
     const bool *layer =
         explains ? explains + (size_t)array->layer * config_most_heads(config) : NULL;
     size_t size = array->rows.size * array->columns.size;
@@ -247,6 +248,12 @@ static int split_score(struct page_run *run, struct page_origin *origin,
     return 0;
 }
 
+/* Whether scores made these numbers. */
+static bool is_split(const struct array *array)
+{
+    return site_id(array->site) == SITE_WEIGHTS && site_part(array->site) != PART_MIXER;
+}
+
 /* Split the scores of all queries of the heads to explain, if these are few. */
 static int find_origins(struct page_run *run, struct err *err)
 {
@@ -255,7 +262,7 @@ static int find_origins(struct page_run *run, struct err *err)
     double layer = 12 * (double)config->n_embd * (double)config->n_embd;
     size_t tokens = run->pair->sentence.count + run->pair->source.count, most = 0, count = 0;
     for (size_t i = 0; explained && i < explained->array_count; i++)
-        if (site_id(explained->arrays[i].site) == SITE_WEIGHTS)
+        if (is_split(&explained->arrays[i]))
             most += 2 * explained->arrays[i].heads.size * explained->arrays[i].rows.size;
     bool is_quick = (double)(config_layers(config) * tokens * most) * layer <= QUICK_PRODUCTS;
     if (!most || most > ORIGINS_MOST || run->viewer->edits || run->facts.lesson ||
@@ -266,7 +273,7 @@ static int find_origins(struct page_run *run, struct err *err)
     for (size_t i = 0; i < explained->array_count; i++) {
         const struct array *weights = &explained->arrays[i];
         const size_t rows = 2 * weights->rows.size;
-        if (site_id(weights->site) != SITE_WEIGHTS)
+        if (!is_split(weights))
             continue;
         for (size_t k = 0; k < weights->heads.size * rows && !failed; k++, count++) {
             origins[count] = (struct page_origin){.weights = weights->site,

@@ -258,7 +258,9 @@ static void put_attention(struct json_writer *json, const struct config *config)
                                          [BIAS_ALIBI_APART] = "jina",
                                          [BIAS_BUCKETS] = "table",
                                          [BIAS_DISENTANGLED] = "table"};
-    const struct score_rule *rule = &first_attention(config, PART_SENTENCE)->score;
+    static const struct score_rule nothing = {0};
+    const struct sublayer *first = first_attention(config, PART_SENTENCE);
+    const struct score_rule *rule = first ? &first->score : &nothing;
     const struct stack *source = stack_of(config, PART_SOURCE);
     const struct matrix none = {0};
     json_put_open(json, "\nattention", '{');
@@ -360,8 +362,11 @@ static const enum site explained_sites[] = {
 
 struct site_set page_explained_sites(const struct config *config)
 {
+    static const enum site of_mixers[] = {SITE_Q, SITE_K, SITE_STEP, SITE_DECAY, SITE_WEIGHTS};
     struct site_set all = {0};
-    for (int part = 0; part < SITE_PARTS; part++)
+    for (size_t i = 0; config->mixer.d_v > 1 && i < sizeof of_mixers / sizeof *of_mixers; i++)
+        site_set_add(&all, SITE_OF(PART_MIXER, of_mixers[i]));
+    for (int part = 0; part < ATTENTION_PARTS; part++)
         for (size_t i = 0; i < sizeof explained_sites / sizeof *explained_sites; i++)
             if (site_exists(config, SITE_OF(part, explained_sites[i])))
                 site_set_add(&all, SITE_OF(part, explained_sites[i]));
@@ -372,7 +377,7 @@ size_t page_explained_numbers(const struct config *config, size_t tokens)
 {
     size_t layers = config_layers(config);
     return layers * config_most_heads(config) * tokens * 5 *
-           (num_max(config->d_k, config->wide.d) + tokens);
+           (num_max(num_max(config->d_k, config->wide.d), config->mixer.d_k) + tokens);
 }
 
 static void put_scores(struct json_writer *json, const struct sheet *scores)
@@ -529,6 +534,8 @@ static void put_lesson(struct json_writer *json, const char *name, const struct 
 
 static void put_facts(struct json_writer *json, const struct page_facts *facts)
 {
+    static const char *const rules[] = {
+        [MIXER_ADD] = "add", [MIXER_DELTA] = "delta", [MIXER_CONVOLVE] = "convolve"};
     if (facts->run)
         json_put_text(json, "\nrun", facts->run);
     if (facts->sentence->text &&
@@ -571,6 +578,12 @@ static void put_facts(struct json_writer *json, const struct page_facts *facts)
     if (facts->lesson)
         put_lesson(json, "\nlesson", facts->lesson);
     put_attention(json, facts->config);
+    if (c->mixer.heads) {
+        json_put_open(json, "\nmixer", '{');
+        json_put_text(json, "rule", rules[c->mixer.update]);
+        json_put_bool(json, "channels", c->mixer.d_v == 1);
+        json_put_close(json, '}');
+    }
     json_put_integer(json, "\nexplained_bytes", (long long)facts->explained_bytes);
     json_put_open(json, "\nexplained", '[');
     for (size_t i = 0; facts->explained && i < facts->explained->array_count; i++)

@@ -248,7 +248,8 @@ struct sheet array_matrix(const struct report *report, const struct array *array
     sheet.display.fraction = !array->gradient && site_part(array->site) < ATTENTION_PARTS &&
                              site_set_has(fractions, site_id(array->site));
     sheet.display.whole = site_id(array->site) >= SITE_MASK && !of_layers && !of_heads;
-    sheet.causal = report->causal && site->masked && site_part(array->site) == PART_SENTENCE;
+    sheet.causal = site->masked && (site_part(array->site) == PART_MIXER ||
+                                    (report->causal && site_part(array->site) == PART_SENTENCE));
     return sheet;
 }
 

@@ -46,6 +46,29 @@ await test('`run -o x.html` and `page` write the same page', () => {
     same(readFileSync(path, 'latin1'), readFileSync(tinyPage, 'latin1'));
 });
 
+await test('layers that keep a state have maps, and cells that are explained', () => {
+    const model = ['-m', join(process.env.ROOT, 'tests/golden-families/qwen3_5_text')];
+    const text = [...model, '--ids', '1,4,2,0,3,1'];
+    const [found] = [json(...text, '--show', 'mix_map')].flat();
+    return withPage(writePage(...text), async (page) => {
+        const layer = Number(/h\.(\d+)/.exec(Object.keys(found.tensors)[0])[1]);
+        await showHead(page, `${layer}.1`);
+        const map = found.tensors[`h.${layer}.mix_map`][1];
+        same(causal(map), await readTable(page));
+        yes(/no softmax/.test(await page.locator('#map-words').innerText()), 'words of the map');
+        await matrix(page).focus();
+        for (const key of ['ArrowDown', 'ArrowLeft', 'ArrowLeft', 'Enter'])
+            await page.keyboard.press(key);
+        const parts = await page.$$eval('#why .sum', (all) =>
+            all.map((one) => Number(one.dataset.number)),
+        );
+        const [written, left, match, product, change, sum] = parts;
+        const near = (a, b) => Math.abs(a - b) < 0.011 * Math.abs(b) + 1e-6;
+        yes(near(written * left * match, product), 'the product');
+        yes(near(product + change, sum), 'the sum');
+    });
+});
+
 await test('the table of every head of every layer has the numbers of --format json', () =>
     withPage(tinyPage, async (page) => {
         for (const layer of [0, 1])

@@ -417,6 +417,54 @@ const CHINESE = {
     'MLP #': 'MLP #',
     '# rises most with': '# 上升最多的一步是',
 
+    // layers that keep a state (mixer.js)
+    mixer: '状态层',
+    'Layer #: keeps a state': '第 # 层：保存状态',
+    'Layer #: short convolution': '第 # 层：短卷积',
+    '# memory of a state': '# 状态的记忆',
+    '# memory of all channels': '# 所有通道的记忆',
+    ['This layer has no softmax. Each token writes its value into a state, which fades; later ' +
+    'tokens read from it. Row i, column j: how much of token j’s value the state still gives ' +
+    'at token i. Rows do not sum to 1.']:
+        '这一层没有 softmax。每个词元把自己的值写入一个会衰减的状态，后面的词元从中读取。' +
+        '第 i 行第 j 列：到词元 i 时，状态还给出词元 j 的值的多少。各行之和不为 1。',
+    'A number may be negative: blue adds that value, orange subtracts it.':
+        '数可以为负：蓝色加上该值，橙色减去该值。',
+    'Delta rule: a token replaces, at its key, what earlier tokens wrote there.':
+        'Delta 规则：词元在自己的键处，替换前面的词元在那里写下的内容。',
+    ['This layer is a short convolution: a token reads the last few tokens. Row i, column j: how ' +
+    'much of token j’s value token i takes. There is no softmax; rows do not sum to 1.']:
+        '这一层是短卷积：词元读取最近的几个词元。第 i 行第 j 列：词元 i 取词元 j 的值的多少。' +
+        '没有 softmax；各行之和不为 1。',
+    ['Each channel is a head; this is the size of all together: √(sum of squares). For one ' +
+    'channel: attn-cli run --show mix_map --head N.']:
+        '每个通道是一个头；这里是所有通道合在一起的大小：√(平方和)。' +
+        '单个通道：attn-cli run --show mix_map --head N。',
+    ' · written # × left # × match #': ' · 写入 # × 剩余 # × 匹配 #',
+    'own token': '自己',
+    'one token back': '前一个词元',
+    '2 to 4 back': '前 2 到 4 个',
+    'further back': '更早',
+    'of it negative': '其中为负',
+    'where what a token reads was written, by size': '词元读到的内容写于何处（按大小）',
+    '# comes later: it has written nothing yet.': '# 在后面：它还没有写入任何内容。',
+    'At #, the state gives # times the value that # wrote.':
+        '在 # 处，状态给出 # 乘以 # 所写入的值。',
+    'At #, all channels together give # (a size) of what # wrote.':
+        '在 # 处，所有通道一起给出的大小是 #，写入者是 #。',
+    'Negative: that value is subtracted from what this token reads.':
+        '为负：从这个词元读到的内容中减去该值。',
+    'written: how strongly this token wrote': '写入：该词元写入的强度',
+    'left: what fading since then leaves of it': '剩余：此后的衰减留下多少',
+    'match: query of the reader · key of the writer': '匹配：读者的查询 · 写者的键',
+    'the product of the three': '三者之积',
+    'read directly, past the state': '不经过状态，直接读取',
+    'changed by what tokens since then replaced': '此后的词元替换所造成的改变',
+    'What # reads, by size': '# 读到什么（按大小）',
+    'later tokens': '后面的词元',
+    'later tokens are not in the state yet': '后面的词元还不在状态中',
+    '# of this head': '此头的 #',
+
     // why (why.js)
     'Masked: the query cannot see this key, so its weight is 0.':
         '被掩码：查询看不到这个键，所以权重是 0。',

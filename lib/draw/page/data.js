@@ -136,6 +136,17 @@ class Tensor {
         return [this.tensor, this.mean_of, head].filter(Boolean).join(' ');
     }
 
+    // True for the maps of layers that keep a state: mixer.js.
+    get isMixer() {
+        return /^mix_map/.test(this.tensor);
+    }
+
+    // The maps of all layers are of one kind, whether attention or a state made them.
+    get kind() {
+        const attends = this.sentence.tensors.some((one) => one.tensor === 'weights');
+        return this.isMixer && attends ? 'weights' : this.tensor;
+    }
+
     // True for attention weights, which have lines and roles.
     get isAttention() {
         return /(^|[._])(weights|softmax)$/.test(this.tensor) && this.columns === 'key';
@@ -151,7 +162,7 @@ class Sentence {
         for (const name of chinese ? ['title', 'before', 'look', 'question', 'answer'] : [])
             CHINESE[json.lesson[name]] = chinese[name];
         if (chinese) CHINESE[title] = /^(\d+ +)?/.exec(title)[0] + chinese.title;
-        this.kinds = [...new Set(this.tensors.map((tensor) => tensor.tensor))];
+        this.kinds = [...new Set(this.tensors.map((tensor) => tensor.kind))];
     }
 
     get nextTokens() {
@@ -163,12 +174,14 @@ class Sentence {
     // page does not hold them.
     explainedHead(tensor, head) {
         const found = {};
-        const prefix = /^(enc\.|cross_)?/.exec(tensor.tensor)[0];
+        const prefix = /^(enc\.|cross_|mix_)?/.exec(tensor.tensor)[0];
         for (const other of this.explainedTensors) {
             if (other.layer !== tensor.layer || !other.tensor.startsWith(prefix)) continue;
             const name = other.tensor.slice(prefix.length);
-            if (/^(enc\.|cross_)/.test(name)) continue;
-            const ofKeys = ['k_pre', 'k', 'v'].includes(name);
+            if (/^(enc\.|cross_|mix_)/.test(name)) continue;
+            const ofKeys = tensor.isMixer
+                ? Boolean(other.kv_heads)
+                : ['k_pre', 'k', 'v'].includes(name);
             const shared = this.attention.queries_of_a_key[tensor.layer];
             const { differs, heads } = this.attention; // then two heads make one context
             const context = differs ? head % (heads / 2) : head;
@@ -180,7 +193,8 @@ class Sentence {
             const second = differs && name === 'v' ? of(context + heads / 2) : -1;
             if (of(one) >= 0) found[name] = { tensor: other, index: of(one), second };
         }
-        return head !== null && found.weights && found.q && found.k ? found : null;
+        const whole = tensor.isMixer ? found.step && found.decay : found.weights;
+        return head !== null && whole && found.q && found.k ? found : null;
     }
 
     // The text, after its source if it has one.
@@ -197,7 +211,9 @@ class Sentence {
     }
 
     of(kind) {
-        return this.tensors.filter((tensor) => tensor.tensor === kind);
+        const found = this.tensors.filter((tensor) => tensor.kind === kind);
+        const mixed = found.some((tensor) => tensor.isMixer); // in the order of layers
+        return mixed ? found.sort((one, other) => one.layer - other.layer) : found;
     }
 }
 

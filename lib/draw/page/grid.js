@@ -14,7 +14,8 @@ function headFacts({ tensor, head, layer, name }, captions) {
     const off = state.off.has(name);
     const before = pinnedTensor(tensor);
     const changed = off || !sameShape(tensor, before) ? 0 : distanceOf(tensor, before, head);
-    const role = roleOf(tensor, head) || (hasRoles(tensor) && { name: 'mixed', brief: 'mixed' });
+    const kind = tensor.isMixer ? 'mixer' : hasRoles(tensor) && 'mixed';
+    const role = roleOf(tensor, head) || (kind && { name: kind, brief: kind });
     return {
         ...{ layer, head, name, off, captions, label: shownHead(name) || tensor.tensor },
         role: off && role ? { name: 'off', brief: 'off' } : role,
@@ -100,7 +101,7 @@ function fillGrid(grid, { tensors, across, size, captions }) {
             const rows = grid.getElementsByClassName('row');
             if (!rows[layer]) {
                 if (name !== null)
-                    grid.append(element('span', captions ? `Layer ${name}` : `${name}`, 'layer'));
+                    grid.append(element('span', layerWords(tensors[layer], captions), 'layer'));
                 grid.append(element('div', '', 'row'));
             }
             const mine = all.filter((one) => one.layer === layer);
@@ -131,7 +132,8 @@ function chooseHead(grid, across) {
 function drawProfile() {
     const box = byId('profile');
     const tensor = shownTensor();
-    box.hidden = !hasRoles(tensor);
+    box.hidden = !hasRoles(tensor) && !tensor.isMixer;
+    if (tensor.isMixer) return void drawMemory(box, tensor);
     if (box.hidden) return;
     const before = sameShape(tensor, pinnedTensor()) ? pinnedTensor() : null;
     const now = profileOf(tensor, state.head);
@@ -195,7 +197,8 @@ function drawScores(box, tensor) {
 // --- run: temperature, heads, pin --------------------------------------------------------------
 
 function canSwitch(tensor) {
-    return Boolean(live.engine) && tensor.heads !== null && tensor.layer !== null;
+    const has = tensor.heads !== null && tensor.layer !== null && !tensor.isMixer;
+    return Boolean(live.engine) && has;
 }
 
 function runWords({ off, t }) {

@@ -193,7 +193,7 @@ async function startLive() {
     const { scores, effects, untrained } = current();
     Object.assign(live, { known: { scores, effects }, untrained });
     usual.text = current().text;
-    live.show = current().kinds.join(',');
+    live.show = [...new Set(current().tensors.map((one) => one.tensor))].join(',');
     live.next = current().next ? current().next.layers.at(-1).count : 0;
     field.value = usual.text;
     try {

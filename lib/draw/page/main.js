@@ -178,6 +178,7 @@ function headWords() {
     if (tensor.isAttention && state.off.has(tensor.headName(state.head)))
         return `${name} off${isPresenting() ? '' : ': only its output is removed'}`;
     if (mode() === 'change') return `${name} change since ${comparesTexts() ? 'A' : 'the pin'}`;
+    if (tensor.isMixer) return mixerTitle(tensor, name);
     if (!tensor.isAttention) return name === tensor.tensor ? name : `${name} ${tensor.tensor}`;
     if (isCross(tensor)) return `${name} cross-attention`;
     const role = roleOf(tensor, state.head);
@@ -216,6 +217,8 @@ function drawMiddle() {
     byId('lines-all').checked = state.allLines;
     for (const id of ['head-before', 'head-after'])
         byId(id).hidden = headsOf(current(), state.kind).length < 2;
+    byId('map-words').textContent = tensor.isMixer ? mixerWords(tensor) : '';
+    byId('map-words').hidden = !tensor.isMixer || isPresenting();
     drawModes();
     drawKinds();
     drawNumbers();
@@ -242,7 +245,11 @@ function drawModes() {
 function drawKinds() {
     const order = (current().sites || []).filter((name) => typeof name === 'string');
     const kinds = [...current().kinds].sort((a, b) => order.indexOf(a) - order.indexOf(b));
-    const names = kinds.map((kind, at) => [kind, at && kinds.length > 2 ? `→ ${kind}` : kind]);
+    const nameOf = (kind) => [...new Set(current().of(kind).map((one) => one.tensor))].join(', ');
+    const names = kinds.map((kind, at) => [
+        kind,
+        at && kinds.length > 2 ? `→ ${nameOf(kind)}` : nameOf(kind),
+    ]);
     fill(byId('tensor'), names, state.kind);
     byId('tensor').closest('label').hidden = kinds.length < 2;
 }
@@ -273,11 +280,13 @@ function drawReadout(cell) {
 
 function placeText(tensor, cell, hidden) {
     const place = `${tensor.rows} ${cell.row}, ${tensor.columns} ${cell.column}`;
+    if (hidden && tensor.isMixer) return `${place} · later tokens are not in the state yet`;
     if (hidden) return `${place} · masked: score −∞, weight 0`;
     if (mode() === 'change') {
         const of = (one) => brief(one.at(state.head, cell.row, cell.column)) + runWord(one);
         return `${place} · ${comparedTensors().map(of).join(', ')}`;
     }
+    if (tensor.isMixer) return `${place}${memoryText(tensor, state.head, cell)}`;
     const why = explains() ? new Why(tensor, state.head, cell) : null;
     const score = why?.numbers ? why.masked : NaN;
     return Number.isFinite(score) ? `${place} · scaled score ${brief(score)}` : place;
@@ -317,7 +326,8 @@ function settle() {
     if (!kinds.includes(state.kind))
         state.kind =
             kinds.find((kind) => kind === 'cross_weights') ||
-            kinds.find((kind) => current().of(kind)[0].isAttention) ||
+            kinds.find((kind) => current().of(kind).some((one) => one.isAttention)) ||
+            kinds.find((kind) => current().of(kind)[0].isMixer) ||
             kinds[0];
     const tensors = current().of(state.kind);
     state.layer = clamp(state.layer, 0, tensors.length - 1);
@@ -428,8 +438,9 @@ function drawFooter() {
     const wide = 'where a perfect induction head attends';
     const frame = tensor.isDifference ? 'frame change' : 'frame';
     if (views.matrix.marks.length) add(frame, phone.matches ? 'perfect induction' : wide);
-    if (views.matrix.cells.levels.includes(0)) add('hatch', 'masked');
-    if (views.matrix.width >= CELL_NUMBER && tensor.isAttention)
+    if (views.matrix.cells.levels.includes(0))
+        add('hatch', tensor.isMixer ? 'later tokens' : 'masked');
+    if (views.matrix.width >= CELL_NUMBER && (tensor.isAttention || tensor.isMixer))
         legend.append(element('span', `no number: below ${NUMBER_LEAST}`, 'quiet'));
     if (pinned) add('dashed', comparesTexts() ? 'A' : 'pinned run');
     if (comparesTexts()) {
@@ -444,6 +455,7 @@ function drawFooter() {
 }
 
 function wordOf(tensor) {
+    if (tensor.isMixer) return `${tensor.tensor} of this head`;
     return tensor.tensor === 'weights' ? 'weight' : tensor.tensor;
 }
 

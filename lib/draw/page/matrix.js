@@ -340,6 +340,10 @@ class MatrixView {
 // ".97" of a weight, "+.80" of a change, three digits of other numbers.
 function cellText(tensor, value, width) {
     if (!Number.isFinite(value)) return '−∞';
+    if (tensor.isMixer && Math.abs(value) < 10) {
+        const short = Math.abs(value).toFixed(Math.abs(value) < 1 ? 2 : 1).replace(/^0/, '');
+        return `${value < 0 ? '−' : ''}${short}`;
+    }
     if (tensor.isAttention && Math.abs(value) <= 1) {
         const text = Math.abs(value).toFixed(2);
         const short = text === '1.00' ? '1.0' : text.slice(1);

@@ -62,7 +62,7 @@ function extentOfKind(sentence, kind) {
     sentence.extents ??= new Map();
     if (!sentence.extents.has(kind)) {
         let extent;
-        for (const tensor of sentence.of(kind))
+        for (const tensor of sentence.tensors.filter((one) => one.tensor === kind))
             extent = extentOf(tensor.numbers, 0, tensor.numbers.length, extent);
         sentence.extents.set(kind, extent);
     }
@@ -73,7 +73,9 @@ function extentOfKind(sentence, kind) {
 function medianOf(sentence, kind) {
     sentence.medians ??= new Map();
     if (!sentence.medians.has(kind)) {
-        const all = sentence.of(kind).map((tensor) => tensor.numbers);
+        const all = sentence.tensors
+            .filter((tensor) => tensor.tensor === kind)
+            .map((tensor) => tensor.numbers);
         const size = all.reduce((sum, one) => sum + one.length, 0);
         const every = Math.max(1, Math.floor(size / 20000)); // a sample is enough
         const values = [];
@@ -143,7 +145,7 @@ function tonesOf(tensor, index) {
         return make({ low: tensor.isAttention ? -1 : Math.min(low, -high, -1e-30), high: 0 });
     }
     if (look.bounds) return make(look.bounds);
-    if (look.range === 'head') return make(extentOf(tensor.matrix(index)));
+    if (look.range === 'head' || tensor.isMixer) return make(extentOf(tensor.matrix(index)));
     if (look.range === 'row')
         return (row) =>
             make(extentOf(tensor.matrix(index), row * columnCount, (row + 1) * columnCount))();

@@ -10,6 +10,7 @@ const HEADS_LISTED = 3;
 function explains() {
     const [tensor] = comparedTensors();
     const fits = tensor.sentence.attention && WHY_TENSORS.test(tensor.tensor);
+    if (tensor.isMixer) return !state.lesson && mode() === 'now';
     const labels = tensor.labels('row');
     const tokens = tensor.sentence.tokens?.[tensor.tensor.startsWith('enc.') ? 1 : 0];
     const words = fits && labels && labels.length !== tokens; // merged subwords
@@ -46,7 +47,8 @@ function drawWhy() {
     const focused = panel.contains(document.activeElement);
     panel.replaceChildren();
     for (const tensor of comparedTensors())
-        new WhyPanel(panel, new Why(tensor, state.head, state.kept));
+        if (tensor.isMixer) drawMemoryPanel(panel, tensor);
+        else new WhyPanel(panel, new Why(tensor, state.head, state.kept));
     if (focused) panel.focus();
 }
 
