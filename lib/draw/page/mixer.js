@@ -145,7 +145,8 @@ function drawMemoryPanel(panel, tensor) {
     const cells = [...tensor.row(state.head, row)].slice(0, row + 1);
     const order = [...cells.keys()].sort((a, b) => Math.abs(cells[b]) - Math.abs(cells[a]));
     const most = Math.abs(cells[order[0]]) || 1;
-    for (const key of order.slice(0, MEMORY_LISTED).filter((one) => cells[one])) {
+    const large = order.filter((key) => Math.abs(cells[key]) >= NUMBER_LEAST * most);
+    for (const key of large.slice(0, MEMORY_LISTED)) {
         const bar = element('div', '', 'bar');
         const name = element('span', '', 'name');
         name.append(element(key === column ? 'b' : 'span', tensor.label('column', key)), ` ${key}`);
