@@ -67,6 +67,10 @@ async function checkCell(page, options, row, key, what = '') {
     same(texts(columnsOf(found, 'values').v[key]), await column(page, 'v'), 'v');
     const context = found.steps.find((step) => step.name === 'context').total.weighted;
     same(texts(context), await column(page, 'context'), `context ${what}`);
+    const pair = found.steps.find((step) => step.name === 'difference');
+    if (!pair) return;
+    const { difference } = columnsOf(found, 'difference');
+    same(String(difference[key]), await number(page, 'difference'), 'difference');
 }
 
 for (const width of [1440, 1280, 1024])
@@ -104,6 +108,7 @@ await test('the panel supports families, with the rotation of queries and keys',
         ['gemma2', true],
         ['bloom', false],
         ['qwen3', true],
+        ['diffllama', true],
     ]) {
         const model = join(process.env.ROOT, 'tests/golden-families', name);
         const options = ['-m', model, '--ids', '11,12,9,10'];
@@ -116,6 +121,20 @@ await test('the panel supports families, with the rotation of queries and keys',
             same(texts(before), await column(page, 'q before'));
         });
     }
+});
+
+await test('a difference of two heads is explained like a weight', async () => {
+    const model = join(process.env.ROOT, 'tests/golden-families/diffllama');
+    const options = ['-m', model, '--ids', '11,12,9,10', '--show', 'weights,difference'];
+    const { difference } = columnsOf(
+        attnJson('explain', '-q', ...options.slice(0, 4), '--head', '1', '--token', '2'),
+        'difference',
+    );
+    await withPage(writePage(...options), async (page) => {
+        await keep(page, 2, 1, '0.1&show=difference');
+        same(String(difference[1]), await number(page, 'difference'));
+        yes((await readout(page)).includes('query 2, key 1'), await readout(page));
+    });
 });
 
 await test('the capped score has the number of `explain`', async () => {

@@ -510,6 +510,7 @@ const CHINESE = {
     'the query sees this key =': '查询看得到这个键 =',
     'the query cannot see this key =': '查询看不到这个键 =',
     'of # =': '（#）=',
+    'of the weights of heads # and # =': '（头 # 和头 # 的权重之差）=',
     '# · tanh(scaled / #) =': '# · tanh(缩放后 / #) =',
     '+ ALiBi: slope #, key # =': '+ ALiBi：斜率 #，键 # =',
     'with ALiBi + ALiBi: slope #, key #': '加 ALiBi：斜率 #，键 #',

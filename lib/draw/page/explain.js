@@ -1,7 +1,7 @@
 // The numbers behind a cell of attention, from query and key to the weighted value. Numbers of the
 // pass are exact; products are rounded to float32, as the program adds them.
 
-const WHY_TENSORS = /^(enc\.|cross_)?(scores|softmax|masked|weights|context)$/;
+const WHY_TENSORS = /^(enc\.|cross_)?(scores|softmax|masked|weights|difference|context)$/;
 
 function exact(value) {
     if (Number.isNaN(value)) return '';

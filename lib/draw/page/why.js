@@ -308,6 +308,11 @@ class WhyPanel {
         to.append(whyTable('key', names, columns, why.key));
         const words = `of ${quoted(this.label('column', why.key))}`;
         this.line(to, 'weight', words, why.hidden ? 0 : why.weight);
+        const difference = why.of('difference', why.row)?.[why.key];
+        if (difference === undefined) return;
+        const half = why.ways.heads / 2;
+        const pair = `${why.head % half} and ${(why.head % half) + half}`;
+        this.line(to, 'difference', `of the weights of heads ${pair}`, difference);
     }
 
     values(to) {
