@@ -55,6 +55,23 @@ static void join_channels(struct selection *selection, const struct config *conf
     site_set_add(&selection->sites, SITE_OF(PART_MIXER, SITE_MAP_NORM));
 }
 
+/* Of maps that a page has by default, keep those that one of the layers has. */
+static int keep_maps(struct selection *selection, const char *layers, const struct config *config,
+                     struct arena *arena, struct err *err)
+{
+    struct selection chosen = {.head_count = 0};
+    if (selection_layers(&chosen, layers, config, arena, err))
+        return -1;
+    for (enum site site = 0; site != SITE_PASS_END; site = site_next(site)) {
+        bool found = !site_row(site)->in_layer;
+        for (size_t i = 0; i < chosen.layers.count; i++)
+            found |= site_is_in_layer(config, site, chosen.layers.items[i]);
+        if (!found)
+            selection->sites.of[site_part(site)] &= ~SITE_SET(site).of[site_part(site)];
+    }
+    return 0;
+}
+
 int request_make(struct request *request, struct driver *driver, struct err *err)
 {
     struct session *session = &driver->session;
@@ -110,6 +127,9 @@ int request_make(struct request *request, struct driver *driver, struct err *err
         return -1;
     if (!options->head && (format->is_picture || format_is(format, "html")))
         join_channels(selection, config);
+    if (!options->show && config->mixer.heads && format_is(format, "html") &&
+        keep_maps(selection, layer, config, &session->arena, err))
+        return -1;
     if ((!layer && !(layer = selection_last_layers(selection, config, &session->arena, err))) ||
         selection_layers(selection, layer, config, &session->arena, err) ||
         selection_heads(selection, options->head, config, &session->arena, err))
