@@ -270,7 +270,7 @@ int edits_check_text(const struct edits *edits, const struct config *config, siz
         const struct edit *edit = &edits->items[i];
         const enum site_axes axes = site_axes(edit->site);
         enum site_part part = site_part(edit->site);
-        bool at_itself = part == PART_SENTENCE && !config_is_cross(config);
+        bool at_itself = part == PART_MIXER || (part == PART_SENTENCE && !config_is_cross(config));
         bool is_map = axes == AXES_HEAD_QUERY_KEY;
         size_t keys = at_itself ? tokens : source;
         size_t queries = part == PART_SOURCE ? source : tokens;
