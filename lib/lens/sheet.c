@@ -443,6 +443,8 @@ void strong_cell_name(struct buf *out, const struct strong_cell *cell)
         buf_format(out, "layer %d", sheet->layer);
     if (strncmp(sheet->name, "cross_", strlen("cross_")) == 0)
         buf_format(out, "%scross", out->size ? " " : "");
+    if (strncmp(sheet->name, "mix_", strlen("mix_")) == 0)
+        buf_format(out, "%smixer", out->size ? " " : "");
     if (sheet->head >= 0)
         buf_format(out, "%shead %d", out->size ? " " : "", sheet->head);
     add_label(out, &sheet->rows, cell->row);

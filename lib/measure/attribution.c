@@ -23,6 +23,7 @@ const struct attribution_way attribution_ways[ATTRIBUTION_WAYS] = {
 
 #define CROSS(id) SITE_OF(PART_CROSS, SITE_##id)
 #define PER_LAYER(id) SITE_OF(PART_PER_LAYER, SITE_##id)
+#define MIXER(id) SITE_OF(PART_MIXER, SITE_##id)
 
 /* Sites that are captured: only the row of the position, but of values all rows. */
 static const enum site captured_sites[] = {
@@ -31,7 +32,20 @@ static const enum site captured_sites[] = {
     SITE_EXPERT_WEIGHTS, SITE_SHARED_OUT, SITE_LN_EXPERTS,  SITE_RESID_MLP,     SITE_RESID_POST,
     SITE_LN_F,           SITE_LOGITS,     CROSS(V),         CROSS(WEIGHTS),     CROSS(CONTEXT),
     CROSS(ATTN_OUT),     CROSS(LN_1),     CROSS(RESID_MID), PER_LAYER(MLP_ACT), PER_LAYER(MLP_OUT),
-    SITE_DIFFERENCE};
+    SITE_DIFFERENCE,     SITE_GATE,       MIXER(V),         MIXER(WEIGHTS),     MIXER(CONTEXT),
+    MIXER(GATE),         MIXER(ATTN_OUT)};
+
+/* What reads tokens in a layer, with columns and arrays of its own. */
+enum { OF_TEXT, OF_CROSS, OF_MIXER, READERS };
+
+static const struct {
+    enum site_part part;
+    const char *prefix, *by_source;
+} readers[READERS] = {
+    [OF_TEXT] = {PART_SENTENCE, "", "attribution_by_source"},
+    [OF_CROSS] = {PART_CROSS, "cross_", "cross_attribution_by_source"},
+    [OF_MIXER] = {PART_MIXER, "mix_", "mix_attribution_by_source"},
+};
 
 enum { CAPTURED_SITES = sizeof captured_sites / sizeof *captured_sites };
 
@@ -53,8 +67,8 @@ struct way {
     double *added;                    /* [C] direction in a sublayer's output */
     double *inner;       /* [I or H · dv] direction at the input of the sublayer's last matrix */
     double bias, edited; /* contributions of biases and edits in a stage: embedding, layer, end */
-    struct axis columns[2]; /* columns of the result; BY_SOURCE: of cross-attention, too */
-    float *cells[2];        /* [stages, layers or layers · heads; columns] */
+    struct axis columns[READERS]; /* columns of the result; BY_SOURCE: of each reader */
+    float *cells[READERS];        /* [stages, layers or layers · heads; columns] */
     struct arena scratch;
     struct err *err;
 };
@@ -208,8 +222,8 @@ static int output_back(struct way *way, size_t layer, const struct sublayer *s,
 {
     for (size_t i = 0; i < way->config->n_embd; i++)
         way->added[i] = (double)s->factor * way->u[i];
-    if (s->norm_out && site_back(way, way->added, SITE_OF(s->part, s->at_out_norm), layer,
-                                 way->rows[layer][SITE_OF(s->part, s->at_out)], &w->post))
+    if (s->norm_out && site_back(way, way->added, SITE_OF(sublayer_outside(s), s->at_out_norm),
+                                 layer, way->rows[layer][SITE_OF(s->part, s->at_out)], &w->post))
         return -1;
     return err_if(edits_back(way, way->added, SITE_OF(s->part, s->at_out), layer) ||
                   matrix_back(way, way->inner, &w->last, way->added));
@@ -221,16 +235,30 @@ static int output_back(struct way *way, size_t layer, const struct sublayer *s,
  * edited runs TERM_EDITS. */
 enum { TERM_MLP, TERM_BIAS, TERM_TOKEN, TERM_POSITION, TERM_PER_LAYER, TERM_EDITS, TERMS };
 
-/* The heads that have an output: those of contexts. */
-static size_t heads_of(const struct config *c)
+/* Whether each channel of mixers is a head: they then count as one. */
+static bool mixes_channels(const struct config *c)
 {
-    return site_heads(c, SITE_CONTEXT, 0);
+    return c->mixer.heads && c->mixer.d_v == 1;
 }
 
-/* The heads of the text's attention, then those of cross-attention. */
+/* The heads that have an output: those of contexts. */
+static size_t heads_of(const struct config *c, size_t reader)
+{
+    const enum site context = SITE_OF(readers[reader].part, SITE_CONTEXT);
+    return !site_exists(c, context)                  ? 0
+           : reader == OF_MIXER && mixes_channels(c) ? 1
+                                                     : site_heads(c, context, 0);
+}
+
+/* The columns of heads that come before those of a reader. */
+static size_t columns_before(const struct config *c, size_t reader)
+{
+    return reader ? columns_before(c, reader - 1) + heads_of(c, reader - 1) : 0;
+}
+
 static size_t head_columns(const struct config *c)
 {
-    return has_encoder(c) ? 2 * heads_of(c) : heads_of(c);
+    return columns_before(c, READERS);
 }
 
 /* Set a part's contribution in stage `row`, and add it to the sum. */
@@ -250,46 +278,77 @@ static void put_constants(struct way *way, size_t row)
     way->bias = way->edited = 0;
 }
 
-/* Go back through the norm of contexts, if each is of two heads. */
+/* What of a sublayer reads tokens: numbers of contexts, and the width of one. */
+static size_t count_contexts(const struct sublayer *s)
+{
+    return s->mixer ? s->mixer->heads : context_heads(&s->head);
+}
+
+static size_t width_of_context(const struct sublayer *s)
+{
+    return s->mixer ? s->mixer->d_v : context_width(&s->head);
+}
+
+/* Multiply u, and x if it is there, by the function of a gate. */
+static void gate_back(double *u, float *x, const float *z, enum gate gate, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const double share = 1 / (1 + exp(-(double)z[i]));
+        const double factor = gate == GATE_SILU ? (double)z[i] * share : share;
+        u[i] *= x ? 1 : factor;
+        if (x)
+            x[i] = (float)(factor * (double)x[i]);
+    }
+}
+
+/* Go back through the gates of contexts, and their norms: of each, or of groups of a mixer's. Gates
+ * and divisors are treated as constant. */
 static int contexts_back(struct way *way, size_t layer, const struct sublayer *s,
                          const float *context)
 {
-    const size_t width = context_width(&s->head);
+    const struct mixer *m = s->mixer;
+    const enum gate gate = m ? m->gate : s->head.gate;
+    const bool normed = m ? m->out_norm : s->head.differ > 0, before = m && m->gate_first;
+    const size_t count = count_contexts(s), inner = count * width_of_context(s);
+    const size_t groups = m && m->out_groups ? m->out_groups : count, width = inner / groups;
+    const float *z = way->rows[layer][SITE_OF(s->part, SITE_GATE)];
     struct norm norm;
-    if (s->head.differ <= 0)
+    if (!normed && !gate)
         return 0;
-    if (edits_back(way, way->inner, SITE_OF(s->part, SITE_GATED), layer) ||
-        weights_norm(way->weights, slot_of((int)s->part, SLOT_CONTEXT_NORM, layer), &norm,
-                     way->err))
+    float *x = arena_room(&way->scratch, inner, sizeof *x, way->err);
+    if (!x || edits_back(way, way->inner, SITE_OF(s->part, SITE_GATED), layer) ||
+        (normed && weights_norm(way->weights,
+                                slot_of((int)s->part, m ? SLOT_OUT_NORM : SLOT_CONTEXT_NORM, layer),
+                                &norm, way->err)))
         return -1;
-    for (size_t head = 0; head < context_heads(&s->head); head++)
-        norm_back(way, way->inner + head * width, context + head * width, width, &norm);
+    memcpy(x, context, inner * sizeof *x);
+    if (gate && before)
+        gate_back(way->inner, x, z, gate, inner);
+    else if (gate)
+        gate_back(way->inner, NULL, z, gate, inner);
+    for (size_t i = 0; normed && i < groups; i++) {
+        norm_back(way, way->inner + i * width, x + i * width, width, &norm);
+        norm.scale += m && m->out_groups ? width : 0;
+    }
+    if (gate && before)
+        gate_back(way->inner, NULL, z, gate, inner);
     return 0;
 }
 
-static int heads_back(struct way *way, size_t layer, const struct sublayer *s,
-                      const struct sublayer_weights *w)
+/* Split the contexts of a sublayer by source token: each is a weighted sum of values, except for
+ * its edits, which come from no token. */
+static int sources_back(struct way *way, size_t layer, const struct sublayer *s, size_t reader)
 {
-    const struct config *c = way->config;
-    bool cross = s->part == PART_CROSS;
-    size_t keys = cross ? way->source->count : way->tokens, d_v = context_width(&s->head);
-    const size_t heads = heads_of(c);
-    const float *const *rows = way->rows[layer];
-    const float *context = rows[SITE_OF(s->part, SITE_CONTEXT)];
-    if (output_back(way, layer, s, w) || contexts_back(way, layer, s, context))
-        return -1;
-    for (size_t head = 0; head < heads; head++)
-        put(way, layer + 1, cross * heads + head,
-            dot_double_row(way->inner + head * d_v, context + head * d_v, d_v));
-    if (way->plan->by != BY_SOURCE)
-        return 0;
-    double edited = way->edited; /* values that edits add to a context come from no token */
+    const size_t keys = way->columns[reader].size, heads = heads_of(way->config, reader);
+    const size_t each = count_contexts(s) / heads, d_v = width_of_context(s);
+    const float *values = way->rows[layer][SITE_OF(s->part, SITE_V)];
+    const float *map =
+        way->rows[layer][SITE_OF(s->part, s->mixer ? SITE_WEIGHTS : context_map(&s->head))];
+    const double edited = way->edited;
     if (edits_back(way, way->inner, SITE_OF(s->part, SITE_CONTEXT), layer))
         return -1;
     way->edited = edited;
-    /* Split by source token: a context is a weighted sum of values, except for its edits. */
-    const float *values = rows[SITE_OF(s->part, SITE_V)];
-    if (s->head.differ > 0) {
+    if (!s->mixer && s->head.differ > 0) {
         float *pairs = arena_room(&way->scratch, s->head.kv_heads * keys * s->head.d_v,
                                   sizeof *pairs, way->err);
         if (!pairs)
@@ -298,13 +357,32 @@ static int heads_back(struct way *way, size_t layer, const struct sublayer *s,
         values = pairs;
     }
     for (size_t i = 0; i < heads * keys; i++) {
-        size_t head = i / keys;
-        const float *value = values + (kv_head_of(&s->head, head) * keys + i % keys) * d_v;
-        way->cells[cross][layer * heads * keys + i] +=
-            (float)((double)rows[SITE_OF(s->part, context_map(&s->head))][i] *
-                    dot_double_row(way->inner + head * d_v, value, d_v));
+        const size_t first = i / keys * each, key = i % keys;
+        double sum = 0;
+        for (size_t head = first; head < first + each; head++) {
+            const size_t of = s->mixer ? head : kv_head_of(&s->head, head);
+            sum += (double)map[head * keys + key] *
+                   dot_double_row(way->inner + head * d_v, values + (of * keys + key) * d_v, d_v);
+        }
+        way->cells[reader][layer * heads * keys + i] += (float)sum;
     }
     return 0;
+}
+
+static int heads_back(struct way *way, size_t layer, const struct sublayer *s,
+                      const struct sublayer_weights *w)
+{
+    const size_t reader = s->mixer ? OF_MIXER : s->part == PART_CROSS ? OF_CROSS : OF_TEXT;
+    const size_t heads = heads_of(way->config, reader);
+    const size_t first = columns_before(way->config, reader);
+    const size_t width = count_contexts(s) * width_of_context(s) / heads;
+    const float *context = way->rows[layer][SITE_OF(s->part, SITE_CONTEXT)];
+    if (output_back(way, layer, s, w) || contexts_back(way, layer, s, context))
+        return -1;
+    for (size_t head = 0; head < heads; head++)
+        put(way, layer + 1, first + head,
+            dot_double_row(way->inner + head * width, context + head * width, width));
+    return way->plan->by == BY_SOURCE ? sources_back(way, layer, s, reader) : 0;
 }
 
 static size_t expert_columns(const struct config *c)
@@ -389,14 +467,18 @@ static int mlp_back(struct way *way, size_t layer, const struct sublayer *s,
     return 0;
 }
 
+/* The site of the stream, of an id of a sublayer. */
+static enum site stream_site(const struct sublayer *s, enum site id)
+{
+    return SITE_OF(sublayer_stream_part(s, id), id);
+}
+
 /* Go back through the edits of sites that announce the stream, last to first. */
-static int stream_back(struct way *way, enum site_part part, const enum site sites[3], size_t layer)
+static int stream_back(struct way *way, const struct sublayer *s, const enum site sites[3],
+                       size_t layer)
 {
     for (size_t i = 3; i-- > 0;)
-        if (sites[i] &&
-            edits_back(way, way->u,
-                       SITE_OF(sites[i] == SITE_RESID_POST ? PART_SENTENCE : part, sites[i]),
-                       layer))
+        if (sites[i] && edits_back(way, way->u, stream_site(s, sites[i]), layer))
             return -1;
     return 0;
 }
@@ -418,13 +500,14 @@ static int sum_back(struct way *way, size_t layer, const struct sublayer *s, con
                     const struct norm *norm)
 {
     const float *const *rows = way->rows[layer];
-    const float *out = rows[SITE_OF(s->part, s->norm_out ? s->at_out_norm : s->at_out)];
+    const float *out = rows[s->norm_out ? SITE_OF(sublayer_outside(s), s->at_out_norm)
+                                        : SITE_OF(s->part, s->at_out)];
     size_t count = way->config->n_embd;
     float *sum = arena_room(&way->scratch, count, sizeof *sum, way->err);
     if (!sum)
         return -1;
     for (size_t i = 0; i < count; i++)
-        sum[i] = s->at_sum[0] ? rows[SITE_OF(s->part, s->at_sum[0])][i] : x[i] + s->factor * out[i];
+        sum[i] = s->at_sum[0] ? rows[stream_site(s, s->at_sum[0])][i] : x[i] + s->factor * out[i];
     norm_back(way, way->u, sum, count, norm);
     return 0;
 }
@@ -437,11 +520,11 @@ static int layer_back(struct way *way, size_t layer)
     for (size_t i = own->count; i-- > 0;) {
         const struct sublayer *s = &own->sublayers[i];
         struct sublayer_weights w;
-        const float *x = rows[i ? SITE_OF(s[-1].part, sublayer_end(s - 1)) : SITE_RESID_PRE];
+        const float *x = rows[i ? stream_site(s - 1, sublayer_end(s - 1)) : SITE_RESID_PRE];
         if (weights_sublayer(way->weights, s, layer, &w, way->err) ||
-            stream_back(way, s->part, s->at_after, layer) ||
+            stream_back(way, s, s->at_after, layer) ||
             (s->norm_after && sum_back(way, layer, s, x, &w.norm)) ||
-            stream_back(way, s->part, s->at_sum, layer) || (s->scales && scale_back(way, layer)) ||
+            stream_back(way, s, s->at_sum, layer) || (s->scales && scale_back(way, layer)) ||
             (s->kind == SUBLAYER_MLP ? mlp_back : heads_back)(way, layer, s, &w) ||
             (s->adds_to_normed && site_back(way, way->u, s->at_input, layer, x, &w.norm)))
             return -1;
@@ -635,14 +718,14 @@ static int tokens_back(struct way *way, const struct tokenized *sentence)
 /* --- report ----------------------------------------------------------------------------------- */
 
 /* Make the columns of a matrix of the report, and its cells, which are zeros. */
-static int make_cells(struct way *way, bool cross, const struct tokenized *keys,
+static int make_cells(struct way *way, size_t reader, const struct tokenized *keys,
                       struct arena *arena)
 {
     static const char *const parts[TERMS] = {"mlp", "bias", "token", "place", "per_layer", "edits"};
     const struct config *c = way->config;
     const enum attribution_by by = way->plan->by;
-    struct axis *axis = &way->columns[cross];
-    size_t rows = c->n_layer * (by == BY_SOURCE ? heads_of(c) : 1) + 2 * (by == BY_PART);
+    struct axis *axis = &way->columns[reader];
+    size_t rows = c->n_layer * (by == BY_SOURCE ? heads_of(c, reader) : 1) + 2 * (by == BY_PART);
     size_t one, neurons;
     int failed = 0;
     if (by == BY_SOURCE) {
@@ -656,20 +739,23 @@ static int make_cells(struct way *way, bool cross, const struct tokenized *keys,
                  (c->mixture.shared_inner && axis_add(axis, "shared", arena, way->err));
     } else {
         axis->name = "part";
-        failed = axis_add_numbers(axis, "", heads_of(c), arena, way->err) ||
-                 axis_add_numbers(axis, "cross_", head_columns(c) - heads_of(c), arena, way->err);
+        for (size_t of = 0; of < READERS && !failed; of++)
+            failed =
+                of == OF_MIXER && mixes_channels(c)
+                    ? axis_add(axis, "mixer", arena, way->err)
+                    : axis_add_numbers(axis, readers[of].prefix, heads_of(c, of), arena, way->err);
         for (size_t i = 0; i < TERMS && !failed; i++)
             if (i < TERM_PER_LAYER || (i == TERM_EDITS ? way->edits != NULL : c->given > 0))
                 failed = axis_add(axis, parts[i], arena, way->err);
     }
     if (!failed)
-        way->cells[cross] = arena_alloc(arena, rows * axis->size, sizeof(float), way->err);
-    return way->cells[cross] ? 0 : -1;
+        way->cells[reader] = arena_alloc(arena, rows * axis->size, sizeof(float), way->err);
+    return way->cells[reader] ? 0 : -1;
 }
 
 /* Add an array with a row for each stage, or only for the listed layers; by source, for each layer
  * an array with a row for each head. */
-static int report_cells(struct report *report, const struct way *way, bool cross,
+static int report_cells(struct report *report, const struct way *way, size_t reader,
                         struct arena *arena)
 {
     const struct config *c = way->config;
@@ -677,25 +763,27 @@ static int report_cells(struct report *report, const struct way *way, bool cross
     struct err *err = way->err;
     const enum attribution_by by = way->plan->by;
     bool by_source = by == BY_SOURCE;
-    size_t before = by == BY_PART, columns = way->columns[cross].size;
+    size_t before = by == BY_PART, columns = way->columns[reader].size;
     size_t count = listed.count ? listed.count : c->n_layer + 2 * before;
     size_t *numbers = arena_alloc(arena, count, sizeof *numbers, err);
-    float *cells = way->cells[cross];
+    float *cells = way->cells[reader];
+    const size_t heads = heads_of(c, reader);
     struct array array = {
-        .name = cross ? "cross_attribution_by_source" : attribution_ways[by].tensor,
+        .name = by_source ? readers[reader].by_source : attribution_ways[by].tensor,
         .layer = -1,
         .data = cells,
         .rows.name = "layer",
-        .columns = way->columns[cross],
+        .columns = way->columns[reader],
         .display.parts = true,
     };
     for (size_t i = 0; numbers && i < count; i++) {
         size_t row = numbers[i] = listed.count ? listed.items[i] + before : i;
         if (by_source) {
             array.layer = (int)row;
-            array.data = cells + row * heads_of(c) * columns;
-            if (axis_of_heads(&array.rows, row, heads_of(c), arena, err) ||
-                report_add_array(report, &array, arena, err))
+            array.data = cells + row * heads * columns;
+            if (site_is_in_layer(c, SITE_OF(readers[reader].part, SITE_CONTEXT), row) &&
+                (axis_of_heads(&array.rows, row, heads, arena, err) ||
+                 report_add_array(report, &array, arena, err)))
                 return -1;
             continue;
         }
@@ -739,11 +827,14 @@ int attribution_make(struct attribution *attribution, struct report *report,
         return err_unsupported(err, "--by %s: expected a model with%s experts, found one with%s",
                                attribution_ways[plan->by].name, mixes ? "out" : "",
                                mixes ? ": use --by expert" : "out");
+    if (plan->by == BY_NEURON && !site_exists(c, SITE_MLP_ACT))
+        return err_unsupported(err, "--by neuron: expected a model with MLPs, found one without");
     for (size_t layer = 0; layer < c->n_layer; layer++) {
         const struct layer *own = layer_of(c, PART_SENTENCE, layer);
         for (const struct sublayer *s = own->sublayers; s < own->sublayers + own->count; s++)
-            inner = num_max(inner,
-                            s->kind == SUBLAYER_MLP ? s->mlp.inner : s->head.heads * s->head.d_v);
+            inner =
+                num_max(inner, s->kind == SUBLAYER_MLP ? s->mlp.inner
+                                                       : count_contexts(s) * width_of_context(s));
     }
     sentence->count = way.tokens;
     if (sentence->pair.bytes && sentence->second < way.tokens)
@@ -753,14 +844,15 @@ int attribution_make(struct attribution *attribution, struct report *report,
     way.u = arena_alloc(&way.scratch, c->n_embd, sizeof *way.u, err);
     way.added = arena_alloc(&way.scratch, c->n_embd, sizeof *way.added, err);
     way.inner = arena_alloc(&way.scratch, inner, sizeof *way.inner, err);
-    bool crosses = plan->by == BY_SOURCE && has_encoder(c);
-    int failed = make_cells(&way, false, sentence, arena) ||
-                 (crosses && make_cells(&way, true, way.source, arena)) || !way.u || !way.added ||
-                 !way.inner || run(&way, sentence) || logits_back(&way) ||
-                 tokens_back(&way, sentence);
-    failed = failed || report_cells(report, &way, false, arena) ||
-             (crosses && report_cells(report, &way, true, arena)) ||
-             report_add_strongest(report, attribution_ways[plan->by].tensor, 0, arena, err);
+    const size_t shown = plan->by == BY_SOURCE ? READERS : 1;
+    int failed = !way.u || !way.added || !way.inner;
+    for (size_t of = 0; of < shown && !failed; of++)
+        failed = make_cells(&way, of, of == OF_CROSS ? way.source : sentence, arena);
+    failed = failed || run(&way, sentence) || logits_back(&way) || tokens_back(&way, sentence);
+    for (size_t of = 0; of < shown && !failed; of++)
+        failed = report_cells(report, &way, of, arena);
+    failed =
+        failed || report_add_strongest(report, attribution_ways[plan->by].tensor, 0, arena, err);
     report->shows_arrays = true;
     arena_release(&way.scratch);
     return err_if(failed);
@@ -772,9 +864,10 @@ void attribution_add_memory(struct memory *memory, const struct viewer *viewer,
     const struct config *c = &viewer->model.config;
     struct selection selection = {0};
     if (by == BY_SOURCE)
-        selection.sites = SITE_SET(SITE_WEIGHTS);
+        selection.sites = SITE_SET(SITE_WEIGHTS, MIXER(WEIGHTS));
     size_t keys = pair->sentence.count + pair->source.count;
-    size_t numbers = by == BY_SOURCE ? keys * (2 * heads_of(c) + c->n_embd)
+    const size_t heads = num_max(head_columns(c), c->mixer.heads);
+    size_t numbers = by == BY_SOURCE ? keys * (2 * heads + c->n_embd)
                                      : 2 * c->n_inner; /* of a layer: rows and results */
     if (stack_of(c, PART_SENTENCE)->unembed.mean)      /* rows of all tokens */
         numbers += keys * (CAPTURED_SITES * c->n_embd + c->n_inner + keys * c->n_head);

@@ -641,10 +641,10 @@ int weights_sublayer(struct weights *weights, const struct sublayer *s, size_t l
     const enum slot_id norm = is_mlp ? SLOT_NORM_2 : SLOT_NORM_1;
     const enum slot_id post = is_mlp ? SLOT_NORM_2_POST : SLOT_NORM_1_POST;
     const enum slot_id last = is_mlp ? SLOT_DOWN : SLOT_O;
-    const int part = (int)s->part;
-    return err_if(weights_norm(weights, slot_of(part, (int)norm, layer), &w->norm, err) ||
-                  weights_norm(weights, slot_of(part, (int)post, layer), &w->post, err) ||
-                  weights_matrix(weights, slot_of(part, (int)last, layer), &w->last, err));
+    const int outside = (int)sublayer_outside(s);
+    return err_if(weights_norm(weights, slot_of(outside, (int)norm, layer), &w->norm, err) ||
+                  weights_norm(weights, slot_of(outside, (int)post, layer), &w->post, err) ||
+                  weights_matrix(weights, slot_of((int)s->part, (int)last, layer), &w->last, err));
 }
 
 /* --- ends ------------------------------------------------------------------------------------- */

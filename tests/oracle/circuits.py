@@ -139,7 +139,7 @@ def tensors_of(f):
 def main():
     tests = pathlib.Path(__file__).resolve().parent.parent
     header = (tests / "unit/rigs/instruments_golden.h").read_text()
-    names = re.findall(r'"([\w-]+)"', header.partition("instruments_families[] = {")[2].partition("}")[0])
+    names = re.findall(r'"([\w-]+)"', header.partition("instruments_families[] = {")[2].partition("/* with mixers")[0])
     folders = [tests.parent / "models/tiny", tests / "golden/transformer-pre",
                tests / "golden/transformer-post",
                *(tests / "golden-families" / name for name in names)]

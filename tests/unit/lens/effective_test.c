@@ -44,7 +44,7 @@ static const char all[] = "value_weighted,norm_weighted,value_zeroing,rollout";
 
 /* --- against float64 -------------------------------------------------------------------------- */
 
-TEST_LOOP(effective_attention_agrees_with_the_reference, INSTRUMENTS_ALL)
+TEST_LOOP(effective_attention_agrees_with_the_reference, INSTRUMENTS_ATTENTION)
 {
     struct instruments_golden golden;
     instruments_open(&golden, _i);

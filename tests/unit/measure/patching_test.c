@@ -176,14 +176,15 @@ static void expect_all_edits(void)
 
 /* Passes over the whole text, whose length determines the rotation of some families; then of models
  * with copies of the stream. */
-TEST_LOOP(a_patch_has_the_bits_of_an_edit, INSTRUMENTS_ALL + 2)
+TEST_LOOP(a_patch_has_the_bits_of_an_edit, INSTRUMENTS_ATTENTION + 2)
 {
     static const char *const copies[] = {"gemma3n_text", "gemma3n"};
     char path[64];
     if ((size_t)_i % one_of(1))
         return;
     snprintf(path, sizeof path, "tests/golden-families/%s",
-             _i < INSTRUMENTS_ALL ? instruments_families[_i] : copies[_i - INSTRUMENTS_ALL]);
+             _i < INSTRUMENTS_ATTENTION ? instruments_families[_i]
+                                        : copies[_i - INSTRUMENTS_ATTENTION]);
     open(path, 1, "1,5,9,3,7,2", "1,6,9,8,7,2");
     expect_all_edits();
     for (int with = PATCH_WITH_ZERO; with < PATCH_WITHS; with++) {

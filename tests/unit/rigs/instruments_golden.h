@@ -1,4 +1,5 @@
-/* instruments_golden.h: values of oracle/instruments.py for the small models of golden-families.
+/* instruments_golden.h: values of oracle/instruments.py, and of models with mixers those of
+ * torch/hybrids.py, for the small models of golden-families.
  *
  *     TEST_LOOP(…, INSTRUMENTS_FAMILIES)
  *     instruments_open(&golden, _i);
@@ -24,14 +25,18 @@ static const char *const instruments_families[] = {
     "starcoder2", "mixtral", "phimoe", "qwen2_moe", "glm4_moe", "gpt_oss",
     "gemma4", "gemma4_text", "gemma4-experts", "albert", "bert",
     "camembert", "electra", "modernbert", "mpnet", "diffllama",
-    "deepseek_v2", "deepseek_v3", "hunyuan_v1_moe"};
+    "deepseek_v2", "deepseek_v3", "hunyuan_v1_moe",
+    /* with mixers */
+    "qwen3_5_text", "qwen3_next", "lfm2", "lfm2-biases", "bamba", "granitemoehybrid-dense-rope",
+    "jamba", "mamba", "mamba2", "falcon_mamba", "olmo_hybrid"};
 /* clang-format on */
 
-/* All; without those at the end, whose heads have no circuits; without encoders, and differences of
- * heads, before them. */
+/* All; without those at the end, which have mixers; without those before them, whose heads have no
+ * circuits; without encoders, and differences of heads, before these. */
 enum {
     INSTRUMENTS_ALL = sizeof instruments_families / sizeof *instruments_families,
-    INSTRUMENTS_CIRCUITS = INSTRUMENTS_ALL - 3,
+    INSTRUMENTS_ATTENTION = INSTRUMENTS_ALL - 11,
+    INSTRUMENTS_CIRCUITS = INSTRUMENTS_ATTENTION - 3,
     INSTRUMENTS_FAMILIES = INSTRUMENTS_CIRCUITS - 7,
 };
 
