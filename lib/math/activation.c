@@ -39,7 +39,7 @@ static inline float silu(float x)
 
 static inline float tanh_or_nan(float x)
 {
-    return tanhf(x) + 0.0f * x;
+    return tanh_float(x) + 0.0f * x;
 }
 
 static inline float quick_gelu(float x)
@@ -93,7 +93,7 @@ static inline float silu_slope(float x)
 
 static inline float tanh_or_nan_slope(float x)
 {
-    float t = tanhf(x);
+    float t = tanh_float(x);
     return fmaf(-t, t, 1.0f);
 }
 

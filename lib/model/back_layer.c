@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/num.h"
+#include "math/portable_math.h"
 #include "math/machine.h"
 #include "math/rng.h"
 #include "math/rotary.h"
@@ -171,7 +172,7 @@ static void scores_back(const struct head_work *head, float *row, size_t query,
     const long reach = rule->reach;
     float *biases = all->dbiases ? all->dbiases + head->number * (2 * (size_t)reach + 1) : NULL;
     for (size_t key = seen.first; key < seen.end; key++) {
-        float bent = rule->cap > 0 ? tanhf(scores[key] * rule->scale / rule->cap) : 0;
+        float bent = rule->cap > 0 ? tanh_float(scores[key] * rule->scale / rule->cap) : 0;
         if (biases) {
             long distance = (long)key - (long)query;
             distance = distance < -reach ? -reach : distance > reach ? reach : distance;
