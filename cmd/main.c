@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/names.h"
 #include "command.h"
 
 /* Open /dev/null for each closed standard stream, in a mode in which using it still fails.

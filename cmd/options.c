@@ -23,18 +23,6 @@ static const struct option_row *table_at(struct option_set set, size_t index)
                                 : running_options;
 }
 
-bool name_is_among(const char *names, const char *name)
-{
-    size_t size = strlen(name);
-    for (; *names; names += strspn(names, " ")) {
-        size_t length = strcspn(names, " ");
-        if (length == size && memcmp(names, name, size) == 0)
-            return true;
-        names += length;
-    }
-    return false;
-}
-
 /* Find the row of a set that has a name or, with `former`, that had the name before. */
 static const struct option_row *find_row(struct option_set set, const char *name, size_t size,
                                          bool former)

@@ -235,9 +235,6 @@ extern const struct option_row text_options[], model_options[], mechanism_option
 const struct option_row *option_find(struct option_set set, const char *name, size_t size);
 const struct option_row *option_find_letter(struct option_set set, char letter);
 
-/* True if a list of names, separated by spaces, contains a name. */
-bool name_is_among(const char *names, const char *name);
-
 /* True if an argument, such as `-s` or `--layer=0`, names an option. */
 bool option_is_known(struct option_set set, const char *argument);
 

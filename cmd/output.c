@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/names.h"
 #include "command.h"
 #include "draw/figure.h"
 #include "format/json_writer.h"

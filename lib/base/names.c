@@ -159,6 +159,18 @@ bool name_ends_in(const char *name, const char *ending)
     return size >= length && strcmp(name + size - length, ending) == 0;
 }
 
+bool name_is_among(const char *names, const char *name)
+{
+    const size_t size = strlen(name);
+    while (names && *(names += strspn(names, " "))) {
+        size_t length = strcspn(names, " ");
+        if (length == size && memcmp(names, name, size) == 0)
+            return true;
+        names += length;
+    }
+    return false;
+}
+
 bool name_has_ending(const char *name, const char *ending)
 {
     size_t size = strlen(name), length = strlen(ending);

@@ -56,6 +56,9 @@ const char *names_unused(const char *name, struct names taken, struct arena *are
 bool name_ends_in(const char *name, const char *ending);
 bool name_has_ending(const char *name, const char *ending);
 
+/* True if a list of names, separated by spaces, or NULL, contains a name. */
+bool name_is_among(const char *names, const char *name);
+
 enum { NAMES_GUESS_BYTES = 320 }; /* for the longest near name and the words around it */
 
 /* Write the end of a message, ": did you mean '…'?", or "" if `name` is NULL. Returns `text`. */

@@ -1,7 +1,6 @@
 /* sentencepiece_classes.c: files of SentencePiece whose pieces a class of transformers gives other
  * ids, special tokens and stages: a row for each class. A tokenizer.json with the same contents is
  * written in memory and read. */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -331,15 +330,14 @@ static int find_row(const struct sentencepiece_class **row, const struct tokeniz
 {
     static const char fast[] = "Fast";
     const char *class = tokenizer->config.class;
-    char type[MODEL_TYPE_BYTES], word[MODEL_TYPE_BYTES + 2];
+    char type[MODEL_TYPE_BYTES];
     size_t index = 0, size = strlen(class);
     size -= name_ends_in(class, fast) ? sizeof fast - 1 : 0;
     if (tokenizer_model_type(type, folder, err))
         return -1;
-    snprintf(word, sizeof word, " %s ", type);
     bool found = size && names_find(&index, NAMES(classes, CLASSES), class, size);
     for (; !size && !found && index < CLASSES; index += !found)
-        found = *type && strstr(classes[index].models, word);
+        found = name_is_among(classes[index].models, type);
     *row = found ? &classes[index] : NULL;
     return found ? 0
                  : err_unsupported(err,

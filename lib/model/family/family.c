@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/names.h"
+
 const struct family *family_at(size_t index)
 {
     static const struct family *const lists[] = {family_own,      family_decoders,
@@ -82,10 +84,8 @@ void class_head_take(struct config *config, const struct class_head *head, size_
 
 const struct class_head *class_head_of_sequences(const struct config *config)
 {
-    char name[32];
     const struct class_head *head = class_heads;
-    snprintf(name, sizeof name, " %s ", config->family->name);
-    while (head->rows->name && !(head->sequences && strstr(head->sequences, name)))
+    while (head->rows->name && !name_is_among(head->sequences, config->family->name))
         head++;
     if (config->kind != MODEL_ATTENTION && config->causal && !config->n_encoder_layer)
         return head - 1; /* `score` of decoders */

@@ -137,11 +137,9 @@ static void check_undone(struct reading *r, const struct json *object)
         const struct json *member = json_given(object, keys[i]);
         double number = 1;
         bool flag = true;
-        char found[64], word[64];
-        const char *read = r->config->family->reads;
+        char found[64];
         bool counts_experts = r->config->mixture.experts && strstr(keys[i], "_experts");
-        snprintf(word, sizeof word, " %s ", keys[i]);
-        if (!member || counts_experts || (read && strstr(read, word)) ||
+        if (!member || counts_experts || name_is_among(r->config->family->reads, keys[i]) ||
             (json_get_bool(member, &flag) && !flag) ||
             (json_get_number(member, &number) && number == 0))
             continue;
@@ -291,8 +289,7 @@ static void read_scaling(struct reading *r, const struct json *scaling, struct r
         rotary->amplitude =
             (0.1 * mscale * log(rotary->factor) + 1) / (0.1 * of_all * log(rotary->factor) + 1);
     rotary->exact = !family_flag(r, "truncate", true);
-    const char *reads = r->config->family->reads;
-    if (reads && strstr(reads, " llama_4_scaling_beta "))
+    if (name_is_among(r->config->family->reads, "llama_4_scaling_beta"))
         rotary->growth = family_number(r, "llama_4_scaling_beta", 0, 1e6, 0);
     long long trained = family_integer(r, "original_max_position_embeddings", 1, DIMENSION_MAX, 0);
     r->root = root;
@@ -612,8 +609,7 @@ static bool read_inners(struct reading *r)
     struct config *c = r->config;
     const struct json *list = json_member(r->root, "intermediate_size");
     const struct json *item = json_first(list);
-    const char *reads = c->family->reads;
-    if (!list || !json_is_array(list) || !reads || !strstr(reads, " intermediate_size "))
+    if (!list || !json_is_array(list) || !name_is_among(c->family->reads, "intermediate_size"))
         return false;
     if (json_count(list) != c->n_layer)
         err_set(family_fail(r),
@@ -722,12 +718,10 @@ static const char *const idle_parts[] = {"dropout", "_pdrop", "_token_id", "summ
 
 static bool is_idle(const char *key)
 {
-    char word[64];
     bool idle = *key == '_';
-    snprintf(word, sizeof word, " %s ", key);
     for (size_t i = 0; i < sizeof idle_parts / sizeof *idle_parts; i++)
         idle = idle || strstr(key, idle_parts[i]);
-    return idle || strstr(idle_keys, word);
+    return idle || name_is_among(idle_keys, key);
 }
 
 /* Whether the value of an unread key may matter: not false, null, 0, 1, an empty list or object. */

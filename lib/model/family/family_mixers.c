@@ -1,7 +1,6 @@
 /* family_mixers.c: decoders with layers that keep a state: names of tensors, keys that a row cannot
  * express, and a row for each family. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "model/family/family_rows.h"
@@ -141,32 +140,30 @@ static const struct family_names olmo_published_names =
 
 /* --- keys that a row cannot express ----------------------------------------------------------- */
 
-/* Whether a text is a word of a list " word word ". */
-static bool is_among(const char *list, const char *text)
-{
-    char word[32];
-    snprintf(word, sizeof word, " %s ", text);
-    return strstr(list, word);
-}
-
 /* Read which layers have a mixer from a list of kinds under a key; false: there is none. */
 static bool read_kinds(struct reading *r, const char *key)
 {
+    static const char *const kinds[] = {"full_attention", "attention", "linear_attention", "mamba",
+                                        "conv"};
+    enum { MIXERS = 2, KINDS = 5 }; /* the first mixer */
     struct config *c = r->config;
     const struct json *list = family_list(r, key), *item = json_first(list);
     if (list && json_count(list) != c->n_layer)
         err_set(family_fail(r), "field '%s': expected a list of %zu layers, found %zu", key,
                 c->n_layer, json_count(list));
     for (size_t layer = 0; item && !r->failed; item = json_next(item), layer++) {
-        const char *kind = "";
-        json_get_text(item, &kind);
-        if (is_among(" linear_attention mamba conv ", kind))
+        const char *text = "";
+        size_t kind = 0;
+        json_get_text(item, &text);
+        while (kind < KINDS && strcmp(text, kinds[kind]) != 0)
+            kind++;
+        if (kind >= MIXERS)
             c->layer_flags[layer] |= LAYER_MIXER;
-        else if (!is_among(" full_attention attention ", kind))
+        if (kind == KINDS)
             err_unsupported(family_fail(r),
                             "field '%s': expected full_attention, linear_attention, attention, "
                             "mamba or conv, found \"%s\"",
-                            key, kind);
+                            key, text);
     }
     return list;
 }

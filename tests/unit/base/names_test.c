@@ -124,6 +124,13 @@ TEST(file_name_endings_ignore_case)
     ck_assert(!name_has_ending("a.ggu", ".gguf") && !name_has_ending("", ".gguf"));
 }
 
+TEST(a_name_is_among_those_between_blanks)
+{
+    ck_assert(name_is_among(" a bc ", "a") && name_is_among("bcd bc", "bc"));
+    ck_assert(!name_is_among(" a bc ", "b") && !name_is_among(" a bc ", "c"));
+    ck_assert(!name_is_among(" a ", "") && !name_is_among(NULL, "a"));
+}
+
 TEST(a_name_that_is_taken_gets_a_prefix_until_it_is_not)
 {
     static const char *const taken[] = {"row", "attn_row", "layer"};
