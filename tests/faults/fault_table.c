@@ -92,8 +92,8 @@ const struct fault system_faults[] = {
      .statuses = MAY_SUCCEED | MAY_REFUSE_OUTPUT, .values = {1, 100, 1000, 4000, 10000, 100000}},
     {"few open files", FAULT_OF_PLACE, "exec prlimit --nofile=%zu " ATTN, .statuses = MAY_REFUSE,
      .values = {4, 5, 6, 7, 8, 10, 12}},
-    /* From what the program and its libraries map, 11 MB, and room for the stack: a stack that cannot
-     * grow ends a program with SIGSEGV. */
+    /* From what the program and its libraries map, 11 MB, and room for the stack: SIGSEGV ends a
+     * program whose stack cannot grow. */
     {"little memory", FAULT_OF_PLACE, "exec prlimit --as=%zu000000 " ATTN,
      .statuses = MAY_REFUSE | MAY_FAIL_ITEMS, .values = {16, 18, 20, 30, 50, 80, 120, 200}},
     {.name = NULL},
