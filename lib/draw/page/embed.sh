@@ -14,8 +14,8 @@ scripts='elements.js chinese.js language.js next_tokens.js data.js heads.js tone
     mixer.js why.js origins.js saliency.js export.js stations.js walk.js lesson.js phone.js
     address.js keys.js'
 
-without_comments() { # FILE...
-    sed '/^ *\/\/ /d' "$@"
+without_comments() { # FILE...; without indentation, too
+    sed -e '/^ *\/\/ /d' -e 's/^ *//' "$@"
 }
 
 before() {
