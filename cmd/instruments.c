@@ -71,7 +71,7 @@ static int parse_numbers(struct inquiry *inquiry, struct names names, struct err
 static int parse_layers(struct layers *layers, const struct inquiry *inquiry, struct arena *arena,
                         struct err *err)
 {
-    struct selection selection = {.sites = SITE_SET(SITE_CONTEXT)};
+    struct selection selection = {0};
     int failed = selection_layers(&selection, inquiry->options->select.layer,
                                   &inquiry->viewer->model.config, arena, err);
     *layers = selection.layers;
@@ -719,6 +719,12 @@ static int parse_over(struct patching_plan *plan, const struct options *options,
 {
     const char *name = options->patch.over;
     size_t index = PATCH_HEADS;
+    enum site site;
+    if (name && site_find(name, strlen(name), &site) && site_part(site) == PART_MIXER) {
+        const struct edit edit = {.site = site, .words = "--over"};
+        if (edits_check(&(struct edits){&edit, 1}, &plan->viewer->model.config, err))
+            return -1;
+    }
     if (names_choose(&index, NAMES(patch_overs, PATCH_OVERS), "--over", name, err))
         return -1;
     plan->over = (enum patch_over)index;
@@ -804,9 +810,10 @@ static int parse_joint(struct patching_plan *plan, const struct options *options
         return 0;
     if (plan->over == PATCH_HEADS_BY_TOKEN || !site_has_heads(site) ||
         site_axes(site) == AXES_GROUP_TOKEN_DIM)
-        return err_usage(
-            err, "--joint: expected --over heads, q, weights, cross_heads or paths, found '%s'",
-            patch_overs[plan->over].name);
+        return err_usage(err,
+                         "--joint: expected --over heads, q, weights, cross_heads, mix_heads or "
+                         "paths, found '%s'",
+                         patch_overs[plan->over].name);
     if (options->select.layer)
         return err_usage(err, "--layer and --joint cannot be combined: --joint names layers");
     plan->joint = true;

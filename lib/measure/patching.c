@@ -30,6 +30,15 @@ const struct patch_over_row patch_overs[PATCH_OVERS] = {
                            "output of each head of cross-attention"},
     [PATCH_CROSS_OUT] = {"cross_out", SITE_OF(PART_CROSS, SITE_ATTN_OUT),
                          "output of the cross-attention layer, at each token"},
+    [PATCH_MIX_HEADS] = {"mix_heads", SITE_OF(PART_MIXER, SITE_CONTEXT),
+                         "output of each head of a layer that keeps a state"},
+    [PATCH_MIX_OUT] = {"mix_out", SITE_OF(PART_MIXER, SITE_ATTN_OUT),
+                       "output of a layer that keeps a state, at each token"},
+    [PATCH_MIX_Q] = {"mix_q", SITE_OF(PART_MIXER, SITE_Q), "its queries: what is read"},
+    [PATCH_MIX_K] = {"mix_k", SITE_OF(PART_MIXER, SITE_K), "its keys: where tokens write"},
+    [PATCH_MIX_V] = {"mix_v", SITE_OF(PART_MIXER, SITE_V), "its values: what tokens write"},
+    [PATCH_MIX_STEP] = {"mix_step", SITE_OF(PART_MIXER, SITE_STEP), "how strongly they write"},
+    [PATCH_MIX_DECAY] = {"mix_decay", SITE_OF(PART_MIXER, SITE_DECAY), "what they leave"},
     [PATCH_PATHS] = {"paths", SITE_CONTEXT,
                      "direct path from each head to the logits, or to the receivers of --path"},
     [PATCH_EDGES] = {"edges", SITE_CONTEXT,
@@ -61,7 +70,7 @@ struct patch_sweep {
     const struct edits *edits; /* of all runs; NULL: none */
     bool from_ids;             /* there are edits of resid_pre, an encoder, or layers that read more
                                 * than the stream: copies start at their ids */
-    bool whole;                /* run all tokens: from_ids, --mask-after, or not causal */
+    bool whole;                /* run all tokens: from_ids, --mask-after, states, or not causal */
     bool is_last;              /* the position is the last of the tokens */
     struct cache cache;        /* of the base */
     struct arena kept, chunk;  /* for the sweep; for a pass */
@@ -450,7 +459,7 @@ static size_t first_change(const struct patch_sweep *s, size_t column)
     size_t start = s->by_head ? cell.head * base->stride[0] : by_neuron ? cell.neuron : 0;
     size_t first = s->by_token ? cell.token : 0;
     size_t end = s->by_token ? first + 1 : s->tokens;
-    if ((layer + 1 == s->config->n_layer && s->site >= SITE_CONTEXT) ||
+    if ((layer + 1 == s->config->n_layer && site_id(s->site) >= SITE_CONTEXT) ||
         (s->plan->over == PATCH_PATHS && !s->plan->receiver_count)) {
         first = num_max(first, s->plan->question->position);
         end = num_min(end, s->plan->question->position + 1);
@@ -715,14 +724,20 @@ int patching_make(struct patching *patching, const struct patching_plan *plan, s
                                "--over paths: expected a decoder without cross-attention, found "
                                "'%s': use --over heads or cross_heads",
                                viewer->model.name);
+    if (plan->over == PATCH_PATHS && s.config->mixer.heads)
+        return err_unsupported(err,
+                               "--over paths: expected a model without layers that keep a state, "
+                               "found '%s': use --over heads or mix_heads",
+                               viewer->model.name);
     if (logits_check(viewer, 0, err) ||
         features_expect(TO_PATCH, s.config, viewer->model.name, err) ||
         (plan->with == PATCH_WITH_TEXT &&
          patching_check_texts(&plan->clean->sentence, &plan->corrupt->sentence, err)))
         return -1;
     if (!site_exists(s.config, s.site))
-        return err_unsupported(err, "--over: '%s' has no '%s'", viewer->model.name,
-                               site_name(s.site));
+        return err_unsupported(
+            err, "--over: '%s' has no '%s'%s", viewer->model.name, site_name(s.site),
+            s.config->mixer.heads && plan->over == PATCH_HEADS ? ": use --over mix_heads" : "");
     const struct edit edit = {.site = s.site, .words = "--over"};
     if (edits_check(&(struct edits){&edit, 1}, s.config, err) || check_receivers(plan, err) ||
         check_edits(plan, err))
@@ -731,7 +746,8 @@ int patching_make(struct patching *patching, const struct patching_plan *plan, s
         s.from_ids = s.from_ids || edits_have(viewer->edits, SITE_RESID_PRE, layer);
     /* The encoder runs again, or what single layers are given. */
     s.from_ids = s.from_ids || has_encoder(s.config) || !config_starts_anywhere(s.config);
-    s.whole = s.from_ids || s.config->mechanism.renormalise || !s.config->causal;
+    s.whole = s.from_ids || s.config->mechanism.renormalise || s.config->mixer.heads ||
+              !s.config->causal; /* states cannot go back */
     s.is_last = plan->question->position + 1 == s.tokens;
     if ((plan->over == PATCH_EDGES && edges_find(&patching->edges, viewer, arena, err)) ||
         lay_out(&s, arena))
@@ -793,7 +809,9 @@ static int make_array(struct array *array, const struct patching *patching, size
     const struct config *c = &plan->viewer->model.config;
     size_t shared_by = 0;
     for (size_t i = 0; site_axes(site) == AXES_GROUP_TOKEN_DIM && i < c->n_layer; i++)
-        shared_by = num_max(shared_by, kv_head_shared_by(stack_head(c, PART_SENTENCE, i)));
+        shared_by = num_max(shared_by, site_part(site) == PART_MIXER
+                                           ? c->mixer.heads / c->mixer.key_heads
+                                           : kv_head_shared_by(stack_head(c, PART_SENTENCE, i)));
     size_t columns = of_tokens ? patched_tokens(plan) : patching->columns;
     size_t first = plan->heads ? plan->heads->head : 0;
     const struct label *labels = of_tokens ? label_tokens(patching, arena, err)

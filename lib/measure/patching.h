@@ -9,9 +9,9 @@
  *
  * Each patch is an edit of a copy of the text, and copies share passes. A copy starts at the
  * patched layer, with the stream of the unpatched run, and at the first token that changes; a cache
- * has the earlier tokens. (All tokens are run if the model is not causal, or with --mask-after; all
- * tokens and layers, if it has an encoder or there is an edit of resid_pre.) Values that are equal
- * in both texts are not patched.
+ * has the earlier tokens. (All tokens are run if the model is not causal, has layers that keep a
+ * state, or with --mask-after; all tokens and layers, if it has an encoder or there is an edit of
+ * resid_pre.) Values that are equal in both texts are not patched.
  *
  *     struct question question = {position, .answer = 4, .against = -1};
  *     struct patching_plan plan = {&viewer, &clean, &corrupt, .question = &question};
@@ -38,6 +38,13 @@ enum patch_over {
     PATCH_HEADS_BY_TOKEN,
     PATCH_CROSS_HEADS,
     PATCH_CROSS_OUT,
+    PATCH_MIX_HEADS,
+    PATCH_MIX_OUT,
+    PATCH_MIX_Q,
+    PATCH_MIX_K,
+    PATCH_MIX_V,
+    PATCH_MIX_STEP,
+    PATCH_MIX_DECAY,
     PATCH_PATHS,
     PATCH_EDGES, /* only estimates */
     PATCH_OVERS,

@@ -77,9 +77,9 @@ static bool sublayer_has_other(const struct sublayer *s)
     FEATURE(!c->causal, "attention to later tokens", ALL) \
     FEATURE(c->n_group, "layers that share parameters", ALL) \
     FEATURE(config_flags(c) & LAYER_WIDE, "layers with heads of other sizes", ALL) \
-    FEATURE(c->mixer.heads, "layers that keep a state", PASS | ATTRIBUTE) \
+    FEATURE(c->mixer.heads, "layers that keep a state", PASS | ATTRIBUTE | PATCH) \
     FEATURE(config_flags(c) & (LAYER_NO_MLP | LAYER_MLP_ALONE), "layers of one sublayer", \
-            PASS | ATTRIBUTE) \
+            PASS | ATTRIBUTE | PATCH) \
     FEATURE(c->rotary.scaling == ROTARY_PROPORTIONAL, "proportional rotary scaling", ALL) \
     FEATURE(c->rms, "RMS norms", ALL) \
     FEATURE(c->norm_offset, "scales of norms that are 1 + w", ALL) \
@@ -184,7 +184,7 @@ static bool sublayer_has_other(const struct sublayer *s)
             RUN | EXPLAIN | ATTRIBUTE | PATCH) \
     FEATURE(s->head.differ > 0, "differences of heads", ALL & ~WORDS) \
     FEATURE(s->head.no_out, "heads without an output projection", (RUN | EXPLAIN) & ~TRAIN) \
-    FEATURE(s->head.gate, "gates of the context", PASS | ATTRIBUTE) \
+    FEATURE(s->head.gate, "gates of the context", PASS | ATTRIBUTE | PATCH) \
     FEATURE(s->head.v_is_k, "values that are keys", ALL) \
     FEATURE(s->head.borrows, "keys of other layers", ALL)
 

@@ -124,10 +124,9 @@ static size_t columns_of(enum site site, size_t layer)
     const struct config *c = &viewer.model.config;
     if (!site_is_in_layer(c, site, layer) || site_is_borrowed(c, site, layer))
         return 0;
-    return site == SITE_MLP_ACT ? site_columns(c, site, layer)
-           : site_row(site)->axes == AXES_GROUP_TOKEN_DIM
-               ? stack_head(c, PART_SENTENCE, layer)->kv_heads
-               : found.columns;
+    return site == SITE_MLP_ACT                      ? site_columns(c, site, layer)
+           : site_axes(site) == AXES_GROUP_TOKEN_DIM ? site_heads(c, site, layer)
+                                                     : found.columns;
 }
 
 static void expect_edits(enum patch_over over)
@@ -176,15 +175,14 @@ static void expect_all_edits(void)
 
 /* Passes over the whole text, whose length determines the rotation of some families; then of models
  * with copies of the stream. */
-TEST_LOOP(a_patch_has_the_bits_of_an_edit, INSTRUMENTS_ATTENTION + 2)
+TEST_LOOP(a_patch_has_the_bits_of_an_edit, INSTRUMENTS_ALL + 2)
 {
     static const char *const copies[] = {"gemma3n_text", "gemma3n"};
     char path[64];
     if ((size_t)_i % one_of(1))
         return;
     snprintf(path, sizeof path, "tests/golden-families/%s",
-             _i < INSTRUMENTS_ATTENTION ? instruments_families[_i]
-                                        : copies[_i - INSTRUMENTS_ATTENTION]);
+             _i < INSTRUMENTS_ALL ? instruments_families[_i] : copies[_i - INSTRUMENTS_ALL]);
     open(path, 1, "1,5,9,3,7,2", "1,6,9,8,7,2");
     expect_all_edits();
     for (int with = PATCH_WITH_ZERO; with < PATCH_WITHS; with++) {
