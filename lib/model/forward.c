@@ -518,7 +518,7 @@ static enum pass_state project_latent(struct pass *pass, const struct head_rule 
     struct scratch *s = &pass->scratch;
     struct matrix q = rule->latent_q ? matrix_columns(s->narrow, 0, rule->latent_q) : x;
     struct matrix kv = matrix_columns(s->narrow, 0, rule->latent_kv);
-    size_t first = rule->rotary->first;
+    size_t first = rule->d_k - s->k_rotary.columns;
     if (rule->latent_q)
         PASS_TRY(narrow(pass, SLOT_Q_DOWN, SLOT_Q_DOWN_NORM, layer, q, x));
     PASS_TRY(product(pass, rule->latent_q ? SLOT_Q_UP : SLOT_Q, layer, s->q, q));

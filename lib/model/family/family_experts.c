@@ -66,7 +66,7 @@ static const struct family_names gpt_oss_separate_names =
     NAMES("model.", "layers.", &experts_names, {"mlp.router", {SLOT_ROUTER}},
           {"self_attn.sinks", {SLOT_SINKS}, .bare = true});
 
-static const struct family_names latent_names =
+const struct family_names family_latent_names =
     NAMES("model.", "layers.", &experts_names, {"self_attn.q_a_proj", {SLOT_Q_DOWN}},
           {"self_attn.q_a_layernorm", {SLOT_Q_DOWN_NORM}}, {"self_attn.q_b_proj", {SLOT_Q_UP}},
           {"self_attn.kv_a_proj_with_mqa", {SLOT_KV_DOWN, SLOT_K_ROTARY}},
@@ -318,9 +318,7 @@ static void expect_text(struct reading *r, const char *key, const char *value)
                         found);
 }
 
-/* Read the heads of latent attention: in queries and keys, channels without rotary embeddings come
- * first. (Before, d_k is the most channels that may be rotated.) The numbers are defaults. */
-static void read_latent(struct reading *r, size_t latent_q, size_t unrotated, size_t d_v)
+void family_read_latent(struct reading *r, size_t latent_q, size_t unrotated, size_t d_v)
 {
     struct config *c = r->config;
     family_expect(r, "attention_bias", false, false);
@@ -336,7 +334,7 @@ static void read_latent(struct reading *r, size_t latent_q, size_t unrotated, si
 static void settle_deepseek_v3(struct reading *r)
 {
     read_grouped(r, 3, 8);
-    read_latent(r, 1536, 128, 128);
+    family_read_latent(r, 1536, 128, 128);
     r->config->rotary.neighbours = family_flag(r, "rope_interleave", true);
     expect_text(r, "scoring_func", "sigmoid");
     expect_text(r, "topk_method", "noaux_tc");
@@ -348,7 +346,7 @@ static void settle_glm4_moe_lite(struct reading *r)
     static const char key[] = "mlp_layer_types";
     struct config *c = r->config;
     read_grouped(r, 1, 4);
-    read_latent(r, 768, 192, 256);
+    family_read_latent(r, 768, 192, 256);
     c->rotary.neighbours = family_flag(r, "rope_interleave", true);
     size_t layer = 0, chosen = family_size(r, "num_experts_per_tok", 4);
     const struct json *list = family_list(r, key), *item = json_first(list);
@@ -368,7 +366,7 @@ static void settle_glm4_moe_lite(struct reading *r)
 static void settle_deepseek_v2(struct reading *r)
 {
     read_grouped(r, 0, 8);
-    read_latent(r, 1536, 128, 128);
+    family_read_latent(r, 1536, 128, 128);
     expect_text(r, "scoring_func", "softmax");
     family_expect(r, "norm_topk_prob", false, false);
     if (!chooses_greedily(r))
@@ -478,16 +476,16 @@ const struct family family_experts[] = {
     {"glm4_moe", &experts_names, settle_glm4_moe,
      WITH(LLAMA_5, .n_positions = 131072, .d_k = 128, GROUPED(.renormalised = true)), "hidden_act",
      "silu", 0.5, 1e4},
-    {"deepseek_v2", &latent_names, settle_deepseek_v2,
+    {"deepseek_v2", &family_latent_names, settle_deepseek_v2,
      WITH(LLAMA, .n_positions = 2048, .d_k = 1024, .rotary = {.components = 64, .neighbours = true},
           EXPERTS(64, .factor = 1, .groups = 1, .chosen_groups = 1, .inner = 1407)),
      SILU, .width_key = "qk_rope_head_dim"},
-    {"deepseek_v3", &latent_names, settle_deepseek_v3,
+    {"deepseek_v3", &family_latent_names, settle_deepseek_v3,
      WITH(LLAMA, .n_positions = 4096, .d_k = 1024, .rotary = {.components = 64, .neighbours = true},
           EXPERTS(256, .router = ROUTER_SIGMOID, .corrected = true, .two_best = true, .factor = 2.5,
                   .groups = 8, .chosen_groups = 4, .inner = 2048, .renormalised = true)),
      SILU, .width_key = "qk_rope_head_dim"},
-    {"glm4_moe_lite", &latent_names, settle_glm4_moe_lite,
+    {"glm4_moe_lite", &family_latent_names, settle_glm4_moe_lite,
      WITH(LLAMA_5, .n_positions = 202752, .d_k = 1024,
           .rotary = {.components = 64, .neighbours = true},
           EXPERTS(64, .router = ROUTER_SIGMOID, .corrected = true, .two_best = true, .factor = 1.8f,

@@ -138,6 +138,29 @@ static const struct family_names olmo_published_names =
     NAMES("model.", "layers.", &olmo_names, {"attention_layer_norm", {SLOT_NORM_1}},
           {"feedforward_layer_norm", {SLOT_NORM_2}});
 
+/* A gated delta rule whose steps and gates are made of narrow vectors, and latent attention. */
+static const struct family_names kimi_names = NAMES(
+    "model.", "layers.", &family_latent_names, {"block_sparse_moe.gate", {SLOT_ROUTER}},
+    {"block_sparse_moe.gate.e_score_correction_bias", {SLOT_CORRECTION}, .bare = true},
+    {"block_sparse_moe.experts.{e}.w1", {SLOT_EXPERT_GATE}},
+    {"block_sparse_moe.experts.{e}.w3", {SLOT_EXPERT_UP}},
+    {"block_sparse_moe.experts.{e}.w2", {SLOT_EXPERT_DOWN}},
+    {"block_sparse_moe.shared_experts.gate_proj", {SLOT_SHARED_GATE}},
+    {"block_sparse_moe.shared_experts.up_proj", {SLOT_SHARED_UP}},
+    {"block_sparse_moe.shared_experts.down_proj", {SLOT_SHARED_DOWN}},
+    {"self_attn.q_proj", {SLOT_Q}, OF_MIXER}, {"self_attn.k_proj", {SLOT_K}, OF_MIXER},
+    {"self_attn.v_proj", {SLOT_V}, OF_MIXER}, {"self_attn.o_proj", {SLOT_O}, OF_MIXER},
+    {"self_attn.f_a_proj", {SLOT_STEP_DOWN}, OF_MIXER},
+    {"self_attn.f_b_proj", {SLOT_STEP}, OF_MIXER}, {"self_attn.b_proj", {SLOT_BETA}, OF_MIXER},
+    {"self_attn.g_a_proj", {SLOT_OUT_GATE_DOWN}, OF_MIXER},
+    {"self_attn.g_b_proj", {SLOT_OUT_GATE}, OF_MIXER},
+    {"self_attn.q_conv1d", {SLOT_CONV_Q}, OF_MIXER},
+    {"self_attn.k_conv1d", {SLOT_CONV_K}, OF_MIXER},
+    {"self_attn.v_conv1d", {SLOT_CONV_V}, OF_MIXER},
+    {"self_attn.dt_bias", {SLOT_STEP_SHIFT}, .bare = true, OF_MIXER},
+    {"self_attn.A_log", {SLOT_DECAY}, .bare = true, OF_MIXER},
+    {"self_attn.o_norm", {SLOT_OUT_NORM}, OF_MIXER});
+
 /* --- keys that a row cannot express ----------------------------------------------------------- */
 
 /* Read which layers have a mixer from a list of kinds under a key; false: there is none. */
@@ -448,6 +471,55 @@ static void settle_olmo_hybrid(struct reading *r)
             c->layer_flags[i] |= LAYER_MIXER;
 }
 
+/* Read which layers have a mixer from a list of the others, which counts from 1; without it, all
+ * but the fifth, the ninth, and so on. */
+static void read_counted_layers(struct reading *r, const char *key)
+{
+    struct config *c = r->config;
+    const struct json *list = family_list(r, key);
+    for (size_t i = 0; i < c->n_layer; i++)
+        if (list || !i || i % 4)
+            c->layer_flags[i] |= LAYER_MIXER;
+    for (const struct json *item = json_first(list); item && !r->failed; item = json_next(item)) {
+        long long layer = 0;
+        if (!json_get_integer(item, 1, (long long)c->n_layer, &layer))
+            err_set(family_fail(r), "field '%s': expected layers from 1 to %zu", key, c->n_layer);
+        else
+            c->layer_flags[layer - 1] &= (unsigned short)~LAYER_MIXER;
+    }
+}
+
+/* No layer has rotary embeddings; experts as DeepSeek's, under names of their own. */
+static void settle_kimi(struct reading *r)
+{
+    struct config *c = r->config;
+    struct mixture *e = &c->mixture;
+    struct mixer *m = &c->mixer;
+    family_read_latent(r, 1536, 128, 128);
+    family_expect(r, "mla_use_nope", true, true);
+    c->n_positions = family_size(r, "model_max_length", c->n_positions);
+    family_read_experts(r, "num_experts", "num_experts_per_token", 8, "moe_intermediate_size");
+    family_integer(r, "num_expert_group", 1, 1, 1);
+    family_integer(r, "topk_group", 1, 1, 1);
+    family_integer(r, "moe_layer_freq", 1, 1, 1);
+    e->shared_inner = e->inner * family_size(r, "num_shared_experts", 1);
+    e->factor = (float)family_positive(r, "routed_scaling_factor", 2.446);
+    e->renormalised = family_flag(r, "moe_renormalize", true);
+    size_t plain = (size_t)family_integer(r, "first_k_dense_replace", 0, LAYERS_MAX, 1);
+    for (size_t i = 0; i < c->n_layer; i++) {
+        c->layer_flags[i] = LAYER_UNROTATED;
+        e->chosen[i] = i < plain ? 0 : e->chosen[i];
+    }
+    const struct json *root = family_enter(r, "linear_attn_config");
+    m->heads = m->key_heads = family_size(r, "num_heads", 32);
+    m->d_k = m->d_v = m->step_rank = m->gate_rank = family_size(r, "head_dim", 128);
+    m->taps = family_size(r, "short_conv_kernel_size", 4);
+    m->activation = c->activation;
+    read_counted_layers(r, "full_attn_layers");
+    r->root = root;
+    check_mixer(r, "num_heads", "num_heads");
+}
+
 /* --- families --------------------------------------------------------------------------------- */
 
 #define DELTA                                                             \
@@ -525,5 +597,16 @@ const struct family family_mixers[] = {
     {"olmo_hybrid", &olmo_names, settle_olmo_hybrid, OLMO_HYBRID, SILU},
     {"olmo_hybrid with published names", &olmo_published_names, settle_olmo_hybrid, OLMO_HYBRID,
      SILU, .by_file = true},
+    {"kimi_linear", &kimi_names, settle_kimi,
+     WITH(LLAMA_5, .n_positions = 1048576, .d_k = 1024, .rotary = {.components = 64},
+          MIXER_OF(.update = MIXER_DELTA, .unit = true, .step_each = true,
+                   .strength = STRENGTH_LOGISTIC, .gate = GATE_LOGISTIC, .out_norm = true),
+          .mixture = {.experts = 256,
+                      .inner = 1024,
+                      .router = ROUTER_SIGMOID,
+                      .corrected = true,
+                      .groups = 1,
+                      .chosen_groups = 1}),
+     SILU, .width_key = "qk_rope_head_dim"},
     {NULL},
 };

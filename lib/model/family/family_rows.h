@@ -44,7 +44,7 @@
 
 /* Names of tensors, and readers of keys of config.json, that rows in several files use. */
 extern const struct family_names family_llama_names, family_gpt2_names, family_hunyuan_names,
-    family_qwen2_moe_names;
+    family_qwen2_moe_names, family_latent_names;
 void family_settle_llama(struct reading *reading);
 void family_settle_qkv_bias(struct reading *reading);
 void family_settle_ernie(struct reading *reading);
@@ -61,5 +61,10 @@ void family_read_experts(struct reading *reading, const char *experts, const cha
                          size_t usual, const char *inner);
 /* Read the experts of Qwen; `usual`: how many a token has. */
 void family_read_qwen_experts(struct reading *reading, size_t usual, bool renormalised);
+
+/* Read the heads of latent attention: in queries and keys, channels without rotary embeddings come
+ * first. (Before, d_k is the most channels that may be rotated.) The numbers are defaults. */
+void family_read_latent(struct reading *reading, size_t latent_q, size_t unrotated, size_t d_v);
+
 bool family_default_scaling(struct reading *reading, enum rotary_scaling scaling, double factor,
                             double positions);
