@@ -253,7 +253,7 @@ static enum pass_state project_channels(struct mixing *mix, struct matrix x)
     return tap_unedited(pass, SITE_V, mix->layer, mix->v);
 }
 
-/* q, k and v of x [T, C], convolved. */
+/* q, k and v of x [T, C], convolved, and the narrow rows that steps are made of. */
 static enum pass_state project(struct mixing *mix, struct matrix x)
 {
     struct pass *pass = mix->pass;
@@ -278,6 +278,10 @@ static enum pass_state project(struct mixing *mix, struct matrix x)
         PASS_TRY(product_normed(mix, SLOT_Q, SLOT_Q_NORM, mix->q, mix->v));
         PASS_TRY(product_normed(mix, SLOT_K, SLOT_K_NORM, mix->k, mix->v));
     }
+    if (m->step_rank) /* before edits of v */
+        PASS_TRY(product_normed(mix, SLOT_STEP_DOWN, SLOT_STEP_NORM,
+                                matrix_columns(pass->scratch.narrow, 0, m->step_rank),
+                                m->only_v ? mix->v : x));
     if (m->unit)
         for_rows(mix, x.rows, 4, keys, unit_some);
     PASS_TRY(tap_rows(pass, SITE_Q, layer, mix->q));
@@ -351,13 +355,8 @@ static enum pass_state step(struct mixing *mix, struct matrix x)
     struct pass *pass = mix->pass;
     struct scratch *s = &pass->scratch;
     const struct mixer *m = mix->m;
-    struct matrix source = m->only_v ? mix->v : x;
-    if (m->step_rank) {
-        struct matrix narrow = matrix_columns(s->narrow, 0, m->step_rank);
-        PASS_TRY(product_normed(mix, SLOT_STEP_DOWN, SLOT_STEP_NORM, narrow, source));
-        source = narrow;
-    }
-    PASS_TRY(product(mix, SLOT_STEP, s->steps, source));
+    PASS_TRY(product(mix, SLOT_STEP, s->steps,
+                     m->step_rank ? matrix_columns(s->narrow, 0, m->step_rank) : x));
     if (fill_rates(mix))
         return PASS_FAILED;
     for_rows(mix, x.rows, 32, s->decays.columns, decay_some);
