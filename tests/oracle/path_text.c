@@ -15,7 +15,8 @@ static struct path_value *value_at(const struct path_text *text, enum site site,
 /* Whether a value is one of the whole text: pieces of it have others. */
 static bool is_of_whole(enum site site)
 {
-    return site == SITE_OF(PART_MIXER, SITE_WEIGHTS) || site == SITE_OF(PART_MIXER, SITE_STATE);
+    return site == SITE_OF(PART_MIXER, SITE_WEIGHTS) || site == SITE_OF(PART_MIXER, SITE_STATE) ||
+           site_is_by_name(site);
 }
 
 /* Watch a site, and look up its tensor in the reference. */
