@@ -33,8 +33,8 @@ seeds    seeds
 bytes    sh tests/same_bytes.sh "$build"
 break    "$build/break" --every "${BREAK_EVERY:-1}" "$build/attn-cli" tests/break/*.cases
 flips    "$build/flips" "${FLIPS_STRIDE:-1}"
-memory   sh tests/faults.sh memory "$build" "${FAULT_EVERY:-$((301 * ${rarer:-1}))}"
-system   sh tests/faults.sh system "$build" "${FAULT_EVERY:-$((61 * ${rarer:-1}))}"
+memory   sh tests/faults.sh memory "$build" "${FAULT_EVERY:-$((501 * ${rarer:-1}))}"
+system   sh tests/faults.sh system "$build" "${FAULT_EVERY:-$((121 * ${rarer:-1}))}"
 fuzz     sh tests/fuzz.sh replay "$build"
 races    sh tests/races.sh "$build" "${RACE_ROUNDS:-7}"
 hauls    sh tests/long_hauls.sh "$build"
