@@ -309,8 +309,7 @@ static double yarn_scale(struct reading *r)
     return factor * factor;
 }
 
-/* Refuse a text other than `value` under a key, if the key is there. */
-static void expect_text(struct reading *r, const char *key, const char *value)
+void family_expect_text(struct reading *r, const char *key, const char *value)
 {
     const char *found = family_text(r, key, value);
     if (strcmp(found, value) != 0)
@@ -336,22 +335,17 @@ static void settle_deepseek_v3(struct reading *r)
     read_grouped(r, 3, 8);
     family_read_latent(r, 1536, 128, 128);
     r->config->rotary.neighbours = family_flag(r, "rope_interleave", true);
-    expect_text(r, "scoring_func", "sigmoid");
-    expect_text(r, "topk_method", "noaux_tc");
+    family_expect_text(r, "scoring_func", "sigmoid");
+    family_expect_text(r, "topk_method", "noaux_tc");
 }
 
-/* "mlp_layer_types" says which layers have experts; without it, all but the first. */
-static void settle_glm4_moe_lite(struct reading *r)
+void family_read_mlp_layers(struct reading *r, size_t chosen)
 {
     static const char key[] = "mlp_layer_types";
     struct config *c = r->config;
-    read_grouped(r, 1, 4);
-    family_read_latent(r, 768, 192, 256);
-    c->rotary.neighbours = family_flag(r, "rope_interleave", true);
-    size_t layer = 0, chosen = family_size(r, "num_experts_per_tok", 4);
     const struct json *list = family_list(r, key), *item = json_first(list);
     bool known = !list || json_count(list) == c->n_layer;
-    for (; item && known; item = json_next(item), layer++) {
+    for (size_t layer = 0; item && known; item = json_next(item), layer++) {
         const char *kind = "";
         json_get_text(item, &kind);
         bool sparse = strcmp(kind, "sparse") == 0;
@@ -363,14 +357,23 @@ static void settle_glm4_moe_lite(struct reading *r)
                 c->n_layer);
 }
 
+/* Without "mlp_layer_types", all layers but the first have experts. */
+static void settle_glm4_moe_lite(struct reading *r)
+{
+    read_grouped(r, 1, 4);
+    family_read_latent(r, 768, 192, 256);
+    r->config->rotary.neighbours = family_flag(r, "rope_interleave", true);
+    family_read_mlp_layers(r, family_size(r, "num_experts_per_tok", 4));
+}
+
 static void settle_deepseek_v2(struct reading *r)
 {
     read_grouped(r, 0, 8);
     family_read_latent(r, 1536, 128, 128);
-    expect_text(r, "scoring_func", "softmax");
+    family_expect_text(r, "scoring_func", "softmax");
     family_expect(r, "norm_topk_prob", false, false);
     if (!chooses_greedily(r))
-        expect_text(r, "topk_method", "group_limited_greedy");
+        family_expect_text(r, "topk_method", "group_limited_greedy");
 }
 
 static void settle_dots1(struct reading *r)

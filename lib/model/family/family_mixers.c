@@ -497,6 +497,7 @@ static void settle_kimi(struct reading *r)
     struct mixer *m = &c->mixer;
     family_read_latent(r, 1536, 128, 128);
     family_expect(r, "mla_use_nope", true, true);
+    family_expect_text(r, "moe_router_activation_func", "sigmoid");
     c->n_positions = family_size(r, "model_max_length", c->n_positions);
     family_read_experts(r, "num_experts", "num_experts_per_token", 8, "moe_intermediate_size");
     family_integer(r, "num_expert_group", 1, 1, 1);
@@ -506,11 +507,17 @@ static void settle_kimi(struct reading *r)
     e->factor = (float)family_positive(r, "routed_scaling_factor", 2.446);
     e->renormalised = family_flag(r, "moe_renormalize", true);
     size_t plain = (size_t)family_integer(r, "first_k_dense_replace", 0, LAYERS_MAX, 1);
+    const unsigned short chosen = e->chosen[0];
     for (size_t i = 0; i < c->n_layer; i++) {
         c->layer_flags[i] = LAYER_UNROTATED;
         e->chosen[i] = i < plain ? 0 : e->chosen[i];
     }
+    family_read_mlp_layers(r, chosen);
     const struct json *root = family_enter(r, "linear_attn_config");
+    if (root == r->root && !r->failed)
+        err_set(family_fail(r),
+                "field 'linear_attn_config': expected an object, as published, found "
+                "none");
     m->heads = m->key_heads = family_size(r, "num_heads", 32);
     m->d_k = m->d_v = m->step_rank = m->gate_rank = family_size(r, "head_dim", 128);
     m->taps = family_size(r, "short_conv_kernel_size", 4);

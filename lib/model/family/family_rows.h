@@ -62,6 +62,12 @@ void family_read_experts(struct reading *reading, const char *experts, const cha
 /* Read the experts of Qwen; `usual`: how many a token has. */
 void family_read_qwen_experts(struct reading *reading, size_t usual, bool renormalised);
 
+/* Read "mlp_layer_types", if it is there: which layers have experts, `chosen` for a token. */
+void family_read_mlp_layers(struct reading *reading, size_t chosen);
+
+/* Refuse a text other than `value` under a key, if the key is there. */
+void family_expect_text(struct reading *reading, const char *key, const char *value);
+
 /* Read the heads of latent attention: in queries and keys, channels without rotary embeddings come
  * first. (Before, d_k is the most channels that may be rotated.) The numbers are defaults. */
 void family_read_latent(struct reading *reading, size_t latent_q, size_t unrotated, size_t d_v);
