@@ -24,6 +24,7 @@ const struct attribution_way attribution_ways[ATTRIBUTION_WAYS] = {
 #define CROSS(id) SITE_OF(PART_CROSS, SITE_##id)
 #define PER_LAYER(id) SITE_OF(PART_PER_LAYER, SITE_##id)
 #define MIXER(id) SITE_OF(PART_MIXER, SITE_##id)
+#define LAUREL(id) SITE_OF(PART_LAUREL, SITE_##id)
 
 /* Sites that are captured: only the row of the position, but of values all rows. */
 static const enum site captured_sites[] = {
@@ -33,7 +34,8 @@ static const enum site captured_sites[] = {
     SITE_LN_F,           SITE_LOGITS,     CROSS(V),         CROSS(WEIGHTS),     CROSS(CONTEXT),
     CROSS(ATTN_OUT),     CROSS(LN_1),     CROSS(RESID_MID), PER_LAYER(MLP_ACT), PER_LAYER(MLP_OUT),
     SITE_DIFFERENCE,     SITE_GATE,       MIXER(V),         MIXER(WEIGHTS),     MIXER(CONTEXT),
-    MIXER(GATE),         MIXER(ATTN_OUT)};
+    MIXER(GATE),         MIXER(ATTN_OUT), SITE_EMBEDDING,   SITE_STREAMS,       SITE_MERGED,
+    LAUREL(MLP_ACT),     LAUREL(MLP_OUT)};
 
 /* What reads tokens in a layer, with columns and arrays of its own. */
 enum { OF_TEXT, OF_CROSS, OF_MIXER, READERS };
@@ -64,8 +66,10 @@ struct way {
     size_t (*steps)[SITE_COUNT];      /* to the row of the next token; 0: only one was captured */
     bool of_all;                      /* the logit is of the mean of all tokens */
     double *u;                        /* [C] direction in the residual stream */
-    double *added;                    /* [C] direction in a sublayer's output */
-    double *inner;       /* [I or H · dv] direction at the input of the sublayer's last matrix */
+    double *copies; /* [N, C] directions in copies of the stream; NULL: there is one stream */
+    double *beside; /* [C] direction in what attention read, which is added to its output, too */
+    double *added;  /* [C] direction in a sublayer's output */
+    double *inner;  /* [I or H · dv] direction at the input of the sublayer's last matrix */
     double bias, edited; /* contributions of biases and edits in a stage: embedding, layer, end */
     struct axis columns[READERS]; /* columns of the result; BY_SOURCE: of each reader */
     float *cells[READERS];        /* [stages, layers or layers · heads; columns] */
@@ -231,9 +235,18 @@ static int output_back(struct way *way, size_t layer, const struct sublayer *s,
 
 /* --- parts of a layer ------------------------------------------------------------------------- */
 
-/* Columns after the heads. Only models with inputs of single layers have TERM_PER_LAYER, and only
- * edited runs TERM_EDITS. */
-enum { TERM_MLP, TERM_BIAS, TERM_TOKEN, TERM_POSITION, TERM_PER_LAYER, TERM_EDITS, TERMS };
+/* Columns after the heads. Only models with inputs of single layers have TERM_PER_LAYER, only those
+ * with low-rank branches TERM_LAUREL, and only edited runs TERM_EDITS. */
+enum {
+    TERM_MLP,
+    TERM_BIAS,
+    TERM_TOKEN,
+    TERM_POSITION,
+    TERM_PER_LAYER,
+    TERM_LAUREL,
+    TERM_EDITS,
+    TERMS
+};
 
 /* Whether each channel of mixers is a head: they then count as one. */
 static bool mixes_channels(const struct config *c)
@@ -274,7 +287,7 @@ static void put_constants(struct way *way, size_t row)
 {
     put(way, row, head_columns(way->config) + TERM_BIAS, way->bias);
     if (way->edits)
-        put(way, row, head_columns(way->config) + TERM_EDITS - !way->config->given, way->edited);
+        put(way, row, way->columns->size - 1, way->edited);
     way->bias = way->edited = 0;
 }
 
@@ -452,12 +465,13 @@ static int mlp_back(struct way *way, size_t layer, const struct sublayer *s,
         return -1;
     if (s->mlp.mixture)
         return experts_back(way, layer, s);
-    const bool given = s->part == PART_PER_LAYER;
+    const size_t term = s->part == PART_PER_LAYER ? TERM_PER_LAYER
+                        : s->part == PART_LAUREL  ? TERM_LAUREL - !c->given
+                                                  : TERM_MLP;
     const float *active = rows[SITE_OF(s->part, SITE_MLP_ACT)];
     const size_t columns = way->columns[0].size;
-    put(way, layer + 1, head_columns(c) + (given ? TERM_PER_LAYER : TERM_MLP),
-        dot_double_row(way->inner, active, s->mlp.inner));
-    if (given)
+    put(way, layer + 1, head_columns(c) + term, dot_double_row(way->inner, active, s->mlp.inner));
+    if (term != TERM_MLP)
         return 0;
     for (size_t i = 0; way->plan->by == BY_NEURON && i < columns; i++)
         way->cells[0][layer * columns + i] +=
@@ -512,24 +526,212 @@ static int sum_back(struct way *way, size_t layer, const struct sublayer *s, con
     return 0;
 }
 
+/* --- copies of the stream ---------------------------------------------------------------------
+ *
+ * The numbers that mix copies are functions of the stream. Like the divisors of norms they are
+ * fixed: what is mixed is then linear in what each part adds. */
+
+static const struct stream_copies *copies_of(const struct way *way)
+{
+    return &stack_of(way->config, PART_SENTENCE)->copies;
+}
+
+static void add_direction(double *to, const double *u, size_t count, double factor)
+{
+    for (size_t i = 0; i < count; i++)
+        to[i] += factor * u[i];
+}
+
+/* y = the product of a copy's matrix and x; returns its factor, which gives y the mean square of
+ * `like`. */
+static int turn_copy(struct way *way, float *y, double *factor, struct weight *w, struct slot slot,
+                     const float *x, const float *like)
+{
+    const size_t C = way->config->n_embd;
+    const double least = 1e-5;
+    if (weights_matrix(way->weights, slot, w, way->err))
+        return -1;
+    linear(&way->plan->viewer->machine, (struct matrix){y, 1, C, C},
+           (struct matrix){(float *)x, 1, C, C}, w, ACTIVATION_NONE);
+    *factor =
+        sqrt(dot_rows(like, like, C) / (double)C / fmax(dot_rows(y, y, C) / (double)C, least));
+    return 0;
+}
+
+/* to = the direction u back through the matrix of a copy that turns x. */
+static int turn_back(struct way *way, double *to, double *u, int id, size_t copy, const float *x,
+                     const float *like)
+{
+    const size_t C = way->config->n_embd;
+    struct slot slot = slot_of_text(id);
+    struct weight w;
+    double factor = 0;
+    float *y = arena_room(&way->scratch, C, sizeof *y, way->err);
+    slot.expert = (short)(copy - 1);
+    if (!y || turn_copy(way, y, &factor, &w, slot, x, like))
+        return -1;
+    for (size_t i = 0; i < C; i++)
+        u[i] *= factor;
+    return matrix_back(way, to, &w, u);
+}
+
+/* From the merged stream, the mean of the first copy and of products of the others. */
+static int merged_back(struct way *way)
+{
+    const size_t C = way->config->n_embd, count = copies_of(way)->count;
+    const float *streams = way->rows[way->config->n_layer - 1][SITE_STREAMS];
+    for (size_t copy = 0; copy < count; copy++) {
+        double *to = way->copies + copy * C;
+        memset(to, 0, C * sizeof *to);
+        add_direction(to, way->u, C, 1 / (double)count);
+        memcpy(way->added, to, C * sizeof *to);
+        if (copy &&
+            turn_back(way, to, way->added, SLOT_COPY_OUT, copy, streams + copy * C, streams))
+            return -1;
+    }
+    return 0;
+}
+
+/* To the embedding, of which the copies are products. */
+static int copied_back(struct way *way)
+{
+    const size_t C = way->config->n_embd;
+    const float *x = way->rows[0][SITE_EMBEDDING];
+    memcpy(way->u, way->copies, C * sizeof *way->u);
+    for (size_t copy = 1; copy < copies_of(way)->count; copy++) {
+        if (turn_back(way, way->added, way->copies + copy * C, SLOT_COPY_IN, copy, x, x))
+            return -1;
+        add_direction(way->u, way->added, C, 1);
+    }
+    return 0;
+}
+
+/* The active copy that enters a layer. */
+static const float *active_copy(struct way *way, size_t layer)
+{
+    const size_t C = way->config->n_embd, active = copies_of(way)->active;
+    const float *x = way->rows[0][SITE_EMBEDDING];
+    struct slot slot = slot_of_text(SLOT_COPY_IN);
+    struct weight w;
+    double factor = 0;
+    if (layer > 0)
+        return way->rows[layer - 1][SITE_STREAMS] + active * C;
+    if (!active)
+        return x;
+    float *y = arena_room(&way->scratch, C, sizeof *y, way->err);
+    slot.expert = (short)(active - 1);
+    if (!y || turn_copy(way, y, &factor, &w, slot, x, x))
+        return NULL;
+    scale_row(y, y, C, (float)factor);
+    return y;
+}
+
+/* The numbers that predict (N · N) or correct (N) copies: tanh(norm(x) / C · W) · V. NULL with an
+ * error. */
+static const float *mixing(struct way *way, int id, size_t layer, const float *x)
+{
+    struct machine *machine = &way->plan->viewer->machine;
+    const size_t C = way->config->n_embd, count = copies_of(way)->count;
+    float *y = arena_room(&way->scratch, C + count + count * count, sizeof *y, way->err);
+    struct weight router, last;
+    struct norm norm;
+    if (!x || !y ||
+        weights_norm(way->weights, slot_of(PART_SENTENCE, SLOT_COPY_NORM, layer), &norm,
+                     way->err) ||
+        weights_matrix(way->weights, slot_of(PART_SENTENCE, SLOT_COPY_ROUTER, layer), &router,
+                       way->err) ||
+        weights_matrix(way->weights, slot_of(PART_SENTENCE, id, layer), &last, way->err))
+        return NULL;
+    struct matrix normed = {y, 1, C, C}, modes = {y + C, 1, count, count};
+    struct matrix numbers = {y + C + count, 1, last.out, last.out};
+    memcpy(y, x, C * sizeof *y);
+    norm_rows(normed, normed, &norm);
+    scale_row(y, y, C, 1 / (float)C);
+    linear(machine, modes, normed, &router, ACTIVATION_TANH);
+    linear(machine, numbers, modes, &last, ACTIVATION_NONE);
+    return numbers.data;
+}
+
+/* From the corrected copies to the stream x that corrects them, and to the predicted ones. */
+static int corrected_back(struct way *way, size_t layer, const float *x)
+{
+    const size_t C = way->config->n_embd;
+    if (edits_back(way, way->copies, SITE_CORRECTED, layer))
+        return -1;
+    const float *numbers = mixing(way, SLOT_COPY_CORRECT, layer, x);
+    if (!numbers)
+        return -1;
+    memset(way->u, 0, C * sizeof *way->u);
+    for (size_t copy = 0; copy < copies_of(way)->count; copy++)
+        add_direction(way->u, way->copies + copy * C, C, 1 + (double)numbers[copy]);
+    add_direction(way->copies + copies_of(way)->active * C, way->u, C, -1);
+    return 0;
+}
+
+/* From the predicted copies to those that enter the layer. */
+static int predicted_back(struct way *way, size_t layer)
+{
+    const size_t C = way->config->n_embd, count = copies_of(way)->count;
+    add_direction(way->copies + copies_of(way)->active * C, way->u, C, 1);
+    if (edits_back(way, way->copies, SITE_PREDICTED, layer))
+        return -1;
+    const float *numbers = mixing(way, SLOT_COPY_PREDICT, layer, active_copy(way, layer));
+    double *u = arena_room(&way->scratch, count * C, sizeof *u, way->err);
+    if (!numbers || !u)
+        return -1;
+    memcpy(u, way->copies, count * C * sizeof *u);
+    for (size_t to = 0; to < count; to++)
+        for (size_t from = 0; from < count; from++)
+            add_direction(way->copies + from * C, u + to * C, C,
+                          (double)numbers[to * count + from]);
+    return 0;
+}
+
+/* Before a sublayer: what the copies, or the branch beside it, make of its direction. */
+static int enter_back(struct way *way, size_t layer, const struct sublayer *s)
+{
+    const size_t C = way->config->n_embd;
+    const enum site end = sublayer_end(s);
+    if (s->spreads)
+        memset(way->u, 0, C * sizeof *way->u);
+    for (size_t copy = 1; s->spreads && copy < copies_of(way)->count; copy++)
+        add_direction(way->u, way->copies + copy * C, C, 1);
+    return s->corrects ? corrected_back(way, layer, way->rows[layer][SITE_OF(PART_SENTENCE, end)])
+                       : 0;
+}
+
 /* Go back from a layer's output to its input, in the residual stream. */
 static int layer_back(struct way *way, size_t layer)
 {
     const float *const *rows = way->rows[layer];
     const struct layer *own = layer_of(way->config, PART_SENTENCE, layer);
+    const size_t C = way->config->n_embd;
+    bool beside = false;
+    if (way->copies && edits_back(way, way->copies, SITE_STREAMS, layer))
+        return -1;
     for (size_t i = own->count; i-- > 0;) {
         const struct sublayer *s = &own->sublayers[i];
         struct sublayer_weights w;
         const float *x = rows[i ? stream_site(s - 1, sublayer_end(s - 1)) : SITE_RESID_PRE];
-        if (weights_sublayer(way->weights, s, layer, &w, way->err) ||
+        if (weights_sublayer(way->weights, s, layer, &w, way->err) || enter_back(way, layer, s) ||
             stream_back(way, s, s->at_after, layer) ||
             (s->norm_after && sum_back(way, layer, s, x, &w.norm)) ||
-            stream_back(way, s, s->at_sum, layer) || (s->scales && scale_back(way, layer)) ||
-            (s->kind == SUBLAYER_MLP ? mlp_back : heads_back)(way, layer, s, &w) ||
-            (s->adds_to_normed && site_back(way, way->u, s->at_input, layer, x, &w.norm)))
+            stream_back(way, s, s->at_sum, layer) || (s->scales && scale_back(way, layer)))
             return -1;
+        for (size_t k = 0; k < C; k++)
+            way->u[k] *= (double)s->sum_factor;
+        if (s->adds_input)
+            memcpy(way->beside, way->u, C * sizeof *way->u);
+        if ((s->kind == SUBLAYER_MLP ? mlp_back : heads_back)(way, layer, s, &w) ||
+            (s->adds_to_normed && site_back(way, way->u, s->at_input, layer, x, &w.norm)) ||
+            (beside && site_back(way, way->beside, s->at_input, layer, x, &w.norm)))
+            return -1;
+        if (beside)
+            add_direction(way->u, way->beside, C, 1);
+        beside = s->adds_input;
     }
-    if (edits_back(way, way->u, SITE_RESID_PRE, layer))
+    if (edits_back(way, way->u, SITE_RESID_PRE, layer) ||
+        (way->copies && predicted_back(way, layer)))
         return -1;
     put_constants(way, layer + 1);
     return 0;
@@ -539,6 +741,8 @@ static const float *last_stream(const struct way *way)
 {
     size_t last = way->config->n_layer - 1;
     const struct layer *own = layer_of(way->config, PART_SENTENCE, last);
+    if (way->copies)
+        return way->rows[last][SITE_MERGED];
     return way->rows[last][sublayer_end(&own->sublayers[own->count - 1])];
 }
 
@@ -639,7 +843,7 @@ static int end_back(struct way *way)
          site_back(way, way->u, SITE_LN_F, 0, last_stream(way), &norm)))
         return -1;
     put_constants(way, c->n_layer + 1);
-    return 0;
+    return way->copies ? merged_back(way) : 0;
 }
 
 /* Compute the contributions of the token's embedding, and of the position's and segment's. */
@@ -653,7 +857,8 @@ static int begin_back(struct way *way, const uint32_t *ids, const unsigned char 
     float *x = arena_alloc(&way->scratch, c->n_embd, sizeof *x, way->err);
     struct weight projection;
     struct norm norm;
-    if (!token || !place || !x || edits_back(way, way->u, SITE_EMBEDDING, 0))
+    if (!token || !place || !x || (way->copies && copied_back(way)) ||
+        edits_back(way, way->u, SITE_EMBEDDING, 0))
         return -1;
     weights_embed_token(way->weights, PART_SENTENCE, token, ids[way->position]);
     scale_row(token, token, width,
@@ -721,8 +926,10 @@ static int tokens_back(struct way *way, const struct tokenized *sentence)
 static int make_cells(struct way *way, size_t reader, const struct tokenized *keys,
                       struct arena *arena)
 {
-    static const char *const parts[TERMS] = {"mlp", "bias", "token", "place", "per_layer", "edits"};
+    static const char *const parts[TERMS] = {"mlp",       "bias",   "token", "place",
+                                             "per_layer", "laurel", "edits"};
     const struct config *c = way->config;
+    const bool has[TERMS] = {true, true, true, true, c->given, c->laurel, way->edits != NULL};
     const enum attribution_by by = way->plan->by;
     struct axis *axis = &way->columns[reader];
     size_t rows = c->n_layer * (by == BY_SOURCE ? heads_of(c, reader) : 1) + 2 * (by == BY_PART);
@@ -745,7 +952,7 @@ static int make_cells(struct way *way, size_t reader, const struct tokenized *ke
                     ? axis_add(axis, "mixer", arena, way->err)
                     : axis_add_numbers(axis, readers[of].prefix, heads_of(c, of), arena, way->err);
         for (size_t i = 0; i < TERMS && !failed; i++)
-            if (i < TERM_PER_LAYER || (i == TERM_EDITS ? way->edits != NULL : c->given > 0))
+            if (has[i])
                 failed = axis_add(axis, parts[i], arena, way->err);
     }
     if (!failed)
@@ -844,8 +1051,12 @@ int attribution_make(struct attribution *attribution, struct report *report,
     way.u = arena_alloc(&way.scratch, c->n_embd, sizeof *way.u, err);
     way.added = arena_alloc(&way.scratch, c->n_embd, sizeof *way.added, err);
     way.inner = arena_alloc(&way.scratch, inner, sizeof *way.inner, err);
+    way.beside = arena_alloc(&way.scratch, c->n_embd, sizeof *way.beside, err);
+    if (copies_of(&way)->count)
+        way.copies =
+            arena_alloc(&way.scratch, copies_of(&way)->count * c->n_embd, sizeof *way.copies, err);
     const size_t shown = plan->by == BY_SOURCE ? READERS : 1;
-    int failed = !way.u || !way.added || !way.inner;
+    int failed = err->kind != 0;
     for (size_t of = 0; of < shown && !failed; of++)
         failed = make_cells(&way, of, of == OF_CROSS ? way.source : sentence, arena);
     failed = failed || run(&way, sentence) || logits_back(&way) || tokens_back(&way, sentence);

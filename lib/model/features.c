@@ -109,8 +109,10 @@ static bool sublayer_has_other(const struct sublayer *s)
     FEATURE(s->adds_to_normed, "sums with the normed stream", ALL) \
     FEATURE(s->factor != 1, "scaled sublayer outputs", ALL) \
     FEATURE(s->scales, "scaled layers", ALL) \
-    FEATURE(s->corrects || s->spreads, "copies of the stream", PASS | PATCH) \
-    FEATURE(s->adds_input || s->sum_factor != 1, "low-rank branches beside attention", PASS | PATCH)
+    FEATURE(s->corrects || s->spreads, "copies of the stream", \
+            PASS | ATTRIBUTE | PATCH) \
+    FEATURE(s->adds_input || s->sum_factor != 1, "low-rank branches beside attention", \
+            PASS | ATTRIBUTE | PATCH)
 
 #define EMBED_FIELDS(FIELD, ARRAY) \
     FIELD(width) FIELD(rows) FIELD(own_table) FIELD(scale) FIELD(drops_masks) FIELD(mask) \
@@ -213,7 +215,7 @@ static bool sublayer_has_other(const struct sublayer *s)
 
 #define MLP_FEATURES(FEATURE) \
     FEATURE(s->mlp.gated, "gated MLPs", ALL) \
-    FEATURE(s->mlp.sparse, "sparse gates", PASS | PATCH) \
+    FEATURE(s->mlp.sparse, "sparse gates", PASS | ATTRIBUTE | PATCH) \
     FEATURE(s->mlp.xielu, "an activation with parameters", RUN | ATTRIBUTE | PATCH | CIRCUITS) \
     FEATURE((s->mlp.clamp != 0 || s->mlp.up_offset != 0) && !s->mlp.mixture, "clamped MLPs", PASS) \
     FEATURE(s->part == PART_SENTENCE && !s->mlp.mixture && s->mlp.inner != c->n_inner, \

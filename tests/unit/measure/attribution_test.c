@@ -162,6 +162,28 @@ static const char *const edits_of_sites[] = {
     "attn_out[channel=0] = 1; attn_out * 3; h.0.resid_post[channel=0] = 1",
 };
 
+/* Copies of the stream: what mixes them is fixed, in an edited run, too. */
+TEST_LOOP(parts_sum_to_the_logit_with_copies_of_the_stream, 14)
+{
+    static const char *const folders[] = {"tests/golden-families/gemma3n_text",
+                                          "tests/golden-families/gemma3n"};
+    static const char *const edits[] = {"h.1.streams[copy=1] * 2", "h.1.predicted[copy=0] = 0.5",
+                                        "h.0.corrected * 3",       "h.1.ln_1[channel=0] = 1",
+                                        "h.1.laurel_out * 2",      "h.0.resid_pre * 2"};
+    const size_t edit = (size_t)_i / COUNT(folders);
+    open(folders[(size_t)_i % COUNT(folders)], "1 2 3 4 5");
+    struct edit_list list = {.config = &viewer.model.config, .arena = &arena};
+    struct err why = {0};
+    if (edit > 0)
+        ck_assert_msg(!edit_list_add(&list, EDIT_WORDS, edits[edit - 1], &why), "%s", why.text);
+    viewer.edits = edit > 0 ? &list.edits : NULL;
+    question.answer = 4;
+    ask(BY_PART);
+    const double off = fabs(attribution.logit - attribution.sum);
+    ck_assert_msg(off <= 1e-6 * fmax(1, fabs(attribution.logit)), "%d: %.9g, parts %.9g", _i,
+                  attribution.logit, attribution.sum);
+}
+
 TEST_LOOP(parts_sum_to_the_logit_of_an_edited_run, INSTRUMENTS_ALL)
 {
     struct instruments_golden golden;
