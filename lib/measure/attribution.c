@@ -302,16 +302,11 @@ static size_t width_of_context(const struct sublayer *s)
     return s->mixer ? s->mixer->d_v : context_width(&s->head);
 }
 
-/* Multiply u, and x if it is there, by the function of a gate. */
-static void gate_back(double *u, float *x, const float *z, enum gate gate, size_t count)
+/* What a gate multiplies a context by, from its product z. */
+static double gate_factor(enum gate gate, float z)
 {
-    for (size_t i = 0; i < count; i++) {
-        const double share = 1 / (1 + exp(-(double)z[i]));
-        const double factor = gate == GATE_SILU ? (double)z[i] * share : share;
-        u[i] *= x ? 1 : factor;
-        if (x)
-            x[i] = (float)(factor * (double)x[i]);
-    }
+    const double share = 1 / (1 + exp(-(double)z));
+    return gate == GATE_SILU ? (double)z * share : share;
 }
 
 /* Go back through the gates of contexts, and their norms: of each, or of groups of a mixer's. Gates
@@ -335,16 +330,17 @@ static int contexts_back(struct way *way, size_t layer, const struct sublayer *s
                                 &norm, way->err)))
         return -1;
     memcpy(x, context, inner * sizeof *x);
-    if (gate && before)
-        gate_back(way->inner, x, z, gate, inner);
-    else if (gate)
-        gate_back(way->inner, NULL, z, gate, inner);
+    for (size_t i = 0; gate && i < inner; i++)
+        if (before)
+            x[i] = (float)(gate_factor(gate, z[i]) * (double)x[i]);
+        else
+            way->inner[i] *= gate_factor(gate, z[i]);
     for (size_t i = 0; normed && i < groups; i++) {
         norm_back(way, way->inner + i * width, x + i * width, width, &norm);
         norm.scale += m && m->out_groups ? width : 0;
     }
-    if (gate && before)
-        gate_back(way->inner, NULL, z, gate, inner);
+    for (size_t i = 0; gate && before && i < inner; i++)
+        way->inner[i] *= gate_factor(gate, z[i]);
     return 0;
 }
 
