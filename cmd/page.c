@@ -123,12 +123,7 @@ static int parse_explain(struct page_state *own, const struct config *config, st
 static int narrow(struct array *array, const bool *explains, const struct config *config,
                   struct arena *arena, struct err *err)
 {
-    bool grouped = site_axes(array->site) == AXES_GROUP_TOKEN_DIM;
-    size_t served =
-        !grouped ? 1
-        : site_part(array->site) == PART_MIXER
-            ? config->mixer.heads / config->mixer.key_heads
-            : kv_head_shared_by(stack_head(config, site_part(array->site), (size_t)array->layer));
+    size_t served = site_shared_by(config, array->site, (size_t)array->layer);
     const bool *layer =
         explains ? explains + (size_t)array->layer * config_most_heads(config) : NULL;
     size_t size = array->rows.size * array->columns.size;

@@ -182,17 +182,15 @@ static int check_head(const struct edit_reader *reader, struct edit_piece name,
 {
     const struct config *config = reader->config;
     const struct edit_indices *layers = &reader->edit.layers;
-    const struct head_rule *rule = stack_head(config, site_part(reader->edit.site),
-                                              layers->count ? (size_t)layers->items->first : 0);
-    size_t shared_by = kv_head_shared_by(rule);
+    size_t shared_by =
+        site_shared_by(config, reader->edit.site, layers->count ? (size_t)layers->items->first : 0);
     char heads[SHEET_NAME_BYTES];
     ptrdiff_t first = 0;
     ptrdiff_t last = 0;
-    if (site_axes(reader->edit.site) != AXES_GROUP_TOKEN_DIM || shared_by == 1 ||
-        !is_word(name, "head") ||
+    if (shared_by == 1 || !is_word(name, "head") ||
         !selection_range(&first, &last, number.at, number.size, config->n_head))
         return 0;
-    size_t kv_head = kv_head_of(rule, (size_t)first);
+    size_t kv_head = (size_t)first / shared_by;
     return err_usage(reader->err,
                      "%s: expected kv_head=%zu, since '%s' of head %td is kv_head %zu, shared by "
                      "%s, found head=%.*s",

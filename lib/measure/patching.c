@@ -809,9 +809,7 @@ static int make_array(struct array *array, const struct patching *patching, size
     const struct config *c = &plan->viewer->model.config;
     size_t shared_by = 0;
     for (size_t i = 0; site_axes(site) == AXES_GROUP_TOKEN_DIM && i < c->n_layer; i++)
-        shared_by = num_max(shared_by, site_part(site) == PART_MIXER
-                                           ? c->mixer.heads / c->mixer.key_heads
-                                           : kv_head_shared_by(stack_head(c, PART_SENTENCE, i)));
+        shared_by = num_max(shared_by, site_shared_by(c, site, i));
     size_t columns = of_tokens ? patched_tokens(plan) : patching->columns;
     size_t first = plan->heads ? plan->heads->head : 0;
     const struct label *labels = of_tokens ? label_tokens(patching, arena, err)

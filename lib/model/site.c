@@ -569,6 +569,14 @@ void site_most(size_t *heads, size_t *columns, const struct config *config, enum
     }
 }
 
+size_t site_shared_by(const struct config *c, enum site site, size_t layer)
+{
+    return site_axes(site) != AXES_GROUP_TOKEN_DIM ? 1
+           : site_part(site) == PART_MIXER
+               ? c->mixer.heads / c->mixer.key_heads
+               : kv_head_shared_by(stack_head(c, site_part(site), layer));
+}
+
 bool site_size(size_t *count, const struct config *config, enum site site, size_t heads,
                size_t tokens, size_t source)
 {

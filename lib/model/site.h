@@ -240,6 +240,9 @@ size_t site_heads(const struct config *config, enum site site, size_t layer);
 size_t site_columns(const struct config *config, enum site site, size_t layer);
 void site_most(size_t *heads, size_t *columns, const struct config *config, enum site site);
 
+/* How many heads share one of a site: of keys and values, and of a mixer's queries; else 1. */
+size_t site_shared_by(const struct config *config, enum site site, size_t layer);
+
 /* The most floats of a site in a layer, for `heads` query heads if it has heads, and for the
  * tokens of a text and its source; false if it exceeds 64 bits. */
 bool site_size(size_t *count, const struct config *config, enum site site, size_t heads,
