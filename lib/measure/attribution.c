@@ -248,19 +248,13 @@ enum {
     TERMS
 };
 
-/* Whether each channel of mixers is a head: they then count as one. */
-static bool mixes_channels(const struct config *c)
-{
-    return c->mixer.heads && c->mixer.d_v == 1;
-}
-
-/* The heads that have an output: those of contexts. */
+/* The heads that have an output: those of contexts. A mixer's channels count as one. */
 static size_t heads_of(const struct config *c, size_t reader)
 {
     const enum site context = SITE_OF(readers[reader].part, SITE_CONTEXT);
-    return !site_exists(c, context)                  ? 0
-           : reader == OF_MIXER && mixes_channels(c) ? 1
-                                                     : site_heads(c, context, 0);
+    return !site_exists(c, context)                             ? 0
+           : reader == OF_MIXER && mixer_of_channels(&c->mixer) ? 1
+                                                                : site_heads(c, context, 0);
 }
 
 /* The columns of heads that come before those of a reader. */
@@ -944,7 +938,7 @@ static int make_cells(struct way *way, size_t reader, const struct tokenized *ke
         axis->name = "part";
         for (size_t of = 0; of < READERS && !failed; of++)
             failed =
-                of == OF_MIXER && mixes_channels(c)
+                of == OF_MIXER && mixer_of_channels(&c->mixer)
                     ? axis_add(axis, "mixer", arena, way->err)
                     : axis_add_numbers(axis, readers[of].prefix, heads_of(c, of), arena, way->err);
         for (size_t i = 0; i < TERMS && !failed; i++)

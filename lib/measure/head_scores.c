@@ -285,7 +285,7 @@ bool head_survey_needs(const struct head_survey *survey, enum score_material mat
 /* What layers that keep a state have in place of weights. */
 static enum site map_of_mixers(const struct config *config)
 {
-    return SITE_OF(PART_MIXER, config->mixer.d_v == 1 ? SITE_MAP_NORM : SITE_WEIGHTS);
+    return SITE_OF(PART_MIXER, mixer_of_channels(&config->mixer) ? SITE_MAP_NORM : SITE_WEIGHTS);
 }
 
 static struct head_layer heads_of(const struct config *config, size_t layer)

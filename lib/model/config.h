@@ -216,6 +216,12 @@ static inline size_t mixer_convolved(const struct mixer *m)
     return only_v ? m->heads * m->d_v : mixer_channels(m);
 }
 
+/* Whether each channel is a head. */
+static inline bool mixer_of_channels(const struct mixer *m)
+{
+    return m->heads && m->d_v == 1;
+}
+
 /* Floats of a state, of all heads. */
 static inline size_t mixer_state(const struct mixer *m)
 {
