@@ -322,8 +322,8 @@ struct attention_map_loan {
     int layer;
     size_t text;
     size_t queries, keys;
-    float **heads; /* [H], or [1] of a site without heads; each NULL at first: set to the memory
-                         * of a map, dense, row by row */
+    float **heads;      /* [H], or [1] of a site without heads; each NULL at first: set to the
+                         * memory of a map, dense, row by row */
     const size_t *rows; /* [queries] NULL at first: may be set to the row of each query in that
                          * memory, or ATTENTION_NO_ROW; the same for all maps of a text */
     attention_row_taker take; /* NULL at first: may be set instead of all memory; the same for all

@@ -30,8 +30,8 @@ struct dataset_part {
     size_t count;
 };
 
-/* Where a source, and the text behind it, are among the ids. A text with a label stands in the
- * place of the source, and its target, one id, in that of the text. */
+/* The place of a source among the ids, and of the text behind it. Of a labelled text: the text is
+ * the source, and the one id behind it is its label. */
 struct dataset_pair {
     uint32_t first, source_count, count;
 };
