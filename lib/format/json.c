@@ -23,11 +23,14 @@ enum {
     FOUND_BYTES = 32,
 };
 
+static const char infinity[] = "Infinity"; /* no JSON, but Python writes it */
+
 struct scanner {
     const char *start, *end;    /* errors count bytes from `start` */
     const char *zero;           /* the first escape \u0000; NULL: none */
     size_t count;               /* items or members of the last value; 0 if it has none */
     size_t values, text_bytes;  /* so far: all values, and bytes of all texts as written */
+    size_t infinities;          /* so far: values that are Infinity */
     struct json_extent *extent; /* to list large containers; NULL: they are not listed */
     int depth;                  /* arrays and objects that are open */
     struct err *err;
@@ -298,7 +301,12 @@ static inline const char *scan_value(struct scanner *in, const char *at)
         return scan_container(in, at);
     if (c == '-' || is_digit(c))
         return scan_number(in, at);
-    const char *word = c == 't' ? "true" : c == 'f' ? "false" : c == 'n' ? "null" : NULL;
+    in->infinities += c == *infinity;
+    const char *word = c == 't'         ? "true"
+                       : c == 'f'       ? "false"
+                       : c == 'n'       ? "null"
+                       : c == *infinity ? infinity
+                                        : NULL;
     return word ? scan_word(in, at, word) : refuse(in, at, "a value");
 }
 
@@ -452,6 +460,26 @@ static void hook(void)
     cJSON_InitHooks(&(cJSON_Hooks){heap_hook, heap_free});
 }
 
+/* The tree of a checked document; NULL: there is no memory. In cJSON a number that is too large
+ * stands for Infinity. */
+static cJSON *make_tree(const struct scanner *checked)
+{
+    static const char too_large[sizeof infinity] = "1e999   ";
+    struct scanner in = {.end = checked->end};
+    const size_t size = (size_t)(checked->end - checked->start);
+    char *copy = checked->infinities ? heap_alloc(size, 1, NULL) : NULL;
+    if (!checked->infinities)
+        return cJSON_ParseWithLength(checked->start, size);
+    for (const char *at = checked->start, *from = at; copy && at < in.end; from = at) {
+        const bool found = *at == *infinity;
+        at = *at == '"' ? scan_text(&in, at) : at + (found ? strlen(infinity) : 1);
+        memcpy(copy + (from - checked->start), found ? too_large : from, (size_t)(at - from));
+    }
+    cJSON *tree = copy ? cJSON_ParseWithLength(copy, size) : NULL;
+    heap_free(copy);
+    return tree;
+}
+
 int json_parse(struct json **root, const char *bytes, size_t size, struct err *err)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -467,7 +495,7 @@ int json_parse(struct json **root, const char *bytes, size_t size, struct err *e
         return err_set(err, "expected at most %d bytes of texts, found %zu", JSON_TEXT_BYTES_MAX,
                        in.text_bytes);
     pthread_once(&once, hook);
-    cJSON *tree = cJSON_ParseWithLength(bytes, size);
+    cJSON *tree = make_tree(&in);
     if (!tree)
         return err_memory(err, size);
     *root = (struct json *)tree;

@@ -70,6 +70,7 @@ static const struct text accepted[] = {
     TEXT("123.456e-789"),
     TEXT("1e999"),
     TEXT("-1e999"),
+    TEXT("[Infinity]"),
     TEXT("18446744073709551616"),
     TEXT("[-9223372036854775809]"),
     TEXT("[0.00000000000000000000000000000000000000000000000000000000000000000000001]"),
@@ -142,7 +143,7 @@ static const struct {
     {TEXT("None"), "byte 0: expected a value, found 'N'"},
     {TEXT("nan"), "byte 1: expected 'u' of 'null', found 'a'"},
     {TEXT("NaN"), "byte 0: expected a value, found 'N'"},
-    {TEXT("[Infinity]"), "byte 1: expected a value, found 'I'"},
+    {TEXT("[Infinite]"), "byte 8: expected 'y' of 'Infinity', found 'e'"},
     {TEXT("[a"), "byte 1: expected a value, found 'a'"},
     /* arrays */
     {TEXT("["), "byte 1: expected a value, found the end"},

@@ -31,6 +31,7 @@ TEST(numbers_are_rounded_to_the_nearest_double)
         {"1.7976931348623157e308", DBL_MAX},
         {"1e999", INFINITY},
         {"-1e999", -INFINITY},
+        {"Infinity", INFINITY},
         {"1e-999", 0},
         {"0.1000000000000000000000000000000000000000000000000000000000000000000000000", 0.1},
     };
@@ -41,6 +42,19 @@ TEST(numbers_are_rounded_to_the_nearest_double)
         ck_assert_msg(number == cases[i].number, "%s: %.17g", cases[i].json, number);
         json_free(root);
     }
+}
+
+TEST(texts_that_say_infinity_are_texts)
+{
+    struct json *root = parsed("[\"\\\"Infinity\", Infinity,1]");
+    const char *text = NULL;
+    double number = 0;
+    ck_assert(json_get_text(json_first(root), &text));
+    ck_assert_str_eq(text, "\"Infinity");
+    ck_assert(json_get_number(json_next(json_first(root)), &number));
+    ck_assert(isinf(number));
+    ck_assert_uint_eq(json_count(root), 3);
+    json_free(root);
 }
 
 TEST(an_integer_is_a_whole_number_in_its_range)
