@@ -44,6 +44,7 @@ struct tokenizer_config {
     enum answer splits_special;         /* split_special_tokens: special tokens are text */
     enum answer separate;               /* separate_vocabs */
     enum answer keeps_accents;          /* keep_accents */
+    enum answer language_ends;          /* legacy_behaviour, of NLLB */
     long long extra_ids;                /* as in T5: 100 if the file does not say */
     const char *class;                  /* tokenizer_class; "": none */
     const char *languages[2];           /* src_lang, tgt_lang; NULL: none */

@@ -212,8 +212,8 @@ static int add_merges(struct bpe *bpe, const uint32_t *ranks, uint32_t id, struc
     return 0;
 }
 
-/* Words with equal scores have equal ranks, so the leftmost of their pairs is joined first. */
-static int add_bpe(struct tokenizer *tokenizer, const struct sentencepiece *model, struct err *err)
+int sentencepiece_add_merges(struct tokenizer *tokenizer, const struct sentencepiece *model,
+                             struct err *err)
 {
     struct subword *subword = &tokenizer->model;
     uint32_t *ranks = arena_alloc(&tokenizer->arena, model->count, sizeof *ranks, err);
@@ -317,7 +317,7 @@ static int add_stages(struct tokenizer *tokenizer, const struct word_table *word
         rules.prefixes ? ", {\"type\": \"Strip\", \"content\": \" \", \"start\": 1}" : "");
     return err_if(
         tokenizer_parse_stages(tokenizer, &text, err) ||
-        (bpe ? add_bpe : add_unigram)(tokenizer, model, err) ||
+        (bpe ? sentencepiece_add_merges : add_unigram)(tokenizer, model, err) ||
         normalizers_sentencepiece(&tokenizer->normalizers, &rules, &tokenizer->arena, err));
 }
 

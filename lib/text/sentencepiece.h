@@ -22,3 +22,8 @@ struct sentencepiece {
 /* Read a file. Words are in its bytes; the pieces in the arena. */
 int sentencepiece_read(struct sentencepiece *model, const struct file *file, struct arena *arena,
                        struct err *err);
+
+/* Make the BPE of a tokenizer whose words are these pieces: scores decide the order of merges.
+ * Words with equal scores have equal ranks, so the leftmost of their pairs is joined first. */
+int sentencepiece_add_merges(struct tokenizer *tokenizer, const struct sentencepiece *model,
+                             struct err *err);

@@ -21,7 +21,7 @@ enum class_flag {
     CLASS_STRIPS = 8,  /* blanks before <mask> belong to it */
     CLASS_EXTRAS = 16, /* <extra_id_N> follow the pieces, the last one first */
     CLASS_UNUSED = 32, /* <unk_N> precede the pieces */
-    CLASS_SPEAKS = 64, /* a token of src_lang is around texts */
+    CLASS_BPE = 64,    /* the file's type; else Unigram */
 };
 
 #define LANGUAGES                                                                                \
@@ -30,6 +30,30 @@ enum class_flag {
 #define MORE_LANGUAGES                                                                           \
     "af_ZA az_AZ bn_IN fa_IR he_IL hr_HR id_ID ka_GE km_KH mk_MK ml_IN mn_MN mr_IN pl_PL ps_AF " \
     "pt_XX sv_SE sw_KE ta_IN te_IN th_TH tl_XX uk_UA ur_PK xh_ZA gl_ES sl_SI "
+#define NLLB_LANGUAGES                                                                  \
+    "ace_Arab ace_Latn acm_Arab acq_Arab aeb_Arab afr_Latn ajp_Arab aka_Latn amh_Ethi " \
+    "apc_Arab arb_Arab ars_Arab ary_Arab arz_Arab asm_Beng ast_Latn awa_Deva ayr_Latn " \
+    "azb_Arab azj_Latn bak_Cyrl bam_Latn ban_Latn bel_Cyrl bem_Latn ben_Beng bho_Deva " \
+    "bjn_Arab bjn_Latn bod_Tibt bos_Latn bug_Latn bul_Cyrl cat_Latn ceb_Latn ces_Latn " \
+    "cjk_Latn ckb_Arab crh_Latn cym_Latn dan_Latn deu_Latn dik_Latn dyu_Latn dzo_Tibt " \
+    "ell_Grek eng_Latn epo_Latn est_Latn eus_Latn ewe_Latn fao_Latn pes_Arab fij_Latn " \
+    "fin_Latn fon_Latn fra_Latn fur_Latn fuv_Latn gla_Latn gle_Latn glg_Latn grn_Latn " \
+    "guj_Gujr hat_Latn hau_Latn heb_Hebr hin_Deva hne_Deva hrv_Latn hun_Latn hye_Armn " \
+    "ibo_Latn ilo_Latn ind_Latn isl_Latn ita_Latn jav_Latn jpn_Jpan kab_Latn kac_Latn " \
+    "kam_Latn kan_Knda kas_Arab kas_Deva kat_Geor knc_Arab knc_Latn kaz_Cyrl kbp_Latn " \
+    "kea_Latn khm_Khmr kik_Latn kin_Latn kir_Cyrl kmb_Latn kon_Latn kor_Hang kmr_Latn " \
+    "lao_Laoo lvs_Latn lij_Latn lim_Latn lin_Latn lit_Latn lmo_Latn ltg_Latn ltz_Latn " \
+    "lua_Latn lug_Latn luo_Latn lus_Latn mag_Deva mai_Deva mal_Mlym mar_Deva min_Latn " \
+    "mkd_Cyrl plt_Latn mlt_Latn mni_Beng khk_Cyrl mos_Latn mri_Latn zsm_Latn mya_Mymr " \
+    "nld_Latn nno_Latn nob_Latn npi_Deva nso_Latn nus_Latn nya_Latn oci_Latn gaz_Latn " \
+    "ory_Orya pag_Latn pan_Guru pap_Latn pol_Latn por_Latn prs_Arab pbt_Arab quy_Latn " \
+    "ron_Latn run_Latn rus_Cyrl sag_Latn san_Deva sat_Beng scn_Latn shn_Mymr sin_Sinh " \
+    "slk_Latn slv_Latn smo_Latn sna_Latn snd_Arab som_Latn sot_Latn spa_Latn als_Latn " \
+    "srd_Latn srp_Cyrl ssw_Latn sun_Latn swe_Latn swh_Latn szl_Latn tam_Taml tat_Cyrl " \
+    "tel_Telu tgk_Cyrl tgl_Latn tha_Thai tir_Ethi taq_Latn taq_Tfng tpi_Latn tsn_Latn " \
+    "tso_Latn tuk_Latn tum_Latn tur_Latn twi_Latn tzm_Tfng uig_Arab ukr_Cyrl umb_Latn " \
+    "urd_Arab uzn_Latn vec_Latn vie_Latn war_Latn wol_Latn xho_Latn ydd_Hebr yor_Latn " \
+    "yue_Hant zho_Hans zho_Hant zul_Latn "
 #define ROBERTA                                                  \
     {                                                            \
         "<s>", "</s>", "<unk>", "</s>", "<pad>", "<s>", "<mask>" \
@@ -37,7 +61,7 @@ enum class_flag {
 #define FIRST "<s> <pad> </s> <unk> "
 
 /* Words before and after the pieces, of which the first `skipped` are left out; the tokens around a
- * text $A and a pair $A $B, of segment 1 after a colon; @ is the language. */
+ * text $A and a pair $A $B, of segment 1 after a colon; @: src_lang, else the language after it. */
 static const struct sentencepiece_class {
     const char *name, *models; /* without `Fast`; a folder of these model_types needs no class */
     const char *usual[NAMED_TOKENS];
@@ -71,10 +95,24 @@ static const struct sentencepiece_class {
     {"CamembertTokenizer", " camembert ", ROBERTA,
      "<s>NOTUSED <pad> </s>NOTUSED <unk> <unk>NOTUSED ", "<mask> ", 1, 3, CLASS_MAPS | CLASS_STRIPS,
      "<s> $A </s>", "<s> $A </s> </s> $B </s>"},
-    {"MBartTokenizer", " mbart ", ROBERTA, FIRST, LANGUAGES "<mask> ", 3, 3,
-     CLASS_STRIPS | CLASS_SPEAKS, "$A </s> @", "$A $B </s> @"},
+    {"MBartTokenizer", " mbart ", ROBERTA, FIRST, LANGUAGES "<mask> ", 3, 3, CLASS_STRIPS,
+     "$A </s> @en_XX", "$A $B </s> @en_XX"},
     {"MBart50Tokenizer", " ", ROBERTA, FIRST, LANGUAGES MORE_LANGUAGES "<mask> ", 3, 3,
-     CLASS_MAPS | CLASS_JOINS | CLASS_STRIPS | CLASS_SPEAKS, "@ $A </s>", "@ $A $B </s>"},
+     CLASS_MAPS | CLASS_JOINS | CLASS_STRIPS, "@en_XX $A </s>", "@en_XX $A $B </s>"},
+    {"NllbTokenizer", " ", ROBERTA, FIRST, NLLB_LANGUAGES "<mask> ", 3, 3,
+     CLASS_MAPS | CLASS_JOINS | CLASS_STRIPS | CLASS_BPE, "@eng_Latn $A </s>",
+     "@eng_Latn $A $B </s>"},
+    {"XGLMTokenizer",
+     " xglm ",
+     {"<s>", "</s>", "<unk>", "</s>", "<pad>", "<s>", ""},
+     FIRST,
+     "<madeupword0> <madeupword1> <madeupword2> <madeupword3> <madeupword4> <madeupword5> "
+     "<madeupword6> ",
+     3,
+     3,
+     CLASS_MAPS | CLASS_JOINS,
+     "</s> $A",
+     "</s> $A </s> </s> $B"},
     {"PegasusTokenizer",
      " pegasus ",
      {"", "</s>", "<unk>", "", "<pad>", "", "<mask_2>"},
@@ -223,8 +261,10 @@ static int put_template(struct buf *out, struct buf *ids, const char *text, cons
         if (*name == '$') {
             buf_format(out, "{\"Sequence\": {\"id\": \"%c\", \"type_id\": %d}}", name[1], segment);
         } else {
-            name = *text == '@' ? language : text;
-            name_size = *text == '@' ? strlen(language) : name_size;
+            if (*text == '@') {
+                name = language ? language : text + 1;
+                name_size = language ? strlen(language) : size - 1;
+            }
             if (find_word(&id, words, name, name_size, err))
                 return -1;
             buf_text(out, "{\"SpecialToken\": {\"id\": ");
@@ -244,13 +284,18 @@ static int put_template(struct buf *out, struct buf *ids, const char *text, cons
 }
 
 static int put_templates(struct buf *out, const struct sentencepiece_class *class,
-                         const char *language, const struct class_words *words, struct err *err)
+                         const struct tokenizer_config *config, const struct class_words *words,
+                         struct err *err)
 {
+    static const char *const ends[] = {"$A </s> @eng_Latn", "$A $B </s> @eng_Latn"};
+    const char *const both[] = {class->single, class->pair}, *language = config->languages[0];
+    bool ended = class->flags & CLASS_BPE && config->language_ends == ANSWER_YES;
+    const char *const *templates = ended ? ends : both;
     struct buf ids = {0}, pair_ids = {0};
     buf_text(out, "\"post_processor\": {\"type\": \"TemplateProcessing\", \"single\": [");
-    int failed = put_template(out, &ids, class->single, language, words, err);
+    int failed = put_template(out, &ids, templates[0], language, words, err);
     buf_text(out, "], \"pair\": [");
-    failed = failed || put_template(out, &pair_ids, class->pair, language, words, err);
+    failed = failed || put_template(out, &pair_ids, templates[1], language, words, err);
     buf_format(out, "], \"special_tokens\": {%s}}", ids.bytes ? ids.bytes : "");
     failed = failed || buf_check(&ids, err) || buf_check(&pair_ids, err);
     buf_release(&ids);
@@ -298,8 +343,7 @@ static int put_json(struct buf *out, const struct sentencepiece_class *class,
 {
     static const char metaspace[] = "{\"type\": \"Metaspace\", \"replacement\": \"▁\", "
                                     "\"prepend_scheme\": \"always\", \"split\": true}";
-    const char *language = tokenizer->config.languages[0];
-    bool splits = !(class->flags & CLASS_JOINS);
+    bool splits = !(class->flags & CLASS_JOINS), bpe = class->flags & CLASS_BPE;
     buf_text(out, "{");
     if (put_added(out, class, tokenizer, words, err))
         return -1;
@@ -307,18 +351,23 @@ static int put_json(struct buf *out, const struct sentencepiece_class *class,
     put_normalizer(out, class, &tokenizer->config, &model->rules);
     buf_format(out, ", \"pre_tokenizer\": {\"type\": \"Sequence\", \"pretokenizers\": [%s%s]}, ",
                splits ? "{\"type\": \"WhitespaceSplit\"}, " : "", metaspace);
-    if (put_templates(out, class, language ? language : "en_XX", words, err))
+    if (put_templates(out, class, &tokenizer->config, words, err))
         return -1;
-    buf_format(out,
-               ", \"decoder\": %s, \"model\": {\"type\": \"Unigram\", \"unk_id\": %u, "
-               "\"byte_fallback\": false, \"vocab\": [",
-               metaspace, class->unknown);
+    buf_format(out, ", \"decoder\": %s, \"model\": {\"type\": \"%s\", \"vocab\": %c", metaspace,
+               bpe ? "BPE\", \"merges\": [], \"unk_token\": \"<unk>" : "Unigram", bpe ? '{' : '[');
     for (size_t id = 0; id < words->count; id++) {
-        buf_text(out, id ? ", [" : "[");
+        buf_text(out, id ? ", " : "");
+        buf_text(out, bpe ? "" : "[");
         json_append_text(out, words->items[id].word.bytes, words->items[id].word.size);
-        buf_format(out, ", %.17g]", (double)words->items[id].score);
+        if (bpe)
+            buf_format(out, ": %zu", id);
+        else
+            buf_format(out, ", %.17g]", (double)words->items[id].score);
     }
-    buf_text(out, "]}}");
+    if (bpe)
+        buf_text(out, "}}}");
+    else
+        buf_format(out, "], \"unk_id\": %u}}", class->unknown);
     return buf_check(out, err);
 }
 
@@ -380,15 +429,23 @@ static int read_file(void *context, const struct file *file, struct err *err)
     struct class_words words;
     struct buf text = {0};
     int failed = sentencepiece_read(&model, file, &arena, err);
-    if (!failed && model.kind != SENTENCEPIECE_UNIGRAM)
-        failed = err_unsupported(err, "expected a model of type Unigram for %s, found type %llu",
-                                 reading->class->name, (unsigned long long)model.kind);
+    bool bpe = reading->class->flags & CLASS_BPE;
+    if (!failed && model.kind != (bpe ? SENTENCEPIECE_BPE : SENTENCEPIECE_UNIGRAM))
+        failed = err_unsupported(err, "expected a model of type %s for %s, found type %llu",
+                                 bpe ? "BPE" : "Unigram", reading->class->name,
+                                 (unsigned long long)model.kind);
     if (!failed && model.count <= reading->class->skipped)
         failed = err_set(err, "expected more than %u pieces, found %zu", reading->class->skipped,
                          model.count);
     failed = failed || list_words(&words, reading->class, tokenizer, &model, &arena, err) ||
              put_json(&text, reading->class, tokenizer, &model, &words, err) ||
              tokenizer_parse_json(tokenizer, text.bytes, text.size, err);
+    if (!failed && bpe) {
+        bpe_release(&tokenizer->model.bpe);
+        tokenizer->model.unknown = reading->class->unknown;
+        failed = sentencepiece_add_merges(
+            tokenizer, &(struct sentencepiece){.pieces = words.items, .count = words.count}, err);
+    }
     buf_release(&text);
     arena_release(&arena);
     return err_if(failed);

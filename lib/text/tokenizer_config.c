@@ -163,6 +163,7 @@ static int read_config(void *context, const struct json *root, struct err *err)
         read_answer(&config->splits_special, root, "split_special_tokens", err) ||
         read_answer(&config->separate, root, "separate_vocabs", err) ||
         read_answer(&config->keeps_accents, root, "keep_accents", err) ||
+        read_answer(&config->language_ends, root, "legacy_behaviour", err) ||
         json_integer(root, "extra_ids", 0, EXTRA_IDS_MOST, &config->extra_ids, err) ||
         keep_text(&config->class, root, "tokenizer_class", reader->arena, err) ||
         keep_text(&config->languages[0], root, "src_lang", reader->arena, err) ||

@@ -40,8 +40,10 @@ static const char *const names[] = {
     "spiece-gpt-sw3",
     "spiece-mbart",
     "spiece-mbart50",
+    "spiece-nllb",
     "spiece-pegasus",
     "spiece-t5",
+    "spiece-xglm",
     "spiece-xlm-roberta",
 };
 
