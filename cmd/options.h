@@ -73,7 +73,7 @@ struct edit_options {
 
 struct select_options {
     const char *show, *layer, *head, *query, *key, *mean, *pool, *gradient;
-    bool words, bits, hide_first, stats, normalize, stack, align;
+    bool words, bits, hide_first, stats, normalize, cosines, stack, align;
 };
 
 struct output_options {

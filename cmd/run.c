@@ -1,4 +1,5 @@
 /* run.c: `attn-cli run`: writes attention weights and other tensors of each text. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -26,6 +27,8 @@ static const struct option_row own_options[] = {
     FLAG("normalize", 0, IN(select.normalize),
          "scale the vector of each text to length 1, after --mean layers and --pool; --mean texts "
          "is the mean of these vectors"),
+    FLAG("cosines", 0, IN(select.cosines),
+         "with --pool: instead of the vectors, the cosine of those of each two texts"),
     FLAG("stack", 0, IN(select.stack),
          "one array for all texts, [texts, ...]: -o FILE.npy or FILE.safetensors, with the tokens "
          "and columns of each text in FILE.jsonl",
@@ -66,6 +69,11 @@ struct run_state {
     struct request request;
     bool walks;      /* gradients are asked for */
     double row_size; /* --stack: size of the first text's tensors; 0: not known yet */
+
+    /* --cosines: the vectors of the texts, as reports with pooled arrays. */
+    struct report *pooled; /* [texts]; NULL: no --cosines */
+    size_t texts;
+    struct arena *arena; /* of the setting */
 };
 
 static int prepare(void *state, struct driver *driver, struct err *err)
@@ -81,6 +89,14 @@ static int prepare(void *state, struct driver *driver, struct err *err)
         return -1;
     if (select->pool && format_is(output->format, "html"))
         return err_usage(err, "--pool: a page always shows all tokens: choose another format");
+    if (select->cosines) {
+        if (!select->pool || driver->accumulates)
+            return err_usage(err, "--cosines: expected --pool, which makes a vector of each text, "
+                                  "and no --mean texts");
+        if (options_exclude(driver->options, "cosines", "stack stats gradient", err))
+            return -1;
+        driver_accumulate(driver, driver->sweep.settings);
+    }
     if (!select->stack)
         return 0;
     if (!format_is(output->format, "npy safetensors") || output->to_folder)
@@ -125,6 +141,13 @@ static int open(void *state, struct driver *driver, struct err *err)
     struct request *request = &own->request;
     if (request_make(request, driver, err) || check_gradient(own, driver->options, err))
         return -1;
+    own->texts = 0;
+    own->arena = &driver->session.arena;
+    own->pooled = !driver->options->select.cosines
+                      ? NULL
+                      : arena_alloc(own->arena, driver->items.count, sizeof *own->pooled, err);
+    if (driver->options->select.cosines)
+        return own->pooled ? 0 : -1;
     if (request->derivation.mean_of_texts != driver->accumulates)
         return err_usage(err, "--mean: texts is for all settings: use --mean texts without --sweep "
                               "mean");
@@ -276,6 +299,12 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
                   "them");
     job->result_bytes = request_add_memory(&job->memory, request, &driver->session.viewer,
                                            &job->pair, is_streamed(driver, &asked));
+    if (own->pooled) {
+        double texts = (double)driver->items.count;
+        double cosines = (double)num_max(request->selection.layers.count, 1) * sizeof(float);
+        driver->survey.sums =
+            fmax(driver->survey.sums, texts * (job->result_bytes + texts * cosines));
+    }
     if ((own->walks && ask_gradient(driver, job, &request->selection, arena, err)) ||
         (request->derivation.pool.by == POOL_MODEL &&
          check_modules(driver, job, &request->derivation.pool.modules, err)))
@@ -338,6 +367,73 @@ static int run(void *state, const struct group *group, struct err *err)
     return err_if(failed);
 }
 
+/* --- cosines ---------------------------------------------------------------------------------- */
+
+/* Keep the vectors of a text, and the text. */
+static int add(void *state, struct job *job, struct err *err)
+{
+    struct run_state *own = state;
+    if (!own->pooled)
+        return 0;
+    struct report *kept = &own->pooled[own->texts++];
+    const char *text = job->report.sentence.text;
+    *kept = job->report;
+    kept->sentence.text = arena_text(own->arena, text, strlen(text), err);
+    struct array *arrays = arena_alloc(own->arena, kept->array_count, sizeof *arrays, err);
+    kept->arrays = arrays;
+    for (size_t i = 0; i < kept->array_count && !err->kind; i++) {
+        const struct array *array = &job->report.arrays[i];
+        float *data = arena_alloc(own->arena, array_cells(array), sizeof *data, err);
+        arrays[i] = *array;
+        arrays[i].data = data;
+        if (data)
+            memcpy(data, array->data, array_cells(array) * sizeof *data);
+    }
+    return err_if(err->kind);
+}
+
+/* The cosine of two vectors; NaN if one is zero. */
+static float cosine(const float *a, const float *b, size_t count)
+{
+    double ab = 0, aa = 0, bb = 0;
+    for (size_t i = 0; i < count; i++) {
+        ab += (double)a[i] * (double)b[i];
+        aa += (double)a[i] * (double)a[i];
+        bb += (double)b[i] * (double)b[i];
+    }
+    return (float)(ab / sqrt(aa * bb));
+}
+
+/* Write the cosines of each array, a matrix of texts by texts for each head. */
+static int end(void *state, struct driver *driver, struct err *err)
+{
+    const struct run_state *own = state;
+    struct arena *arena = own->arena;
+    size_t n = own->texts;
+    struct report report;
+    struct label *labels = arena_alloc(arena, n, sizeof *labels, err);
+    if (!own->pooled || !n)
+        return 0;
+    if (!labels || viewer_report(&report, &driver->session.viewer, arena, err))
+        return -1;
+    for (size_t i = 0; i < n && !err->kind; i++)
+        labels[i] = label_borrowed(own->pooled[i].sentence.text, false, arena, err);
+    for (size_t k = 0; k < own->pooled[0].array_count && !err->kind; k++) {
+        struct array array = own->pooled[0].arrays[k];
+        size_t width = array.columns.size, heads = array_matrix_count(&array);
+        float *data = arena_alloc(arena, heads * n * n, sizeof *data, err);
+        for (size_t i = 0; data && i < heads * n * n; i++)
+            data[i] = cosine(own->pooled[i / n % n].arrays[k].data + i / (n * n) * width,
+                             own->pooled[i % n].arrays[k].data + i / (n * n) * width, width);
+        array.name = arena_format(arena, err, "%s.cosines", site_name(array.site));
+        array.rows = array.columns = (struct axis){"text", n, labels, 0, NULL, 0};
+        array.data = data;
+        if (!err->kind)
+            report_add_array(&report, &array, arena, err);
+    }
+    return err_if(err->kind || driver_write(driver, &report, err));
+}
+
 /* --- result ----------------------------------------------------------------------------------- */
 
 /* Print how to see the rest below a partial result. Files contain only results. */
@@ -392,5 +488,7 @@ static const struct task run_task = {
     .read = read,
     .at_once = true,
     .run = run,
+    .add = add,
+    .end = end,
     .finish = finish,
 };
