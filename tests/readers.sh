@@ -173,9 +173,9 @@ else
     skip PyTorch
 fi
 if python=$(python_with 'torch, transformers'); then
-    same "transformers' heads of classes and of contacts" 'models agree, 4 are encoders alone' \
+    same "transformers' heads of classes and of contacts" 'models agree' \
         "$("$python" "$ROOT/tests/torch/classes.py" "$attn" 2>/dev/null | sed 's/^[0-9]* m/m/')"
-    same 'models of random shape and those of transformers' '63 models agree' \
+    same 'models of random shape and those of transformers' '66 models agree' \
         "$("$python" "$ROOT/tests/torch/shapes.py" "$attn" 2>/dev/null)"
 else
     skip transformers

@@ -1130,11 +1130,12 @@ def t5(c, own_tables=False, tied=True, proj="relu"):
     proj = c.get("feed_forward_proj", proj)
     act = "gelu_new" if proj == "gated-gelu" else proj.split("-")[-1]
     gated = proj.startswith("gated-")
+    alone = c["architectures"][0].endswith("EncoderModel")
 
     def attention(at, name):
         return dict(NORM_1=f"{at}.layer_norm",
                     **{slot: f"{at}.{name}.{slot.lower()}" for slot in "QKVO"})
-    for part, name, last in ((SOURCE, "encoder", 1), (TEXT, "decoder", 2)):
+    for part, name, last in ((TEXT if alone else SOURCE, "encoder", 1), (TEXT, "decoder", 2))[:2 - alone]:
         m = f"{last}.DenseReluDense."
         rows |= table(part, name + ".block.{l}.layer.", NORM_2=f"{last}.layer_norm",
                       GATE=m + "wi_0", UP=m + ("wi_1" if gated else "wi"), DOWN=m + "wo",
@@ -1153,8 +1154,14 @@ def t5(c, own_tables=False, tied=True, proj="relu"):
     def side(part):
         return (layers[part], equal_heads(H, c["d_kv"]), score, Mlp(act, gated, inner=c["d_ff"]),
                 Embed(C, c["vocab_size"]))
-    return two_stacks(c, rows, C, PRE, rms_norm(c.get("layer_norm_epsilon", 1e-6)), side, True,
-                      tied=tied, input_factor=C ** -0.5)
+    norm = rms_norm(c.get("layer_norm_epsilon", 1e-6))
+    if alone:
+        _, head, _, mlp, embed = side(SOURCE)
+        return Model({TEXT: Stack(
+            TEXT, C, layers[SOURCE],
+            lambda layer: block(PRE, norm, head, replace(score(layer), ahead=UNLIMITED), mlp), embed,
+            Unembed(replace(norm, id=Id.FINAL_NORM)))}, rows, ("",))
+    return two_stacks(c, rows, C, PRE, norm, side, True, tied=tied, input_factor=C ** -0.5)
 
 
 def bart(c, style=POST, place=Place.TABLE, embed_norm=True, act="gelu", scaled=False,

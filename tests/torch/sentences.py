@@ -39,6 +39,12 @@ def gemma(width):
         max_position_embeddings=16, use_bidirectional_attention=True, initializer_range=0.5))
 
 
+def t5(width):
+    return hf.T5EncoderModel(hf.T5Config(
+        vocab_size=len(WORDS), d_model=width, d_kv=3, d_ff=9, num_layers=2, num_heads=2,
+        initializer_factor=3.0))
+
+
 MODELS = {
     "LaBSE's kind": (bert, 4, "cls", [(4, True, torch.nn.Tanh()), None]),
     "embeddinggemma's kind": (gemma, 8, "mean", [(24, False, torch.nn.Identity()),
@@ -46,6 +52,7 @@ MODELS = {
     "distiluse's kind": (distilbert, 8, "mean", [(6, True, torch.nn.Tanh())]),
     "last and GELU": (bert, 8, "lasttoken", [None, (12, True, torch.nn.GELU())]),
     "max and SiLU": (bert, 8, "max", [(5, False, torch.nn.SiLU()), (7, True, torch.nn.ReLU())]),
+    "sentence-T5's kind": (t5, 8, "mean", [(6, False, torch.nn.Identity()), None]),
     "a mean alone": (bert, 8, "mean", [None]),
 }
 

@@ -20,7 +20,7 @@ import torch, transformers
 transformers.utils.logging.disable_progress_bar()
 torch.set_num_threads(1)
 
-LISTS = ".layers", ".layer", ".h", ".blocks"
+LISTS = ".layers", ".layer", ".h", ".blocks", ".block"
 LENGTHS = 1, 2, 11, 29
 SITES = "embedding,resid_post,weights"
 
@@ -291,6 +291,14 @@ def mistral3(r):
                 num_attention_heads=2, head_dim=4, image_size=8, patch_size=4)}
 
 
+def t5_encoder(r):
+    return {"vocab_size": r.randint(17, 70), "d_model": r.randint(9, 40), "d_kv": r.randint(1, 9),
+            "d_ff": r.randint(5, 50), "num_layers": r.randint(1, 5), "num_heads": r.randint(1, 6),
+            "relative_attention_num_buckets": 2 * r.randint(2, 9), "initializer_factor": 1.5,
+            "relative_attention_max_distance": r.randint(10, 40)} | r.some(
+                feed_forward_proj="gated-gelu", layer_norm_epsilon=1e-3)
+
+
 def nomic_bert(r):
     own = r.bert() | r.rotary(("default",)) | r.some(type_vocab_size=1, layer_norm_eps=1e-4)
     return own | {"hidden_act": r.either("silu", "gelu")}
@@ -318,6 +326,7 @@ FAMILIES = {
     "mistral3": ("Mistral3ForConditionalGeneration", mistral3),
     "nomic_bert": ("NomicBertForMaskedLM", nomic_bert),
     "nomic_bert without a head": ("NomicBertModel", nomic_bert),
+    "t5 encoder": ("T5EncoderModel", t5_encoder),
 }
 
 # --- models ---------------------------------------------------------------------------------------

@@ -38,6 +38,19 @@ static const struct family_names t5_gated_names =
                      {"layer.2.DenseReluDense.wi_1", {SLOT_UP}},
                      {"layer.1.DenseReluDense.wi_1", {SLOT_UP}, OF_SOURCE});
 
+/* An encoder alone, as of sentence vectors; a file may have the decoder, too. */
+#define ALONE_NAMES(base, ...) \
+    NAMES_OF("transformer.", "encoder.block.", NULL, NULL, base, true, __VA_ARGS__)
+
+static const struct family_names t5_alone_names = ALONE_NAMES(
+    &t5_names, {"encoder.block.0.layer.0.SelfAttention.relative_attention_bias", {SLOT_BIASES}},
+    {"encoder.final_layer_norm", {SLOT_FINAL_NORM}}, {"layer.1.layer_norm", {SLOT_NORM_2}},
+    {"layer.1.DenseReluDense.wi", {SLOT_UP}}, {"layer.1.DenseReluDense.wo", {SLOT_DOWN}});
+
+static const struct family_names t5_gated_alone_names =
+    ALONE_NAMES(&t5_alone_names, {"layer.1.DenseReluDense.wi_0", {SLOT_GATE}},
+                {"layer.1.DenseReluDense.wi_1", {SLOT_UP}});
+
 static const struct family_names bart_names = TRANSLATOR_NAMES(
     "model.", "layers.", NULL, {"shared", {SLOT_TOKENS}},
     {"lm_head", {SLOT_HEAD}, .bias = "final_logits_bias"},
@@ -60,7 +73,7 @@ static const struct family_names bart_apart_names =
 /* --- keys that a row cannot express ----------------------------------------------------------- */
 
 /* Models of T5 have one of two MLPs, whose tensors have other names: the second of two rows is that
- * of the gated one. */
+ * of the gated one. The next two rows are those of an encoder alone. */
 static void settle_t5(struct reading *r)
 {
     static const char key[] = "feed_forward_proj";
@@ -97,9 +110,15 @@ static void settle_t5(struct reading *r)
         c->logit_divisor =
             family_flag(r, "scale_decoder_outputs", c->tied) ? sqrtf((float)c->n_embd) : 0;
     c->bos_id = family_integer(r, "decoder_start_token_id", 0, DIMENSION_MAX, 0);
-    if (family_is_for(r, "ForTokenClassification") || family_is_for(r, "EncoderModel"))
-        err_unsupported(family_fail(r), "field 'architectures': expected a model with a decoder, "
-                                        "found an encoder alone");
+    if (!family_is_for(r, "ForTokenClassification") && !family_is_for(r, "EncoderModel"))
+        return;
+    c->family += 2;
+    c->n_layer = c->n_encoder_layer;
+    c->n_encoder_layer = 0;
+    c->cross = c->own_tables = c->causal = false;
+    c->bos_id = -1;
+    c->logit_divisor = 0;
+    c->end = END_STREAM;
 }
 
 static void settle_bart(struct reading *r)
@@ -149,9 +168,11 @@ static void settle_bart(struct reading *r)
         name, names, settle, WITH(__VA_ARGS__), activation_key, activation, 0, 0, \
             .reads = " is_encoder_decoder "                                       \
     }
-#define OF_T5(name, ...)                                                     \
-    FAMILY(name, &t5_plain_names, settle_t5, NULL, "relu", T5, __VA_ARGS__), \
-        FAMILY(name, &t5_gated_names, settle_t5, NULL, "relu", T5, __VA_ARGS__)
+#define OF_T5(name, ...)                                                         \
+    FAMILY(name, &t5_plain_names, settle_t5, NULL, "relu", T5, __VA_ARGS__),     \
+        FAMILY(name, &t5_gated_names, settle_t5, NULL, "relu", T5, __VA_ARGS__), \
+        FAMILY(name, &t5_alone_names, settle_t5, NULL, "relu", T5, __VA_ARGS__), \
+        FAMILY(name, &t5_gated_alone_names, settle_t5, NULL, "relu", T5, __VA_ARGS__)
 #define OF_BART(name, activation, ...)                                                            \
     FAMILY(name, &bart_names, settle_bart, "activation_function", activation, BART, __VA_ARGS__), \
         FAMILY(name, &bart_apart_names, settle_bart, "activation_function", activation, BART,     \
