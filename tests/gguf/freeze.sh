@@ -10,6 +10,12 @@ if [ -n "${PEERS-}" ]; then # needs ggml's library
     /usr/bin/python3 tests/gguf/quants.py tests/gguf/q5_0.gguf Q5_0
 fi
 
+if [ -n "${LLAMA_CPP-}" ]; then # needs llama.cpp's converter, torch and transformers
+    for family in qwen3_5_text qwen3_5_moe_text; do
+        /usr/bin/python3 tests/gguf/convert.py tests/golden-families/$family tests/gguf/$family.gguf
+    done
+fi
+
 freeze() { # MODEL NAME [TYPE [PRE]]
     from=$1
     name=$2

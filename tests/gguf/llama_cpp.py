@@ -109,7 +109,7 @@ PRES = {"bloom": "falcon-like", "dbrx": "llama-3-like", "smaug-bpe": "llama-3-li
         "stablelm2": "qwen2-like", "starcoder": "smollm2-like", "refact": "smollm2-like"}
 # Values of which "splits" shows where texts are split.
 SPLITS = ("mpt", "exaone4", "trillion", "chatglm-bpe", "glm4", "exaone", "minerva-7b", "command-r",
-          "gpt-4o", "tekken", "seed-coder", "hunyuan-dense", "gigachat", "falcon3", "hunyuan",
+          "gpt-4o", "tekken", "seed-coder", "qwen35", "hunyuan-dense", "gigachat", "falcon3", "hunyuan",
           "deepseek-v3", "deepseek-coder", "poro-chat", "viking")  # deepseek-llm: as falcon
 
 

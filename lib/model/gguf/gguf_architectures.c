@@ -16,6 +16,8 @@
 #define EXPERTS(name) "expert_count", name, KEY_SIZE, true
 #define CHOSEN(name) "expert_used_count", name, KEY_SIZE, true
 #define EXPERT_SIZE "expert_feed_forward_length", "moe_intermediate_size", KEY_SIZE, true
+#define SHARED_SIZE "expert_shared_feed_forward_length", "shared_expert_intermediate_size", KEY_SIZE
+#define NO_INNER "feed_forward_length", "n_inner", KEY_REAL /* files may lack it */
 #define PLAIN_LAYERS "blk.%zu.ffn_gate_inp.weight", "mlp_only_layers", KEY_PLAIN
 #define GROUPED(needed)                                                            \
     {EXPERTS("n_routed_experts")}, {CHOSEN("num_experts_per_tok")}, {EXPERT_SIZE}, \
@@ -47,6 +49,21 @@
     {                                                            \
         "logit_scale", "logits_scaling", KEY_REAL                \
     }
+/* Keys of mixers. */
+#define TAPS(name) "ssm.conv_kernel", name, KEY_SIZE, true
+#define STATE(name) "ssm.state_size", name, KEY_SIZE, true
+#define GROUPS(name) "ssm.group_count", name, KEY_SIZE, true
+#define RANK(name) "ssm.time_step_rank", name, KEY_SIZE, true
+#define INNER(name, divisor) "ssm.inner_size", name, KEY_SIZE, true, divisor
+#define SECTIONS \
+    "rope.dimension_sections", NULL, KEY_SIZE /* of images; tokens of texts are alike */
+#define DELTA                                                               \
+    {TAPS("linear_conv_kernel_dim")}, {STATE("linear_key_head_dim")},       \
+        {GROUPS("linear_num_key_heads")}, {RANK("linear_num_value_heads")}, \
+        {INNER("linear_value_head_dim", "ssm.time_step_rank")},             \
+    {                                                                       \
+        "blk.%zu.ssm_out.weight", "layer_types", KEY_MIXERS                 \
+    }
 #define ROUTER "blk.0.ffn_gate_inp.weight"
 #define IN(name) "{", name, KEY_OPEN
 #define OUT "}", NULL, KEY_CLOSE
@@ -66,7 +83,7 @@ static const struct gguf_architecture architectures[] = {
      .keys = {{EXPERTS("num_experts")},
               {CHOSEN("num_experts_per_tok")},
               {EXPERT_SIZE},
-              {"expert_shared_feed_forward_length", "shared_expert_intermediate_size", KEY_SIZE},
+              {SHARED_SIZE},
               {PLAIN_LAYERS}}},
     {"qwen3moe", "qwen3_moe",
      .keys = {{EXPERTS("num_experts")},
@@ -119,6 +136,17 @@ static const struct gguf_architecture architectures[] = {
               {CHOSEN("num_experts_per_tok")},
               {"true", "separate_experts", KEY_VALUE},
               {NEEDED_WINDOW}}},
+    {"qwen35", "qwen3_5_text", .tiled = true, .names = {{"post_attention_norm", SLOT_NORM_2}},
+     .keys = {DELTA, {SECTIONS}}},
+    {"qwen35moe", "qwen3_5_moe_text", .tiled = true,
+     .names = {{"post_attention_norm", SLOT_NORM_2}},
+     .keys = {DELTA,
+              {SECTIONS},
+              {NO_INNER},
+              {EXPERTS("num_experts")},
+              {CHOSEN("num_experts_per_tok")},
+              {EXPERT_SIZE},
+              {SHARED_SIZE}}},
     {"qwen2", "qwen2"},
     {"qwen3", "qwen3"},
     {"granite", "granite", .pairs = true, .keys = {GRANITE}},
@@ -192,6 +220,7 @@ const struct gguf_tensor_name gguf_tensor_names[] = {
     {"output_norm", SLOT_FINAL_NORM},
     {"output", SLOT_HEAD},
     {"attn_norm", SLOT_NORM_1},
+    {"attn_qkv", SLOT_Q, true, PART_MIXER},
     {"attn_qkv", SLOT_Q, true},
     {"attn_q_a", SLOT_Q_DOWN},
     {"attn_q_a_norm", SLOT_Q_DOWN_NORM},
@@ -202,6 +231,7 @@ const struct gguf_tensor_name gguf_tensor_names[] = {
     {"attn_k_b", SLOT_K, true}, /* joined with attn_v_b */
     {"attn_sinks", SLOT_SINKS},
     {"attn_q", SLOT_Q},
+    {"attn_q", SLOT_Q, true}, /* with a gate for each head */
     {"attn_k", SLOT_K},
     {"attn_v", SLOT_V},
     {"attn_output", SLOT_O},
@@ -218,7 +248,7 @@ const struct gguf_tensor_name gguf_tensor_names[] = {
     {"ffn_up", SLOT_UP},
     {"ffn_down", SLOT_DOWN},
     {"ffn_gate_inp", SLOT_ROUTER},
-    {"exp_probs_b", SLOT_CORRECTION - 1}, /* exp_probs_b.bias: the next slot */
+    {"exp_probs_b.bias", SLOT_CORRECTION},
     {"ffn_gate_exps", SLOT_EXPERT_GATE},
     {"ffn_up_exps", SLOT_EXPERT_UP},
     {"ffn_down_exps", SLOT_EXPERT_DOWN},
@@ -240,6 +270,14 @@ const struct gguf_tensor_name gguf_tensor_names[] = {
     {"proj", SLOT_DOWN, .part = PART_PER_LAYER},
     {"post_norm", SLOT_NORM_2_POST, .part = PART_PER_LAYER},
     {"layer_output_scale", SLOT_LAYER_SCALE},
+    {"attn_gate", SLOT_OUT_GATE, .part = PART_MIXER}, /* from here on: of mixers */
+    {"ssm_conv1d", SLOT_CONV_Q, true, PART_MIXER},
+    {"ssm_alpha", SLOT_STEP, .part = PART_MIXER},
+    {"ssm_beta", SLOT_BETA, .part = PART_MIXER},
+    {"ssm_dt.bias", SLOT_STEP_SHIFT, .part = PART_MIXER},
+    {"ssm_a", SLOT_DECAY, .part = PART_MIXER},
+    {"ssm_norm", SLOT_OUT_NORM, .part = PART_MIXER},
+    {"ssm_out", SLOT_O, .part = PART_MIXER},
     {NULL},
 };
 

@@ -9,7 +9,8 @@
 #include "format/gguf.h"
 #include "model/parameter_table.h"
 
-/* `theirs`: a key of a file, after "ARCHITECTURE.", a tensor, or JSON; `ours`: of config.json. */
+/* `theirs`: a key of a file, after "ARCHITECTURE.", a tensor, or JSON; `ours`: of config.json, or
+ * NULL: it has no effect here. */
 struct gguf_key {
     const char *theirs, *ours;
     enum {
@@ -24,15 +25,18 @@ struct gguf_key {
         KEY_LAYERS, /* n: each n-th layer has no window; or a list: whether each has one */
         KEY_HAS,    /* true with the tensor; KEY_LACKS: true without */
         KEY_LACKS,
-        KEY_PLAIN, /* a list of the layers without this tensor */
-        KEY_VALUE, /* the same for all files */
-        KEY_OPEN,  /* the keys up to KEY_CLOSE are in an object `ours` */
+        KEY_PLAIN,  /* a list of the layers without this tensor */
+        KEY_MIXERS, /* a list of kinds of layers: those with this tensor have a mixer */
+        KEY_VALUE,  /* the same for all files */
+        KEY_OPEN,   /* the keys up to KEY_CLOSE are in an object `ours` */
         KEY_CLOSE,
     } kind;
     bool needed;
+    const char *by; /* the key of a divisor of this size; or NULL */
 };
 
-/* The slot of a name, which .weight or .bias follows; in a layer it lacks "blk." and the number. */
+/* The slot of a name, which .weight or .bias follows, unless the name has its ending; in a layer it
+ * lacks "blk." and the number. */
 struct gguf_tensor_name {
     const char *name;
     enum slot_id id;
@@ -48,11 +52,13 @@ enum { KEYS_MAX = 12, NAMES_MAX = 2, SCALING_MAX = 3 };
 /* What `general.architecture` may be. */
 struct gguf_architecture {
     const char *name, *model_type;
-    bool pairs;   /* rows of queries and keys are in pairs that are rotated together */
-    bool latent;  /* keys and values are made of a shorter vector */
-    bool mixed;   /* layers with a window have other heads, whose keys end in "_swa" */
-    bool variant; /* its names of tensors are those of the family's next row */
-    struct gguf_key keys[KEYS_MAX];           /* besides those of all; the rest are NULL */
+    bool pairs;  /* rows of queries and keys are in pairs that are rotated together */
+    bool latent; /* keys and values are made of a shorter vector */
+    bool mixed;  /* layers with a window have other heads, whose keys end in "_swa" */
+    bool alone;  /* layers have a mixer and nothing else */
+    bool tiled; /* heads of values of a mixer: the first of each head of keys, the second ones, … */
+    bool variant;                   /* its names of tensors are those of the family's next row */
+    struct gguf_key keys[KEYS_MAX]; /* besides those of all; the rest are NULL */
     struct gguf_key scaling[SCALING_MAX];     /* further keys of "rope_scaling" by yarn */
     struct gguf_tensor_name names[NAMES_MAX]; /* with another meaning in this architecture */
     const char *marker;                       /* tensor or key without which a later row is meant */

@@ -37,18 +37,29 @@ static const char *full_key(char full[KEY_BYTES], const struct gguf_architecture
     return full;
 }
 
-/* A whole number above 0 under the architecture's key; if layers differ, the first of a list. */
+/* A whole number above 0 under the architecture's key; of a list with a number for each layer, the
+ * first above 0: layers with a mixer have no heads. */
 static int whole_number(const struct gguf *gguf, const struct gguf_architecture *architecture,
                         const char *key, long long *size, struct err *err)
 {
     char full[KEY_BYTES];
     const struct gguf_value *list = gguf_value(gguf, full_key(full, architecture, key));
-    if (architecture->mixed && list && list->kind == GGUF_ARRAY && list->count &&
-        list->item_kind < GGUF_TEXT && gguf_item(list, 0) >= 1 && gguf_item(list, 0) <= INT32_MAX) {
-        *size = (long long)gguf_item(list, 0);
-        return 0;
-    }
+    bool is_list = list && list->kind == GGUF_ARRAY && list->item_kind < GGUF_TEXT;
+    for (size_t i = 0; is_list && i < list->count; i++)
+        if (gguf_item(list, i) >= 1 && gguf_item(list, i) <= INT32_MAX) {
+            *size = (long long)gguf_item(list, i);
+            return 0;
+        }
     return gguf_integer(gguf, full_key(full, architecture, key), 1, INT32_MAX, size, err);
+}
+
+/* The number of layers, without the last ones that predict further tokens. */
+static long long depth(const struct gguf *gguf, const struct gguf_architecture *architecture)
+{
+    long long layers = LAYERS_MAX, further = 0;
+    whole_number(gguf, architecture, "block_count", &layers, NULL);
+    whole_number(gguf, architecture, "nextn_predict_layers", &further, NULL);
+    return layers - further;
 }
 
 /* --- config.json ------------------------------------------------------------------------------
@@ -129,11 +140,16 @@ static void put_key(struct gguf_writer *w, const struct gguf_key *row)
     char key[KEY_BYTES];
     bool flag = false;
     full_key(key, w->architecture, row->theirs);
-    if (row->kind == KEY_PLAIN) {
+    if (!row->ours && row->kind != KEY_CLOSE)
+        return;
+    if (row->kind == KEY_PLAIN || row->kind == KEY_MIXERS) {
         json_put_open(&w->json, row->ours, '[');
-        for (long long i = 0; i < read_size(w, "block_count", 0); i++) {
+        for (long long i = 0; i < depth(w->gguf, w->architecture); i++) {
             snprintf(key, sizeof key, row->theirs, (size_t)i);
-            if (!gguf_find(w->gguf, key))
+            bool has = gguf_find(w->gguf, key);
+            if (row->kind == KEY_MIXERS)
+                json_put_text(&w->json, NULL, has ? "linear_attention" : "full_attention");
+            else if (!has)
                 json_put_integer(&w->json, NULL, i);
         }
         json_put_close(&w->json, ']');
@@ -152,15 +168,14 @@ static void put_key(struct gguf_writer *w, const struct gguf_key *row)
         else if (row->kind == KEY_WINDOW || row->kind == KEY_SWITCH)
             json_put_raw(&w->json, row->ours, row->kind == KEY_WINDOW ? "null" : "false");
     } else if (row->kind == KEY_DEPTH) {
-        long long extra = (long long)read_number(w, "nextn_predict_layers", 0, LAYERS_MAX);
-        json_put_integer(&w->json, row->ours, read_size(w, row->theirs, 0) - extra);
-        if (extra)
-            json_put_integer(&w->json, "num_nextn_predict_layers", extra);
+        long long further = (long long)read_number(w, "nextn_predict_layers", 0, LAYERS_MAX);
+        json_put_integer(&w->json, row->ours, read_size(w, row->theirs, 0) - further);
     } else if (row->kind == KEY_COUNT) {
         double count = read_number(w, row->theirs, 0, INT32_MAX);
         json_put_integer(&w->json, row->ours, (long long)count);
     } else if (row->kind == KEY_SIZE) {
-        json_put_integer(&w->json, row->ours, read_size(w, row->theirs, 0));
+        json_put_integer(&w->json, row->ours,
+                         read_size(w, row->theirs, 0) / (row->by ? read_size(w, row->by, 1) : 1));
     } else if (row->kind == KEY_LAYERS) {
         put_layers(w, row->ours, key);
     } else if (row->kind == KEY_FLAG || row->kind == KEY_SWITCH) {
@@ -175,6 +190,19 @@ static void put_key(struct gguf_writer *w, const struct gguf_key *row)
     }
 }
 
+/* Whether a key is the architecture's own. */
+static bool own_key(const struct gguf_writer *w, const char *key)
+{
+    const struct gguf_key *own = w->architecture->keys, *scaling = w->architecture->scaling;
+    for (size_t i = 0; i < KEYS_MAX && own[i].theirs; i++)
+        if (strcmp(own[i].theirs, key) == 0)
+            return true;
+    for (size_t i = 0; i < SCALING_MAX && scaling[i].theirs; i++)
+        if (strcmp(scaling[i].theirs, key) == 0)
+            return true;
+    return false;
+}
+
 static void put_keys(struct gguf_writer *w)
 {
     static const struct gguf_key epsilons[] = {
@@ -184,10 +212,12 @@ static void put_keys(struct gguf_writer *w)
                                             true};
     const struct gguf_key *own = w->architecture->keys;
     for (size_t i = 0; i < sizeof common_keys / sizeof *common_keys; i++)
-        put_key(w, &common_keys[i]);
+        if (!own_key(w, common_keys[i].theirs))
+            put_key(w, &common_keys[i]);
     for (size_t i = 0; i < KEYS_MAX && own[i].theirs; i++)
         put_key(w, &own[i]);
-    put_key(w, &epsilons[w->family->defaults->rms]);
+    if (!own_key(w, epsilons[w->family->defaults->rms].theirs))
+        put_key(w, &epsilons[w->family->defaults->rms]);
     if (!w->family->defaults->score_bias) /* BLOOM's files have another context_length */
         put_key(w, &context);
 }
@@ -236,22 +266,14 @@ static void refuse_undone(struct gguf_writer *w)
                                          "rope.dimension_sections",
                                          "rope.scaling.yarn_log_multiplier"};
     char key[KEY_BYTES];
-    const struct gguf_key *own = w->architecture->keys;
     for (size_t i = 0; i < sizeof undone / sizeof *undone; i++) {
-        size_t at = 0;
-        while (at < KEYS_MAX && own[at].theirs && strcmp(own[at].theirs, undone[i]) != 0)
-            at++;
-        const struct gguf_key *scaling = w->architecture->scaling;
-        bool is_own = at < KEYS_MAX && own[at].theirs;
-        for (size_t k = 0; k < SCALING_MAX && scaling[k].theirs; k++)
-            is_own = is_own || strcmp(scaling[k].theirs, undone[i]) == 0;
         const struct gguf_value *list =
             gguf_value(w->gguf, full_key(key, w->architecture, undone[i]));
         bool is_list =
             list && list->kind == GGUF_ARRAY && list->count && list->item_kind < GGUF_TEXT;
-        double value = is_own    ? 0
-                       : is_list ? gguf_item(list, 0)
-                                 : read_number(w, undone[i], -1e300, 1e300);
+        double value = own_key(w, undone[i]) ? 0
+                       : is_list             ? gguf_item(list, 0)
+                                             : read_number(w, undone[i], -1e300, 1e300);
         if (value != 0 && value != own_value(w, undone[i]))
             err_unsupported(fail(w), "key '%s.%s': expected 0 or no such key, found %g",
                             w->architecture->name, undone[i], value);
@@ -562,6 +584,8 @@ struct tensor_reading {
     const struct gguf_architecture *architecture;
     const struct family *family;
     long long heads[2]; /* of queries and of keys */
+    long long tiles[2]; /* heads of values and of keys of mixers, where architecture->tiled */
+    long long layers;   /* the rest predict further tokens */
     struct err *err;
 };
 
@@ -580,26 +604,26 @@ static const struct family_row *find_slot(struct slot *slot, const char *name,
         return NULL;
     bool is_cross = strncmp(stem, cross, strlen(cross)) == 0;
     stem += is_cross ? strlen(cross) : 0;
-    size_t size = strcspn(stem, ".");
-    bool is_bias = strcmp(stem + size, ".bias") == 0;
-    if (strcmp(stem + size, ".scale") == 0)
-        size = strlen(stem); /* a part of the name */
-    else if (!is_bias && strcmp(stem + size, ".weight") != 0)
-        return NULL;
+    bool is_bias = name_has_ending(stem, ".bias");
+    size_t size = strlen(stem), ending = is_bias ? strlen(".bias") : strlen(".weight");
+    bool has_ending = is_bias || name_has_ending(stem, ".weight");
     for (size_t i = 0; i < NAMES_MAX || gguf_tensor_names[i - NAMES_MAX].name; i++) {
         const struct gguf_tensor_name *at =
             i < NAMES_MAX ? &reading->architecture->names[i] : &gguf_tensor_names[i - NAMES_MAX];
-        if (!at->name || strlen(at->name) != size || memcmp(at->name, stem, size) != 0 ||
-            (at->id >= SLOTS_OF_ENDS) != in_layer)
+        size_t length = at->name ? strlen(at->name) : 0;
+        bool whole = length == size; /* with its ending, or without one */
+        if (!length || (!whole && (!has_ending || length + ending != size)) ||
+            memcmp(at->name, stem, length) != 0 || (at->id >= SLOTS_OF_ENDS) != in_layer)
             continue;
         *slot = slot_of_end(at->part    ? (int)at->part
                             : is_cross  ? PART_CROSS
                             : of_source ? PART_SOURCE
                                         : PART_SENTENCE,
-                            at->id + is_bias);
+                            at->id + (is_bias && !whole));
         slot->layer = (short)layer;
         const struct family_row *row = family_row(reading->family, *slot);
-        if (row && ((row->members[1] != 0) == at->fused || is_joined(stem)))
+        bool fits = row && (row->members[1] ? at->fused && row->members[0] == at->id : !at->fused);
+        if (fits || (row && is_joined(stem) && !at->part))
             return row;
     }
     return NULL;
@@ -642,6 +666,7 @@ enum order {
     ORDER_SAME,
     ORDER_PAIRS, /* of each head, in pairs that are rotated together */
     ORDER_PARTS, /* all queries, all keys, all values, instead of together for each head of keys */
+    ORDER_TILES, /* the first head of values of each head of keys, all second ones, … */
 };
 
 /* The index in a GGUF file of row `row` of queries, keys or all; `heads`: of queries, of keys. */
@@ -654,9 +679,17 @@ static size_t stored_row(size_t row, size_t size, enum order order, const long l
     size_t member = head % (shared_by + 2);
     if (order == ORDER_PAIRS)
         return head * size + at % (size / 2) * 2 + at / (size / 2);
+    if (order == ORDER_TILES)
+        return (head % shared_by * (size_t)heads[1] + head / shared_by) * size + at;
     head = member < shared_by ? group * shared_by + member
                               : (size_t)heads[0] + (member - shared_by) * (size_t)heads[1] + group;
     return head * size + at;
+}
+
+static int refuse_rows(size_t multiple, size_t heads, size_t rows, struct err *err)
+{
+    return err_set(err, "expected a multiple of %zu rows, for each of %zu heads, found %zu rows",
+                   multiple, heads, rows);
 }
 
 static int order_rows(struct safetensors_entry *entry, enum order order, bool is_key,
@@ -668,9 +701,7 @@ static int order_rows(struct safetensors_entry *entry, enum order order, bool is
     size_t count = (size_t)(order == ORDER_PARTS ? heads[0] + 2 * heads[1] : heads[is_key]);
     size_t multiple = count * (order == ORDER_PARTS ? 1 : 2);
     if (rows % multiple || heads[0] % heads[1])
-        return err_set(reading->err,
-                       "expected a multiple of %zu rows, for each of %zu heads, found %zu rows",
-                       multiple, count, rows);
+        return refuse_rows(multiple, count, rows, reading->err);
     char *to = arena_room(&reading->tensors->arena, rows * bytes, 1, reading->err);
     for (size_t i = 0; to && i < rows; i++)
         memcpy(to + i * bytes,
@@ -678,6 +709,35 @@ static int order_rows(struct safetensors_entry *entry, enum order order, bool is
                bytes);
     entry->data = to;
     return to ? 0 : -1;
+}
+
+/* Order what a mixer's tensor has of heads of values: rows after the first `kept`; or columns. */
+static int order_tiles(struct safetensors_entry *entry, size_t kept, bool columns,
+                       struct tensor_reading *reading)
+{
+    const size_t heads = (size_t)reading->tiles[0], keys = (size_t)reading->tiles[1];
+    const size_t rows = entry->shape[0], width = entry->count / rows;
+    const size_t count = columns ? width : rows - kept, size = count / heads;
+    if (rows < kept || count % heads || heads % keys)
+        return refuse_rows(heads, heads, count, reading->err);
+    if (columns && dtype_whole(entry->dtype, size) != size && convert(entry, reading))
+        return -1;
+    const size_t bytes = dtype_bytes(entry->dtype, columns ? size : size * width);
+    const size_t before = dtype_bytes(entry->dtype, kept * width);
+    char *to = arena_room(&reading->tensors->arena, dtype_bytes(entry->dtype, entry->count), 1,
+                          reading->err);
+    const char *from = entry->data;
+    if (!to)
+        return -1;
+    memcpy(to, from, before);
+    entry->data = to;
+    for (size_t i = 0; i < (columns ? rows : 1) * heads; i++)
+        memcpy(to + before + i * bytes,
+               from + before +
+                   (i / heads * heads + stored_row(i % heads, 1, ORDER_TILES, reading->tiles)) *
+                       bytes,
+               bytes);
+    return 0;
 }
 
 static int transpose_entry(struct safetensors_entry *entry, struct tensor_reading *reading)
@@ -696,10 +756,47 @@ static int transpose_entry(struct safetensors_entry *entry, struct tensor_readin
     return to ? 0 : -1;
 }
 
+/* Bring a mixer's tensor into the layout of its family. Files have -exp(A_log) as decays. */
+static int lay_out_mixer(struct safetensors_entry *entry, struct slot slot,
+                         const struct family_row *row, struct tensor_reading *reading)
+{
+    if (entry->rank != 2 && dtype_is_quantised(entry->dtype) && convert(entry, reading))
+        return -1;
+    if (slot.id == SLOT_DECAY) {
+        if (convert(entry, reading))
+            return -1;
+        float *numbers = (float *)entry->data;
+        for (size_t i = 0; i < entry->count; i++) {
+            if (!(numbers[i] <= 0))
+                return err_set(reading->err, "expected numbers of at most 0, found %g",
+                               (double)numbers[i]);
+            numbers[i] = logf(-numbers[i]);
+        }
+    }
+    if (slot.id == SLOT_OUT_NORM) { /* a row for each group */
+        entry->shape[0] = entry->count;
+        entry->rank = 1;
+    }
+    if (!reading->architecture->tiled || slot.id == SLOT_OUT_NORM)
+        return 0;
+    long long state = 0;
+    if (whole_number(reading->gguf, reading->architecture, "ssm.state_size", &state, reading->err))
+        return -1;
+    size_t kept = row->members[1] ? 2 * (size_t)(reading->tiles[1] * state) : 0;
+    return order_tiles(entry, kept, slot.id == SLOT_O, reading);
+}
+
 /* Bring a tensor into the layout of its family. */
 static int lay_out(struct safetensors_entry *entry, struct slot slot, const struct family_row *row,
                    struct tensor_reading *reading)
 {
+    if (slot.part == PART_MIXER)
+        return lay_out_mixer(entry, slot, row, reading);
+    if (slot.id == SLOT_SHARED_SWITCH && entry->rank == 1) { /* of a file that llama.cpp wrote */
+        entry->shape[1] = entry->shape[0];
+        entry->shape[0] = 1;
+        entry->rank = 2;
+    }
     bool is_matrix = entry->rank == 2;
     bool is_scale = entry->rank == 1 && !(slot.id & 1);
     bool is_key = (slot.id & ~1) == SLOT_K;
@@ -814,6 +911,33 @@ static int join_heads(struct safetensors_entry *entry, const char *name,
     return 0;
 }
 
+/* Numbers of heads and of layers. */
+static int read_counts(struct tensor_reading *reading)
+{
+    static const char *const keys[4] = {"attention.head_count", "attention.head_count_kv",
+                                        "ssm.time_step_rank", "ssm.group_count"};
+    long long *const counts[4] = {&reading->heads[0], &reading->heads[1], &reading->tiles[0],
+                                  &reading->tiles[1]};
+    const struct gguf_architecture *architecture = reading->architecture;
+    for (size_t i = architecture->alone ? 4 : 0; i < (architecture->tiled ? 4 : 2); i++) {
+        *counts[i] = i == 1 ? reading->heads[0] : 1;
+        if (whole_number(reading->gguf, architecture, keys[i], counts[i], reading->err))
+            return -1;
+    }
+    reading->layers = depth(reading->gguf, architecture);
+    return 0;
+}
+
+/* Whether a tensor has no entry of its own: it is joined with another, a part of the config, or of
+ * a layer for further tokens. */
+static bool is_left_out(const char *name, const struct tensor_reading *reading)
+{
+    bool joined = reading->architecture->latent && name_has_ending(name, ".attn_v_b.weight");
+    return joined || strcmp(name, FACTORS) == 0 || strcmp(name, FACTORS_SHORT) == 0 ||
+           strcmp(name, FACTORS_LONG) == 0 || strstr(name, ".nextn.") ||
+           (strncmp(name, "blk.", 4) == 0 && strtol(name + 4, NULL, 10) >= reading->layers);
+}
+
 static int read_tensors(struct tensor_reading *reading)
 {
     struct safetensors *tensors = reading->tensors;
@@ -827,12 +951,7 @@ static int read_tensors(struct tensor_reading *reading)
             count += 2;
     tensors->entries = arena_alloc(&tensors->arena, count, sizeof *tensors->entries, reading->err);
     if (!tensors->entries || gguf_find_architecture(&reading->architecture, gguf, reading->err) ||
-        whole_number(gguf, reading->architecture, "attention.head_count", &reading->heads[0],
-                     reading->err))
-        return -1;
-    reading->heads[1] = reading->heads[0];
-    if (whole_number(gguf, reading->architecture, "attention.head_count_kv", &reading->heads[1],
-                     reading->err))
+        read_counts(reading))
         return -1;
     reading->family =
         family_find(reading->architecture->model_type) + reading->architecture->variant;
@@ -840,12 +959,7 @@ static int read_tensors(struct tensor_reading *reading)
     for (size_t i = 0; i < gguf->tensor_count; i++) {
         const struct gguf_tensor *tensor = &gguf->tensors[i];
         struct safetensors_entry *entry = &tensors->entries[tensors->count];
-        bool joined =
-            reading->architecture->latent && name_has_ending(tensor->name, ".attn_v_b.weight");
-        bool in_config = strcmp(tensor->name, FACTORS) == 0 ||
-                         strcmp(tensor->name, FACTORS_SHORT) == 0 ||
-                         strcmp(tensor->name, FACTORS_LONG) == 0;
-        if (joined || in_config || strstr(tensor->name, ".nextn.")) /* layers for further tokens */
+        if (is_left_out(tensor->name, reading))
             continue;
         struct slot slot;
         const struct family_row *row = find_slot(&slot, tensor->name, reading);

@@ -70,11 +70,14 @@ static const struct gguf_pre {
 } pre_rows[] = {
     {" gpt-2 phi-2 mpt exaone4 trillion gigachat mellum granite-docling ", PATTERN_GPT2},
     {" olmo ", PATTERN_GPT2, false, true},
-    {" llama-bpe llama3 llama-v3 falcon3 pixtral midm-2.0 ", PATTERN_LLAMA3, false, false, true,
-     true},
+    {" llama-bpe llama3 llama-v3 falcon3 falcon-h1 lfm2 pixtral midm-2.0 ", PATTERN_LLAMA3, false,
+     false, true, true},
     {" dbrx chatglm-bpe glm4 ", PATTERN_LLAMA3},         /* OLMo 2, Phi-4 */
     {" smaug-bpe ", PATTERN_LLAMA3, false, false, true}, /* SmolLM3 */
     {" qwen2 stablelm2 deepseek-r1-qwen hunyuan ", PATTERN_QWEN2, false, true},
+    {" qwen35 ", .composes = true,
+     .splits = {"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}]+|\\p{N}|"
+                " ?[^\\s\\p{L}\\p{M}\\p{N}]+[\\r\\n]*|" SPACES}},
     {" smollm starcoder refact exaone minerva-7b ", PATTERN_GPT2, true}, /* Granite */
     {" command-r ", PATTERN_GPT2, true, true},
     {" gpt-4o kanana2 ", PATTERN_O200K}, /* Phi-4-mini */

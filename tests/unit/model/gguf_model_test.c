@@ -271,6 +271,8 @@ static const struct key_case {
     {"exaone4.vocab_size", GGUF_U32, 3, "\"sliding_window\": null"},
     {"command-r.vocab_size", GGUF_U32, 3,
      "key 'command-r.logit_scale': expected a number, found nothing"},
+    {"qwen3.nextn_predict_layers", GGUF_U32, 1, "\"num_hidden_layers\": 2", NULL,
+     "qwen3.block_count", 3, true},
     {"qwen2.attention.sliding_window", GGUF_U32, 5,
      "key 'qwen2.attention.sliding_window': expected 0 or no such key, found 5"},
     {"granite.attention.scale", GGUF_F32, 0.25, "\"attention_multiplier\": 0.25"},

@@ -1,0 +1,26 @@
+"""Convert a model folder to GGUF with llama.cpp's own converter, in F32 and without a tokenizer.
+
+    LLAMA_CPP=FOLDER /usr/bin/python3 tests/gguf/convert.py MODEL FILE.gguf     needs torch, transformers
+"""
+import os
+import pathlib
+import sys
+
+llama_cpp = os.environ["LLAMA_CPP"]
+sys.path[:0] = [f"{llama_cpp}/gguf-py", llama_cpp]
+import conversion  # noqa: E402
+import gguf  # noqa: E402
+
+folder, path = map(pathlib.Path, sys.argv[1:])
+config = conversion.ModelBase.load_hparams(folder, False)
+kind = conversion.get_model_class(conversion.get_model_architecture(config, conversion.ModelType.TEXT))
+
+
+def set_vocab(model):
+    model.gguf_writer.add_tokenizer_model("no_vocab")
+    model.gguf_writer.add_vocab_size(model.hparams["vocab_size"])
+
+
+kind.set_vocab = set_vocab
+kind.no_mtp = not any("mtp" in key for key in config.get("text_config", config))
+kind(folder, gguf.LlamaFileType.ALL_F32, path, eager=True, model_name="x").write()
