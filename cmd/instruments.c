@@ -407,7 +407,7 @@ static int ask_score(struct inquiry *inquiry, struct arena *arena, struct err *e
     if (part != PART_SENTENCE && !has_encoder(c))
         return err_usage(err, "--part: expected an encoder-decoder, found '%s'",
                          inquiry->viewer->model.name);
-    if (features_expect(FOR_GRADIENTS, c, inquiry->viewer->model.name, err) ||
+    if (features_expect(FOR_SCORES, c, inquiry->viewer->model.name, err) ||
         features_expect(TO_ATTRIBUTE, c, inquiry->viewer->model.name, err))
         return -1;
     if (!options->attribute.key)

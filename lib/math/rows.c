@@ -432,6 +432,23 @@ void norm_rows_backward(struct matrix dx, struct matrix dy, struct matrix x,
 }
 
 FOR_EACH_ISA
+void thin_rows_backward(struct matrix dy, struct matrix x, float deviations)
+{
+    const float columns = (float)x.columns;
+    for (size_t row = 0; row < x.rows; row++, x.data += x.stride, dy.data += dy.stride) {
+        float mean = sum_row(x.data, x.columns) / columns;
+        float deviation = sqrtf(variance_row(x.data, x.columns, mean));
+        float least = mean + deviations * deviation;
+        for (size_t i = 0; i < x.columns; i++)
+            dy.data[i] = x.data[i] > least ? dy.data[i] : 0;
+        float share = sum_row(dy.data, x.columns) / columns;
+        float slope = deviation > 0 ? deviations / deviation : 0;
+        for (size_t i = 0; i < x.columns; i++)
+            dy.data[i] -= share * (1 + slope * (x.data[i] - mean));
+    }
+}
+
+FOR_EACH_ISA
 void softmax_row_backward(float *restrict dy, const float *restrict y, size_t count, float factor)
 {
     float mean = sum_of_products(dy, 0.0f, y, 0.0f, count);

@@ -130,6 +130,9 @@ float running_sum_query(const struct running_sum *sum, float *y, const float *ph
 void norm_rows_backward(struct matrix dx, struct matrix dy, struct matrix x,
                         const struct norm *norm, float *scale_sum, float *shift_sum);
 
+/* In place, from the gradient of thin_rows' result to that of x, of which it was made. */
+void thin_rows_backward(struct matrix dy, struct matrix x, float deviations);
+
 /* In place, from the gradient dy of y = softmax(factor · x) to the gradient of x, which is
  * factor · y · (dy - Σ dy · y). */
 void softmax_row_backward(float *dy, const float *y, size_t count, float factor);

@@ -538,13 +538,12 @@ static int turn_copy(struct way *way, float *y, double *factor, struct weight *w
                      const float *x, const float *like)
 {
     const size_t C = way->config->n_embd;
-    const double least = 1e-5;
     if (weights_matrix(way->weights, slot, w, way->err))
         return -1;
     linear(&way->plan->viewer->machine, (struct matrix){y, 1, C, C},
            (struct matrix){(float *)x, 1, C, C}, w, ACTIVATION_NONE);
-    *factor =
-        sqrt(dot_rows(like, like, C) / (double)C / fmax(dot_rows(y, y, C) / (double)C, least));
+    *factor = sqrt(dot_rows(like, like, C) / (double)C /
+                   fmax(dot_rows(y, y, C) / (double)C, COPY_LEAST_SQUARE));
     return 0;
 }
 

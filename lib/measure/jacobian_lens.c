@@ -59,6 +59,16 @@ static int read_matrix(struct jacobian_lens *lens, const struct safetensors_entr
     return 0;
 }
 
+/* No one stream that leaves a layer decides what leaves the last, if it has copies. */
+static int expect_one_stream(const struct config *c, struct err *err)
+{
+    return c->copies.count ? err_unsupported(err,
+                                             "Jacobian lens: expected one residual stream, found "
+                                             "%zu copies of it: use the logit lens",
+                                             c->copies.count)
+                           : 0;
+}
+
 static int read_lens(struct jacobian_lens *lens, const struct safetensors *tensors,
                      const struct config *config, const struct layers *layers, struct arena *arena,
                      struct err *err)
@@ -93,7 +103,7 @@ int jacobian_lens_open(struct jacobian_lens *lens, const char *path, const struc
     const struct folder folder = {
         .path = slash ? arena_text(arena, path, num_max((size_t)(slash - path), 1), err) : "."};
     struct safetensors tensors;
-    if (!folder.path ||
+    if (!folder.path || expect_one_stream(config, err) ||
         (name_ends_in(name, ".safetensors") ? safetensors_open(&tensors, &folder, name, err)
                                             : pytorch_open_nested(&tensors, &folder, name, err)))
         return -1;
@@ -114,6 +124,8 @@ int jacobian_fit_begin(struct jacobian_fit *fit, struct arena *arena, struct err
 {
     const size_t C = fit->viewer->model.config.n_embd;
     const double bytes = (double)fit->layers.count * (double)(C * C) * sizeof(uint16_t);
+    if (expect_one_stream(&fit->viewer->model.config, err))
+        return -1;
     if (bytes > FILE_MAX_MIB * 1048576.0)
         return err_unsupported(err,
                                "Jacobian lens: expected at most %d MiB, found %.0f: fit fewer "

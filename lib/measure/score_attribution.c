@@ -709,7 +709,7 @@ int score_attribution_make(struct score_attribution *found, struct report *repor
     struct splitting s;
     struct side *query = &s.sides[RESID_QUERY], *key = &s.sides[RESID_KEY];
     struct table *tables = arena_alloc(arena, TABLES, sizeof *tables, err);
-    if (!tables || features_expect(FOR_GRADIENTS, &viewer->model.config, viewer->model.name, err))
+    if (!tables || features_expect(FOR_SCORES, &viewer->model.config, viewer->model.name, err))
         return -1;
     if (viewer->edits && viewer->edits->count)
         return err_unsupported(err, "--head: expected a run without edits");

@@ -123,7 +123,9 @@ static void watch_sublayer(struct watch *watch, const struct stack *stack, const
         if (own[i])
             watch_add(watch, SITE_OF(s->part, own[i]), layer);
     if (end)
-        watch_add(watch, SITE_OF(end == SITE_RESID_POST ? stack->part : s->part, end), layer);
+        watch_add(watch, SITE_OF(sublayer_stream_part(s, end), end), layer);
+    if (s->corrects)
+        watch_add(watch, SITE_OF(stack->part, SITE_CORRECTED), layer);
     if (s->norm_before && s->at_input)
         watch_add(watch, SITE_OF(s->part, s->at_input), layer);
     if (s->norm_out)
@@ -135,6 +137,12 @@ static void watch_sublayer(struct watch *watch, const struct stack *stack, const
 static void watch_stack(struct watch *watch, const struct stack *stack, size_t from)
 {
     watch_add(watch, SITE_OF(stack->part, stack->unembed.norm ? SITE_LN_F : SITE_EMBEDDING), 0);
+    if (stack->embed.given || stack->copies.count)
+        watch_add(watch, SITE_OF(stack->part, SITE_EMBEDDING), 0);
+    if (stack->copies.count)
+        watch_add(watch, SITE_OF(stack->part, SITE_MERGED), stack->layers - 1);
+    for (size_t layer = from ? from - 1 : 0; stack->copies.count && layer < stack->layers; layer++)
+        watch_add(watch, SITE_OF(stack->part, SITE_STREAMS), layer);
     for (size_t layer = from; layer < stack->layers; layer++) {
         const struct layer *own = &stack->layer[layer];
         watch_add(watch, SITE_OF(stack->part, SITE_RESID_PRE), layer);
@@ -273,6 +281,15 @@ int walk_show_rows(struct walk *w, enum site_part part, enum site id, struct mat
 {
     const size_t shape[] = {gradient.rows / w->texts, gradient.columns};
     return walk_show(w, part, id, tensor_dense(gradient.data, 2, shape));
+}
+
+int walk_show_heads(struct walk *w, enum site_part part, enum site id, struct matrix gradient,
+                    size_t heads)
+{
+    const size_t rows = gradient.rows / w->texts, width = gradient.columns / heads;
+    const struct tensor own = {
+        gradient.data, 3, {heads, rows, width}, {width, gradient.columns, 1}};
+    return walk_show(w, part, id, own);
 }
 
 /* --- blocks of rows --------------------------------------------------------------------------- */
@@ -586,7 +603,9 @@ static struct matrix last_stream(struct walk *w)
     if (stack->layers) {
         const struct layer *last = &stack->layer[stack->layers - 1];
         w->layer = stack->layers - 1;
-        values = walk_value(w, stack->part, sublayer_end(&last->sublayers[last->count - 1]));
+        values = walk_value(w, stack->part,
+                            stack->copies.count ? SITE_MERGED
+                                                : sublayer_end(&last->sublayers[last->count - 1]));
     }
     return walk_matrix(values, w->texts * w->tokens, stack->width);
 }
@@ -848,6 +867,15 @@ static void places_back(const struct walk *w, struct matrix dx)
     }
 }
 
+struct matrix walk_embedding(struct walk *w)
+{
+    const float *values = walk_value(w, w->stack->part, SITE_EMBEDDING);
+    struct matrix x = walk_copy(w, walk_matrix(values, w->texts * w->tokens, w->stack->width));
+    if (x.data)
+        dropout_rows(w->run->machine, &w->run->dropout, w->stack->part, 0, DROP_EMBEDDING, x);
+    return x;
+}
+
 /* dx += the gradient of the embedding through the inputs of single layers. */
 static int given_back(struct walk *w, struct matrix dx)
 {
@@ -861,13 +889,13 @@ static int given_back(struct walk *w, struct matrix dx)
         return 0;
     walk_scale(d, sqrtf(0.5f));
     float *table = table_of(w, SLOT_GIVEN_TOKENS, &rows);
-    for (size_t row = 0; row < d.rows && table; row++)
-        add_scaled_row(table + text_in(w, row / w->tokens).ids[row % w->tokens] * d.columns,
-                       matrix_row(d, row), d.columns, sqrtf((float)channels), d.data);
-    w->layer = 0;
-    struct matrix x =
-        walk_matrix(walk_value(w, w->stack->part, SITE_RESID_PRE), dx.rows, dx.columns);
-    struct matrix own = walk_product(w, project, x), down = walk_zeros(w, d.rows, d.columns);
+    for (size_t row = 0; row < d.rows && table; row++) {
+        const size_t id = text_in(w, row / w->tokens).ids[row % w->tokens];
+        add_scaled_row(table + (id < rows ? id : 0) * d.columns, matrix_row(d, row), d.columns,
+                       sqrtf((float)channels), d.data);
+    }
+    struct matrix x = walk_embedding(w), own = walk_product(w, project, x),
+                  down = walk_zeros(w, d.rows, d.columns);
     if (!own.data || !down.data)
         return -1;
     walk_scale(own, root);
@@ -928,13 +956,15 @@ static int stack_back(struct walk *w, enum site_part part, struct matrix *dx, st
     const size_t until = part == PART_SENTENCE ? w->back->tape->from : 0;
     enter_stack(w, part);
     *dx = walk_lasting(w, dleft.rows, dleft.columns);
-    w->dfirst = w->dshared = (struct matrix){0};
+    w->dfirst = w->dshared = w->dcopies = (struct matrix){0};
     for (size_t i = 0; i < w->stack->layers && !w->dfirst.data; i++)
         for (size_t k = 0; k < w->stack->layer[i].count && !w->dfirst.data; k++)
             if (w->stack->layer[i].sublayers[k].reads != READS_STREAM) {
                 w->dfirst = walk_lasting(w, dleft.rows, dleft.columns);
                 w->dshared = walk_lasting(w, dleft.rows, dleft.columns);
             }
+    if (w->stack->copies.count)
+        w->dcopies = walk_lasting(w, dleft.rows, dleft.columns * w->stack->copies.count);
     int failed = w->err->kind || unembed_back(w, *dx, dleft);
     for (w->layer = w->stack->layers; !failed && w->layer > until;) {
         const bool is_kept = w->layer-- == w->stack->layers || part == PART_SOURCE;
@@ -942,7 +972,8 @@ static int stack_back(struct walk *w, enum site_part part, struct matrix *dx, st
                   run_layer_again(w->back->tape, w->run, w->layer, w->err)) ||
                  walk_layer_back(w, *dx);
     }
-    return err_if(failed);
+    arena_clear(w->arena);
+    return err_if(failed || (!until && w->dcopies.data && walk_make_back(w, *dx)));
 }
 
 int back_run(struct back *back, struct err *err)

@@ -100,6 +100,7 @@ struct walk {
     struct matrix (*lent)[2];    /* [layers] those of keys and values through later layers that
                                     * read them; no data: none */
     struct matrix dgiven;        /* of the inputs of single layers */
+    struct matrix dcopies; /* [T, N·C] of copies of the stream; no data: there is one stream */
     struct matrix dfirst, dshared; /* gradients of the layer's input, and of a shared norm's result,
                                       of sublayers that do not read the stream; or no data */
     struct matrix turns[2][2];     /* cosines and sines [main, local][forth, back], once used */
@@ -120,9 +121,12 @@ struct matrix walk_lasting(struct walk *w, size_t rows,
 const float *walk_value(const struct walk *w, enum site_part part, enum site id);
 
 /* Add the seeds of a site to its gradient, and announce that of each text. `own`: of the first
- * text, which those of the others follow. The same of rows. */
+ * text, which those of the others follow. The same of rows, and of
+ * heads. */
 int walk_show(struct walk *w, enum site_part part, enum site id, struct tensor own);
 int walk_show_rows(struct walk *w, enum site_part part, enum site id, struct matrix gradient);
+int walk_show_heads(struct walk *w, enum site_part part, enum site id, struct matrix gradient,
+                    size_t heads); /* side by side */
 
 /* The gradient of the tensor of a slot, from its expert or head on; NULL: not wanted. Add the rows
  * of sums to the gradient of a bias, or of the scales or shift of a norm. */
@@ -164,6 +168,19 @@ static inline struct slot walk_slot(const struct walk *w, enum site_part part, i
 {
     return slot_of((int)part, id, w->layer);
 }
+
+/* The embedding as layers read it, after dropout. */
+struct matrix walk_embedding(struct walk *w);
+
+/* back_copies.c: from dx, the gradient of the merged stream, to those of the copies that leave the
+ * layer; to that of the stream that corrects the copies after a sublayer, from that of what reads
+ * the corrected one, which is walk_corrected; from that of the layer's input to those of the copies
+ * that enter it; of the embedding. dx is 0 after the first and third. */
+int walk_merge_back(struct walk *w, struct matrix dx);
+struct matrix walk_corrected(struct walk *w);
+int walk_correct_back(struct walk *w, const struct sublayer *s, struct matrix dx);
+int walk_predict_back(struct walk *w, struct matrix dx);
+int walk_make_back(struct walk *w, struct matrix dx);
 
 /* back_mlp.c: dx += the gradient of x, from that of the hidden channels, or of the output of a
  * mixture. */

@@ -366,18 +366,6 @@ static void back_heads(struct machine *machine, const struct back_heads *heads, 
     pool_run(machine->pool, (struct loop){heads->texts * rule->kv_heads, cost, run_group}, &work);
 }
 
-/* --- slots and sites of the layer ------------------------------------------------------------- */
-
-/* The same as walk_show_rows, with heads side by side. */
-static int show_heads(struct walk *w, enum site_part part, enum site id, struct matrix gradient,
-                      size_t heads)
-{
-    const size_t rows = gradient.rows / w->texts, width = gradient.columns / heads;
-    const struct tensor own = {
-        gradient.data, 3, {heads, rows, width}, {width, gradient.columns, 1}};
-    return walk_show(w, part, id, own);
-}
-
 /* --- queries, keys and values ----------------------------------------------------------------- */
 
 /* Queries or keys of a sublayer, on the way from the product to the scores. */
@@ -461,7 +449,7 @@ static int side_back(struct walk *w, const struct side *side, struct matrix grad
         return -1;
     if (rule->rotary &&
         (turn(w, side, gradient, true) ||
-         show_heads(w, part, side->of_keys ? SITE_K_PRE : SITE_Q_PRE, gradient, side->heads)))
+         walk_show_heads(w, part, side->of_keys ? SITE_K_PRE : SITE_Q_PRE, gradient, side->heads)))
         return -1;
     return by_heads && !rule->norm.after_rotary
                ? heads_norm_back(w, side->s, norm, rule->d_k, gradient, raw)
@@ -870,17 +858,17 @@ static int attend_back(struct walk *w, const struct sublayer *s, struct matrix d
     all.scratch = walk_room(w, threads, back_heads_floats(&all)).data;
     struct matrix sink =
         walk_zeros(w, x.rows, rule->heads); /* nothing reads what is left to a sink */
-    if (w->err->kind || show_heads(w, part, SITE_CONTEXT, dcontext, context_heads(rule)) ||
-        (s->score.sink && show_heads(w, part, SITE_SINK, sink, rule->heads)))
+    if (w->err->kind || walk_show_heads(w, part, SITE_CONTEXT, dcontext, context_heads(rule)) ||
+        (s->score.sink && walk_show_heads(w, part, SITE_SINK, sink, rule->heads)))
         return -1;
     if (!all.maps)
         back_heads(w->run->machine, &all, BACK_WEIGHTS | BACK_MASKED | BACK_SCORES | BACK_HEADS);
     else if (maps_back(w, s, &all))
         return -1;
     const struct matrix d[] = {all.dq, all.dk, all.dv};
-    return err_if(show_heads(w, part, SITE_V, all.dv, rule->kv_heads) ||
-                  show_heads(w, part, SITE_K, all.dk, rule->kv_heads) ||
-                  show_heads(w, part, SITE_Q, all.dq, rule->heads) ||
+    return err_if(walk_show_heads(w, part, SITE_V, all.dv, rule->kv_heads) ||
+                  walk_show_heads(w, part, SITE_K, all.dk, rule->kv_heads) ||
+                  walk_show_heads(w, part, SITE_Q, all.dq, rule->heads) ||
                   (w->back->reader && show_readers(w, s, &all, x)) || score_gradients(w, s, &all) ||
                   lambda_gradients(w, s, &all) || project_back(w, s, dx, x, d));
 }
@@ -892,26 +880,27 @@ static int show_stream(struct walk *w, const struct sublayer *s, const enum site
                        struct matrix dx)
 {
     for (size_t i = 3; i-- > 0;)
-        if (sites[i] &&
-            walk_show_rows(w, sites[i] == SITE_RESID_POST ? w->stack->part : s->part, sites[i], dx))
+        if (sites[i] && walk_show_rows(w, sublayer_stream_part(s, sites[i]), sites[i], dx))
             return -1;
     return 0;
 }
 
 /* The stream that enters a sublayer of the walk's layer. */
-static struct matrix stream_before(const struct walk *w, const struct sublayer *s)
+static struct matrix stream_before(struct walk *w, const struct sublayer *s)
 {
     const struct sublayer *first = w->stack->layer[w->layer].sublayers;
+    if (s > first && s[-1].corrects)
+        return walk_corrected(w);
     const enum site_part part = w->stack->part;
     enum site end = s > first ? sublayer_end(s - 1) : SITE_EMBEDDING;
     const float *values = end == SITE_EMBEDDING
                               ? walk_value(w, part, SITE_RESID_PRE)
-                              : walk_value(w, end == SITE_RESID_POST ? part : s[-1].part, end);
+                              : walk_value(w, sublayer_stream_part(s - 1, end), end);
     return walk_matrix(values, w->texts * w->tokens, w->stack->width);
 }
 
 /* What a sublayer reads, and the stream that this is the norm of, or is. */
-static struct matrix input_of(const struct walk *w, const struct sublayer *s, struct matrix *read)
+static struct matrix input_of(struct walk *w, const struct sublayer *s, struct matrix *read)
 {
     const struct sublayer *first = w->stack->layer[w->layer].sublayers;
     if (s->reads == READS_LAST_INPUT)
@@ -999,6 +988,16 @@ static struct matrix write_out_back(struct walk *w, const struct sublayer *s, st
                                  walk_matrix(walk_value(w, s->part, from), d.rows, width));
 }
 
+/* Copies that leave the layer, which are merged after the last, or where the walk has a seed. */
+static int leave_back(struct walk *w, struct matrix dx)
+{
+    const enum site_part part = w->stack->part;
+    const bool merges = w->layer + 1 == w->stack->layers || w->back->seed_count;
+    arena_clear(w->arena);
+    return err_if(walk_show_rows(w, part, SITE_MERGED, dx) || (merges && walk_merge_back(w, dx)) ||
+                  walk_show_heads(w, part, SITE_STREAMS, w->dcopies, w->stack->copies.count));
+}
+
 /* Make dx, the gradient of what leaves the layer, that of what enters it. */
 int walk_layer_back(struct walk *w, struct matrix dx)
 {
@@ -1006,10 +1005,15 @@ int walk_layer_back(struct walk *w, struct matrix dx)
     const size_t bytes = dx.rows * dx.columns * sizeof *dx.data;
     if (w->dfirst.data)
         memset(w->dfirst.data, 0, bytes);
+    if (w->dcopies.data && leave_back(w, dx))
+        return -1;
     for (const struct sublayer *s = own->sublayers + own->count; s-- > own->sublayers;) {
         arena_clear(w->arena);
         struct matrix y = input_of(w, s, &w->read), dy = walk_zeros(w, dx.rows, dx.columns);
-        if (!dy.data || show_stream(w, s, s->at_after, dx))
+        for (size_t i = 1; s->spreads && i < w->stack->copies.count; i++)
+            add_rows(dx, matrix_columns(w->dcopies, i * dx.columns, dx.columns));
+        if (!dy.data || !y.data || (s->corrects && walk_correct_back(w, s, dx)) ||
+            show_stream(w, s, s->at_after, dx))
             return -1;
         if (s->norm_after) {
             struct matrix dsum = walk_zeros(w, dx.rows, dx.columns);
@@ -1019,6 +1023,7 @@ int walk_layer_back(struct walk *w, struct matrix dx)
         }
         if (show_stream(w, s, s->at_sum, dx) || (s->scales && scale_back(w, s, dx)))
             return -1;
+        walk_scale(dx, s->sum_factor);
         w->dread = s->reads == READS_BLOCK_INPUT ? w->dfirst : dx;
         struct matrix d = write_out_back(w, s, dx);
         if (!d.data ||
@@ -1026,7 +1031,7 @@ int walk_layer_back(struct walk *w, struct matrix dx)
                                      : attend_back(w, s, dy, y, d)) ||
             (s->kind == SUBLAYER_MLP && w->back->reader && show_reader(w, s, SITE_MLP_OUT, 0, dy)))
             return -1;
-        if (s->adds_to_normed)
+        if (s->adds_to_normed || s->adds_input)
             add_rows(dy, dx);
         if (s->adds_to_normed || s->replaces)
             memset(dx.data, 0, bytes);
@@ -1045,5 +1050,7 @@ int walk_layer_back(struct walk *w, struct matrix dx)
     }
     if (w->dfirst.data)
         add_rows(dx, w->dfirst);
-    return walk_show_rows(w, w->stack->part, SITE_RESID_PRE, dx);
+    arena_clear(w->arena);
+    return err_if(walk_show_rows(w, w->stack->part, SITE_RESID_PRE, dx) ||
+                  (w->dcopies.data && walk_predict_back(w, dx)));
 }

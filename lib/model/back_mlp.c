@@ -356,8 +356,15 @@ int walk_mlp_back(struct walk *w, const struct sublayer *s, struct matrix dx, st
     struct matrix gate = walk_matrix(walk_value(w, s->part, SITE_MLP_GATE), d.rows, d.columns);
     struct matrix up = walk_matrix(walk_value(w, s->part, SITE_MLP_UP), d.rows, d.columns);
     struct matrix dup = walk_room(w, d.rows, d.columns);
-    if (gated_back(w, rule, d, dup, gate, up) || walk_show_rows(w, s->part, SITE_MLP_UP, dup) ||
-        walk_show_rows(w, s->part, SITE_MLP_GATE, d) ||
+    struct matrix thin = rule->sparse ? walk_copy(w, gate) : gate;
+    if (rule->sparse && thin.data)
+        thin_rows(thin, rule->deviations);
+    if (!thin.data || gated_back(w, rule, d, dup, thin, up) ||
+        walk_show_rows(w, s->part, SITE_MLP_UP, dup))
+        return -1;
+    if (rule->sparse)
+        thin_rows_backward(d, gate, rule->deviations);
+    if (walk_show_rows(w, s->part, SITE_MLP_GATE, d) ||
         walk_product_back(w, walk_slot(w, s->part, SLOT_GATE), dx, d, x))
         return -1;
     if (!rule->given)

@@ -91,6 +91,9 @@ struct stream_copies {
     bool scaled;          /* what is read of the corrected one is multiplied by a vector */
 };
 
+/* The least mean square by which a copy is divided when it is scaled. */
+#define COPY_LEAST_SQUARE 1e-5
+
 /* The bias of the scores, by the key's position or its distance from the query. */
 enum score_bias {
     NO_BIAS,

@@ -9,7 +9,8 @@
 enum {
     PASS = 1 << TO_RUN, /* and what needs only the values of a pass */
     TRAIN = 1 << TO_TRAIN,
-    RUN = PASS | 1 << FOR_GRADIENTS | TRAIN,
+    WALK = PASS | 1 << FOR_GRADIENTS | TRAIN,
+    RUN = WALK | 1 << FOR_SCORES,
     EXPLAIN = 1 << TO_EXPLAIN,
     ATTRIBUTE = 1 << TO_ATTRIBUTE,
     PATCH = 1 << TO_PATCH,
@@ -110,9 +111,9 @@ static bool sublayer_has_other(const struct sublayer *s)
     FEATURE(s->factor != 1, "scaled sublayer outputs", ALL) \
     FEATURE(s->scales, "scaled layers", ALL) \
     FEATURE(s->corrects || s->spreads, "copies of the stream", \
-            PASS | ATTRIBUTE | PATCH) \
+            WALK | ATTRIBUTE | PATCH) \
     FEATURE(s->adds_input || s->sum_factor != 1, "low-rank branches beside attention", \
-            PASS | ATTRIBUTE | PATCH)
+            WALK | ATTRIBUTE | PATCH)
 
 #define EMBED_FIELDS(FIELD, ARRAY) \
     FIELD(width) FIELD(rows) FIELD(own_table) FIELD(scale) FIELD(drops_masks) FIELD(mask) \
@@ -215,7 +216,7 @@ static bool sublayer_has_other(const struct sublayer *s)
 
 #define MLP_FEATURES(FEATURE) \
     FEATURE(s->mlp.gated, "gated MLPs", ALL) \
-    FEATURE(s->mlp.sparse, "sparse gates", PASS | ATTRIBUTE | PATCH) \
+    FEATURE(s->mlp.sparse, "sparse gates", RUN | ATTRIBUTE | PATCH) \
     FEATURE(s->mlp.xielu, "an activation with parameters", RUN | ATTRIBUTE | PATCH | CIRCUITS) \
     FEATURE((s->mlp.clamp != 0 || s->mlp.up_offset != 0) && !s->mlp.mixture, "clamped MLPs", PASS) \
     FEATURE(s->part == PART_SENTENCE && !s->mlp.mixture && s->mlp.inner != c->n_inner, \
@@ -300,7 +301,8 @@ int features_expect(enum purpose purpose, const struct config *config, const cha
 {
     static const char *const purposes[] = {
         [TO_RUN] = "to run",
-        [FOR_GRADIENTS] = "for gradients or parts of scores",
+        [FOR_GRADIENTS] = "for gradients",
+        [FOR_SCORES] = "for parts of scores",
         [TO_EXPLAIN] = "to explain",
         [TO_ATTRIBUTE] = "for attribution",
         [TO_PATCH] = "to patch",

@@ -14,7 +14,8 @@
 /* What a model is used for. NO_PURPOSE supports no feature. */
 enum purpose {
     TO_RUN,
-    FOR_GRADIENTS, /* and the parts of attention scores */
+    FOR_GRADIENTS,
+    FOR_SCORES, /* the parts of attention scores */
     TO_EXPLAIN,
     TO_ATTRIBUTE,
     TO_PATCH,

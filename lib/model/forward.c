@@ -230,7 +230,6 @@ static struct matrix copy_at(const struct pass *pass, size_t copy)
 static enum pass_state turn_copy(struct pass *pass, int id, size_t copy, struct matrix y,
                                  struct matrix x, struct matrix like)
 {
-    const double least = 1e-5;
     struct slot slot = slot_of_text(id);
     slot.expert = (short)(copy - 1);
     PASS_TRY(pass_product(pass, slot, y, x, ACTIVATION_NONE));
@@ -239,7 +238,7 @@ static enum pass_state turn_copy(struct pass *pass, int id, size_t copy, struct 
         const float *as = matrix_row(like, row);
         double square = dot_rows(to, to, y.columns) / (double)y.columns;
         double wanted = dot_rows(as, as, y.columns) / (double)y.columns;
-        scale_row(to, to, y.columns, (float)sqrt(wanted / fmax(square, least)));
+        scale_row(to, to, y.columns, (float)sqrt(wanted / fmax(square, COPY_LEAST_SQUARE)));
     }
     return PASS_ON;
 }

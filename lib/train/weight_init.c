@@ -371,9 +371,9 @@ static void draw_decoder(struct weight_drawing *drawing, bool linear)
         if (t != head && is_matrix(t))
             torch_random_normal(random, t->data, t->count, 0,
                                 ends_branch ? spread / sqrt(2 * (double)config->n_layer) : spread);
-        else if (t->rank == 1 && !(t->slot.id & 1)) /* norms scale by 1 */
+        else if (t->rank == 1 && !(t->slot.id & 1)) /* norms scale by 1, corrected copies by 0 */
             for (size_t i = 0; i < t->count; i++)
-                t->data[i] = config->norm_offset ? 0 : 1;
+                t->data[i] = config->norm_offset || t->slot.id == SLOT_COPY_SCALE ? 0 : 1;
         if (t->slot.id == SLOT_DOWN)
             progress_tell(drawing->init->progress, (size_t)t->slot.layer + 1, config->n_layer);
     }

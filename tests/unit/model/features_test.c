@@ -12,6 +12,7 @@
 #include "measure/attribution.h"
 #include "measure/head_circuits.h"
 #include "measure/patching.h"
+#include "measure/score_attribution.h"
 #include "model/back.h"
 #include "model/family/family.h"
 #include "train/train_step.h"
@@ -71,6 +72,14 @@ static int try_gradients(void)
     return tape_run(&tape, &(struct run){.config = &viewer.model.config, .batch = &none}, &err);
 }
 
+static int try_scores(void)
+{
+    struct score_plan plan = {.viewer = &viewer};
+    struct score_attribution found;
+    struct report report = {0};
+    return score_attribution_make(&found, &report, &plan, NULL, &arena, &err);
+}
+
 static int try_train(void)
 {
     return train_step_check(&viewer.model.config, &err);
@@ -84,7 +93,7 @@ static const struct wing {
     {'e', TO_EXPLAIN, try_explain},      {'a', TO_ATTRIBUTE, try_attribution},
     {'p', TO_PATCH, try_patching},       {'c', FOR_CIRCUITS, try_circuits},
     {'w', FOR_WORDS, try_words},         {'t', TO_TRAIN, try_train},
-    {'g', FOR_GRADIENTS, try_gradients},
+    {'g', FOR_GRADIENTS, try_gradients}, {'s', FOR_SCORES, try_scores},
 };
 
 /* --- configs with one feature ----------------------------------------------------------------- */
@@ -363,7 +372,8 @@ static const struct checked {
     {'c', {"tests/golden", "tests/golden-families"}, true}, /* head_circuits, */
     {'w', {"tests/golden", "tests/golden-families"}, true}, /* the same, */
     {'t', {"tests/golden", "tests/golden-families"}, true}, /* back, */
-    {'g', {"tests/golden", "tests/golden-families"}, true}, /* gradients */
+    {'g', {"tests/golden", "tests/golden-families"}, true}, /* gradients, */
+    {'s', {"tests/golden", "tests/golden-families"}, true}, /* score_attribution */
 };
 
 TEST_LOOP(a_golden_model_has_each_feature_that_a_wing_supports, COUNT(checked))
