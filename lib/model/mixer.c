@@ -386,33 +386,58 @@ struct block {
     bool each, delta; /* a decay for each channel of a key; MIXER_DELTA */
 };
 
-/* For each token, row by row: S = a S; fresh = b (v - [delta] Sᵀ k); S += k freshᵀ; out = Sᵀ q. */
+/* S = a S, with a token's a; read = Sᵀ k. */
+static inline void decay_columns(const struct block *s, float *read)
+{
+    float *row = s->state;
+    for (size_t i = 0; i < s->d_k; i++, row += COLUMNS) {
+        const float decay = s->a[s->each ? i : 0], key = s->k[i];
+        for (size_t j = 0; j < COLUMNS; j++) {
+            row[j] *= decay;
+            read[j] = fmaf(key, row[j], read[j]);
+        }
+    }
+}
+
+/* For each token: S = a S; fresh = b (v - [delta] Sᵀ k); S += k freshᵀ; out = Sᵀ q. A token takes
+ * each row of S once: with a delta rule it also does the first step of the next token, whose Sᵀ k
+ * is `read`. */
 FOR_EACH_ISA
 static void scan_columns(const struct block *s)
 {
+    const float one = 1;
+    const size_t each = s->each;
+    float fresh[COLUMNS] = {0}, read[COLUMNS] = {0};
+    if (s->delta)
+        decay_columns(s, read);
     for (size_t t = 0; t < s->tokens; t++) {
+        const bool last = t + 1 == s->tokens;
         const float *q = s->q + t * s->stride, *k = s->k + t * s->stride;
         const float *a = s->a + t * s->a_stride, *v = s->v + t * s->stride;
+        const float *next = last ? k : k + s->stride, *later = last ? &one : a + s->a_stride;
+        const size_t step = last ? 0 : each;
         const float b = s->b[t * s->b_stride];
-        float fresh[COLUMNS] = {0}, out[COLUMNS] = {0}, read[COLUMNS] = {0};
-        for (size_t j = 0; j < s->columns; j++)
-            fresh[j] = v[j];
-        float *row = s->state;
-        for (size_t i = 0; i < s->d_k; i++, row += COLUMNS) {
-            const float decay = a[s->each ? i : 0], key = k[i];
-            for (size_t j = 0; j < COLUMNS; j++)
-                row[j] *= decay;
-            for (size_t j = 0; s->delta && j < COLUMNS; j++)
-                read[j] = fmaf(key, row[j], read[j]);
-        }
-        for (size_t j = 0; j < COLUMNS; j++)
+        float out[COLUMNS] = {0}, *row = s->state;
+        memcpy(fresh, v, s->columns * sizeof *v);
+        for (size_t j = 0; j < COLUMNS; j++) {
             fresh[j] = b * (fresh[j] - read[j]);
-        row = s->state;
-        for (size_t i = 0; i < s->d_k; i++, row += COLUMNS) {
-            const float key = k[i], query = q[i];
+            read[j] = 0;
+        }
+        for (size_t i = 0; i < s->d_k && !s->delta; i++, row += COLUMNS) {
+            const float decay = a[i * each], key = k[i], query = q[i];
             for (size_t j = 0; j < COLUMNS; j++) {
-                row[j] = fmaf(key, fresh[j], row[j]);
+                row[j] = fmaf(key, fresh[j], decay * row[j]);
                 out[j] = fmaf(query, row[j], out[j]);
+            }
+        }
+        for (size_t i = 0; i < s->d_k && s->delta; i++, row += COLUMNS) {
+            const float decay = later[i * step];
+            const float key = k[i], query = q[i], next_key = next[i];
+            for (size_t j = 0; j < COLUMNS; j++) {
+                const float sum = fmaf(key, fresh[j], row[j]);
+                out[j] = fmaf(query, sum, out[j]);
+                row[j] = decay * sum;
+                read[j] = fmaf(next_key, row[j], read[j]);
             }
         }
         float *to = s->out + t * s->out_stride;
