@@ -219,6 +219,7 @@ void activate(struct matrix y, struct matrix x, const float *bias, enum activati
     activation_rows[activation].rows(y, x, bias);
 }
 
+FOR_EACH_ISA
 void logistic_row(float *x, size_t count)
 {
     for (size_t i = 0; i < count; i++)
