@@ -199,6 +199,7 @@ struct epilogue {
     struct matrix y;     /* = activation(sums + bias) */
     struct matrix total; /* += sums + bias */
     const float *bias;   /* [columns], or NULL: none */
+    float factor;        /* of the sums; 0: none */
     enum activation activation;
 };
 
@@ -237,6 +238,8 @@ static void epilogue_apply(const struct epilogue *epilogue, struct matrix sums, 
 {
     const float *bias = epilogue->bias ? epilogue->bias + at.column : NULL;
     assert(!epilogue->total.data || epilogue->activation == ACTIVATION_NONE);
+    for (size_t row = 0; epilogue->factor != 0 && row < sums.rows; row++)
+        scale_row(matrix_row(sums, row), matrix_row(sums, row), sums.columns, epilogue->factor);
     if (epilogue->y.data)
         activate(tile_of(epilogue->y, sums, at), sums, bias, epilogue->activation);
     if (epilogue->total.data && bias)
@@ -532,7 +535,7 @@ static bool is_product(struct matrix y, struct matrix x, const struct weight *w)
 void linear(struct machine *machine, struct matrix y, struct matrix x, const struct weight *w,
             enum activation activation)
 {
-    struct epilogue epilogue = {.y = y, .bias = w->bias, .activation = activation};
+    struct epilogue epilogue = {y, .bias = w->bias, w->factor, activation};
     assert(is_product(y, x, w));
     multiply(machine, &(struct product){.x = x, .w = w, .epilogue = epilogue});
 }
@@ -540,7 +543,7 @@ void linear(struct machine *machine, struct matrix y, struct matrix x, const str
 void linear_add(struct machine *machine, struct matrix total, struct matrix y, struct matrix x,
                 const struct weight *w)
 {
-    struct epilogue epilogue = {.y = y, .total = total, .bias = w->bias};
+    struct epilogue epilogue = {y, total, w->bias, w->factor, ACTIVATION_NONE};
     assert(is_product(total, x, w) && (!y.data || is_product(y, x, w)));
     multiply(machine, &(struct product){.x = x, .w = w, .epilogue = epilogue});
 }

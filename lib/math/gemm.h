@@ -1,4 +1,4 @@
-/* gemm.h: y = x · W + b, the product that takes most of a pass.
+/* gemm.h: y = factor · x · W + b, the product that takes most of a pass.
  *
  * Each element is a sum of segments, added in order; a segment is one chain of at most SUM_SEGMENT
  * fused multiply-adds in the order of k. (One chain of thousands would lose digits if large numbers

@@ -46,6 +46,7 @@ struct weight {
     const float *data;  /* [in, out]; NULL: another form */
     const char *halves; /* instead of data: bf16, of any alignment */
     const float *bias;  /* [out]; NULL: none */
+    float factor;       /* of products, before the bias is added; 0: none */
     size_t in, out;
     size_t stride;
     struct weight_rows rows;

@@ -393,6 +393,12 @@ static size_t expert_columns(const struct config *c)
     return c->mixture.experts + (c->mixture.shared_inner > 0);
 }
 
+/* Channels of the output of an expert. */
+static size_t expert_width(const struct config *c)
+{
+    return c->mixture.latent ? c->mixture.latent : c->n_embd;
+}
+
 /* Add to `sum` the outputs of the experts of a token, times their weights. */
 static int sum_experts(struct way *way, float *sum, const float *x, size_t layer,
                        const float *weights, const float **outs)
@@ -405,7 +411,28 @@ static int sum_experts(struct way *way, float *sum, const float *x, size_t layer
             continue;
         if (!(outs[e] = forward_expert(&run, x, layer, e, &way->scratch, way->err)))
             return -1;
-        add_scaled_row(sum, outs[e], c->n_embd, weights[e], outs[e]);
+        add_scaled_row(sum, outs[e], expert_width(c), weights[e], outs[e]);
+    }
+    return 0;
+}
+
+/* Go back from the output of experts to their sum: through its norm, or the last matrix. */
+static int mixed_back(struct way *way, size_t layer, double **u, const float *sum)
+{
+    const struct config *c = way->config;
+    const int id = c->mixture.latent ? SLOT_EXPERT_OUT : SLOT_EXPERTS_POST;
+    const struct slot slot = slot_of(PART_SENTENCE, id, layer);
+    struct weight w;
+    struct norm norm;
+    if (c->mixture.latent) {
+        if (weights_matrix(way->weights, slot, &w, way->err) ||
+            matrix_back(way, way->inner, &w, *u))
+            return -1;
+        *u = way->inner;
+    } else if (c->mixture.beside) {
+        if (weights_norm(way->weights, slot, &norm, way->err))
+            return -1;
+        norm_back(way, *u, sum, c->n_embd, &norm);
     }
     return 0;
 }
@@ -421,26 +448,21 @@ static int experts_back(struct way *way, size_t layer, const struct sublayer *s)
                           : s->at_input                  ? s->at_input
                           : s->reads == READS_LAST_INPUT ? s[-1].at_input
                                                          : sublayer_end(s - 1)];
-    float *whole = arena_alloc(&way->scratch, c->n_embd, sizeof *whole, way->err);
+    float *whole = arena_alloc(&way->scratch, expert_width(c), sizeof *whole, way->err);
     const float **outs = arena_alloc(&way->scratch, expert_columns(c), sizeof *outs, way->err);
     double *u = way->added, sum = 0;
-    struct norm norm;
     if (!whole || !outs || sum_experts(way, whole, x, layer, weights, outs))
         return -1;
     for (size_t e = expert_columns(c); e-- > 0;) {
         bool shared = e == c->mixture.experts;
+        if (e + 1 == c->mixture.experts && mixed_back(way, layer, &u, whole))
+            return -1;
         double part = shared    ? dot_double_row(u, rows[SITE_SHARED_OUT], c->n_embd)
-                      : outs[e] ? (double)weights[e] * dot_double_row(u, outs[e], c->n_embd)
+                      : outs[e] ? (double)weights[e] * dot_double_row(u, outs[e], expert_width(c))
                                 : 0;
         sum += part;
         if (way->plan->by == BY_EXPERT)
             way->cells[0][layer * expert_columns(c) + e] += (float)part;
-        if (!shared || !c->mixture.beside)
-            continue;
-        if (weights_norm(way->weights, slot_of(PART_SENTENCE, SLOT_EXPERTS_POST, layer), &norm,
-                         way->err))
-            return -1;
-        norm_back(way, u, whole, c->n_embd, &norm);
     }
     put(way, layer + 1, head_columns(c) + TERM_MLP, sum);
     return 0;
@@ -1014,7 +1036,7 @@ int attribution_make(struct attribution *attribution, struct report *report,
         .err = err,
     };
     const struct config *c = way.config;
-    size_t inner = config_word_width(c);
+    size_t inner = num_max(config_word_width(c), c->mixture.latent);
     *attribution = (struct attribution){0};
     if (logits_check(viewer, 0, err) || features_expect(TO_ATTRIBUTE, c, viewer->model.name, err))
         return -1;

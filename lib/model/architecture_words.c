@@ -210,6 +210,8 @@ static void write_experts(struct buf *out, const struct config *c)
     buf_format(out, fewest < most ? "%zu to " : "", fewest);
     buf_format(out, "%zu of %zu for each token, %zu channels each", most, m->experts, m->inner);
     write_layers(out, c, 0);
+    if (m->latent)
+        buf_format(out, "; in a vector of %zu channels", m->latent);
     if (m->shared_inner)
         buf_format(out,
                    m->beside ? "; beside an MLP of %zu channels" : "; a shared one of %zu channels",

@@ -22,6 +22,16 @@ enum {
     CONFIG_UNREAD_BYTES = 256, /* of `unread`, a list of keys */
     CONFIG_ENDS_MAX = 8,       /* most end-of-text tokens; most banned tokens */
     EXPERTS_MAX = 1024,        /* most experts of a layer */
+    PRODUCT_FACTORS_MAX = 10,
+};
+
+/* Sublayers (layer.h); SUBLAYER_ATTEND_SOURCE: attention to another text. */
+enum sublayer_kind {
+    SUBLAYER_ATTEND,
+    SUBLAYER_ATTEND_SOURCE,
+    SUBLAYER_MLP,
+    SUBLAYER_MIX,
+    SUBLAYER_KINDS
 };
 
 /* Which linear layers have a bias. */
@@ -139,7 +149,8 @@ enum router {
 struct mixture {
     size_t experts;                          /* E; 0: no mixture */
     unsigned short chosen[CONFIG_FLAGS_MAX]; /* in each layer; 0: it has a plain MLP */
-    size_t inner, shared_inner;   /* hidden channels of an expert; of one for all tokens, 0: none */
+    size_t inner, shared_inner; /* hidden channels of an expert; of one for all tokens, 0: none */
+    size_t latent; /* channels of a narrow vector in which experts work; 0: those of the stream */
     size_t groups, chosen_groups; /* groups of neighbouring experts; how many a token may use */
     enum router router;
     float factor;      /* of the weights; 0: none */
@@ -230,6 +241,14 @@ static inline size_t mixer_state(const struct mixer *m)
 {
     return m->update == MIXER_CONVOLVE ? 0 : m->heads * m->d_k * m->d_v;
 }
+
+/* Of kinds of products, factors before their biases are added, and of these. */
+struct product_factors {
+    struct product_factor {
+        unsigned char part, slot; /* parameter_table.h */
+        float factor, bias;
+    } list[PRODUCT_FACTORS_MAX]; /* the last has a factor of 0 */
+};
 
 /* How tokens are chosen after a source, as in transformers; all tokens of the decoder count for
  * max_length and min_length. */
@@ -324,8 +343,9 @@ struct config {
     size_t window;
     bool sinks;                 /* the softmax of each head has one score more, of no key */
     float score_cap, logit_cap; /* c · tanh(x / c); 0: none */
-    float residual_scale;       /* factor of sublayers' outputs; 0: none */
-    float logit_divisor;        /* 0: none */
+    float residual_scale[SUBLAYER_KINDS]; /* factors of sublayers' outputs; 0: none */
+    struct product_factors factors;
+    float logit_divisor;                          /* 0: none */
     unsigned short layer_flags[CONFIG_FLAGS_MAX]; /* LAYER_… */
     size_t extra_layers;      /* after n_layer, for multi-token prediction; not read */
     long long bos_id, eos_id; /* -1: none */

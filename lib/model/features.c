@@ -60,11 +60,11 @@ static bool sublayer_has_other(const struct sublayer *s)
     FIELD(latent_q) FIELD(latent_kv) FIELD(clip) FIELD(differs) \
     FIELD(score_bias) FIELD(bias_buckets) FIELD(bias_reach) FIELD(bias_terms) \
     FIELD(bias_by_layer) FIELD(rotary) FIELD(rotary_local) FIELD(window) FIELD(sinks) \
-    FIELD(score_cap) FIELD(logit_cap) FIELD(residual_scale) FIELD(logit_divisor) \
-    ARRAY(layer_flags) FIELD(extra_layers) FIELD(bos_id) FIELD(eos_id) ARRAY(more_ends) \
-    FIELD(more_end_count) FIELD(generation) FIELD(end) FIELD(end_activation) FIELD(n_class) \
-    FIELD(class_head) FIELD(answers) FIELD(class_activation) FIELD(initializer_range) \
-    ARRAY(unread) FIELD(mechanism) FIELD(description)
+    FIELD(score_cap) FIELD(logit_cap) ARRAY(residual_scale) FIELD(factors) \
+    FIELD(logit_divisor) ARRAY(layer_flags) FIELD(extra_layers) FIELD(bos_id) FIELD(eos_id) \
+    ARRAY(more_ends) FIELD(more_end_count) FIELD(generation) FIELD(end) FIELD(end_activation) \
+    FIELD(n_class) FIELD(class_head) FIELD(answers) FIELD(class_activation) \
+    FIELD(initializer_range) ARRAY(unread) FIELD(mechanism) FIELD(description)
 
 #define CONFIG_FEATURES(FEATURE) \
     FEATURE(c->kind == MODEL_ATTENTION, "attention layers alone", (RUN | EXPLAIN) & ~TRAIN) \
@@ -86,7 +86,8 @@ static bool sublayer_has_other(const struct sublayer *s)
     FEATURE(c->norm_offset, "scales of norms that are 1 + w", ALL) \
     FEATURE(c->style != STYLE_BARE && !c->rms && !c->norm_shift, "layer norms without a shift", \
             ALL) \
-    FEATURE(c->norm_plain, "norms without scales", ALL)
+    FEATURE(c->norm_plain, "norms without scales", ALL) \
+    FEATURE(c->factors.list[0].factor != 0, "factors of products", PASS | ATTRIBUTE | PATCH)
 
 #define SUBLAYER_FIELDS(FIELD, ARRAY) \
     FIELD(kind) FIELD(part) FIELD(reads) FIELD(norm) FIELD(norm_before) FIELD(norm_out) \
@@ -222,6 +223,9 @@ static bool sublayer_has_other(const struct sublayer *s)
     FEATURE(s->part == PART_SENTENCE && !s->mlp.mixture && s->mlp.inner != c->n_inner, \
             "MLPs of different widths", ALL) \
     FEATURE(s->mlp.mixture, "experts", ALL) \
+    FEATURE(s->mlp.mixture && !s->mlp.gated, "experts without gates", PASS | ATTRIBUTE | PATCH) \
+    FEATURE(s->mlp.mixture && s->mlp.mixture->latent, "experts of narrow vectors", \
+            PASS | ATTRIBUTE | PATCH) \
     FEATURE(s->mlp.mixture && s->mlp.mixture->beside, "experts beside the MLP", ALL)
 
 /* clang-format on */

@@ -131,7 +131,7 @@ static struct sublayer make_sublayer(const struct config *c, enum sublayer_kind 
         .norm_after = styles[style].norm_after,
         .adds_to_normed = style == STYLE_TO_NORMED,
         .replaces = style == STYLE_BARE || mechanism_lacks(&c->mechanism, BLOCK_RESIDUAL),
-        .factor = c->residual_scale == 0 ? 1.0f : c->residual_scale,
+        .factor = c->residual_scale[kind] == 0 ? 1.0f : c->residual_scale[kind],
         .sum_factor = 1,
         .at_out = mlp ? SITE_MLP_OUT : SITE_ATTN_OUT,
     };
@@ -273,17 +273,18 @@ static struct layer make_layer(const struct config *c, enum site_part stack, siz
                                              .chosen = chosen};
     if (c->given || c->copies.count)
         list[made.all - 1].at_sum[0] = SITE_RESID_MLP;
-    struct sublayer *last = &list[made.count - 1], *mlp = &list[made.all - 1];
+    struct sublayer *mlp = &list[made.all - 1];
     if (c->given)
         list[made.all++] = make_given(c);
-    if (mechanism_lacks(&c->mechanism, BLOCK_MLP)) { /* nor the layer's own input */
+    struct sublayer *last = &list[made.all - 1];
+    if (made.count && mechanism_lacks(&c->mechanism, BLOCK_MLP)) { /* nor the layer's own input */
+        last = &list[made.count - 1];
         enum site *end = last->norm_after ? last->at_after : last->at_sum;
         if (!c->copies.count)
             end[end[0] != SITE_EMBEDDING] = SITE_RESID_POST;
         mlp = last;
     } else {
         made.count = made.all;
-        last = &list[made.all - 1];
     }
     mlp->corrects = c->copies.count;
     last->scales = c->layer_scale;

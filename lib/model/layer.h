@@ -110,8 +110,6 @@ struct mlp_rule {
     size_t chosen;                 /* experts of each token */
 };
 
-enum sublayer_kind { SUBLAYER_ATTEND, SUBLAYER_ATTEND_SOURCE, SUBLAYER_MLP, SUBLAYER_MIX };
-
 /* What a sublayer reads. */
 enum sublayer_input {
     READS_STREAM,

@@ -195,7 +195,8 @@ void mlp_combine(struct machine *machine, const struct mlp_rule *rule, struct ma
              &all);
 }
 
-/* y = the output for x of a gated MLP, the shared one or an expert, whose gate has slot `gate`. */
+/* y = the output for x of an MLP, the shared one or an expert, whose gate has, or would have, slot
+ * `gate`. */
 static int feed(struct pass *pass, const struct mlp_rule *rule, struct slot gate, struct matrix y,
                 struct matrix x)
 {
@@ -207,23 +208,26 @@ static int feed(struct pass *pass, const struct mlp_rule *rule, struct slot gate
             return -1;
     }
     struct scratch *s = &pass->scratch;
-    struct matrix hidden = matrix_rows(matrix_columns(s->hidden, 0, w[0].out), 0, x.rows);
-    struct matrix up = matrix_rows(matrix_columns(s->up, 0, w[0].out), 0, x.rows);
+    struct matrix hidden = matrix_rows(matrix_columns(s->hidden, 0, w[1].out), 0, x.rows), up = {0};
     bool apart = rule->clamp > 0;
-    linear(pass->machine, hidden, x, &w[0], apart ? ACTIVATION_NONE : rule->activation);
-    linear(pass->machine, up, x, &w[1], ACTIVATION_NONE);
+    linear(pass->machine, hidden, x, &w[!rule->gated], apart ? ACTIVATION_NONE : rule->activation);
+    if (rule->gated) {
+        up = matrix_rows(matrix_columns(s->up, 0, w[1].out), 0, x.rows);
+        linear(pass->machine, up, x, &w[1], ACTIVATION_NONE);
+    }
     mlp_combine(pass->machine, rule, hidden, hidden, up, !apart);
     linear(pass->machine, y, hidden, &w[2], ACTIVATION_NONE);
     return 0;
 }
 
-/* out += the outputs of an expert, for the rows that it is chosen for. */
+/* sum += the outputs of an expert, for the rows that it is chosen for. */
 static int add_expert(struct pass *pass, const struct mlp_rule *rule, struct slot gate,
-                      struct matrix x)
+                      struct matrix x, struct matrix sum)
 {
     struct scratch *s = &pass->scratch;
     const float *weights = s->experts.data + gate.expert;
-    struct matrix rows = matrix_rows(s->gathered, 0, 0), y = s->expert_out;
+    struct matrix rows = matrix_rows(matrix_columns(s->gathered, 0, x.columns), 0, 0);
+    struct matrix y = matrix_columns(s->expert_out, 0, x.columns);
     for (size_t row = 0; row < x.rows; row++)
         if (weights[row * s->experts.stride] != 0)
             copy_rows(matrix_rows(s->gathered, rows.rows++, 1), matrix_rows(x, row, 1));
@@ -236,7 +240,7 @@ static int add_expert(struct pass *pass, const struct mlp_rule *rule, struct slo
         float weight = weights[row * s->experts.stride];
         if (weight == 0)
             continue;
-        add_scaled_row(matrix_row(s->out, row), y.data, y.columns, weight, y.data);
+        add_scaled_row(matrix_row(sum, row), y.data, y.columns, weight, y.data);
         y.data += y.stride;
     }
     return 0;
@@ -247,7 +251,8 @@ static enum pass_state add_shared(struct pass *pass, const struct mlp_rule *rule
                                   struct matrix x)
 {
     struct scratch *s = &pass->scratch;
-    struct matrix y = s->expert_out, gate = matrix_columns(s->gathered, 0, 1);
+    struct matrix y = matrix_columns(s->expert_out, 0, x.columns);
+    struct matrix gate = matrix_columns(s->gathered, 0, 1);
     struct weight w;
     if (feed(pass, rule, pass_slot(pass, SLOT_SHARED_GATE, layer), y, x) ||
         weights_matrix(pass->weights, pass_slot(pass, SLOT_SHARED_SWITCH, layer), &w, pass->err))
@@ -270,20 +275,30 @@ enum pass_state mixture(struct pass *pass, const struct mlp_rule *rule, size_t l
                         struct matrix x)
 {
     struct slot gate = pass_slot(pass, SLOT_EXPERT_GATE, layer);
-    struct matrix out = pass->scratch.out, read = x; /* what experts read */
+    struct matrix out = pass->scratch.out, sum = out, read = x; /* of experts; what they read */
+    const size_t latent = rule->mixture->latent;
+    if (latent) {
+        read = matrix_columns(pass->scratch.beside, 0, latent);
+        sum = matrix_columns(pass->scratch.beside, latent, latent);
+        PASS_TRY(
+            pass_product(pass, pass_slot(pass, SLOT_EXPERT_IN, layer), read, x, ACTIVATION_NONE));
+    }
     if (rule->mixture->beside) {
         read = pass->scratch.beside;
         PASS_TRY(pass_norm(pass, pass_slot(pass, SLOT_EXPERT_NORM, layer), read, pass->scratch.x));
         PASS_TRY(tap_rows(pass, SITE_LN_EXPERTS, layer, read));
     }
     PASS_TRY(route(pass, rule, layer, x));
-    for (size_t row = 0; row < out.rows; row++)
-        memset(matrix_row(out, row), 0, out.columns * sizeof *out.data);
+    for (size_t row = 0; row < sum.rows; row++)
+        memset(matrix_row(sum, row), 0, sum.columns * sizeof *sum.data);
     for (size_t e = 0; e < rule->mixture->experts; e++) {
         gate.expert = (short)e;
-        if (add_expert(pass, rule, gate, read))
+        if (add_expert(pass, rule, gate, read, sum))
             return PASS_FAILED;
     }
+    if (latent)
+        PASS_TRY(
+            pass_product(pass, pass_slot(pass, SLOT_EXPERT_OUT, layer), out, sum, ACTIVATION_NONE));
     if (rule->mixture->beside)
         PASS_TRY(pass_norm(pass, pass_slot(pass, SLOT_EXPERTS_POST, layer), out, out));
     return rule->mixture->shared_inner ? add_shared(pass, rule, layer, x) : PASS_ON;
@@ -297,13 +312,19 @@ const float *forward_expert(const struct run *run, const float *x, size_t layer,
     const struct mlp_rule *rule =
         &layer_mlp(layer_of(run->config, PART_SENTENCE, layer), PART_SENTENCE)->mlp;
     struct slot gate = slot_of(PART_SENTENCE, SLOT_EXPERT_GATE, layer);
-    size_t width = run->config->n_embd;
-    float *y = arena_alloc(arena, width + 2 * rule->inner, sizeof *y, err);
+    const size_t channels = run->config->n_embd, latent = rule->mixture->latent;
+    const size_t width = latent ? latent : channels;
+    float *y = arena_alloc(arena, width + 2 * rule->inner + latent, sizeof *y, err);
     if (!y)
         return NULL;
     gate.expert = (short)expert;
     pass.scratch.hidden = (struct matrix){y + width, 1, rule->inner, rule->inner};
     pass.scratch.up = (struct matrix){y + width + rule->inner, 1, rule->inner, rule->inner};
-    struct matrix from = {(float *)x, 1, width, width}; /* it is only read */
+    struct matrix from = {(float *)x, 1, channels, channels}; /* it is only read */
+    struct matrix narrow = {y + width + 2 * rule->inner, 1, latent, latent};
+    const struct slot in = slot_of(PART_SENTENCE, SLOT_EXPERT_IN, layer);
+    if (latent && pass_product(&pass, in, narrow, from, ACTIVATION_NONE) == PASS_FAILED)
+        return NULL;
+    from = latent ? narrow : from;
     return feed(&pass, rule, gate, (struct matrix){y, 1, width, width}, from) ? NULL : y;
 }

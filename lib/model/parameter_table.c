@@ -41,7 +41,8 @@
  * embedding (WORD); of embeddings of positions and segments, and of the embedding's norm (TABLES);
  * of the projection before the unembedding (NARROW); of narrow vectors (LATENT); of what keys and
  * values are products of (MEMORY); of the output of attention (OUT); hidden ones of an expert
- * (EXPERT) and of the shared one (SHARED). LOGITS to POOLER: of the ends of a model. OWN: heads
+ * (EXPERT) and of the shared one (SHARED); of what experts read (EXPERT_WIDTH), or (LATENT) of a
+ * narrow vector. LOGITS to POOLER: of the ends of a model. OWN: heads
  * whose norms have scales of their own. COPIES: of the stream, and pairs of them; but the first. */
 #define AXES(AXIS) \
     AXIS(NONE, 1) AXIS(ONE, 1) AXIS(VOCABULARY, t->embed.rows) \
@@ -104,7 +105,9 @@
     AXIS(OUT_NORM, m && m->out_norm ? (m->out_groups ? INNER(m) : m->d_v) : 0) \
     AXIS(OUT, config_out_width(c)) AXIS(EXPERTS, c->mixture.experts) \
     AXIS(CORRECTION, c->mixture.corrected ? c->mixture.experts : 0) \
-    AXIS(EXPERT, c->mixture.inner) AXIS(SHARED, c->mixture.shared_inner) \
+    AXIS(EXPERT, c->mixture.inner) AXIS(LATENT, c->mixture.latent) \
+    AXIS(EXPERT_WIDTH, c->mixture.latent ? c->mixture.latent : t->width) \
+    AXIS(SHARED, c->mixture.shared_inner) \
     AXIS(SWITCH, c->mixture.shared_gate) AXIS(LAYER_SCALE, c->layer_scale) \
     AXIS(GIVEN_ROWS, t->embed.given ? t->embed.given_rows : 0) \
     AXIS(GIVEN_ALL, t->embed.given * t->layers) AXIS(GIVEN, t->embed.given) \
@@ -238,12 +241,15 @@ static const struct parameter_row {
     [SLOT_CORRECTION / 2] = {{AXIS_CORRECTION}, MIXTURE, NEVER},
     [SLOT_EXPERT_SCALE / 2] = {{AXIS_EXPERT_SCALES}, MIXTURE, NEVER},
     [SLOT_EXPERT_NORM / 2] = {{AXIS_BESIDE}, MIXTURE, SHIFT},
-    [SLOT_EXPERT_GATE / 2] = {{AXIS_EXPERT, AXIS_CHANNELS}, MIXTURE, OF_EXPERTS, AXIS_EXPERTS},
-    [SLOT_EXPERT_UP / 2] = {{AXIS_EXPERT, AXIS_CHANNELS}, MIXTURE, OF_EXPERTS, AXIS_EXPERTS},
-    [SLOT_EXPERT_DOWN / 2] = {{AXIS_CHANNELS, AXIS_EXPERT}, MIXTURE, OF_EXPERTS, AXIS_EXPERTS},
+    [SLOT_EXPERT_IN / 2] = {{AXIS_LATENT, AXIS_CHANNELS}, MIXTURE, OF_MLP},
+    [SLOT_EXPERT_GATE /
+        2] = {{AXIS_EXPERT, AXIS_EXPERT_WIDTH}, GATED | MIXTURE, OF_EXPERTS, AXIS_EXPERTS},
+    [SLOT_EXPERT_UP / 2] = {{AXIS_EXPERT, AXIS_EXPERT_WIDTH}, MIXTURE, OF_EXPERTS, AXIS_EXPERTS},
+    [SLOT_EXPERT_DOWN / 2] = {{AXIS_EXPERT_WIDTH, AXIS_EXPERT}, MIXTURE, OF_EXPERTS, AXIS_EXPERTS},
+    [SLOT_EXPERT_OUT / 2] = {{AXIS_CHANNELS, AXIS_LATENT}, MIXTURE, OF_MLP},
     [SLOT_EXPERTS_POST / 2] = {{AXIS_BESIDE}, MIXTURE, SHIFT},
     [SLOT_SHARED_POST / 2] = {{AXIS_BESIDE}, MIXTURE, SHIFT},
-    [SLOT_SHARED_GATE / 2] = {{AXIS_SHARED, AXIS_CHANNELS}, MIXTURE, OF_MLP},
+    [SLOT_SHARED_GATE / 2] = {{AXIS_SHARED, AXIS_CHANNELS}, GATED | MIXTURE, OF_MLP},
     [SLOT_SHARED_UP / 2] = {{AXIS_SHARED, AXIS_CHANNELS}, MIXTURE, OF_MLP},
     [SLOT_SHARED_DOWN / 2] = {{AXIS_CHANNELS, AXIS_SHARED}, MIXTURE, OF_MLP},
     [SLOT_SHARED_SWITCH / 2] = {{AXIS_SWITCH, AXIS_CHANNELS}, MIXTURE, NEVER},

@@ -86,9 +86,11 @@ enum slot_id {
     SLOT(CORRECTION),   /* added where the router chooses experts */
     SLOT(EXPERT_SCALE), /* factor of each expert's weight */
     SLOT(EXPERT_NORM),  /* of what experts read, where it is not what the MLP reads */
+    SLOT(EXPERT_IN),    /* to a narrow vector, which experts read */
     SLOT(EXPERT_GATE),
     SLOT(EXPERT_UP),
     SLOT(EXPERT_DOWN),
+    SLOT(EXPERT_OUT),   /* from the sum of experts, if they read a narrow vector */
     SLOT(EXPERTS_POST), /* of the sum of experts, of the shared output */
     SLOT(SHARED_POST),
     SLOT(SHARED_GATE),

@@ -73,6 +73,7 @@ static void list_buffers(struct buffer list[BUFFERS], struct scratch *s, const s
     w.context = num_max(w.context, values);
     w.gate = num_max(w.gate, (m->gate != GATE_NONE || m->out_norm) * values);
     size_t experts = c->mixture.experts, copies = stack->copies.count;
+    const size_t latent = c->mixture.latent;
     const struct buffer all[BUFFERS] = {
         {&s->x, rows, c->n_embd, c->projections ? 0 : SPARE_ROWS}, /* x may be q and v, too */
         {&s->k, keys, w.k},
@@ -91,9 +92,9 @@ static void list_buffers(struct buffer list[BUFFERS], struct scratch *s, const s
         {&s->up, rows, c->gated ? w.inner : 0},
         {&s->router, rows, experts},
         {&s->experts, rows, experts},
-        {&s->beside, rows, c->mixture.beside ? c->n_embd : 0},
-        {&s->gathered, rows, experts ? c->n_embd : 0},
-        {&s->expert_out, rows, experts ? c->n_embd : 0},
+        {&s->beside, rows, c->mixture.beside ? c->n_embd : 2 * latent},
+        {&s->gathered, rows, experts ? num_max(c->n_embd, latent) : 0},
+        {&s->expert_out, rows, experts ? num_max(c->n_embd, latent) : 0},
         {&s->given, rows, stack->embed.given * stack->layers},
         {&s->copies, rows, copies * c->n_embd},
         {&s->before, 1, copies * c->n_embd},

@@ -380,22 +380,38 @@ static int load_matrix(struct weights *weights, struct parameter *p, bool packin
     return 0;
 }
 
-/* A bias, or the scales or shift of a norm; numbers that do not lie side by side are copied. */
-static int load_vector(struct weights *weights, struct parameter *p, const float **bias,
-                       struct err *err)
+/* A vector times a factor; numbers that do not lie side by side, or change, are copied. */
+static int load_scaled(struct weights *weights, struct parameter *p, float factor,
+                       const float **vector, struct err *err)
 {
     const float *all = NULL;
     if (load_floats(weights, p, &all, err))
         return -1;
-    if (!p->layout.view.stride) {
-        *bias = all + p->layout.view.first;
+    if (!p->layout.view.stride && factor == 1) {
+        *vector = all + p->layout.view.first;
         return 0;
     }
     float *copy = panels_to_fill(weights, p, p->layout.out, err);
     for (size_t i = 0; copy && i < p->layout.out; i++)
-        copy[i] = all[row_view_at(&p->layout.view, i)];
-    *bias = p->panels;
-    return *bias ? 0 : -1;
+        copy[i] = factor * all[row_view_at(&p->layout.view, i)];
+    *vector = p->panels;
+    return *vector ? 0 : -1;
+}
+
+/* The scales or shift of a norm. */
+static int load_vector(struct weights *weights, struct parameter *p, const float **vector,
+                       struct err *err)
+{
+    return load_scaled(weights, p, 1, vector, err);
+}
+
+/* The factors of the products with a matrix. */
+static struct product_factor factors_of(const struct config *config, struct slot slot)
+{
+    const struct product_factor *f = config->factors.list;
+    while (f->factor != 0 && (f->part != slot.part || f->slot != slot.id))
+        f++;
+    return f->factor != 0 ? *f : (struct product_factor){.bias = 1};
 }
 
 int weights_matrix(struct weights *weights, struct slot slot, struct weight *weight,
@@ -409,8 +425,12 @@ int weights_matrix(struct weights *weights, struct slot slot, struct weight *wei
         advise(weights, p, true);
     p->is_read = true;
     struct parameter *bias = bias_of(weights, p);
-    return err_if(load_matrix(weights, p, weights->packing, weight, err) ||
-                  (bias && load_vector(weights, bias, &weight->bias, err)));
+    const struct product_factor of = factors_of(weights->config, slot);
+    if (load_matrix(weights, p, weights->packing, weight, err) ||
+        (bias && load_scaled(weights, bias, of.bias, &weight->bias, err)))
+        return -1;
+    weight->factor = of.factor;
+    return 0;
 }
 
 int weights_joined(struct weights *weights, struct slot q, struct weight *joined, struct err *err)

@@ -321,7 +321,8 @@ void family_settle_granite(struct reading *r)
     family_settle_llama(r);
     c->embedding_scale = (float)family_positive(r, "embedding_multiplier", 1);
     c->scale = (float)family_positive(r, "attention_multiplier", 1);
-    c->residual_scale = (float)family_positive(r, "residual_multiplier", 1);
+    for (size_t i = 0; i < SUBLAYER_KINDS; i++)
+        c->residual_scale[i] = (float)family_positive(r, "residual_multiplier", 1);
     c->logit_divisor = (float)family_positive(r, "logits_scaling", 1);
 }
 

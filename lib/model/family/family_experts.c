@@ -260,7 +260,7 @@ static bool chooses_greedily(struct reading *r)
 
 /* Read what DeepSeek and its relatives have: expert groups, a shared expert, plain first layers.
  * `usual`: the default number of experts of a token. */
-static void read_grouped(struct reading *r, long long plain, size_t usual)
+void family_read_grouped(struct reading *r, long long plain, size_t usual)
 {
     struct config *c = r->config;
     struct mixture *m = &c->mixture;
@@ -332,7 +332,7 @@ void family_read_latent(struct reading *r, size_t latent_q, size_t unrotated, si
 
 static void settle_deepseek_v3(struct reading *r)
 {
-    read_grouped(r, 3, 8);
+    family_read_grouped(r, 3, 8);
     family_read_latent(r, 1536, 128, 128);
     r->config->rotary.neighbours = family_flag(r, "rope_interleave", true);
     family_expect_text(r, "scoring_func", "sigmoid");
@@ -360,7 +360,7 @@ void family_read_mlp_layers(struct reading *r, size_t chosen)
 /* Without "mlp_layer_types", all layers but the first have experts. */
 static void settle_glm4_moe_lite(struct reading *r)
 {
-    read_grouped(r, 1, 4);
+    family_read_grouped(r, 1, 4);
     family_read_latent(r, 768, 192, 256);
     r->config->rotary.neighbours = family_flag(r, "rope_interleave", true);
     family_read_mlp_layers(r, family_size(r, "num_experts_per_tok", 4));
@@ -368,7 +368,7 @@ static void settle_glm4_moe_lite(struct reading *r)
 
 static void settle_deepseek_v2(struct reading *r)
 {
-    read_grouped(r, 0, 8);
+    family_read_grouped(r, 0, 8);
     family_read_latent(r, 1536, 128, 128);
     family_expect_text(r, "scoring_func", "softmax");
     family_expect(r, "norm_topk_prob", false, false);
@@ -378,7 +378,7 @@ static void settle_deepseek_v2(struct reading *r)
 
 static void settle_dots1(struct reading *r)
 {
-    read_grouped(r, 0, 8);
+    family_read_grouped(r, 0, 8);
     family_settle_llama(r);
     family_windows(r, (size_t)family_integer(r, "max_window_layers", 0, INT32_MAX, 62), 1);
 }
@@ -386,7 +386,7 @@ static void settle_dots1(struct reading *r)
 static void settle_glm4_moe(struct reading *r)
 {
     bool normed = family_flag(r, "use_qk_norm", false);
-    read_grouped(r, 1, 8);
+    family_read_grouped(r, 1, 8);
     family_settle_qkv_bias(r);
     r->config->head_norm = (struct head_norm){.q = normed, .k = normed};
 }

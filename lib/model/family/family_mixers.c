@@ -91,6 +91,7 @@ static const struct family_names lfm2_names = NAMES(
         }                                                                             \
     }
 
+/* Also of Falcon-H1. */
 static const struct family_names bamba_names =
     NAMES("model.", "layers.", &family_llama_names, FEED_FORWARD, MAMBA2_ROWS("mamba."));
 
@@ -110,6 +111,20 @@ static const struct family_names mamba2_names =
 static const struct family_names mamba_names =
     NAMES("backbone.", "layers.", &family_llama_names, {"embeddings", {SLOT_TOKENS}},
           {"norm_f", {SLOT_FINAL_NORM}}, {"norm", {SLOT_NORM_1}}, MAMBA_ROWS("mixer."));
+
+/* Layers of one sublayer, all under one name. */
+static const struct family_names nemotron_names = NAMES(
+    "backbone.", "layers.", &mamba2_names, {"norm", {SLOT_NORM_2}}, {"mixer.q_proj", {SLOT_Q}},
+    {"mixer.k_proj", {SLOT_K}}, {"mixer.v_proj", {SLOT_V}}, {"mixer.o_proj", {SLOT_O}},
+    {"mixer.up_proj", {SLOT_UP}}, {"mixer.down_proj", {SLOT_DOWN}}, {"mixer.gate", {SLOT_ROUTER}},
+    {"mixer.gate.e_score_correction_bias", {SLOT_CORRECTION}, .bare = true},
+    {"mixer.fc1_latent_proj", {SLOT_EXPERT_IN}}, {"mixer.fc2_latent_proj", {SLOT_EXPERT_OUT}},
+    {"mixer.experts.{e}.up_proj", {SLOT_EXPERT_UP}},
+    {"mixer.experts.{e}.down_proj", {SLOT_EXPERT_DOWN}},
+    {"mixer.shared_experts.up_proj", {SLOT_SHARED_UP}},
+    {"mixer.shared_experts.down_proj", {SLOT_SHARED_DOWN}});
+static const struct family_names nemotron_model_names =
+    NAMES("model.", "layers.", &nemotron_names, {"norm", {SLOT_NORM_1}});
 
 static const struct family_names jamba_names =
     NAMES("model.", "layers.", &family_llama_names, FEED_FORWARD, MAMBA_ROWS("mamba."),
@@ -319,16 +334,17 @@ static void read_mamba2(struct reading *r, size_t heads, size_t d, size_t groups
     }
 }
 
-/* What Bamba, Granite 4 and Falcon-H1 have: keys that begin with "mamba_". */
-static void settle_usual_mamba2(struct reading *r)
+/* What Bamba, Granite 4 and Falcon-H1 have: keys that begin with "mamba_", for `inner` channels, or
+ * (0) as many as "mamba_expand" says. */
+static void settle_usual_mamba2(struct reading *r, size_t inner)
 {
     struct config *c = r->config;
     size_t heads = family_size(r, "mamba_n_heads", 128);
-    size_t inner = family_size(r, "mamba_d_ssm", family_size(r, "mamba_expand", 2) * c->n_embd);
+    inner = inner ? inner : family_size(r, "mamba_expand", 2) * c->n_embd;
     read_mamba2(r, heads, inner / heads, family_size(r, "mamba_n_groups", 1),
                 family_size(r, "mamba_d_state", 256));
     c->mixer.taps = family_size(r, "mamba_d_conv", 4);
-    json_given(r->root, "mamba_d_head"); /* as expand says */
+    json_given(r->root, "mamba_d_head"); /* as the channels say */
     family_bias(r, "mamba_conv_bias", BIASED_CONVOLUTION);
     family_bias(r, "mamba_proj_bias", BIASED_MIXER_IN | BIASED_MIXER_OUT);
     if (inner % heads)
@@ -344,7 +360,7 @@ static void settle_bamba(struct reading *r)
     static const char key[] = "attn_layer_indices";
     struct config *c = r->config;
     family_settle_llama(r);
-    settle_usual_mamba2(r);
+    settle_usual_mamba2(r, 0);
     c->rotary.components = c->d_k / 2; /* whatever the config says */
     for (size_t i = 0; i < c->n_layer; i++)
         c->layer_flags[i] |= LAYER_MIXER;
@@ -363,7 +379,7 @@ static void settle_granite_hybrid(struct reading *r)
     struct config *c = r->config;
     struct mixture *m = &c->mixture;
     family_settle_granite(r);
-    settle_usual_mamba2(r);
+    settle_usual_mamba2(r, 0);
     if (strcmp(family_text(r, "position_embedding_type", ""), "rope") != 0)
         c->rotary = (struct rotary){.components = 0};
     if (!read_kinds(r, "layer_types"))
@@ -377,6 +393,69 @@ static void settle_granite_hybrid(struct reading *r)
         *m = (struct mixture){.experts = 0};
     }
     c->n_inner = shared;
+}
+
+/* Read a list of factors, or leave them. */
+static void read_factors(struct reading *r, const char *key, float *factors, size_t count)
+{
+    const struct json *list = family_list(r, key), *item = json_first(list);
+    if (list && json_count(list) != count)
+        err_set(family_fail(r), "field '%s': expected %zu numbers, found %zu", key, count,
+                json_count(list));
+    for (; item && !r->failed; item = json_next(item)) {
+        double number = 0;
+        if (!json_get_number(item, &number) || !(number > 0) || !(number < 1e9))
+            err_set(family_fail(r), "field '%s': expected numbers above 0", key);
+        *factors++ = (float)number;
+    }
+}
+
+/* The factors of products, and of what they read, which do not multiply biases. */
+static void read_multipliers(struct reading *r)
+{
+    struct config *c = r->config;
+    float mixers[] = {1, 1, 1, 1, 1}, mlp[] = {1, 1};
+    read_factors(r, "ssm_multipliers", mixers, 5);
+    read_factors(r, "mlp_multipliers", mlp, 2);
+    const float into_mixers = (float)family_positive(r, "ssm_in_multiplier", 1);
+    const float into_heads = (float)family_positive(r, "attention_in_multiplier", 1);
+    const float keys = (float)family_positive(r, "key_multiplier", 1);
+    const struct {
+        unsigned char part, slot;
+        float input, product;
+    } factors[PRODUCT_FACTORS_MAX - 1] = {
+        {PART_MIXER, SLOT_OUT_GATE, into_mixers, mixers[0]},
+        {PART_MIXER, SLOT_V, into_mixers, mixers[1]},
+        {PART_MIXER, SLOT_K, into_mixers, mixers[2]},
+        {PART_MIXER, SLOT_Q, into_mixers, mixers[3]},
+        {PART_MIXER, SLOT_STEP, into_mixers, mixers[4]},
+        {PART_SENTENCE, SLOT_Q, into_heads, 1},
+        {PART_SENTENCE, SLOT_K, into_heads, keys},
+        {PART_SENTENCE, SLOT_V, into_heads, 1},
+        {PART_SENTENCE, SLOT_GATE, 1, mlp[0]},
+    };
+    for (size_t i = 0; i < PRODUCT_FACTORS_MAX - 1; i++)
+        c->factors.list[i] =
+            (struct product_factor){factors[i].part, factors[i].slot,
+                                    factors[i].input * factors[i].product, factors[i].product};
+    c->residual_scale[SUBLAYER_ATTEND] = (float)family_positive(r, "attention_out_multiplier", 1);
+    c->residual_scale[SUBLAYER_MIX] = (float)family_positive(r, "ssm_out_multiplier", 1);
+    c->residual_scale[SUBLAYER_MLP] = mlp[1];
+    c->embedding_scale = (float)family_positive(r, "embedding_multiplier", 1);
+    c->logit_divisor = (float)(1 / family_positive(r, "lm_head_multiplier", 1));
+}
+
+/* Attention and a mixer side by side in each layer. */
+static void settle_falcon_h1(struct reading *r)
+{
+    static const char inner[] = "mamba_d_ssm";
+    struct mixer *m = &r->config->mixer;
+    family_settle_llama(r);
+    settle_usual_mamba2(r, family_is_null(r, inner) ? 0 : family_size(r, inner, 1024));
+    family_bias(r, "projectors_bias", BIASED_MIXER_OUT);
+    m->out_norm = family_flag(r, "mamba_rms_norm", false);
+    m->gate_first = !family_flag(r, "mamba_norm_before_gate", true);
+    read_multipliers(r);
 }
 
 /* Layers of a mixer alone. */
@@ -397,6 +476,77 @@ static void settle_mamba2(struct reading *r)
     read_mamba2(r, family_size(r, "num_heads", 128), family_size(r, "head_dim", 64),
                 family_size(r, "n_groups", 8), family_size(r, "state_size", 128));
     check_mixer(r, "num_heads", "n_groups");
+}
+
+/* Read the kinds of layers of one sublayer: from a list, or from a letter for each; and the experts
+ * that some have. */
+static void read_alone(struct reading *r)
+{
+    static const struct {
+        const char *name, *old;
+        char letter;
+        unsigned short flags;
+    } kinds[] = {{"linear_attention", "mamba", 'M', LAYER_MIXER | LAYER_NO_MLP},
+                 {"full_attention", "attention", '*', LAYER_NO_MLP},
+                 {"mlp", "mlp", '-', LAYER_MLP_ALONE},
+                 {"moe", "moe", 'E', LAYER_MLP_ALONE}};
+    enum { KINDS = sizeof kinds / sizeof *kinds };
+    struct config *c = r->config;
+    const char *letters = family_text(r, "hybrid_override_pattern", "ME*-");
+    const struct json *list = family_list(r, "layers_block_type"), *item = json_first(list);
+    const char *key = list ? "layers_block_type" : "hybrid_override_pattern";
+    size_t mixtures = 0;
+    c->n_layer = list ? json_count(list) : strlen(letters);
+    if (!c->n_layer || c->n_layer > CONFIG_FLAGS_MAX)
+        err_set(family_fail(r), "field '%s': expected 1 to %d layers, found %zu", key,
+                CONFIG_FLAGS_MAX, c->n_layer);
+    family_read_grouped(r, 0, 2);
+    for (size_t i = 0; i < c->n_layer && !r->failed; i++, item = item ? json_next(item) : NULL) {
+        const char letter[] = {list ? '?' : letters[i], '\0'}, *name = letter;
+        size_t kind = 0;
+        if (item)
+            json_get_text(item, &name);
+        while (kind < KINDS && kinds[kind].letter != *letter &&
+               strcmp(kinds[kind].name, name) != 0 && strcmp(kinds[kind].old, name) != 0)
+            kind++;
+        if (kind == KINDS) {
+            err_unsupported(family_fail(r),
+                            "field '%s': expected linear_attention (M), full_attention (*), mlp "
+                            "(-) or moe (E), found \"%s\"",
+                            key, name);
+            return;
+        }
+        c->layer_flags[i] = kinds[kind].flags;
+        mixtures += kinds[kind].letter == 'E';
+        if (kinds[kind].letter != 'E')
+            c->mixture.chosen[i] = 0;
+    }
+    if (!mixtures)
+        c->mixture = (struct mixture){.experts = 0};
+}
+
+/* Layers of one sublayer: a mixer, attention without rotary embeddings, an MLP or experts. */
+static void settle_nemotron_h(struct reading *r)
+{
+    static const char latent[] = "moe_latent_size", act[] = "mamba_hidden_act";
+    struct config *c = r->config;
+    struct mixer *m = &c->mixer;
+    const enum activation activation = c->activation;
+    settle_alone(r);
+    read_alone(r);
+    family_expect(r, "attention_bias", false, false);
+    family_bias(r, "mlp_bias", BIASED_MLP);
+    family_activation(r, act, family_text(r, act, "silu"));
+    read_mamba2(r, family_size(r, "mamba_num_heads", 128), family_size(r, "mamba_head_dim", 64),
+                family_size(r, "n_groups", 8), family_size(r, "ssm_state_size", 128));
+    c->activation = activation;
+    m->step_least = (float)family_number(r, "time_step_min", 0, 1e9, 0.001); /* as transformers */
+    m->step_most = 0;
+    check_mixer(r, "mamba_num_heads", "n_groups");
+    if (!c->mixture.experts)
+        return;
+    c->mixture.shared_inner = family_size(r, "moe_shared_expert_intermediate_size", 7688);
+    c->mixture.latent = family_is_null(r, latent) ? 0 : family_size(r, latent, 0);
 }
 
 /* Mamba: each channel is a head. "auto": steps are made of a sixteenth of the channels. */
@@ -548,14 +698,28 @@ static void settle_kimi(struct reading *r)
 #define LFM2                                                                    \
     LLAMA_5, .tied = true, .n_positions = 128000, NORMED_HEADS, .n_kv_head = 8, \
              MIXER_OF(.update = MIXER_CONVOLVE, .d_k = 1, .d_v = 1)
-#define MAMBA2                                                                                   \
-    .biases = BIASED_CONVOLUTION, MIXER_OF(.update = MIXER_ADD, .skip = true, .gate = GATE_SILU, \
-                                           .gate_first = true, .out_norm = true)
+#define MAMBA2_AS(...)            \
+    .biases = BIASED_CONVOLUTION, \
+    MIXER_OF(.update = MIXER_ADD, .skip = true, .gate = GATE_SILU, __VA_ARGS__)
+#define MAMBA2 MAMBA2_AS(.gate_first = true, .out_norm = true)
 #define MAMBA(...)                                                                              \
     .biases = BIASED_CONVOLUTION,                                                               \
     MIXER_OF(.update = MIXER_ADD, .key_heads = 1, .d_v = 1, .only_v = true, .decay_each = true, \
              .skip = true, .gate = GATE_SILU, __VA_ARGS__)
 #define ALONE LLAMA_5, .n_layer = 32, .vocab_size = 50280, .n_embd = 768
+#define NEMOTRON                                                                      \
+    WITH(DECODER, .rms = true, .style = STYLE_PRE, .n_layer = 4, .n_positions = 4096, \
+         .n_kv_head = 8, .d_k = 128, .n_inner = 21504, MAMBA2,                        \
+         .mixture = {.experts = 8,                                                    \
+                     .inner = 7688,                                                   \
+                     .router = ROUTER_SIGMOID,                                        \
+                     .corrected = true,                                               \
+                     .two_best = true,                                                \
+                     .factor = 1,                                                     \
+                     .groups = 1,                                                     \
+                     .chosen_groups = 1,                                              \
+                     .renormalised = true}),                                          \
+        "mlp_hidden_act", "relu2", 0, 0
 #define OLMO_HYBRID                                                                         \
     WITH(RMS, .epsilon = 1e-6f, .n_positions = 65536, .style = STYLE_AFTER,                 \
          .head_norm = {.q = true, .k = true, .whole = true},                                \
@@ -586,6 +750,8 @@ const struct family family_mixers[] = {
      NULL, "silu", 1, 1e6},
     {"bamba", &bamba_names, settle_bamba,
      WITH(LLAMA_5, .n_positions = 262144, .n_kv_head = 8, MAMBA2), SILU},
+    {"falcon_h1", &bamba_names, settle_falcon_h1,
+     WITH(LLAMA_5, .n_positions = 8192, .n_kv_head = 8, MAMBA2_AS(.beside = true)), SILU},
     {"granitemoehybrid", &granite_names, settle_granite_hybrid,
      WITH(LLAMA, .n_positions = 2048, MAMBA2,
           .mixture = {.experts = 8, .router = ROUTER_OF_CHOSEN}),
@@ -601,6 +767,8 @@ const struct family family_mixers[] = {
      WITH(LLAMA, .n_positions = 262144, .n_kv_head = 8, .mixture = {.experts = 16},
           MAMBA(.inner_norms = true)),
      "hidden_act", "silu", 0, 0},
+    {"nemotron_h", &nemotron_names, settle_nemotron_h, NEMOTRON},
+    {"nemotron_h as a model", &nemotron_model_names, settle_nemotron_h, NEMOTRON, .by_file = true},
     {"olmo_hybrid", &olmo_names, settle_olmo_hybrid, OLMO_HYBRID, SILU},
     {"olmo_hybrid with published names", &olmo_published_names, settle_olmo_hybrid, OLMO_HYBRID,
      SILU, .by_file = true},

@@ -62,6 +62,9 @@ void family_read_experts(struct reading *reading, const char *experts, const cha
 /* Read the experts of Qwen; `usual`: how many a token has. */
 void family_read_qwen_experts(struct reading *reading, size_t usual, bool renormalised);
 
+/* The same of DeepSeek, chosen by groups, after some plain layers. */
+void family_read_grouped(struct reading *reading, long long plain, size_t usual);
+
 /* Read "mlp_layer_types", if it is there: which layers have experts, `chosen` for a token. */
 void family_read_mlp_layers(struct reading *reading, size_t chosen);
 

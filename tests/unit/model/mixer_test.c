@@ -8,12 +8,13 @@
 #include "model/layer.h"
 
 static const char *const models[] = {
-    "qwen3_5_text", "qwen3_5",     "qwen3_5_moe_text",
-    "qwen3_5_moe",  "qwen3_next",  "qwen3_next-mixed",
-    "lfm2",         "lfm2_moe",    "bamba",
-    "bamba-limits", "mamba",       "mamba2",
-    "falcon_mamba", "jamba",       "granitemoehybrid",
-    "olmo_hybrid",  "kimi_linear",
+    "qwen3_5_text",   "qwen3_5",     "qwen3_5_moe_text",
+    "qwen3_5_moe",    "qwen3_next",  "qwen3_next-mixed",
+    "lfm2",           "lfm2_moe",    "bamba",
+    "bamba-limits",   "mamba",       "mamba2",
+    "falcon_mamba",   "jamba",       "granitemoehybrid",
+    "olmo_hybrid",    "kimi_linear", "falcon_h1",
+    "falcon_h1-norm", "nemotron_h",
 };
 
 /* The largest difference between map · v and the context of a layer, relative to the largest
