@@ -158,6 +158,22 @@ def exaone4(r):
                               sliding_window=r.randint(1, 9), tie_word_embeddings=True)
 
 
+def falcon_h1(r):
+    own, groups = r.sizes(free=False) | r.rotary(), r.randint(1, 3)
+    heads, d = groups * r.randint(1, 3), r.randint(1, 5)
+    own |= {"mamba_n_heads": heads, "mamba_d_head": d, "mamba_d_ssm": heads * d,
+            "mamba_n_groups": groups, "mamba_d_state": r.randint(1, 9),
+            "mamba_d_conv": r.randint(2, 5), "mamba_chunk_size": 4}
+    near = lambda count: [r.uniform(0.3, 2) for _ in range(count)]
+    return own | r.some(
+        mamba_rms_norm=True, mamba_norm_before_gate=False, mamba_conv_bias=False,
+        mamba_proj_bias=True, projectors_bias=True, attention_bias=True, mlp_bias=True,
+        tie_word_embeddings=True, time_step_limit=[0.1, 1.5], ssm_multipliers=near(5),
+        mlp_multipliers=near(2), key_multiplier=0.7, attention_in_multiplier=1.3,
+        attention_out_multiplier=0.6, ssm_in_multiplier=0.8, ssm_out_multiplier=1.2,
+        embedding_multiplier=2.5, lm_head_multiplier=0.4)
+
+
 def gemma3n(r):
     own, copies = r.sizes(free=False), r.randint(2, 4)
     count = own["num_hidden_layers"] = r.randint(2, 6)
@@ -299,6 +315,26 @@ def t5_encoder(r):
                 feed_forward_proj="gated-gelu", layer_norm_epsilon=1e-3)
 
 
+def nemotron_h(r):
+    own, groups = r.sizes(), r.randint(1, 3)
+    own |= {"mamba_num_heads": groups * r.randint(1, 3), "mamba_head_dim": r.randint(1, 5),
+            "n_groups": groups, "ssm_state_size": r.randint(1, 9), "conv_kernel": r.randint(2, 5),
+            "chunk_size": 4, "moe_intermediate_size": r.randint(3, 20),
+            "moe_shared_expert_intermediate_size": r.randint(3, 20),
+            "moe_latent_size": r.either(None, r.randint(2, 30))}
+    kinds = ["linear_attention", "full_attention", "mlp", "moe"]
+    types = ["full_attention"] + [r.choice(kinds) for _ in range(own.pop("num_hidden_layers"))]
+    own["layers_block_type"] = r.sample(types, len(types))
+    own.setdefault("head_dim", own["hidden_size"] // own["num_attention_heads"])
+    parts, size = r.randint(1, 3), r.randint(2, 4)
+    kept = r.randint(1, parts)
+    own |= {"n_group": parts, "topk_group": kept, "n_routed_experts": parts * size,
+            "num_experts_per_tok": r.randint(1, kept * size)}
+    return own | r.some(use_bias=True, use_conv_bias=False, mlp_bias=True, norm_topk_prob=False,
+                        routed_scaling_factor=0.7, time_step_min=0.2, layer_norm_epsilon=1e-3,
+                        mlp_hidden_act="silu", mamba_hidden_act="gelu", tie_word_embeddings=True)
+
+
 def nomic_bert(r):
     own = r.bert() | r.rotary(("default",)) | r.some(type_vocab_size=1, layer_norm_eps=1e-4)
     return own | {"hidden_act": r.either("silu", "gelu")}
@@ -314,6 +350,7 @@ FAMILIES = {
     "esm": ("EsmForMaskedLM", esm),
     "esm without a head": ("EsmModel", esm),
     "exaone4": ("Exaone4ForCausalLM", exaone4),
+    "falcon_h1": ("FalconH1ForCausalLM", falcon_h1),
     "gemma3n_text": ("Gemma3nForCausalLM", gemma3n),
     "gemma4_text": ("Gemma4ForCausalLM", gemma4),
     "gemma4 experts": ("Gemma4ForCausalLM", gemma4_experts),
@@ -324,6 +361,7 @@ FAMILIES = {
     "ministral": ("MinistralForCausalLM", ministral),
     "ministral3": ("Ministral3ForCausalLM", ministral3),
     "mistral3": ("Mistral3ForConditionalGeneration", mistral3),
+    "nemotron_h": ("NemotronHForCausalLM", nemotron_h),
     "nomic_bert": ("NomicBertForMaskedLM", nomic_bert),
     "nomic_bert without a head": ("NomicBertModel", nomic_bert),
     "t5 encoder": ("T5EncoderModel", t5_encoder),
@@ -377,6 +415,8 @@ def theirs(name, folder, texts, noise=0):
             tensor.mul_(1 + noise * torch.randn_like(tensor))
     layers = next(m for n, m in model.named_modules() if isinstance(m, torch.nn.ModuleList) and
                   ("." + n).endswith(LISTS) and "vision" not in n and "audio" not in n)
+    kinds = getattr(model.config, "layers_block_type", ["hybrid"] * len(layers))
+    readers = [i for i, kind in enumerate(kinds) if kind in ("full_attention", "hybrid")]
     last, found = [], []
     layers[-1].register_forward_hook(lambda module, given, out: last.append(
         out if isinstance(out, torch.Tensor) else out[0]))
@@ -389,9 +429,8 @@ def theirs(name, folder, texts, noise=0):
         states = [state.squeeze(-3) for state in states]  # copies of the stream, or one
         tensors = {"embedding": states[0]} if site == "resid_post" else {}
         tensors |= {"logits": out.logits[0]} if "logits" in out else {}
-        for layer, weights in enumerate(out.attentions):
-            tensors[f"h.{layer}.weights"] = weights[0]
-            tensors[f"h.{layer}.{site}"] = states[layer + 1]
+        tensors |= {f"h.{i}.{site}": state for i, state in enumerate(states[1:])}
+        tensors |= {f"h.{i}.weights": weights[0] for i, weights in zip(readers, out.attentions)}
         found.append(tensors)
     return found
 
