@@ -243,6 +243,7 @@ int pass_hold_rounded(struct pass *pass)
     struct widths source = widest(stack_of(c, PART_SOURCE));
     size_t columns = num_max(num_max(text.context, c->n_embd),
                              num_max(num_max(text.inner, source.inner), c->n_word));
+    columns = num_max(columns, num_max(c->mixer.heads * c->mixer.d_v, c->mixture.latent));
     if (pass->weights->precision != PRECISION_BF16)
         return 0;
     pass->weights->widens = kernels_pair_way(pass->machine->kernels) == PAIRS_NONE;
