@@ -35,6 +35,8 @@ def models():
         keys = json.loads((folder / "config.json").read_text())
         if "max_trained_positions" in keys or keys.get("position_embedding_type") == "alibi":
             continue  # NomicBERT and JinaBERT, with the keys of their authors' code
+        if keys["architectures"][0].endswith("EncoderModel"):
+            continue  # an encoder alone: its family has another folder
         for name in "architectures", "id2label", "label2id":
             keys.pop(name, None)
         for task in tasks:
