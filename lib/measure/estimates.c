@@ -64,8 +64,8 @@ int estimate_cells(double *effects, const struct estimate_plan *plan, enum site 
 
 /* --- edges ------------------------------------------------------------------------------------ */
 
-/* A sublayer as writers (its heads, or its MLP) and readers (q, k and v of its heads, or its MLP):
- * the first of each, their numbers, and the number of writers that come before it. */
+/* A sublayer as writers (its contexts, or its MLP) and readers (q, k and v of its heads, or its
+ * MLP): the first of each, their numbers, and the number of writers that come before it. */
 struct edge_part {
     const struct sublayer *s;
     size_t layer, writer, reader, writers, readers, seen;
@@ -90,10 +90,9 @@ int edges_find(struct edges *edges, const struct viewer *viewer, struct arena *a
             const char *found = s->kind == SUBLAYER_ATTEND_SOURCE ? "cross-attention"
                                 : s->norm_out                     ? "norms of outputs"
                                 : s->norm_after                   ? "norms of sums"
-                                : s->adds_to_normed  ? "outputs added to the normed input"
-                                : s->replaces        ? "no residual connections"
-                                : s->head.differ > 0 ? "differences of heads"
-                                                     : NULL;
+                                : s->adds_to_normed ? "outputs added to the normed input"
+                                : s->replaces       ? "no residual connections"
+                                                    : NULL;
             if (found)
                 return err_unsupported(err,
                                        "--over edges: expected parts that add their outputs to the "
@@ -104,7 +103,7 @@ int edges_find(struct edges *edges, const struct viewer *viewer, struct arena *a
                                        layer,
                                        edges->writers,
                                        edges->readers,
-                                       heads ? heads : 1,
+                                       heads ? context_heads(&s->head) : 1,
                                        heads ? 3 * heads : 1,
                                        s->reads == READS_STREAM ? edges->writers : at_start};
             edges->writers += part->writers;
@@ -139,11 +138,11 @@ int edges_axes(struct axis *writers, struct axis *readers, const struct edges *e
     from[0] = (struct label){"embed", "embed", "embed"};
     to[edges->readers - 1] = (struct label){"logits", "logits", "logits"};
     for (const struct edge_part *part = edges->parts; part < edges->parts + edges->count; part++) {
+        const size_t heads = is_mlp(part) ? 1 : part->s->head.heads;
         for (size_t i = 0; i < part->writers; i++)
             from[part->writer + i] = label_of(part, i, "", arena, err);
         for (size_t i = 0; i < part->readers; i++)
-            to[part->reader + i] =
-                label_of(part, i % part->writers, endings[i / part->writers], arena, err);
+            to[part->reader + i] = label_of(part, i % heads, endings[i / heads], arena, err);
     }
     *writers = (struct axis){"writer", edges->writers, from, 0, NULL, 0};
     *readers = (struct axis){"reader", edges->readers, to, 0, NULL, 0};
@@ -158,14 +157,19 @@ struct edge_walk {
     struct matrix gradients; /* [readers of a sublayer, T·C] */
 };
 
-/* y = to - from. Each head has rows and columns of its own, so that y · W_O is what each adds to
- * the stream. */
-static void subtract(struct matrix y, const struct estimate_values *values, size_t layer)
+/* y = to - from. Each of `heads`, which may be side by side, has rows and columns of its own, so
+ * that y · W_O is what each adds to the stream. */
+static void subtract(struct matrix y, const struct estimate_values *values, size_t layer,
+                     size_t heads)
 {
     const struct tensor *from = &values->from[layer], *to = &values->to[layer];
-    const size_t d = from->shape[from->rank - 1], rows = from->shape[from->rank - 2];
-    for (size_t i = 0; i < tensor_count(from); i++)
-        matrix_row(y, i / d)[i / d / rows * d + i % d] = to->data[i] - from->data[i];
+    const size_t columns = from->shape[from->rank - 1], rows = from->shape[from->rank - 2];
+    const size_t d = from->rank > 2 ? columns : columns / heads;
+    for (size_t i = 0; i < tensor_count(from); i++) {
+        const size_t head = from->rank > 2 ? i / columns / rows : i % columns / d;
+        matrix_row(y, head * rows + i / columns % rows)[head * d + i % d] =
+            to->data[i] - from->data[i];
+    }
 }
 
 /* Set what each writer's change adds to the stream. */
@@ -174,22 +178,23 @@ static int write_changes(struct edge_walk *w, size_t width, struct err *err)
     const struct estimate_plan *plan = w->plan;
     const size_t tokens = plan->text.count;
     struct arena arena = {0};
-    subtract((struct matrix){w->changes.data, tokens, width, width}, &plan->streams, 0);
+    subtract((struct matrix){w->changes.data, tokens, width, width}, &plan->streams, 0, 1);
     for (size_t i = 0; i < w->edges->count && !err->kind; i++) {
         const struct edge_part *part = &w->edges->parts[i];
         const size_t rows = part->writers * tokens;
         struct matrix out = {matrix_row(w->changes, part->writer), rows, width, width};
         struct weight weight;
         if (is_mlp(part)) {
-            subtract(out, &plan->outs, part->layer);
+            subtract(out, &plan->outs, part->layer, 1);
         } else {
-            struct matrix apart = matrix_new(rows, part->writers * part->s->head.d_v, &arena, err);
+            const size_t columns = part->s->head.heads * part->s->head.d_v;
+            struct matrix apart = matrix_new(rows, columns, &arena, err);
             if (!apart.data ||
                 weights_matrix(&plan->viewer->model.weights,
                                slot_of(PART_SENTENCE, SLOT_O, part->layer), &weight, err))
                 break;
             weight.bias = NULL;
-            subtract(apart, &plan->values, part->layer);
+            subtract(apart, &plan->values, part->layer, part->writers);
             linear(&plan->viewer->machine, out, apart, &weight, ACTIVATION_NONE);
         }
         scale_row(out.data, out.data, rows * width, part->s->factor);
@@ -228,7 +233,7 @@ static int read_part(void *context, const struct back_reader *reader, struct err
     while (part->layer != reader->layer || is_mlp(part) != (reader->site == SITE_MLP_OUT))
         part++;
     const size_t at =
-        is_mlp(part) ? 0 : (size_t)(reader->site - SITE_Q) * part->writers + reader->head;
+        is_mlp(part) ? 0 : (size_t)(reader->site - SITE_Q) * part->s->head.heads + reader->head;
     copy_rows((struct matrix){matrix_row(w->gradients, at), of.rows, of.columns, of.columns}, of);
     return at + 1 < part->readers ? 0 : add_edges(w, part->reader, part->readers, part->seen, err);
 }

@@ -7,9 +7,10 @@
  *
  * An edge (edge attribution patching; Syed et al., 2023) leads from a writer to a later reader of
  * the stream: it is patched in what the reader, with its norm, reads of the writer at all tokens.
- * Writers are the embedding, each head (its context times its rows of the output matrix) and each
- * MLP, times the multiplier of their sublayer; readers are queries, keys and values of each query
- * head, each MLP, and the logits. Edges that leave a writer add up to the estimate of its patch. */
+ * Writers are the embedding, each head (its context times its rows of the output matrix; two heads
+ * with one context are one, with its norm) and each MLP, times the multiplier of their sublayer;
+ * readers are queries, keys and values of each query head, each MLP, and the logits. Edges that
+ * leave a writer add up to the estimate of its patch. */
 #pragma once
 
 #include "measure/question.h"
@@ -26,7 +27,7 @@ struct estimate_plan {
     struct question *question;
     struct text text;                     /* that is patched */
     bool by_head, by_token;               /* a cell is a head, a token or both; else a neuron */
-    struct estimate_values values;        /* of the site; for edges, of contexts */
+    struct estimate_values values;        /* of the site; for edges, of context_out */
     struct estimate_values outs, streams; /* for edges: of mlp_out and resid_pre */
     size_t steps; /* of edges: the gradients are the mean of runs of `text` with the rows of tokens
                    * text + k / steps · (other - text), for each k from 0 to steps - 1 */

@@ -719,6 +719,8 @@ int patching_make(struct patching *patching, const struct patching_plan *plan, s
         .err = err,
     };
     *patching = (struct patching){.plan = plan};
+    if (plan->over == PATCH_EDGES && s.config->differs)
+        s.site = SITE_GATED; /* contexts after their norm */
     if (plan->over == PATCH_PATHS && has_encoder(s.config))
         return err_unsupported(err,
                                "--over paths: expected a decoder without cross-attention, found "

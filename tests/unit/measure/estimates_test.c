@@ -48,7 +48,7 @@ static void estimate(struct patching_plan plan)
     ck_assert_msg(!patching_make(&found, &plan, &arena, &err), "%s", err.text);
 }
 
-enum { LLAMA, QWEN2, GPT2_MICRO, GPTJ, T5 };
+enum { LLAMA, QWEN2, GPT2_MICRO, GPTJ, T5, DIFFLLAMA };
 
 static const struct two_texts {
     const char *model, *clean, *corrupt, *source;
@@ -59,10 +59,11 @@ static const struct two_texts {
     [GPT2_MICRO] = {"golden/gpt2-micro", "1,5,9,3,7,2", "1,6,9,8,7,2", NULL, {0, 16, 30}},
     [GPTJ] = {"golden-families/gptj", "1,5,9,3,7,2", "1,6,9,8,7,2", NULL, {0, 9, 5}},
     [T5] = {"golden-families/t5", "0,5,9,3", "0,6,9,8", "3,1,4,1", {0, 6, 9}},
+    [DIFFLLAMA] = {"golden-families/diffllama", "1,5,9,3,7,2", "1,6,9,8,7,2", NULL, {0, 12, 5}},
 };
 
 /* Two estimates of a site, the largest first, in float64, by the reference that wrote
- * tests/golden-gradients.json. */
+ * tests/golden-gradients.json; of DiffLlama by transformers and autograd. */
 static const struct golden {
     size_t texts;
     enum patch_over over;
@@ -97,6 +98,8 @@ static const struct golden {
     {T5, PATCH_CROSS_OUT, {3, 2}, {-0.0363661, -0.000233129}},
     {T5, PATCH_MLP_OUT, {3, 7}, {0.047556, 7.85423e-05}},
     {T5, PATCH_V, {1, 3}, {-0.0379168, -0.00892708}},
+    {DIFFLLAMA, PATCH_EDGES, {39, 52}, {-0.460893102, -0.290082368}},
+    {DIFFLLAMA, PATCH_EDGES, {66, 1}, {-1.06804353, 0.197680638}, .noise = true},
 };
 
 enum { GOLDENS = sizeof goldens / sizeof *goldens };
