@@ -212,14 +212,21 @@ static int count_layer(struct circuit *circuit, size_t layer)
     struct matrix words = circuit->embeddings;
     struct matrix out;
     const struct head_rule *rule = &attention_of(c, PART_SENTENCE, layer)->head;
-    const size_t d = rule->d_v;
+    const size_t d = context_width(rule), contexts = context_heads(rule);
     struct attending a;
+    struct lambda lambda;
     arena_clear(&circuit->of_layer);
     struct matrix normed = matrix_new(words.rows, words.columns, &circuit->of_layer, circuit->err);
     struct matrix read =
-        matrix_new(words.rows, rule->kv_heads * d, &circuit->of_layer, circuit->err);
-    if (!normed.data || !read.data || find_attending(&a, circuit->weights, layer, circuit->err) ||
-        end_of_layer(circuit, &out, a.s, &a.own))
+        matrix_new(words.rows, rule->kv_heads * rule->d_v, &circuit->of_layer, circuit->err);
+    struct matrix joined =
+        rule->differ > 0 ? matrix_new(words.rows, read.columns, &circuit->of_layer, circuit->err)
+                         : read;
+    if (!normed.data || !read.data || !joined.data ||
+        find_attending(&a, circuit->weights, layer, circuit->err) ||
+        end_of_layer(circuit, &out, a.s, &a.own) ||
+        (rule->differ > 0 &&
+         weights_lambda(circuit->weights, PART_SENTENCE, layer, &lambda, circuit->err)))
         return -1;
     if (a.of_keys->norm_before)
         norm_rows(normed, words, &a.keys.norm);
@@ -227,10 +234,14 @@ static int count_layer(struct circuit *circuit, size_t layer)
         copy_rows(normed, words);
     a.v.bias = NULL;
     linear(circuit->machine, read, normed, &a.v, ACTIVATION_NONE);
+    for (size_t i = 0; rule->differ > 0 && i < read.rows; i++)
+        context_values(matrix_row(joined, i), matrix_row(read, i), rule, 1);
     for (size_t head = 0; head < c->n_head; head++) {
-        size_t kv_head = kv_head_of(rule, head);
-        if (count_head(circuit, layer, head, matrix_columns(read, kv_head * d, d),
-                       matrix_rows(out, head * d, d)))
+        const size_t context = head % contexts, values = kv_head_of(rule, context);
+        if (head == contexts) /* second heads of contexts */
+            scale_row(out.data, out.data, out.rows * out.columns, -lambda.lambda);
+        if (count_head(circuit, layer, head, matrix_columns(joined, values * d, d),
+                       matrix_rows(out, context * d, d)))
             return -1;
     }
     return 0;

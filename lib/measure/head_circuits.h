@@ -6,6 +6,7 @@
  * Copying and successor: the logit that reading a word raises most. In every layer, x is the word's
  * embedding without position, after the norm before the attention. For norms after the head, the
  * divisors, which are equal for all logits, and the shifts are ignored; later layers are skipped.
+ * Where two heads make one context, W_V is that of both, and W_O of the second is times -lambda.
  *
  * Composition: ‖A·B‖ / (‖A‖ · ‖B‖) in Frobenius norms; A = W_V·W_O of a head, and B is W_Q·W_Kᵀ,
  * W_K·W_Qᵀ or W_V·W_O of a later head. W_Q, W_K and W_V include what the norm before them does, but

@@ -186,7 +186,7 @@ static bool sublayer_has_other(const struct sublayer *s)
     FEATURE(config_flags(c) & LAYER_UNROTATED, "layers without rotary embeddings", ALL) \
     FEATURE(s->head.clip != 0, "clipped queries, keys and values", \
             RUN | EXPLAIN | ATTRIBUTE | PATCH) \
-    FEATURE(s->head.differ > 0, "differences of heads", ALL & ~WORDS) \
+    FEATURE(s->head.differ > 0, "differences of heads", ALL) \
     FEATURE(s->head.no_out, "heads without an output projection", (RUN | EXPLAIN) & ~TRAIN) \
     FEATURE(s->head.gate, "gates of the context", PASS | ATTRIBUTE | PATCH) \
     FEATURE(s->head.v_is_k, "values that are keys", ALL) \

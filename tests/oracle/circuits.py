@@ -5,7 +5,7 @@ usage: circuits.py     writes tests/oracle/circuits.safetensors
 
 For tiny, two encoder-decoders (their decoder's self-attention) and the families that
 unit/rigs/instruments_golden.h lists: the scores copying and successor (with the pairs of successor) unless a dense
-layer is before the logits or two heads make a context, and the compositions of all pairs of heads (-1: none). Written independently of the program: it uses whole matrices, [C, C], and norms
+layer is before the logits, and the compositions of all pairs of heads (-1: none). Written independently of the program: it uses whole matrices, [C, C], and norms
 that divide. Models that clip q, k and v are left out: their heads are not products of matrices.
 """
 import pathlib
@@ -14,7 +14,7 @@ import re
 import numpy as np
 
 from family_reference import open_model, to_bytes, write_safetensors
-from layers import TEXT, By, Id, Kind, Over, Pass, Project, Weights
+from layers import LAMBDAS, TEXT, By, Id, Kind, Over, Pass, Project, Weights
 
 
 class Circuits(Pass):
@@ -77,13 +77,31 @@ class Circuits(Pass):
     def out(self, layer):
         return self.weight(TEXT, Id.O, layer).T.reshape(self.H, -1, self.C)
 
+    def context(self, layer, head):
+        """The matrices of v and o of a head; of two with one context, both have those of both."""
+        h, v, out = self.attention(layer).head, self.rows(layer)[2], self.out(layer)
+        if not h.differ:
+            return v[head // (self.H // h.kv_heads)], out[head]
+        c = head % (self.H // 2)
+        g = c // (self.H // h.kv_heads)
+        return (np.concatenate([v[g], v[g + h.kv_heads // 2]], -1),
+                np.concatenate([out[2 * c], out[2 * c + 1]]))
+
+    def sign(self, layer, head):
+        """Of the second of two heads with one context, whose weights are subtracted: -lambda."""
+        h = self.attention(layer).head
+        if not h.differ or head < self.H // 2:
+            return 1
+        q1, k1, q2, k2 = (self.weight(TEXT, id, layer) for id in LAMBDAS)
+        return -(np.exp(q1 @ k1) - np.exp(q2 @ k2) + h.differ)
+
 
 def raised(f, layer, head, words):
     """Logits that a head adds for each of `words`, [words, V], without shifts and biases."""
     s, other = f.attention(layer), f.of_keys(layer)
     x = f.norm(f.attention(other).before, TEXT, other, f.embedding[words])
-    y = x @ f.rows(layer)[2][head // (f.H // s.head.kv_heads)] @ f.out(layer)[head]
-    y = f.unshifted(s.out, layer, y)
+    v, out = f.context(layer, head)
+    y = f.unshifted(s.out, layer, x @ v @ out * f.sign(layer, head))
     return f.unshifted(f.stack.unembed.norm, -1, y) @ f.unembedding
 
 
@@ -100,19 +118,16 @@ def share(f, pairs, among):
 def compositions(f):
     scores, contexts, found = [], [], {}
     for layer in range(f.L):
-        s, (q, k, v), out = f.attention(layer), f.rows(layer), f.out(layer)
+        s, (q, k, _) = f.attention(layer), f.rows(layer)
         before, after = f.linear_norm(s.before, layer, f.C), f.linear_norm(s.out, layer, f.C)
         other = f.of_keys(layer)
         of_keys = f.linear_norm(f.attention(other).before, other, f.C)
         for h in range(f.H):
             g = h // (f.H // s.head.kv_heads)
             scores.append((layer, other, before @ q[h] @ (of_keys @ k[g]).T))
-            if not s.head.differ:
-                contexts.append((layer, other, of_keys @ v[g] @ out[h] @ after))
-            elif h < f.H // 2:  # a context of two heads has the values of two
-                both = np.concatenate([v[g], v[g + s.head.kv_heads // 2]], -1)
-                rows = np.concatenate([out[2 * h], out[2 * h + 1]])
-                contexts.append((layer, other, of_keys @ both @ rows @ after))
+            if not s.head.differ or h < f.H // 2:
+                v, out = f.context(layer, h)
+                contexts.append((layer, other, of_keys @ v @ out @ after))
     size = np.linalg.norm
     for name, readers in (("q", scores), ("k", [(*at, qk.T) for *at, qk in scores]),
                           ("v", contexts)):
@@ -126,7 +141,7 @@ def compositions(f):
 
 
 def tensors_of(f):
-    if f.stack.unembed.transform or f.attention(0).head.differ:
+    if f.stack.unembed.transform:
         return compositions(f)
     words = list(range(f.V))
     step = max(1, f.V // 13)

@@ -23,8 +23,8 @@ static const char *const instruments_families[] = {
     "llama-rope-llama3", "llama-rope-yarn", "mistral", "olmo2", "opt", "opt-350m-style", "phi",
     "phi3", "phi3-longrope", "qwen2", "qwen3", "smollm3", "smollm3-sliding", "stablelm",
     "starcoder2", "mixtral", "phimoe", "qwen2_moe", "glm4_moe", "gpt_oss",
-    "gemma4", "gemma4_text", "gemma4-experts", "albert", "bert",
-    "camembert", "electra", "modernbert", "mpnet", "diffllama",
+    "gemma4", "gemma4_text", "gemma4-experts", "diffllama", "albert", "bert",
+    "camembert", "electra", "modernbert", "mpnet",
     "deepseek_v2", "deepseek_v3", "hunyuan_v1_moe",
     /* with mixers */
     "qwen3_5_text", "qwen3_next", "lfm2", "lfm2-biases", "bamba", "granitemoehybrid-dense-rope",
@@ -32,12 +32,12 @@ static const char *const instruments_families[] = {
 /* clang-format on */
 
 /* All; without those at the end, which have mixers; without those before them, whose heads have no
- * circuits; without encoders, and differences of heads, before these. */
+ * circuits; without encoders before these. */
 enum {
     INSTRUMENTS_ALL = sizeof instruments_families / sizeof *instruments_families,
     INSTRUMENTS_ATTENTION = INSTRUMENTS_ALL - 11,
     INSTRUMENTS_CIRCUITS = INSTRUMENTS_ATTENTION - 3,
-    INSTRUMENTS_FAMILIES = INSTRUMENTS_CIRCUITS - 7,
+    INSTRUMENTS_FAMILIES = INSTRUMENTS_CIRCUITS - 6,
 };
 
 struct instruments_golden {
