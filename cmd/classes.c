@@ -1,5 +1,5 @@
 /* classes.c: `attn-cli score --classes`: the probabilities of classes, for models with a head of
- * classes instead of one of tokens. */
+ * classes instead of one of tokens; `run` shows them, too. */
 #include <math.h>
 
 #include "command.h"
@@ -56,14 +56,12 @@ static size_t best_of(const float *x, size_t count, size_t step)
     return best;
 }
 
-/* Classes of the text have a row each; of tokens, the best class of each; of an answer, the best
- * token of `start` and `end`. */
-static int make_table(struct report *report, const struct viewer *viewer, struct arena *arena,
-                      struct err *err)
+int classes_show(struct report *report, const struct viewer *viewer, struct arena *arena,
+                 struct err *err)
 {
     const struct config *c = &viewer->model.config;
     const size_t tokens = report->sentence.count, classes = c->n_class;
-    const float *logits = report->arrays[0].data;
+    const float *logits = report->arrays[--report->array_count].data;
     const bool of_each = c->answers == ANSWER_OF_EACH, spans = of_each && viewer->spans;
     const bool of_tokens = of_each && !spans;
     const char *name_of_table = spans ? "spans" : of_tokens ? "tokens" : "classes";
@@ -91,7 +89,6 @@ static int make_table(struct report *report, const struct viewer *viewer, struct
         rows_float(&rows, (struct column){"probability", .digits = 4},
                    viewer->regresses ? (double)NAN : share);
     }
-    report->array_count = 0;
     report->tables = table;
     report->table_count = 1;
     return table ? rows_finish(table, &rows, name_of_table, of_tokens ? "token" : "class") : -1;
@@ -101,7 +98,7 @@ static int run(void *state, const struct group *group, struct err *err)
 {
     int failed = group_capture(group, state, err);
     for (size_t i = 0; i < group->count && !failed; i++)
-        failed = make_table(&group->jobs[i]->report, group->viewer, group->arena, err);
+        failed = classes_show(&group->jobs[i]->report, group->viewer, group->arena, err);
     return failed;
 }
 

@@ -48,6 +48,13 @@ const struct command *command_find(const char *name, struct err *err);
 extern const struct task classes_task, contacts_task;
 const struct task *command_task(const struct command *command, const struct options *options);
 
+/* Put a table of classes in place of the logits, the last array of a report: of a text each class;
+ * of tokens the best class of each; of an answer the best token of `start` and `end`. */
+struct report;
+struct viewer;
+int classes_show(struct report *report, const struct viewer *viewer, struct arena *arena,
+                 struct err *err);
+
 /* Run a command with parsed options. */
 int command_start(const struct command *command, const struct options *options, struct err *err);
 

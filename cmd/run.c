@@ -67,8 +67,9 @@ enum { HINT_BYTES = 160 };
 
 struct run_state {
     struct request request;
-    bool walks;      /* gradients are asked for */
-    double row_size; /* --stack: size of the first text's tensors; 0: not known yet */
+    bool walks;         /* gradients are asked for */
+    bool shows_classes; /* a table of classes follows what is shown without further options */
+    double row_size;    /* --stack: size of the first text's tensors; 0: not known yet */
 
     /* --cosines: the vectors of the texts, as reports with pooled arrays. */
     struct report *pooled; /* [texts]; NULL: no --cosines */
@@ -141,6 +142,10 @@ static int open(void *state, struct driver *driver, struct err *err)
     struct request *request = &own->request;
     if (request_make(request, driver, err) || check_gradient(own, driver->options, err))
         return -1;
+    own->shows_classes = driver->session.viewer.model.config.n_class && !request->chosen &&
+                         !own->walks && !request->derivation.mean_of_texts;
+    if (own->shows_classes)
+        site_set_add(&request->selection.sites, SITE_LOGITS);
     own->texts = 0;
     own->arena = &driver->session.arena;
     own->pooled = !driver->options->select.cosines
@@ -357,8 +362,15 @@ static int run(void *state, const struct group *group, struct err *err)
     const struct capture_request asked = {selection,   &job->pair,   1,
                                           job->number, &job->report, NULL};
     bool writes = group->viewer == &group->driver->session.viewer; /* no other thread writes */
-    if (!writes || group->count > 1 || !is_streamed(group->driver, &asked))
-        return group_capture(group, selection, err);
+    if (own->shows_classes || !writes || group->count > 1 || !is_streamed(group->driver, &asked)) {
+        int failed = group_capture(group, selection, err);
+        for (size_t i = 0; own->shows_classes && i < group->count && !failed; i++) {
+            struct report *report = &group->jobs[i]->report;
+            failed = classes_show(report, group->viewer, group->arena, err);
+            report->shows_arrays = true;
+        }
+        return failed;
+    }
     int failed =
         viewer_capture_by_map(group->viewer, &asked, take_maps, &streamed, group->arena, err) ||
         writer_end(&streamed.writer, err);
