@@ -231,7 +231,7 @@ try explain -m life-causal -s "$life" --attention linear
 try explain -m life-grouped -s "$life" --token all --full -o here.html
 try explain -m translate -s '<s> le petit chat' --source 'the small cat' --part cross
 try explain -m "$ROOT/tests/golden-families/gemma2" --ids 1,2,3 --layer 1 -o here.json
-try run -m "$ROOT/tests/golden-families/gemma3n_text" --ids 1,2 --show streams,merged,laurel_act
+try run -m "$ROOT/tests/golden-families/gemma3n_text" --ids 1,2 --gradient 3 --show streams,merged
 try run -m "$ROOT/tests/golden-families/gemma4_text" --ids 1,2 --show k,per_layer_input
 try run -m "$ROOT/tests/golden-families/gemma4-experts" --ids 1,2 --show norm_weighted --layer 0-2
 try explain -m "$ROOT/tests/golden-families/opt-350m-style" --ids 1,2,3 --layer 1 --full

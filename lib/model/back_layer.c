@@ -843,7 +843,7 @@ static int attend_back(struct walk *w, const struct sublayer *s, struct matrix d
         all.dk = walk_zeros(w, other.rows, rule->kv_heads * rule->d_k);
         all.dv = walk_zeros(w, other.rows, rule->kv_heads * rule->d_v);
     }
-    if (!rule->borrows && s->part == PART_SENTENCE && w->lent[w->layer][0].data) {
+    if (!w->err->kind && !rule->borrows && s->part == PART_SENTENCE && w->lent[w->layer][0].data) {
         copy_rows(all.dk, w->lent[w->layer][0]);
         copy_rows(all.dv, w->lent[w->layer][1]);
     }
