@@ -273,3 +273,35 @@ TEST(a_fill_is_complete_at_every_alignment)
         }
     }
 }
+
+/* Σ shift · thin_rows(x), in double. */
+static double thin_sum(size_t width, double deviations)
+{
+    double mean = 0, square = 0, sum = 0;
+    for (size_t i = 0; i < width; i++)
+        mean += (double)x[i] / (double)width;
+    for (size_t i = 0; i < width; i++)
+        square += (x[i] - mean) * (x[i] - mean) / (double)width;
+    for (size_t i = 0; i < width; i++)
+        sum += shift[i] * fmax(x[i] - mean - deviations * sqrt(square), 0);
+    return sum;
+}
+
+TEST(a_gradient_of_thinned_rows_is_what_a_small_change_makes)
+{
+    enum { WIDTH = 33 };
+    const float deviations = 0.25f, step = 1.0f / 4096;
+    memcpy(y, shift, WIDTH * sizeof *y);
+    thin_rows_backward((struct matrix){y, 1, WIDTH, WIDTH}, (struct matrix){x, 1, WIDTH, WIDTH},
+                       deviations);
+    for (size_t i = 0; i < WIDTH; i++) {
+        const float at = x[i];
+        double sums[2];
+        for (int side = 0; side < 2; side++) {
+            x[i] = side ? at + step : at - step;
+            sums[side] = thin_sum(WIDTH, (double)deviations);
+        }
+        x[i] = at;
+        ck_assert_double_eq_tol((double)y[i], (sums[1] - sums[0]) / (2 * (double)step), 1e-4);
+    }
+}
