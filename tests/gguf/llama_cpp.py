@@ -72,6 +72,8 @@ MODELS = {  # type of the matrices, bound for other roundings
     "tests/golden-families/nemotron-biases": ("F32", 0),
     "tests/golden-families/gpt_bigcode": ("F32", GELU),
 }
+# Frozen files that llama.cpp's own converter wrote, of sizes that llama.cpp accepts.
+CONVERTED = "lfm2", "lfm2_moe", "granitemoehybrid", "granitehybrid-dense", "mamba"
 ITS_WINDOW = "cohere2", "exaone4", "gemma", "gemma2", "gemma3_text", "olmo3"  # windows that llama.cpp computes
 SQUARE = "glm", "glm4", "nemotron", "exaone4"  # llama.cpp needs heads of all channels together
 WORDS = 1280  # vocabulary of tiny
@@ -343,6 +345,14 @@ def check_model(tally, model, folder, type_name, rounded):
     tally.far(f"{name} with rows swapped", ours(copy, ids), exact, SUMS + rounded)
 
 
+def check_converted(tally, name, folder):
+    path, ids = f"tests/gguf/{name}.gguf", some_ids(29)
+    found = ours(path, ids)
+    tally.near(f"{name}, converted", found, theirs(path, ids), SUMS)
+    tally.check(numpy.array_equal(ours(save(path, f"{folder}/{name}-saved.gguf"), ids), found),
+                f"{name} as llama.cpp saves it", "expected the same bits")
+
+
 def check_quantised(tally, source, type_name, rounded):
     """Compare a file that llama.cpp quantises from `source`."""
     ids, path = some_ids(WORDS), source.replace(".gguf", f"-{type_name}.gguf")
@@ -421,6 +431,8 @@ def texts_of(name):
 def check_all(tally, folder):
     for model, (type_name, rounded) in MODELS.items():
         tally.attempt(check_model, model, folder, type_name, rounded)
+    for name in CONVERTED:
+        tally.attempt(check_converted, name, folder)
     tiny = write("models/tiny", f"{folder}/trained.gguf")
     for type_name in "Q4_0", "Q8_0":  # rows of tiny are too short for K types
         tally.attempt(check_quantised, tiny, type_name, GELU)

@@ -38,6 +38,12 @@ static const struct family_names qwen3_next_names =
            OF_MIXER},
           {"linear_attn.in_proj_ba", {SLOT_BETA, SLOT_STEP}, .groups = GROUPS_KV_HEAD, OF_MIXER});
 
+/* As GGUF files have them: queries, keys and values in one tensor. */
+static const struct family_names qwen3_next_split_names =
+    NAMES("model.", "layers.", &qwen3_next_names,
+          {"linear_attn.in_proj_qkv", {SLOT_Q, SLOT_K, SLOT_V}, OF_MIXER},
+          {"linear_attn.in_proj_z", {SLOT_OUT_GATE}, OF_MIXER});
+
 static const struct family_names qwen3_5_packed_names =
     NAMES("model.", "layers.", &qwen3_5_names, PACKED("mlp.experts"));
 static const struct family_names qwen3_next_packed_names =
@@ -103,6 +109,14 @@ static const struct family_names granite_names = NAMES(
     {"shared_mlp.input_linear", {SLOT_SHARED_GATE, SLOT_SHARED_UP}},
     {"shared_mlp.output_linear", {SLOT_SHARED_DOWN}},
     {"shared_mlp.input_linear", {SLOT_GATE, SLOT_UP}}, {"shared_mlp.output_linear", {SLOT_DOWN}});
+
+static const struct family_names granite_separate_names =
+    NAMES("model.", "layers.", &granite_names,
+          {"block_sparse_moe.experts.{e}.gate_proj", {SLOT_EXPERT_GATE}},
+          {"block_sparse_moe.experts.{e}.up_proj", {SLOT_EXPERT_UP}},
+          {"block_sparse_moe.experts.{e}.down_proj", {SLOT_EXPERT_DOWN}},
+          {"shared_mlp.gate_proj", {SLOT_SHARED_GATE}}, {"shared_mlp.up_proj", {SLOT_SHARED_UP}},
+          {"shared_mlp.gate_proj", {SLOT_GATE}}, {"shared_mlp.up_proj", {SLOT_UP}});
 
 static const struct family_names mamba2_names =
     NAMES("backbone.", "layers.", &family_llama_names, {"embeddings", {SLOT_TOKENS}},
@@ -378,6 +392,7 @@ static void settle_granite_hybrid(struct reading *r)
 {
     struct config *c = r->config;
     struct mixture *m = &c->mixture;
+    c->family += family_flag(r, "separate_experts", false); /* the row of GGUF files */
     family_settle_granite(r);
     settle_usual_mamba2(r, 0);
     if (strcmp(family_text(r, "position_embedding_type", ""), "rope") != 0)
@@ -589,6 +604,10 @@ static void settle_jamba(struct reading *r)
     family_bias(r, "mamba_conv_bias", BIASED_CONVOLUTION);
     family_bias(r, "mamba_proj_bias", BIASED_MIXER_IN | BIASED_MIXER_OUT);
     family_read_experts(r, "num_experts", "num_experts_per_tok", 2, NULL);
+    if (read_kinds(r, "layer_types")) { /* of a GGUF file */
+        family_read_qwen_experts(r, 2, false);
+        return;
+    }
     for (size_t i = 0; i < c->n_layer && !r->failed; i++) {
         if (!is_each(r, "attn_layer_period", 8, "attn_layer_offset", 4, i))
             c->layer_flags[i] |= LAYER_MIXER;
@@ -672,7 +691,8 @@ static void settle_kimi(struct reading *r)
     m->d_k = m->d_v = m->step_rank = m->gate_rank = family_size(r, "head_dim", 128);
     m->taps = family_size(r, "short_conv_kernel_size", 4);
     m->activation = c->activation;
-    read_counted_layers(r, "full_attn_layers");
+    if (!read_kinds(r, "layer_types")) /* of a GGUF file */
+        read_counted_layers(r, "full_attn_layers");
     r->root = root;
     check_mixer(r, "num_heads", "num_heads");
 }
@@ -744,6 +764,8 @@ const struct family family_mixers[] = {
      WITH(DELTA_EXPERTS(512, 512), .n_positions = 32768), QUARTER},
     {"qwen3_next with packed experts", &qwen3_next_packed_names, settle_qwen3_next,
      WITH(DELTA_EXPERTS(512, 512), .n_positions = 32768), QUARTER, .by_file = true},
+    {"qwen3_next of a GGUF file", &qwen3_next_split_names, settle_qwen3_next,
+     WITH(DELTA_EXPERTS(512, 512), .n_positions = 32768), QUARTER, .by_file = true},
     {"lfm2", &lfm2_names, settle_lfm2_dense, WITH(LFM2), NULL, "silu", 1, 1e6},
     {"lfm2_moe", &lfm2_names, settle_lfm2_moe,
      WITH(LFM2, .mixture = {.experts = 32, .inner = 1792, .router = ROUTER_SIGMOID, .more = 1e-6f}),
@@ -756,6 +778,10 @@ const struct family family_mixers[] = {
      WITH(LLAMA, .n_positions = 2048, MAMBA2,
           .mixture = {.experts = 8, .router = ROUTER_OF_CHOSEN}),
      SILU, .reads = " num_local_experts "},
+    {"granitemoehybrid with separate experts", &granite_separate_names, settle_granite_hybrid,
+     WITH(LLAMA, .n_positions = 2048, MAMBA2,
+          .mixture = {.experts = 8, .router = ROUTER_OF_CHOSEN}),
+     SILU},
     {"mamba2", &mamba2_names, settle_mamba2, WITH(ALONE, .n_head = 128, .d_k = 64, MAMBA2),
      "hidden_act", "silu", 0, 0},
     {"mamba", &mamba_names, settle_mamba, WITH(ALONE, .tied = true, .n_head = 1, MAMBA()),

@@ -50,6 +50,7 @@
         "logit_scale", "logits_scaling", KEY_REAL                \
     }
 /* Keys of mixers. */
+#define EPSILON(name) "attention.layer_norm_rms_epsilon", name, KEY_REAL, true
 #define TAPS(name) "ssm.conv_kernel", name, KEY_SIZE, true
 #define STATE(name) "ssm.state_size", name, KEY_SIZE, true
 #define GROUPS(name) "ssm.group_count", name, KEY_SIZE, true
@@ -57,12 +58,41 @@
 #define INNER(name, divisor) "ssm.inner_size", name, KEY_SIZE, true, divisor
 #define SECTIONS \
     "rope.dimension_sections", NULL, KEY_SIZE /* of images; tokens of texts are alike */
+#define MIXERS(tensor) "blk.%zu." tensor, "layer_types", KEY_MIXERS
+#define MAMBA2                                                                    \
+    {TAPS("mamba_d_conv")}, {STATE("mamba_d_state")}, {GROUPS("mamba_n_groups")}, \
+        {RANK("mamba_n_heads")},                                                  \
+    {                                                                             \
+        INNER("mamba_d_ssm", NULL)                                                \
+    }
+#define GRANITE_HYBRID                                                               \
+    MAMBA2, {MIXERS("ssm_out.weight")},                                              \
+        {"expert_shared_feed_forward_length", "shared_intermediate_size", KEY_SIZE}, \
+        {"true", "separate_experts", KEY_VALUE}, GRANITE
+#define SHORT_CONV                                                                \
+    {EPSILON("norm_eps")}, {"shortconv.l_cache", "conv_L_cache", KEY_SIZE, true}, \
+    {                                                                             \
+        MIXERS("shortconv.conv.weight")                                           \
+    }
+/* Layers of a mixer alone: no heads of attention and no MLP. */
+#define ALONE                                                                                   \
+    {EPSILON("layer_norm_epsilon")}, {"attention.head_count", NULL, KEY_COUNT},                 \
+        {"attention.head_count_kv", NULL, KEY_COUNT}, {"feed_forward_length", NULL, KEY_COUNT}, \
+        {TAPS("conv_kernel")},                                                                  \
+    {                                                                                           \
+        STATE("state_size")                                                                     \
+    }
+#define MAMBA                               \
+    ALONE, {RANK("time_step_rank")},        \
+    {                                       \
+        INNER("expand", "embedding_length") \
+    }
 #define DELTA                                                               \
     {TAPS("linear_conv_kernel_dim")}, {STATE("linear_key_head_dim")},       \
         {GROUPS("linear_num_key_heads")}, {RANK("linear_num_value_heads")}, \
         {INNER("linear_value_head_dim", "ssm.time_step_rank")},             \
     {                                                                       \
-        "blk.%zu.ssm_out.weight", "layer_types", KEY_MIXERS                 \
+        MIXERS("ssm_out.weight")                                            \
     }
 #define ROUTER "blk.0.ffn_gate_inp.weight"
 #define IN(name) "{", name, KEY_OPEN
@@ -147,6 +177,65 @@ static const struct gguf_architecture architectures[] = {
               {CHOSEN("num_experts_per_tok")},
               {EXPERT_SIZE},
               {SHARED_SIZE}}},
+    {"qwen3next", "qwen3_next", .variant = 2, .names = {{"post_attention_norm", SLOT_NORM_2}},
+     .keys = {DELTA,
+              {NO_INNER},
+              {EXPERTS("num_experts")},
+              {CHOSEN("num_experts_per_tok")},
+              {EXPERT_SIZE},
+              {SHARED_SIZE},
+              {PLAIN_LAYERS}}},
+    {"lfm2", "lfm2", .names = {{"token_embd_norm", SLOT_FINAL_NORM}},
+     .keys = {SHORT_CONV, {"false", "block_auto_adjust_ff_dim", KEY_VALUE}}},
+    {"lfm2moe", "lfm2_moe", .names = {{"token_embd_norm", SLOT_FINAL_NORM}},
+     .keys = {SHORT_CONV,
+              {EXPERTS("num_experts")},
+              {CHOSEN("num_experts_per_tok")},
+              {EXPERT_SIZE},
+              {"leading_dense_block_count", "num_dense_layers", KEY_COUNT, true},
+              {"expert_weights_scale", "routed_scaling_factor", KEY_REAL}}},
+    {"granitehybrid", "bamba", .pairs = true, .marker = "granitehybrid.rope.scaling.finetuned",
+     .marked = 1,
+     .keys = {MAMBA2,
+              {"blk.%zu.ssm_out.weight", "attn_layer_indices", KEY_PLAIN},
+              {"rope.dimension_count", NULL, KEY_COUNT}}},
+    {"granitehybrid", "granitemoehybrid", .pairs = true, .variant = true, .marker = ROUTER,
+     .keys = {GRANITE_HYBRID, {EXPERTS("num_local_experts")}, {CHOSEN("num_experts_per_tok")}}},
+    {"granitehybrid", "granitemoehybrid", .pairs = true, .variant = true,
+     .keys = {GRANITE_HYBRID, {"0", "num_local_experts", KEY_VALUE}}},
+    {"mamba", "falcon_mamba", .alone = true, .marker = "mamba.ssm.dt_b_c_rms", .marked = 1,
+     .keys = {MAMBA}},
+    {"mamba", "mamba", .alone = true, .keys = {MAMBA}},
+    {"mamba2", "mamba2", .alone = true,
+     .keys = {ALONE,
+              {GROUPS("n_groups")},
+              {RANK("num_heads")},
+              {INNER("head_dim", "ssm.time_step_rank")}}},
+    {"jamba", "jamba",
+     .keys = {{MIXERS("ssm_out.weight")},
+              {PLAIN_LAYERS},
+              {EXPERTS("num_experts")},
+              {CHOSEN("num_experts_per_tok")},
+              {TAPS("mamba_d_conv")},
+              {STATE("mamba_d_state")},
+              {RANK("mamba_dt_rank")},
+              {INNER("mamba_expand", "embedding_length")}}},
+    {"kimi-linear", "kimi_linear", .latent = true,
+     .keys = {{EXPERTS("num_experts")},
+              {CHOSEN("num_experts_per_token")},
+              {EXPERT_SIZE},
+              {"leading_dense_block_count", "first_k_dense_replace", KEY_COUNT, true},
+              {"expert_shared_count", "num_shared_experts", KEY_COUNT, true},
+              {"expert_weights_scale", "routed_scaling_factor", KEY_REAL},
+              {LATENT_Q},
+              {LATENT_KV},
+              {"attention.head_count", "num_attention_heads", KEY_SIZE, true},
+              {IN("linear_attn_config")},
+              {"attention.head_count", "num_heads", KEY_SIZE, true},
+              {"kda.head_dim", "head_dim", KEY_SIZE, true},
+              {TAPS("short_conv_kernel_size")},
+              {MIXERS("ssm_a")},
+              {OUT}}},
     {"qwen2", "qwen2"},
     {"qwen3", "qwen3"},
     {"granite", "granite", .pairs = true, .keys = {GRANITE}},
@@ -221,6 +310,10 @@ const struct gguf_tensor_name gguf_tensor_names[] = {
     {"output", SLOT_HEAD},
     {"attn_norm", SLOT_NORM_1},
     {"attn_qkv", SLOT_Q, true, PART_MIXER},
+    {"attn_q", SLOT_Q, .part = PART_MIXER},
+    {"attn_k", SLOT_K, .part = PART_MIXER},
+    {"attn_v", SLOT_V, .part = PART_MIXER},
+    {"attn_output", SLOT_O, .part = PART_MIXER},
     {"attn_qkv", SLOT_Q, true},
     {"attn_q_a", SLOT_Q_DOWN},
     {"attn_q_a_norm", SLOT_Q_DOWN_NORM},
@@ -271,11 +364,32 @@ const struct gguf_tensor_name gguf_tensor_names[] = {
     {"post_norm", SLOT_NORM_2_POST, .part = PART_PER_LAYER},
     {"layer_output_scale", SLOT_LAYER_SCALE},
     {"attn_gate", SLOT_OUT_GATE, .part = PART_MIXER}, /* from here on: of mixers */
+    {"shortconv.in_proj", SLOT_K, true, PART_MIXER},
+    {"shortconv.conv", SLOT_CONV_V, .part = PART_MIXER},
+    {"shortconv.out_proj", SLOT_O, .part = PART_MIXER},
+    {"ssm_in", SLOT_OUT_GATE, true, PART_MIXER},
+    {"ssm_in", SLOT_V, true, PART_MIXER},
+    {"ssm_x", SLOT_STEP_DOWN, true, PART_MIXER},
+    {"ssm_ba", SLOT_BETA, true, PART_MIXER},
     {"ssm_conv1d", SLOT_CONV_Q, true, PART_MIXER},
+    {"ssm_conv1d", SLOT_CONV_V, true, PART_MIXER},
+    {"ssm_conv1d", SLOT_CONV_V, .part = PART_MIXER},
     {"ssm_alpha", SLOT_STEP, .part = PART_MIXER},
     {"ssm_beta", SLOT_BETA, .part = PART_MIXER},
     {"ssm_dt.bias", SLOT_STEP_SHIFT, .part = PART_MIXER},
+    {"ssm_conv1d_q", SLOT_CONV_Q, .part = PART_MIXER},
+    {"ssm_conv1d_k", SLOT_CONV_K, .part = PART_MIXER},
+    {"ssm_conv1d_v", SLOT_CONV_V, .part = PART_MIXER},
+    {"ssm_f_a", SLOT_STEP_DOWN, .part = PART_MIXER},
+    {"ssm_f_b", SLOT_STEP, .part = PART_MIXER},
+    {"ssm_g_a", SLOT_OUT_GATE_DOWN, .part = PART_MIXER},
+    {"ssm_g_b", SLOT_OUT_GATE, .part = PART_MIXER},
+    {"ssm_dt", SLOT_STEP, .part = PART_MIXER},
+    {"ssm_dt_norm", SLOT_STEP_NORM, .part = PART_MIXER},
+    {"ssm_b_norm", SLOT_K_NORM, .part = PART_MIXER},
+    {"ssm_c_norm", SLOT_Q_NORM, .part = PART_MIXER},
     {"ssm_a", SLOT_DECAY, .part = PART_MIXER},
+    {"ssm_d", SLOT_SKIP, .part = PART_MIXER},
     {"ssm_norm", SLOT_OUT_NORM, .part = PART_MIXER},
     {"ssm_out", SLOT_O, .part = PART_MIXER},
     {NULL},
@@ -296,9 +410,11 @@ int gguf_find_architecture(const struct gguf_architecture **architecture, const 
         double marked = architectures[i].marked;
         double found = marked;
         *architecture = &architectures[i];
+        bool flag = false;
         if (gguf_is(name, architectures[i].name) &&
             (!marker || gguf_find(gguf, marker) || gguf_value(gguf, marker)) &&
-            (marked == 0 || !gguf_double(gguf, marker, -1e12, 1e12, &found, NULL)) &&
+            (marked == 0 || !gguf_double(gguf, marker, -1e12, 1e12, &found, NULL) ||
+             (!gguf_bool(gguf, marker, &flag, NULL) && flag)) &&
             found == marked) {
             buf_release(&known);
             return 0;

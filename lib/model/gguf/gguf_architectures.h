@@ -47,7 +47,7 @@ struct gguf_tensor_name {
 /* What names mean in most architectures; ends with NULL. */
 extern const struct gguf_tensor_name gguf_tensor_names[];
 
-enum { KEYS_MAX = 12, NAMES_MAX = 2, SCALING_MAX = 3 };
+enum { KEYS_MAX = 16, NAMES_MAX = 2, SCALING_MAX = 3 };
 
 /* What `general.architecture` may be. */
 struct gguf_architecture {
@@ -56,14 +56,14 @@ struct gguf_architecture {
     bool latent; /* keys and values are made of a shorter vector */
     bool mixed;  /* layers with a window have other heads, whose keys end in "_swa" */
     bool alone;  /* layers have a mixer and nothing else */
-    bool tiled; /* heads of values of a mixer: the first of each head of keys, the second ones, … */
-    bool variant;                   /* its names of tensors are those of the family's next row */
+    bool tiled;  /* heads of values of a mixer are in turn: the first of each head of keys, … */
+    unsigned char variant;          /* names of tensors are those of this row after the family's */
     struct gguf_key keys[KEYS_MAX]; /* besides those of all; the rest are NULL */
     struct gguf_key scaling[SCALING_MAX];     /* further keys of "rope_scaling" by yarn */
     struct gguf_tensor_name names[NAMES_MAX]; /* with another meaning in this architecture */
     const char *marker;                       /* tensor or key without which a later row is meant */
-    double marked;                            /* the value that the key must have; 0: any */
-    const char *bias_key;                     /* of config.json; NULL: attention_bias */
+    double marked;         /* the value that the key must have, true as 1; 0: any */
+    const char *bias_key;  /* of config.json; NULL: attention_bias */
     long long wide_layers; /* n_layer of the model whose scores have another divisor; or 0 */
 };
 

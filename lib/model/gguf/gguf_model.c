@@ -59,7 +59,16 @@ static long long depth(const struct gguf *gguf, const struct gguf_architecture *
     long long layers = LAYERS_MAX, further = 0;
     whole_number(gguf, architecture, "block_count", &layers, NULL);
     whole_number(gguf, architecture, "nextn_predict_layers", &further, NULL);
-    return layers - further;
+    return (layers < LAYERS_MAX ? layers : LAYERS_MAX) - further;
+}
+
+/* Whether a layer has a mixer, whose tensors may have the names of attention's. */
+static bool has_mixer(const struct gguf *gguf, long layer)
+{
+    char decay[KEY_BYTES], taps[KEY_BYTES];
+    snprintf(decay, sizeof decay, "blk.%ld.ssm_a", layer);
+    snprintf(taps, sizeof taps, "blk.%ld.shortconv.conv.weight", layer);
+    return gguf_find(gguf, decay) || gguf_find(gguf, taps);
 }
 
 /* --- config.json ------------------------------------------------------------------------------
@@ -278,6 +287,14 @@ static void refuse_undone(struct gguf_writer *w)
             err_unsupported(fail(w), "key '%s.%s': expected 0 or no such key, found %g",
                             w->architecture->name, undone[i], value);
     }
+    bool causal = true; /* no part of the config: a mixer has a direction */
+    w->failed = w->failed || gguf_bool(w->gguf, full_key(key, w->architecture, "attention.causal"),
+                                       &causal, w->err);
+    for (long i = 0; !causal && i < depth(w->gguf, w->architecture); i++)
+        if (has_mixer(w->gguf, i))
+            err_unsupported(fail(w),
+                            "key '%s': expected true, as layer %ld keeps a state, found false", key,
+                            i);
 }
 
 static void put_factors(struct gguf_writer *w, const char *name, const char *tensor)
@@ -392,7 +409,8 @@ static void put_heads(struct gguf_writer *w)
     const char *name = w->architecture->name;
     long long width = head_width(w);
     long long values = read_size(w, "attention.value_length", width);
-    long long turning = read_size(w, "rope.dimension_count", width);
+    long long turning =
+        own_key(w, "rope.dimension_count") ? width : read_size(w, "rope.dimension_count", width);
     if (values != width)
         err_unsupported(fail(w),
                         "key '%s.attention.value_length': expected %lld, the size of keys, found "
@@ -406,7 +424,8 @@ static void put_heads(struct gguf_writer *w)
     json_put_integer(&w->json, "head_dim", width);
     if (w->architecture->wide_layers)
         json_put_integer(&w->json, "query_pre_attn_scalar", divisor(w));
-    if (w->failed || turning == (long long)((double)width * w->family->turning))
+    if (w->failed || w->family->turning == 0 ||
+        turning == (long long)((double)width * w->family->turning))
         return;
     /* the share of a head that is rotated: a number that gives exactly that many channels */
     const char *key = w->family->share_key;
@@ -555,7 +574,8 @@ int gguf_write_config(struct buf *out, const struct gguf *gguf, struct err *err)
     json_put_open(&w.json, NULL, '{');
     json_put_text(&w.json, "model_type", w.architecture->model_type);
     put_keys(&w);
-    if (!family_row(w.family, slot_of_text(SLOT_POSITIONS)) && !w.family->defaults->score_bias) {
+    if (!family_row(w.family, slot_of_text(SLOT_POSITIONS)) && !w.family->defaults->score_bias &&
+        !w.architecture->alone) {
         (w.architecture->latent ? put_latent : w.architecture->mixed ? put_mixed : put_heads)(&w);
         if (!w.architecture->mixed) {
             put_key(&w, &theta);
@@ -607,13 +627,15 @@ static const struct family_row *find_slot(struct slot *slot, const char *name,
     bool is_bias = name_has_ending(stem, ".bias");
     size_t size = strlen(stem), ending = is_bias ? strlen(".bias") : strlen(".weight");
     bool has_ending = is_bias || name_has_ending(stem, ".weight");
+    bool mixes = in_layer && has_mixer(reading->gguf, layer);
     for (size_t i = 0; i < NAMES_MAX || gguf_tensor_names[i - NAMES_MAX].name; i++) {
         const struct gguf_tensor_name *at =
             i < NAMES_MAX ? &reading->architecture->names[i] : &gguf_tensor_names[i - NAMES_MAX];
         size_t length = at->name ? strlen(at->name) : 0;
         bool whole = length == size; /* with its ending, or without one */
         if (!length || (!whole && (!has_ending || length + ending != size)) ||
-            memcmp(at->name, stem, length) != 0 || (at->id >= SLOTS_OF_ENDS) != in_layer)
+            memcmp(at->name, stem, length) != 0 || (at->id >= SLOTS_OF_ENDS) != in_layer ||
+            (at->part == PART_MIXER && !mixes))
             continue;
         *slot = slot_of_end(at->part    ? (int)at->part
                             : is_cross  ? PART_CROSS
@@ -976,7 +998,7 @@ static int read_tensors(struct tensor_reading *reading)
              : row && row->members[0] == SLOT_Q && !row->members[1] &&
                      strstr(tensor->name, ".attn_qkv.")
                  ? split_heads(slot, &config, reading)
-             : row && tensor->rank == 3 && reading->architecture->latent
+             : row && tensor->rank == 3 && reading->architecture->latent && slot.part != PART_MIXER
                  ? join_heads(entry, tensor->name, reading)
              : row ? lay_out(entry, slot, row, reading)
                    : 0))
