@@ -582,6 +582,7 @@ static void put_facts(struct json_writer *json, const struct page_facts *facts)
         json_put_open(json, "\nmixer", '{');
         json_put_text(json, "rule", rules[c->mixer.update]);
         json_put_bool(json, "channels", mixer_of_channels(&c->mixer));
+        json_put_integer(json, "heads_of_a_key", (long long)(c->mixer.heads / c->mixer.key_heads));
         json_put_close(json, '}');
     }
     json_put_integer(json, "\nexplained_bytes", (long long)facts->explained_bytes);

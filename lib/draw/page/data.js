@@ -182,7 +182,9 @@ class Sentence {
             const ofKeys = tensor.isMixer
                 ? Boolean(other.kv_heads)
                 : ['k_pre', 'k', 'v'].includes(name);
-            const shared = this.attention.queries_of_a_key[tensor.layer];
+            const shared = tensor.isMixer
+                ? this.mixer.heads_of_a_key
+                : this.attention.queries_of_a_key[tensor.layer];
             const { differs, heads } = this.attention; // then two heads make one context
             const context = differs ? head % (heads / 2) : head;
             const one = ['difference', 'context', 'v'].includes(name) ? context : head;
