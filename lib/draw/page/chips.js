@@ -154,7 +154,8 @@ function putRoles(box) {
     const most = largestEffect();
     if (!most || state.off.size) return;
     box.append(say('Without '), headName(most));
-    box.append(say(', #, the most of all heads. ', shareChange(most.winner, most.share)));
+    const all = current().mixer ? 'heads of attention' : 'heads';
+    box.append(say(`, #, the most of all ${all}. `, shareChange(most.winner, most.share)));
 }
 
 // "L1·H3: layer 1, head 3", of the selected head
@@ -181,6 +182,7 @@ function largestEffect() {
     const [winner] = nextTokens.likeliest(opens);
     let most = null;
     for (const one of headsOf(current(), state.kind)) {
+        if (one.tensor.isMixer) continue; // no effects are known
         const at = one.tensor.layer * attention.heads + (one.tensor.heads?.[one.head] ?? NaN);
         const by = Math.abs(effects[at] - winner.share);
         if (by >= EFFECT_LEAST && !(by <= most?.by))
