@@ -46,8 +46,8 @@ await test('`run -o x.html` and `page` write the same page', () => {
     same(readFileSync(path, 'latin1'), readFileSync(tinyPage, 'latin1'));
 });
 
-await test('layers that keep a state have maps, and cells that are explained', () => {
-    const model = ['-m', join(process.env.ROOT, 'tests/golden-families/qwen3_5_text')];
+const explainsMixer = (family) => {
+    const model = ['-m', join(process.env.ROOT, 'tests/golden-families', family)];
     const text = [...model, '--ids', '1,4,2,0,3,1'];
     const [found] = [json(...text, '--show', 'mix_map')].flat();
     return withPage(writePage(...text), async (page) => {
@@ -55,7 +55,7 @@ await test('layers that keep a state have maps, and cells that are explained', (
         await showHead(page, `${layer}.1`);
         const map = found.tensors[`h.${layer}.mix_map`][1];
         same(causal(map), await readTable(page));
-        yes(/no softmax/.test(await page.locator('#map-words').innerText()), 'words of the map');
+        yes(/No softmax/.test(await page.locator('#map-words').innerText()), 'words of the map');
         await matrix(page).focus();
         for (const key of ['ArrowDown', 'ArrowLeft', 'ArrowLeft', 'Enter'])
             await page.keyboard.press(key);
@@ -66,7 +66,16 @@ await test('layers that keep a state have maps, and cells that are explained', (
         const near = (a, b) => Math.abs(a - b) < 0.011 * Math.abs(b) + 1e-6;
         yes(near(written * left * match, product), 'the product');
         yes(near(product + change, sum), 'the sum');
+        const taken = await page.$$eval('#why .by', (all) =>
+            all.reduce((total, one) => total + Number(one.lastChild.textContent.replace('−', '-')), 0),
+        );
+        yes(Math.abs(taken - change) < 0.005 * 3, 'what each token replaced');
     });
+};
+
+// olmo_hybrid shares keys in attention alone
+await test('layers that keep a state have maps, and cells that are explained', async () => {
+    for (const family of ['qwen3_5_text', 'olmo_hybrid']) await explainsMixer(family);
 });
 
 await test('the table of every head of every layer has the numbers of --format json', () =>

@@ -203,6 +203,7 @@ const CHINESE = {
     '#: layer #, head #': '#：第 # 层，第 # 个头',
     'Without ': '去掉 ',
     ', #, the most of all heads. ': ' 后，#，在所有头中变化最大。',
+    ', #, the most of all heads of attention. ': ' 后，#，在所有注意力头中变化最大。',
     'This model is not trained: its numbers show the computation, not language':
         '这个模型没有训练过：它的数字只展示计算过程，不反映语言',
     'This model is not trained: its numbers show the computation, not language.':
@@ -423,30 +424,41 @@ const CHINESE = {
     'Layer #: short convolution': '第 # 层：短卷积',
     '# memory of a state': '# 状态的记忆',
     '# memory of all channels': '# 所有通道的记忆',
-    ['This layer has no softmax. Each token writes its value into a state, which fades; later ' +
-    'tokens read from it. Row i, column j: how much of token j’s value the state still gives ' +
-    'at token i. Rows do not sum to 1.']:
-        '这一层没有 softmax。每个词元把自己的值写入一个会衰减的状态，后面的词元从中读取。' +
-        '第 i 行第 j 列：到词元 i 时，状态还给出词元 j 的值的多少。各行之和不为 1。',
-    'A number may be negative: blue adds that value, orange subtracts it.':
-        '数可以为负：蓝色加上该值，橙色减去该值。',
-    'Delta rule: a token replaces, at its key, what earlier tokens wrote there.':
-        'Delta 规则：词元在自己的键处，替换前面的词元在那里写下的内容。',
-    ['This layer is a short convolution: a token reads the last few tokens. Row i, column j: how ' +
-    'much of token j’s value token i takes. There is no softmax; rows do not sum to 1.']:
-        '这一层是短卷积：词元读取最近的几个词元。第 i 行第 j 列：词元 i 取词元 j 的值的多少。' +
-        '没有 softmax；各行之和不为 1。',
+    ['No softmax: each token writes its value into a state, which fades, and later tokens read ' +
+    'it. Row i, column j: how much of the value of j token i reads.']:
+        '没有 softmax：每个词元把自己的值写入一个会衰减的状态，后面的词元从中读取。' +
+        '第 i 行第 j 列：词元 i 读到 j 的值的多少。',
+    ['Unlike weights of attention, numbers may be negative (blue adds the value, orange ' +
+    'subtracts it), and rows do not sum to 1.']:
+        '与注意力权重不同，数可以为负（蓝色加上该值，橙色减去该值），各行之和不为 1。',
+    ['Delta rule: a token replaces what the state holds at its key. In an empty cell the value ' +
+    'was replaced, or the query does not match its key: open the cell.']:
+        'Delta 规则：词元替换状态在其键处保存的内容。空格表示该值已被替换，或查询与其键不匹配：' +
+        '请打开该格。',
+    ['A short convolution, without softmax: a token reads the last few tokens. Row i, column j: ' +
+    'how much of the value of j token i reads. Rows do not sum to 1.']:
+        '短卷积，没有 softmax：词元读取最近的几个词元。第 i 行第 j 列：词元 i 读到 j 的值的多少。' +
+        '各行之和不为 1。',
     ['Each channel is a head; this is the size of all together: √(sum of squares). For one ' +
     'channel: attn-cli run --show mix_map --head N.']:
         '每个通道是一个头；这里是所有通道合在一起的大小：√(平方和)。' +
         '单个通道：attn-cli run --show mix_map --head N。',
+    'Layer #: attention': '第 # 层：注意力',
+    'keeps #': '保留 #',
+    wrote: '写',
+    reads: '读',
+    '# reads what # wrote': '# 读取 # 写入的内容',
+    'token # reads, token # wrote': '词元 # 读，词元 # 写',
     ' · written # × left # × match #': ' · 写入 # × 剩余 # × 匹配 #',
+    ', read directly #': '，直接读取 #',
+    ', replaced since #': '，此后替换 #',
     'own token': '自己',
     'one token back': '前一个词元',
     '2 to 4 back': '前 2 到 4 个',
     'further back': '更早',
-    'of it negative': '其中为负',
-    'where what a token reads was written, by size': '词元读到的内容写于何处（按大小）',
+    negative: '为负',
+    'kept per token': '每个词元后保留',
+    'shares of what tokens read, by its age': '词元所读内容按远近的份额',
     '# comes later: it has written nothing yet.': '# 在后面：它还没有写入任何内容。',
     'At #, the state gives # times the value that # wrote.':
         '在 # 处，状态给出 # 乘以 # 所写入的值。',
@@ -454,12 +466,19 @@ const CHINESE = {
         '在 # 处，所有通道一起给出的大小是 #，写入者是 #。',
     'Negative: that value is subtracted from what this token reads.':
         '为负：从这个词元读到的内容中减去该值。',
-    'written: how strongly this token wrote': '写入：该词元写入的强度',
-    'left: what fading since then leaves of it': '剩余：此后的衰减留下多少',
-    'match: query of the reader · key of the writer': '匹配：读者的查询 · 写者的键',
-    'the product of the three': '三者之积',
+    'Since then # replaced it: it wrote at a key like that of #.':
+        '此后 # 替换了它：其键与 # 的键相近。',
+    'written: how strongly # wrote': '写入：# 写入的强度',
+    'left: what fading since then leaves': '剩余：此后的衰减留下多少',
+    'match: query of # · key of # (cosine #)': '匹配：# 的查询 · # 的键（余弦 #）',
+    'written × left × match': '写入 × 剩余 × 匹配',
     'read directly, past the state': '不经过状态，直接读取',
-    'changed by what tokens since then replaced': '此后的词元替换所造成的改变',
+    'replaced since by other tokens': '此后被其他词元替换',
+    'by #': '由 #',
+    'together: the cell of mix_map': '合计：mix_map 的这一格',
+    'What the state holds after #': '# 之后状态保存什么',
+    'how strongly it holds the value of each token, also of those not read here':
+        '它保存每个词元的值的强度，也包括此处没有读取的',
     'What # reads, by size': '# 读到什么（按大小）',
     'later tokens': '后面的词元',
     'later tokens are not in the state yet': '后面的词元还不在状态中',

@@ -14,7 +14,7 @@ function headFacts({ tensor, head, layer, name }, captions) {
     const off = state.off.has(name);
     const before = pinnedTensor(tensor);
     const changed = off || !sameShape(tensor, before) ? 0 : distanceOf(tensor, before, head);
-    const kind = tensor.isMixer ? 'mixer' : hasRoles(tensor) && 'mixed';
+    const kind = tensor.isMixer ? mixerRole(tensor, head) : hasRoles(tensor) && 'mixed';
     const role = roleOf(tensor, head) || (kind && { name: kind, brief: kind });
     return {
         ...{ layer, head, name, off, captions, label: shownHead(name) || tensor.tensor },

@@ -266,20 +266,22 @@ function drawReadout(cell) {
     const [tensor, head] = shownMatrix();
     const value = tensor.at(head, cell.row, cell.column);
     const hidden = Number.isNaN(value);
-    const digits = tensor.isAttention ? minus(value.toFixed(2)) : brief(value);
+    const rounds = tensor.isAttention || tensor.isMixer;
+    const digits = rounds ? minus(value.toFixed(2)) : brief(value);
     const places = value && Math.abs(value) < 0.005 ? 4 : 2; // not −0.00
     const text = mode() === 'change' ? signedText(value, places) : digits;
     const names = [tensor.label('row', cell.row), tensor.label('column', cell.column)];
     byId('value').textContent = hidden ? (tensor.tensor === 'masked' ? '−∞' : '0') : text;
-    const attends = isCross(tensor) && say('# attends to #', ...names);
-    byId('pair').textContent = attends || names.join(' → ');
+    const does = isCross(tensor) ? '# attends to #' : tensor.isMixer && '# reads what # wrote';
+    byId('pair').textContent = does ? say(does, ...names) : names.join(' → ');
     byId('place').textContent = placeText(tensor, cell, hidden);
     byId('value').title = hidden ? '' : tensor.text(value);
     byId('why-button').hidden = !explains();
 }
 
 function placeText(tensor, cell, hidden) {
-    const place = `${tensor.rows} ${cell.row}, ${tensor.columns} ${cell.column}`;
+    const usual = `${tensor.rows} ${cell.row}, ${tensor.columns} ${cell.column}`;
+    const place = tensor.isMixer ? placeOfMemory(cell) : usual;
     if (hidden && tensor.isMixer) return `${place} · later tokens are not in the state yet`;
     if (hidden) return `${place} · masked: score −∞, weight 0`;
     if (mode() === 'change') {
@@ -417,7 +419,8 @@ function drawFooter() {
     const tone = tones(firstShown(tensor));
     const legend = byId('legend');
     const rows = look.range === 'row' && !tensor.isDifference && !tensor.isAttention;
-    const number = (value) => `${tone.signed && value > 0 ? '+' : ''}${brief(value)}`;
+    const round = (value) => (phone.matches ? Number(value.toPrecision(2)) : value);
+    const number = (value) => `${tone.signed && value > 0 ? '+' : ''}${brief(round(value))}`;
     const ends = rows ? ['lowest', 'highest'] : [number(tone.low), number(tone.high)];
     const name = tensor.isDifference ? `change of ${wordOf(tensor)}` : wordOf(tensor);
     legend.replaceChildren(element('span', name), element('span', ends[0]));

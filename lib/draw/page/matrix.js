@@ -303,8 +303,10 @@ class MatrixView {
         context.fillStyle = variable('--quiet');
         context.textAlign = 'right';
         const [x, y] = [this.left - 7, this.top - 11];
-        context.fillText(`${say(this.tensor.columns)} →`, x, y - 1.4 * size);
-        context.fillText(`${say(this.tensor.rows)} ↓`, x, y);
+        const { isMixer, rows, columns } = this.tensor;
+        const [down, across] = isMixer ? ['reads', 'wrote'] : [rows, columns];
+        context.fillText(`${say(across)} →`, x, y - 1.4 * size);
+        context.fillText(`${say(down)} ↓`, x, y);
     }
 
     cellAt(event) {

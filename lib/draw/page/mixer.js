@@ -1,6 +1,7 @@
 // Layers that keep a state in place of keys and values: what their maps mean, in words and numbers.
 
 const MEMORY_LISTED = 4; // tokens that the panel lists
+const HELD_LISTED = 8; // and those of which it says what the state holds
 const LATER_VERDICT = '# comes later: it has written nothing yet.';
 // By how many tokens back they go at most.
 const AGES = [
@@ -16,7 +17,8 @@ function ruleOf(tensor) {
 
 function layerWords(tensor, captions) {
     if (!captions) return `${tensor.layer}`;
-    if (!tensor.isMixer) return `Layer ${tensor.layer}`;
+    const attends = tensor.sentence.mixer ? ': attention' : '';
+    if (!tensor.isMixer) return `Layer ${tensor.layer}${attends}`;
     const convolves = ruleOf(tensor).rule === 'convolve';
     return `Layer ${tensor.layer}: ${convolves ? 'short convolution' : 'keeps a state'}`;
 }
@@ -25,53 +27,121 @@ function mixerTitle(tensor, name) {
     return tensor.heads ? `${name} memory of a state` : `L${tensor.layer} memory of all channels`;
 }
 
+// Under a thumbnail: how much of the state is kept from token to token.
+function mixerRole(tensor, index) {
+    const kept = keptOf(tensor, index);
+    return kept === null ? 'mixer' : say('keeps #', `${Math.round(100 * kept)}\u202f%`);
+}
+
 // What the matrix shows, for readers who know attention.
 function mixerWords(tensor) {
     const { rule } = ruleOf(tensor);
     const state =
-        'This layer has no softmax. Each token writes its value into a state, which fades; later ' +
-        'tokens read from it. Row i, column j: how much of token j’s value the state still gives ' +
-        'at token i. Rows do not sum to 1.';
+        'No softmax: each token writes its value into a state, which fades, and later tokens ' +
+        'read it. Row i, column j: how much of the value of j token i reads.';
     const convolution =
-        'This layer is a short convolution: a token reads the last few tokens. Row i, column j: ' +
-        'how much of token j’s value token i takes. There is no softmax; rows do not sum to 1.';
+        'A short convolution, without softmax: a token reads the last few tokens. Row i, column ' +
+        'j: how much of the value of j token i reads. Rows do not sum to 1.';
     const all =
         'Each channel is a head; this is the size of all together: √(sum of squares). For one ' +
         'channel: attn-cli run --show mix_map --head N.';
-    const signs = 'A number may be negative: blue adds that value, orange subtracts it.';
+    const signs =
+        'Unlike weights of attention, numbers may be negative (blue adds the value, orange ' +
+        'subtracts it), and rows do not sum to 1.';
     const words = [rule === 'convolve' ? convolution : state, tensor.heads ? signs : all];
     if (rule === 'delta')
-        words.push('Delta rule: a token replaces, at its key, what earlier tokens wrote there.');
+        words.push(
+            'Delta rule: a token replaces what the state holds at its key. In an empty cell the ' +
+                'value was replaced, or the query does not match its key: open the cell.',
+        );
     return words.map((one) => say(one)).join(' ');
 }
 
-// The parts of a cell of a head: how strongly token j wrote, what fading leaves of that at token i,
-// and how the query of i matches the key of j; `change` is what tokens in between replaced.
-function memoryOf(tensor, index, { row, column }) {
+const inner = (a, b) => a.reduce((sum, value, i) => sum + value * b[i], 0);
+const normOf = (vector) => Math.sqrt(inner(vector, vector));
+
+// A function that gives rows of the queries, keys, … of a head; null if the page has none.
+function mixerRows(tensor, index) {
     const head = tensor.heads?.[index];
     const parts = head === undefined ? null : tensor.sentence.explainedHead(tensor, head);
-    if (!parts || column > row) return null;
-    const of = (name, at) => parts[name].tensor.row(parts[name].index, at);
-    const [q, k] = [of('q', row), of('k', column)];
-    const kept = q.map(() => 1);
-    for (let at = column + 1; at <= row; at++) {
-        const decay = of('decay', at);
-        kept.forEach((value, i) => (kept[i] = value * decay[decay.length > 1 ? i : 0]));
-    }
+    return parts && ((name, at) => parts[name].tensor.row(parts[name].index, at));
+}
+
+// What fading leaves after token `at` of one component of a key.
+function fadedBy(of, at, i) {
+    const decay = of('decay', at);
+    return decay[decay.length > 1 ? i : 0];
+}
+
+// The mean of what a token leaves of the state, fading alone; null if unknown.
+function keptOf(tensor, index) {
+    const of = mixerRows(tensor, index);
+    if (!of) return null;
+    let sum = 0;
+    for (let at = 0; at < tensor.rowCount; at++)
+        sum += of('decay', at).reduce((all, value, _, { length }) => all + value / length, 0);
+    return sum / tensor.rowCount;
+}
+
+// The state is a sum of u vᵀ, with the values v of all tokens. This is u of token j after token i:
+// its key, as strongly as it wrote. It fades, and in a delta rule loses what later tokens replace:
+// `replaced` gets each such token, and the part of u that it took away.
+function heldOf(tensor, of, { row, column }, replaced = () => {}) {
     const strength = of('step', column)[0];
-    const match = q.reduce((sum, value, i) => sum + value * k[i], 0);
-    const faded = q.reduce((sum, value, i) => sum + value * kept[i] * k[i], 0);
-    const plain = strength * faded;
-    const share = match ? faded / match : kept[0];
-    return { strength, share, match, plain, rest: of('map', row)[column] - plain };
+    const held = Float64Array.from(of('k', column), (value) => strength * value);
+    for (let at = column + 1; at <= row; at++) {
+        held.forEach((value, i) => (held[i] = value * fadedBy(of, at, i)));
+        if (ruleOf(tensor).rule !== 'delta') continue;
+        const key = of('k', at);
+        const taken = of('step', at)[0] * inner(held, key);
+        held.forEach((value, i) => (held[i] = value - taken * key[i]));
+        replaced(at, taken);
+    }
+    return held;
+}
+
+// The parts of a cell of a head: how strongly token j wrote, what fading leaves of that at token i,
+// and how the query of i matches the key of j; `changes` are those by tokens that replaced it.
+function memoryOf(tensor, index, { row, column }) {
+    const of = mixerRows(tensor, index);
+    if (!of || column > row) return null;
+    const [q, k] = [of('q', row), of('k', column)];
+    const fading = []; // from each token to the reader
+    let kept = Float64Array.from(q, () => 1);
+    for (let at = row; at >= column; at--) {
+        fading[at] = kept;
+        kept = kept.map((value, i) => value * fadedBy(of, at, i));
+    }
+    const read = (at) => inner(q, fading[at].map((value, i) => value * of('k', at)[i]));
+    const strength = of('step', column)[0];
+    const match = inner(q, k);
+    const plain = strength * read(column);
+    const changes = [];
+    heldOf(tensor, of, { row, column }, (at, taken) =>
+        changes.push({ at, value: -taken * read(at) }),
+    );
+    changes.sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
+    return {
+        ...{ strength, match, plain, changes, rest: of('map', row)[column] - plain },
+        share: match ? read(column) / match : fading[column][0],
+        cosine: match / (normOf(q) * normOf(k)) || 0,
+    };
 }
 
 function memoryText(tensor, index, cell) {
     const parts = memoryOf(tensor, index, cell);
     if (!parts) return '';
-    const { strength, share, match } = parts;
+    const { strength, share, match, rest } = parts;
     const words = ' · written # × left # × match #';
-    return say(words, ...[strength, share, match].map((one) => minus(one.toFixed(2))));
+    const text = say(words, ...[strength, share, match].map((one) => minus(one.toFixed(2))));
+    if (Math.abs(rest) < NUMBER_LEAST) return text;
+    const direct = ruleOf(tensor).rule !== 'delta';
+    const more = direct ? ', read directly #' : ', replaced since #';
+    return text + say(more, signedText(rest, 2));
+}
+
+function placeOfMemory({ row, column }) {
+    return say('token # reads, token # wrote', row, column);
 }
 
 // The shares of |map| by distance, mean over all tokens but the first, and of negative cells.
@@ -90,14 +160,16 @@ function drawMemory(box, tensor) {
     }
     const name = tensor.shownHead(state.head) || `L${tensor.layer}`;
     byId('profile-title').textContent = `${name} on this text`;
-    byId('profile-note').textContent = 'where what a token reads was written, by size';
+    byId('profile-note').textContent = 'shares of what tokens read, by its age';
     const put = (words, value) => {
         const line = element('div', '', 'bar');
         line.append(element('span', words), meter(value), element('b', meanText(value)));
         return line;
     };
     const bars = AGES.map(([words], at) => put(words, sums[at]));
-    if (tensor.heads) bars.push(put('of it negative', negative));
+    if (tensor.heads) bars.push(put('negative', negative));
+    const kept = keptOf(tensor, state.head);
+    if (kept !== null) bars.push(put('kept per token', kept));
     byId('profile-rows').replaceChildren(...bars);
     drawScores(box, tensor);
 }
@@ -121,38 +193,75 @@ function drawMemoryPanel(panel, tensor) {
     const verdict = tensor.heads
         ? 'At #, the state gives # times the value that # wrote.'
         : 'At #, all channels together give # (a size) of what # wrote.';
-    const names = [quoted(reader), size, quoted(writer)];
+    const names = [`${quoted(reader)} ${row}`, size, `${quoted(writer)} ${column}`];
     add(say(verdict, ...names), 'h2', 'verdict');
     if (value < 0) add(say('Negative: that value is subtracted from what this token reads.'), 'p');
     const parts = memoryOf(tensor, state.head, state.kept);
+    if (parts) drawParts(panel, tensor, parts, { names, value });
+    const bars = (title, note, list, { signed = Boolean(tensor.heads) } = {}) => {
+        const most = Math.max(...list.map((one) => Math.abs(one.value))) || 1;
+        add(title, 'h3');
+        if (note) add(say(note), 'p', 'quiet');
+        for (const { at, value: number } of list) {
+            const bar = element('div', '', 'bar');
+            const label = element('span', '', 'name');
+            const strong = at === column ? 'b' : 'span';
+            label.append(element(strong, tensor.label('column', at)), ` ${at}`);
+            const text = signed ? signedText(number, 2) : number.toFixed(2);
+            bar.append(label, meter(number / most, { signed }), element('span', text, 'value'));
+            panel.append(bar);
+        }
+    };
+    const largest = (list, count) => {
+        const sorted = [...list].sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
+        const least = NUMBER_LEAST * Math.abs(sorted[0]?.value);
+        return sorted.slice(0, count).filter((one) => Math.abs(one.value) >= least);
+    };
+    const writers = Array.from({ length: row + 1 }, (_, at) => at);
+    const cells = writers.map((at) => ({ at, value: tensor.at(state.head, row, at) }));
+    bars(say('What # reads, by size', names[0]), '', largest(cells, MEMORY_LISTED));
+    const of = mixerRows(tensor, state.head);
+    if (!of) return;
+    const sizes = writers.map((at) => {
+        const held = heldOf(tensor, of, { row, column: at });
+        return { at, value: normOf(held) };
+    });
+    const shown = new Set([...largest(sizes, HELD_LISTED).map((one) => one.at), column]);
+    const held = sizes.filter((one) => shown.has(one.at));
+    const note = 'how strongly it holds the value of each token, also of those not read here';
+    bars(say('What the state holds after #', names[0]), note, held, { signed: false });
+}
+
+// The number of a cell, from its parts.
+function drawParts(panel, tensor, parts, { names: [reader, , writer], value }) {
+    const delta = ruleOf(tensor).rule === 'delta';
+    const { row, column } = state.kept;
+    const [first] = parts.changes;
+    const took = first && first.value * parts.plain < 0 && -first.value / parts.plain;
+    if (took >= 0.5) {
+        const words = 'Since then # replaced it: it wrote at a key like that of #.';
+        const name = `${quoted(tensor.label('column', first.at))} ${first.at}`;
+        panel.append(element('p', say(words, name, writer), 'lead'));
+    }
     const step = (name, number) => {
-        const one = element('p', '', 'sum');
+        const one = element('p', '', 'sum part');
         one.dataset.number = number;
-        one.append(element('span', say(name)), ' ', element('b', minus(number.toFixed(3))));
+        one.append(element('span', name), ' ', element('b', minus(number.toFixed(3))));
         panel.append(one);
     };
-    if (parts) {
-        step('written: how strongly this token wrote', parts.strength);
-        step('left: what fading since then leaves of it', parts.share);
-        step('match: query of the reader · key of the writer', parts.match);
-        step('the product of the three', parts.plain);
-        const delta = ruleOf(tensor).rule === 'delta';
-        if (!delta && row === column) step('read directly, past the state', parts.rest);
-        if (delta && row > column) step('changed by what tokens since then replaced', parts.rest);
-        step('mix_map', value);
-    }
-    add(say('What # reads, by size', quoted(reader)), 'h3');
-    const cells = [...tensor.row(state.head, row)].slice(0, row + 1);
-    const order = [...cells.keys()].sort((a, b) => Math.abs(cells[b]) - Math.abs(cells[a]));
-    const most = Math.abs(cells[order[0]]) || 1;
-    const large = order.filter((key) => Math.abs(cells[key]) >= NUMBER_LEAST * most);
-    for (const key of large.slice(0, MEMORY_LISTED)) {
-        const bar = element('div', '', 'bar');
-        const name = element('span', '', 'name');
-        name.append(element(key === column ? 'b' : 'span', tensor.label('column', key)), ` ${key}`);
-        const sized = tensor.heads ? signedText(cells[key], 2) : cells[key].toFixed(2);
-        const text = element('span', sized, 'value');
-        bar.append(name, meter(cells[key] / most, { signed: Boolean(tensor.heads) }), text);
-        panel.append(bar);
-    }
+    step(say('written: how strongly # wrote', writer), parts.strength);
+    step(say('left: what fading since then leaves'), parts.share);
+    const cosine = minus(parts.cosine.toFixed(2));
+    step(say('match: query of # · key of # (cosine #)', reader, writer, cosine), parts.match);
+    step(say('written × left × match'), parts.plain);
+    if (!delta && row === column) step(say('read directly, past the state'), parts.rest);
+    if (delta && row > column) step(say('replaced since by other tokens'), parts.rest);
+    for (const { at, value: change } of parts.changes.slice(0, MEMORY_LISTED))
+        if (Math.abs(change) >= NUMBER_LEAST) {
+            const one = element('p', '', 'part by');
+            const name = `${tensor.label('column', at)} ${at}`;
+            one.append(element('span', say('by #', name)), element('span', signedText(change, 3)));
+            panel.append(one);
+        }
+    step(say('together: the cell of mix_map'), value);
 }

@@ -13,6 +13,7 @@ const STOPS = {
 const LEVELS = 255; // a ramp has colours 1 to 255, 128 at the middle of signed numbers; 0 is masked
 const SMALL_MEDIAN = 0.02;
 const LOG_STEPS = 1e4;
+const SIGNED_DARK = 0.85; // on a dark page, blue and orange both end in white, so stop before
 
 function isDark() {
     return document.documentElement.dataset.theme === 'dark';
@@ -35,13 +36,14 @@ function rampOf(signed) {
     const key = `${isDark()} ${signed}`;
     if (ramps.has(key)) return ramps.get(key);
     const { up, down } = STOPS[isDark() ? 'dark' : 'light'];
+    const most = isDark() ? SIGNED_DARK : 1;
     const ramp = [[0, 0, 0]];
     for (let level = 1; level <= LEVELS; level++) {
         const share = (level - 1) / (LEVELS - 1);
         const given = look.colours && (level - 1) * 6;
         if (look.colours) ramp.push(rgbOf(`#${look.colours.slice(given, given + 6)}`));
         else if (!signed) ramp.push(blend(up, share));
-        else ramp.push(blend(share < 0.5 ? down : up, Math.abs(2 * share - 1)));
+        else ramp.push(blend(share < 0.5 ? down : up, most * Math.abs(2 * share - 1)));
     }
     const pixel = ([r, g, b], at) => at && (255 << 24) | (b << 16) | (g << 8) | r; // as in memory
     ramp.pixels = Uint32Array.from(ramp, pixel);
