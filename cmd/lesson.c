@@ -1,4 +1,4 @@
-/* lesson.c: `attn-cli lesson`: attention in fifteen steps. Each step runs a command and says where
+/* lesson.c: `attn-cli lesson`: attention in sixteen steps. Each step runs a command and says where
  * to look in its output. The page also has the scale of scores and a diagram of a whole model. */
 #include <assert.h>
 #include <math.h>
@@ -54,7 +54,7 @@ static const struct option_row own_options[] = {
 const struct command command_lesson = {
     .name = "lesson",
     .group = "Learn",
-    .about = "attention in fifteen steps",
+    .about = "attention in sixteen steps",
     .operands = "[STEP|all|scale]",
     .examples = "attn-cli lesson\n"
                 "attn-cli lesson 2\n"

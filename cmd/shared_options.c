@@ -247,7 +247,8 @@ WORDS_(, models, "Bundled models (--model); ./tiny is a folder with the same nam
        {"nlp", "22 Chinese words, attention without weight matrices"},
        {"translate", "encoder-decoder, English (22 words) to French"},
        {"translate-zh", "encoder-decoder, English (22 words) to Chinese"},
-       {"cloze", "BERT, 2 layers, 4 heads: predicts words at [MASK]"})
+       {"cloze", "BERT, 2 layers, 4 heads: predicts words at [MASK]"},
+       {"recall", "a layer that keeps a state, weights set by hand"})
 
 #define PLAIN_NAMES(list, names) \
     VALUES_(, list, NULL, sizeof(names) / sizeof *(names), (names)[index], NULL)

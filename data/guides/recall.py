@@ -29,6 +29,7 @@ def save(path, tensors):
                         "data_offsets": [len(data), len(data) + len(numbers)]}
         data += numbers
     text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
     with open(path, "wb") as file:
         file.write(struct.pack("<Q", len(text)) + text + data)
 

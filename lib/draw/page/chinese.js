@@ -3,7 +3,7 @@
 
 const CHINESE = {
     // the lesson (lesson.js, commands.js); its steps are in the data of the page
-    'Attention in fifteen steps': '十五步学会注意力机制',
+    'Attention in sixteen steps': '十六步学会注意力机制',
     '← ~': '← ~',
     '~ →': '~ →',
     'Look: ': '看点：',
