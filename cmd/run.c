@@ -390,7 +390,7 @@ static int add(void *state, struct job *job, struct err *err)
     struct report *kept = &own->pooled[own->texts++];
     const char *text = job->report.sentence.text;
     *kept = job->report;
-    kept->sentence.text = arena_text(own->arena, text, strlen(text), err);
+    kept->sentence.text = arena_text(own->arena, text, job->report.sentence.size, err);
     struct array *arrays = arena_alloc(own->arena, kept->array_count, sizeof *arrays, err);
     kept->arrays = arrays;
     for (size_t i = 0; i < kept->array_count && !err->kind; i++) {
