@@ -45,7 +45,7 @@ TEST_LIBS = -lcheck $(call archive,subunit) $(call archive,rt)
 # Bundled models, the default first: `make models` writes EXAMPLES; the others are trained.
 EXAMPLES = life life-causal life-4-heads life-grouped life-cross journey journey-causal \
 	journey-seven nlp
-BUNDLED = tiny $(EXAMPLES) translate translate-zh cloze recall
+BUNDLED = tiny $(EXAMPLES) translate translate-zh cloze roles recall
 MODEL_FILES := $(wildcard models/*/*.json models/*/*.safetensors models/*/merges.txt)
 
 objects = $(patsubst %.c,$(BUILD)/%.o,$(1))

@@ -248,6 +248,7 @@ WORDS_(, models, "Bundled models (--model); ./tiny is a folder with the same nam
        {"translate", "encoder-decoder, English (22 words) to French"},
        {"translate-zh", "encoder-decoder, English (22 words) to Chinese"},
        {"cloze", "BERT, 2 layers, 4 heads: predicts words at [MASK]"},
+       {"roles", "English and Chinese: a head finds what 'it' means"},
        {"recall", "a layer that keeps a state, weights set by hand"})
 
 #define PLAIN_NAMES(list, names) \
