@@ -338,6 +338,8 @@ static int add_step(struct tour *tour, size_t step, struct err *err)
     if ((tables && read_tables(&lesson, tables, &tour->arena, err)) ||
         (lesson.scale && scale_html(&lesson.arithmetic, &tour->arena, err)))
         return err_prefix(err, "step %zu", step + 1);
+    if (command == &command_run)
+        options.select.query = options.select.key = NULL; /* the page shows all tokens */
     if (lesson.show)
         options.select.show = lesson.show;
     if (lesson.walk && tour->options->model.name)
