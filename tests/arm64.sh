@@ -4,13 +4,14 @@
 #     sh tests/arm64.sh [BUILD]              the tests of continuous integration
 #     CLI='*/*' GOLDEN= UNIT=kernel BITS=tiny sh tests/arm64.sh
 #
-# BUILD/sysroot has Debian's libraries for arm64, BUILD/run a script for each program that runs it
-# in qemu. Emulation makes tests ten times slower.
+# BUILD is that of `make release`, so that its objects need not be compiled again. BUILD/sysroot has
+# Debian's C library and Check for arm64, BUILD/run a script for each program that runs it in qemu.
+# Emulation makes tests ten times slower.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/tally.sh
 . tests/tally.sh
-build=${1:-build/arm64}
+build=$(absolute "${1:-build/aarch64}")
 
 sixth() { # WORD...: the first, the seventh, ...
     printf '%s\n' "$@" | awk 'NR % 6 == 1'
@@ -23,7 +24,7 @@ BITS=${BITS-tiny life life-causal life-4-heads life-grouped journey tests/golden
     tests/golden/gqa tests/golden/multi-query tests/golden/uneven $(sixth tests/golden-families/*)}
 CLI=${CLI-run/[a-d]*}
 sysroot=$build/sysroot
-compiler="aarch64-linux-gnu-gcc --sysroot=$sysroot"
+compiler=aarch64-linux-gnu-gcc
 
 # apt-get with its own lists and state: those of the system do not change, and it needs no root.
 apt() {
@@ -37,7 +38,7 @@ fill_sysroot() {
     fetched=$(mkdir -p "$sysroot.part" && cd "$sysroot.part" && pwd) || return
     mkdir -p "$fetched/state/lists/partial" "$fetched/cache/archives/partial"
     : >"$fetched/status"
-    packages=$(CC=$compiler sh dependencies.sh packages tests)
+    packages=$(CC="$compiler --sysroot=$sysroot" sh dependencies.sh packages tests)
     # shellcheck disable=SC2086 # several
     apt update && apt -y --no-install-recommends --download-only install $packages || return
     for package in "$fetched"/cache/archives/*.deb; do
@@ -48,11 +49,11 @@ fill_sysroot() {
 
 # Write a script for each program that runs in any folder, and by a link to it.
 wrap() { # PROGRAM...
-    mkdir -p "$build/run" && here=$(cd "$build" && pwd) || return
+    mkdir -p "$build/run" || return
     for program in "$@"; do
         # shellcheck disable=SC2016 # for the script
         printf '#!/bin/sh\nexec %s -L "%s/sysroot" "%s/%s" "$@"\n' \
-            "$emulator" "$here" "$here" "$program" >"$build/run/$program" &&
+            "$emulator" "$build" "$build" "$program" >"$build/run/$program" &&
             chmod +x "$build/run/$program" || return
     done
 }
@@ -93,10 +94,16 @@ if [ ! -d "$sysroot" ] && ! fill_sysroot >"$scratch/log" 2>&1; then
     tail -n 3 "$scratch/log"
     do_without 'arm64: its libraries cannot be fetched'
 fi
+[ -d "$build/archives" ] || CC=$compiler AR=aarch64-linux-gnu-ar CFLAGS='-O3 -fPIC' \
+    sh data/packages/archives.sh "$build/archives" ||
+    do_without 'arm64: the sources of its libraries cannot be fetched'
 
+# Compiler and CPPFLAGS are those of data/packages/release.sh: with others, all is compiled again.
 # shellcheck disable=SC2086 # it may have options
 check 'it builds' ${MAKE:-make} --no-print-directory BUILD="$build" DEPS=0 CC="$compiler" \
-    AR=aarch64-linux-gnu-ar OBJCOPY=aarch64-linux-gnu-objcopy CPPFLAGS= LDFLAGS= \
+    AR=aarch64-linux-gnu-ar OBJCOPY=aarch64-linux-gnu-objcopy \
+    CPPFLAGS="-I$build/archives/include" LDFLAGS="--sysroot=$sysroot -L$build/archives/lib" \
+    LIGHTLY="-O1 -idirafter $sysroot/usr/include" TEST_LIBS='-lcheck -lsubunit -lrt' \
     UNIT_SUITES="$UNIT" all "$build/unit" "$build/oracle"
 native=${build%/*}/attn-cli
 # shellcheck disable=SC2086 # it may have options

@@ -186,10 +186,11 @@ rm -rf whole* part*
 
 # The second of two processes that write to the same path.
 two_writers() {
-    "$attn" batch all.txt --repeat 25 -q -o two.jsonl &
+    "$attn" batch all.txt --repeat $((100000 / items)) -q -o two.jsonl &
     first=$!
     while [ ! -s two.jsonl.batch ]; do sleep 0.01; done
-    refused 'another process is writing' "$attn" batch all.txt --repeat 25 -o two.jsonl --resume
+    refused 'another process is writing' "$attn" batch all.txt \
+        --repeat $((100000 / items)) -o two.jsonl --resume
     status=$?
     kill $first
     wait $first
@@ -206,7 +207,7 @@ rm -rf two*
             'The king is lost and the doors are lost and the windows are lost .'
     done | sed 's/, /,/'
 } >slow.csv
-"$attn" init --shape tiny --set n_embd=128,n_layer=4,n_head=8 --vocab words/vocab.json -o slow
+"$attn" init --shape tiny --set n_embd=128,n_layer=2,n_head=8 --vocab words/vocab.json -o slow
 
 slow='slow.csv -m slow --do patch --over heads_by_token -t 1 -q'
 

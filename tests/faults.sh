@@ -5,6 +5,7 @@
 #     sh tests/faults.sh memory [BUILD [EVERY]]     each EVERY-th allocation of a command line
 #     sh tests/faults.sh system [BUILD [EVERY]]     each EVERY-th fault; needs strace
 #     ONLY='batch*--force*' sh tests/faults.sh ...  only command lines that match the pattern
+#     FAULT_LINES=2 sh tests/faults.sh ...          every second command line
 #
 # faults/fault_table.c has the faults, faults/verdict.h the rules that each run must keep. Command
 # lines run in a folder with files of another owner, which they must not change.
@@ -61,6 +62,7 @@ after() { # COMMAND
     (cd "$folder/template/files" && eval "$1") >"$folder/log" 2>&1 || fail "$1" "$folder/log"
 }
 
+line=0
 default_owns='files/here files/here.* files/here/*'
 export OWNS="$default_owns" STATUS=0 AGAIN=''
 
@@ -70,6 +72,8 @@ try() { # COMMAND...
     ${ONLY:-*}) ;;
     *) return ;;
     esac
+    line=$((line + 1))
+    [ $((line % ${FAULT_LINES:-1})) = 0 ] || return
     AGAIN=''
     case "$*" in
     *--force* | *--dry-run*) ;;

@@ -15,7 +15,7 @@ unset MAKEFLAGS MFLAGS MAKELEVEL # set by a calling make
 build=${1:-build}
 LIMIT=900
 STAGES='cli batch figures install readme system races'
-FEW='FAULT_EVERY=801 BATCH_ITEMS=400 CLI_SHARE=1/5 DOCUMENTS=README.md'
+FEW='FAULT_EVERY=801 FAULT_LINES=2 BATCH_ITEMS=200 CLI_SHARE=1/10 DOCUMENTS=README.md'
 
 case $scratch in *[[:space:]]*)
     do_without "the path of TMPDIR must have no blank, found '$scratch'"
@@ -45,9 +45,9 @@ copy() { # FROM TO OPTION...
 make_copies() {
     copy . "$source" --exclude=./.git --exclude="./${build%/}" --exclude=./build &&
         copy "$build" "$own" --exclude=./asan --exclude=./tsan --exclude=./fuzzing \
-            --exclude=./coverage --exclude=./peers --exclude=./real &&
-        rm -rf "$own/cmd" "$own/lib/model/bundled_models.c" "$own/lib/draw/page_template.c" \
-            "$own"/*.a "$own/attn-cli" &&
+            --exclude=./coverage --exclude=./peers --exclude=./real \
+            --exclude=./aarch64 --exclude=./clang --exclude=./release --exclude=./wheel &&
+        rm -rf "$own/lib/draw" "$own/lib/model/bundled_models.c" "$own"/*.a "$own/attn-cli" &&
         chmod -R a+rX,a-w "$source" && chmod 711 "$scratch" || return
     [ "$(id -u)" != 0 ] || chown -R 65534:65534 "$own" "$temporary"
 }

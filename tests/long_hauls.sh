@@ -16,11 +16,13 @@ unset ATTN_MODEL
 
 if [ "${2:-short}" = long ]; then
     million=1000000 line_bytes=$((64 << 20)) tokens=1024 channels=128 sentences=10000
-    map_tokens=4096
+    map_tokens=4096 row_tokens=16384 window_bytes=$million
 elif [ -n "${LONG_HAULS_FREE-}" ]; then
     million=100000 line_bytes=$((2 << 20)) tokens=256 channels=32 sentences=200 map_tokens=256
+    window_bytes=$million
 else
-    million=1000000 line_bytes=$((4 << 20)) tokens=256 channels=32 sentences=2000 map_tokens=2048
+    million=1000000 line_bytes=$((4 << 20)) tokens=256 channels=32 sentences=2000 map_tokens=1536
+    row_tokens=8192 window_bytes=$((million / 5))
 fi
 
 if ! command -v python3 >/dev/null 2>&1; then
@@ -87,7 +89,8 @@ for command in 'run' 'explain' 'generate' 'compare --attention window:2'; do
 done
 haul "$million bytes: heads" 3 5 200 heads -f words
 haul "$million bytes: score" 3 5 200 score -f words
-haul "$million bytes: score, by windows" 0 120 300 score -f words --stride 60 --format csv
+head -c $window_bytes words >windows
+haul "$window_bytes bytes: score, by windows" 0 120 300 score -f windows --stride 60 --format csv
 haul "$million bytes: lens" 3 5 200 lens -f words
 haul "$million bytes: batch" 1 5 200 batch words
 haul "$million bytes: words of a vocabulary" 0 5 200 init -q --vocab-from words -o v1
@@ -177,7 +180,7 @@ done
 
 # --- all attention maps of a long text ------------------------------------------------------------
 
-# 16 maps of 16 MiB (long: 64 MiB) are written one after another, or as many as fit into 64 MiB.
+# 16 maps of 9 MiB (long: 64 MiB) are written one after another, or as many as fit into 64 MiB.
 "$attn" init -q --shape tiny -s 'the cat sat on a mat' -o maps \
     --set "n_embd=32,n_layer=2,n_head=8,n_positions=$map_tokens" || exit 1
 yes 'the cat sat on a mat the cat' | head -n $((map_tokens / 8)) | tr '\n' ' ' >map_text
@@ -217,11 +220,11 @@ if [ -z "${LONG_HAULS_FREE-}" ]; then # sanitizers have memory of their own
     "$attn" init -q --shape tiny-llama --set n_layer=1,n_positions=3100 -s 'a b c d' -o maps1 &&
         "$attn" init -q --shape tiny --set n_layer=1,n_head=4,n_embd=512,n_positions=3100 \
             -s 'a b c d' -o wide &&
-        "$attn" init -q --shape tiny-llama --set n_positions=16384 -s 'a b c d' -o rows &&
+        "$attn" init -q --shape tiny-llama --set n_positions=$row_tokens -s 'a b c d' -o rows &&
         cp -r maps1 maps2 || exit 1
     dots=$ROOT/tests/golden-families/dots1
     words 150 >w150 && words 1500 >w1500 && words 2300 >w2300 && words 3000 >w3000 &&
-        words 16384 >w16384
+        words $row_tokens >w_rows
     printf '{"clean": "%sa", "corrupt": "%sb"}\n' "$(words 2999)" "$(words 2999)" >pairs.jsonl
     for format in text tidy json jsonl; do
         READ=1000 expects maps1 run -m maps1 -f w2300 --show weights,context --format $format
@@ -244,12 +247,13 @@ if [ -z "${LONG_HAULS_FREE-}" ]; then # sanitizers have memory of their own
     done
     expects maps1 run -m maps1 -f w2300 -o page.html --force
     expects maps1 page -m maps1 -f w2300 --scores all
-    # One map of these would be 1 GiB: rows of the query, or strips of rows, are all that is held.
+    # One map of these would be 256 MiB (long: 1 GiB): rows of the query, or strips of rows, are all
+    # that is held.
     for command in 'heads --score entropy' explain 'run --query -1'; do
         # shellcheck disable=SC2086 # words
-        haul "16,384 tokens: $command" 0 60 130 $command -q -m rows -f w16384
+        haul "$row_tokens tokens: $command" 0 60 130 $command -q -m rows -f w_rows
         # shellcheck disable=SC2086
-        expects rows $command -m rows -f w16384
+        expects rows $command -m rows -f w_rows
     done
     READ=1000 expects wide explain -m wide -f w150 --token all --format json
     expects wide score -m wide -f w3000
@@ -266,7 +270,7 @@ if [ -z "${LONG_HAULS_FREE-}" ]; then # sanitizers have memory of their own
     expects wide generate -m wide -f w3000 -n 2
     expects maps1 generate -m maps1 -f w2300 -n 2 --show weights --mean heads -o mean.npy --force
     expects maps1 batch w2300 -m maps1 --format npy -o folder/ --force
-    expects rows batch w16384 -m rows --do heads
+    expects rows batch w_rows -m rows --do heads
 
     # Two threads hold several groups of texts, as many as --dry-run says.
     for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do

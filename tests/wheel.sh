@@ -5,9 +5,9 @@
 #
 #     sh tests/wheel.sh [BUILD]
 #
-# Uses the oldest, the newest and a middle Python of the path, of pyenv and of uv. Without a
-# network, the wheel is for this system only (data/packages/archives.sh), and the module is not
-# tried.
+# Uses the oldest, the newest and, with WHOLE=1, a middle Python of the path, of pyenv and of uv.
+# Without a network, the wheel is for this system only (data/packages/archives.sh), and the module
+# is not tried.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/tally.sh
@@ -174,7 +174,7 @@ check 'the wheel names the libraries in it and their licences' names_what_it_con
 pythons >"$scratch/found"
 count=$(wc -l <"$scratch/found")
 [ "$count" -ge 3 ] || leave_out "three versions of Python: $count are here (python3-venv)"
-for nth in $(printf '%s\n' 1 $(((count + 1) / 2)) "$count" | sort -n -u); do
+for nth in $(printf '%s\n' 1 ${WHOLE:+$(((count + 1) / 2))} "$count" | sort -n -u); do
     # shellcheck disable=SC2046 # two words
     [ "$count" = 0 ] || environment $(sed -n "${nth}p" "$scratch/found")
 done

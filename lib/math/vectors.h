@@ -31,7 +31,12 @@ enum {
 _Static_assert(PANEL_FLOATS % COLUMNS == 0 && ROWS_MAX % 3 == 0, "nothing is left over");
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
+/* A sanitizer checks each access: unrolled, it would take minutes to compile. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define EACH(i, count) for (size_t i = 0; i < (count); i++)
+#else
 #define EACH(i, count) _Pragma("GCC unroll 16") for (size_t i = 0; i < (count); i++)
+#endif
 #define PREFETCH(address) __builtin_prefetch(address, 0, 2)
 
 /* --- products of panels ----------------------------------------------------------------------- */
