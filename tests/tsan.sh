@@ -12,7 +12,7 @@ export TSAN_OPTIONS=exitcode=99:second_deadlock_stack=1
 
 # Enough work for several threads: several groups of a thousand tokens each.
 texts=$scratch/texts
-head -n 400 data/fables.txt >"$texts"
+head -n 200 data/fables.txt >"$texts"
 
 export ATTN_UNIT_FEW=30
 export attn="$build/attn-cli" texts scratch
