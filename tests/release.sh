@@ -21,14 +21,17 @@ releases() { # TREE BUILD
 }
 
 # Copy the objects that are not compiled again, and the engine of live pages if `make wasm` has
-# compiled it: files that are compiled or linked later are newer.
+# compiled it. Flags come first: objects must be newer. Those for arm64 name the folder.
 take_objects() {
+    mkdir -p "$scratch/build/aarch64" || return
+    cat "$build/aarch64/flags" 2>/dev/null |
+        sed "s|$build/|$scratch/build/|g" >"$scratch/build/aarch64/flags"
     (cd "$build" && find cmd lib aarch64/cmd aarch64/lib -name '*.o' 2>/dev/null | LC_ALL=C sort |
         awk -v every="$EVERY" 'NR % every' |
         grep -v 'bundled_models\|page_template\|completion_scripts\|lesson_texts' \
             >"$scratch/objects"
-        find flags aarch64/flags wasm/live.wasm 2>/dev/null >>"$scratch/objects"
-        tar cf - -T "$scratch/objects") | tar xmf - -C "$scratch/build"
+        find wasm -name live.wasm 2>/dev/null >>"$scratch/objects"
+        tar cf - flags -T "$scratch/objects") | tar xmf - -C "$scratch/build"
 }
 
 builds_the_same() {
