@@ -224,6 +224,8 @@ static bool read_kinds(struct reading *r, const char *key)
 static void check_mixer(struct reading *r, const char *heads, const char *key_heads)
 {
     const struct mixer *m = &r->config->mixer;
+    if (r->failed) /* sizes may be 0 */
+        return;
     if (m->heads % m->key_heads)
         err_set(family_fail(r), "field '%s': expected a multiple of %s = %zu, found %zu", heads,
                 key_heads, m->key_heads, m->heads);
@@ -632,7 +634,8 @@ static void settle_olmo_hybrid(struct reading *r)
     m->strength =
         family_flag(r, "linear_allow_neg_eigval", true) ? STRENGTH_TWICE : STRENGTH_LOGISTIC;
     check_mixer(r, "linear_num_value_heads", "linear_num_key_heads");
-    if (!json_given(r->root, "rope_parameters") && !json_given(r->root, "rope_theta"))
+    const struct json *rotary = json_given(r->root, "rope_parameters");
+    if (json_is_null(json_member(rotary ? rotary : r->root, "rope_theta")))
         c->rotary = (struct rotary){.components = 0};
     bool given = read_kinds(r, "layer_types");
     for (size_t i = 0; !given && i < c->n_layer; i++)
