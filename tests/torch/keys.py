@@ -19,14 +19,14 @@ import torch, transformers  # noqa: E402
 transformers.utils.logging.disable_progress_bar()
 
 FOLDER = pathlib.Path(__file__).parent.parent / "golden-families"
-MODELS = """albert apertus arcee bart bert biogpt bloom camembert codegen cohere-qk-norm cohere2
+MODELS = """albert apertus arcee bamba bart bert biogpt bloom camembert codegen cohere-qk-norm cohere2
 dbrx deberta-v2 deepseek_v2 deepseek_v3 diffllama distilbert dots1 electra ernie4_5 ernie4_5_moe esm exaone4
-falcon falcon-rw-alibi gemma gemma2 gemma3 gemma3_text gemma3n gemma3n_text gemma4-experts gemma4_text glm glm4 glm4_moe glm4_moe_lite gpt_bigcode
-gpt_neo gpt_neox gpt_oss gptj granite granitemoe granitemoeshared helium hunyuan_v1_dense
-hunyuan_v1_moe llama llama-rope-dynamic llama-rope-llama3 llama-rope-yarn m2m_100 marian mbart
+falcon falcon-rw-alibi falcon_mamba gemma gemma2 gemma3 gemma3_text gemma3n_text gemma4-experts gemma4_text glm glm4 glm4_moe glm4_moe_lite gpt_bigcode
+gpt_neo gpt_neox gpt_oss gptj granite granitemoe granitemoehybrid granitemoeshared helium hunyuan_v1_dense
+hunyuan_v1_moe jamba lfm2 lfm2_moe llama llama-rope-dynamic llama-rope-llama3 llama-rope-yarn m2m_100 mamba mamba2 marian mbart
 minimax_m2 ministral ministral3 mistral mistral3 mixtral modernbert mpnet mpt mt5 nemotron
-nomic_bert olmo olmo2 olmo3 olmoe openai-gpt opt pegasus phi phi3 phi3-longrope phimoe qwen2
-qwen2_moe qwen3 qwen3_moe roberta seed_oss smollm3 stablelm starcoder2 t5 t5-gated-untied umt5 xglm
+nomic_bert olmo olmo2 olmo3 olmo_hybrid olmoe openai-gpt opt pegasus phi phi3 phi3-longrope phimoe qwen2
+qwen2_moe qwen3 qwen3_5_text qwen3_moe qwen3_next roberta seed_oss smollm3 stablelm starcoder2 t5 t5-gated-untied umt5 xglm
 xlm-roberta""".split()
 
 BASES = {"gemma2": {"query_pre_attn_scalar": 7}}  # transformers wants whole numbers
@@ -58,8 +58,12 @@ OWN = {
     # of no kind of layers: transformers ignores it there, or fails
     ("gemma3n_text", "rope_parameters"),
     # a file without a head is tied
-    ("gemma3n_text", "tie_word_embeddings"), ("gemma3n", "tie_word_embeddings"),
+    ("gemma3n_text", "tie_word_embeddings"),
     ("gemma4_text", "tie_word_embeddings"), ("gemma4-experts", "tie_word_embeddings"),
+    ("lfm2", "tie_word_embeddings"), ("lfm2_moe", "tie_word_embeddings"),
+    ("mamba", "tie_word_embeddings"),
+    # transformers divides the weights of a file by it once more
+    ("", "rescale_prenorm_residual"),
     # where transformers expects a head of other names, or of its own, which the file lacks
     ("deberta-v2", "legacy"), ("deberta-v2", "tie_word_embeddings"),
 }
@@ -76,7 +80,7 @@ EXTRA = [  # changes that any file may have
     {"tie_word_embeddings": False}, {"attention_bias": True}, {"mlp_bias": True},
     {"clip_qkv": 0.5}, {"logit_scale": 2.0}, {"is_decoder": True}, {"add_cross_attention": True},
     {"position_embedding_type": "relative_key"}]
-NESTED = "gemma3_text", "gemma3n_text", "gemma3n", "modernbert", "olmo3"  # those with two rotary embeddings
+NESTED = "gemma3_text", "gemma3n_text", "modernbert", "olmo3"  # those with two rotary embeddings
 SPECIAL = {"moe_norm_min": 0.6, "feed_forward_proj": "gated-silu", "layer_norm_epsilon": 0.5,
            "max_position_embeddings": 640, "n_positions": 640, "partial_rotary_factor": 0.25}
 
