@@ -143,6 +143,10 @@ void new_model_release(struct new_model *new_model)
 
 /* --- shapes ----------------------------------------------------------------------------------- */
 
+#define ATTENTION "\"attention\", "
+#define MAMBA "\"mamba\", "
+#define MAMBA_5 MAMBA MAMBA MAMBA MAMBA MAMBA
+
 const struct shape_row shape_rows[] = {
     {"tiny", 2, 4, 96, 64, 1280, NULL, NULL},
     {"tiny-llama", 2, 4, 96, 256, 1280, "llama",
@@ -166,6 +170,22 @@ const struct shape_row shape_rows[] = {
     {"tinyllama-1.1b", 22, 32, 2048, 2048, 32000, "llama",
      "\"num_key_value_heads\": 4, \"intermediate_size\": 5632, \"rms_norm_eps\": 1e-05, "
      "\"rope_theta\": 10000.0, \"tie_word_embeddings\": false"},
+    {"qwen3.5-0.8b", 24, 8, 1024, 262144, 248320, "qwen3_5_text",
+     "\"num_key_value_heads\": 2, \"head_dim\": 256, \"intermediate_size\": 3584, "
+     "\"linear_num_value_heads\": 16, \"rms_norm_eps\": 1e-06, \"rope_parameters\": "
+     "{\"rope_type\": "
+     "\"default\", \"rope_theta\": 10000000.0, \"partial_rotary_factor\": 0.25}, "
+     "\"tie_word_embeddings\": true"},
+    {"lfm2-350m", 16, 16, 1024, 128000, 65536, "lfm2",
+     "\"num_key_value_heads\": 8, \"intermediate_size\": 6656, \"norm_eps\": 1e-05, "
+     "\"full_attn_idxs\": [2, 5, 8, 10, 12, 14], \"rope_theta\": 1000000.0"},
+    {"granite-4.0-h-350m", 32, 12, 768, 32768, 100352, "granitemoehybrid",
+     "\"num_key_value_heads\": 4, \"num_local_experts\": 0, \"shared_intermediate_size\": 2048, "
+     "\"mamba_n_heads\": 48, \"mamba_d_head\": 32, \"mamba_d_state\": 128, \"layer_types\": "
+     "[" MAMBA_5 MAMBA_5 ATTENTION MAMBA MAMBA ATTENTION MAMBA MAMBA MAMBA ATTENTION MAMBA_5 MAMBA
+         MAMBA MAMBA MAMBA ATTENTION MAMBA MAMBA MAMBA "\"mamba\"], "
+     "\"attention_multiplier\": 0.015625, \"embedding_multiplier\": 12.0, \"logits_scaling\": 3.0, "
+     "\"residual_multiplier\": 0.246, \"rms_norm_eps\": 1e-05, \"tie_word_embeddings\": true"},
 };
 
 const size_t shape_count = sizeof shape_rows / sizeof *shape_rows;

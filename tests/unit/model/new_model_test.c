@@ -100,7 +100,11 @@ TEST(shapes_of_other_families_have_the_published_number_of_parameters)
     static const struct {
         const char *name;
         size_t count;
-    } rows[] = {{"smollm2-135m", 134515008}, {"pythia-160m", 162322944}};
+    } rows[] = {{"smollm2-135m", 134515008},
+                {"pythia-160m", 162322944},
+                {"qwen3.5-0.8b", 752393024},
+                {"lfm2-350m", 354483968},
+                {"granite-4.0-h-350m", 340332224}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct buf text = {0};
         size_t count = 0;
