@@ -163,6 +163,7 @@ static struct plan plan_choose(const struct machine *machine, const struct weigh
     bool tiles = w->pairs && kernels_pair_way(machine->kernels) == PAIRS_BY_TILES;
     bool large = rows * w->in * BF16_BYTES > TILES_CACHE;
     bool in_order = kernels_read_in_order(machine->kernels);
+    bool halves = w->rows.data && w->rows.dtype == DTYPE_BF16; /* half the bytes of panels */
     unsigned evenly = kernels_prefetch_evenly(machine->kernels) ? EVENLY : 0;
     unsigned strips = !cpu_tuning().reads_in_order || w->rows.dtype != DTYPE_F32 ? STRIPS : 0;
     const struct {
@@ -174,7 +175,7 @@ static struct plan plan_choose(const struct machine *machine, const struct weigh
           PREFETCH | EVENLY | GROUPS_IN_TURN}},
         {tiles, {PAIR_COLUMNS, PAIR_CHUNK, LARGE_GROUP, 1, PREFETCH | EVENLY | GROUPS_IN_TURN}},
         {w->pairs, {PAIR_COLUMNS, PAIR_CHUNK, LARGE_GROUP, 1, PREFETCH | GROUPS_IN_TURN}},
-        {one && w->panels && in_order,
+        {one && w->panels && in_order && !halves,
          {num_min(panels, SUMS_ROOM), w->in, LARGE_GROUP, 1, SEVERAL_PANELS}},
         {w->rows.data && rows <= (w->panels ? 1 : dots),
          {DOTS_AT_ONCE, w->in, LARGE_GROUP, 1, BY_ROWS | strips}},
