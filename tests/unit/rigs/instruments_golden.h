@@ -28,14 +28,15 @@ static const char *const instruments_families[] = {
     "deepseek_v2", "deepseek_v3", "hunyuan_v1_moe",
     /* with mixers */
     "qwen3_5_text", "qwen3_next", "lfm2", "lfm2-biases", "bamba", "granitemoehybrid-dense-rope",
-    "jamba", "mamba", "mamba2", "falcon_mamba", "olmo_hybrid"};
+    "jamba", "mamba", "mamba2", "falcon_mamba", "olmo_hybrid",
+    "falcon_h1", "falcon_h1-norm", "nemotron_h", "nemotron_h-latent-experts"};
 /* clang-format on */
 
 /* All; without those at the end, which have mixers; without those before them, whose heads have no
  * circuits; without encoders before these. */
 enum {
     INSTRUMENTS_ALL = sizeof instruments_families / sizeof *instruments_families,
-    INSTRUMENTS_ATTENTION = INSTRUMENTS_ALL - 11,
+    INSTRUMENTS_ATTENTION = INSTRUMENTS_ALL - 15,
     INSTRUMENTS_CIRCUITS = INSTRUMENTS_ATTENTION - 3,
     INSTRUMENTS_FAMILIES = INSTRUMENTS_CIRCUITS - 6,
 };
