@@ -171,15 +171,19 @@ function meanText(value) {
 function drawScores(box, tensor) {
     const { scores } = current();
     const list = byId('scores');
-    const scored = tensor.tensor === 'weights' ? tensor.heads : tensor.isMixer && !tensor.mean_of;
-    list.hidden = !scores || !scored;
+    // of a layer with both, attention has the scores
+    const isAlone = (one) =>
+        !current().of(state.kind).some((other) => other !== one && other.layer === one.layer);
+    const isScored = (one) =>
+        one.tensor === 'weights' ? one.heads : one.isMixer && !one.mean_of && isAlone(one);
+    list.hidden = !scores || !isScored(tensor);
     if (list.hidden) return;
     const valuesOf = (one) =>
         scores.values[
             scores.heads.indexOf(`${one.tensor.layer}.${one.tensor.heads?.[one.head] ?? 0}`)
         ];
     const found = valuesOf({ tensor, head: state.head });
-    const all = headsOf(current(), state.kind);
+    const all = headsOf(current(), state.kind).filter((one) => isScored(one.tensor));
     const highest = (i) => all.reduce((a, b) => (valuesOf(b)[i] > valuesOf(a)[i] ? b : a));
     list.querySelector('dl').replaceChildren(
         ...scores.names.flatMap((name, i) => {
