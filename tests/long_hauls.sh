@@ -22,7 +22,7 @@ elif [ -n "${LONG_HAULS_FREE-}" ]; then
     window_bytes=$million
 else
     million=1000000 line_bytes=$((4 << 20)) tokens=256 channels=32 sentences=2000 map_tokens=1536
-    row_tokens=8192 window_bytes=$((million / 5))
+    row_tokens=12288 window_bytes=$((million / 5))
 fi
 
 if ! command -v python3 >/dev/null 2>&1; then
@@ -247,7 +247,7 @@ if [ -z "${LONG_HAULS_FREE-}" ]; then # sanitizers have memory of their own
     done
     expects maps1 run -m maps1 -f w2300 -o page.html --force
     expects maps1 page -m maps1 -f w2300 --scores all
-    # One map of these would be 256 MiB (long: 1 GiB): rows of the query, or strips of rows, are all
+    # One map of these would be 576 MiB (long: 1 GiB): rows of the query, or strips of rows, are all
     # that is held.
     for command in 'heads --score entropy' explain 'run --query -1'; do
         # shellcheck disable=SC2086 # words
