@@ -297,9 +297,9 @@ size_t slot_count(int id, const struct config *config)
     return each == AXIS_NONE ? 0 : axis_size(each, config, text, first);
 }
 
-bool slot_is_of_expert(int id)
+bool slot_is_of_several(int id)
 {
-    return rows[id / 2].each == AXIS_EXPERTS;
+    return rows[id / 2].each != AXIS_NONE;
 }
 
 size_t slot_shape(size_t shape[SLOT_RANK_MAX], struct slot slot, const struct config *config)

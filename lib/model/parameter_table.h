@@ -150,8 +150,8 @@ bool slot_exists(struct slot slot, const struct config *config);
  * each; 0: slot.expert is -1. */
 size_t slot_count(int id, const struct config *config);
 
-/* Whether each expert of a mixture has a parameter of this kind. */
-bool slot_is_of_expert(int id);
+/* Whether slot_count is above 0 in some configs. */
+bool slot_is_of_several(int id);
 
 /* List all slots of a config, in the order of `info` and hashes; returns their number. The items of
  * a list are `step` bytes long and begin with the slot; `list` may be NULL. */

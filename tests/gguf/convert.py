@@ -23,4 +23,10 @@ def set_vocab(model):
 
 kind.set_vocab = set_vocab
 kind.no_mtp = not any("mtp" in key for key in config.get("text_config", config))
-kind(folder, gguf.LlamaFileType.ALL_F32, path, eager=True, model_name="x").write()
+copies = config.get("altup_num_inputs", 4)
+model = kind(folder, gguf.LlamaFileType.ALL_F32, path, eager=True, model_name="x",
+             hparams=config | ({"altup_num_inputs": 4} if "altup_num_inputs" in config else {}))
+if copies != 4:  # the converter takes no other number of copies, for no reason of its own
+    model.hparams["altup_num_inputs"] = copies
+    del model._altup_proj[copies - 1:], model._altup_unembd[copies - 1:]
+model.write()

@@ -13,7 +13,7 @@ fi
 if [ -n "${LLAMA_CPP-}" ]; then # needs llama.cpp's converter, torch and transformers
     # (mamba and granitehybrid-dense: of models that transformers made, random and as small)
     for family in qwen3_5_text qwen3_5_moe_text qwen3_next lfm2 lfm2_moe granitemoehybrid bamba \
-        mamba2 falcon_mamba jamba kimi_linear bert-alibi; do
+        mamba2 falcon_mamba jamba kimi_linear bert-alibi gemma3n_text; do
         /usr/bin/python3 tests/gguf/convert.py tests/golden-families/$family tests/gguf/$family.gguf
     done
 fi

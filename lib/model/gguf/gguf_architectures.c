@@ -95,6 +95,14 @@
         MIXERS("ssm_out.weight")                                            \
     }
 #define ROUTER "blk.0.ffn_gate_inp.weight"
+#define PER_LAYER                                                                          \
+    {"attention.shared_kv_layers", "num_kv_shared_layers", KEY_COUNT},                     \
+        {"embedding_length_per_layer_input", "hidden_size_per_layer_input", KEY_COUNT},    \
+        {"final_logit_softcapping", "final_logit_softcapping", KEY_REAL}, {NEEDED_WINDOW}, \
+        {PATTERN},                                                                         \
+    {                                                                                      \
+        "per_layer_token_embd.weight", "vocab_size_per_layer_input", KEY_ROWS              \
+    }
 #define IN(name) "{", name, KEY_OPEN
 #define OUT "}", NULL, KEY_CLOSE
 
@@ -262,12 +270,16 @@ static const struct gguf_architecture architectures[] = {
      .keys = {{NEEDED_WINDOW},
               {PATTERN},
               {"rope.freq_base_swa", "rope_local_base_freq", KEY_REAL}}},
+    {"gemma3n", "gemma3n_text",
+     .keys = {PER_LAYER,
+              {"rope.freq_base_swa", "rope_local_base_freq", KEY_REAL},
+              {"feed_forward_length", "intermediate_size", KEY_LIST, true},
+              {"activation_sparsity_scale", "activation_sparsity_pattern", KEY_SHARES, true},
+              {"altup.num_inputs", "altup_num_inputs", KEY_SIZE, true},
+              {"altup.active_idx", "altup_active_idx", KEY_COUNT, true},
+              {"blk.0.laurel_l.weight", "laurel_rank", KEY_ROWS}}},
     {"gemma4", "gemma4_text", .mixed = true, .variant = true,
-     .keys = {{NEEDED_WINDOW},
-              {PATTERN},
-              {"final_logit_softcapping", "final_logit_softcapping", KEY_REAL},
-              {"attention.shared_kv_layers", "num_kv_shared_layers", KEY_COUNT},
-              {"embedding_length_per_layer_input", "hidden_size_per_layer_input", KEY_COUNT},
+     .keys = {PER_LAYER,
               {"expert_count", "num_experts", KEY_SIZE},
               {"expert_used_count", "top_k_experts", KEY_SIZE},
               {"expert_feed_forward_length", "moe_intermediate_size", KEY_SIZE},
@@ -366,6 +378,16 @@ const struct gguf_tensor_name gguf_tensor_names[] = {
     {"proj", SLOT_DOWN, .part = PART_PER_LAYER},
     {"post_norm", SLOT_NORM_2_POST, .part = PART_PER_LAYER},
     {"layer_output_scale", SLOT_LAYER_SCALE},
+    {"altup_proj", SLOT_COPY_IN}, /* from here on: Gemma 3n */
+    {"altup_unembd_proj", SLOT_COPY_OUT},
+    {"altup_router_norm", SLOT_COPY_NORM},
+    {"altup_router", SLOT_COPY_ROUTER},
+    {"altup_predict_coef", SLOT_COPY_PREDICT},
+    {"altup_correct_coef", SLOT_COPY_CORRECT},
+    {"altup_correct_scale", SLOT_COPY_SCALE},
+    {"laurel_l", SLOT_UP, .part = PART_LAUREL},
+    {"laurel_r", SLOT_DOWN, .part = PART_LAUREL},
+    {"laurel_post_norm", SLOT_NORM_2_POST, .part = PART_LAUREL},
     {"attn_gate", SLOT_OUT_GATE, .part = PART_MIXER}, /* from here on: of mixers */
     {"shortconv.in_proj", SLOT_K, true, PART_MIXER},
     {"shortconv.conv", SLOT_CONV_V, .part = PART_MIXER},

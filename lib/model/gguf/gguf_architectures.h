@@ -23,6 +23,9 @@ struct gguf_key {
         KEY_SWITCH, /* a boolean; absent: false */
         KEY_WINDOW, /* 0, or absent: null */
         KEY_LAYERS, /* n: each n-th layer has no window; or a list: whether each has one */
+        KEY_LIST,   /* a number for each layer */
+        KEY_SHARES, /* the share of a normal distribution below each of a list of deviations */
+        KEY_ROWS,   /* the rows of this tensor; it may be absent */
         KEY_HAS,    /* true with the tensor; KEY_LACKS: true without */
         KEY_LACKS,
         KEY_PLAIN,  /* a list of the layers without this tensor */

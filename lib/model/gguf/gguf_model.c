@@ -27,6 +27,7 @@ static const struct gguf_key common_keys[] = {
     {"attention.head_count_kv", "num_key_value_heads", KEY_SIZE},
     {"feed_forward_length", "n_inner", KEY_SIZE, true},
     {"attention.causal", "is_causal", KEY_FLAG},
+    {"token_types.weight", "type_vocab_size", KEY_ROWS},
 };
 
 /* A key with the architecture's name before it, "llama.block_count"; returns `full`. */
@@ -130,17 +131,24 @@ static void put_real(struct gguf_writer *w, const char *name, const char *key, d
         put_double(w, name, value);
 }
 
-static void put_layers(struct gguf_writer *w, const char *name, const char *key)
+/* A list with an item for each layer, or a number. */
+static void put_layers(struct gguf_writer *w, const struct gguf_key *row, const char *key)
 {
     const struct gguf_value *list = gguf_value(w->gguf, key);
     if (list->kind != GGUF_ARRAY || list->item_kind == GGUF_TEXT || list->item_kind == GGUF_ARRAY) {
-        json_put_integer(&w->json, name, read_size(w, strchr(key, '.') + 1, 1));
+        json_put_integer(&w->json, row->ours, read_size(w, row->theirs, 1));
         return;
     }
-    json_put_open(&w->json, "layer_types", '[');
-    for (size_t i = 0; i < list->count; i++)
-        json_put_text(&w->json, NULL,
-                      gguf_item(list, i) != 0 ? "sliding_attention" : "full_attention");
+    json_put_open(&w->json, row->kind == KEY_LAYERS ? "layer_types" : row->ours, '[');
+    for (size_t i = 0; i < list->count; i++) {
+        double item = gguf_item(list, i);
+        if (row->kind == KEY_LAYERS)
+            json_put_text(&w->json, NULL, item != 0 ? "sliding_attention" : "full_attention");
+        else if (row->kind == KEY_SHARES) /* the float32 that the deviations are of */
+            json_put_float(&w->json, NULL, (float)(erfc(-item / sqrt(2)) / 2));
+        else
+            json_put_integer(&w->json, NULL, item >= 0 && item <= INT32_MAX ? (long long)item : -1);
+    }
     json_put_close(&w->json, ']');
 }
 
@@ -171,6 +179,10 @@ static void put_key(struct gguf_writer *w, const struct gguf_key *row)
     } else if (row->kind == KEY_HAS || row->kind == KEY_LACKS) {
         bool has = gguf_find(w->gguf, row->theirs);
         json_put_bool(&w->json, row->ours, has == (row->kind == KEY_HAS));
+    } else if (row->kind == KEY_ROWS) {
+        const struct gguf_tensor *tensor = gguf_find(w->gguf, row->theirs);
+        if (tensor && tensor->rank == 2)
+            json_put_integer(&w->json, row->ours, (long long)tensor->sizes[1]);
     } else if (!has_key(w, row->theirs)) {
         if (row->needed)
             err_set(fail(w), "key '%s': expected a number, found nothing", key);
@@ -185,8 +197,8 @@ static void put_key(struct gguf_writer *w, const struct gguf_key *row)
     } else if (row->kind == KEY_SIZE) {
         json_put_integer(&w->json, row->ours,
                          read_size(w, row->theirs, 0) / (row->by ? read_size(w, row->by, 1) : 1));
-    } else if (row->kind == KEY_LAYERS) {
-        put_layers(w, row->ours, key);
+    } else if (row->kind == KEY_LAYERS || row->kind == KEY_LIST || row->kind == KEY_SHARES) {
+        put_layers(w, row, key);
     } else if (row->kind == KEY_FLAG || row->kind == KEY_SWITCH) {
         w->failed = w->failed || gguf_bool(w->gguf, key, &flag, w->err);
         json_put_bool(&w->json, row->ours, flag);
@@ -465,7 +477,6 @@ static void put_mixed(struct gguf_writer *w)
     const long long layers = read_size(w, "block_count", 1), wide = head_width(w);
     const long long narrow = read_size(w, "attention.key_length_swa", wide);
     const struct gguf_tensor *factors = gguf_find(w->gguf, FACTORS);
-    const struct gguf_tensor *given = gguf_find(w->gguf, "per_layer_token_embd.weight");
     const float *numbers = factors ? (const void *)(w->gguf->file.bytes + factors->begin) : NULL;
     size_t turning = 0, full = 0; /* pairs; the first layer without a window */
     char key[KEY_BYTES];
@@ -498,8 +509,6 @@ static void put_mixed(struct gguf_writer *w)
     json_put_bool(&w->json, "use_double_wide_mlp",
                   item_of(w, "feed_forward_length", (size_t)layers - 1) ==
                       2 * item_of(w, "feed_forward_length", 0));
-    if (given && given->rank == 2)
-        json_put_integer(&w->json, "vocab_size_per_layer_input", (long long)given->sizes[1]);
     double share = factors ? 2 * (double)turning / (double)wide : 1;
     if (factors && (size_t)(share * (double)wide / 2) < turning)
         share = nextafter(share, 1);
@@ -546,7 +555,7 @@ static void put_vocabulary(struct gguf_writer *w)
     json_put_integer(&w->json, "vocab_size", size);
 }
 
-/* What tensors show: a tied head, the number of segments, and which matrices have a bias. */
+/* What tensors show: a tied head, and which matrices have a bias. */
 static void put_tensors(struct gguf_writer *w)
 {
     const struct gguf *gguf = w->gguf;
@@ -554,9 +563,6 @@ static void put_tensors(struct gguf_writer *w)
     const char *bias_key = w->architecture->bias_key;
     bool has_qkv = gguf_find(gguf, "blk.0.attn_q.bias") || gguf_find(gguf, "blk.0.attn_qkv.bias");
     json_put_bool(&w->json, "tie_word_embeddings", !gguf_find(gguf, "output.weight"));
-    const struct gguf_tensor *segments = gguf_find(gguf, "token_types.weight");
-    if (segments && segments->rank == 2)
-        json_put_integer(&w->json, "type_vocab_size", (long long)segments->sizes[1]);
     if (has_qkv != (bool)(biases & BIASED_QKV))
         json_put_bool(&w->json, bias_key ? bias_key : "attention_bias", has_qkv);
     if (gguf_find(gguf, "blk.0.ffn_up.bias") && !(biases & BIASED_MLP))
@@ -839,9 +845,9 @@ static int lay_out(struct safetensors_entry *entry, struct slot slot, const stru
     return transposed ? transpose_entry(entry, reading) : 0;
 }
 
-/* Split the last entry, a tensor of all experts, into an entry for each expert. */
-static int split_experts(struct slot slot, const struct config *config,
-                         struct tensor_reading *reading)
+/* Split the last entry, a tensor of all experts or copies, into an entry for each. */
+static int split_stack(struct slot slot, const struct config *config,
+                       struct tensor_reading *reading)
 {
     struct safetensors *tensors = reading->tensors;
     struct safetensors_entry all = tensors->entries[--tensors->count];
@@ -990,11 +996,11 @@ static int read_tensors(struct tensor_reading *reading)
         entry->name = arena_text(&tensors->arena, to, strlen(to), reading->err);
         if (!entry->name)
             return -1;
-        bool of_experts =
-            row && tensor->rank == (slot.id & 1 ? 2 : 3) && slot_is_of_expert(slot.id);
+        bool of_several =
+            row && tensor->rank == (slot.id & 1 ? 2 : 3) && slot_is_of_several(slot.id);
         tensors->count++;
         if (read_numbers(entry, tensor, reading) ||
-            (of_experts ? split_experts(slot, &config, reading)
+            (of_several ? split_stack(slot, &config, reading)
              : row && row->members[0] == SLOT_Q && !row->members[1] &&
                      strstr(tensor->name, ".attn_qkv.")
                  ? split_heads(slot, &config, reading)
