@@ -1,7 +1,10 @@
 """Convert a model folder to GGUF with llama.cpp's own converter, in F32 and without a tokenizer.
 
-    LLAMA_CPP=FOLDER /usr/bin/python3 tests/gguf/convert.py MODEL FILE.gguf     needs torch, transformers
+    LLAMA_CPP=FOLDER /usr/bin/python3 tests/gguf/convert.py MODEL FILE.gguf [JSON]
+
+JSON has keys that the converter reads besides those of config.json. It needs torch and transformers.
 """
+import json
 import os
 import pathlib
 import sys
@@ -11,8 +14,8 @@ sys.path[:0] = [f"{llama_cpp}/gguf-py", llama_cpp]
 import conversion  # noqa: E402
 import gguf  # noqa: E402
 
-folder, path = map(pathlib.Path, sys.argv[1:])
-config = conversion.ModelBase.load_hparams(folder, False)
+folder, path = map(pathlib.Path, sys.argv[1:3])
+config = conversion.ModelBase.load_hparams(folder, False) | json.loads(([*sys.argv, "{}"])[3])
 kind = conversion.get_model_class(conversion.get_model_architecture(config, conversion.ModelType.TEXT))
 
 
@@ -24,8 +27,8 @@ def set_vocab(model):
 kind.set_vocab = set_vocab
 kind.no_mtp = not any("mtp" in key for key in config.get("text_config", config))
 copies = config.get("altup_num_inputs", 4)
-model = kind(folder, gguf.LlamaFileType.ALL_F32, path, eager=True, model_name="x",
-             hparams=config | ({"altup_num_inputs": 4} if "altup_num_inputs" in config else {}))
+changed = {"hparams": config | {"altup_num_inputs": 4}} if copies != 4 or len(sys.argv) > 3 else {}
+model = kind(folder, gguf.LlamaFileType.ALL_F32, path, eager=True, model_name="x", **changed)
 if copies != 4:  # the converter takes no other number of copies, for no reason of its own
     model.hparams["altup_num_inputs"] = copies
     del model._altup_proj[copies - 1:], model._altup_unembd[copies - 1:]

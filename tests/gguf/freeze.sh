@@ -13,9 +13,12 @@ fi
 if [ -n "${LLAMA_CPP-}" ]; then # needs llama.cpp's converter, torch and transformers
     # (mamba and granitehybrid-dense: of models that transformers made, random and as small)
     for family in qwen3_5_text qwen3_5_moe_text qwen3_next lfm2 lfm2_moe granitemoehybrid bamba \
-        mamba2 falcon_mamba jamba kimi_linear bert-alibi gemma3n_text; do
+        mamba2 falcon_mamba jamba kimi_linear bert-alibi \
+        bert-alibi-norms gemma3n_text; do
         /usr/bin/python3 tests/gguf/convert.py tests/golden-families/$family tests/gguf/$family.gguf
     done
+    /usr/bin/python3 tests/gguf/convert.py tests/golden-families/falcon_h1 \
+        tests/gguf/falcon_h1.gguf '{"head_dim": 4}'
 fi
 
 freeze() { # MODEL NAME [TYPE [PRE]]

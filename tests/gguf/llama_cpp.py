@@ -73,7 +73,7 @@ MODELS = {  # type of the matrices, bound for other roundings
     "tests/golden-families/gpt_bigcode": ("F32", GELU),
 }
 # Frozen files that llama.cpp's own converter wrote, of sizes that llama.cpp accepts.
-CONVERTED = "lfm2", "lfm2_moe", "granitemoehybrid", "granitehybrid-dense", "mamba"
+CONVERTED = "lfm2", "lfm2_moe", "granitemoehybrid", "granitehybrid-dense", "mamba", "falcon_h1"
 ITS_WINDOW = "cohere2", "exaone4", "gemma", "gemma2", "gemma3_text", "olmo3"  # windows that llama.cpp computes
 SQUARE = "glm", "glm4", "nemotron", "exaone4"  # llama.cpp needs heads of all channels together
 WORDS = 1280  # vocabulary of tiny

@@ -26,7 +26,7 @@ struct gguf_key {
         KEY_LIST,   /* a number for each layer */
         KEY_SHARES, /* the share of a normal distribution below each of a list of deviations */
         KEY_ROWS,   /* the rows of this tensor; it may be absent */
-        KEY_HAS,    /* true with the tensor; KEY_LACKS: true without */
+        KEY_HAS,    /* true with the tensor, or `needed`; KEY_LACKS: true without */
         KEY_LACKS,
         KEY_PLAIN,  /* a list of the layers without this tensor */
         KEY_MIXERS, /* a list of kinds of layers: those with this tensor have a mixer */

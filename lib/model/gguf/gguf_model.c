@@ -157,6 +157,11 @@ static void put_key(struct gguf_writer *w, const struct gguf_key *row)
     char key[KEY_BYTES];
     bool flag = false;
     full_key(key, w->architecture, row->theirs);
+    if (row->kind == KEY_HAS && row->needed && !gguf_find(w->gguf, row->theirs))
+        err_unsupported(fail(w),
+                        "tensor '%s': expected this tensor, as the file has no factor of the "
+                        "logits of tied models, found none: read the model's Hugging Face files",
+                        row->theirs);
     if (!row->ours && row->kind != KEY_CLOSE)
         return;
     if (row->kind == KEY_PLAIN || row->kind == KEY_MIXERS) {
