@@ -2,7 +2,7 @@
 
     LLAMA_CPP=FOLDER /usr/bin/python3 tests/gguf/convert.py MODEL FILE.gguf [JSON]
 
-JSON has keys that the converter reads besides those of config.json. It needs torch and transformers.
+JSON has keys that the converter reads besides those of config.json, "none": it reads none. It needs torch and transformers.
 """
 import json
 import os
@@ -15,7 +15,8 @@ import conversion  # noqa: E402
 import gguf  # noqa: E402
 
 folder, path = map(pathlib.Path, sys.argv[1:3])
-config = conversion.ModelBase.load_hparams(folder, False) | json.loads(([*sys.argv, "{}"])[3])
+config = conversion.ModelBase.load_hparams(folder, False) | json.loads([*sys.argv, "{}"][3])
+config = {key: value for key, value in config.items() if value != "none"}
 kind = conversion.get_model_class(conversion.get_model_architecture(config, conversion.ModelType.TEXT))
 
 

@@ -19,6 +19,12 @@ if [ -n "${LLAMA_CPP-}" ]; then # needs llama.cpp's converter, torch and transfo
     done
     /usr/bin/python3 tests/gguf/convert.py tests/golden-families/falcon_h1 \
         tests/gguf/falcon_h1.gguf '{"head_dim": 4}'
+    # models that transformers made: the converter needs an even number of channels of a head
+    /usr/bin/python3 tests/gguf/convert.py tests/gguf/nemotron_h tests/gguf/nemotron_h.gguf \
+        '{"hybrid_override_pattern": "M-*M", "num_experts_per_tok": "none", "mamba_d_head": 4,
+          "n_routed_experts": "none", "n_group": "none", "topk_group": "none"}'
+    /usr/bin/python3 tests/gguf/convert.py tests/gguf/nemotron_h_moe \
+        tests/gguf/nemotron_h_moe.gguf '{"mamba_d_head": 4}'
 fi
 
 freeze() { # MODEL NAME [TYPE [PRE]]

@@ -73,7 +73,8 @@ MODELS = {  # type of the matrices, bound for other roundings
     "tests/golden-families/gpt_bigcode": ("F32", GELU),
 }
 # Frozen files that llama.cpp's own converter wrote, of sizes that llama.cpp accepts.
-CONVERTED = "lfm2", "lfm2_moe", "granitemoehybrid", "granitehybrid-dense", "mamba", "falcon_h1"
+CONVERTED = ("lfm2", "lfm2_moe", "granitemoehybrid", "granitehybrid-dense", "mamba", "falcon_h1",
+             "nemotron_h", "nemotron_h_moe")
 ITS_WINDOW = "cohere2", "exaone4", "gemma", "gemma2", "gemma3_text", "olmo3"  # windows that llama.cpp computes
 SQUARE = "glm", "glm4", "nemotron", "exaone4"  # llama.cpp needs heads of all channels together
 WORDS = 1280  # vocabulary of tiny
@@ -349,6 +350,8 @@ def check_converted(tally, name, folder):
     path, ids = f"tests/gguf/{name}.gguf", some_ids(29)
     found = ours(path, ids)
     tally.near(f"{name}, converted", found, theirs(path, ids), SUMS)
+    if name == "nemotron_h_moe":  # llama.cpp does not save moe_latent_size
+        return
     tally.check(numpy.array_equal(ours(save(path, f"{folder}/{name}-saved.gguf"), ids), found),
                 f"{name} as llama.cpp saves it", "expected the same bits")
 

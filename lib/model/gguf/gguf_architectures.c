@@ -87,6 +87,16 @@
     {                                       \
         INNER("expand", "embedding_length") \
     }
+/* Layers of one sublayer. */
+#define NEMOTRON                                                                     \
+    {"attention.layer_norm_epsilon", "layer_norm_epsilon", KEY_REAL, true},          \
+        {"attention.layer_norm_rms_epsilon", NULL, KEY_REAL}, {TAPS("conv_kernel")}, \
+        {STATE("ssm_state_size")}, {GROUPS("n_groups")}, {RANK("mamba_num_heads")},  \
+        {INNER("mamba_head_dim", "ssm.time_step_rank")},                             \
+        {"rope.dimension_count", NULL, KEY_COUNT},                                   \
+    {                                                                                \
+        "blk.%zu.attn_output.weight", "layers_block_type", KEY_SUBLAYERS             \
+    }
 #define DELTA                                                               \
     {TAPS("linear_conv_kernel_dim")}, {STATE("linear_key_head_dim")},       \
         {GROUPS("linear_num_key_heads")}, {RANK("linear_num_value_heads")}, \
@@ -216,6 +226,19 @@ static const struct gguf_architecture architectures[] = {
               {"blk.0.ssm_norm.weight", "mamba_rms_norm", KEY_HAS},
               {"false", "mamba_norm_before_gate", KEY_VALUE},
               {"output.weight", NULL, KEY_HAS, true}}},
+    {"nemotron_h", "nemotron_h", .pairs = true, .keys = {NEMOTRON}},
+    {"nemotron_h_moe", "nemotron_h", .pairs = true,
+     .keys = {NEMOTRON,
+              {EXPERTS("n_routed_experts")},
+              {"expert_used_count", "num_experts_per_tok", KEY_COUNT, true}, /* no list */
+              {EXPERT_SIZE},
+              {"expert_shared_feed_forward_length", "moe_shared_expert_intermediate_size", KEY_SIZE,
+               true},
+              {"expert_weights_scale", "routed_scaling_factor", KEY_REAL},
+              {"expert_weights_norm", "norm_topk_prob", KEY_SWITCH},
+              {"expert_group_count", "n_group", KEY_SIZE},
+              {"expert_group_used_count", "topk_group", KEY_SIZE},
+              {"moe_latent_size", "moe_latent_size", KEY_SIZE}}},
     {"mamba", "falcon_mamba", .alone = true, .marker = "mamba.ssm.dt_b_c_rms", .marked = 1,
      .keys = {MAMBA}},
     {"mamba", "mamba", .alone = true, .keys = {MAMBA}},
@@ -369,6 +392,8 @@ const struct gguf_tensor_name gguf_tensor_names[] = {
     {"ffn_up_shexp", SLOT_SHARED_UP},
     {"ffn_down_shexp", SLOT_SHARED_DOWN},
     {"ffn_gate_inp_shexp", SLOT_SHARED_SWITCH},
+    {"ffn_latent_down", SLOT_EXPERT_IN},
+    {"ffn_latent_up", SLOT_EXPERT_OUT},
     {"post_ffw_norm", SLOT_NORM_2_POST},
     {"ffn_gate_inp.scale", SLOT_ROUTER_NORM}, /* from here on: Gemma 4 */
     {"ffn_gate_up_exps", SLOT_EXPERT_GATE, true},

@@ -28,10 +28,11 @@ struct gguf_key {
         KEY_ROWS,   /* the rows of this tensor; it may be absent */
         KEY_HAS,    /* true with the tensor, or `needed`; KEY_LACKS: true without */
         KEY_LACKS,
-        KEY_PLAIN,  /* a list of the layers without this tensor */
-        KEY_MIXERS, /* a list of kinds of layers: those with this tensor have a mixer */
-        KEY_VALUE,  /* the same for all files */
-        KEY_OPEN,   /* the keys up to KEY_CLOSE are in an object `ours` */
+        KEY_PLAIN,     /* a list of the layers without this tensor */
+        KEY_MIXERS,    /* a list of kinds of layers: those with this tensor have a mixer */
+        KEY_SUBLAYERS, /* a list of the only sublayer of each: with this tensor, attention */
+        KEY_VALUE,     /* the same for all files */
+        KEY_OPEN,      /* the keys up to KEY_CLOSE are in an object `ours` */
         KEY_CLOSE,
     } kind;
     bool needed;
@@ -50,7 +51,7 @@ struct gguf_tensor_name {
 /* What names mean in most architectures; ends with NULL. */
 extern const struct gguf_tensor_name gguf_tensor_names[];
 
-enum { KEYS_MAX = 16, NAMES_MAX = 2, SCALING_MAX = 3 };
+enum { KEYS_MAX = 20, NAMES_MAX = 2, SCALING_MAX = 3 };
 
 /* What `general.architecture` may be. */
 struct gguf_architecture {

@@ -152,6 +152,17 @@ static void put_layers(struct gguf_writer *w, const struct gguf_key *row, const 
     json_put_close(&w->json, ']');
 }
 
+/* The only sublayer of a layer. */
+static const char *sublayer(const struct gguf *gguf, long layer, bool attends)
+{
+    char router[KEY_BYTES];
+    snprintf(router, sizeof router, "blk.%ld.ffn_gate_inp.weight", layer);
+    return attends                   ? "full_attention"
+           : has_mixer(gguf, layer)  ? "linear_attention"
+           : gguf_find(gguf, router) ? "moe"
+                                     : "mlp";
+}
+
 static void put_key(struct gguf_writer *w, const struct gguf_key *row)
 {
     char key[KEY_BYTES];
@@ -164,13 +175,15 @@ static void put_key(struct gguf_writer *w, const struct gguf_key *row)
                         row->theirs);
     if (!row->ours && row->kind != KEY_CLOSE)
         return;
-    if (row->kind == KEY_PLAIN || row->kind == KEY_MIXERS) {
+    if (row->kind == KEY_PLAIN || row->kind == KEY_MIXERS || row->kind == KEY_SUBLAYERS) {
         json_put_open(&w->json, row->ours, '[');
         for (long long i = 0; i < depth(w->gguf, w->architecture); i++) {
             snprintf(key, sizeof key, row->theirs, (size_t)i);
             bool has = gguf_find(w->gguf, key);
             if (row->kind == KEY_MIXERS)
                 json_put_text(&w->json, NULL, has ? "linear_attention" : "full_attention");
+            else if (row->kind == KEY_SUBLAYERS)
+                json_put_text(&w->json, NULL, sublayer(w->gguf, (long)i, has));
             else if (!has)
                 json_put_integer(&w->json, NULL, i);
         }
