@@ -564,8 +564,7 @@ static int turn_copy(struct way *way, float *y, double *factor, struct weight *w
         return -1;
     linear(&way->plan->viewer->machine, (struct matrix){y, 1, C, C},
            (struct matrix){(float *)x, 1, C, C}, w, ACTIVATION_NONE);
-    *factor = sqrt(dot_rows(like, like, C) / (double)C /
-                   fmax(dot_rows(y, y, C) / (double)C, COPY_LEAST_SQUARE));
+    *factor = copy_factor(y, like, C);
     return 0;
 }
 
@@ -637,30 +636,11 @@ static const float *active_copy(struct way *way, size_t layer)
     return y;
 }
 
-/* The numbers that predict (N · N) or correct (N) copies: tanh(norm(x) / C · W) · V. NULL with an
- * error. */
 static const float *mixing(struct way *way, int id, size_t layer, const float *x)
 {
-    struct machine *machine = &way->plan->viewer->machine;
-    const size_t C = way->config->n_embd, count = copies_of(way)->count;
-    float *y = arena_room(&way->scratch, C + count + count * count, sizeof *y, way->err);
-    struct weight router, last;
-    struct norm norm;
-    if (!x || !y ||
-        weights_norm(way->weights, slot_of(PART_SENTENCE, SLOT_COPY_NORM, layer), &norm,
-                     way->err) ||
-        weights_matrix(way->weights, slot_of(PART_SENTENCE, SLOT_COPY_ROUTER, layer), &router,
-                       way->err) ||
-        weights_matrix(way->weights, slot_of(PART_SENTENCE, id, layer), &last, way->err))
-        return NULL;
-    struct matrix normed = {y, 1, C, C}, modes = {y + C, 1, count, count};
-    struct matrix numbers = {y + C + count, 1, last.out, last.out};
-    memcpy(y, x, C * sizeof *y);
-    norm_rows(normed, normed, &norm);
-    scale_row(y, y, C, 1 / (float)C);
-    linear(machine, modes, normed, &router, ACTIVATION_TANH);
-    linear(machine, numbers, modes, &last, ACTIVATION_NONE);
-    return numbers.data;
+    const struct run run = {
+        .machine = &way->plan->viewer->machine, .config = way->config, .weights = way->weights};
+    return forward_mixing(&run, id, layer, x, &way->scratch, way->err);
 }
 
 /* From the corrected copies to the stream x that corrects them, and to the predicted ones. */

@@ -34,12 +34,8 @@ static struct matrix turned(struct walk *w, struct slot slot, struct matrix x, s
                             double *factors)
 {
     struct matrix y = walk_product(w, slot, x);
-    for (size_t row = 0; row < y.rows && y.data; row++) {
-        const float *own = matrix_row(y, row), *as = matrix_row(like, row);
-        const double square = dot_rows(own, own, y.columns) / (double)y.columns;
-        const double wanted = dot_rows(as, as, y.columns) / (double)y.columns;
-        factors[row] = sqrt(wanted / fmax(square, COPY_LEAST_SQUARE));
-    }
+    for (size_t row = 0; row < y.rows && y.data; row++)
+        factors[row] = copy_factor(matrix_row(y, row), matrix_row(like, row), y.columns);
     return y;
 }
 

@@ -226,6 +226,13 @@ static struct matrix copy_at(const struct pass *pass, size_t copy)
     return matrix_columns(pass->scratch.copies, copy * channels, channels);
 }
 
+double copy_factor(const float *y, const float *like, size_t channels)
+{
+    const double square = dot_rows(y, y, channels) / (double)channels;
+    const double wanted = dot_rows(like, like, channels) / (double)channels;
+    return sqrt(wanted / fmax(square, COPY_LEAST_SQUARE));
+}
+
 /* y = x · the matrix of a copy, scaled so that each row has the mean square of that of `like`. */
 static enum pass_state turn_copy(struct pass *pass, int id, size_t copy, struct matrix y,
                                  struct matrix x, struct matrix like)
@@ -235,10 +242,7 @@ static enum pass_state turn_copy(struct pass *pass, int id, size_t copy, struct 
     PASS_TRY(pass_product(pass, slot, y, x, ACTIVATION_NONE));
     for (size_t row = 0; row < y.rows; row++) {
         float *to = matrix_row(y, row);
-        const float *as = matrix_row(like, row);
-        double square = dot_rows(to, to, y.columns) / (double)y.columns;
-        double wanted = dot_rows(as, as, y.columns) / (double)y.columns;
-        scale_row(to, to, y.columns, (float)sqrt(wanted / fmax(square, COPY_LEAST_SQUARE)));
+        scale_row(to, to, y.columns, (float)copy_factor(to, matrix_row(like, row), y.columns));
     }
     return PASS_ON;
 }
@@ -280,6 +284,26 @@ static enum pass_state weigh_copies(struct pass *pass, int id, size_t layer, str
     PASS_TRY(
         pass_product(pass, pass_slot(pass, SLOT_COPY_ROUTER, layer), modes, out, ACTIVATION_TANH));
     return pass_product(pass, pass_slot(pass, id, layer), y, modes, ACTIVATION_NONE);
+}
+
+const float *forward_mixing(const struct run *run, int id, size_t layer, const float *x,
+                            struct arena *arena, struct err *err)
+{
+    struct pass pass = {.machine = run->machine,
+                        .config = run->config,
+                        .weights = run->weights,
+                        .stack = stack_of(run->config, PART_SENTENCE),
+                        .err = err};
+    const size_t C = run->config->n_embd, count = pass.stack->copies.count;
+    const size_t size = id == SLOT_COPY_PREDICT ? count * count : count;
+    float *y = arena_room(arena, C + count + size, sizeof *y, err);
+    if (!x || !y)
+        return NULL;
+    pass.scratch.out = (struct matrix){y, 1, C, C};
+    pass.scratch.narrow = (struct matrix){y + C, 1, count, count};
+    struct matrix numbers = {y + C + count, 1, size, size};
+    struct matrix from = {(float *)x, 1, C, C}; /* it is only read */
+    return weigh_copies(&pass, id, layer, from, numbers) ? NULL : numbers.data;
 }
 
 /* Each copy += a weighted sum of all; x = the active one. */

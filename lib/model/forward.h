@@ -147,6 +147,14 @@ int forward_logits_blame(const struct run *run, struct err *err);
 const float *forward_expert(const struct run *run, const float *x, size_t layer, size_t expert,
                             struct arena *arena, struct err *err);
 
+/* The numbers that predict (SLOT_COPY_PREDICT: N · N) or correct (SLOT_COPY_CORRECT: N) the copies
+ * of the stream, from x [C]: tanh(norm(x) / C · W) · V. NULL with `err`, or if x is NULL. */
+const float *forward_mixing(const struct run *run, int id, size_t layer, const float *x,
+                            struct arena *arena, struct err *err);
+
+/* What gives y, a product of a copy, the mean square of `like`. */
+double copy_factor(const float *y, const float *like, size_t channels);
+
 /* Rows of the residual stream before a layer, x [N, C], and its context vectors, [N, H·dv]. If
  * `token` is set, all rows belong to it, and the run's edits are applied: x already has those of
  * resid_pre, context has none yet. */
