@@ -314,8 +314,8 @@ void step_given_act(struct builder *builder, const struct trace *trace)
         return;
     activate((struct matrix){curve, 1, width, width},
              (struct matrix){(float *)gate.values, 1, width, width}, NULL, s->mlp.activation);
-    give_whole(builder, "W_gate", &w);
-    builder_projection(builder, gate.name, y.name, "gate", &w);
+    give_whole(builder, "W_own", &w);
+    builder_projection(builder, gate.name, y.name, "own", &w);
     builder_formula(builder, "%s = %s(%s) ⊙ %s", act.name, name, gate.name, given.name);
     builder_formula(builder, "%s(x) = %s", name, activation_formula(s->mlp.activation));
     builder_stack(builder, (const struct named_vector[]){gate, {called, curve}, given, act}, 4,
@@ -523,8 +523,9 @@ void step_mlp_out(struct builder *builder, const struct trace *trace)
     if (weights_matrix(trace->weights, slot_of((int)s->part, SLOT_DOWN, trace->layer), &w,
                        builder->err))
         return;
-    give_whole(builder, "W_down", &w);
-    builder_projection(builder, out.name, act.name, "down", &w);
+    const char *name = s->part == PART_PER_LAYER ? "W_proj" : "W_down";
+    give_whole(builder, name, &w);
+    builder_projection(builder, out.name, act.name, name + strlen("W_"), &w);
     builder_vector(builder, out, trace->input_size);
     builder_dot(builder, out.name, act.values, &w, 0, *out.values);
 }
