@@ -45,14 +45,14 @@ static bool is_decoder(const struct config *config)
 }
 
 /* Find the requested attention among the sublayers, and select the layer's sites (for one query,
- * unless in an encoder, only its rows); in bare attention also the previous layer, which has the
- * input; in cross-attention also source_site. */
+ * unless in an encoder, only its rows); in bare attention, and with copies of the stream, also the
+ * previous layer, which has the input; in cross-attention also source_site. */
 static int begin(struct trace *trace, struct selection *selection, const struct config *config,
                  const struct explain_request *request, struct arena *arena, struct err *err)
 {
     bool in_encoder = request->part == PART_SOURCE;
     bool bare = config->kind == MODEL_ATTENTION;
-    bool one = request->layer == 0 || !bare;
+    bool one = request->layer == 0 || !(bare || config->copies.count);
     enum site end = !is_decoder(config)                     ? SITE_ATTN_OUT
                     : request->layer + 1 == config->n_layer ? SITE_DISCRIMINATOR
                                                             : SITE_RESID_POST;
@@ -81,11 +81,15 @@ static int begin(struct trace *trace, struct selection *selection, const struct 
         (struct selection){.heads = numbers, .head_count = head->heads / context_heads(head)};
     *(in_encoder ? &selection->encoder_layers : &selection->layers) =
         one ? (struct layers){numbers + 3, 1} : (struct layers){numbers + 2, 2};
-    for (enum site site = is_decoder(config) ? SITE_RESID_PRE : SITE_Q_PRE; site <= end; site++)
+    for (enum site site = is_decoder(config) ? SITE_PREDICTED : SITE_Q_PRE; site <= end; site++)
         if (site != SITE_POOLED && site_exists(config, SITE_OF(request->part, site)))
             site_set_add(&selection->sites, SITE_OF(request->part, site));
-    for (enum site site = SITE_MLP_GATE; site <= SITE_LN_2_POST && config->given; site++)
-        site_set_add(&selection->sites, SITE_OF(PART_PER_LAYER, site));
+    for (enum site_part beside = PART_PER_LAYER; beside < SITE_PARTS; beside++)
+        for (enum site site = SITE_MLP_GATE; site <= SITE_LN_2_POST; site++)
+            if (site_exists(config, SITE_OF(beside, site)))
+                site_set_add(&selection->sites, SITE_OF(beside, site));
+    if (config->copies.count && request->layer == 0)
+        site_set_add(&selection->sites, SITE_EMBEDDING);
     selection->whole = SITE_SET(SITE_OF(request->part, SITE_CONTEXT));
     const enum site inputs[] = {bare ? SITE_EMBEDDING : stream_site(trace),
                                 bare ? SITE_ATTN_OUT : input_site(trace)};
@@ -107,7 +111,7 @@ static int begin(struct trace *trace, struct selection *selection, const struct 
 
 enum site trace_site(const struct trace *trace, enum site site)
 {
-    return site_part(site) == PART_PER_LAYER ? site : SITE_OF(trace->part, site);
+    return site_part(site) > PART_CROSS ? site : SITE_OF(trace->part, site);
 }
 
 const struct array *trace_find(const struct trace *trace, enum site site)
@@ -115,13 +119,16 @@ const struct array *trace_find(const struct trace *trace, enum site site)
     return report_find(trace->report, trace_site(trace, site), trace->layer);
 }
 
-const float *trace_row(const struct trace *trace, enum site site)
+/* The place of the traced head, or of its context, among those that are captured. */
+static size_t own_head(const struct trace *trace, enum site site)
 {
     bool is_one = !site_has_heads(site) || site == SITE_DIFFERENCE;
-    return trace_row_of_head(trace, site,
-                             site == SITE_CONTEXT ? trace->context_head
-                             : is_one             ? 0
-                                                  : trace->own);
+    return site == SITE_CONTEXT ? trace->context_head : is_one ? 0 : trace->own;
+}
+
+const float *trace_row(const struct trace *trace, enum site site)
+{
+    return trace_row_of_head(trace, site, own_head(trace, site));
 }
 
 const float *trace_row_of_head(const struct trace *trace, enum site site, size_t head)
@@ -416,9 +423,15 @@ enum way {
     OF_EXPERTS = 1 << 15,
     TURNED_FIRST = 1 << 16, /* rotary embedding, then norms of queries and keys */
     OF_GIVEN = 1 << 17,     /* the step of a layer's own input */
+    OF_BRANCH = 1 << 18,    /* the low-rank branch */
+    MAKES_COPIES =
+        1 << 19, /* the attention of the first layer, if there are copies of the stream */
+    CORRECTS = 1 << 20,
+    LEAVES_COPIES = 1 << 21, /* the last sublayer, if there are copies */
 };
 
 #define PER_LAYER(id) SITE_OF(PART_PER_LAYER, SITE_##id)
+#define BRANCH(id) SITE_OF(PART_LAUREL, SITE_##id)
 
 /* All steps in the order of the pass; `site` is a tensor that the step computes. A row applies to a
  * sublayer that has one of `ways`; the pass must have computed the site, if any, and at ADDS the
@@ -430,6 +443,8 @@ static const struct step_row {
     step_builder *make;
 } step_rows[] = {
     {EMBEDDING_NORMED, 0, "embedding", "Embedding", step_embedding},
+    {MAKES_COPIES, 0, "copies", "Copies of the stream", step_copies},
+    {ATTENDS, SITE_PREDICTED, "predicted", "Predicted copies", step_predicted},
     {ATTENDS, 0, "input", "Input", step_input},
     {ATTENDS, 0, "query", "Query", step_query},
     {HEADS_NORMED, 0, "query_norm", "Norm of the query", step_query_norm},
@@ -461,6 +476,9 @@ static const struct step_row {
     {ATTENDS, SITE_GATED, "gated", "Norm of the context", step_gated},
     {ATTENDS, SITE_ATTN_OUT, "output", "Output", step_output},
     {ADDS, SITE_LN_1_POST, "ln_1_post", "Norm of the attention output", step_norm},
+    {OF_BRANCH, BRANCH(MLP_ACT), "laurel_act", "Low-rank branch: narrow vector", step_branch},
+    {OF_BRANCH, BRANCH(MLP_OUT), "laurel_out", "Low-rank branch: output", step_mlp_out},
+    {OF_BRANCH, BRANCH(LN_2_POST), "laurel_post", "Low-rank branch: norm of the output", step_norm},
     {ADDS, SITE_RESID_MID, "resid_mid", "Residual stream after the attention", step_sum},
     {ADDS, SITE_LN_1, "ln_1", "Norm of the sum", step_norm},
     {MLP_NORMED, SITE_LN_2, "ln_2", "Norm before the MLP", step_norm},
@@ -474,10 +492,13 @@ static const struct step_row {
     {OF_MLP, SITE_MLP_OUT, "mlp_out", "MLP: output", step_mlp_out},
     {ADDS, SITE_LN_2_POST, "ln_2_post", "Norm of the MLP output", step_norm},
     {ADDS, SITE_RESID_MLP, "resid_mlp", "Residual stream after the MLP", step_sum},
+    {CORRECTS, SITE_CORRECTED, "corrected", "Corrected copies", step_corrected},
     {OF_GIVEN, PER_LAYER(MLP_UP), "per_layer_input", "The layer's own input", step_given},
     {OF_GIVEN, PER_LAYER(MLP_ACT), "per_layer_act", "Own input: gate", step_given_act},
     {OF_GIVEN, PER_LAYER(MLP_OUT), "per_layer_out", "Own input: output", step_mlp_out},
     {OF_GIVEN, PER_LAYER(LN_2_POST), "per_layer_post", "Own input: norm of the output", step_norm},
+    {LEAVES_COPIES, SITE_STREAMS, "streams", "Copies after the layer", step_streams},
+    {LAST, SITE_MERGED, "merged", "Merged copies", step_merged},
     {ADDS, SITE_RESID_POST, "resid_post", "Residual stream after the layer", step_sum},
     {ADDS, SITE_LN_2, "ln_2", "Norm of the sum", step_norm},
     {LAST, SITE_LN_F, "ln_f", "Final norm", step_norm},
@@ -487,6 +508,7 @@ static const struct step_row {
 };
 
 #undef PER_LAYER
+#undef BRANCH
 
 enum { STEP_ROWS = sizeof step_rows / sizeof *step_rows };
 
@@ -494,6 +516,7 @@ static int ways_of(const struct trace *trace, size_t index)
 {
     const struct mechanism *m = &trace->config->mechanism;
     const struct sublayer *s = &trace->list[index];
+    const bool copied = trace->config->copies.count;
     int ways = 0;
     if (s == trace->rule) {
         ways = s->score.kind == ATTENTION_LINEAR ? BY_FEATURES
@@ -508,14 +531,18 @@ static int ways_of(const struct trace *trace, size_t index)
         ways |= trace->bias.slope > 0 || trace->bias.near ? MOVED : 0;
         ways |= s->score.temperature > 0 ? COOLED : 0;
         ways |= trace->keys_edited ? KEYS_EDITED : 0;
+        ways |= copied && trace->layer == 0 ? MAKES_COPIES : 0;
     }
     if (!is_decoder(trace->config))
         return ways;
     ways |= index + 1 == trace->count && trace->layer + 1 == trace->config->n_layer ? LAST : 0;
+    ways |= s->corrects ? CORRECTS : 0;
+    ways |= index + 1 == trace->count && copied ? LEAVES_COPIES : 0;
     if (s->kind == SUBLAYER_MLP)
-        ways |= (s->mlp.given     ? OF_GIVEN
-                 : s->mlp.mixture ? OF_EXPERTS
-                                  : OF_MLP) |
+        ways |= (s->mlp.given             ? OF_GIVEN
+                 : s->part == PART_LAUREL ? OF_BRANCH
+                 : s->mlp.mixture         ? OF_EXPERTS
+                                          : OF_MLP) |
                 (s->norm_before ? MLP_NORMED : 0);
     return ways | ADDS;
 }
@@ -539,8 +566,6 @@ static bool applies(const struct step_row *row, const struct trace *trace, size_
 /* A step changed by edits is computed by a pass without these edits, so that its numbers match its
  * formula; a step with the edited values follows. */
 
-enum { SITES_OF_STEP = 3 }; /* maximum */
-
 /* The tensors that a step computes for later steps. */
 static struct site_set sites_of(const struct trace *trace, const struct step_row *row)
 {
@@ -550,11 +575,13 @@ static struct site_set sites_of(const struct trace *trace, const struct step_row
     bool is_two_names = trace->list[trace->count - 1].at_after[0] == SITE_RESID_POST;
     bool is_sum = row->make == step_sum && row->site == SITE_RESID_POST;
     struct site_set sites = {0};
-    if (row->make == (normed ? step_embedding : step_input)) {
+    if (row->make == (normed ? step_embedding : step_input))
         site_set_add(&sites, SITE_RESID_PRE);
-        if (trace->layer == 0)
-            site_set_add(&sites, SITE_EMBEDDING);
-    }
+    if (row->make == (trace->config->copies.count ? step_copies
+                      : normed                    ? step_embedding
+                                                  : step_input) &&
+        trace->layer == 0)
+        site_set_add(&sites, SITE_EMBEDDING);
     if (row->make == step_input && input)
         site_set_add(&sites, input);
     bool norms = trace->raw_q.values && !trace->turns_first; /* norms before the rotation */
@@ -573,10 +600,17 @@ static struct site_set sites_of(const struct trace *trace, const struct step_row
     return sites;
 }
 
+/* The copies of the stream at a site; of others: 1. */
+static size_t copies_at(const struct trace *trace, enum site site)
+{
+    return site_axes(site) == AXES_COPY_TOKEN_CHANNEL ? trace->config->copies.count : 1;
+}
+
 /* Does an edit change a site's values of the query or, at sites of keys and values, of any key? */
 static bool touches(const struct edit *edit, const struct trace *trace, enum site site)
 {
     bool of_keys = site_axes(site) == AXES_GROUP_TOKEN_DIM;
+    const size_t copies = copies_at(trace, site), rows = of_keys ? trace->keys : 1;
     struct edit_block block = {
         .site = trace_site(trace, site),
         .layer = trace->layer,
@@ -589,8 +623,10 @@ static bool touches(const struct edit *edit, const struct trace *trace, enum sit
     bool found = false;
     if (site_is_borrowed(trace->config, site, trace->layer))
         return false; /* the layer that made them is edited */
-    for (size_t row = 0; row < (of_keys ? trace->keys : 1) && !found; row++) {
-        block.first_row = of_keys ? row : trace->query;
+    for (size_t i = 0; i < rows * copies && !found; i++) {
+        block.first_row = of_keys ? i : trace->query;
+        if (copies > 1)
+            block.first_head = i;
         found = edit_touches(edit, &block);
     }
     return found;
@@ -618,7 +654,7 @@ static void show_vectors(struct builder *builder, const struct trace *before,
                          const struct step_row *row, struct site_set sites)
 {
     const struct trace *trace = builder->trace;
-    struct named_vector rows[2 * SITES_OF_STEP];
+    struct named_vector rows[2 * COPIES_MAX];
     size_t count = 0, width = 0;
     bool of_input = row->make == step_input || row->make == step_embedding;
     for (enum site site = 0; site != SITE_PASS_END; site = site_next(site)) {
@@ -629,9 +665,15 @@ static void show_vectors(struct builder *builder, const struct trace *before,
         if (!array)
             continue;
         width = array->columns.size;
-        rows[count++] = (struct named_vector){name, trace_row(before, site)};
-        name = arena_format(builder->arena, builder->err, "%s, edited", name);
-        rows[count++] = (struct named_vector){name, trace_row(trace, site)};
+        const size_t copies = copies_at(trace, site);
+        for (size_t i = 0; i < copies; i++) {
+            const size_t head = copies > 1 ? i : own_head(trace, site);
+            if (copies > 1)
+                name = arena_format(builder->arena, builder->err, "%s_%zu", site_name(site), i);
+            rows[count++] = (struct named_vector){name, trace_row_of_head(before, site, head)};
+            const char *edited = arena_format(builder->arena, builder->err, "%s, edited", name);
+            rows[count++] = (struct named_vector){edited, trace_row_of_head(trace, site, head)};
+        }
     }
     if (count && !builder->err->kind)
         builder_stack(builder, rows, count, width);
@@ -818,7 +860,7 @@ int explanation_add_memory(struct memory *memory, const struct viewer *viewer,
                            struct err *err)
 {
     /* bytes of the steps of a query, about: measured for models of several sizes */
-    enum { STEPS = 26000, KEY = 52, CHANNEL = 175, INNER_CHANNEL = 49, WORD = 8 };
+    enum { STEPS = 26000, KEY = 52, CHANNEL = 175, INNER_CHANNEL = 49, WORD = 8, COPY = 40 };
     const struct config *c = &viewer->model.config;
     size_t keys = num_max(pair->sentence.count, pair->source.count);
     const struct head_rule *head = &attention_of(c, request->part, request->layer)->head;
@@ -828,6 +870,7 @@ int explanation_add_memory(struct memory *memory, const struct viewer *viewer,
     double bytes = STEPS + (double)keys * (double)(KEY + sizeof(float) * head->d_v) +
                    (double)c->n_embd * (double)(CHANNEL + sizeof(float) * head->d_k) +
                    INNER_CHANNEL * (double)config_inner(c, request->layer) +
+                   (double)(COPY * c->copies.count * c->n_embd) +
                    (predicts ? WORD * (double)config_logits(c) : 0);
     memory->held += bytes * (double)request->query_count;
     if (begin(&trace, &selection, &viewer->model.config, request, arena, err))

@@ -73,7 +73,7 @@ struct trace {
 };
 
 /* Find a tensor of the layer (trace_find), or the query's row in it (trace_row: of the traced head,
- * if it has heads); NULL: none. Sites are those of the traced part, or of a layer's own input. The
+ * if it has heads); NULL: none. Sites are those of the traced part, or of sublayers beside it. The
  * site of an id of a sublayer. */
 const struct array *trace_find(const struct trace *trace, enum site site);
 const float *trace_row(const struct trace *trace, enum site site);
@@ -82,7 +82,7 @@ enum site trace_site(const struct trace *trace, enum site site);
 
 static inline enum site step_site(const struct sublayer *s, enum site id)
 {
-    return s->part == PART_PER_LAYER && id != SITE_RESID_POST ? SITE_OF(s->part, id) : id;
+    return s->part > PART_CROSS && id != SITE_RESID_POST ? SITE_OF(s->part, id) : id;
 }
 
 /* y [rows, w->out] = x · w + bias. */
@@ -132,6 +132,9 @@ void builder_projection(struct builder *builder, const char *y, const char *x, c
 void builder_clip(struct builder *builder, const char *y, const char *x);
 void builder_dot(struct builder *builder, const char *name, const float *x, const struct weight *w,
                  size_t column, float y);
+
+/* Formula of an embedding: h = √16 · wte[4] + wpe[2] + wse[0]. */
+void builder_embedding(struct builder *builder, const char *name);
 
 /* Norm: y = (x - μ) / √(σ² + ε) ⊙ γ + β, or an RMS norm; y = x if the norm is NULL. builder_norm
  * also adds the numbers of x, and a table: `terms`, the vectors that x is made of (NULL: none is
@@ -193,9 +196,10 @@ void give_whole(struct builder *builder, const char *name, const struct weight *
 
 typedef void step_builder(struct builder *builder, const struct trace *trace);
 
-extern step_builder step_embedding, step_input, step_query, step_query_norm, step_query_rotary,
-    step_features, step_keys, step_key_norm, step_key_rotary, step_scores, step_products,
-    step_scaled, step_capped, step_moved, step_cooled, step_softmax, step_masked, step_shares,
-    step_dropout, step_difference, step_values, step_context, step_gated, step_output, step_sum,
-    step_norm, step_hidden, step_activation, step_given, step_given_act, step_router, step_chosen,
-    step_shared, step_experts, step_mlp_out, step_transform, step_discriminator, step_logits;
+extern step_builder step_embedding, step_copies, step_predicted, step_input, step_query,
+    step_query_norm, step_query_rotary, step_features, step_keys, step_key_norm, step_key_rotary,
+    step_scores, step_products, step_scaled, step_capped, step_moved, step_cooled, step_softmax,
+    step_masked, step_shares, step_dropout, step_difference, step_values, step_context, step_gated,
+    step_output, step_sum, step_norm, step_hidden, step_activation, step_branch, step_corrected,
+    step_given, step_given_act, step_streams, step_merged, step_router, step_chosen, step_shared,
+    step_experts, step_mlp_out, step_transform, step_discriminator, step_logits;

@@ -14,8 +14,7 @@
 
 /* --- input ------------------------------------------------------------------------------------ */
 
-/* Write h = √16 · wte[4] + wpe[2] + wse[0]. */
-static void draw_embedding(struct builder *builder, const char *name)
+void builder_embedding(struct builder *builder, const char *name)
 {
     const struct trace *trace = builder->trace;
     const struct config *config = trace->config;
@@ -50,7 +49,10 @@ static void note_origin(struct builder *builder, const char *name)
     bool bare = trace->config->kind == MODEL_ATTENTION;
     bool adds_up = !trace->rule->replaces;
     bool normed = trace->rule->norm_after && trace->has_norms;
-    if (trace->embedding_norm.scale)
+    if (trace->config->copies.count)
+        builder_note(builder, "%s is predicted_%z, the active copy.", name,
+                     trace->config->copies.active);
+    else if (trace->embedding_norm.scale)
         builder_note(builder, "%s is the embedding after its norm.", name);
     else
         builder_note(builder,
@@ -86,7 +88,7 @@ void step_embedding(struct builder *builder, const struct trace *trace)
         {"wte", alone ? NULL : trace->token},
         {trace->config->sinusoids ? "PE" : "wpe", trace->position},
         {"wse", trace->segment}};
-    draw_embedding(builder, "e");
+    builder_embedding(builder, "e");
     builder_norm(builder, (struct named_vector){last ? "n" : h.name, normed},
                  (struct named_vector){"e", sum}, norm, terms, width);
     if (last)
@@ -100,7 +102,7 @@ void step_input(struct builder *builder, const struct trace *trace)
     const struct norm *norm = trace->stream && trace->has_norms ? &trace->block.self.norm : NULL;
     const char *position = config->sinusoids ? "PE" : "wpe";
     size_t width = trace->input_size;
-    bool normed = trace->embedding_norm.scale != NULL;
+    bool normed = trace->embedding_norm.scale || config->copies.count; /* in a step before */
     bool embeds = trace->layer == 0 && trace->part != PART_CROSS && !normed;
     const struct named_vector h = {"h", trace->stream}, x = {"x", trace->x};
     const struct named_vector terms[NORM_TERMS + 1] = {
@@ -124,7 +126,7 @@ void step_input(struct builder *builder, const struct trace *trace)
         give_number(builder, "epsilon", config->epsilon);
     if (embeds && !trace->stream)
         builder->step->heading = say(builder->language, "Embedding");
-    (embeds ? draw_embedding : note_origin)(builder, trace->stream ? "h" : "x");
+    (embeds ? builder_embedding : note_origin)(builder, trace->stream ? "h" : "x");
     if (trace->stream)
         builder_norm(builder, x, h, norm, terms, width);
     else if (trace->token && !normed)

@@ -109,10 +109,11 @@ static struct named_vector input_of(const struct trace *trace, size_t index)
     return (struct named_vector){"x", trace->x};
 }
 
-enum { TERMS_MAX = SUBLAYERS_MAX + 1 };
+enum { TERMS_MAX = SUBLAYERS_MAX + 2 };
 
 /* Find the terms of the stream after a sublayer: the last stream that has a name (in some models
- * after its norm), and the outputs of all sublayers since then. Returns their number. */
+ * after its norm), the outputs of all sublayers since then, and what the last one read, if that is
+ * added. Returns their number. */
 static size_t find_terms(struct named_vector terms[TERMS_MAX], const struct trace *trace,
                          size_t index)
 {
@@ -124,7 +125,8 @@ static size_t find_terms(struct named_vector terms[TERMS_MAX], const struct trac
     for (; s <= &trace->list[index]; s++)
         terms[s - &trace->list[first] + 1] =
             row_of(trace, step_site(s, s->norm_out ? s->at_out_norm : s->at_out));
-    return index - first + 2;
+    terms[index - first + 2] = input_of(trace, index);
+    return index - first + 2 + trace->list[index].adds_input;
 }
 
 /* The sum before the sublayer's last norm, if any: a tensor of the pass, or else recomputed. */
@@ -164,6 +166,8 @@ void step_sum(struct builder *builder, const struct trace *trace)
         return;
     if (scale)
         give_number(builder, "layer_scale", *scale);
+    else if (s->sum_factor != 1)
+        give_number(builder, "sum_factor", *(scale = &s->sum_factor));
     builder_add(builder, "%s", terms[count].name);
     if (scale) {
         builder_add(builder, " = %n · (", *scale);
@@ -180,14 +184,17 @@ void step_sum(struct builder *builder, const struct trace *trace)
     builder_stack(builder, terms, count + 1, trace->input_size);
 }
 
-/* The stream after the layer: resid_post, unless that is the sum before the last norm. */
+/* The stream after the layer: merged copies, or resid_post, unless that is the sum before the last
+ * norm. */
 static struct named_vector end_of(const struct trace *trace)
 {
     const struct sublayer *s = &trace->list[trace->count - 1];
     bool is_output = !s->norm_after;
     for (size_t i = 0; i < 3; i++)
         is_output |= s->at_after[i] == SITE_RESID_POST;
-    return row_of(trace, is_output ? SITE_RESID_POST : sublayer_end(s));
+    return row_of(trace, trace->config->copies.count ? SITE_MERGED
+                         : is_output                 ? SITE_RESID_POST
+                                                     : sublayer_end(s));
 }
 
 void step_norm(struct builder *builder, const struct trace *trace)
@@ -203,7 +210,7 @@ void step_norm(struct builder *builder, const struct trace *trace)
     } else if (builder->site == step_site(s, s->at_out_norm)) {
         from = row_of(trace, step_site(s, s->at_out));
         norm = is_mlp ? trace->block.mlp.post : trace->block.self.post;
-        if (s->part == PART_PER_LAYER)
+        if (s->part > PART_CROSS)
             weights_norm(trace->weights, slot_of((int)s->part, SLOT_NORM_2_POST, trace->layer),
                          &norm, builder->err);
     } else if (builder->site == SITE_LN_EXPERTS) {
@@ -254,24 +261,35 @@ void step_hidden(struct builder *builder, const struct trace *trace)
 
 void step_activation(struct builder *builder, const struct trace *trace)
 {
-    enum activation activation = trace->list[builder->sublayer].mlp.activation;
-    const char *name = activation_name(activation);
-    size_t width = trace->list[builder->sublayer].mlp.inner;
+    const struct mlp_rule *rule = &trace->list[builder->sublayer].mlp;
+    enum activation activation = rule->activation;
+    const char *name = activation_name(activation), *x = rule->sparse ? "thin" : "gate";
+    size_t width = rule->inner;
     const float *gate = trace_row(trace, SITE_MLP_GATE);
     const float *up = take_up(builder);
-    const float *from = gate ? gate : up;
     const struct named_vector act = row_of(trace, SITE_MLP_ACT);
-    float *curve = builder_floats(builder, width);
-    const char *called = arena_format(builder->arena, builder->err, "%s(gate)", name);
+    float *curve = builder_floats(builder, width), *thin = builder_floats(builder, width);
+    const float *from = rule->sparse ? thin : gate ? gate : up;
+    const char *called = arena_format(builder->arena, builder->err, "%s(%s)", name, x);
     if (builder->err->kind)
         return;
+    if (rule->sparse) {
+        memcpy(thin, gate, width * sizeof *thin);
+        thin_rows((struct matrix){thin, 1, width, width}, rule->deviations);
+        give_number(builder, "deviations", rule->deviations);
+        builder_formula(builder, "thin = max(gate - mean(gate) - %n · √var(gate), 0)",
+                        rule->deviations);
+    }
     activate((struct matrix){curve, 1, width, width},
              (struct matrix){(float *)from, 1, width, width}, NULL, activation);
-    builder_formula(builder, gate ? "mlp_act = %s(gate) ⊙ up" : "mlp_act = %s(up)", name);
+    builder_formula(builder, gate ? "mlp_act = %s(%s) ⊙ up" : "mlp_act = %s(up)", name, x);
     builder_formula(builder, "%s(x) = %s", name, activation_formula(activation));
-    const struct named_vector rows[] = {
-        {"gate", gate}, {called, gate ? curve : NULL}, {"up", up}, act};
-    builder_stack(builder, rows, 4, width);
+    const struct named_vector rows[] = {{"gate", gate},
+                                        {"thin", rule->sparse ? thin : NULL},
+                                        {called, gate ? curve : NULL},
+                                        {"up", up},
+                                        act};
+    builder_stack(builder, rows, 5, width);
     builder_add(builder, "mlp_act_0 = %s(%n)", name, *from);
     if (gate)
         builder_add(builder, " · %f = %f · %f", *up, *curve, *up);
@@ -287,8 +305,9 @@ void step_given(struct builder *builder, const struct trace *trace)
     const struct tokenized *text = report_queries(trace->report, trace->part);
     const struct mlp_rule *rule = &trace->list[builder->sublayer].mlp;
     const struct named_vector input = row_of(trace, builder->site);
+    const size_t id = text->ids[trace->query];
     builder_formula(builder, "%s = (n + √%z · pte[%z]) / √2", input.name, rule->inner,
-                    (size_t)text->ids[trace->query]);
+                    id < stack_of(trace->config, PART_SENTENCE)->embed.given_rows ? id : 0);
     builder_formula(builder, "z = e · P / √%z", trace->input_size);
     builder_formula(builder, trace->has_norms ? "n = z / √(mean(z²) + ε) ⊙ γ" : "n = z");
     builder_note(builder, "e is the token's embedding; pte and P are of this layer alone.");
@@ -300,7 +319,9 @@ void step_given_act(struct builder *builder, const struct trace *trace)
 {
     const struct sublayer *s = &trace->list[builder->sublayer];
     const size_t width = s->mlp.inner;
-    const struct named_vector y = stream_of(trace, builder->sublayer);
+    const struct stream_copies *copies = &trace->config->copies;
+    struct named_vector y = stream_of(trace, builder->sublayer);
+    const float *scale = NULL;
     const struct named_vector gate = row_of(trace, SITE_OF(s->part, SITE_MLP_GATE));
     const struct named_vector given = row_of(trace, SITE_OF(s->part, SITE_MLP_UP));
     const struct named_vector act = row_of(trace, builder->site);
@@ -308,10 +329,17 @@ void step_given_act(struct builder *builder, const struct trace *trace)
     float *curve = builder_floats(builder, width);
     const char *called = arena_format(builder->arena, builder->err, "%s(gate)", name);
     struct weight w;
+    if (s[-1].corrects)
+        y.name =
+            arena_format(builder->arena, builder->err,
+                         copies->scaled ? "(corrected_%zu ⊙ s)" : "corrected_%zu", copies->active);
     if (builder->err->kind ||
+        weights_vector(trace->weights, slot_of((int)trace->part, SLOT_COPY_SCALE, trace->layer),
+                       &scale, builder->err) ||
         weights_matrix(trace->weights, slot_of((int)s->part, SLOT_GATE, trace->layer), &w,
                        builder->err))
         return;
+    give_vector(builder, "s", copies->scaled ? scale : NULL, trace->input_size);
     activate((struct matrix){curve, 1, width, width},
              (struct matrix){(float *)gate.values, 1, width, width}, NULL, s->mlp.activation);
     give_whole(builder, "W_own", &w);
@@ -514,20 +542,223 @@ void step_experts(struct builder *builder, const struct trace *trace)
         ->total = trace_row(trace, SITE_MLP_OUT);
 }
 
+/* Show y = x · W + b; `name`: "W_down". */
+static void show_product(struct builder *builder, struct named_vector x, int id, const char *name)
+{
+    const struct trace *trace = builder->trace;
+    const struct sublayer *s = &trace->list[builder->sublayer];
+    const struct named_vector y = row_of(trace, builder->site);
+    struct weight w;
+    if (weights_matrix(trace->weights, slot_of((int)s->part, id, trace->layer), &w, builder->err))
+        return;
+    give_whole(builder, name, &w);
+    builder_projection(builder, y.name, x.name, name + strlen("W_"), &w);
+    builder_vector(builder, y, w.out);
+    builder_dot(builder, y.name, x.values, &w, 0, *y.values);
+}
+
 void step_mlp_out(struct builder *builder, const struct trace *trace)
 {
     const struct sublayer *s = &trace->list[builder->sublayer];
-    const struct named_vector out = row_of(trace, builder->site);
-    const struct named_vector act = row_of(trace, step_site(s, SITE_MLP_ACT));
+    show_product(builder, row_of(trace, step_site(s, SITE_MLP_ACT)), SLOT_DOWN,
+                 s->part == PART_PER_LAYER ? "W_proj"
+                 : s->part == PART_LAUREL  ? "W_right"
+                                           : "W_down");
+}
+
+/* The narrow vector of a low-rank branch, whose gate is the identity. */
+void step_branch(struct builder *builder, const struct trace *trace)
+{
+    show_product(builder, input_of(trace, builder->sublayer), SLOT_UP, "W_left");
+}
+
+/* --- copies of the stream --------------------------------------------------------------------- */
+
+/* The query's copies [N, C] at a site of a layer; NULL if memory ran out. */
+static float *take_copies(struct builder *builder, enum site site, size_t layer)
+{
+    struct trace of_layer = *builder->trace;
+    const size_t count = of_layer.config->copies.count, width = of_layer.input_size;
+    float *copies = builder_floats(builder, count * width);
+    of_layer.layer = layer;
+    for (size_t i = 0; copies && i < count; i++)
+        memcpy(copies + i * width, trace_row_of_head(&of_layer, site, i), width * sizeof *copies);
+    return copies;
+}
+
+/* y = z · √(mean(like²) / mean(z²)), z = x · the matrix of a copy. */
+static void turn_copy(struct builder *builder, int id, size_t copy, float *y, const float *x,
+                      const float *like)
+{
+    const struct trace *trace = builder->trace;
+    struct slot slot = slot_of_text(id);
     struct weight w;
-    if (weights_matrix(trace->weights, slot_of((int)s->part, SLOT_DOWN, trace->layer), &w,
-                       builder->err))
+    slot.expert = (short)(copy - 1);
+    if (weights_matrix(trace->weights, slot, &w, builder->err))
         return;
-    const char *name = s->part == PART_PER_LAYER ? "W_proj" : "W_down";
-    give_whole(builder, name, &w);
-    builder_projection(builder, out.name, act.name, name + strlen("W_"), &w);
-    builder_vector(builder, out, trace->input_size);
-    builder_dot(builder, out.name, act.values, &w, 0, *out.values);
+    const float *z = trace_product(trace, x, 1, &w, builder->arena, builder->err);
+    if (z)
+        scale_row(y, z, w.out, (float)copy_factor(z, like, w.out));
+}
+
+/* The copies that enter the layer. */
+static float *take_entering(struct builder *builder)
+{
+    const struct trace *trace = builder->trace;
+    const size_t count = trace->config->copies.count, width = trace->input_size;
+    if (trace->layer > 0)
+        return take_copies(builder, SITE_STREAMS, trace->layer - 1);
+    const float *x = trace_row(trace, SITE_EMBEDDING);
+    float *copies = builder_floats(builder, count * width);
+    if (copies)
+        memcpy(copies, x, width * sizeof *copies);
+    for (size_t i = 1; copies && i < count; i++)
+        turn_copy(builder, SLOT_COPY_IN, i, copies + i * width, x, x);
+    return builder->err->kind ? NULL : copies;
+}
+
+/* A row for each copy, with vectors of two sites and, if any, `count` numbers between them. */
+static void show_copies(struct builder *builder, struct named_vector from,
+                        struct named_vector numbers, size_t count, struct named_vector to)
+{
+    const size_t width = builder->trace->input_size;
+    const struct {
+        struct named_vector vector;
+        size_t width;
+    } columns[] = {{from, width}, {numbers, count}, {to, width}};
+    name_rows(builder, "copy ", NULL, builder->trace->config->copies.count, NULL);
+    for (size_t i = 0; i < 3; i++)
+        if (columns[i].vector.values)
+            builder_vectors(
+                builder, columns[i].vector.name,
+                arena_format(builder->arena, builder->err, "%s_i", columns[i].vector.name),
+                columns[i].vector.values, columns[i].width);
+}
+
+void step_copies(struct builder *builder, const struct trace *trace)
+{
+    const float *copies = take_entering(builder);
+    if (!copies)
+        return;
+    builder_embedding(builder, "copy_0");
+    builder_formula(builder, "copy_i = z_i · √(mean(copy_0²) / mean(z_i²)), z_i = copy_0 · P_i");
+    name_rows(builder, "copy ", NULL, trace->config->copies.count, NULL);
+    builder_vectors(builder, "copy", "copy_i", copies, trace->input_size);
+}
+
+/* The numbers that mix copies, p = tanh(norm(x) / C · W_r) · W_p; `name`: "W_p". NULL with an
+ * error. */
+static const float *take_mixing(struct builder *builder, int id, struct named_vector x,
+                                const char *name)
+{
+    const struct trace *trace = builder->trace;
+    const struct run run = {
+        .machine = &trace->viewer->machine, .config = trace->config, .weights = trace->weights};
+    struct weight router, last;
+    struct norm norm;
+    if (weights_norm(trace->weights, slot_of((int)trace->part, SLOT_COPY_NORM, trace->layer), &norm,
+                     builder->err) ||
+        weights_matrix(trace->weights, slot_of((int)trace->part, SLOT_COPY_ROUTER, trace->layer),
+                       &router, builder->err) ||
+        weights_matrix(trace->weights, slot_of((int)trace->part, id, trace->layer), &last,
+                       builder->err))
+        return NULL;
+    if (id == SLOT_COPY_PREDICT) { /* corrected by the same */
+        give_vector(builder, "gamma_r", trace->has_norms ? norm.scale : NULL, trace->input_size);
+        give_whole(builder, "W_r", &router);
+    }
+    give_whole(builder, name, &last);
+    builder_norm_formula(builder, "n", x.name, trace->has_norms ? &norm : NULL);
+    builder_formula(builder, "%s = tanh(n / %z · W_r) · %s", name + strlen("W_"), trace->input_size,
+                    name);
+    return forward_mixing(&run, id, trace->layer, x.values, builder->arena, builder->err);
+}
+
+void step_predicted(struct builder *builder, const struct trace *trace)
+{
+    const struct stream_copies *rule = &trace->config->copies;
+    const size_t width = trace->input_size;
+    const float *in = take_entering(builder);
+    const float *out = take_copies(builder, SITE_PREDICTED, trace->layer);
+    float *channel = builder_floats(builder, rule->count);
+    const char *active = arena_format(builder->arena, builder->err, "copy_%zu", rule->active);
+    if (builder->err->kind)
+        return;
+    const float *p = take_mixing(builder, SLOT_COPY_PREDICT,
+                                 (struct named_vector){active, in + rule->active * width}, "W_p");
+    if (!p)
+        return;
+    if (trace->layer > 0)
+        builder_note(builder, "copy_i is streams_i of the previous layer.");
+    builder_formula(builder, "predicted_i = copy_i + Σ_k p_ik · copy_k");
+    show_copies(builder, (struct named_vector){"copy", in}, (struct named_vector){"p", p},
+                rule->count, (struct named_vector){"predicted", out});
+    for (size_t i = 0; i < rule->count; i++)
+        channel[i] = in[i * width];
+    builder_add(builder, "predicted_0,0 = %n + ", *in);
+    builder_add_dot(builder, p, channel, rule->count);
+    builder_work(builder, " = %n", *out);
+}
+
+void step_corrected(struct builder *builder, const struct trace *trace)
+{
+    const size_t active = trace->config->copies.active, width = trace->input_size;
+    const struct named_vector x = row_of(trace, sublayer_end(&trace->list[builder->sublayer]));
+    const float *in = take_copies(builder, SITE_PREDICTED, trace->layer);
+    const float *out = take_copies(builder, SITE_CORRECTED, trace->layer);
+    float *d = builder_floats(builder, width);
+    const float *c = take_mixing(builder, SLOT_COPY_CORRECT, x, "W_c");
+    if (builder->err->kind)
+        return;
+    for (size_t i = 0; i < width; i++)
+        d[i] = x.values[i] - in[active * width + i];
+    give_vector(builder, "d", d, width);
+    builder_formula(builder, "corrected_i = predicted_i + (1 + c_i) · d, d = %s - predicted_%z",
+                    x.name, active);
+    show_copies(builder, (struct named_vector){"predicted", in}, (struct named_vector){"c", c}, 0,
+                (struct named_vector){"corrected", out});
+    builder_work(builder, "corrected_0,0 = %n + (1%t) · %f = %n", *in, *c, *d, *out);
+}
+
+void step_streams(struct builder *builder, const struct trace *trace)
+{
+    const float *in = take_copies(builder, SITE_CORRECTED, trace->layer);
+    const float *out = take_copies(builder, SITE_STREAMS, trace->layer);
+    if (builder->err->kind)
+        return;
+    if (trace->list[builder->sublayer].spreads) {
+        builder_formula(builder, "streams_0 = corrected_0");
+        builder_formula(builder, "streams_i = corrected_i + per_layer_post, i > 0");
+    } else {
+        builder_formula(builder, "streams_i = corrected_i");
+    }
+    show_copies(builder, (struct named_vector){"corrected", in}, (struct named_vector){0}, 0,
+                (struct named_vector){"streams", out});
+}
+
+/* What the logits read: the mean of the first copy and of products of the others. */
+void step_merged(struct builder *builder, const struct trace *trace)
+{
+    const size_t count = trace->config->copies.count, width = trace->input_size;
+    const float *in = take_copies(builder, SITE_STREAMS, trace->layer);
+    float *shares = take_copies(builder, SITE_STREAMS, trace->layer);
+    for (size_t i = 0; shares && in && i < count; i++) {
+        float *share = shares + i * width;
+        if (i)
+            turn_copy(builder, SLOT_COPY_OUT, i, share, in + i * width, in);
+        scale_row(share, share, width, 1 / (float)count);
+    }
+    if (builder->err->kind)
+        return;
+    builder_formula(builder, "merged = Σ_i share_i, share_0 = streams_0 / %z", count);
+    builder_formula(builder,
+                    "share_i = z_i · √(mean(streams_0²) / mean(z_i²)) / %z, z_i = streams_i · U_i",
+                    count);
+    builder->table->working.total = "merged";
+    name_rows(builder, "copy ", NULL, count, NULL);
+    builder_vectors(builder, "streams", "streams_i", in, width);
+    builder_vectors(builder, "share", "share_i", shares, width)->total =
+        trace_row(trace, SITE_MERGED);
 }
 
 /* --- logits ----------------------------------------------------------------------------------- */

@@ -94,6 +94,8 @@ struct wide_heads {
     bool v_is_k;
 };
 
+enum { COPIES_MAX = 16 };
+
 /* Copies of the residual stream, of which a layer works on one: it predicts all from all, and
  * corrects them by what it makes of that one (AltUp). */
 struct stream_copies {

@@ -112,9 +112,9 @@ static bool sublayer_has_other(const struct sublayer *s)
     FEATURE(s->factor != 1, "scaled sublayer outputs", ALL) \
     FEATURE(s->scales, "scaled layers", ALL) \
     FEATURE(s->corrects || s->spreads, "copies of the stream", \
-            WALK | ATTRIBUTE | PATCH) \
+            WALK | EXPLAIN | ATTRIBUTE | PATCH) \
     FEATURE(s->adds_input || s->sum_factor != 1, "low-rank branches beside attention", \
-            WALK | ATTRIBUTE | PATCH)
+            WALK | EXPLAIN | ATTRIBUTE | PATCH)
 
 #define EMBED_FIELDS(FIELD, ARRAY) \
     FIELD(width) FIELD(rows) FIELD(own_table) FIELD(scale) FIELD(drops_masks) FIELD(mask) \
@@ -217,7 +217,7 @@ static bool sublayer_has_other(const struct sublayer *s)
 
 #define MLP_FEATURES(FEATURE) \
     FEATURE(s->mlp.gated, "gated MLPs", ALL) \
-    FEATURE(s->mlp.sparse, "sparse gates", RUN | ATTRIBUTE | PATCH) \
+    FEATURE(s->mlp.sparse, "sparse gates", RUN | EXPLAIN | ATTRIBUTE | PATCH) \
     FEATURE(s->mlp.xielu, "an activation with parameters", RUN | ATTRIBUTE | PATCH | CIRCUITS) \
     FEATURE((s->mlp.clamp != 0 || s->mlp.up_offset != 0) && !s->mlp.mixture, "clamped MLPs", PASS) \
     FEATURE(s->part == PART_SENTENCE && !s->mlp.mixture && s->mlp.inner != c->n_inner, \

@@ -241,6 +241,22 @@ static int compare_vectors(struct traces *traces, const struct report *e, struct
     return 0;
 }
 
+/* Compare the copies of the stream: a column of the step with the site's name. */
+static int compare_copies(struct traces *traces, const struct report *e, struct err *err)
+{
+    static const enum site sites[] = {SITE_PREDICTED, SITE_CORRECTED, SITE_STREAMS};
+    const struct chapter *chapter = report_chapter(e);
+    for (size_t i = 0; i < sizeof sites / sizeof *sites; i++) {
+        const struct table *step = find_step(e, site_name(sites[i]));
+        const struct column *column = step ? table_column(step, step->name) : NULL;
+        struct place place = {sites[i], .layer = chapter->layer, .row = chapter->query, .rows = 1};
+        for (; column && place.slice < step->rows.size; place.slice++)
+            if (compare(traces, &place, column_vector(column, place.slice), err))
+                return -1;
+    }
+    return 0;
+}
+
 /* Compare the weights of the chosen experts (others have 0), and the sum of their outputs. */
 static int compare_experts(struct traces *traces, const struct report *e, struct err *err)
 {
@@ -292,10 +308,12 @@ static int check_all_seen(struct traces *traces, size_t layer, struct err *err)
     for (enum site site = SITE_LN_1; site != SITE_LN_F; site = site_next(site)) {
         bool twice =
             site == own->sublayers[own->count - 1].at_after[1]; /* the stream has another name */
+        bool merged = site == SITE_MERGED && layer + 1 < traces->viewer->model.config.n_layer;
         if (site_part(site) == PART_SOURCE || site_part(site) == PART_CROSS)
             continue;
         site_tensor_name(name, site, (int)layer);
-        if (!twice && golden_find(traces->golden, name) && !site_set_has(traces->seen, site))
+        if (!twice && !merged && golden_find(traces->golden, name) &&
+            !site_set_has(traces->seen, site))
             return err_set(err, "'%s': not in the explanation", name);
     }
     traces->seen = (struct site_set){0};
@@ -330,8 +348,8 @@ static int trace(struct traces *traces, const struct explain_request *request, s
     struct report report;
     int failed = explanation_make(&report, traces->viewer, traces->pair, request, &arena, err) ||
                  compare_head(traces, &report, err) || compare_ends(traces, &report, err) ||
-                 compare_vectors(traces, &report, err) || compare_experts(traces, &report, err) ||
-                 compare_logits(traces, &report, err);
+                 compare_vectors(traces, &report, err) || compare_copies(traces, &report, err) ||
+                 compare_experts(traces, &report, err) || compare_logits(traces, &report, err);
     arena_release(&arena);
     return failed ? -1 : 0;
 }

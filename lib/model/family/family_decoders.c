@@ -546,7 +546,6 @@ static void read_sparsity(struct reading *r)
 
 static void settle_gemma3n(struct reading *r)
 {
-    enum { COPIES_MAX = 16 };
     struct config *c = r->config;
     read_kinds(r, 5);
     family_local_rotary(r, "rope_local_base_freq", 10000, false);

@@ -1,6 +1,7 @@
 #include "explain/explanation.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "../rigs/starve.h"
@@ -268,6 +269,56 @@ TEST(the_keys_with_the_largest_weights_are_shown)
     ck_assert_int_eq(explanation_make(&report, &viewer, &pair, &request, &arena, &err), 0);
     chapter = report_chapter(&report);
     ck_assert_uint_eq(chapter->shown_count, 6);
+}
+
+/* Each step of copies of the stream: what its formula makes of its numbers is the tensor of the
+ * pass; what leaves a layer enters the next. The second model works on copy 1. */
+TEST_LOOP(numbers_that_mix_copies_give_the_copies, 2)
+{
+    enum { C = 8, MOST = 3 };
+    static const char *const names[] = {"gemma3n_text", "gemma3n"};
+    static float left[MOST * C];
+    const size_t active = (size_t)_i;
+    char folder[64];
+    snprintf(folder, sizeof folder, "tests/golden-families/%s", names[_i]);
+    ck_assert_msg(!viewer_open(&viewer, folder, 1, &err), "%s", err.text);
+    ck_assert_uint_eq(viewer.model.config.copies.active, active);
+    read_input((struct input){.ids = "3,1,4,1,5"}, NULL);
+    const size_t N = viewer.model.config.copies.count;
+    const size_t last = viewer.model.config.n_layer - 1;
+    for (size_t layer = 0; layer <= last; layer++) {
+        explain(layer, 1, 3);
+        const float *in = floats_of(column_called("predicted", "copy"));
+        const float *p = floats_of(column_called("predicted", "p"));
+        const float *predicted = floats_of(column_called("predicted", "predicted"));
+        const float *c = floats_of(column_called("corrected", "c"));
+        const float *corrected = floats_of(column_called("corrected", "corrected"));
+        const float *streams = floats_of(column_called("streams", "streams"));
+        const float *mlp = column_vector(step_called("resid_mlp")->columns, 2);
+        const float *own = column_vector(step_called("per_layer_post")->columns,
+                                         step_called("per_layer_post")->rows.size - 1);
+        if (layer > 0)
+            ck_assert_mem_eq(in, left, N * C * sizeof *left);
+        for (size_t i = 0; i < N * C; i++) {
+            const size_t at = i % C;
+            const float d = mlp[at] - predicted[active * C + at];
+            float sum = in[i];
+            for (size_t k = 0; k < N; k++)
+                sum += p[i / C * N + k] * in[k * C + at];
+            expect_near((double)predicted[i], (double)sum);
+            expect_near((double)corrected[i], (double)(predicted[i] + (1 + c[i / C]) * d));
+            expect_near((double)streams[i], (double)(corrected[i] + (i < C ? 0 : own[at])));
+        }
+        memcpy(left, streams, N * C * sizeof *left);
+    }
+    const float *share = floats_of(column_called("merged", "share"));
+    const float *merged = column_called("merged", "share")->total;
+    for (size_t at = 0; at < C; at++) {
+        float sum = 0;
+        for (size_t i = 0; i < N; i++)
+            sum += share[i * C + at];
+        expect_near((double)merged[at], (double)sum);
+    }
 }
 
 TEST_LOOP(every_allocation_may_fail, 3)
