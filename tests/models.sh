@@ -15,7 +15,10 @@ fresh=$scratch
 examples=
 for folder in models/*/; do
     name=$(basename "$folder")
-    case $name in tiny | translate* | cloze | roles) ;; *) examples="$examples $name" ;; esac
+    case $name in
+    tiny | translate* | cloze | roles | recall) ;;
+    *) examples="$examples $name" ;;
+    esac
 done
 
 # shellcheck disable=SC2086 # a word a model
