@@ -26,7 +26,7 @@ const path = writePage('-s', REPEAT, '-s', `${REPEAT} door`, '--show', 'weights,
 const alike = writePage('-s', REPEAT, '-s', REPEAT.replace('door', 'tree'));
 const lesson = join(scratch, 'access.html');
 execFileSync(attn, ['lesson', '-o', lesson]);
-const STEPS = [0, 3, 5, 6, 7, 13, 14, 15, 16]; // arrows, weights, heads, explain, W_O, BERT, why, scale, walk
+const STEPS = [0, 3, 5, 6, 7, 13, 14, 15, 16, 17]; // arrows … BERT, why, state, scale, walk
 let axe = '';
 try {
     axe = readFileSync(createRequire(`${process.env.MODULES}/`).resolve('axe-core'), 'utf8');
@@ -170,7 +170,7 @@ await test('a lesson fits the width of a phone, and a tap opens a station', () =
         lesson,
         async (page) => {
             await page.tap('#edit');
-            for (const step of [...Array(17).keys()]) {
+            for (const step of [...Array(18).keys()]) {
                 await page.selectOption('#sentence', String(step));
                 await fitsWindow(page, `step ${step + 1}`);
             }
