@@ -6,6 +6,7 @@
 #include "command.h"
 #include "driver.h"
 #include "base/num.h"
+#include "math/rows.h"
 #include "measure/gradients.h"
 #include "model/layer.h"
 #include "model/site.h"
@@ -407,13 +408,7 @@ static int add(void *state, struct job *job, struct err *err)
 /* The cosine of two vectors; NaN if one is zero. */
 static float cosine(const float *a, const float *b, size_t count)
 {
-    double ab = 0, aa = 0, bb = 0;
-    for (size_t i = 0; i < count; i++) {
-        ab += (double)a[i] * (double)b[i];
-        aa += (double)a[i] * (double)a[i];
-        bb += (double)b[i] * (double)b[i];
-    }
-    return (float)(ab / sqrt(aa * bb));
+    return (float)(dot_rows(a, b, count) / sqrt(dot_rows(a, a, count) * dot_rows(b, b, count)));
 }
 
 /* Write the cosines of each array, a matrix of texts by texts for each head. */
