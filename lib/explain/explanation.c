@@ -111,7 +111,7 @@ static int begin(struct trace *trace, struct selection *selection, const struct 
 
 enum site trace_site(const struct trace *trace, enum site site)
 {
-    return site_part(site) > PART_CROSS ? site : SITE_OF(trace->part, site);
+    return site_part(site) >= ATTENTION_PARTS ? site : SITE_OF(trace->part, site);
 }
 
 const struct array *trace_find(const struct trace *trace, enum site site)

@@ -82,7 +82,7 @@ enum site trace_site(const struct trace *trace, enum site site);
 
 static inline enum site step_site(const struct sublayer *s, enum site id)
 {
-    return s->part > PART_CROSS && id != SITE_RESID_POST ? SITE_OF(s->part, id) : id;
+    return s->part >= ATTENTION_PARTS && id != SITE_RESID_POST ? SITE_OF(s->part, id) : id;
 }
 
 /* y [rows, w->out] = x · w + bias. */

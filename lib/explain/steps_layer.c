@@ -210,7 +210,7 @@ void step_norm(struct builder *builder, const struct trace *trace)
     } else if (builder->site == step_site(s, s->at_out_norm)) {
         from = row_of(trace, step_site(s, s->at_out));
         norm = is_mlp ? trace->block.mlp.post : trace->block.self.post;
-        if (s->part > PART_CROSS)
+        if (s->part >= ATTENTION_PARTS)
             weights_norm(trace->weights, slot_of((int)s->part, SLOT_NORM_2_POST, trace->layer),
                          &norm, builder->err);
     } else if (builder->site == SITE_LN_EXPERTS) {
