@@ -22,7 +22,8 @@ enum {
     CONFIG_UNREAD_BYTES = 256, /* of `unread`, a list of keys */
     CONFIG_ENDS_MAX = 8,       /* most end-of-text tokens; most banned tokens */
     EXPERTS_MAX = 1024,        /* most experts of a layer */
-    PRODUCT_FACTORS_MAX = 10,
+    COPIES_MAX = 16,           /* most copies of the residual stream */
+    PRODUCT_FACTORS_MAX = 10,  /* kinds of products with a factor, and one without, the last */
 };
 
 /* Sublayers (layer.h); SUBLAYER_ATTEND_SOURCE: attention to another text. */
@@ -93,8 +94,6 @@ struct wide_heads {
     size_t d, kv_heads;
     bool v_is_k;
 };
-
-enum { COPIES_MAX = 16 };
 
 /* Copies of the residual stream, of which a layer works on one: it predicts all from all, and
  * corrects them by what it makes of that one (AltUp). */
