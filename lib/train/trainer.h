@@ -30,8 +30,8 @@ struct dataset_part {
     size_t count;
 };
 
-/* The place of a source among the ids, and of the text behind it. Of a labelled text: the text is
- * the source, and the one id behind it is its label. */
+/* Where a pair is among the ids: a source, and the text that follows it. A labelled text is a
+ * source that one id follows: its label. */
 struct dataset_pair {
     uint32_t first, source_count, count;
 };
