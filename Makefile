@@ -314,7 +314,7 @@ test-hostile: $(TEST_PROGRAMS) ## run tests without HOME, in odd folders, with r
 test-bare: ## make run, make test and README in a new Debian; needs root, debootstrap
 	@sh tests/chroot.sh
 
-test-frozen: $(BUILD)/attn-cli ## compare the values of 519 command lines with recorded ones
+test-frozen: $(BUILD)/attn-cli ## compare the values of command lines with recorded ones
 	@python3 tests/frozen/frozen.py check $(BUILD)
 
 test-page: $(BUILD)/attn-cli ## test the HTML page in Chromium, which it installs
