@@ -103,7 +103,7 @@ await test('the accessibility tree contains every part with its name and role', 
     withPage(path, async (page) => {
         const tree = linesOf(await page.accessibility.snapshot({ interestingOnly: false }));
         for (const part of [
-            'button Skip to the matrix',
+            'button Skip to the view',
             'heading tiny',
             'combobox Text',
             'group Tokens',

@@ -13,6 +13,10 @@ const REMEMBERED = {
     t: [() => (state.t === 1 ? '' : String(state.t)), (text) => clamp(Number(text) || 1, 0.1, 4)],
     pin: [pinText, readPin],
     sentence: [() => String(state.sentence || ''), toIndex],
+    screen: [
+        () => (state.screen === SCREENS[0].name ? '' : state.screen),
+        (text) => (SCREENS.some((one) => one.name === text) ? text : SCREENS[0].name),
+    ],
     show: [() => (state.kind === usual.kind ? '' : state.kind), String],
     head: [headText, String],
     cell: [
@@ -117,6 +121,7 @@ function runRecalled() {
 }
 
 function listenToAddress() {
+    for (const screen of SCREENS) Object.assign(REMEMBERED, screen.address);
     Object.assign(usual, state);
     Object.assign(state, recalledState());
     pinned = sentences[state.pin?.sentence] || null;

@@ -180,7 +180,6 @@ const CHINESE = {
     '# layers': '# 层',
     '# head': '# 个头',
     '# heads': '# 个头',
-    'Skip to the matrix': '跳到矩阵',
     Text: '文本',
     'Edit the text (/)': '编辑文本（/）',
     'Copy link': '复制链接',
@@ -250,7 +249,6 @@ const CHINESE = {
     'in the matrix: why this number': '在矩阵中：为什么是这个数',
     'leave a field, close, then deselect the cell': '离开输入框，关闭，然后取消选中',
     'previous and next head, or step of the lesson': '上一个、下一个头，或课程的上一步、下一步',
-    'go to the matrix': '到矩阵',
     'turn the head off or on': '关闭或打开这个头',
     'pin this run as the baseline, or unpin it': '把这次运行固定为基准，或取消',
     'present: sentence, matrix and prediction alone, in large letters':
@@ -324,8 +322,17 @@ const CHINESE = {
     'the first token is left out': '省略了第一个词元',
     'a cell shows the largest of # × # numbers': '每个单元格显示 # × # 个数中最大的一个',
 
+    // screens: the switch (screens.js), the text (text.js)
+    View: '视图',
+    'change the view': '切换视图',
+    Matrix: '矩阵',
+    'Matrix (m)': '矩阵（m）',
+    'Text (t)': '文本（t）',
+    'Where # attends': '#关注哪里',
+    'Skip to the view': '跳到视图',
+
     // tokens, and the sentence about heads (chips.js)
-    '#: #, # bits': '#1：#2，#3 比特',
+    '#: #, surprisal # bits': '#1：#2，惊异度 #3 比特',
     'On this text': '在这个文本上，',
     'On this text no head has a clear role.': '在这个文本上，没有角色明确的头。',
     and: '和',

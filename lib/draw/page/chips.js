@@ -11,7 +11,6 @@ function drawChips() {
     drawTokens('source', labels.source || [], null);
     drawTokens('chips', labels.sentence || [], nextTokens);
     byId('source').hidden = byId('source-name').hidden = !labels.source;
-    byId('surprise').hidden = !nextTokens || Boolean(current().masks);
 }
 
 function drawTokens(id, labels, next) {
@@ -20,8 +19,8 @@ function drawTokens(id, labels, next) {
     keepOrMake(box, all, ({ label, at, surprisal }) => {
         const chip = buttonFor(() => pickToken(id, at, true), '', 'chip', { 'data-at': at });
         const bar = element('i');
-        const bits = Number.isNaN(surprisal) ? '' : `, ${(surprisal / Math.LN2).toFixed(1)} bits`;
-        chip.title = `${at}: ${label}${bits}`;
+        const bits = `, surprisal ${(surprisal / Math.LN2).toFixed(1)} bits`;
+        chip.title = `${at}: ${label}${Number.isNaN(surprisal) ? '' : bits}`;
         bar.style.opacity = Number.isNaN(surprisal) ? 0 : clamp(surprisal / 7, 0.14, 1);
         chip.append(element('span', shown(label)), bar);
         chip.classList.toggle('second', at > 0 && id === 'chips' && at === current().second);

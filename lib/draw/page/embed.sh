@@ -10,9 +10,9 @@ module=${1:+$(cd "$(dirname "$1")" && pwd)/$(basename "$1")}
 cd "$(dirname "$0")"
 
 scripts='elements.js chinese.js language.js next_tokens.js data.js heads.js tone.js paint.js
-    matrix.js lines.js table.js commands.js explain.js main.js chips.js grid.js prediction.js
-    mixer.js why.js origins.js saliency.js export.js stations.js walk.js lesson.js phone.js
-    address.js keys.js'
+    matrix.js lines.js table.js commands.js explain.js screens.js main.js text.js
+    chips.js grid.js prediction.js mixer.js why.js origins.js saliency.js export.js stations.js
+    walk.js lesson.js phone.js address.js keys.js'
 
 without_comments() { # FILE...; without indentation, too
     sed -e '/^ *\/\/ /d' -e 's/^ *//' "$@"

@@ -19,16 +19,22 @@ function stepTheme() {
 function togglePresent() {
     if (phone.matches) return;
     set({ present: !state.present });
-    if (!state.lesson) KEYS.m();
+    if (!state.lesson) shownScreen().focus?.();
 }
 
 // Esc leaves a field, closes an open panel, ends the presentation, then releases the kept cell.
 function letGo() {
-    if (document.activeElement.matches('input, select')) return KEYS.m();
+    if (document.activeElement.matches('input, select')) return focusView();
     if (document.querySelector('#sheet.open')) return closeSheet();
     if (state.why) return closeWhy();
     if (isPresenting() || isProjecting()) return togglePresent();
     return keepCell(null);
+}
+
+// The matrix of a step of the lesson, or what its screen has.
+function focusView() {
+    if (!state.lesson) return shownScreen().focus?.() ?? document.activeElement.blur();
+    return [...document.querySelectorAll('.over')].find((one) => one.offsetParent)?.focus();
 }
 
 const KEYS = {
@@ -42,7 +48,7 @@ const KEYS = {
     '/': () => (live.engine ? byId('text') : byId('sentence')).focus(),
     a: () => set({ allLines: !state.allLines }),
     s: () => set({ scale: scaleOf(shownTensor()) === 'linear' ? 'sqrt' : 'linear' }),
-    m: () => [...document.querySelectorAll('.over')].find((one) => one.offsetParent)?.focus(),
+    m: focusView, // in a lesson; elsewhere the matrix: screens.js
     l: () => sentences[0].lesson && set({ lesson: !state.lesson }),
     e: openExport,
     d: stepTheme,
@@ -56,14 +62,16 @@ function press(event) {
     if (document.querySelector('dialog[open]')) return; // a dialog has its own keys
     const field = event.target.closest?.('select, input');
     if (event.ctrlKey || event.metaKey || event.altKey || (field && event.key !== 'Escape')) return;
-    if (!KEYS[event.key]) return;
-    KEYS[event.key]();
+    if (/^( |Enter)$/.test(event.key) && event.target.closest?.('button, summary')) return;
+    const act = (!state.lesson && screenKey(event.key)) || KEYS[event.key];
+    if (!act) return;
+    act(event);
     event.preventDefault();
 }
 
 function listen() {
     const on = (id, event, act) => byId(id).addEventListener(event, act);
-    on('skip', 'click', KEYS.m);
+    on('skip', 'click', focusView);
     on('sentence', 'change', () => set({ sentence: Number(byId('sentence').value) }));
     on('tensor', 'change', () => set({ kind: byId('tensor').value }));
     on('lines-all', 'change', () => set({ allLines: byId('lines-all').checked }));
@@ -100,9 +108,10 @@ function start() {
     if (!state.lesson) openHead();
     listen();
     listenToExport();
+    for (const screen of SCREENS) screen.listen?.();
     placePanels();
     listenToAddress();
     draw(!byId('engine')); // the cell of a link may lie outside the text of the page
-    if (isPresenting()) KEYS.m();
+    if (isPresenting()) focusView();
     if (byId('engine')) startLive();
 }

@@ -8,6 +8,7 @@ const prefersDark = window.matchMedia('(prefers-color-scheme: dark)');
 
 const state = {
     sentence: 0,
+    screen: 'matrix',
     kind: '',
     layer: 0,
     head: 0,
@@ -128,10 +129,7 @@ function hover(cell) {
 
 function highlight() {
     const cell = currentCell();
-    const keys = views.lines?.show(cell);
-    views.matrix.show(cell, state.kept, (!state.kept && keys) || new Set([cell.column]));
-    drawReadout(cell);
-    drawPrediction(Math.min(cell.row, shownTensor().rowCount - 1)); // text A may have more rows
+    shownScreen().highlight(cell);
     highlightChips(cell);
 }
 
@@ -339,7 +337,7 @@ function settle() {
     state.changed = Boolean(pinned) && isChanged();
     const { rowCount, columnCount } = comparedTensors()[0];
     if (state.kept?.row >= rowCount || state.kept?.column >= columnCount) state.kept = null;
-    if (!explains() || isPresenting()) state.why = false;
+    if (!explains() || isPresenting() || shownScreen() !== SCREENS[0]) state.why = false;
     const dark = state.theme === 'dark' || (state.theme === 'auto' && prefersDark.matches);
     document.documentElement.dataset.theme = dark && !state.printing ? 'dark' : 'light';
     settleLanguage();
@@ -367,15 +365,11 @@ function draw(remember = true) {
         for (const step of state.printing ? sentences : [current()])
             new LessonView(byId('lesson'), step);
     } else {
-        drawMiddle(); // first: reading its width after other changes forces a layout
+        drawScreens();
+        shownScreen().draw(); // first: reading its width after other changes forces a layout
         drawChips();
-        drawRoles();
-        drawHeads();
-        drawRun();
-        drawWhy();
         drawFooter();
-        highlight();
-        byId('stage').replaceChildren(views.stage);
+        highlightChips(currentCell());
     }
     drawTop();
     if (remember) rememberState();
@@ -383,6 +377,31 @@ function draw(remember = true) {
     const other = isLost && (document.querySelector(place) || views.matrix?.over);
     if (other) other.focus({ preventScroll: true });
 }
+
+function drawMatrix() {
+    drawMiddle();
+    drawRoles();
+    drawHeads();
+    drawRun();
+    drawWhy();
+    highlightMatrix(currentCell());
+    byId('stage').replaceChildren(views.stage);
+}
+
+function highlightMatrix(cell) {
+    const keys = views.lines?.show(cell);
+    views.matrix.show(cell, state.kept, (!state.kept && keys) || new Set([cell.column]));
+    drawReadout(cell);
+    drawPrediction(Math.min(cell.row, shownTensor().rowCount - 1)); // text A may have more rows
+}
+
+addScreen({
+    ...{ name: 'matrix', title: 'Matrix', key: 'm' },
+    parts: ['said', 'left', 'middle', 'right', 'chips', 'legend', 'command', 'sheet'],
+    draw: drawMatrix,
+    highlight: highlightMatrix,
+    focus: () => views.matrix.over.focus(),
+});
 
 // Change the state and draw.
 function set(changes) {
@@ -440,11 +459,13 @@ function drawFooter() {
     };
     const wide = 'where a perfect induction head attends';
     const frame = tensor.isDifference ? 'frame change' : 'frame';
-    if (views.matrix.marks.length) add(frame, phone.matches ? 'perfect induction' : wide);
-    if (views.matrix.cells.levels.includes(0))
+    if (views.matrix?.marks.length) add(frame, phone.matches ? 'perfect induction' : wide);
+    if (views.matrix?.cells.levels.includes(0))
         add('hatch', tensor.isMixer ? 'later tokens' : 'masked');
-    if (views.matrix.width >= CELL_NUMBER && (tensor.isAttention || tensor.isMixer))
+    if (views.matrix?.width >= CELL_NUMBER && (tensor.isAttention || tensor.isMixer))
         legend.append(element('span', `no number: below ${NUMBER_LEAST}`, 'quiet'));
+    if (views.matrix && current().nextTokens && !current().masks)
+        add('bit', 'stronger bar: more surprising');
     if (pinned) add('dashed', comparesTexts() ? 'A' : 'pinned run');
     if (comparesTexts()) {
         const words = `change = B − A · A: ${pinned.name()} · B: ${current().name()}`;
@@ -467,7 +488,7 @@ function scaleWords(scale) {
 }
 
 function drawNotes(legend, tensor) {
-    const { rowStep, columnStep } = views.matrix.cells;
+    const { rowStep = 1, columnStep = 1 } = views.matrix?.cells || {};
     const notes = [];
     if (tensor.coding !== 'exact') notes.push('numbers in this page are accurate to 1 %');
     if (look.hide_first) notes.push('the first token is left out');

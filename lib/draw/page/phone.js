@@ -21,7 +21,7 @@ function placeLegend() {
     }
     const { matrix } = views;
     const fits =
-        matrix.tensor.causal && matrix.down - matrix.top > 240 && !matrix.tensor.isDifference;
+        matrix?.tensor.causal && matrix.down - matrix.top > 240 && !matrix.tensor.isDifference;
     byId('stage').after(legend);
     legend.classList.toggle('in-triangle', fits);
     legend.style.top = fits ? `${byId('stage').offsetTop + matrix.top + 12}px` : '';

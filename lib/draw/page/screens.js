@@ -1,0 +1,70 @@
+// Screens of the workbench: views of one text, with its query, layer and head. Each is an object of
+// its own file, added in the order of the switch (embed.sh):
+//
+//     addScreen({
+//         name: 'text', // in the address, and as a class of the body: on-text
+//         title: 'Text', // in the switch
+//         key: 't',
+//         parts: ['reading'], // ids of what it shows; parts of other screens are hidden
+//         isAvailable() {}, // optional: can it show this text?
+//         draw() {}, // all of it, after a change of the state, in the page and with its width
+//         highlight(cell) {}, // the query of the state or under the pointer
+//         focus() {}, // optional: the element that its key focuses
+//         leave() {}, // optional: stop what runs, before another screen appears
+//         listen() {}, // optional: once, when the page starts
+//         keys: {}, // optional: functions by key, before those of keys.js
+//         state: { light: 'head' }, // optional: usual values of fields of its own in the state
+//         address: {}, // optional: entries of these fields, as in address.js
+//     });
+
+const SCREENS = [];
+let lastScreen = null; // that was drawn
+
+function addScreen(screen) {
+    SCREENS.push(screen);
+    Object.assign(state, screen.state);
+}
+
+function screensOfText() {
+    return SCREENS.filter((one) => one.isAvailable?.() ?? true);
+}
+
+// That of the state, if it can show the text; else the matrix.
+function shownScreen() {
+    return screensOfText().find((one) => one.name === state.screen) || SCREENS[0];
+}
+
+function goTo({ name }) {
+    set({ screen: name, why: false });
+    shownScreen().focus?.();
+}
+
+// Show the parts of the screen, before they are drawn, and the switch.
+function drawScreens() {
+    const screen = shownScreen();
+    if (lastScreen !== screen) lastScreen?.leave?.();
+    lastScreen = screen;
+    views = {};
+    for (const one of SCREENS) {
+        document.body.classList.toggle(`on-${one.name}`, one === screen);
+        for (const id of one.parts)
+            byId(id).classList.toggle('gone', !screen.parts.includes(id));
+    }
+    const box = byId('screens');
+    const home = isPresenting() ? document.querySelector('.tools') : byId('tokens');
+    if (box.parentElement !== home) home.prepend(box);
+    const facts = screensOfText().map(({ name, title, key }) => [name, title, key, screen.name]);
+    keepOrMake(box, facts, ([name, title, key]) =>
+        buttonFor(() => goTo(SCREENS.find((one) => one.name === name)), title, '', {
+            ...{ id: `screen-${name}`, title: `${title} (${key})` },
+            'aria-pressed': name === screen.name,
+        }),
+    );
+}
+
+// What a key does on the screen, or opens another one.
+function screenKey(key) {
+    const act = shownScreen().keys?.[key];
+    const other = screensOfText().find((one) => one.key === key);
+    return act || (other && (() => goTo(other)));
+}
