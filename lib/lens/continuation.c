@@ -1,5 +1,6 @@
 #include "lens/continuation.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -150,6 +151,7 @@ static int begin_text(struct continuation *text, const struct tokenized *prompt,
         text->tokens[i].end = text->text.size;
     }
     text->count = text->prompt_count = prompt->count;
+    text->prompt_bytes = text->text.size;
     text->queries = prompt->queries;
     text->keys = prompt->keys;
     text->added_before = prompt->added_before;
@@ -452,6 +454,37 @@ static int search_all(struct continuation *text, struct err *err)
 
 /* --- steps ------------------------------------------------------------------------------------ */
 
+const float *continuation_ruled(struct continuation *text, const float *logits, struct arena *arena,
+                                struct err *err)
+{
+    size_t words = config_of(text)->vocab_size;
+    if (!has_encoder(config_of(text)))
+        return logits;
+    float *ruled = arena_room(arena, words, sizeof *ruled, err);
+    if (!ruled)
+        return NULL;
+    memcpy(ruled, logits, words * sizeof *ruled);
+    apply_rules(ruled, text, text->ids, text->count);
+    return ruled;
+}
+
+bool continuation_ends(const struct continuation *text, uint32_t id)
+{
+    return ends_text(config_of(text), id);
+}
+
+int continuation_add(struct continuation *text, uint32_t id, struct err *err)
+{
+    struct token *token = &text->tokens[text->count];
+    assert(text->count < text->capacity);
+    text->shown = text->text.size;
+    text->ids[text->count] = token->id = id;
+    token->start = wording_add(&text->text, text->viewer->tokenizer, id);
+    token->end = text->text.size;
+    text->count++;
+    return buf_check(&text->text, err);
+}
+
 int continuation_next(struct continuation *text, bool *more, struct err *err)
 {
     struct likeliest choice = {0};
@@ -475,14 +508,9 @@ int continuation_next(struct continuation *text, bool *more, struct err *err)
     }
 
     const float *scores = text->logits;
-    if (!text->forced && !choice.known && has_encoder(config_of(text))) {
-        float *ruled = arena_room(&text->step, words, sizeof *ruled, err);
-        if (!ruled)
-            return -1;
-        memcpy(ruled, text->logits, words * sizeof *ruled);
-        apply_rules(ruled, text, text->ids, text->count);
-        scores = ruled;
-    }
+    if (!text->forced && !choice.known &&
+        !(scores = continuation_ruled(text, scores, &text->step, err)))
+        return -1;
     text->chosen = text->forced   ? text->forced[text->count - text->prompt_count]
                    : choice.known ? choice.id
                                   : sampler_next(&text->sampler, scores);
@@ -499,18 +527,40 @@ int continuation_next(struct continuation *text, bool *more, struct err *err)
         return 0;
     }
     *more = true;
-    struct token *token = &text->tokens[text->count];
-    text->shown = text->text.size;
-    text->ids[text->count] = token->id = text->chosen;
-    token->start = wording_add(&text->text, text->viewer->tokenizer, text->chosen);
-    token->end = text->text.size;
-    text->count++;
-    return buf_check(&text->text, err);
+    return continuation_add(text, text->chosen, err);
 }
 
-/* The prompt and the new tokens as one text, in `arena`. */
-static int whole_text(struct tokenized *whole, const struct continuation *text, struct arena *arena,
-                      struct err *err)
+int continuation_run(struct continuation *text, size_t count, const struct selection *selection,
+                     struct tap tap, struct err *err)
+{
+    struct text unread = unread_text(text, text->ids, count, &text->cache);
+    const struct text_list list = {.items = &unread, .count = 1};
+    unread.whole_count = text->count;
+    unread.prompt_count = 0;
+    unread.grows = false;
+    if (!selection)
+        return run_texts(text, &unread, 1, (struct tap){.sink = keep_logits, .context = text}, err);
+    return viewer_run(text->viewer, selection, &list, tap, err);
+}
+
+void continuation_forget(struct continuation *text, size_t count)
+{
+    struct cache *cache = &text->cache;
+    bool stays = !cache->mixed || count == cache->before; /* states cannot go back further */
+    if (count < cache->count)
+        cache_forget(cache, stays ? count : 0);
+}
+
+void continuation_cut(struct continuation *text, size_t count)
+{
+    assert(count >= text->prompt_count && count <= text->count);
+    continuation_forget(text, count);
+    text->count = count;
+    text->text.size = count > text->prompt_count ? text->tokens[count - 1].end : text->prompt_bytes;
+}
+
+int continuation_whole(struct tokenized *whole, const struct continuation *text,
+                       struct arena *arena, struct err *err)
 {
     struct tokens tokens = {.items = arena_alloc(arena, text->count, sizeof *tokens.items, err),
                             .count = text->count,
@@ -542,7 +592,7 @@ int continuation_translate(struct text_with_source *pair, struct viewer *viewer,
     int failed = 0;
     while (!failed && more)
         failed = continuation_next(&text, &more, err);
-    failed = failed || whole_text(&pair->sentence, &text, arena, err);
+    failed = failed || continuation_whole(&pair->sentence, &text, arena, err);
     size_t added = text.count - text.prompt_count; /* without the end, which is a choice, too */
     if (!failed && !*choices && (*choices = arena_alloc(kept, added + 1, sizeof **choices, err))) {
         memcpy(*choices, text.ids + text.prompt_count, added * sizeof **choices);
@@ -565,7 +615,7 @@ int continuation_report(struct continuation *text, struct report *report, struct
         .count = 1,
         .reports = report,
     };
-    return err_if(whole_text(&pair.sentence, text, arena, err) ||
+    return err_if(continuation_whole(&pair.sentence, text, arena, err) ||
                   viewer_capture(text->viewer, &asked, arena, err) ||
                   (!selection && continuation_tables(report, text, arena, err)));
 }

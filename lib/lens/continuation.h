@@ -57,6 +57,7 @@ struct continuation {
     struct token *tokens;           /* [count] */
     size_t count;
     size_t prompt_count, added_before; /* tokens of the prompt; special ones that begin it */
+    size_t prompt_bytes;               /* of `text`, before the new tokens */
     size_t capacity;                   /* limit of count */
     struct buf text;                   /* the text so far */
     size_t shown;               /* offset in `text` of the last token, with the space before it */
@@ -101,6 +102,26 @@ void continuation_add_memory(struct memory *memory, const struct viewer *viewer,
  * score is the mean log-probability of the new tokens, including the end of the text; for a model
  * with an encoder, its generation_rules define the score, and when the search ends. */
 int continuation_next(struct continuation *text, bool *more, struct err *err);
+
+/* The steps of a text whose tokens the caller chooses. continuation_run runs the first `count`
+ * tokens, of which the cache may have some; indices in edits refer to them. Without a selection,
+ * the text keeps the logits of the last one as `logits`. continuation_ruled
+ * returns logits [V] as the rules of a model with an encoder change them, in `arena`, or the same
+ * ones; NULL with `err`. The text must have room for a token that is added. Cutting keeps the first
+ * `count` tokens, at least the prompt; forgetting drops the later ones from the cache alone, or, if
+ * it keeps states, all. */
+int continuation_run(struct continuation *text, size_t count, const struct selection *selection,
+                     struct tap tap, struct err *err);
+const float *continuation_ruled(struct continuation *text, const float *logits, struct arena *arena,
+                                struct err *err);
+bool continuation_ends(const struct continuation *text, uint32_t id);
+int continuation_add(struct continuation *text, uint32_t id, struct err *err);
+void continuation_cut(struct continuation *text, size_t count);
+void continuation_forget(struct continuation *text, size_t count);
+
+/* The prompt and the new tokens as one text, in `arena`. */
+int continuation_whole(struct tokenized *whole, const struct continuation *text,
+                       struct arena *arena, struct err *err);
 
 /* Replace the sentence of a pair, the beginning of a translation, by the model's translation of the
  * source. `*choices` gets the chosen ids, in `kept`; if it has ids already, these are taken, and

@@ -3,9 +3,11 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/num.h"
 #include "draw/page.h"
 #include "lens/edits.h"
-#include "lens/viewer.h"
+#include "format/json_writer.h"
+#include "live/growing.h"
 #include "measure/logit_lens.h"
 #include "measure/saliency.h"
 #include "measure/score_attribution.h"
@@ -16,6 +18,7 @@ enum { CELLS_MAX = 250000 }; /* numbers that explain the cells of a text, at mos
 
 struct live {
     struct viewer viewer;
+    struct growing growing;
     struct arena arena;                    /* of the present text; the next text reuses it */
     struct arena before;                   /* of the text that `known` belongs to */
     struct lens_known known[STREAM_STEPS]; /* predictions of the text before, last step first */
@@ -42,10 +45,53 @@ void live_close(struct live *live)
 {
     if (!live)
         return;
+    growing_release(&live->growing);
     viewer_release(&live->viewer);
     arena_release(&live->arena);
     arena_release(&live->before);
     heap_free(live);
+}
+
+/* Set the attention of a request, and read its text with the added tokens. */
+static int read_text(struct live *live, struct text_with_source *pair,
+                     const struct live_request *request, struct arena *arena, struct err *err)
+{
+    const struct mechanism mechanism = {.temperature = request->temperature};
+    struct growing *growing = &live->growing;
+    if (viewer_set_mechanism(&live->viewer, &mechanism, err))
+        return -1;
+    if (!*request->added)
+        return growing_begin(pair, &live->viewer, request, arena, err);
+    if (growing_take(growing, &live->viewer, request, err))
+        return -1;
+    *pair = growing->pair;
+    return continuation_whole(&pair->sentence, &growing->text, arena, err);
+}
+
+/* Whether the bytes of a text have its tokens when they are read again: commands may give it as
+ * text, not as ids. */
+static bool is_typed(const struct live *live, const struct text_with_source *pair,
+                     struct arena *arena)
+{
+    const struct tokenized *text = &pair->sentence;
+    const struct input input = {.text = text->text, .size = text->size};
+    struct tokenized again = {0};
+    struct err unused = {0};
+    return !pair->source.count && text->size &&
+           !viewer_tokenize(&live->viewer, &again, PART_SENTENCE, &input, arena, &unused) &&
+           again.count == text->count &&
+           memcmp(again.ids, text->ids, text->count * sizeof *text->ids) == 0;
+}
+
+/* Parse the edits of a request into an empty list. */
+static int read_edits(struct edit_list *list, const struct live_request *request, struct err *err)
+{
+    if (*request->edits && (edit_list_add(list, EDIT_WORDS, request->edits, err) ||
+                            edits_check(&list->edits, list->config, err)))
+        return -1;
+    return list->origins & ~(1u << EDIT_NUMBER)
+               ? err_usage(err, "edits: expected numbers, found values of other texts")
+               : 0;
 }
 
 /* Make `part`, a copy of a report with only the tensors of some sites. */
@@ -79,6 +125,7 @@ static int write_look(struct live *live, struct stream *out, const struct live_r
     struct page_facts facts = {.config = config,
                                .sentence = &pair->sentence,
                                .source = &pair->source,
+                               .by_ids = *request->added && !is_typed(live, pair, &live->arena),
                                .mask = live->viewer.mask,
                                .explained = is_much ? NULL : &parts[1]};
     struct capture_request asked = {
@@ -106,24 +153,16 @@ int live_write(struct live *live, struct stream *out, const struct live_request 
                struct err *err)
 {
     struct viewer *viewer = &live->viewer;
-    struct mechanism mechanism = {.temperature = request->temperature};
     const struct config *config = &viewer->model.config;
     struct edit_list list = {.config = config, .arena = &live->arena};
     struct selection selection = {0};
     struct text_with_source pair;
-    struct input input = {.text = request->text, .size = request->size};
-    bool is_edited = request->edits && *request->edits;
     arena_clear(&live->arena);
-    if (viewer_set_mechanism(viewer, &mechanism, err) ||
+    if (read_text(live, &pair, request, &live->arena, err) ||
         selection_sites(&selection, request->show, config, err) ||
         selection_layers(&selection, NULL, config, &live->arena, err) ||
         selection_heads(&selection, NULL, config, &live->arena, err) ||
-        (is_edited && (edit_list_add(&list, EDIT_WORDS, request->edits, err) ||
-                       edits_check(&list.edits, config, err))))
-        return -1;
-    if (list.origins & ~(1u << EDIT_NUMBER))
-        return err_usage(err, "edits: expected numbers, found values of other texts");
-    if (viewer_read(viewer, &pair, &input, NULL, &live->arena, err))
+        read_edits(&list, request, err))
         return -1;
     viewer->edits = list.edits.count ? &list.edits : NULL;
     int failed = write_look(live, out, request, selection, &pair, err);
@@ -142,11 +181,9 @@ int live_write_origin(struct live *live, struct stream *out, const struct live_r
                       const struct page_origin *asked, struct err *err)
 {
     struct viewer *viewer = &live->viewer;
-    struct mechanism mechanism = {.temperature = request->temperature};
     const struct config *config = &viewer->model.config;
     struct page_origin origin = *asked;
     struct text_with_source pair;
-    struct input input = {.text = request->text, .size = request->size};
     struct report report = {.model = viewer->model.name};
     struct score_attribution found;
     struct arena arena = {0};
@@ -156,8 +193,7 @@ int live_write_origin(struct live *live, struct stream *out, const struct live_r
                               .key = asked->key,
                               .against = asked->less_mean ? AGAINST_MEAN : AGAINST_NOTHING,
                               .depth = PAGE_ORIGIN_DEPTH};
-    int failed = viewer_set_mechanism(viewer, &mechanism, err) ||
-                 viewer_read(viewer, &pair, &input, NULL, &arena, err);
+    int failed = read_text(live, &pair, request, &arena, err);
     if (!failed && (asked->layer >= config->n_layer || asked->head >= config->n_head ||
                     asked->query >= pair.sentence.count))
         failed =
@@ -181,17 +217,14 @@ int live_write_saliency(struct live *live, struct stream *out, const struct live
                         size_t position, struct err *err)
 {
     struct viewer *viewer = &live->viewer;
-    struct mechanism mechanism = {.temperature = request->temperature};
     struct text_with_source pair;
-    struct input input = {.text = request->text, .size = request->size};
     struct report report = {.model = viewer->model.name};
     struct saliency found;
     struct arena arena = {0};
     struct question question = {.position = position, .answer = -1, .against = -1};
     const struct saliency_plan plan = {
         .viewer = viewer, .question = &question, .steps = SALIENCY_STEPS};
-    int failed = viewer_set_mechanism(viewer, &mechanism, err) ||
-                 viewer_read(viewer, &pair, &input, NULL, &arena, err);
+    int failed = read_text(live, &pair, request, &arena, err);
     if (!failed && position >= pair.sentence.count)
         failed = err_usage(err, "expected a position of the text, found %zu", position);
     failed = failed || saliency_make(&found, &report, &plan, &pair, &arena, err);
@@ -203,4 +236,151 @@ int live_write_saliency(struct live *live, struct stream *out, const struct live
     }
     arena_release(&arena);
     return err_if(failed);
+}
+
+/* --- next tokens of a text that grows --------------------------------------------------------- */
+
+/* The most likely next tokens of a request, which are found in an arena. */
+struct next_likely {
+    struct likely *best; /* [count] */
+    size_t count;
+    double log_sum;
+    struct edit_list list; /* of the request */
+};
+
+/* Read the text of a request, and find its most likely next tokens. */
+static int find_likely(struct next_likely *found, struct live *live,
+                       const struct live_request *request, struct arena *arena, struct err *err)
+{
+    struct text_with_source pair;
+    struct growing *growing = &live->growing;
+    struct viewer *viewer = &live->viewer;
+    const struct config *config = &viewer->model.config;
+    *found = (struct next_likely){.count = num_min(request->next, config->vocab_size),
+                                  .list = {.config = config, .arena = arena}};
+    if (read_text(live, &pair, request, arena, err) ||
+        growing_take(growing, viewer, request, err) || read_edits(&found->list, request, err))
+        return -1;
+    viewer->edits = found->list.edits.count ? &found->list.edits : NULL;
+    int failed = growing_read(growing, err);
+    viewer->edits = NULL;
+    found->best = arena_alloc(arena, found->count, sizeof *found->best, err);
+    if (failed || !found->best)
+        return -1;
+    found->log_sum = logsumexp(growing->logits, config->vocab_size);
+    topk(found->best, found->count, growing->logits, config->vocab_size, found->log_sum);
+    return 0;
+}
+
+/* Put a next token. Chances share the numbers from 0 to 1 in the order of ids: `start` is where its
+ * own begin. */
+static void put_choice(struct json_writer *json, const char *name, struct likely one,
+                       const struct live *live, const struct sampler *sampler, struct arena *arena,
+                       struct err *err)
+{
+    double before = 0, total = 0;
+    for (size_t i = 0; i < sampler->count; i++) {
+        before = i == one.id ? total : before;
+        total += (double)sampler->weights[i];
+    }
+    json_put_open(json, name, '{');
+    json_put_integer(json, "id", one.id);
+    json_put_text(json, "name", label_of_word(live->viewer.words, one.id, arena, err).text);
+    json_put_float(json, "logprob", one.logprob);
+    json_put_float(json, "chance", (float)((double)sampler->weights[one.id] / total));
+    json_put_float(json, "start", (float)(before / total));
+    json_put_bool(json, "ends", continuation_ends(&live->growing.text, one.id));
+    json_put_close(json, '}');
+}
+
+static int put_next(struct live *live, struct stream *out, const struct next_likely *found,
+                    struct sampler *sampler, struct arena *arena, struct err *err)
+{
+    struct json_writer json = {.stream = out};
+    struct growing *growing = &live->growing;
+    struct continuation *text = &growing->text;
+    struct tokenized whole;
+    const float *logits = continuation_ruled(text, growing->logits, arena, err);
+    if (!logits || continuation_whole(&whole, text, arena, err))
+        return -1;
+    uint64_t state = sampler->state;
+    double u = (double)(sampler_random(&state) >> 11) * 0x1p-53;
+    struct likely drawn = {sampler_next(sampler, logits), 0};
+    drawn.logprob = (float)((double)growing->logits[drawn.id] - found->log_sum);
+    if (!sampler->weights) { /* temperature 0 */
+        sampler->weights = arena_alloc(arena, sampler->count, sizeof *sampler->weights, err);
+        if (!sampler->weights)
+            return -1;
+        sampler->weights[drawn.id] = 1;
+    }
+    json_put_open(&json, NULL, '{');
+    json_put_open(&json, "words", '[');
+    for (size_t i = 0; i < whole.count; i++)
+        json_put_text(&json, NULL, whole.labels[i].text);
+    json_put_close(&json, ']');
+    json_put_integer(&json, "vocabulary", (long long)sampler->count);
+    json_put_integer(&json, "room", (long long)(text->capacity - text->count));
+    if (growing->weights[0])
+        json_put_floats(&json, "weights", growing->weights[0], text->count);
+    if (growing->weights[1])
+        json_put_floats(&json, "source_weights", growing->weights[1], text->source->count);
+    json_put_open(&json, "likely", '[');
+    for (size_t i = 0; i < found->count; i++)
+        put_choice(&json, NULL, found->best[i], live, sampler, arena, err);
+    json_put_close(&json, ']');
+    put_choice(&json, "drawn", drawn, live, sampler, arena, err);
+    json_put_float(&json, "u", (float)u);
+    json_put_close(&json, '}');
+    return err_if(err->kind);
+}
+
+int live_write_next(struct live *live, struct stream *out, const struct live_request *request,
+                    const struct sampling *sampling, size_t index, struct err *err)
+{
+    struct arena arena = {0};
+    struct next_likely found;
+    struct sampler sampler;
+    int failed =
+        find_likely(&found, live, request, &arena, err) ||
+        sampler_init(&sampler, sampling, live->viewer.model.config.vocab_size, &arena, err);
+    for (size_t i = 0; i < index && !failed; i++)
+        sampler_random(&sampler.state);
+    failed = failed || put_next(live, out, &found, &sampler, &arena, err);
+    arena_release(&arena);
+    return err_if(failed);
+}
+
+int live_write_knockout(struct live *live, struct stream *out, const struct live_request *request,
+                        bool of_source, size_t key, struct err *err)
+{
+    struct arena arena = {0};
+    struct json_writer json = {.stream = out};
+    struct next_likely found;
+    struct viewer *viewer = &live->viewer;
+    const struct edit_range last = {-1, -1}, hidden = {(ptrdiff_t)key, (ptrdiff_t)key};
+    const struct edit without = {.site =
+                                     SITE_OF(of_source ? PART_CROSS : PART_SENTENCE, SITE_MASKED),
+                                 .op = EDIT_FORBID,
+                                 .tokens = {&last, 1},
+                                 .columns = {&hidden, 1}};
+    int failed = find_likely(&found, live, request, &arena, err);
+    const size_t count = failed ? 0 : found.list.edits.count;
+    struct edit *items = arena_alloc(&arena, count + 1, sizeof *items, err);
+    struct edits edits = {items, count + 1};
+    const float *logits = NULL;
+    if (!failed && items) {
+        for (size_t i = 0; i < count; i++)
+            items[i] = found.list.edits.items[i];
+        items[count] = without;
+        viewer->edits = &edits;
+        logits = growing_edited(&live->growing, err);
+        viewer->edits = NULL;
+    }
+    json_put_open(&json, NULL, '[');
+    const double log_sum = logits ? logsumexp(logits, viewer->model.config.vocab_size) : 0;
+    for (size_t i = 0; logits && i < found.count; i++)
+        json_put_float(&json, NULL, (float)((double)logits[found.best[i].id] - log_sum));
+    json_put_close(&json, ']');
+    arena_release(&arena);
+    return logits ? 0 : -1;
 }

@@ -22,8 +22,9 @@ void live_close(struct live *live);
 struct live_request {
     const char *text;
     size_t size;
+    const char *added; /* ids of tokens after the text, "5,17"; "": none */
     const char *show;  /* as in --show */
-    const char *edits; /* as in --edit, separated by ; without files or other texts; NULL: none */
+    const char *edits; /* as in --edit, separated by ; without files or other texts; "": none */
     float temperature; /* divides the scores; 0: none */
     size_t next;       /* most likely next tokens at each position; 0: no predictions */
     bool steps;        /* predictions after every step, not only at the end */
@@ -32,6 +33,19 @@ struct live_request {
 /* Run the model on a text, and write the JSON of the request. */
 int live_write(struct live *live, struct stream *out, const struct live_request *request,
                struct err *err);
+
+/* Write the tokens of the text with those added, the most likely next ones (`next` of the request)
+ * and the one that `generate` with these options chooses as its token `index`. The text of an
+ * encoder-decoder is the source, and the added tokens are the target. A text that begins as the one
+ * before runs only its new tokens. */
+struct sampling;
+int live_write_next(struct live *live, struct stream *out, const struct live_request *request,
+                    const struct sampling *sampling, size_t index, struct err *err);
+
+/* Write the log-probabilities of the same next tokens if the last token cannot attend to a token,
+ * or to one of the source. It alone runs again. */
+int live_write_knockout(struct live *live, struct stream *out, const struct live_request *request,
+                        bool of_source, size_t key, struct err *err);
 
 /* Write what each token gives to the most likely token at a position of the request's text. */
 int live_write_saliency(struct live *live, struct stream *out, const struct live_request *request,

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "draw/page.h"
 #include "model/model.h"
+#include "model/sampler.h"
 
 /* Declare and define a function that the page can call. */
 #define EXPORT(type, name, ...)                                 \
@@ -51,40 +52,61 @@ EXPORT(int, live_begin, const char *name)
     return live_open(&opened, &folder, &err);
 }
 
-EXPORT(int, live_run, const char *text, size_t size, const char *show, const char *edits,
-       float temperature, size_t next, int steps)
+/* Begin a result. */
+static int begin(struct stream *out)
 {
-    struct live_request request = {text, size, show, edits, temperature, next, steps != 0};
-    struct stream out = {0};
+    *out = (struct stream){0};
     err = (struct err){0};
-    if (stream_to(&out, STANDARD_OUTPUT, &err))
-        return -1;
-    int failed = live_write(opened, &out, &request, &err);
+    return stream_to(out, STANDARD_OUTPUT, &err);
+}
+
+EXPORT(int, live_run, const char *text, size_t size, const char *added, const char *show,
+       const char *edits, float temperature, size_t next, int steps)
+{
+    struct live_request request = {text, size, added, show, edits, temperature, next, steps != 0};
+    struct stream out;
+    int failed = begin(&out) || live_write(opened, &out, &request, &err);
     return stream_end(&out, failed, &err);
 }
 
-EXPORT(int, live_origin, const char *text, size_t size, float temperature, size_t layer,
-       size_t head, size_t query, size_t key, int less_mean)
+EXPORT(int, live_next, const char *text, size_t size, const char *added, const char *edits,
+       float temperature, size_t next, double sampling_temperature, size_t top_k, double seed,
+       size_t index)
 {
-    struct live_request request = {.text = text, .size = size, .temperature = temperature};
+    struct live_request request = {text, size, added, "", edits, temperature, next, false};
+    struct sampling sampling = {sampling_temperature, top_k, 1, (uint64_t)seed};
+    struct stream out;
+    int failed = begin(&out) || live_write_next(opened, &out, &request, &sampling, index, &err);
+    return stream_end(&out, failed, &err);
+}
+
+EXPORT(int, live_knockout, const char *text, size_t size, const char *added, const char *edits,
+       float temperature, size_t next, int of_source, size_t key)
+{
+    struct live_request request = {text, size, added, "", edits, temperature, next, false};
+    struct stream out;
+    int failed =
+        begin(&out) || live_write_knockout(opened, &out, &request, of_source != 0, key, &err);
+    return stream_end(&out, failed, &err);
+}
+
+EXPORT(int, live_origin, const char *text, size_t size, const char *added, float temperature,
+       size_t layer, size_t head, size_t query, size_t key, int less_mean)
+{
+    struct live_request request = {text, size, added, "", "", temperature, 0, false};
     struct page_origin asked = {
         .layer = layer, .head = head, .query = query, .key = key, .less_mean = less_mean != 0};
-    struct stream out = {0};
-    err = (struct err){0};
-    if (stream_to(&out, STANDARD_OUTPUT, &err))
-        return -1;
-    int failed = live_write_origin(opened, &out, &request, &asked, &err);
+    struct stream out;
+    int failed = begin(&out) || live_write_origin(opened, &out, &request, &asked, &err);
     return stream_end(&out, failed, &err);
 }
 
-EXPORT(int, live_saliency, const char *text, size_t size, float temperature, size_t position)
+EXPORT(int, live_saliency, const char *text, size_t size, const char *added, float temperature,
+       size_t position)
 {
-    struct live_request request = {.text = text, .size = size, .temperature = temperature};
-    struct stream out = {0};
-    err = (struct err){0};
-    if (stream_to(&out, STANDARD_OUTPUT, &err))
-        return -1;
-    int failed = live_write_saliency(opened, &out, &request, position, &err);
+    struct live_request request = {text, size, added, "", "", temperature, 0, false};
+    struct stream out;
+    int failed = begin(&out) || live_write_saliency(opened, &out, &request, position, &err);
     return stream_end(&out, failed, &err);
 }
 

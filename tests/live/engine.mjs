@@ -42,7 +42,7 @@ function same(expected, found) {
     if (expected === found) return;
     let at = 0;
     while (at < expected.length && expected[at] === found[at]) at += 1;
-    const part = (text) => text.slice(Math.max(at - 60, 0), at + 60);
+    const part = (text) => String(text).slice(Math.max(at - 60, 0), at + 60);
     throw new Error(`at ${at}\n    expected ${part(expected)}\n    found    ${part(found)}`);
 }
 
@@ -163,6 +163,112 @@ for (const [model, text = LIFE] of [
         const engine = await open(join(root, 'models', model), model);
         same(written(model, text, 'all'), found(engine, text, { show: 'all' }));
     });
+
+// --- a text that grows token by token -------------------------------------------------------------
+
+const json = (...words) =>
+    JSON.parse(execFileSync(attn, [...words, '--format', 'json'], { maxBuffer: 2 ** 30 }));
+const USUAL = { added: [], edits: '', temperature: 0, next: 10, t: 1, k: 0, seed: 0, index: 0 };
+const nextOf = (engine, text, options) =>
+    JSON.parse(engine.next(text, { ...USUAL, ...options }));
+const list = (numbers) => numbers.join(' ');
+
+// The ids that `generate` adds, with the end of the text, which it does not add.
+function generated(model, text, { t = 0, k = 0, seed = 0, count, edits = [] }) {
+    const draws = t ? ['--temperature', t, '--top-k', k, '--seed', seed] : [];
+    const of = /translate/.test(model) ? ['--source', text, '--beams', '1'] : [text];
+    const asked = ['generate', '-q', '-m', model, ...of, '-n', count, '--logprobs', ...edits];
+    return json(...asked, ...draws.slice(0, t ? 6 : 0)).tables.tokens;
+}
+
+// Append tokens as the page does; check each with the command's.
+function grows(engine, model, text, asked) {
+    const added = [];
+    for (const [index, { id, logprob }] of generated(model, text, asked).entries()) {
+        const { likely, drawn } = nextOf(engine, text, {
+            ...{ added, index, next: 1300, edits: asked.off || '' },
+            ...{ t: asked.t || 0, k: asked.k || 0, seed: asked.seed || 0 },
+        });
+        same(id, drawn.id);
+        same(true, Math.abs(drawn.logprob - logprob) < 1e-5);
+        const least = asked.k ? likely[asked.k - 1].logprob : -Infinity; // equal ones are kept
+        if (asked.t)
+            for (const one of likely) same(one.logprob >= least, one.chance > 0);
+        same(true, Math.abs(likely.reduce((sum, one) => sum + one.chance, 0) - 1) < 1e-5);
+        added.push(id);
+    }
+    return added;
+}
+
+const recall = await open(join(root, 'models/recall'), 'recall');
+const translate = await open(join(root, 'models/translate'), 'translate');
+const FRENCH = 'the small black cat sees a white cow';
+
+await test('tokens that are appended are those of generate, with the same seed and options', () => {
+    for (const asked of [
+        { count: 20 },
+        { count: 20, t: 1, seed: 7 },
+        { count: 20, t: 1.6, k: 6, seed: 2 ** 40 },
+        { count: 9, t: 3, k: 20, edits: ['--ablate', '0.1'], off: 'h.0.context[head=1] = 0' },
+    ])
+        grows(tiny, 'tiny', LIFE, asked);
+    grows(recall, 'recall', 'a red cat and a blue', { count: 6, t: 2, k: 5, seed: 3 });
+    for (const t of [0, 2]) grows(translate, 'translate', FRENCH, { count: 6, t, k: t ? 4 : 0 });
+});
+
+await test('text that was appended has the bits of one pass, in any order of requests', () => {
+    const added = grows(tiny, 'tiny', LIFE, { count: 12, t: 2, seed: 1 });
+    const look = (ids) => JSON.parse(tiny.run(LIFE, { added: ids, show: 'all', next: 50 }));
+    for (const count of [12, 3, 5, 0, 12]) {
+        const ids = added.slice(0, count);
+        const { likely, words } = nextOf(tiny, LIFE, { added: ids });
+        const whole = look(ids);
+        same(list(whole.labels.sentence), list(words));
+        const { ids: best, logprobs } = whole.next.layers.at(-1);
+        const last = 50 * (words.length - 1);
+        same(list(best.slice(last, last + 10)), list(likely.map(({ id }) => id)));
+        const bits = new Float32Array(Uint8Array.from(Buffer.from(logprobs, 'base64')).buffer);
+        same(list(bits.slice(last, last + 10)), list(likely.map((one) => Math.fround(one.logprob))));
+    }
+    const { text } = look(added);
+    same(written('tiny', text, 'weights'), found(tiny, LIFE, { added }));
+});
+
+await test('what a token loses is what it loses with --knockout', () => {
+    const check = (engine, model, text, added, keys, ofSource) => {
+        const asked = { ...USUAL, added };
+        const { likely, words } = nextOf(engine, text, asked);
+        const ids = JSON.parse(engine.run(text, { added }));
+        const whole = ids.text === undefined ? ['--ids', ids.ids.join(',')] : [ids.text];
+        for (const key of keys) {
+            const own = JSON.parse(engine.knockout(text, asked, key, ofSource));
+            const one = `--knockout=-1:${key}`;
+            const command = ['run', '-q', '-m', model, ...whole, '--show', 'logits', one];
+            const row = json(...command).tensors.logits.at(-1);
+            same(words.length > key, true);
+            const sum = Math.log(row.reduce((all, one) => all + Math.exp(one), 0));
+            likely.forEach(({ id }, at) =>
+                same(true, Math.abs(row[id] - sum - own[at]) < 1e-5 * Math.abs(own[at]) + 1e-5),
+            );
+        }
+        same(list(likely.map(({ id }) => id)), list(nextOf(engine, text, asked).likely.map(({ id }) => id)));
+    };
+    check(tiny, 'tiny', 'The keys to the cabinet', [], [1, 0, 3], false);
+    check(tiny, 'tiny', 'The keys to the cabinet', [312, 380, 13], [1, 5, 6, 0], false);
+});
+
+await test('a token that is not of the model, or beyond its context, is refused', () => {
+    for (const added of [[1280], ['x'], Array(128).fill(5)]) {
+        let why = '';
+        try {
+            nextOf(tiny, LIFE, { added });
+        } catch (error) {
+            why = error.message;
+        }
+        same('expected up to 121 ids below 1280', why.split(' to be added')[0]);
+    }
+    same(0, nextOf(tiny, LIFE, { added: Array(121).fill(5) }).room);
+});
 
 // Patterns that need Oniguruma, and norms, rotations and gates of other families.
 for (const [like, vocab] of [

@@ -83,26 +83,39 @@ class Engine {
         return new TextDecoder().decode(bytes.slice(0, bytes.indexOf(0)));
     }
 
-    // The JSON of a text. Throws an error with the engine's message.
-    run(text, { show = 'weights', edits = '', temperature = 0, next = 0, steps = false } = {}) {
-        return this.call('live_run', text, [show, edits], [temperature, next, steps ? 1 : 0]);
+    // The JSON of a text. Throws an error with the engine's message. `added`: ids after the text.
+    run(text, options = {}) {
+        const { added = [], show = 'weights', edits = '', temperature = 0 } = options;
+        const numbers = [temperature, options.next || 0, options.steps ? 1 : 0];
+        return this.call('live_run', text, [added, show, edits], numbers);
+    }
+
+    // The JSON of the next tokens, and of the one that `generate` chooses as its token `index`.
+    next(text, { added, edits, temperature, next, t, k, seed, index }) {
+        return this.call('live_next', text, [added, edits], [temperature, next, t, k, seed, index]);
+    }
+
+    // The JSON of their log-probabilities if the last token cannot attend to a key.
+    knockout(text, { added, edits, temperature, next }, key, ofSource) {
+        const numbers = [temperature, next, ofSource ? 1 : 0, key];
+        return this.call('live_knockout', text, [added, edits], numbers);
     }
 
     // The JSON of where a query and a key come from.
-    origin(text, { temperature = 0, layer, head, query, key, lessMean }) {
+    origin(text, { added = [], temperature = 0, layer, head, query, key, lessMean }) {
         const numbers = [temperature, layer, head, query, key, lessMean ? 1 : 0];
-        return this.call('live_origin', text, [], numbers);
+        return this.call('live_origin', text, [added], numbers);
     }
 
     // The JSON of what each token gives to the prediction at a row.
-    saliency(text, { temperature = 0, row }) {
-        return this.call('live_saliency', text, [], [temperature, row]);
+    saliency(text, { added = [], temperature = 0, row }) {
+        return this.call('live_saliency', text, [added], [temperature, row]);
     }
 
     call(name, text, others, numbers) {
         this.written.length = 0;
         const size = new TextEncoder().encode(text).length;
-        const taken = [text, ...others].map((one) => this.text(one));
+        const taken = [text, ...others].map((one) => this.text(String(one)));
         const failed = this.calls[name](taken[0], size, ...taken.slice(1), ...numbers);
         for (const one of taken) this.calls.live_free(one);
         if (failed) throw new Error(this.why());

@@ -32,4 +32,4 @@ rm -rf "$folder"
 mv "$folder.part" "$folder"
 bytes=$(cat "$folder"/* | wc -c)
 printf 'site: %s: %s bytes\n' "$folder" "$bytes"
-[ "$bytes" -le 3400000 ] || { printf 'site: expected at most 3400000 bytes\n' >&2; exit 1; }
+[ "$bytes" -le 3600000 ] || { printf 'site: expected at most 3600000 bytes\n' >&2; exit 1; }
