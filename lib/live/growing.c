@@ -30,6 +30,11 @@ int growing_begin(struct text_with_source *pair, const struct viewer *viewer,
     return 0;
 }
 
+static const char *edits_of(const struct live_request *request)
+{
+    return request->edits ? request->edits : "";
+}
+
 static int begin(struct growing *growing, struct viewer *viewer, const struct live_request *request,
                  struct err *err)
 {
@@ -39,7 +44,7 @@ static int begin(struct growing *growing, struct viewer *viewer, const struct li
     struct live_request *of = &growing->of;
     *of = *request;
     of->text = arena_text(arena, request->text, request->size, err);
-    of->edits = arena_text(arena, request->edits, strlen(request->edits), err);
+    of->edits = arena_text(arena, edits_of(request), strlen(edits_of(request)), err);
     if (!of->text || !of->edits || growing_begin(&growing->pair, viewer, of, arena, err) ||
         continuation_prepare(viewer, &usual, 1, err))
         return -1;
@@ -50,7 +55,7 @@ static int begin(struct growing *growing, struct viewer *viewer, const struct li
 static bool is_same(const struct live_request *one, const struct live_request *other)
 {
     return one->size == other->size && memcmp(one->text, other->text, one->size) == 0 &&
-           strcmp(one->edits, other->edits) == 0 && one->temperature == other->temperature;
+           strcmp(edits_of(one), edits_of(other)) == 0 && one->temperature == other->temperature;
 }
 
 int growing_take(struct growing *growing, struct viewer *viewer, const struct live_request *request,
@@ -66,7 +71,8 @@ int growing_take(struct growing *growing, struct viewer *viewer, const struct li
     }
     size_t at = text->prompt_count;
     char *end = NULL;
-    for (const char *list = request->added; *list; list = *end ? end + 1 : end, at++) {
+    for (const char *list = request->added ? request->added : ""; *list;
+         list = *end ? end + 1 : end, at++) {
         size_t id = strtoul(list, &end, 10);
         if (at < text->count && text->ids[at] == id)
             continue;

@@ -60,7 +60,7 @@ static int read_text(struct live *live, struct text_with_source *pair,
     struct growing *growing = &live->growing;
     if (viewer_set_mechanism(&live->viewer, &mechanism, err))
         return -1;
-    if (!*request->added)
+    if (!request->added || !*request->added)
         return growing_begin(pair, &live->viewer, request, arena, err);
     if (growing_take(growing, &live->viewer, request, err))
         return -1;
@@ -86,8 +86,9 @@ static bool is_typed(const struct live *live, const struct text_with_source *pai
 /* Parse the edits of a request into an empty list. */
 static int read_edits(struct edit_list *list, const struct live_request *request, struct err *err)
 {
-    if (*request->edits && (edit_list_add(list, EDIT_WORDS, request->edits, err) ||
-                            edits_check(&list->edits, list->config, err)))
+    if (request->edits && *request->edits &&
+        (edit_list_add(list, EDIT_WORDS, request->edits, err) ||
+         edits_check(&list->edits, list->config, err)))
         return -1;
     return list->origins & ~(1u << EDIT_NUMBER)
                ? err_usage(err, "edits: expected numbers, found values of other texts")
@@ -125,7 +126,8 @@ static int write_look(struct live *live, struct stream *out, const struct live_r
     struct page_facts facts = {.config = config,
                                .sentence = &pair->sentence,
                                .source = &pair->source,
-                               .by_ids = *request->added && !is_typed(live, pair, &live->arena),
+                               .by_ids = request->added && *request->added &&
+                                         !is_typed(live, pair, &live->arena),
                                .mask = live->viewer.mask,
                                .explained = is_much ? NULL : &parts[1]};
     struct capture_request asked = {

@@ -22,9 +22,9 @@ void live_close(struct live *live);
 struct live_request {
     const char *text;
     size_t size;
-    const char *added; /* ids of tokens after the text, "5,17"; "": none */
+    const char *added; /* ids of tokens after the text, "5,17"; NULL: none */
     const char *show;  /* as in --show */
-    const char *edits; /* as in --edit, separated by ; without files or other texts; "": none */
+    const char *edits; /* as in --edit, separated by ; without files or other texts; NULL: none */
     float temperature; /* divides the scores; 0: none */
     size_t next;       /* most likely next tokens at each position; 0: no predictions */
     bool steps;        /* predictions after every step, not only at the end */

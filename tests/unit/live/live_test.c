@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "draw/page.h"
 #include "model/model.h"
+#include "model/sampler.h"
 
 static struct live *live;
 static struct err err;
@@ -145,6 +146,48 @@ TEST(a_score_is_split_or_refused)
     asked.layer = 1;
     asked.key = 3;
     ck_assert_str_eq(json, write_origin(other, asked)); /* nothing is kept */
+}
+
+/* The JSON of the next tokens of a text, or without a sampling of a knockout; or the message. */
+static const char *write_next(char text[static 4096], const char *added,
+                              const struct sampling *sampling, size_t number)
+{
+    const char words[] = "The keys to the cabinet";
+    const struct live_request request = {
+        .text = words, .size = sizeof words - 1, .added = added, .next = 2};
+    struct buf written = {0};
+    struct stream out = {0};
+    err = (struct err){0};
+    stream_capture(&written);
+    ck_assert(!stream_to(&out, 1, &err));
+    int failed = sampling ? live_write_next(live, &out, &request, sampling, number, &err)
+                          : live_write_knockout(live, &out, &request, false, number, &err);
+    failed = stream_end(&out, failed, &err);
+    stream_capture(NULL);
+    snprintf(text, 4096, "%.*s", (int)written.size, written.size ? written.bytes : "");
+    buf_release(&written);
+    return failed ? err.text : text;
+}
+
+/* Numbers as of `generate` and of `run --knockout=-1:1`. */
+TEST(a_text_grows_by_chosen_tokens)
+{
+    const struct sampling greedy = {.top_p = 1};
+    const struct sampling drawn = {.temperature = 3, .top_p = 1, .seed = 2};
+    char first[4096], text[4096];
+    write_next(first, NULL, &greedy, 0);
+    ck_assert_msg(strstr(first, "\"drawn\": {\"id\": 312, \"name\": \"␣are\""), "%s", first);
+    for (size_t i = 0; i < 2; i++) {
+        ck_assert_msg(strstr(write_next(text, NULL, NULL, 1), "[-6.69984"), "%s", text);
+        write_next(text, "312,380", &greedy, 0);
+        ck_assert_msg(strstr(text, "\"␣cabinet\", \"␣are\", \"␣lost\"]"), "%s", text);
+        ck_assert_msg(strstr(text, "\"drawn\": {\"id\": 13, \"name\": \".\""), "%s", text);
+    }
+    ck_assert_str_eq(first, write_next(text, "", &greedy, 0));
+    write_next(text, NULL, &drawn, 0);
+    ck_assert_str_ne(text, write_next(first, NULL, &drawn, 1));
+    ck_assert_msg(strstr(write_next(text, NULL, NULL, 5), "key"), "%s", err.text);
+    ck_assert_msg(strstr(write_next(text, "1280", &drawn, 0), "ids below 1280"), "%s", err.text);
 }
 
 TEST(invalid_requests_are_refused)
