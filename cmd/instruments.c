@@ -1,5 +1,5 @@
-/* instruments.c: `attn-cli lens`, `attribute` and `patch`: tasks of the driver that show where
- * predictions, or a score of attention, come from. */
+/* instruments.c: `attn-cli lens` and `attribute`: tasks of the driver that show where predictions,
+ * or a score of attention, come from. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,54 +9,16 @@
 #include "base/platform.h"
 #include "command.h"
 #include "driver.h"
-#include "measure/attribution.h"
-#include "measure/logit_lens.h"
-#include "measure/patching.h"
-#include "measure/saliency.h"
-#include "measure/score_attribution.h"
+#include "instruments.h"
 #include "measure/token_scores.h"
 #include "model/features.h"
-
-struct inquiry;
-
-/* What differs between the tasks of lens, attribute and patch. */
-struct instrument {
-    /* `ask` reads the options, refuses texts that do not fit them, and adds the memory of a text;
-     * `find` fills the report. */
-    int (*ask)(struct inquiry *inquiry, struct arena *arena, struct err *err);
-    int (*find)(struct inquiry *inquiry, struct arena *arena, struct err *err);
-    const char *columns; /* as in struct driver */
-};
-
 /* Defined at the end of the file. */
-static const struct instrument lens_instrument, attribute_instrument, patch_instrument;
-static const struct task lens_task, attribute_task, patch_task;
-
-/* The options of a command for one text; without a text, they are only checked. */
-struct inquiry {
-    struct driver *driver;
-    const struct options *options;
-    struct viewer *viewer;    /* of the setting, or of the thread that runs the text */
-    struct job *job;          /* NULL: no text yet */
-    void *state;              /* of the task */
-    struct question question; /* --answer or --target, and --query */
-    unsigned numbers;         /* --show: 1 << LENS_... or PATCH_... */
-    struct facts *facts;      /* of the report */
-    const struct progress_sink *progress;
-    struct lens_plan lens;
-    struct attribution_plan split;
-    struct attribution attribution;
-    struct saliency_plan saliency; /* --by token */
-    uint32_t baseline;
-    struct score_plan score; /* --head */
-    struct patching_plan plan;
-    struct text_with_source corrupt; /* text of --corrupt, also for --head */
-};
+static const struct instrument lens_instrument, attribute_instrument;
+static const struct task lens_task, attribute_task;
 
 /* --- options ---------------------------------------------------------------------------------- */
 
-/* Read --show. Default: all numbers for data, else the first one and the number of --target. */
-static int parse_numbers(struct inquiry *inquiry, struct names names, struct err *err)
+int instrument_numbers(struct inquiry *inquiry, struct names names, struct err *err)
 {
     const char *list = inquiry->options->select.show;
     const struct format *format = inquiry->driver->output.format;
@@ -67,9 +29,8 @@ static int parse_numbers(struct inquiry *inquiry, struct names names, struct err
     return list ? names_choose_set(&inquiry->numbers, names, "--show", list, err) : 0;
 }
 
-/* Read --layer, of encoder-decoders the layers of the decoder; default: all. */
-static int parse_layers(struct layers *layers, const struct inquiry *inquiry, struct arena *arena,
-                        struct err *err)
+int instrument_layers(struct layers *layers, const struct inquiry *inquiry, struct arena *arena,
+                      struct err *err)
 {
     struct selection selection = {0};
     int failed = selection_layers(&selection, inquiry->options->select.layer,
@@ -85,10 +46,8 @@ static const char *answer_option(const char **value, const struct options *optio
     return options->lens.target ? "--target" : "--answer";
 }
 
-/* Describe the answer, "logit difference ␣Mary - ␣John after ␣to", and add its facts. `soft_cap` is
- * "before" or "after" the cap, for models that cap logits. Returns NULL on failure. */
-static const char *describe_answer(const struct inquiry *inquiry, const char *soft_cap,
-                                   struct arena *arena, struct err *err)
+const char *instrument_answer(const struct inquiry *inquiry, const char *soft_cap,
+                              struct arena *arena, struct err *err)
 {
     struct facts *facts = inquiry->facts;
     const char *words = question_describe(facts, &inquiry->question, inquiry->viewer,
@@ -99,9 +58,8 @@ static const char *describe_answer(const struct inquiry *inquiry, const char *so
     return arena_format(arena, err, "%s (%s final soft cap)", words, soft_cap);
 }
 
-/* Read `9.6`, a layer and a head. */
-static int parse_head(struct patch_head *head, const char *option, const char *text, size_t size,
-                      const struct stack *stack, struct err *err)
+int instrument_head(struct patch_head *head, const char *option, const char *text, size_t size,
+                    const struct stack *stack, struct err *err)
 {
     const char *dot = memchr(text, '.', size);
     size_t first = dot ? (size_t)(dot - text) : size;
@@ -186,8 +144,8 @@ static int ask_lens(struct inquiry *inquiry, struct arena *arena, struct err *er
                                inquiry->viewer->model.name);
     if ((config->n_class ? logits_check(inquiry->viewer, 0, err) : scoring_check(&scoring, err)) ||
         lens_find_site(&plan->site, options->lens.site, config, err) ||
-        parse_numbers(inquiry, NAMES_LIST(lens_numbers), err) ||
-        parse_layers(&listed, inquiry, arena, err) ||
+        instrument_numbers(inquiry, NAMES_LIST(lens_numbers), err) ||
+        instrument_layers(&listed, inquiry, arena, err) ||
         !(layers = arena_alloc(arena, listed.count, sizeof *layers, err)))
         return -1;
     plan->layers = (struct layers){layers, 0};
@@ -335,7 +293,7 @@ const struct command command_attribute = {
     .without = "words precision verbose",
 };
 
-static int tokenize_corrupt(struct inquiry *inquiry, struct arena *arena, struct err *err)
+int instrument_corrupt(struct inquiry *inquiry, struct arena *arena, struct err *err)
 {
     const struct options *options = inquiry->options;
     const char *text = options->patch.corrupt;
@@ -412,7 +370,8 @@ static int ask_score(struct inquiry *inquiry, struct arena *arena, struct err *e
         return -1;
     if (!options->attribute.key)
         return err_usage(err, "--head: expected --key, the key whose score is split, found none");
-    if (parse_head(&head, "--head", name, strlen(name), stack_of(c, (enum site_part)part), err))
+    if (instrument_head(&head, "--head", name, strlen(name), stack_of(c, (enum site_part)part),
+                        err))
         return -1;
     if (by == SCORE_BY_SOURCE && !head.layer && part != PART_CROSS)
         return err_usage(err, "--by source: expected a head with others before it, found '%s'",
@@ -438,7 +397,7 @@ static int ask_score(struct inquiry *inquiry, struct arena *arena, struct err *e
         return err_usage(err, "--by source: expected no --corrupt, found '%s'",
                          options->patch.corrupt);
     plan->corrupt = &inquiry->corrupt;
-    return tokenize_corrupt(inquiry, arena, err);
+    return instrument_corrupt(inquiry, arena, err);
 }
 
 static int ask_saliency(struct inquiry *inquiry, struct arena *arena, struct err *err)
@@ -496,7 +455,8 @@ static int ask_attribution(struct inquiry *inquiry, struct arena *arena, struct 
         return ask_saliency(inquiry, arena, err);
     if (given)
         return err_usage(err, "--%s: expected --by token, found %s", given, name);
-    if (inquiry->options->select.layer && parse_layers(&inquiry->split.layers, inquiry, arena, err))
+    if (inquiry->options->select.layer &&
+        instrument_layers(&inquiry->split.layers, inquiry, arena, err))
         return -1;
     if (inquiry->job)
         attribution_add_memory(&inquiry->job->memory, inquiry->viewer, inquiry->split.by,
@@ -550,7 +510,7 @@ static int find_saliency(struct inquiry *inquiry, struct arena *arena, struct er
     plan->progress = inquiry->progress;
     if (saliency_make(&found, report, plan, &inquiry->job->pair, arena, err))
         return -1;
-    const char *logit = describe_answer(inquiry, "after", arena, err);
+    const char *logit = instrument_answer(inquiry, "after", arena, err);
     const char *baseline = inquiry->options->attribute.baseline;
     facts_float(facts, "logit", found.value);
     facts_text(facts, "method", methods[plan->method].name);
@@ -578,7 +538,7 @@ static int find_attribution(struct inquiry *inquiry, struct arena *arena, struct
     inquiry->split.number = inquiry->job->index;
     if (attribution_make(found, report, &inquiry->split, arena, err))
         return -1;
-    const char *logit = describe_answer(inquiry, "before", arena, err);
+    const char *logit = instrument_answer(inquiry, "before", arena, err);
     if (!logit)
         return -1;
     facts_float(inquiry->facts, "logit", found->logit);
@@ -625,359 +585,6 @@ static int note_remainder(void *state, struct driver *driver, struct err *err)
                    remainder->most);
     return 0;
 }
-
-/* --- patch ------------------------------------------------------------------------------------ */
-
-VALUES(patches, "Values to patch (--over)", PATCH_OVERS, patch_overs[index].name,
-       patch_overs[index].about)
-
-VALUES(withs, NULL, PATCH_WITHS, patch_withs[index], NULL)
-
-VALUES(numbers, NULL, PATCH_NUMBERS, patch_numbers[index].name, patch_numbers[index].about)
-
-static const struct option_row patch_options[] = {
-    STRING("clean", 0, "TEXT", IN(patch.clean), "prompt with the information of interest",
-           .heading = "Patching", .flags = OPTION_NOT_BATCH),
-    STRING("corrupt", 0, "TEXT", IN(patch.corrupt),
-           "prompt without it, with the same number of tokens", .flags = OPTION_FIXED),
-    STRING("corrupt-source", 0, "TEXT", IN(patch.corrupt_source),
-           "encoder-decoders: the corrupt prompt's text for the encoder, of any length (default: "
-           "--source)",
-           .flags = OPTION_FIXED),
-    STRING(
-        "file", 'f', "FILE", IN(input.file),
-        "pairs: CSV or JSONL with the columns clean and corrupt, and optionally answer, position, "
-        "source and corrupt_source",
-        .flags = OPTION_FIXED),
-    FLAG("ids", 0, IN(tokens.only_ids), "--clean and --corrupt are token ids: 0,4,5",
-         .flags = OPTION_NOT_BATCH),
-    STRING("answer", 0, "TOKEN", IN(attribute.answer),
-           "token whose logit is measured, or two tokens whose logit difference is measured: ' "
-           "Mary: John' (default: the most likely token after the clean prompt)"),
-    STRING("query", 0, "N", IN(attribute.position),
-           "position whose logits are read (default: -1, the last token; in masked models the last "
-           "[MASK])",
-           .former = "position"),
-    STRING("over", 0, "WHAT", IN(patch.over), "values to patch (default: heads; listed below)",
-           .values = &values_patches),
-    STRING("layer", 0, "LIST", IN(select.layer),
-           "patch only these layers: 0,3-5, -1 for the last, all (default)"),
-    STRING("path", 0, "FROM:TO", IN(patch.path),
-           "patch the direct paths from a head to q, k or v of later heads, 9.6:10.0.q or "
-           "9.6:10.0,10.7.q, or to the logits, 9.6:logits. Without FROM: from every head; from "
-           "several, 9.6,9.9:10.0.q: each alone, then all at once. All receivers get their inputs "
-           "together; all other heads before them are frozen; MLPs, and everything after them, are "
-           "recomputed"),
-    STRING(
-        "joint", 0, "HEADS", IN(patch.joint),
-        "patch only these heads, 26.0,27.8 (without --layer): each alone, then all at once; with "
-        "--over paths, or --path without FROM, they are the senders"),
-    FLAG("noise", 0, IN(patch.noise),
-         "patch values of the corrupt run into the clean run (default: the other way round)"),
-    STRING("with", 0, "text|zero|mean", IN(patch.with),
-           "replace a value by that of the other text (default); or, without --corrupt, by zero or "
-           "its mean over the tokens, in the clean run: the fraction is then logit / clean logit",
-           .values = &values_withs),
-    FLAG("estimate", 0, IN(patch.estimate),
-         "first-order estimates of all patches, from one walk back (attribution patching): the sum "
-         "of (new value - value) times gradient, in the run that is patched"),
-    INTEGER("verify", 0, "N", IN(patch.verify), 1, 1000,
-            "--estimate, with the exact patches of the N largest estimates and the correlation"),
-    INTEGER("steps", 0, "N", IN(patch.steps), 1, 1000,
-            "with --over edges: mean of N gradients, at token embeddings between those of the "
-            "patched text and of the other text (EAP-IG; default: 1)",
-            .preset = 1),
-    STRING("show", 0, "NUMBER", IN(select.show),
-           "number to show: fraction (part of the answer restored, default), logit or effect (the "
-           "logit less that of the run without the patch); data formats have the first two",
-           .values = &values_numbers),
-    STRING("mean", 0, "texts", IN(select.mean), "average over the pairs of --file",
-           .flags = OPTION_FIXED),
-    {0},
-};
-
-const struct command command_patch = {
-    .name = "patch",
-    .group = "Analyse",
-    .about = "activation patching between two prompts",
-    .operands = "",
-    .examples =
-        "attn-cli patch --clean \"The keys to the cabinet\" --corrupt \"The key to the cabinet\"\n"
-        "attn-cli patch --clean \"The keys\" --corrupt \"The key\" --answer \" are: is\" --noise\n"
-        "attn-cli patch --clean \"The keys\" --corrupt \"The key\" --over resid_pre -o patch.svg\n"
-        "attn-cli patch --clean \"The keys\" --corrupt \"The key\" --path :1.3.v\n"
-        "attn-cli patch -f data/experiments/pairs.csv --mean texts\n",
-    .task = &patch_task,
-    .run = patch_command,
-    .options = patch_options,
-    .shared = {text_options, model_options, mechanism_options, edit_options, output_options,
-               terminal_options, figure_options},
-    .without = "sentence document ids words from",
-};
-
-static int parse_over(struct patching_plan *plan, const struct options *options, struct err *err)
-{
-    const char *name = options->patch.over;
-    size_t index = PATCH_HEADS;
-    enum site site;
-    if (name && site_find(name, strlen(name), &site) && site_part(site) == PART_MIXER) {
-        const struct edit edit = {.site = site, .words = "--over"};
-        if (edits_check(&(struct edits){&edit, 1}, &plan->viewer->model.config, err))
-            return -1;
-    }
-    if (names_choose(&index, NAMES(patch_overs, PATCH_OVERS), "--over", name, err))
-        return -1;
-    plan->over = (enum patch_over)index;
-    plan->noise = options->patch.noise;
-    index = PATCH_WITH_TEXT;
-    if (names_choose(&index, NAMES_LIST(patch_withs), "--with", options->patch.with, err) ||
-        (index && options_exclude(options, "with", "corrupt corrupt-source noise", err)))
-        return -1;
-    plan->with = (enum patch_with)index;
-    if (options->patch.path && name && plan->over != PATCH_PATHS)
-        return err_usage(err, "--path: expected --over paths, found '%s'", name);
-    if (options->patch.path)
-        plan->over = PATCH_PATHS;
-    const char *paths = options->patch.path ? "--path" : "--over paths";
-    if (plan->over == PATCH_PATHS && options->select.layer)
-        return err_usage(err, "--layer and %s cannot be combined: --path names layers", paths);
-    if (plan->over == PATCH_PATHS && edit_options_are_given(&options->edit))
-        return err_usage(err,
-                         "%s cannot be combined with --edit, --ablate or --knockout: heads before "
-                         "the receiver keep their values; use --over heads",
-                         paths);
-    return 0;
-}
-
-/* Read --estimate, --verify and --steps. */
-static int parse_estimate(struct patching_plan *plan, const struct options *options,
-                          struct err *err)
-{
-    const bool of_edges = plan->over == PATCH_EDGES;
-    plan->verify = (size_t)options->patch.verify;
-    plan->steps = (size_t)options->patch.steps;
-    plan->estimate = options->patch.estimate || plan->verify;
-    if (plan->estimate && plan->over == PATCH_PATHS)
-        return err_usage(err, "--estimate: expected --over of values or edges, found 'paths': use "
-                              "--over edges");
-    if (of_edges && !plan->estimate)
-        return err_usage(err, "--over edges: expected --estimate, found exact patches: use --over "
-                              "paths or --path");
-    if (plan->steps > 1 && !of_edges)
-        return err_usage(err, "--steps: expected --over edges, found '%s'",
-                         patch_overs[plan->over].name);
-    if (of_edges && plan->verify)
-        return err_usage(err,
-                         "--verify: expected --over of values, found 'edges': --path 0.1:1.2.q "
-                         "patches a path, through all MLPs between");
-    const char *other = of_edges ? options_are_given(options, "layer joint") : NULL;
-    if (other)
-        return err_usage(
-            err, "--%s and --over edges cannot be combined: select edges in the result", other);
-    return err_if((plan->verify && options_exclude(options, "verify", "joint mean", err)) ||
-                  (plan->steps > 1 && options_exclude(options, "steps", "with", err)));
-}
-
-/* Read `26.0,27.8`, the heads that are patched. */
-static int parse_heads(struct patching_plan *plan, const char *option, const char *list,
-                       size_t size, struct arena *arena, struct err *err)
-{
-    const struct config *config = &plan->viewer->model.config;
-    struct stack text = *stack_of(config, PART_SENTENCE);
-    text.heads = site_heads(config, patch_overs[plan->over].site, 0);
-    struct patch_head *heads = arena_alloc(arena, size + 1, sizeof *heads, err);
-    for (const char *at = list, *end = list + size; heads && at <= end; at++) {
-        struct patch_head *head = &heads[plan->head_count++];
-        size_t item = num_min(strcspn(at, ","), (size_t)(end - at));
-        if (parse_head(head, option, at, item, &text, err))
-            return -1;
-        for (const struct patch_head *one = heads; one < head; one++)
-            if (one->layer == head->layer && one->head == head->head)
-                return err_usage(err, "%s: expected different heads, found '%.*s' twice", option,
-                                 (int)item, at);
-        at += item;
-    }
-    plan->heads = heads;
-    return heads ? 0 : -1;
-}
-
-static int parse_joint(struct patching_plan *plan, const struct options *options,
-                       struct arena *arena, struct err *err)
-{
-    const char *list = options->patch.joint;
-    enum site site = patch_overs[plan->over].site;
-    if (!list)
-        return 0;
-    if (plan->over == PATCH_HEADS_BY_TOKEN || !site_has_heads(site) ||
-        site_axes(site) == AXES_GROUP_TOKEN_DIM)
-        return err_usage(err,
-                         "--joint: expected --over heads, q, weights, cross_heads, mix_heads or "
-                         "paths, found '%s'",
-                         patch_overs[plan->over].name);
-    if (options->select.layer)
-        return err_usage(err, "--layer and --joint cannot be combined: --joint names layers");
-    plan->joint = true;
-    return parse_heads(plan, "--joint", list, strlen(list), arena, err);
-}
-
-/* Read `10.0,10.7.q`: a head without a part has the next part in the list. Keys and values are
- * received by the key/value head; note which other heads use it. */
-static int parse_receivers(struct patching_plan *plan, const char *list, bool notes,
-                           struct arena *arena, struct err *err)
-{
-    static const char *const parts[] = {"q", "k", "v"};
-    const struct config *config = &plan->viewer->model.config;
-    struct patch_receiver *receivers = arena_alloc(arena, strlen(list), sizeof *receivers, err);
-    size_t named = 0;
-    char heads[SHEET_NAME_BYTES];
-    for (const char *at = list; receivers && at; at = list_next(at)) {
-        struct patch_receiver *receiver = &receivers[plan->receiver_count++];
-        size_t size = strcspn(at, ","), part = 0;
-        const char *dot = platform_last_byte(at, '.', size);
-        bool has_part =
-            dot && names_find(&part, NAMES_LIST(parts), dot + 1, (size_t)(at + size - dot) - 1);
-        if (parse_head(&receiver->at, "--path", at, has_part ? (size_t)(dot - at) : size,
-                       stack_of(config, PART_SENTENCE), err))
-            return -1;
-        for (; has_part && named < plan->receiver_count; named++)
-            receivers[named].site = (enum site)(SITE_Q + part);
-    }
-    plan->receivers = receivers;
-    for (size_t i = 0; receivers && i < plan->receiver_count; i++) {
-        struct patch_head *at = &receivers[i].at;
-        const struct head_rule *rule = stack_head(config, PART_SENTENCE, at->layer);
-        size_t head = at->head, shared_by = kv_head_shared_by(rule);
-        if (receivers[i].site == SITE_Q || shared_by == 1)
-            continue;
-        at->head = kv_head_of(rule, head);
-        if (notes)
-            print_note(
-                "--path: %s of head %zu.%zu is kv_head %zu, shared by %s: all of them receive",
-                site_name(receivers[i].site), at->layer, head, at->head,
-                heads_sharing(heads, (int)at->layer, at->head, shared_by));
-    }
-    return receivers ? 0 : -1;
-}
-
-/* Read `9.6:10.0.q`, `9.6,9.9:logits` or `:10.0,10.7.q`; --joint may have named the senders. */
-static int parse_path(struct patching_plan *plan, const struct options *options, bool notes,
-                      struct arena *arena, struct err *err)
-{
-    static const char *const endings[] = {".q", ".k", ".v"};
-    const char *from = options->patch.path;
-    if (!from)
-        return 0;
-    size_t size = strcspn(from, ":"), latest = 0, last = 0;
-    const char *to = from[size] ? from + size + 1 : from;
-    bool to_logits = !*to || strcmp(to, "logits") == 0, ends = false;
-    for (size_t i = 0; i < 3; i++)
-        ends |= name_ends_in(to, endings[i]);
-    if (!from[size] || (!to_logits && !ends))
-        return err_usage(err,
-                         "--path: expected FROM:TO, where TO is logits or ends with .q, .k or .v, "
-                         "such as 9.6:logits or 9.6:10.0.q, found '%s'",
-                         from);
-    if (size && plan->joint)
-        return err_usage(err, "--joint and --path FROM:TO cannot be combined: both name senders; "
-                              "use --path :TO");
-    if ((!to_logits && parse_receivers(plan, to, notes, arena, err)) ||
-        (size && parse_heads(plan, "--path", from, size, arena, err)))
-        return -1;
-    plan->joint |= plan->head_count > 1;
-    for (size_t i = 0; i < plan->receiver_count; i++)
-        last = num_max(last, plan->receivers[i].at.layer);
-    for (size_t i = 0; i < plan->head_count; i++)
-        latest = num_max(latest, plan->heads[i].layer);
-    return to_logits || latest < last
-               ? 0
-               : err_usage(err,
-                           "--path: expected a receiver in a layer after the sender's, %zu, found "
-                           "%zu",
-                           latest, last);
-}
-
-static int ask_patch(struct inquiry *inquiry, struct arena *arena, struct err *err)
-{
-    struct patching_plan *plan = &inquiry->plan;
-    plan->viewer = inquiry->viewer;
-    if (parse_layers(&plan->layers, inquiry, arena, err) ||
-        parse_over(plan, inquiry->options, err) || parse_estimate(plan, inquiry->options, err) ||
-        parse_joint(plan, inquiry->options, arena, err) ||
-        parse_numbers(inquiry, NAMES(patch_numbers, PATCH_NUMBERS), err) ||
-        parse_path(plan, inquiry->options, !inquiry->job, arena, err) ||
-        (inquiry->job && !plan->with && tokenize_corrupt(inquiry, arena, err)))
-        return -1;
-    if (!inquiry->options->select.show && !plan->with && !plan->estimate)
-        inquiry->numbers &= ~(1u << PATCH_EFFECT);
-    if (inquiry->job)
-        patching_add_memory(&inquiry->job->memory, plan, &inquiry->job->pair);
-    return 0;
-}
-
-/* Report "logit difference ␣Mary - ␣John after ␣to: clean 3.5512, corrupt -1.2003". */
-static int find_patch(struct inquiry *inquiry, struct arena *arena, struct err *err)
-{
-    struct patching_plan *plan = &inquiry->plan;
-    struct facts *facts = inquiry->facts;
-    struct job *job = inquiry->job;
-    struct patching found;
-    plan->viewer = inquiry->viewer;
-    plan->clean = &job->pair;
-    plan->corrupt = &inquiry->corrupt;
-    if (inquiry->options->patch.corrupt_source)
-        job->report.corrupt_source = &inquiry->corrupt.source;
-    plan->question = &inquiry->question;
-    plan->progress = inquiry->progress;
-    if (patching_make(&found, plan, arena, err) ||
-        patching_report(&job->report, &found, inquiry->numbers, arena, err))
-        return -1;
-    facts_text(facts, "over", patch_overs[plan->over].name);
-    facts_text(facts, "patched", plan->noise || plan->with ? "clean" : "corrupt");
-    if (plan->with)
-        facts_text(facts, "with", patch_withs[plan->with]);
-    if (plan->estimate)
-        facts_text(facts, "method", "first-order estimate");
-    if (plan->steps > 1)
-        facts_integer(facts, "steps", (long long)plan->steps);
-    const char *logit = describe_answer(inquiry, "after", arena, err);
-    if (!logit)
-        return -1;
-    facts_float(facts, "clean", found.clean);
-    if (!plan->with)
-        facts_float(facts, "corrupt", found.corrupt);
-    if (plan->verify)
-        facts_float(facts, "correlation", found.correlation);
-    const char *other = plan->with ? "" : arena_format(arena, err, ", corrupt %.4f", found.corrupt);
-    job->report.about =
-        arena_format(arena, err, "%s%s%s: clean %.4f%s",
-                     plan->with    ? patch_withs[plan->with]
-                     : plan->noise ? "corrupt"
-                                   : "",
-                     plan->with || plan->noise ? " into clean · " : "", logit, found.clean, other);
-    return other && job->report.about ? 0 : -1;
-}
-
-/* Offer exact patches in place of estimates. */
-static int note_estimates(void *state, struct driver *driver, struct err *err)
-{
-    const struct options *options = driver->options;
-    (void)state;
-    (void)err;
-    if (!options->patch.estimate || options->patch.verify || driver->is_batch ||
-        driver->accumulates || !driver->output.format->for_people)
-        return 0;
-    if (options->patch.over && strcmp(options->patch.over, patch_overs[PATCH_EDGES].name) == 0)
-        print_note("first-order estimates: --path 0.1:1.2.q patches a path from head to head, "
-                   "through all MLPs between");
-    else if (options->patch.joint)
-        print_note("first-order estimates: without --estimate, these patches are exact");
-    else
-        print_note("first-order estimates; the largest with their exact patches: attn-cli patch%s "
-                   "--verify 10",
-                   options->line);
-    return 0;
-}
-
 /* --- tasks ------------------------------------------------------------------------------------ */
 
 static const struct instrument *instrument_of(const struct driver *driver)
@@ -985,7 +592,7 @@ static const struct instrument *instrument_of(const struct driver *driver)
     return driver->task->kind;
 }
 
-static int prepare(void *state, struct driver *driver, struct err *err)
+int instrument_prepare(void *state, struct driver *driver, struct err *err)
 {
     const struct texts *operands = &driver->options->input.operands;
     const char *last = operands->count ? operands->items[operands->count - 1] : "";
@@ -1024,16 +631,16 @@ static int ask(struct inquiry *inquiry, struct arena *arena, struct err *err)
     return has_place ? position_read(question, &words, inquiry->viewer, arena, err) : 0;
 }
 
-static int open(void *state, struct driver *driver, struct err *err)
+int instrument_open(void *state, struct driver *driver, struct err *err)
 {
     struct session *session = &driver->session;
     struct inquiry inquiry = {driver, session->options, &session->viewer, NULL, state};
-    driver->style.two_sided = instrument_of(driver) == &patch_instrument;
+    driver->style.two_sided = instrument_of(driver)->patches;
     return ask(&inquiry, &session->arena, err);
 }
 
 /* A lens has logits of every layer; patching runs a copy of the text per token and layer. */
-static void expect(void *state, struct driver *driver, size_t tokens)
+void instrument_expect(void *state, struct driver *driver, size_t tokens)
 {
     struct viewer *viewer = &driver->session.viewer;
     bool once = instrument_of(driver) == &attribute_instrument || driver->options->patch.estimate;
@@ -1042,13 +649,12 @@ static void expect(void *state, struct driver *driver, size_t tokens)
     (void)state;
     if (once && by && strcmp(by, attribution_ways[BY_TOKEN].name) == 0)
         tokens *= (size_t)driver->options->attribute.steps;
-    viewer_expect(viewer,
-                  instrument_of(driver) == &patch_instrument && !once ? tokens * steps : tokens);
+    viewer_expect(viewer, instrument_of(driver)->patches && !once ? tokens * steps : tokens);
     viewer_expect_steps(viewer, steps);
 }
 
-static int read(void *state, struct driver *driver, struct job *job, struct arena *arena,
-                struct err *err)
+int instrument_read(void *state, struct driver *driver, struct job *job, struct arena *arena,
+                    struct err *err)
 {
     struct inquiry *inquiry = job->own = arena_alloc(arena, 1, sizeof *inquiry, err);
     if (!inquiry)
@@ -1058,7 +664,7 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
 }
 
 /* Run one text after another. Progress counts the patches of a text, not layers. */
-static int run(void *state, const struct group *group, struct err *err)
+int instrument_run(void *state, const struct group *group, struct err *err)
 {
     const struct progress_sink **progress = &group->viewer->machine.progress;
     const struct progress_sink *sink = *progress;
@@ -1086,34 +692,26 @@ static int run(void *state, const struct group *group, struct err *err)
 
 /* --- the commands ----------------------------------------------------------------------------- */
 
-#define TASK(columns, axes)                                                                    \
-    .fields = columns, .many = ITEMS_SOME, .prepare = prepare, .open = open, .expect = expect, \
-    .read = read, .run = run, .means = axes
-
-enum { OF_ANSWER = 1 << ITEM_ANSWER | 1 << ITEM_POSITION };
-
 static const struct instrument lens_instrument = {
     ask_lens, find_lens,
     "sentence layer position token best probability logprob id entropy kl rank target "
-    "target_logprob"};
-static const struct instrument attribute_instrument = {ask_attribution, find_attribution, NULL};
-static const struct instrument patch_instrument = {ask_patch, find_patch, NULL};
+    "target_logprob",
+    false};
+static const struct instrument attribute_instrument = {ask_attribution, find_attribution, NULL,
+                                                       false};
 
-static const struct task lens_task = {TASK(1 << ITEM_TARGET, MEAN_OF_LAYERS),
+static const struct task lens_task = {INSTRUMENT_TASK(1 << ITEM_TARGET, MEAN_OF_LAYERS),
                                       .kind = &lens_instrument, .pages = "attn-cli page --lens",
                                       .at_once = true, .state_bytes = sizeof(struct jacobian_lens)};
-static const struct task attribute_task = {
-    TASK(OF_ANSWER | 1 << ITEM_CORRUPT | 1 << ITEM_HEAD | 1 << ITEM_KEY | 1 << ITEM_AGAINST,
-         MEAN_OF_TEXTS),
-    .kind = &attribute_instrument,
-    .parts = "points",
-    .state_bytes = sizeof(struct remainder),
-    .add = add_remainder,
-    .finish = note_remainder};
-static const struct task patch_task = {
-    TASK(OF_ANSWER | 1 << ITEM_CLEAN | 1 << ITEM_CORRUPT | 1 << ITEM_CORRUPT_SOURCE, MEAN_OF_TEXTS),
-    .kind = &patch_instrument, .parts = "patches", .finish = note_estimates};
-
+static const struct task attribute_task = {INSTRUMENT_TASK(OF_ANSWER | 1 << ITEM_CORRUPT |
+                                                               1 << ITEM_HEAD | 1 << ITEM_KEY |
+                                                               1 << ITEM_AGAINST,
+                                                           MEAN_OF_TEXTS),
+                                           .kind = &attribute_instrument,
+                                           .parts = "points",
+                                           .state_bytes = sizeof(struct remainder),
+                                           .add = add_remainder,
+                                           .finish = note_remainder};
 static int fit_texts(struct jacobian_fit *fit, struct session *session, const struct items *items,
                      struct err *err)
 {
@@ -1172,23 +770,4 @@ int lens_command(const struct options *options, struct err *err)
     items_release(&items);
     session_release(&session);
     return failed;
-}
-
-/* The clean text is the command's only text, or the text of each item of a file. */
-int patch_command(const struct options *options, struct err *err)
-{
-    struct options own = *options;
-    const char *clean = options->patch.clean;
-    if (options->input.operands.count)
-        return err_usage(err, "expected --clean TEXT and --corrupt TEXT, found the operand '%s'",
-                         options->input.operands.items[0]);
-    if (options_exclude(options, "file", "clean corrupt ids", err))
-        return -1;
-    if (!options->input.file && !clean)
-        return err_usage(err, "expected --clean TEXT, found none");
-    if (options->tokens.only_ids)
-        own.input.ids = clean;
-    else if (clean)
-        own.input.sentences = (struct texts){&own.patch.clean, 1};
-    return driver_do(&patch_task, &own, err);
 }

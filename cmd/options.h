@@ -162,7 +162,7 @@ struct options {
         bool lens, unedited;
     } page;
     struct {
-        const char *clean, *corrupt, *corrupt_source, *over, *path, *joint, *with;
+        const char *clean, *corrupt, *corrupt_source, *over, *path, *joint, *with, *metric;
         bool noise, estimate;
         long long steps, verify;
     } patch;

@@ -110,18 +110,18 @@ static int read_reference(struct session *session, struct edit_texts *texts, str
     return failed || !pairs ? err_prefix(err, "--reference") : 0;
 }
 
-/* Get the values of --from and --reference. Refused: either option without an edit that uses it,
- * unless edits are swept, and an edit without the option that it needs. */
-static int fill_edits(struct session *session, struct err *err)
+/* Refused: either option without an edit that uses it, unless edits are swept or patches use it,
+ * and an edit without the option that it needs. */
+int session_fill_edits(struct session *session, struct edit_list *list, struct err *err)
 {
-    struct edit_list *list = &session->edits;
     struct edit_texts texts = {0};
     struct items items = {.count = 0};
     struct text_with_source from;
     const char *text = session->options->edit.from;
     bool has_reference = session->options->edit.reference != NULL;
     bool asks_reference = list->origins & (1u << EDIT_MEAN | 1u << EDIT_RESAMPLE);
-    bool asks_from = list->origins >> EDIT_FROM & 1, may_spare = session->options->edit.are_swept;
+    bool asks_from = list->origins >> EDIT_FROM & 1;
+    bool may_spare = session->options->edit.are_swept || session->options->patch.with;
     if (asks_from != (text != NULL) && !(may_spare && text))
         return err_usage(err, "--edit '= from' and --from TEXT: expected both, found one (patch: "
                               "use --over)");
@@ -211,7 +211,7 @@ static int read_edits(struct session *session, struct err *err)
         return -1;
     if (options->values)
         list->values = *options->values;
-    if (add_edits(list, options, NULL, err) || fill_edits(session, err))
+    if (add_edits(list, options, NULL, err) || session_fill_edits(session, list, err))
         return -1;
     session->viewer.edits = list->edits.count ? &list->edits : NULL;
     return 0;

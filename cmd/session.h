@@ -69,6 +69,9 @@ struct session {
 /* Read --precision and the options of the mechanism; no model is needed. */
 int session_read_options(struct session *session, struct err *err);
 
+/* Fill a list of edits with the values of --from and --reference, or with stored ones. */
+int session_fill_edits(struct session *session, struct edit_list *list, struct err *err);
+
 /* Open the model with the threads, precision, mechanism, edits and tokenizer of the options. */
 int session_begin(struct session *session, struct err *err);
 void session_release(struct session *session);

@@ -13,8 +13,10 @@
  * leave a writer add up to the estimate of its patch. */
 #pragma once
 
-#include "measure/question.h"
+#include "lens/viewer.h"
 #include "model/layer.h"
+
+struct question;
 
 /* The values of a site in all layers, of the run that is patched and in their place; rank 0: a
  * layer has none. */

@@ -5,8 +5,10 @@
 
 #include "base/num.h"
 #include "lens/capture.h"
+#include "math/rows.h"
 #include "model/cache.h"
 #include "model/features.h"
+#include "model/sampler.h"
 
 enum {
     BATCH_TOKENS = 1024,
@@ -44,17 +46,36 @@ const struct patch_over_row patch_overs[PATCH_OVERS] = {
     [PATCH_EDGES] = {"edges", SITE_CONTEXT,
                      "with --estimate: from the embedding, each head and MLP to q, k and v of each "
                      "later head, MLPs and logits"},
+    [PATCH_PARTS] =
+        {"parts", SITE_CONTEXT,
+         "with --with: output of each head, and of each MLP at all tokens (its default)"},
 };
 
-const char *const patch_withs[PATCH_WITHS] = {"text", "zero", "mean"};
+const char *const patch_withs[PATCH_WITHS] = {"text", "zero", "mean", "resample"};
+
+const struct patch_metric_row patch_metrics[PATCH_METRICS] = {
+    [METRIC_LOGIT] = {"logit", "logit of the answer, or difference of two (default)", true},
+    [METRIC_PROBABILITY] = {"probability", "its probability, or a difference", true},
+    [METRIC_LOGPROB] = {"logprob", "its log-probability in nats, or a difference", false},
+    [METRIC_KL] = {"kl",
+                   "Kullback-Leibler divergence of the clean prediction from that of the "
+                   "patched run, in nats",
+                   false},
+    [METRIC_JS] = {"js", "Jensen-Shannon divergence of the two, in nats", false},
+    [METRIC_COSINE] = {"cosine",
+                       "cosine:@FILE.npy: cosine of the last residual stream at the "
+                       "position and a vector",
+                       true},
+};
 
 /* The unpatched run of one text. */
 struct side {
     const struct text_with_source *pair;
     struct tensor *streams; /* [L] resid_pre, [T, C] */
     struct tensor *values;  /* [L] of the patched site; rank 0: not in this layer */
-    struct tensor *outs;    /* [L] of edges, mlp_out */
+    struct tensor *outs;    /* [L] of edges and parts, mlp_out */
     const float *logits;    /* [V] of the position */
+    const float *last;      /* [C] the last stream at the position */
 };
 
 struct patch_sweep {
@@ -65,6 +86,8 @@ struct patch_sweep {
     bool by_head, by_token;    /* a cell is a head, a token, or both; else a neuron */
     size_t tokens;             /* up to the position; of two-way attention all */
     size_t cells;              /* of a layer */
+    size_t mlp;                /* of parts, the column of the MLP; else SIZE_MAX */
+    const float *clean_logits; /* of the clean run */
     size_t most;               /* copies per pass */
     struct side base, other;   /* patched run; run that supplies values */
     const struct edits *edits; /* of all runs; NULL: none */
@@ -103,9 +126,42 @@ static struct text text_of(const struct patch_sweep *s, const struct side *side)
     return text;
 }
 
-static double answer_of(const struct patch_sweep *s, const float *logits)
+/* A divergence of predictions from those of the clean run. */
+static double divergence(const struct patch_sweep *s, const float *logits)
 {
-    return question_ask(s->plan->question, logits, config_logits(s->config));
+    const size_t count = config_logits(s->config);
+    const double sums[] = {logsumexp(s->clean_logits, count), logsumexp(logits, count)};
+    double total = 0;
+    for (size_t i = 0; i < count; i++) {
+        const double a = (double)s->clean_logits[i] - sums[0], b = (double)logits[i] - sums[1];
+        const double p = exp(a), q = exp(b), middle = log((p + q) / 2);
+        if (s->plan->metric == METRIC_KL)
+            total += p > 0 ? p * (a - b) : 0;
+        else
+            total += (p > 0 ? p * (a - middle) : 0) / 2 + (q > 0 ? q * (b - middle) : 0) / 2;
+    }
+    return total;
+}
+
+/* The metric in the logits, or the last stream, of the position. */
+static double answer_of(const struct patch_sweep *s, const float *logits, const float *last)
+{
+    struct question *question = s->plan->question;
+    const size_t count = config_logits(s->config), width = s->config->n_embd;
+    const bool differs = question->against >= 0;
+    if (s->plan->metric == METRIC_COSINE)
+        return dot_rows(last, s->plan->direction, width) /
+               sqrt(dot_rows(last, last, width) *
+                    dot_rows(s->plan->direction, s->plan->direction, width));
+    if (s->plan->metric == METRIC_KL || s->plan->metric == METRIC_JS)
+        return divergence(s, logits);
+    const double logit = question_ask(question, logits, count);
+    if (s->plan->metric == METRIC_LOGIT || (s->plan->metric == METRIC_LOGPROB && differs))
+        return logit;
+    const double sum = logsumexp(logits, count), logprob = logits[question->answer] - sum;
+    if (s->plan->metric == METRIC_LOGPROB)
+        return logprob;
+    return exp(logprob) - (differs ? exp(logits[question->against] - sum) : 0);
 }
 
 /* The logits of the position, in logits of the last token (is_last) or of all tokens. */
@@ -116,11 +172,21 @@ static const float *row_of(const struct patch_sweep *s, const float *logits)
 
 /* --- passes of copies ------------------------------------------------------------------------- */
 
-static int take_logits(void *context, const struct announcement *announced, struct err *err)
+/* The row of the position in a stream of all tokens that are run. */
+static const float *stream_row(const struct patch_sweep *s, const struct tensor *stream)
+{
+    const size_t row =
+        s->is_last ? stream->shape[stream->rank - 2] - 1 : s->plan->question->position;
+    return stream->data + row * stream->stride[stream->rank - 2];
+}
+
+static int take_metric(void *context, const struct announcement *announced, struct err *err)
 {
     struct patch_sweep *s = context;
     (void)err;
-    s->logits[announced->text] = answer_of(s, row_of(s, announced->values.data));
+    s->logits[announced->text] = s->plan->metric == METRIC_COSINE
+                                     ? answer_of(s, NULL, stream_row(s, &announced->values))
+                                     : answer_of(s, row_of(s, announced->values.data), NULL);
     return 0;
 }
 
@@ -164,8 +230,13 @@ static int run_from(struct patch_sweep *s, const size_t *firsts, size_t layer,
 
 static int run_to_logits(struct patch_sweep *s, size_t layer, const struct edits *patches)
 {
-    const struct selection selection = {.sites = SITE_SET(SITE_LOGITS), .last_logits = s->is_last};
-    return run_from(s, s->firsts, layer, patches, &selection, take_logits);
+    const size_t last = s->config->n_layer - 1;
+    const bool of_stream = s->plan->metric == METRIC_COSINE;
+    const struct selection selection = {
+        .sites = SITE_SET(of_stream ? site_of_output(s->config) : SITE_LOGITS),
+        .layers = {&last, of_stream},
+        .last_logits = s->is_last};
+    return run_from(s, s->firsts, layer, patches, &selection, take_metric);
 }
 
 /* --- patches as edits ------------------------------------------------------------------------- */
@@ -181,6 +252,13 @@ static struct cell cell_of(const struct patch_sweep *s, size_t column)
         s->plan->heads ? s->plan->heads[column] : (struct patch_head){s->layer, column};
     return (struct cell){at.layer, at.head, s->by_token ? at.head / s->tokens : at.head,
                          at.head % s->tokens, at.head};
+}
+
+/* The values that a cell is of, in one of the runs. */
+static const struct tensor *values_of(const struct patch_sweep *s, const struct side *side,
+                                      struct cell cell)
+{
+    return (cell.column == s->mlp ? side->outs : side->values) + cell.layer;
 }
 
 /* The cells that a column's patch changes: its own or, for the column of `joint`, all of them. */
@@ -293,6 +371,7 @@ static int run_copies(struct patch_sweep *s)
     bool by_paths = s->plan->over == PATCH_PATHS;
     struct edit_source base = source_of(s, s->base.values);
     struct edit_source other = source_of(s, s->other.values);
+    struct edit_source outs = source_of(s, s->other.outs);
     struct edit_range frozen = {(ptrdiff_t)s->layer,
                                 (ptrdiff_t)end_of_paths(s->plan, s->config) - 1};
     size_t most = s->count + s->plan->head_count + 1;
@@ -315,8 +394,9 @@ static int run_copies(struct patch_sweep *s)
             place[1] = only(cell.head);
             place[2] = only(cell.token);
             place[3] = only(cell.neuron);
-            *item = take(s->site, place, &other, i);
-            item->heads = (struct edit_indices){place + 1, s->by_head};
+            const bool is_mlp = cell.column == s->mlp;
+            *item = take(is_mlp ? SITE_MLP_OUT : s->site, place, is_mlp ? &outs : &other, i);
+            item->heads = (struct edit_indices){place + 1, s->by_head && !is_mlp};
             item->tokens = (struct edit_indices){place + 2, s->by_token};
             item->columns = (struct edit_indices){place + 3, !s->by_head && !s->by_token};
         }
@@ -336,8 +416,12 @@ static int keep(struct side *side, const struct array_list *list, struct patch_s
         return -1;
     for (size_t i = 0; i < list->count; i++) {
         const struct array *array = &list->items[i];
+        const struct tensor values = array_tensor(array);
         if (array->site == SITE_LOGITS)
             side->logits = row_of(s, array->data);
+        if (array->site == site_of_output(s->config) &&
+            (size_t)array->layer + 1 == s->config->n_layer)
+            side->last = stream_row(s, &values);
         if (array->site == SITE_RESID_PRE)
             side->streams[array->layer] = array_tensor(array);
         if (array->site == SITE_MLP_OUT)
@@ -348,8 +432,10 @@ static int keep(struct side *side, const struct array_list *list, struct patch_s
     return 0;
 }
 
-/* In place of the values of another text: 0, or the mean over the tokens. NULL with an error. */
-static struct tensor *replace_values(struct patch_sweep *s, const struct tensor *from)
+/* In place of the values of another text: 0, the mean over the tokens, or the values of reference
+ * texts. NULL with an error. */
+static struct tensor *replace_values(struct patch_sweep *s, const struct tensor *from,
+                                     const struct edit_source *source)
 {
     struct tensor *to = arena_alloc(&s->kept, s->config->n_layer, sizeof *to, s->err);
     for (size_t layer = 0; to && layer < s->config->n_layer; layer++) {
@@ -358,7 +444,22 @@ static struct tensor *replace_values(struct patch_sweep *s, const struct tensor 
         const size_t columns = count ? from[layer].shape[from[layer].rank - 1] : 1;
         const size_t rows = count ? from[layer].shape[from[layer].rank - 2] : 1;
         float *data = arena_alloc(&s->kept, count, sizeof *data, s->err);
-        for (size_t i = 0; data && s->plan->with == PATCH_WITH_MEAN && i < count; i++) {
+        const struct tensor *given =
+            source && count ? edit_source_choose(source, layer, s->plan->number, rows) : NULL;
+        if (source && count && !given) {
+            err_usage(s->err,
+                      "--with %s: expected a reference text of at least %zu tokens, found "
+                      "at most %zu",
+                      patch_withs[s->plan->with], rows, source->longest);
+            return NULL;
+        }
+        for (size_t i = 0; data && given && i < count; i++) {
+            const size_t *stride = given->stride + given->rank - 2;
+            const size_t head = i / (rows * columns), row = i / columns % rows;
+            data[i] = given->data[(given->rank == 3 ? head * given->stride[0] : 0) +
+                                  row * stride[0] + i % columns * stride[1]];
+        }
+        for (size_t i = 0; data && !given && s->plan->with == PATCH_WITH_MEAN && i < count; i++) {
             double sum = 0; /* over the tokens of a head's channel */
             for (size_t row = 0; row < rows; row++)
                 sum +=
@@ -373,12 +474,13 @@ static struct tensor *replace_values(struct patch_sweep *s, const struct tensor 
 
 static int replace_side(struct patch_sweep *s)
 {
+    const struct edit_source *const *sources = s->plan->sources;
     s->other.logits = s->base.logits;
-    s->other.values = replace_values(s, s->base.values);
-    if (s->plan->over == PATCH_EDGES) {
-        s->other.streams = replace_values(s, s->base.streams);
-        s->other.outs = replace_values(s, s->base.outs);
-    }
+    s->other.last = s->base.last;
+    s->other.values = replace_values(s, s->base.values, sources[0]);
+    s->other.outs = replace_values(s, s->base.outs, sources[1]);
+    if (s->plan->over == PATCH_EDGES)
+        s->other.streams = replace_values(s, s->base.streams, NULL);
     return err_if(s->err->kind);
 }
 
@@ -394,22 +496,28 @@ static int run_both(struct patch_sweep *s)
     const bool ablates = s->plan->with != PATCH_WITH_TEXT;
     struct text_list both = {texts, ablates ? 1 : 2, 0, NULL};
     texts[0].cache = s->whole || s->plan->estimate ? NULL : &s->cache;
-    if (s->plan->over == PATCH_EDGES)
+    const struct side *clean = is_clean(s->plan) ? &s->base : &s->other;
+    const struct side *corrupt = s->plan->noise ? &s->other : &s->base;
+    if (s->plan->over == PATCH_EDGES || s->mlp != SIZE_MAX)
         site_set_add(&selection.sites, SITE_MLP_OUT);
+    if (s->plan->metric == METRIC_COSINE)
+        site_set_add(&selection.sites, site_of_output(s->config));
     if (selection_layers(&selection, NULL, s->config, &s->kept, s->err) ||
         capture_init(&capture, &selection, s->config, 2, &s->kept, s->err) ||
         viewer_run(viewer, &selection, &both, tap, s->err) ||
         keep(&s->base, &capture.lists[0], s) ||
         (ablates ? replace_side(s) : keep(&s->other, &capture.lists[1], s)))
         return -1;
-    found->clean = answer_of(s, (is_clean(s->plan) ? &s->base : &s->other)->logits);
-    found->corrupt = ablates ? 0 : answer_of(s, (s->plan->noise ? &s->other : &s->base)->logits);
+    s->clean_logits = clean->logits;
+    question_ask(s->plan->question, clean->logits, config_logits(s->config)); /* the answer */
+    found->clean = answer_of(s, clean->logits, clean->last);
+    found->corrupt = ablates ? 0 : answer_of(s, corrupt->logits, corrupt->last);
     if (ablates || found->clean != found->corrupt)
         return 0;
     return err_set(s->err,
-                   "expected texts whose logits of the answer differ, found %.9g in both: there is "
+                   "expected texts whose %ss of the answer differ, found %.9g in both: there is "
                    "nothing to restore",
-                   found->clean);
+                   patch_metrics[s->plan->metric].name, found->clean);
 }
 
 /* The number of copies of a text in a pass: at least one, and at most `columns`. */
@@ -439,10 +547,11 @@ static int take_copies(struct patch_sweep *s)
  * neuron. */
 static bool has_cell(const struct patch_sweep *s, struct cell cell)
 {
-    const struct tensor *values = &s->base.values[cell.layer];
+    const struct tensor *values = values_of(s, &s->base, cell);
     return values->rank &&
-           (s->by_head ? cell.head < values->shape[0]
-                       : s->by_token || cell.neuron < values->shape[values->rank - 1]);
+           (cell.column == s->mlp ? true
+            : s->by_head          ? cell.head < values->shape[0]
+                                  : s->by_token || cell.neuron < values->shape[values->rank - 1]);
 }
 
 /* The first token that can affect the answer and has a different value in a cell; past the end:
@@ -451,12 +560,16 @@ static size_t first_change(const struct patch_sweep *s, size_t column)
 {
     const struct cell cell = cell_of(s, column);
     const size_t layer = cell.layer;
-    const struct tensor *base = &s->base.values[layer];
+    const struct tensor *base = values_of(s, &s->base, cell);
+    const float *other = values_of(s, &s->other, cell)->data;
     if (!has_cell(s, cell))
         return s->tokens;
     const bool by_neuron = !s->by_head && !s->by_token;
     size_t stride = base->stride[base->rank - 2], size = by_neuron ? 1 : stride;
-    size_t start = s->by_head ? cell.head * base->stride[0] : by_neuron ? cell.neuron : 0;
+    size_t start = cell.column == s->mlp ? 0
+                   : s->by_head          ? cell.head * base->stride[0]
+                   : by_neuron           ? cell.neuron
+                                         : 0;
     size_t first = s->by_token ? cell.token : 0;
     size_t end = s->by_token ? first + 1 : s->tokens;
     if ((layer + 1 == s->config->n_layer && site_id(s->site) >= SITE_CONTEXT) ||
@@ -465,8 +578,8 @@ static size_t first_change(const struct patch_sweep *s, size_t column)
         end = num_min(end, s->plan->question->position + 1);
     }
     for (size_t token = first; token < end; token++)
-        if (memcmp(base->data + start + token * stride,
-                   s->other.values[layer].data + start + token * stride, size * sizeof(float)))
+        if (memcmp(base->data + start + token * stride, other + start + token * stride,
+                   size * sizeof(float)))
             return token;
     return s->tokens;
 }
@@ -542,6 +655,17 @@ static int estimate_patches(struct patch_sweep *s)
     double *effects = arena_alloc(&s->kept, s->config->n_layer * s->cells, sizeof *effects, s->err);
     if (!effects || estimate_cells(effects, &plan, s->site, s->cells, s->err))
         return -1;
+    if (s->mlp != SIZE_MAX) { /* the sum over its tokens */
+        double *outs = arena_alloc(&s->kept, s->config->n_layer * s->tokens, sizeof *outs, s->err);
+        struct estimate_plan of_mlps = plan;
+        of_mlps.values = plan.outs;
+        of_mlps.by_head = false;
+        of_mlps.by_token = true;
+        if (!outs || estimate_cells(outs, &of_mlps, SITE_MLP_OUT, s->tokens, s->err))
+            return -1;
+        for (size_t i = 0; i < s->config->n_layer * s->tokens; i++)
+            effects[i / s->tokens * s->cells + s->mlp] += outs[i];
+    }
     for (size_t i = 0; i < cells; i++) {
         const struct cells own = cells_of(s, i % found->columns);
         double sum = unpatched;
@@ -685,6 +809,9 @@ static int lay_out(struct patch_sweep *s, struct arena *arena)
     site_most(&heads, &neurons, c, s->site);
     found->columns =
         (plan->over == PATCH_MLP_ACT ? neurons : heads) * (s->by_token ? s->tokens : 1);
+    s->mlp = SIZE_MAX;
+    if (plan->over == PATCH_PARTS && site_exists(c, SITE_MLP_OUT))
+        s->mlp = found->columns++;
     s->cells = found->columns;
     if (plan->over == PATCH_EDGES) {
         found->layers = found->edges.writers;
@@ -739,7 +866,7 @@ int patching_make(struct patching *patching, const struct patching_plan *plan, s
     if (!site_exists(s.config, s.site))
         return err_unsupported(
             err, "--over: '%s' has no '%s'%s", viewer->model.name, site_name(s.site),
-            s.config->mixer.heads && plan->over == PATCH_HEADS ? ": use --over mix_heads" : "");
+            s.config->mixer.heads && s.site == SITE_CONTEXT ? ": use --over mix_heads" : "");
     const struct edit edit = {.site = s.site, .words = "--over"};
     if (edits_check(&(struct edits){&edit, 1}, s.config, err) || check_receivers(plan, err) ||
         check_edits(plan, err))
@@ -819,6 +946,14 @@ static int make_array(struct array *array, const struct patching *patching, size
     *array = (struct array){.layer = by_token ? (int)index : -1, .shared_by = shared_by};
     if (!labels)
         return -1;
+    if (plan->over == PATCH_PARTS && !plan->heads) {
+        const bool has_mlp = site_exists(c, SITE_MLP_OUT);
+        array->columns.name = "part";
+        return err_if(axis_add_numbers(&array->columns, "", columns - has_mlp, arena, err) ||
+                      (has_mlp && axis_add(&array->columns, "mlp", arena, err)) ||
+                      axis_of_numbers(&array->rows, "layer", patching->numbers, patching->layers,
+                                      arena, err));
+    }
     array->columns = (struct axis){of_tokens                     ? "token"
                                    : plan->over == PATCH_MLP_ACT ? "neuron"
                                                                  : head_word(shared_by),
@@ -834,6 +969,11 @@ static double number_of(const struct patching *patching, size_t number, double l
            : number == PATCH_EFFECT
                ? logit - unpatched_logit(patching)
                : (logit - patching->corrupt) / (patching->clean - patching->corrupt);
+}
+
+static const char *number_name(const struct patching_plan *plan, size_t number)
+{
+    return number == PATCH_LOGIT ? patch_metrics[plan->metric].name : patch_numbers[number].name;
 }
 
 static const char *note_of(const struct patching *patching)
@@ -855,7 +995,7 @@ static int report_joint(struct report *report, const struct patching *patching, 
                              : (struct label){"all", "all", "all"});
         for (size_t n = 0; n < PATCH_NUMBERS; n++)
             if (numbers >> n & 1)
-                rows_float(&rows, (struct column){patch_numbers[n].name, .digits = 4},
+                rows_float(&rows, (struct column){number_name(patching->plan, n), .digits = 4},
                            number_of(patching, n, patching->logits[i]));
     }
     report->tables = table;
@@ -915,7 +1055,10 @@ int patching_report(struct report *report, const struct patching *patching, unsi
 {
     size_t count = patching->plan->over == PATCH_HEADS_BY_TOKEN ? patching->layers : 1;
     size_t cells = patching->layers * patching->columns / count;
-    const size_t shown = numbers & 1 << PATCH_FRACTION ? PATCH_FRACTION : PATCH_EFFECT;
+    const bool of_logits = patching->plan->metric == METRIC_LOGIT;
+    const size_t shown = numbers & 1 << PATCH_FRACTION              ? PATCH_FRACTION
+                         : of_logits || numbers & 1 << PATCH_EFFECT ? PATCH_EFFECT
+                                                                    : PATCH_LOGIT;
     if (patching->plan->with == PATCH_WITH_TEXT)
         report->corrupt = &patching->plan->corrupt->sentence;
     if (patching->plan->joint)
@@ -931,7 +1074,7 @@ int patching_report(struct report *report, const struct patching *patching, unsi
             return -1;
         for (size_t i = 0; i < cells; i++)
             values[i] = (float)number_of(patching, number, logits[i]);
-        array.name = patch_numbers[number].name;
+        array.name = number_name(patching->plan, number);
         if (patching->plan->estimate)
             array.display.title = arena_format(arena, err, "%s, first-order estimate", array.name);
         array.data = values;
@@ -943,7 +1086,8 @@ int patching_report(struct report *report, const struct patching *patching, unsi
     if (patching->verified_count)
         return report_verified(report, patching, shown, arena, err);
     struct table *table = arena_alloc(arena, 1, sizeof *table, err);
-    if (!table || report_add_strongest(report, patch_numbers[shown].name, origin, arena, err))
+    if (!table ||
+        report_add_strongest(report, number_name(patching->plan, shown), origin, arena, err))
         return -1;
     *table = *report->tables;
     table->note = note_of(patching);
@@ -957,9 +1101,10 @@ void patching_add_memory(struct memory *memory, const struct patching_plan *plan
 {
     const struct viewer *viewer = plan->viewer;
     const struct config *config = &viewer->model.config;
-    const struct selection selection = {.sites =
-                                            SITE_SET(SITE_RESID_PRE, patch_overs[plan->over].site),
-                                        .layers.count = config->n_layer};
+    struct selection selection = {.sites = SITE_SET(SITE_RESID_PRE, patch_overs[plan->over].site),
+                                  .layers.count = config->n_layer};
+    if (plan->over == PATCH_PARTS)
+        site_set_add(&selection.sites, SITE_MLP_OUT);
     struct memory captured = {0};
     size_t tokens = pair->sentence.count;
     size_t cache =

@@ -4,8 +4,8 @@
  * Then each value of the clean run in turn replaces the one of the corrupt run. The logit of the
  * answer, or a difference of logits, gives the fraction (logit - corrupt) / (clean - corrupt): 0
  * for the corrupt run, 1 for the clean run. With `noise`, corrupt values replace clean ones. An
- * ablation replaces clean values by 0 or by their mean, without a corrupt text, whose logit counts
- * as 0: the fraction logit / clean is 1 for the clean run.
+ * ablation replaces clean values by 0, a mean or those of another text, without a corrupt text,
+ * whose logit counts as 0: the fraction logit / clean is 1 for the clean run. So do other metrics.
  *
  * Each patch is an edit of a copy of the text, and copies share passes. A copy starts at the
  * patched layer, with the stream of the unpatched run, and at the first token that changes; a cache
@@ -23,6 +23,7 @@
 
 #include "base/progress_sink.h"
 #include "measure/estimates.h"
+#include "measure/question.h"
 
 enum patch_over {
     PATCH_HEADS,
@@ -47,6 +48,7 @@ enum patch_over {
     PATCH_MIX_DECAY,
     PATCH_PATHS,
     PATCH_EDGES, /* only estimates */
+    PATCH_PARTS, /* only ablations: heads, and in a last column MLPs */
     PATCH_OVERS,
 };
 
@@ -57,10 +59,33 @@ extern const struct patch_over_row {
 } patch_overs[PATCH_OVERS];
 
 /* What replaces a value: that of the other text; or, of the clean text, 0 or the value's mean over
- * the text's tokens (each head and channel has its own; of weights, each head and key). */
-enum patch_with { PATCH_WITH_TEXT, PATCH_WITH_ZERO, PATCH_WITH_MEAN, PATCH_WITHS };
+ * the text's tokens (each head and channel has its own; of weights, each head and key); or the mean
+ * of reference texts, position by position, or the value of one of them. */
+enum patch_with {
+    PATCH_WITH_TEXT,
+    PATCH_WITH_ZERO,
+    PATCH_WITH_MEAN,
+    PATCH_WITH_RESAMPLE,
+    PATCH_WITHS
+};
 
 extern const char *const patch_withs[PATCH_WITHS];
+
+enum patch_metric {
+    METRIC_LOGIT,
+    METRIC_PROBABILITY,
+    METRIC_LOGPROB,
+    METRIC_KL, /* divergences of the predictions from those of the clean run, in nats */
+    METRIC_JS,
+    METRIC_COSINE, /* of the last residual stream and a direction */
+    PATCH_METRICS,
+};
+
+extern const struct patch_metric_row {
+    const char *name; /* value of --metric */
+    const char *about;
+    bool is_scale; /* 0 means that nothing is left: ablations have fractions */
+} patch_metrics[PATCH_METRICS];
 
 struct patch_head {
     size_t layer, head; /* of values without heads, or by token: the column of a cell */
@@ -80,7 +105,12 @@ struct patching_plan {
     struct viewer *viewer;
     const struct text_with_source *clean, *corrupt; /* corrupt: only PATCH_WITH_TEXT reads it */
     enum patch_with with;
-    struct question *question; /* answer -1 becomes the clean run's most likely token */
+    const struct edit_source *sources[2]; /* values of reference texts at the site of `over`, and of
+                                           * parts at mlp_out; NULL: none */
+    size_t number;                        /* of the text, which draws one of them */
+    enum patch_metric metric;             /* of estimates the logit */
+    const float *direction;               /* [n_embd] of METRIC_COSINE */
+    struct question *question;            /* answer -1 becomes the clean run's most likely token */
     enum patch_over over;
     bool noise;    /* replace clean values by corrupt ones */
     bool estimate; /* first-order estimates (estimates.h) of the patches; not of paths */
@@ -98,7 +128,8 @@ struct patching_plan {
 
 struct patching {
     const struct patching_plan *plan;
-    double clean, corrupt; /* logits or differences without patches; of an ablation, corrupt 0 */
+    double clean,
+        corrupt; /* metrics: logits or differences without patches; of an ablation, corrupt 0 */
     const size_t *numbers; /* [layers] the layer of each row of the result */
     size_t layers;
     size_t columns; /* heads; tokens that are run; [heads, tokens]; or listed heads */

@@ -64,10 +64,10 @@ static size_t tokens_of(const struct tensor *values)
     return values->shape[values->rank - 2];
 }
 
-/* Choose one of the source's texts that have enough tokens; NULL: there is none. */
-static const struct tensor *choose(const struct edit_source *source, const struct tensor *values,
-                                   size_t number, size_t tokens)
+const struct tensor *edit_source_choose(const struct edit_source *source, size_t layer,
+                                        size_t number, size_t tokens)
 {
+    const struct tensor *values = source->values + layer * source->count;
     size_t enough = 0;
     for (size_t i = 0; i < source->count; i++)
         enough += tokens_of(&values[i]) >= tokens;
@@ -113,9 +113,8 @@ static void apply(const struct edit *edit, const struct edit_block *block, size_
 {
     const struct edit_source *source = edit->source;
     size_t layer = site_row(edit->site)->in_layer ? block->layer : 0;
-    const struct tensor *values = source ? choose(source, source->values + layer * source->count,
-                                                  block->number, block->row_places)
-                                         : NULL;
+    const struct tensor *values =
+        source ? edit_source_choose(source, layer, block->number, block->row_places) : NULL;
     size_t rank = values ? values->rank : 0;
     size_t step = values ? values->stride[rank - 1] : 0;
     const float *from = values ? values->data : NULL;

@@ -54,6 +54,11 @@ struct edit_source {
     bool exact;     /* a text must have `longest` tokens */
 };
 
+/* Choose one of the source's texts that have enough tokens, by the number of the text that gets its
+ * values; NULL: there is none. */
+const struct tensor *edit_source_choose(const struct edit_source *source, size_t layer,
+                                        size_t number, size_t tokens);
+
 /* Changes a block: all rows of a text in a layer, or those that a cache lacks; with indices, each
  * run of listed heads, rows and columns. Of an attention map, one row of a head; several threads
  * call the function at once. */

@@ -1,0 +1,508 @@
+/* patch.c: `attn-cli patch`: activation patching, path patching and maps of ablations. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/names.h"
+#include "base/num.h"
+#include "base/platform.h"
+#include "command.h"
+#include "driver.h"
+#include "instruments.h"
+
+static const struct task patch_task;
+
+/* The values that patches of a setting share. */
+struct patch_state {
+    struct edit_list references; /* of --reference, at the patched sites */
+    struct npy direction;        /* of --metric cosine:@FILE */
+};
+VALUES(patches, "Values to patch (--over)", PATCH_OVERS, patch_overs[index].name,
+       patch_overs[index].about)
+
+VALUES(withs, NULL, PATCH_WITHS, patch_withs[index], NULL)
+
+VALUES(metrics, "Metrics (--metric)", PATCH_METRICS, patch_metrics[index].name,
+       patch_metrics[index].about)
+
+VALUES(numbers, NULL, PATCH_NUMBERS, patch_numbers[index].name, patch_numbers[index].about)
+
+static const struct option_row patch_options[] = {
+    STRING("clean", 0, "TEXT", IN(patch.clean),
+           "prompt with the information of interest; with "
+           "--with also the operand",
+           .heading = "Patching", .flags = OPTION_NOT_BATCH),
+    STRING("corrupt", 0, "TEXT", IN(patch.corrupt),
+           "prompt without it, with the same number of tokens", .flags = OPTION_FIXED),
+    STRING("corrupt-source", 0, "TEXT", IN(patch.corrupt_source),
+           "encoder-decoders: the corrupt prompt's text for the encoder, of any length (default: "
+           "--source)",
+           .flags = OPTION_FIXED),
+    STRING(
+        "file", 'f', "FILE", IN(input.file),
+        "pairs: CSV or JSONL with the columns clean and corrupt, and optionally answer, position, "
+        "source and corrupt_source",
+        .flags = OPTION_FIXED),
+    FLAG("ids", 0, IN(tokens.only_ids), "--clean and --corrupt are token ids: 0,4,5",
+         .flags = OPTION_NOT_BATCH),
+    STRING("answer", 0, "TOKEN", IN(attribute.answer),
+           "token whose logit is measured, or two tokens whose logit difference is measured: ' "
+           "Mary: John' (default: the most likely token after the clean prompt)"),
+    STRING("query", 0, "N", IN(attribute.position),
+           "position whose logits are read (default: -1, the last token; in masked models the last "
+           "[MASK])",
+           .former = "position"),
+    STRING("over", 0, "WHAT", IN(patch.over), "values to patch (default: heads; listed below)",
+           .values = &values_patches),
+    STRING("layer", 0, "LIST", IN(select.layer),
+           "patch only these layers: 0,3-5, -1 for the last, all (default)"),
+    STRING("path", 0, "FROM:TO", IN(patch.path),
+           "patch the direct paths from a head to q, k or v of later heads, 9.6:10.0.q or "
+           "9.6:10.0,10.7.q, or to the logits, 9.6:logits. Without FROM: from every head; from "
+           "several, 9.6,9.9:10.0.q: each alone, then all at once. All receivers get their inputs "
+           "together; all other heads before them are frozen; MLPs, and everything after them, are "
+           "recomputed"),
+    STRING(
+        "joint", 0, "HEADS", IN(patch.joint),
+        "patch only these heads, 26.0,27.8 (without --layer): each alone, then all at once; with "
+        "--over paths, or --path without FROM, they are the senders"),
+    FLAG("noise", 0, IN(patch.noise),
+         "patch values of the corrupt run into the clean run (default: the other way round)"),
+    STRING("with", 0, "text|zero|mean|resample", IN(patch.with),
+           "replace a value by that of the other text (default); or, without --corrupt, in the "
+           "clean run by zero, its mean over the tokens or, with --reference FILE, over these "
+           "texts, or that of one of them, drawn by --seed: each head and MLP is off in turn, and "
+           "the fraction is logit / clean logit",
+           .values = &values_withs),
+    STRING("metric", 0, "METRIC", IN(patch.metric),
+           "number that is measured: logit (default), probability, logprob, kl, js or "
+           "cosine:@FILE.npy (listed below)",
+           .values = &values_metrics),
+    FLAG("estimate", 0, IN(patch.estimate),
+         "first-order estimates of all patches, from one walk back (attribution patching): the sum "
+         "of (new value - value) times gradient, in the run that is patched"),
+    INTEGER("verify", 0, "N", IN(patch.verify), 1, 1000,
+            "--estimate, with the exact patches of the N largest estimates and the correlation"),
+    INTEGER("steps", 0, "N", IN(patch.steps), 1, 1000,
+            "with --over edges: mean of N gradients, at token embeddings between those of the "
+            "patched text and of the other text (EAP-IG; default: 1)",
+            .preset = 1),
+    STRING("show", 0, "NUMBER", IN(select.show),
+           "number to show: fraction (part of the answer restored, default), logit or effect (the "
+           "logit less that of the run without the patch); data formats have the first two",
+           .values = &values_numbers),
+    STRING("mean", 0, "texts", IN(select.mean), "average over the pairs of --file",
+           .flags = OPTION_FIXED),
+    {0},
+};
+
+const struct command command_patch = {
+    .name = "patch",
+    .group = "Analyse",
+    .about = "activation patching between two prompts",
+    .operands = "[TEXT]",
+    .examples =
+        "attn-cli patch --clean \"The keys to the cabinet\" --corrupt \"The key to the cabinet\"\n"
+        "attn-cli patch --clean \"The keys\" --corrupt \"The key\" --answer \" are: is\" --noise\n"
+        "attn-cli patch --clean \"The keys\" --corrupt \"The key\" --over resid_pre -o patch.svg\n"
+        "attn-cli patch --clean \"The keys\" --corrupt \"The key\" --path :1.3.v\n"
+        "attn-cli patch \"The keys to the cabinet\" --answer \" are: is\" --with zero -o map.svg\n"
+        "attn-cli patch -f data/experiments/pairs.csv --mean texts\n",
+    .task = &patch_task,
+    .run = patch_command,
+    .options = patch_options,
+    .shared = {text_options, model_options, mechanism_options, edit_options, output_options,
+               terminal_options, figure_options},
+    .without = "sentence document ids words from",
+};
+
+static int parse_over(struct patching_plan *plan, const struct options *options, struct err *err)
+{
+    const char *name = options->patch.over;
+    size_t index = PATCH_HEADS;
+    enum site site;
+    if (name && site_find(name, strlen(name), &site) && site_part(site) == PART_MIXER) {
+        const struct edit edit = {.site = site, .words = "--over"};
+        if (edits_check(&(struct edits){&edit, 1}, &plan->viewer->model.config, err))
+            return -1;
+    }
+    if (names_choose(&index, NAMES(patch_overs, PATCH_OVERS), "--over", name, err))
+        return -1;
+    plan->over = (enum patch_over)index;
+    plan->noise = options->patch.noise;
+    index = PATCH_WITH_TEXT;
+    if (names_choose(&index, NAMES_LIST(patch_withs), "--with", options->patch.with, err) ||
+        (index && options_exclude(options, "with", "corrupt corrupt-source noise", err)))
+        return -1;
+    plan->with = (enum patch_with)index;
+    if (plan->with && !name && !options->patch.joint && !options->patch.path)
+        plan->over = PATCH_PARTS;
+    if (plan->over == PATCH_PARTS && !plan->with)
+        return err_usage(err, "--over parts: expected --with zero, mean or resample, found none");
+    if (options->patch.path && name && plan->over != PATCH_PATHS)
+        return err_usage(err, "--path: expected --over paths, found '%s'", name);
+    if (options->patch.path)
+        plan->over = PATCH_PATHS;
+    const char *paths = options->patch.path ? "--path" : "--over paths";
+    if (plan->over == PATCH_PATHS && options->select.layer)
+        return err_usage(err, "--layer and %s cannot be combined: --path names layers", paths);
+    if (plan->over == PATCH_PATHS && edit_options_are_given(&options->edit))
+        return err_usage(err,
+                         "%s cannot be combined with --edit, --ablate or --knockout: heads before "
+                         "the receiver keep their values; use --over heads",
+                         paths);
+    return 0;
+}
+
+/* Read --estimate, --verify and --steps. */
+static int parse_estimate(struct patching_plan *plan, const struct options *options,
+                          struct err *err)
+{
+    const bool of_edges = plan->over == PATCH_EDGES;
+    plan->verify = (size_t)options->patch.verify;
+    plan->steps = (size_t)options->patch.steps;
+    plan->estimate = options->patch.estimate || plan->verify;
+    if (plan->estimate && plan->over == PATCH_PATHS)
+        return err_usage(err, "--estimate: expected --over of values or edges, found 'paths': use "
+                              "--over edges");
+    if (of_edges && !plan->estimate)
+        return err_usage(err, "--over edges: expected --estimate, found exact patches: use --over "
+                              "paths or --path");
+    if (plan->steps > 1 && !of_edges)
+        return err_usage(err, "--steps: expected --over edges, found '%s'",
+                         patch_overs[plan->over].name);
+    if (of_edges && plan->verify)
+        return err_usage(err,
+                         "--verify: expected --over of values, found 'edges': --path 0.1:1.2.q "
+                         "patches a path, through all MLPs between");
+    const char *other = of_edges ? options_are_given(options, "layer joint") : NULL;
+    if (other)
+        return err_usage(
+            err, "--%s and --over edges cannot be combined: select edges in the result", other);
+    return err_if((plan->verify && options_exclude(options, "verify", "joint mean", err)) ||
+                  (plan->steps > 1 && options_exclude(options, "steps", "with", err)));
+}
+
+/* Read `26.0,27.8`, the heads that are patched. */
+static int parse_heads(struct patching_plan *plan, const char *option, const char *list,
+                       size_t size, struct arena *arena, struct err *err)
+{
+    const struct config *config = &plan->viewer->model.config;
+    struct stack text = *stack_of(config, PART_SENTENCE);
+    text.heads = site_heads(config, patch_overs[plan->over].site, 0);
+    struct patch_head *heads = arena_alloc(arena, size + 1, sizeof *heads, err);
+    for (const char *at = list, *end = list + size; heads && at <= end; at++) {
+        struct patch_head *head = &heads[plan->head_count++];
+        size_t item = num_min(strcspn(at, ","), (size_t)(end - at));
+        if (instrument_head(head, option, at, item, &text, err))
+            return -1;
+        for (const struct patch_head *one = heads; one < head; one++)
+            if (one->layer == head->layer && one->head == head->head)
+                return err_usage(err, "%s: expected different heads, found '%.*s' twice", option,
+                                 (int)item, at);
+        at += item;
+    }
+    plan->heads = heads;
+    return heads ? 0 : -1;
+}
+
+static int parse_joint(struct patching_plan *plan, const struct options *options,
+                       struct arena *arena, struct err *err)
+{
+    const char *list = options->patch.joint;
+    enum site site = patch_overs[plan->over].site;
+    if (!list)
+        return 0;
+    if (plan->over == PATCH_HEADS_BY_TOKEN || !site_has_heads(site) ||
+        site_axes(site) == AXES_GROUP_TOKEN_DIM)
+        return err_usage(err,
+                         "--joint: expected --over heads, q, weights, cross_heads, mix_heads or "
+                         "paths, found '%s'",
+                         patch_overs[plan->over].name);
+    if (options->select.layer)
+        return err_usage(err, "--layer and --joint cannot be combined: --joint names layers");
+    plan->joint = true;
+    return parse_heads(plan, "--joint", list, strlen(list), arena, err);
+}
+
+/* Read `10.0,10.7.q`: a head without a part has the next part in the list. Keys and values are
+ * received by the key/value head; note which other heads use it. */
+static int parse_receivers(struct patching_plan *plan, const char *list, bool notes,
+                           struct arena *arena, struct err *err)
+{
+    static const char *const parts[] = {"q", "k", "v"};
+    const struct config *config = &plan->viewer->model.config;
+    struct patch_receiver *receivers = arena_alloc(arena, strlen(list), sizeof *receivers, err);
+    size_t named = 0;
+    char heads[SHEET_NAME_BYTES];
+    for (const char *at = list; receivers && at; at = list_next(at)) {
+        struct patch_receiver *receiver = &receivers[plan->receiver_count++];
+        size_t size = strcspn(at, ","), part = 0;
+        const char *dot = platform_last_byte(at, '.', size);
+        bool has_part =
+            dot && names_find(&part, NAMES_LIST(parts), dot + 1, (size_t)(at + size - dot) - 1);
+        if (instrument_head(&receiver->at, "--path", at, has_part ? (size_t)(dot - at) : size,
+                            stack_of(config, PART_SENTENCE), err))
+            return -1;
+        for (; has_part && named < plan->receiver_count; named++)
+            receivers[named].site = (enum site)(SITE_Q + part);
+    }
+    plan->receivers = receivers;
+    for (size_t i = 0; receivers && i < plan->receiver_count; i++) {
+        struct patch_head *at = &receivers[i].at;
+        const struct head_rule *rule = stack_head(config, PART_SENTENCE, at->layer);
+        size_t head = at->head, shared_by = kv_head_shared_by(rule);
+        if (receivers[i].site == SITE_Q || shared_by == 1)
+            continue;
+        at->head = kv_head_of(rule, head);
+        if (notes)
+            print_note(
+                "--path: %s of head %zu.%zu is kv_head %zu, shared by %s: all of them receive",
+                site_name(receivers[i].site), at->layer, head, at->head,
+                heads_sharing(heads, (int)at->layer, at->head, shared_by));
+    }
+    return receivers ? 0 : -1;
+}
+
+/* Read `9.6:10.0.q`, `9.6,9.9:logits` or `:10.0,10.7.q`; --joint may have named the senders. */
+static int parse_path(struct patching_plan *plan, const struct options *options, bool notes,
+                      struct arena *arena, struct err *err)
+{
+    static const char *const endings[] = {".q", ".k", ".v"};
+    const char *from = options->patch.path;
+    if (!from)
+        return 0;
+    size_t size = strcspn(from, ":"), latest = 0, last = 0;
+    const char *to = from[size] ? from + size + 1 : from;
+    bool to_logits = !*to || strcmp(to, "logits") == 0, ends = false;
+    for (size_t i = 0; i < 3; i++)
+        ends |= name_ends_in(to, endings[i]);
+    if (!from[size] || (!to_logits && !ends))
+        return err_usage(err,
+                         "--path: expected FROM:TO, where TO is logits or ends with .q, .k or .v, "
+                         "such as 9.6:logits or 9.6:10.0.q, found '%s'",
+                         from);
+    if (size && plan->joint)
+        return err_usage(err, "--joint and --path FROM:TO cannot be combined: both name senders; "
+                              "use --path :TO");
+    if ((!to_logits && parse_receivers(plan, to, notes, arena, err)) ||
+        (size && parse_heads(plan, "--path", from, size, arena, err)))
+        return -1;
+    plan->joint |= plan->head_count > 1;
+    for (size_t i = 0; i < plan->receiver_count; i++)
+        last = num_max(last, plan->receivers[i].at.layer);
+    for (size_t i = 0; i < plan->head_count; i++)
+        latest = num_max(latest, plan->heads[i].layer);
+    return to_logits || latest < last
+               ? 0
+               : err_usage(err,
+                           "--path: expected a receiver in a layer after the sender's, %zu, found "
+                           "%zu",
+                           latest, last);
+}
+
+/* Read --metric, and --show, which may have its name. */
+static int parse_metric(struct inquiry *inquiry, struct arena *arena, struct err *err)
+{
+    static const char cosine[] = "cosine:@";
+    struct patching_plan *plan = &inquiry->plan;
+    struct patch_state *state = inquiry->state;
+    const char *name = inquiry->options->patch.metric, *show = inquiry->options->select.show;
+    struct patch_number_row numbers[PATCH_NUMBERS];
+    size_t metric = METRIC_LOGIT, width = inquiry->viewer->model.config.n_embd;
+    const bool has_file = name && strncmp(name, cosine, sizeof cosine - 1) == 0;
+    if (names_choose(&metric, NAMES(patch_metrics, PATCH_METRICS), "--metric",
+                     has_file ? patch_metrics[METRIC_COSINE].name : name, err))
+        return -1;
+    if (metric == METRIC_COSINE && !has_file)
+        return err_usage(err, "--metric: expected cosine:@FILE.npy, found '%s'", name);
+    if (metric && plan->estimate)
+        return err_usage(err, "--metric: expected logit with --estimate, found '%s'", name);
+    if (has_file && !inquiry->job) {
+        const char *path = name + sizeof cosine - 1;
+        size_t count = 1;
+        if (npy_read(&state->direction, path, arena, err))
+            return -1;
+        for (size_t i = 0; i < state->direction.rank; i++)
+            count *= state->direction.shape[i];
+        if (count != width)
+            return err_set(err, "'%s': expected a vector of %zu numbers, found %zu", path, width,
+                           count);
+    }
+    plan->direction = state->direction.data;
+    plan->metric = (enum patch_metric)metric;
+    memcpy(numbers, patch_numbers, sizeof numbers);
+    numbers[PATCH_LOGIT].name = patch_metrics[metric].name;
+    if (instrument_numbers(inquiry, NAMES(numbers, PATCH_NUMBERS), err))
+        return -1;
+    if (!plan->with || patch_metrics[metric].is_scale)
+        return 0;
+    if (show && inquiry->numbers >> PATCH_FRACTION & 1)
+        return err_usage(err,
+                         "--show fraction: expected --metric logit, probability or cosine "
+                         "with --with, found '%s'",
+                         name);
+    inquiry->numbers &= ~(1u << PATCH_FRACTION);
+    inquiry->numbers |= inquiry->numbers ? 0 : 1u << PATCH_LOGIT;
+    return 0;
+}
+
+/* Read the values of --reference at the patched sites, once for all texts of a setting. */
+static int read_references(struct inquiry *inquiry, struct err *err)
+{
+    struct patching_plan *plan = &inquiry->plan;
+    struct session *session = &inquiry->driver->session;
+    struct edit_list *list = &((struct patch_state *)inquiry->state)->references;
+    const char *reference = inquiry->options->edit.reference;
+    const bool resamples = plan->with == PATCH_WITH_RESAMPLE;
+    if (!reference && !resamples)
+        return 0;
+    if (!reference)
+        return err_usage(err, "--with resample: expected --reference FILE, whose texts supply "
+                              "values, found none");
+    if (plan->over == PATCH_EDGES)
+        return err_usage(err, "--reference and --over edges cannot be combined");
+    if (!inquiry->job) {
+        const enum site sites[] = {patch_overs[plan->over].site, SITE_MLP_OUT};
+        const bool has_mlp =
+            plan->over == PATCH_PARTS && site_exists(&inquiry->viewer->model.config, SITE_MLP_OUT);
+        *list = (struct edit_list){.config = &inquiry->viewer->model.config,
+                                   .arena = &session->arena,
+                                   .store = session->store,
+                                   .key = session->edits.key};
+        for (size_t i = 0; i < 1 + (size_t)has_mlp; i++) {
+            const char *edit =
+                arena_format(list->arena, err, resamples ? "%s = resample:%lld" : "%s = mean",
+                             site_name(sites[i]), inquiry->options->mechanism.seed);
+            if (!edit || edit_list_add(list, EDIT_WORDS, edit, err))
+                return -1;
+        }
+        if (session_fill_edits(session, list, err))
+            return -1;
+    }
+    for (size_t i = 0; i < list->edits.count; i++)
+        plan->sources[i] = list->items[i].source;
+    plan->number = inquiry->job ? inquiry->job->index : 0;
+    return 0;
+}
+
+static int ask_patch(struct inquiry *inquiry, struct arena *arena, struct err *err)
+{
+    struct patching_plan *plan = &inquiry->plan;
+    plan->viewer = inquiry->viewer;
+    if (instrument_layers(&plan->layers, inquiry, arena, err) ||
+        parse_over(plan, inquiry->options, err) || parse_estimate(plan, inquiry->options, err) ||
+        parse_joint(plan, inquiry->options, arena, err) || parse_metric(inquiry, arena, err) ||
+        read_references(inquiry, err) ||
+        parse_path(plan, inquiry->options, !inquiry->job, arena, err) ||
+        (inquiry->job && !plan->with && instrument_corrupt(inquiry, arena, err)))
+        return -1;
+    if (!inquiry->options->select.show && !plan->with && !plan->estimate)
+        inquiry->numbers &= ~(1u << PATCH_EFFECT);
+    if (inquiry->job)
+        patching_add_memory(&inquiry->job->memory, plan, &inquiry->job->pair);
+    return 0;
+}
+
+/* Report "logit difference ␣Mary - ␣John after ␣to: clean 3.5512, corrupt -1.2003". */
+static int find_patch(struct inquiry *inquiry, struct arena *arena, struct err *err)
+{
+    struct patching_plan *plan = &inquiry->plan;
+    struct facts *facts = inquiry->facts;
+    struct job *job = inquiry->job;
+    struct patching found;
+    plan->viewer = inquiry->viewer;
+    plan->clean = &job->pair;
+    plan->corrupt = &inquiry->corrupt;
+    if (inquiry->options->patch.corrupt_source)
+        job->report.corrupt_source = &inquiry->corrupt.source;
+    plan->question = &inquiry->question;
+    plan->progress = inquiry->progress;
+    if (patching_make(&found, plan, arena, err) ||
+        patching_report(&job->report, &found, inquiry->numbers, arena, err))
+        return -1;
+    facts_text(facts, "over", patch_overs[plan->over].name);
+    facts_text(facts, "patched", plan->noise || plan->with ? "clean" : "corrupt");
+    if (plan->with)
+        facts_text(facts, "with", patch_withs[plan->with]);
+    if (plan->estimate)
+        facts_text(facts, "method", "first-order estimate");
+    if (plan->steps > 1)
+        facts_integer(facts, "steps", (long long)plan->steps);
+    const char *logit = instrument_answer(inquiry, "after", arena, err);
+    const char *metric = patch_metrics[plan->metric].name;
+    if (plan->metric) {
+        facts_text(facts, "metric", metric);
+        logit = !logit ? NULL
+                : plan->metric < METRIC_KL
+                    ? arena_format(arena, err, "%s%s", metric, logit + strlen("logit"))
+                    : arena_format(arena, err, "%s at %s", metric,
+                                   job->pair.sentence.labels[found.plan->question->position].text);
+    }
+    if (!logit)
+        return -1;
+    facts_float(facts, "clean", found.clean);
+    if (!plan->with)
+        facts_float(facts, "corrupt", found.corrupt);
+    if (plan->verify)
+        facts_float(facts, "correlation", found.correlation);
+    const char *other = plan->with ? "" : arena_format(arena, err, ", corrupt %.4f", found.corrupt);
+    job->report.about =
+        arena_format(arena, err, "%s%s%s: clean %.4f%s",
+                     plan->with    ? patch_withs[plan->with]
+                     : plan->noise ? "corrupt"
+                                   : "",
+                     plan->with || plan->noise ? " into clean · " : "", logit, found.clean, other);
+    return other && job->report.about ? 0 : -1;
+}
+
+/* Offer exact patches in place of estimates. */
+static int note_estimates(void *state, struct driver *driver, struct err *err)
+{
+    const struct options *options = driver->options;
+    (void)state;
+    (void)err;
+    if (!options->patch.estimate || options->patch.verify || driver->is_batch ||
+        driver->accumulates || !driver->output.format->for_people)
+        return 0;
+    if (options->patch.over && strcmp(options->patch.over, patch_overs[PATCH_EDGES].name) == 0)
+        print_note("first-order estimates: --path 0.1:1.2.q patches a path from head to head, "
+                   "through all MLPs between");
+    else if (options->patch.joint)
+        print_note("first-order estimates: without --estimate, these patches are exact");
+    else
+        print_note("first-order estimates; the largest with their exact patches: attn-cli patch%s "
+                   "--verify 10",
+                   options->line);
+    return 0;
+}
+
+static const struct instrument patch_instrument = {ask_patch, find_patch, NULL, true};
+
+static const struct task patch_task = {
+    INSTRUMENT_TASK(OF_ANSWER | 1 << ITEM_CLEAN | 1 << ITEM_CORRUPT | 1 << ITEM_CORRUPT_SOURCE,
+                    MEAN_OF_TEXTS),
+    .kind = &patch_instrument, .parts = "patches", .state_bytes = sizeof(struct patch_state),
+    .finish = note_estimates};
+
+/* The clean text is the command's only text, or the text of each item of a file. */
+int patch_command(const struct options *options, struct err *err)
+{
+    struct options own = *options;
+    const struct texts *operands = &options->input.operands;
+    const char *clean = options->patch.clean;
+    if (operands->count == 1 && !clean && !options->input.file && options->patch.with) {
+        clean = own.patch.clean = operands->items[0];
+        own.input.operands.count = 0;
+    } else if (operands->count)
+        return err_usage(err, "expected --clean TEXT and --corrupt TEXT, found the operand '%s'",
+                         operands->items[0]);
+    if (options_exclude(options, "file", "clean corrupt ids", err))
+        return -1;
+    if (!options->input.file && !clean)
+        return err_usage(err, "expected --clean TEXT, found none");
+    if (options->tokens.only_ids)
+        own.input.ids = clean;
+    else if (clean)
+        own.input.sentences = (struct texts){&own.patch.clean, 1};
+    return driver_do(&patch_task, &own, err);
+}
