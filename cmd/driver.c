@@ -117,13 +117,14 @@ int driver_identify(struct driver *driver, const struct job *job, struct identit
 {
     const struct swept_option *swept = &driver->sweep.items[driver->sweep.of_models];
     size_t settings = driver->sweep.count - driver->sweep.of_models;
-    size_t count = settings + job->item.column_count;
+    bool in_rows = driver->rows_have_columns;
+    size_t count = settings + (in_rows ? 0 : job->item.column_count);
     struct buf members = {0};
     struct json_writer json = {.buf = &members};
     const struct names columns = {(const char *const *)job->item.columns,
                                   job->item.column_count + job->item.text_count,
                                   sizeof *job->item.columns};
-    size_t text_count = driver->options->output.no_text ? 0 : job->item.text_count;
+    size_t text_count = driver->options->output.no_text || in_rows ? 0 : job->item.text_count;
     struct identity_column *extras = arena_alloc(arena, count + text_count, sizeof *extras, err);
     if (!extras)
         return -1;

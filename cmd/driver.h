@@ -177,7 +177,8 @@ struct driver {
     struct text_mean mean;        /* with --mean texts: sums of the open setting */
     enum beginning begins_texts;  /* as in input_options; a `prepare` hook may change it */
     const char *columns;          /* of CSV tables, set by `prepare`; NULL: those of matrices */
-    bool accumulates;             /* see driver_accumulate */
+    bool rows_have_columns; /* rows of tables have the columns of the input; set by `prepare` */
+    bool accumulates;       /* see driver_accumulate */
     struct output output;
     struct style style;
     struct layout layout;

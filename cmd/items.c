@@ -159,13 +159,25 @@ int input_file_open(struct file *file, const char *path, struct err *err)
 
 /* --- names of columns ------------------------------------------------------------------------- */
 
+static struct names names_of(const struct texts *texts)
+{
+    return (struct names){texts->items, texts->count, sizeof *texts->items};
+}
+
 /* Where the values of a column go: an item_field of the command, or ITEM_FIELDS + the index of its
  * name among those to copy; a new name has the index after the last. */
 static size_t field_of(const struct items *items, const char *name)
 {
+    const char *text = items->options->input.text_column, *id = items->options->input.id_column;
     size_t index = 0, size = strlen(name);
-    if (names_find(&index, NAMES(known_columns, COLUMNS_KNOWN), name, size) &&
-        items->fields >> known_columns[index].field & 1)
+    bool is_named = names_find(&index, names_of(&items->parts), name, size) ||
+                    names_find(&index, names_of(&items->by), name, size) ||
+                    (id && strcmp(id, name) == 0);
+    unsigned fields = items->fields & ~(text || items->parts.count ? 1u << ITEM_TEXT : 0);
+    if (text && strcmp(text, name) == 0)
+        return ITEM_TEXT;
+    if (!is_named && names_find(&index, NAMES(known_columns, COLUMNS_KNOWN), name, size) &&
+        fields >> known_columns[index].field & 1)
         return known_columns[index].field;
     index = items->names.count;
     names_find(&index, (struct names){items->names.items, index, sizeof name}, name, size);
@@ -262,8 +274,14 @@ static int add_start(struct items *items, const char *at, size_t size, size_t li
 static int survey_cell(struct items *items, size_t field, const char *text, size_t line,
                        struct err *err)
 {
-    return field < ITEM_FIELDS && ARE_TEXTS >> field & 1
-               ? text_survey_add(&items->survey, text, field == ITEM_TEXT, line, &items->arena, err)
+    size_t index = field - ITEM_FIELDS;
+    bool is_text = field < ITEM_FIELDS && ARE_TEXTS >> field & 1;
+    bool is_part = field >= ITEM_FIELDS && index < items->names.count &&
+                   names_find(&index, names_of(&items->parts), items->names.items[index],
+                              strlen(items->names.items[index]));
+    enum cell_kind kind = is_part ? CELL_REGION : field == ITEM_TEXT ? CELL_WITH_MARKS : CELL_TEXT;
+    return is_text || is_part
+               ? text_survey_add(&items->survey, text, kind, line, &items->arena, err)
                : 0;
 }
 
@@ -320,13 +338,58 @@ static int find_lines(struct items *items, struct err *err)
     return 0;
 }
 
+/* The value of a record in a column that is copied; "": none. */
+static const char *value_of(const struct items *items, const struct csv_record *record,
+                            const char *name)
+{
+    size_t index = 0;
+    names_find(&index, names_of(&items->names), name, strlen(name));
+    for (size_t i = 0; i < num_min(record->count, items->header_count); i++)
+        if (items->field_of_column[i] == ITEM_FIELDS + index)
+            return record->fields[i];
+    return "";
+}
+
+/* True if a record begins a text: if the values of --by differ from those of the record before.
+ * They are added to the keys. Refused: values of an earlier text. */
+static bool begins_text(struct items *items, struct texts *keys, struct hash_index *found,
+                        const struct csv_record *record, struct err *err)
+{
+    struct buf key = {0};
+    for (size_t i = 0; i < items->by.count; i++)
+        buf_format(&key, "%s%s", i ? ", " : "", value_of(items, record, items->by.items[i]));
+    const char *last = keys->count ? keys->items[keys->count - 1] : NULL;
+    const char *own = buf_keep(&key, &items->arena, err);
+    if (!own || (last && strcmp(last, own) == 0))
+        return false;
+    struct hash_probe probe = hash_probe(found, hash_bytes(own, strlen(own)));
+    for (uint32_t index; hash_next(&probe, &index);)
+        if (strcmp(keys->items[index], own) == 0) {
+            err_set(err,
+                    "'%s' line %zu: --by: expected the rows of '%s' together, found others "
+                    "between: sort the table",
+                    shown_path(items->path), record->line, own);
+            return false;
+        }
+    hash_put(&probe, (uint32_t)keys->count);
+    return !texts_add(keys, own, &items->arena, err);
+}
+
 /* One item for each record of CSV that is not blank (`;;`, as spreadsheets write) or, with
- * ITEMS_KEEP_BLANK, for each record. Errors in a record are reported when the item is read. */
+ * ITEMS_KEEP_BLANK, for each record; with --by, for neighbouring records with the same values.
+ * Errors in a record are reported when the item is read. */
 static int find_records(struct items *items, struct err *err)
 {
     struct arena arena = {0};
     struct csv_record record;
-    size_t first = items->count, number = first, blank = 0;
+    struct texts keys = {0};
+    struct hash_index found = {0};
+    size_t first = items->count, number = first, blank = 0, lines = 1;
+    bool by = items->by.count;
+    for (const char *at = items->reader.at; by && at < items->reader.end; at++)
+        lines += *at == '\n';
+    if (by && hash_index_init(&found, num_min(lines, HASH_NUMBER_MAX), &items->arena, err))
+        return -1;
     do {
         const char *at = items->reader.at;
         arena_clear(&arena);
@@ -338,9 +401,12 @@ static int find_records(struct items *items, struct err *err)
         size_t filled = 0;
         while (filled < count && !*record.fields[filled])
             filled++;
-        if (count && filled == count && !(items->fields & ITEMS_KEEP_BLANK))
-            blank++;
-        else if (record.line && !add_start(items, at, 0, record.line, err))
+        bool is_blank = count && filled == count && (by || !(items->fields & ITEMS_KEEP_BLANK));
+        blank += is_blank;
+        items->records += count && !is_blank;
+        if (is_blank ? by : by && record.line && !begins_text(items, &keys, &found, &record, err))
+            continue;
+        if (!is_blank && record.line && !err->kind && !add_start(items, at, 0, record.line, err))
             items->starts[items->count - 1].number = number;
         number++;
     } while (record.line && !err->kind);
@@ -369,7 +435,10 @@ static int choose_separator(struct items *items, struct err *err)
         if (!err->out_of_memory)
             err_clear(err);
         for (size_t i = 0; i < count; i++) {
-            known |= field_of(items, header.fields[i]) < ITEM_FIELDS;
+            size_t index = 0;
+            known |= field_of(items, header.fields[i]) < ITEM_FIELDS ||
+                     names_find(&index, names_of(&items->parts), header.fields[i],
+                                strlen(header.fields[i]));
             is_prose |= header.fields[i][0] == ' ';
         }
         arena_release(&arena);
@@ -475,7 +544,8 @@ static int find_kind(struct items *items, struct err *err)
         items->kind = ITEMS_CSV;
     else if (choose_separator(items, err))
         return -1;
-    if (is_txt && items->kind == ITEMS_CSV) {
+    bool names_columns = items->options->input.text_column || items->parts.count;
+    if (is_txt && items->kind == ITEMS_CSV && !names_columns) {
         print_note("'%s' begins like a table, but is read as lines: rename it to .csv or .tsv",
                    shown_path(path));
         items->kind = ITEMS_LINES;
@@ -514,6 +584,61 @@ static void note_texts(struct items *items, enum items_many many)
     const char *listed = buf_keep(&text, &items->arena, NULL);
     if (listed)
         print_note("'%s': columns read: %s", path, listed);
+}
+
+/* Read the options that name columns. Refused: two that give texts, or one without its other. */
+static int name_columns(struct items *items, struct err *err)
+{
+    const struct input_options *input = &items->options->input;
+    const char *parts = input->word_column ? input->word_column : input->regions;
+    struct texts *lists[] = {&items->parts, &items->by};
+    if (options_exclude(items->options, "text-column", "regions word-column", err) ||
+        options_exclude(items->options, "regions", "word-column", err))
+        return -1;
+    if (!input->word_column != !input->by)
+        return err_usage(err, "--word-column and --by: expected both, found --%s alone",
+                         input->by ? "by" : "word-column");
+    if (input->joint && !parts)
+        return err_usage(err, "--join: expected --regions or --word-column");
+    for (size_t i = 0; i < 2; i++)
+        for (const char *at = i ? input->by : parts, *next; at; at = next) {
+            next = i || !input->word_column ? list_next(at) : NULL;
+            size_t size = next ? strcspn(at, ",") : strlen(at);
+            const char *name = arena_text(&items->arena, at, size, err);
+            if (!name || texts_add(lists[i], name, &items->arena, err))
+                return -1;
+        }
+    if (!input->text_column && !parts)
+        return 0;
+    items->fields &= ~((unsigned)OF_TEXTS & ~(1u << ITEM_TEXT)); /* no other gives a text */
+    items->found |= 1u << ITEM_TEXT;
+    return 0;
+}
+
+/* Refuse options that name columns which the table lacks. */
+static int check_columns(const struct items *items, struct err *err)
+{
+    const struct input_options *input = &items->options->input;
+    const struct texts text = {(const char *[]){input->text_column}, !!input->text_column};
+    const struct texts id = {(const char *[]){input->id_column}, !!input->id_column};
+    const struct {
+        const char *option;
+        const struct texts *columns;
+    } lists[] = {{input->by ? "--word-column" : "--regions", &items->parts},
+                 {"--by", &items->by},
+                 {"--id-column", &id},
+                 {"--text-column", &text}};
+    if (items->by.count && items->kind != ITEMS_CSV)
+        return err_usage(err, "--word-column: expected a table in CSV");
+    for (size_t i = 0, index; i < sizeof lists / sizeof *lists; i++)
+        for (size_t k = 0; k < lists[i].columns->count; k++) {
+            const char *name = lists[i].columns->items[k];
+            bool is_text = items->text_name && strcmp(items->text_name, name) == 0;
+            if (!is_text && column_choose(&index, names_of(&items->names), lists[i].option, name,
+                                          strlen(name), err))
+                return -1;
+        }
+    return 0;
 }
 
 static int find_in_file(struct items *items, enum items_many many, struct err *err)
@@ -601,7 +726,8 @@ int items_open(struct items *items, const struct options *options, unsigned fiel
                             .fields = fields | OF_ALL,
                             .takes_sources = many == ITEMS_ANY || many == ITEMS_OR_SOURCE ||
                                              many == ITEMS_PROMPT};
-    if (many != ITEMS_NONE && find_all(items, many, err)) {
+    if (many != ITEMS_NONE &&
+        (name_columns(items, err) || find_all(items, many, err) || check_columns(items, err))) {
         items_release(items);
         return -1;
     }
@@ -735,12 +861,30 @@ static int set_value(struct item *item, size_t field, const char *value, struct 
     return field == ITEM_CONTINUE ? texts_add(continuations, value, arena, err) : 0;
 }
 
-static int read_record(const struct items *items, struct item *item, const struct item_start *start,
+/* Join the cells of the columns of --regions. */
+static int join_columns(const struct items *items, struct item *item, struct arena *arena,
+                        struct err *err)
+{
+    size_t count = items->parts.count;
+    struct score_region *regions = arena_alloc(arena, count, sizeof *regions, err);
+    const char **cells = arena_alloc(arena, count, sizeof *cells, err);
+    for (size_t i = 0; cells && regions && i < count; i++) {
+        regions[i].name = items->parts.items[i];
+        regions[i].number = (long long)i + 1;
+        cells[i] = item_column(item, regions[i].name);
+        if (cells[i] && item->options.input.trim && !(cells[i] = text_trim(cells[i], arena, err)))
+            return -1;
+    }
+    return err_if(
+        !cells || !regions ||
+        regions_join(item, regions, cells, count, items->options->input.joint, arena, err));
+}
+
+static int read_record(const struct items *items, struct item *item, struct csv_reader *reader,
                        struct arena *arena, struct err *err)
 {
     struct csv_record record;
-    struct csv_reader reader = {start->at, items->reader.end, start->line, items->reader.separator};
-    if (csv_read(&reader, &record, arena, err))
+    if (csv_read(reader, &record, arena, err))
         return -1;
     if (record.count != items->header_count)
         return err_set(err, "expected %zu fields as in the header, found %zu%s",
@@ -752,13 +896,59 @@ static int read_record(const struct items *items, struct item *item, const struc
     for (size_t i = 0; i < 2 * record.count; i++) { /* copied columns first: failures have them */
         const char *value = record.fields[i % record.count];
         size_t field = items->field_of_column[i % record.count];
+        bool is_set = field < ITEM_FIELDS && item->fields[field]; /* by an earlier row of a text */
         if (*value && field != NO_FIELD && (field < ITEM_FIELDS) == (i >= record.count) &&
-            set_value(item, field, value, arena, err))
+            !is_set && set_value(item, field, value, arena, err))
             return -1;
     }
-    if (items->fields & ITEMS_KEEP_BLANK && !item->fields[ITEM_IDS] && !item->input.text)
-        item->input.text = "";
     return 0;
+}
+
+/* Read the records of an item: one or, with --by, those up to the next item. Their words are joined
+ * to its text; its columns are those with the same value in all records. */
+static int read_records(const struct items *items, struct item *item,
+                        const struct item_start *start, struct arena *arena, struct err *err)
+{
+    struct csv_reader reader = {start->at, items->reader.end, start->line, items->reader.separator};
+    const struct item_start *next = start + 1, *end = items->starts + items->count;
+    const char *stop = next < end && next->at ? next->at : items->reader.end;
+    struct identity_column *same = item->columns;
+    size_t columns = item->column_count, count = 0;
+    struct score_region *rows = NULL;
+    const char **words = NULL;
+    if (!items->by.count)
+        return read_record(items, item, &reader, arena, err) ||
+               (items->parts.count && join_columns(items, item, arena, err));
+    while (reader.at < stop && !err->kind) {
+        bool is_blank = true;
+        item->columns = arena_alloc(arena, columns + 1, sizeof *same, err);
+        for (size_t i = 0; item->columns && i < columns; i++)
+            item->columns[i].name = same[i].name;
+        if (!item->columns || read_record(items, item, &reader, arena, err))
+            return -1;
+        for (size_t i = 0; i < columns; i++)
+            is_blank &= !item->columns[i].value;
+        if (is_blank)
+            continue;
+        rows = arena_grow(arena, rows, count, sizeof *rows, err);
+        words = arena_grow(arena, words, count, sizeof *words, err);
+        if (!rows || !words)
+            return -1;
+        for (size_t i = 0; i < columns; i++) {
+            const char *value = item->columns[i].value;
+            bool is_same = value && same[i].value && strcmp(value, same[i].value) == 0;
+            same[i].value = !count || is_same ? value : NULL;
+        }
+        const char *region = item_column(item, "region");
+        words[count] = item_column(item, items->parts.items[0]);
+        rows[count] = (struct score_region){.name = region ? region : "",
+                                            .number = (long long)count + 1,
+                                            .columns = item->columns,
+                                            .column_count = columns};
+        count++;
+    }
+    item->columns = same;
+    return regions_join(item, rows, words, count, items->options->input.joint, arena, err);
 }
 
 /* Store the value of a member as text: a list of ids with commas between them, each text of a list
@@ -842,8 +1032,13 @@ static int read_fields(const struct items *items, struct item *item, const struc
                        struct arena *arena, struct err *err)
 {
     char guess[NAMES_GUESS_BYTES];
-    if ((items->kind == ITEMS_CSV ? read_record : read_object)(items, item, start, arena, err))
+    if ((items->kind == ITEMS_CSV ? read_records : read_object)(items, item, start, arena, err) ||
+        (items->kind == ITEMS_JSONL && items->parts.count && join_columns(items, item, arena, err)))
         return -1;
+    item->is_joined = items->parts.count > 0;
+    if (items->kind == ITEMS_CSV && items->fields & ITEMS_KEEP_BLANK && !item->fields[ITEM_IDS] &&
+        !item->input.text)
+        item->input.text = "";
     const char *ids = item->input.ids = item->fields[ITEM_IDS];
     const char *good = item->fields[ITEM_GOOD], *bad = item->fields[ITEM_BAD];
     if (!good != !bad) {
@@ -867,7 +1062,7 @@ static int read_fields(const struct items *items, struct item *item, const struc
         return ids ? -1 : err_about(err, ERR_ABOUT_EMPTY);
     }
     const char *numbers = items->numbers.count ? items->numbers.items[start->line - 1] : NULL;
-    if (items->survey.marks && regions_read(item, numbers, arena, err))
+    if (items->survey.marks && !item->is_joined && regions_read(item, numbers, arena, err))
         return -1;
     return check_ids(&item->options.input, err);
 }

@@ -10,6 +10,9 @@
  * the same name; all others that have a name are copied to the output. A misspelt name of a column
  * that the command reads is refused.
  *
+ * With --regions or --word-column, the texts are joined from cells: of several columns, or of one
+ * column in neighbouring records with the same values of --by, which are one item.
+ *
  * Opening finds where each item begins; an item is parsed when it is read, in any order.
  *
  *     if (items_open(&items, options, 0, ITEMS_SOME, err)) ...
@@ -63,6 +66,9 @@ struct item {
     size_t column_count, text_count; /* text_count: 0, or 1 if the file is a table of texts */
     const struct score_region *regions; /* [region_count] ranges of bytes, not tokens (stimuli.h) */
     size_t region_count;
+    bool is_joined;       /* the regions are columns or rows, whose cells are the text */
+    const char *sentence; /* the text of its tokens; NULL: not tokenized */
+    size_t text_start;    /* bytes of `sentence` before the text, such as a chat template's */
 };
 
 struct items {
@@ -91,6 +97,9 @@ struct items {
         const char *glued_words; /* at the first glued mark: "horse|raced" */
         size_t stray_line;       /* of the first text with stray blanks */
     } survey;
+    struct texts parts;    /* columns of --regions, or that of --word-column; empty: neither */
+    struct texts by;       /* columns of --by; empty: a record is a text */
+    size_t records;        /* of a table, without blank ones */
     struct texts names;    /* columns to copy, in order of appearance */
     const char *text_name; /* of the column of texts: text or sentence; NULL: none */
     const char *reason;    /* of the last failure that was printed, without its place */
@@ -118,6 +127,12 @@ enum items_many {
 int items_open(struct items *items, const struct options *options, unsigned fields,
                enum items_many many, struct err *err);
 void items_release(struct items *items);
+
+/* True if some text has regions by name: of marks, or of --regions. */
+static inline bool items_have_regions(const struct items *items)
+{
+    return items->survey.marks || (items->parts.count && !items->by.count);
+}
 
 /* Parse an item; its texts point into the file, the options or the arena. Errors in a table name
  * the file and the line. The item's number is set even on failure. */

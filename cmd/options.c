@@ -336,6 +336,9 @@ int options_parse(struct options *options, const struct command *command, char *
     }
     if (!failed)
         options->line = buf_keep(&line, arena, err);
+    if (options->input.word_column && find_text(set, "words") &&
+        !options_are_given(options, "total per group continue next"))
+        options->select.words = true;
     buf_release(&line);
     return err_if(failed || !options->line);
 }

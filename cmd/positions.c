@@ -1,6 +1,7 @@
 /* positions.c: positions by name. @verb is the column `verb` of the item: indices, or a word or
- * phrase that occurs once in its text (are/2: the second `are`); without such a column, the word
- * `verb` of the text. In --query and --key, `verb` is a token or a word that occurs once. */
+ * phrase that occurs once in its text (are/2: the second `are`); without such a column, or if it is
+ * one of --regions, the region `verb`; otherwise the word `verb` of the text. In --query and --key,
+ * `verb` is a token or a word that occurs once. */
 #include <string.h>
 
 #include "base/names.h"
@@ -9,6 +10,7 @@
 #include "items.h"
 #include "measure/score_attribution.h"
 #include "session.h"
+#include "stimuli.h"
 #include "text/aligned_text.h"
 
 /* Where names are looked up. */
@@ -64,6 +66,8 @@ static int refuse_word(const struct scope *scope, const char *column, const char
     nearest_begin(&nearest, word, size);
     for (size_t i = 0; i < scope->item->column_count && !column; i++)
         nearest_offer(&nearest, scope->item->columns[i].name);
+    for (size_t i = 0; i < scope->item->region_count && !column; i++)
+        nearest_offer(&nearest, scope->item->regions[i].name);
     for (size_t start = 0, end = 1; text->text && end <= text->size; end++)
         if (is_edge(text->text, text->size, end)) {
             nearest_offer_bytes(&nearest, text->text + start, end - start);
@@ -81,9 +85,10 @@ static int refuse_word(const struct scope *scope, const char *column, const char
                ? err_set(scope->err, "%s: column '%s': expected a word of the text, found '%.*s'%s",
                          scope->option, column, (int)size, word, guess)
                : err_set(scope->err,
-                         "%s: expected a column or a word of the text, found '@%.*s', which is "
+                         "%s: expected a column%s or a word of the text, found '@%.*s', which is "
                          "neither%s",
-                         scope->option, (int)size, word, guess);
+                         scope->option, scope->item->region_count ? ", a region" : "", (int)size,
+                         word, guess);
 }
 
 /* Find a word that occurs once, or its occurrence number `nth` from 1 (0: the only one). The word
@@ -134,6 +139,50 @@ static void put_span(struct buf *out, const struct scope *scope, struct word_spa
         buf_format(out, "%zu-%zu", span.first, last);
 }
 
+/* Append the positions of the regions with a name, or of number `nth` of them. Returns 1 if there
+ * are none; of regions without tokens, as a region may be empty, fails. */
+static int put_regions(struct buf *out, const struct scope *scope, const char *name, size_t size,
+                       size_t nth)
+{
+    const struct item *item = scope->item;
+    const struct tokenized *text = scope->text;
+    struct word_span span = {0};
+    size_t found = 0, put = out->size;
+    bool is_here = item->region_count && text->text && text->text == item->sentence;
+    const struct score_region *parts =
+        is_here ? regions_find(text, item, scope->arena, scope->err) : NULL;
+    for (size_t i = 0; parts && i < item->region_count; i++) {
+        const struct score_region *part = &parts[i];
+        if (strlen(part->name) != size || memcmp(part->name, name, size) != 0 ||
+            (++found != nth && nth))
+            continue;
+        size_t end = text->words ? text->word_count : text->count;
+        for (size_t at = text->words_before; at < end; at++) {
+            size_t token = text->words ? text->words[at].first : at;
+            if (token - part->first >= part->count)
+                continue;
+            size_t row = at - text->words_before;
+            if (span.count && row == span.first + span.count) {
+                span.count++;
+                continue;
+            }
+            if (span.count && !scope->one) {
+                put_span(out, scope, span);
+                buf_char(out, ',');
+            }
+            span = (struct word_span){row, 1};
+        }
+    }
+    if (!found || scope->err->kind)
+        return found ? -1 : 1;
+    if (span.count)
+        put_span(out, scope, span);
+    return span.count || out->size > put
+               ? 0
+               : err_set(scope->err, "%s: region '%.*s': expected tokens in this text, found none",
+                         scope->option, (int)size, name);
+}
+
 /* Append the positions of a name, "4" or "4-5"; indices of a column as they are. */
 static int put_name(struct buf *out, const struct scope *scope, const char *name, size_t size,
                     size_t nth)
@@ -142,8 +191,12 @@ static int put_name(struct buf *out, const struct scope *scope, const char *name
     struct word_span span = {0};
     const char *word = name, *found = NULL;
     size_t index = 0;
-    if (names_find(&index, NAMES(item->columns, item->column_count + item->text_count), name,
-                   size)) {
+    bool is_column =
+        names_find(&index, NAMES(item->columns, item->column_count + item->text_count), name, size);
+    int failed = is_column && !item->is_joined ? 1 : put_regions(out, scope, name, size, nth);
+    if (failed <= 0)
+        return failed;
+    if (is_column) {
         word = item->columns[index].value;
         if (!word)
             return err_set(scope->err, "%s: '@%.*s': expected a value in this column, found none",
@@ -167,7 +220,7 @@ static int put_name(struct buf *out, const struct scope *scope, const char *name
             return 0;
         }
     }
-    int failed = find_word(&span, scope, found, word, size, nth);
+    failed = find_word(&span, scope, found, word, size, nth);
     if (failed)
         return failed < 0 ? -1 : refuse_word(scope, found, word, size);
     put_span(out, scope, span);
@@ -223,6 +276,12 @@ static size_t name_size(const char *name, const struct item *item)
     for (size_t i = 0; i < item->column_count + item->text_count; i++) {
         size_t own = strlen(item->columns[i].name);
         if (own > size && strncmp(name, item->columns[i].name, own) == 0 &&
+            strchr(signs, name[own]))
+            size = own;
+    }
+    for (size_t i = 0; i < item->region_count; i++) {
+        size_t own = strlen(item->regions[i].name);
+        if (own > size && strncmp(name, item->regions[i].name, own) == 0 &&
             strchr(signs, name[own]))
             size = own;
     }

@@ -9,7 +9,6 @@
 #include "driver.h"
 #include "stimuli.h"
 #include "text/aligned_text.h"
-#include "text/chat.h"
 
 static const struct option_row own_options[] = {
     STRINGS("continue", 0, "TEXT", IN(score.continuations),
@@ -49,7 +48,7 @@ static const struct option_row own_options[] = {
          "2023)"),
     STRING("query", 0, "LIST", IN(select.query),
            "print only these tokens (with --words: words): 0,3-5, -1, or @NAME, a column of the "
-           "table (indices or words) or a word of the text",
+           "table (indices or words), a region, or a word of the text",
            .former = "at"),
     FLAG("bits", 0, IN(select.bits), "print surprisal and entropy in bits (default: nats)"),
     INTEGER("stride", 0, "N", IN(score.stride), 1, 100000000,
@@ -248,7 +247,9 @@ static int prepare_table(struct score_state *own, struct err *err)
     struct texts every = {0}, chosen = {0}, *keys = by_values ? &chosen : &every;
     const char *group = options->score.group, *other = own->title ? "model" : kind->label;
     const char *per = !by_values ? NULL : kind->column ? kind->column : options->score.per;
-    size_t index = 0, most = items->survey.marks + items->count + own->driver->sweep.models.count;
+    size_t index = 0,
+           regions = items->by.count ? items->records : items->parts.count * items->count;
+    size_t most = items->survey.marks + regions + items->count + own->driver->sweep.models.count;
     own->table = (struct score_totals){.kind = kind->totals,
                                        .are_single = single,
                                        .has_unigrams = own->unigrams.count > 0,
@@ -261,15 +262,17 @@ static int prepare_table(struct score_state *own, struct err *err)
                                       : "pairs");
     if (group && column_choose(&index, columns, "--group", group, strlen(group), err))
         return -1;
-    if (single && (group || (kind->column &&
-                             names_find(&index, columns, kind->column, strlen(kind->column)))))
+    const char *id = options->input.id_column;
+    const char *item = kind->column && id ? id : kind->column;
+    if (single && (group || (item && names_find(&index, columns, item, strlen(item)))))
         own->group = names_at(columns, index);
     for (size_t i = 0; !own->title && i < items->names.count; i++)
         texts_add(&every, items->names.items[i], arena, err);
     if (by_values)
-        other = items->survey.marks && !names_find(&index, columns, "region", strlen("region"))
-                    ? "region"
-                    : NULL;
+        other =
+            items_have_regions(items) && !names_find(&index, columns, "region", strlen("region"))
+                ? "region"
+                : NULL;
     else if (single && items->text_name && kind->needs & CONTINUE)
         texts_add(&every, items->text_name, arena, err);
     else if (single && items->text_name)
@@ -312,7 +315,7 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     driver->columns = options->score.next ? "sentence rank id text probability logprob"
                       : !each || (continues && !words)
                           ? "sentence text logprob_nats tokens perplexity bad pairs accuracy"
-                      : driver->items.survey.marks
+                      : items_have_regions(&driver->items)
                           ? "sentence position id text region logprob_nats rank subwords start end"
                           : "sentence position id text logprob_nats rank subwords start end";
     if (path) {
@@ -328,9 +331,11 @@ static int prepare(void *state, struct driver *driver, struct err *err)
             return err_prefix(err, "'%s'", shown_path(path));
     }
     own->by_text = driver->is_batch && !options->score.per && !options->score.group;
+    bool to_tables = words && !each && output->to_folder && !options->output.format;
+    driver->rows_have_columns = driver->items.by.count && words && (each || to_tables);
     if (own->by_text)
         return 0;
-    if (words && !each && output->to_folder && !options->output.format && !driver->is_batch) {
+    if (to_tables && !driver->is_batch) {
         own->folder = arena_path(kept, output->path, err);
         output->path = arena_format(kept, err, "%s/words.csv", own->folder);
         output->to_folder = false;
@@ -377,7 +382,8 @@ static int open(void *state, struct driver *driver, struct err *err)
                                     .for_people = for_people,
                                     .next = score->next > 0,
                                     .fills = own->view.fills, /* set by the first text */
-                                    .has_regions = driver->items.survey.marks > 0,
+                                    .has_regions = items_have_regions(&driver->items),
+                                    .of_rows = driver->items.by.count && own->asked & WORDS,
                                     .of_pairs = driver->identity.of_pairs};
     own->scoring =
         (struct scoring){.viewer = viewer,
@@ -522,7 +528,8 @@ static const struct score_region *tokenize_continuations(struct text_with_source
             pairs[i].scored = (struct word_span){gap.before, count};
         pairs[i].source = pair->source;
         pairs[i].prompt_count = gap.after ? 0 : gap.before;
-        parts[i] = (struct score_region){more, COLUMN_MISSING, gap.before, count};
+        parts[i] = (struct score_region){
+            .name = more, .number = COLUMN_MISSING, .first = gap.before, .count = count};
     }
     return parts;
 }
@@ -537,8 +544,10 @@ static int find_words(struct tokenized *sentence, const struct viewer *viewer, s
         return -1;
     size_t first = sentence->words_before, end = sentence->word_count;
     const struct word_span *words = sentence->words;
-    while (end > first && words[end - 1].first >= sentence->count - sentence->added_after)
+    while (!sentence->given_count && end > first &&
+           words[end - 1].first >= sentence->count - sentence->added_after)
         end--;
+    end -= sentence->given_count ? sentence->added_after : 0;
     sentence->words += first;
     sentence->word_labels += first;
     sentence->word_count = end - first;
@@ -619,11 +628,9 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
         return -1;
     text->pairs[0] = job->pair;
     text->part_count = text->continues ? continuations->count : item->region_count;
-    text->parts =
-        text->continues
-            ? tokenize_continuations(text->pairs, &job->pair, continuations, viewer, arena, err)
-            : regions_find(sentence, item, viewer->chat ? strlen(viewer->chat->before) : 0, arena,
-                           err);
+    text->parts = text->continues ? tokenize_continuations(text->pairs, &job->pair, continuations,
+                                                           viewer, arena, err)
+                                  : regions_find(sentence, item, arena, err);
     for (size_t i = 0; i < own->count && text->continues && !err->kind; i++) {
         const char *more = continuations->items[i];
         if (text->pairs[i].prompt_count && /* after the text, not in place of a mask */
@@ -673,7 +680,8 @@ static int report_item(const struct score_state *task, struct job *job, struct a
     const struct tokenized *sentence = &text->pairs->sentence;
     struct score_total *total = &own->total;
     bool by_values = kind->table == ROW_FOR_VALUES, is_pair = job->item.fields[ITEM_BAD];
-    bool by_part = text->continues || (by_values && task->other && text->parts);
+    bool by_row = by_values && job->item.region_count && job->item.regions->columns;
+    bool by_part = text->continues || (by_values && task->other && text->parts) || by_row;
     bool has_column = job->item.text_count && format_is(task->driver->output.format, "csv");
     bool names_text = text->continues && !has_column && !task->driver->derivation.mean_of_texts;
     *total = score_total_of_rows(text, task->view.words);
@@ -714,6 +722,7 @@ static int report_item(const struct score_state *task, struct job *job, struct a
         }
         keys[1] = part ? part->name : keys[0];
         row.keys = &keys[!names_text];
+        row.part = i;
         if (!part || part->count || (by_values && kind->column))
             score_totals_add(&own->rows, &row, own->rows.count, arena, err);
     }
@@ -771,6 +780,9 @@ static int add_item(struct score_state *own, struct job *job, struct err *err)
     size_t row = 0;
     for (size_t i = 0; i < item->rows.count; i++) {
         struct score_total total = item->rows.rows[i];
+        struct item of_row = job->item;
+        if (!single && of_row.region_count && of_row.regions->columns)
+            of_row.columns = (struct identity_column *)of_row.regions[total.part].columns;
         const char *value = own->group ? item_column(&job->item, own->group) : NULL;
         const char *other = own->title ? driver->sweep.models.items[driver->setting]
                             : single || job->item.region_count
@@ -778,7 +790,7 @@ static int add_item(struct score_state *own, struct job *job, struct err *err)
                                 : NULL;
         for (size_t k = 0; k < table->key_count; k++) {
             const char *name = table->names[k];
-            const char *key = name == own->other ? other : item_column(&job->item, name);
+            const char *key = name == own->other ? other : item_column(&of_row, name);
             own->keys[k] = key || single ? key : "";
         }
         total.keys = own->keys;

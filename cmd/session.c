@@ -12,7 +12,10 @@
 #include "model/mechanism.h"
 #include "notes.h"
 #include "output.h"
+#include "stimuli.h"
 #include "sweep.h"
+#include "text/aligned_text.h"
+#include "text/chat.h"
 #include "text/token_set.h"
 
 /* --- the mechanism ---------------------------------------------------------------------------- */
@@ -394,6 +397,17 @@ int session_read_item(struct session *session, struct item *item, struct text_wi
         return -1;
     if (session->adds_beginning)
         pair->sentence.words_before = pair->sentence.added_before;
+    item->sentence = pair->sentence.text;
+    item->text_start = viewer->chat ? strlen(viewer->chat->before) : 0;
+    if (item->region_count && item->regions->columns && !pair->sentence.pair.bytes) {
+        struct text_range *given = arena_alloc(arena, item->region_count, sizeof *given, err);
+        pair->sentence.given = given;
+        pair->sentence.given_count = given ? item->region_count : 0;
+        for (size_t i = 0; i < pair->sentence.given_count; i++) {
+            given[i].start = item->text_start + item->regions[i].first;
+            given[i].end = given[i].start + item->regions[i].count;
+        }
+    }
     if (positions_resolve(&own, item, pair, viewer->tokenizer, arena, err))
         return -1;
     pair->edits = viewer->edits;

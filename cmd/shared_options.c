@@ -28,6 +28,28 @@ const struct option_row text_options[] = {
          "remove blanks at both ends of each text, and double blanks in it: they are "
          "tokens, and spreadsheets do not show them",
          .flags = OPTION_FIXED),
+    STRING("text-column", 0, "NAME", IN(input.text_column),
+           "column of the table that has the texts (default: text or sentence)",
+           .flags = OPTION_FIXED),
+    STRING(
+        "id-column", 0, "NAME", IN(input.id_column),
+        "column that numbers the items of the experiment (default: item), by which score --total "
+        "compares texts",
+        .flags = OPTION_FIXED),
+    STRING("regions", 0, "A,B,...", IN(input.regions),
+           "columns whose cells, joined, are the text, and its regions: Subject,Verb,Object",
+           .flags = OPTION_FIXED),
+    STRING("word-column", 0, "NAME", IN(input.word_column),
+           "table of one word a row: the column of the words, which are joined to texts; implies "
+           "--words, and score --words has a row for each of the table, with its columns",
+           .flags = OPTION_FIXED),
+    STRING("by", 0, "COLUMN,...", IN(input.by),
+           "--word-column: columns with the same values in all rows of a text, such as trial",
+           .flags = OPTION_FIXED),
+    STRING("join", 0, "TEXT", IN(input.joint),
+           "text between the cells of --regions or --word-column (default: a blank; none before "
+           "and after punctuation that has none, or between Chinese, Japanese and Thai)",
+           .flags = OPTION_FIXED),
     STRING("ids", 0, "LIST", IN(input.ids), "token ids instead of text: 0,4,5",
            .flags = OPTION_FIXED),
     STRING("source", 0, "TEXT", IN(input.source),
@@ -122,8 +144,8 @@ const struct option_row select_options[] = {
         "selected heads"),
     STRING("query", 0, "LIST", IN(select.query),
            "query positions: 0,3-5, 1-, -1 (last), a token or word (it), or @NAME, a column of the "
-           "texts' table (indices or words) or a word (@the/2 is the second); with --words "
-           "positions count words; default: all"),
+           "texts' table (indices or words), a region, or a word (@the/2 is the second); with "
+           "--words positions count words; default: all"),
     STRING("key", 0, "LIST", IN(select.key),
            "output only these key positions, likewise; the numbers do not change"),
     STRING("mean", 0, "AXES", IN(select.mean),

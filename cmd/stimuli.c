@@ -77,11 +77,11 @@ static bool is_glue(const char *text, const char *mark)
            (ends || (before && before < 0x80 && strchr(",.;:!?", (int)before)));
 }
 
-int text_survey_add(struct text_survey *survey, const char *text, bool has_marks, size_t line,
+int text_survey_add(struct text_survey *survey, const char *text, enum cell_kind kind, size_t line,
                     struct arena *arena, struct err *err)
 {
-    const char *start = text, *end = text, *mark = has_marks ? text : NULL;
-    bool keeps_ends = !mark || !find_mark(text, mark), found = false; /* marks trim the ends, too */
+    const char *start = text, *end = text, *mark = kind == CELL_WITH_MARKS ? text : NULL;
+    bool keeps_ends = kind != CELL_REGION && (!mark || !find_mark(text, mark)), found = false;
     while (!found && find_stray(&start, &end, text))
         found = keeps_ends || (start > text && *end);
     if (found && !survey->stray++)
@@ -155,7 +155,8 @@ int regions_read(struct item *item, const char *numbers, struct arena *arena, st
                    parts.items[i]);
         is_apart &= !*parts.items[i];
         name = *name ? name : arena_format(arena, err, "%zu", i + 1);
-        regions[i] = (struct score_region){name, number, first, text.size - first};
+        regions[i] = (struct score_region){
+            .name = name, .number = number, .first = first, .count = text.size - first};
     }
     item->regions = regions;
     item->region_count = parts.count;
@@ -164,10 +165,35 @@ int regions_read(struct item *item, const char *numbers, struct arena *arena, st
     return err_if(err->kind);
 }
 
-const struct score_region *regions_find(const struct tokenized *sentence, const struct item *item,
-                                        size_t start, struct arena *arena, struct err *err)
+int regions_join(struct item *item, struct score_region *regions, const char *const *cells,
+                 size_t count, const char *joint, struct arena *arena, struct err *err)
 {
-    size_t count = item->region_count, token = sentence->added_before;
+    struct buf text = {0};
+    for (size_t i = 0; i < count; i++) {
+        const char *cell = cells[i] ? cells[i] : "";
+        cell += strspn(cell, ascii_blanks);
+        size_t size = strlen(cell);
+        while (size && strchr(ascii_blanks, cell[size - 1]))
+            size--;
+        if (size && text.size)
+            buf_text(&text, joint ? joint : wording_needs_blank(&text, cell, size) ? " " : "");
+        regions[i].first = text.size;
+        regions[i].count = size;
+        buf_bytes(&text, cell, size);
+    }
+    item->regions = regions;
+    item->region_count = count;
+    if (!text.size)
+        return 0;
+    item->input.size = text.size;
+    item->input.text = item->fields[ITEM_TEXT] = buf_keep(&text, arena, err);
+    return err_if(err->kind);
+}
+
+const struct score_region *regions_find(const struct tokenized *sentence, const struct item *item,
+                                        struct arena *arena, struct err *err)
+{
+    size_t count = item->region_count, token = sentence->added_before, start = item->text_start;
     size_t end = sentence->pair.bytes ? sentence->second - sentence->added_between
                                       : sentence->count - sentence->added_after;
     struct score_region *found = count ? arena_alloc(arena, count, sizeof *found, err) : NULL;
@@ -176,7 +202,9 @@ const struct score_region *regions_find(const struct tokenized *sentence, const 
         size_t first = token, past = start + bytes->first + bytes->count;
         while (token < end && (i + 1 == count || sentence->tokens[token].start < past))
             token++;
-        found[i] = (struct score_region){bytes->name, bytes->number, first, token - first};
+        found[i] = *bytes;
+        found[i].first = first;
+        found[i].count = token - first;
     }
     return found;
 }

@@ -16,8 +16,10 @@
 #include "measure/score_report.h"
 
 /* Add a text of a table to the survey: its marks if it may have some, and whether it has stray
- * blanks: white space at an end, or several blanks within a line, but not beside a mark. */
-int text_survey_add(struct text_survey *survey, const char *text, bool has_marks, size_t line,
+ * blanks: white space at an end, unless the cell is a region, or several blanks within a line, but
+ * not beside a mark. */
+enum cell_kind { CELL_TEXT, CELL_WITH_MARKS, CELL_REGION };
+int text_survey_add(struct text_survey *survey, const char *text, enum cell_kind kind, size_t line,
                     struct arena *arena, struct err *err);
 
 /* A text without stray blanks at its ends; several within a line become one. NULL with `err`. */
@@ -27,10 +29,14 @@ const char *text_trim(const char *text, struct arena *arena, struct err *err);
  * `numbers`: of the regions, " 1 2"; NULL: from 1. Refused: fewer or more names than regions. */
 int regions_read(struct item *item, const char *numbers, struct arena *arena, struct err *err);
 
-/* The regions of an item by the tokens that begin in them. The item's text is `start` bytes after
- * the beginning of the sentence. NULL: no regions, or `err`. */
+/* Join the cells of regions [count], whose names are set, to the text of an item, with `joint`
+ * between them or, if NULL, a blank where normal spelling has one. */
+int regions_join(struct item *item, struct score_region *regions, const char *const *cells,
+                 size_t count, const char *joint, struct arena *arena, struct err *err);
+
+/* The regions of an item by the tokens that begin in them. NULL: no regions, or `err`. */
 const struct score_region *regions_find(const struct tokenized *sentence, const struct item *item,
-                                        size_t start, struct arena *arena, struct err *err);
+                                        struct arena *arena, struct err *err);
 
 /* If the file of the items is a suite, replace it by its sentences as JSONL, with the columns item,
  * condition, text and regions. A sentence has its regions in the order of the file; predictions

@@ -431,6 +431,24 @@ static bool needs_blank(const struct buf *text, const char *word, size_t size)
            !(has_no_blanks(last) && has_no_blanks(first));
 }
 
+bool wording_needs_blank(const struct buf *text, const char *word, size_t size)
+{
+    static const char low[] = "„", high[] = "“"; /* German quotes: high ends what low begins */
+    size_t quotes = 0;
+    uint32_t first = 0, last = last_character(text);
+    utf8_decode(&first, word, size);
+    for (size_t i = 0; i < text->size; i++)
+        quotes += text->bytes[i] == '"';
+    bool is_german = text->size && memmem(text->bytes, text->size, low, sizeof low - 1);
+    if ((first == '"' || last == '"') && quotes % 2) /* one that ends, or one that begins */
+        return false;
+    if (is_german && is_one_of(first, high))
+        return false;
+    if (is_german && is_one_of(last, high)) /* no longer an opening quote */
+        return needs_blank(&(struct buf){.bytes = "\"", .size = 1}, word, size);
+    return needs_blank(text, word, size);
+}
+
 /* Length of WordPiece's continuation prefix ("##") at the start of a token; 0: none. */
 static size_t prefix_of(const struct tokenizer *tokenizer, const char *bytes, size_t size)
 {
@@ -591,10 +609,19 @@ static size_t split(struct word_span *spans, const struct tokenized *text,
     return found;
 }
 
+/* The given word at an index of `words`, which may lack the special tokens; NULL: none. */
+static const struct text_range *given_word(const struct tokenized *text, size_t word)
+{
+    size_t index = word - text->words_before;
+    return word >= text->words_before && index < text->given_count ? &text->given[index] : NULL;
+}
+
 /* Includes characters that the tokenizer dropped at the end of the word. */
 struct text_range word_range(const struct tokenized *text, size_t word)
 {
     const struct word_span *span = &text->words[word];
+    if (given_word(text, word))
+        return *given_word(text, word);
     const struct token *first = &text->tokens[span->first];
     const struct token_bytes here = text_of(text, span->first);
     size_t next = span->first + span->count;
@@ -606,13 +633,32 @@ struct text_range word_range(const struct tokenized *text, size_t word)
     return own;
 }
 
+/* The given words: the tokens that begin in each, perhaps none. Special tokens are words, too. */
+static size_t split_given(struct word_span *spans, const struct tokenized *text)
+{
+    size_t found = 0, token = 0, end = text->count - text->added_after;
+    for (; token < text->added_before; token++)
+        spans[found++] = (struct word_span){token, 1};
+    for (size_t i = 0; i < text->given_count; i++) {
+        size_t first = token;
+        while (token < end &&
+               (i + 1 == text->given_count || text->tokens[token].start < text->given[i].end))
+            token++;
+        spans[found++] = (struct word_span){first, token - first};
+    }
+    for (; token < text->count; token++)
+        spans[found++] = (struct word_span){token, 1};
+    return found;
+}
+
 /* Words are labelled by their text; special tokens that are not in the text, by their own. */
 int word_spans_find(struct tokenized *tokenized, const struct tokenizer *tokenizer,
                     struct arena *arena, struct err *err)
 {
     struct tokenized text = *tokenized;
-    struct word_span *spans = arena_alloc(arena, text.count, sizeof *spans, err);
-    struct label *labels = arena_alloc(arena, text.count, sizeof *labels, err);
+    size_t most = text.count + text.given_count;
+    struct word_span *spans = arena_alloc(arena, most, sizeof *spans, err);
+    struct label *labels = arena_alloc(arena, most, sizeof *labels, err);
     if (!spans || !labels)
         return -1;
     if (!text.text) { /* ids get the text that they spell */
@@ -631,14 +677,14 @@ int word_spans_find(struct tokenized *tokenized, const struct tokenizer *tokeniz
     }
 
     text.words = spans;
-    text.word_count = split(spans, &text, tokenizer);
+    text.word_count = text.given_count ? split_given(spans, &text) : split(spans, &text, tokenizer);
     text.words_before = 0;
     while (text.words_before < text.word_count &&
            spans[text.words_before].first + spans[text.words_before].count <= text.added_before)
         text.words_before++;
     for (size_t i = 0; i < text.word_count; i++) {
         struct text_range own = word_range(&text, i);
-        bool is_in_text = own.start < own.end;
+        bool is_in_text = own.start < own.end || given_word(&text, i);
         const char *word = is_in_text ? text_of(&text, spans[i].first).bytes + own.start
                                       : text.labels[spans[i].first].plain;
         const struct token_bytes bytes = {word, is_in_text ? own.end - own.start : strlen(word)};

@@ -38,6 +38,8 @@ struct word_span {
     size_t count;
 };
 
+struct text_range;
+
 struct tokenized {
     const char *text; /* NULL: ids were given */
     size_t size;
@@ -57,6 +59,9 @@ struct tokenized {
     const struct label *word_labels;
     size_t word_count;
     size_t words_before; /* special tokens before word or token 0, which have no number */
+    const struct text_range *given; /* [given_count] words as ranges of bytes, in place of those
+                                     * between blanks; NULL: none */
+    size_t given_count;
     const char *queries; /* selected rows of its tensors, "0,3-5": tokens or words; NULL: all, or
                           * those of the selection */
     const char *keys;    /* selected columns of attention; NULL: all */
@@ -158,7 +163,12 @@ size_t wording_add(struct buf *text, const struct tokenizer *tokenizer, uint32_t
 const char *wording_around(const uint32_t *ids, size_t count, size_t marked,
                            const struct tokenizer *tokenizer, struct arena *arena, struct err *err);
 
-/* Find the words of a text. The tokenizer is that of the text, or of its ids. */
+/* True if normal spelling has a blank between a text and a word; “, „ and " are opening or closing
+ * quotes by what is before them. */
+bool wording_needs_blank(const struct buf *text, const char *word, size_t size);
+
+/* Find the words of a text: given ones, perhaps without tokens, or those between blanks. The
+ * tokenizer is that of the text, or of its ids. */
 int word_spans_find(struct tokenized *tokenized, const struct tokenizer *tokenizer,
                     struct arena *arena, struct err *err);
 

@@ -140,17 +140,21 @@ static void put_score(struct table_rows *rows, const struct score_view *view,
     struct word_span span = words && !is_blank ? sentence->words[row] : (struct word_span){row, 1};
     size_t first = num_max(own->first, span.first), end = span.first + span.count;
     end = own->count ? num_min(end, own->first + own->count) : end;
-    if (end <= first)
+    bool has_columns = view->of_rows && row < text->part_count;
+    const struct score_region *given = has_columns ? &text->parts[row] : NULL;
+    if (end <= first && !given)
         return;
     span.count = end - first;
-    const struct token_score *score = is_blank ? &no_score : &scored->tokens[first];
+    const struct token_score *score = is_blank || !span.count ? &no_score : &scored->tokens[first];
     struct score_total total = score_total_of(scored, first, is_blank ? 0 : span.count);
-    double logprob = total.tokens == span.count ? total.logprob : (double)NAN;
+    double logprob = total.tokens && total.tokens == span.count ? total.logprob : (double)NAN;
     double entropy = surprisal_of(view, -(double)score->entropy);
     if (text->continues)
         rows_text(rows, "continuation", COLUMN_KEY,
                   view->for_people ? label_borrowed(own->name, true, rows->arena, rows->err).text
                                    : own->name);
+    for (size_t i = 0; given && i < given->column_count; i++)
+        rows_text(rows, given->columns[i].name, KEY | COLUMN_LEADS, given->columns[i].value);
     rows_integer(rows, "position", COLUMN_KEY, (long long)row);
     rows_title(rows, words ? "word" : "token");
     if (!words)

@@ -22,6 +22,7 @@ struct score_view {
     bool fills;           /* only the most likely tokens, of mask tokens or with `next` */
     bool next;            /* only the most likely tokens after each text */
     bool has_regions;     /* some text has regions */
+    bool of_rows;         /* words are rows of a table, the parts of the text, with columns */
     bool of_pairs;        /* some text is a pair */
 };
 
@@ -32,7 +33,9 @@ struct score_text {
     const struct score_region {     /* [part_count] continuations, or regions of the text */
         const char *name;
         long long number;
-        size_t first, count; /* tokens */
+        size_t first, count;                   /* tokens */
+        const struct identity_column *columns; /* [column_count] of a table of words; or NULL */
+        size_t column_count;
     } * parts;
     size_t part_count;
     bool continues;   /* parts are continuations */
@@ -65,6 +68,7 @@ struct score_total {
     const char *const *keys;  /* [key_count] NULL: missing */
     const char *bad;          /* bad text of one pair; the last key is the good text */
     long long number;         /* of the text or of the region; COLUMN_MISSING: none */
+    size_t part;              /* index of the region of the text; with a text of rows, of the row */
     size_t position, earlier; /* a word's index in its region; earlier regions of the same name */
     size_t tokens;            /* tokens with a score */
     double logprob, bad_logprob; /* the latter of the bad text, or of the group's first text */
