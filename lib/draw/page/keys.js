@@ -9,6 +9,7 @@ function stepHead(by) {
 
 function stepSentence(by) {
     set({ sentence: clamp(state.sentence + by, 0, sentences.length - 1) });
+    window.scrollTo(0, 0);
 }
 
 function stepTheme() {
@@ -52,8 +53,10 @@ const KEYS = {
     l: () => sentences[0].lesson && set({ lesson: !state.lesson }),
     e: openExport,
     d: stepTheme,
-    ArrowLeft: () => stepHead(-1),
-    ArrowRight: () => stepHead(1),
+    ArrowLeft: () => (state.lesson ? stepSlide(-1) : stepHead(-1)),
+    ArrowRight: () => (state.lesson ? stepSlide(1) : stepHead(1)),
+    PageUp: () => stepSlide(-1),
+    PageDown: () => stepSlide(1),
     '?': () => byId('keys').showModal(),
     Escape: letGo,
 };
@@ -64,7 +67,7 @@ function press(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || (field && event.key !== 'Escape')) return;
     if (/^( |Enter)$/.test(event.key) && event.target.closest?.('button, summary')) return;
     const act = (!state.lesson && screenKey(event.key)) || KEYS[event.key];
-    if (!act) return;
+    if (!act || (event.key.startsWith('Page') && !isProjecting())) return;
     act(event);
     event.preventDefault();
 }

@@ -27,6 +27,7 @@ const state = {
     pin: null, // { sentence } of this page, or { text, off, t } of a live one
     lesson: Boolean(sentences[0].lesson),
     station: null,
+    slide: 0, // of a projected step of the lesson
     present: false, // sentence, matrix and prediction alone, for a projector
     printing: false,
     runs: 0, // of the engine
@@ -363,7 +364,7 @@ function draw(remember = true) {
     if (state.lesson) {
         byId('lesson').replaceChildren();
         for (const step of state.printing ? sentences : [current()])
-            new LessonView(byId('lesson'), step);
+            views.lesson = new LessonView(byId('lesson'), step);
     } else {
         drawScreens();
         shownScreen().draw(); // first: reading its width after other changes forces a layout
@@ -406,6 +407,7 @@ addScreen({
 // Change the state and draw.
 function set(changes) {
     if ('sentence' in changes || 'kind' in changes) changes = { kept: null, ...changes };
+    if ('sentence' in changes) changes = { slide: 0, ...changes };
     Object.assign(state, changes);
     draw();
 }

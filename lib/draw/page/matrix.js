@@ -42,9 +42,12 @@ class MatrixView {
         const square = tensor.columns === 'key';
         const named = tensor.labels('column') !== null;
         const [narrow, wide] = isCross(tensor) ? [96, 13] : [43, 7.4]; // two words or one
-        this.left = compact ? narrow : clamp(this.widestLabel('row') + 9, 56, wide * this.size);
+        // the names of the axes are as large as the numbers
+        const [wideAxes, highAxes] = [56, 52].map((one) => (one * this.letters) / NUMBER_SIZE);
+        const labels = this.widestLabel('row') + 9;
+        this.left = compact ? narrow : clamp(labels, wideAxes, wide * this.size);
         const widest = this.widestLabel('column') * (compact ? 1 : Math.SQRT1_2);
-        const limits = compact ? [46, 60] : [52, 6.5 * this.size];
+        const limits = compact ? [46, 60] : [highAxes, 6.5 * this.size];
         this.top = named ? clamp(Math.ceil(widest) + 14, ...limits) : this.size + 7;
         this.free = Math.max(room - this.left, 100);
         const most = Math.floor(CANVAS_MOST / 2);
@@ -70,7 +73,11 @@ class MatrixView {
         const numbers = [...this.tensor.matrix(this.index)].filter(Number.isFinite);
         if (numbers.every(Number.isInteger)) this.places = 0;
         const width = (value) => textWidth(this.textOf(value), this.letters);
-        this.width = 2 * Math.ceil(Math.max(22, ...numbers.map(width)) / 2) + 6;
+        const cell = 2 * Math.ceil(Math.max(22, ...numbers.map(width)) / 2) + 6;
+        const isTooWide = this.letters > NUMBER_SIZE && cell * this.cells.columns > this.free;
+        if (isTooWide) return void (this.places = undefined);
+        this.hasPlaces = true;
+        this.width = cell;
         this.height = Math.max(24, 1.5 * this.letters);
     }
 
@@ -177,9 +184,10 @@ class MatrixView {
     // Cells without a number are below NUMBER_LEAST, as the legend says; masked cells are hatched.
     drawNumbers() {
         const { tensor, cells, context, letters } = this;
-        const least = this.places === undefined ? (CELL_NUMBER * letters) / NUMBER_SIZE : 0;
+        const least = this.places === undefined ? Math.max(CELL_NUMBER, 1.7 * letters) : 0;
         if (Math.min(this.width, this.height) < least) return;
         if (cells.rowStep > 1 || cells.columnStep > 1) return;
+        this.hasNumbers = true;
         context.textAlign = 'center';
         context.textBaseline = 'middle';
         const isPlain = tensor.isAttention && !tensor.isDifference;
