@@ -144,6 +144,25 @@ static int narrow(struct array *array, const bool *explains, const struct config
     return 0;
 }
 
+/* Narrow all tensors of a report, and leave out those without heads. */
+static int narrow_all(struct report *report, const bool *explains, const struct config *config,
+                      struct arena *arena, struct err *err)
+{
+    struct array *arrays = arena_alloc(arena, report->array_count, sizeof *arrays, err);
+    size_t count = 0;
+    if (!arrays)
+        return -1;
+    for (size_t i = 0; i < report->array_count; i++) {
+        arrays[count] = report->arrays[i];
+        if (narrow(&arrays[count], explains, config, arena, err))
+            return -1;
+        count += arrays[count].heads.size > 0;
+    }
+    report->arrays = arrays;
+    report->array_count = count;
+    return 0;
+}
+
 /* Select the layers that have heads to explain; if there are none, select no sites. */
 static int select_layers(struct selection *selection, const bool *explains,
                          const struct config *config, struct arena *arena, struct err *err)
@@ -195,20 +214,109 @@ static int find_explained(struct page_run *run, struct err *err)
         return 0;
     if (viewer_capture(run->viewer, &asked, arena, err))
         return -1;
-    struct array *arrays = arena_alloc(arena, report->array_count, sizeof *arrays, err);
-    size_t count = 0;
-    if (!arrays)
+    if (narrow_all(report, explains, config, arena, err))
         return -1;
-    for (size_t i = 0; i < report->array_count; i++) {
-        arrays[count] = report->arrays[i];
-        if (narrow(&arrays[count], explains, config, arena, err))
-            return -1;
-        count += arrays[count].heads.size > 0;
-    }
-    report->arrays = arrays;
-    report->array_count = count;
     run->facts.explained = report;
     return 0;
+}
+
+/* --- what Motion draws: the streams, and a head of each layer that is not explained ------------- */
+
+enum {
+    WHOLE_BYTES = 300000,      /* exact streams of all queries, at most; else of one, short */
+    WHOLE_FLOATS = 1 << 24,    /* scores of all heads and queries, at most; else of one query */
+};
+
+/* Capture some sites of all layers, of all queries or of the one at which the page opens. */
+static int capture_journey(struct page_journey *journey, struct page_run *run,
+                           struct site_set sites, bool whole, struct err *err)
+{
+    const struct config *config = &run->viewer->model.config;
+    const size_t query = tokenized_opening(&run->pair->sentence, config, run->facts.mask);
+    struct report *report = arena_alloc(run->arena, 1, sizeof *report, err);
+    struct selection selection = {.sites = sites};
+    const struct capture_request asked = {&selection, run->pair, 1, 0, report};
+    journey->query = whole ? -1 : (long long)query;
+    if (!report || (!whole && !(selection.queries = arena_format(run->arena, err, "%zu", query))) ||
+        selection_layers(&selection, NULL, config, run->arena, err) ||
+        viewer_capture(run->viewer, &asked, run->arena, err))
+        return -1;
+    journey->report = report;
+    return 0;
+}
+
+static double captured_bytes(const struct page_run *run, struct site_set sites, struct err *err)
+{
+    struct selection selection = {.sites = sites};
+    return selection_layers(&selection, NULL, &run->viewer->model.config, run->arena, err)
+               ? 0
+               : viewer_captured_bytes(run->viewer, &selection, run->pair);
+}
+
+static int find_streams(struct page_run *run, struct err *err)
+{
+    const struct site_set sites = page_stream_sites(&run->viewer->model.config);
+    const double most = WHOLE_BYTES / (double)run->own->driver->identity.count * 3 / 4;
+    struct page_journey *streams = &run->facts.streams;
+    if (run->options->page.live || site_set_is_empty(sites))
+        return 0;
+    streams->exact = captured_bytes(run, sites, err) <= most;
+    return err_if(err->kind || capture_journey(streams, run, sites, streams->exact, err));
+}
+
+/* Whether scores made these numbers. */
+static bool is_split(const struct array *array)
+{
+    return site_id(array->site) == SITE_WEIGHTS && site_part(array->site) != PART_MIXER;
+}
+
+/* Choose in each layer the head whose opening query attends most to one key, not the first or its
+ * own; and the head on which the prediction depends most, if that is known. */
+static bool *choose_heads(const struct page_run *run, struct err *err)
+{
+    const struct config *config = &run->viewer->model.config;
+    const size_t most = config_most_heads(config);
+    const size_t row = tokenized_opening(&run->pair->sentence, config, run->facts.mask);
+    const float *without = run->facts.without_heads;
+    bool *chosen = arena_alloc(run->arena, layers_of(config) * most, sizeof *chosen, err);
+    for (size_t i = 0; chosen && i < run->report.array_count; i++) {
+        const struct array *array = &run->report.arrays[i];
+        float highest = -1;
+        size_t best = 0;
+        if (!is_split(array) || row >= array->rows.size)
+            continue;
+        for (size_t head = 0; head < array->heads.size; head++)
+            for (size_t key = 1; key < array->columns.size; key++) {
+                float weight = array_head(array, head).data[row * array->columns.size + key];
+                if (key != row && weight > highest)
+                    highest = weight, best = array->heads.numbers[head];
+            }
+        chosen[(size_t)array->layer * most + best] = true;
+    }
+    for (size_t i = 0, best = 0; chosen && without && i < config->n_layer * config->n_head; i++) {
+        best = without[i] < without[best] ? i : best;
+        if (i + 1 == config->n_layer * config->n_head)
+            chosen[best / config->n_head * most + best % config->n_head] = true;
+    }
+    return chosen;
+}
+
+/* Keep the journey of these heads, unless all are explained. */
+static int find_journey(struct page_run *run, struct err *err)
+{
+    const struct config *config = &run->viewer->model.config;
+    const struct site_set sites = page_journey_sites(config);
+    const char *explain = run->options->page.explain;
+    struct page_journey *journey = &run->facts.journey;
+    const bool *chosen;
+    if (!explained_heads(run) || run->options->page.live ||
+        (explain && strcmp(explain, "none") == 0) || site_set_is_empty(sites))
+        return 0;
+    const double floats = captured_bytes(run, sites, err) / sizeof(float);
+    if (err->kind || !(chosen = choose_heads(run, err)) ||
+        capture_journey(journey, run, sites, floats <= WHOLE_FLOATS, err))
+        return -1;
+    return narrow_all((struct report *)journey->report, chosen, config, run->arena, err);
 }
 
 /* --- where the queries and keys of these heads come from -------------------------------------- */
@@ -241,12 +349,6 @@ static int split_score(struct page_run *run, struct page_origin *origin,
     origin->score = found.score;
     origin->report = report;
     return 0;
-}
-
-/* Whether scores made these numbers. */
-static bool is_split(const struct array *array)
-{
-    return site_id(array->site) == SITE_WEIGHTS && site_part(array->site) != PART_MIXER;
 }
 
 /* Split the scores of all queries of the heads to explain, if these are few. */
@@ -595,7 +697,7 @@ static int capture_once(struct page_run *run, const struct page_state *own,
     if (viewer_capture(viewer, &asked, group->arena, err) || find_words(run, err) ||
         find_scores(run, err) || find_explained(run, err) || find_origins(run, err) ||
         find_next(run, err) || find_effects(run, err) || find_saliency(run, err) ||
-        find_live(run, err))
+        find_streams(run, err) || find_journey(run, err) || find_live(run, err))
         return -1;
     return derive(&run->report, &own->request.derivation, viewer->tokenizer, group->arena, err)
                ? items_blame(&own->driver->items, job->index, err)
@@ -610,7 +712,8 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
     struct viewer *viewer = &driver->session.viewer;
     const struct text_with_source *pair = &job->pair;
     const struct config *config = &viewer->model.config;
-    struct page_run run = {own, driver->options, viewer, pair, .arena = arena};
+    struct page_run run = {
+        own, driver->options, viewer, pair, .arena = arena, .facts.mask = viewer->mask};
     const bool *explains = explained_heads(&run);
     struct memory *memory = &job->memory;
     struct selection selection;
@@ -627,6 +730,8 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
     viewer_add_memory(memory, viewer, &selection, pair, CAPTURE_ALL);
     memory->held += viewer_captured_bytes(viewer, &selection, pair) * (double)explained /
                     (double)(num_max(selection.layers.count, 1) * config_most_heads(config));
+    memory->held += captured_bytes(&run, page_stream_sites(config), err) +
+                    (explains ? captured_bytes(&run, page_journey_sites(config), err) : 0);
     next_tokens_add_memory(memory, &next, pair);
     if (products_of(&run) * 2 * SALIENCY_STEPS <= QUICK_PRODUCTS)
         saliency_add_memory(memory, &(struct saliency_plan){.viewer = viewer}, pair);

@@ -53,6 +53,13 @@ struct page_saliency {
     const struct table *table;
 };
 
+/* What Motion draws: the stream of each layer, or queries, keys, values and scores of some heads. */
+struct page_journey {
+    const struct report *report; /* NULL: none */
+    bool exact;
+    long long query; /* the only one whose rows are in the report; -1: all are */
+};
+
 /* Data of a page besides tensors; NULL or 0 omits a part, except of config, sentence and mask. */
 struct page_facts {
     const struct config *config;               /* of the model, with the attention options in use */
@@ -65,6 +72,7 @@ struct page_facts {
     const struct page_origin *origins;
     size_t origin_count;
     const struct page_saliency *saliency;
+    struct page_journey streams, journey; /* journey: of heads that are not in `explained` */
 
     const struct next_tokens *next;
     const float *without_heads; /* [layers, heads] probability, without each head, of the token that
@@ -86,6 +94,10 @@ extern report_writer html_working_write; /* see write/working.h */
 
 /* Sites needed to explain attention cells, for each attention of the model. */
 struct site_set page_explained_sites(const struct config *config);
+
+/* Sites that a journey needs: of the stream around each sublayer, or of heads. */
+struct site_set page_stream_sites(const struct config *config);
+struct site_set page_journey_sites(const struct config *config);
 
 /* Estimate the count of numbers at page_explained_sites, over all layers and heads. */
 size_t page_explained_numbers(const struct config *config, size_t tokens);

@@ -373,6 +373,98 @@ struct site_set page_explained_sites(const struct config *config)
     return all;
 }
 
+/* Keep the sites of a set that the model has. */
+static struct site_set existing(const struct config *config, struct site_set sites)
+{
+    struct site_set found = {0};
+    for (enum site site = 0; site != SITE_PASS_END; site = site_next(site))
+        if (site_set_has(sites, site) && site_exists(config, site))
+            site_set_add(&found, site);
+    return found;
+}
+
+struct site_set page_journey_sites(const struct config *config)
+{
+    struct site_set all = {0};
+    for (int part = 0; part < ATTENTION_PARTS; part++)
+        site_set_join(&all, SITE_SET(SITE_OF(part, SITE_Q), SITE_OF(part, SITE_K),
+                                     SITE_OF(part, SITE_V), SITE_OF(part, SITE_SCORES),
+                                     SITE_OF(part, SITE_MASKED)));
+    return existing(config, all);
+}
+
+/* The output of a sublayer that is added to the stream. */
+static enum site added_site(const struct sublayer *s)
+{
+    return SITE_OF(s->part, s->norm_out ? s->at_out_norm : s->at_out);
+}
+
+struct site_set page_stream_sites(const struct config *config)
+{
+    struct site_set all = SITE_SET(SITE_RESID_PRE, SITE_LN_1, SITE_CONTEXT);
+    for (size_t layer = 0; layer < config->n_layer; layer++) {
+        const struct layer *own = layer_of(config, PART_SENTENCE, layer);
+        for (const struct sublayer *s = own->sublayers; s < own->sublayers + own->count; s++) {
+            const enum site sums[] = {*s->at_sum, sublayer_end(s)};
+            site_set_add(&all, added_site(s));
+            for (size_t i = 0; i < 2; i++)
+                if (sums[i] != SITE_EMBEDDING)
+                    site_set_add(&all, SITE_OF(sublayer_stream_part(s, sums[i]), sums[i]));
+        }
+    }
+    if (site_exists(config, SITE_OF(PART_CROSS, SITE_CONTEXT)))
+        site_set_add(&all, SITE_OF(PART_CROSS, SITE_CONTEXT));
+    return existing(config, all);
+}
+
+/* Write what each layer adds to its stream, in order: its kind, the output, the streams after it,
+ * before a norm and after it, and the factor of the output. */
+static void put_blocks(struct json_writer *json, const struct config *config)
+{
+    static const char *const kinds[SITE_PARTS] = {[PART_CROSS] = "cross-attention",
+                                                  [PART_PER_LAYER] = "layer input",
+                                                  [PART_MIXER] = "mixer",
+                                                  [PART_LAUREL] = "low-rank branch"};
+    json_put_open(json, "\nblocks", '[');
+    for (size_t layer = 0; layer < config->n_layer; layer++) {
+        const struct layer *own = layer_of(config, PART_SENTENCE, layer);
+        json_put_open(json, NULL, '[');
+        json->compact = true;
+        for (const struct sublayer *s = own->sublayers; s < own->sublayers + own->count; s++) {
+            const enum site sums[] = {*s->at_sum, sublayer_end(s)};
+            const char *usual = s->kind == SUBLAYER_MLP ? "MLP" : "attention";
+            json_put_open(json, NULL, '{');
+            json_put_text(json, "kind", kinds[s->part] ? kinds[s->part] : usual);
+            json_put_text(json, "adds", site_name(added_site(s)));
+            json_put_float(json, "factor", s->factor);
+            json_put_open(json, "sums", '[');
+            for (size_t i = sums[0] == sums[1]; i < 2; i++)
+                if (sums[i] != SITE_EMBEDDING)
+                    json_put_text(json, NULL,
+                                  site_name(SITE_OF(sublayer_stream_part(s, sums[i]), sums[i])));
+            json_put_close(json, ']');
+            json_put_close(json, '}');
+        }
+        json->compact = false;
+        json_put_close(json, ']');
+    }
+    json_put_close(json, ']');
+}
+
+static void put_journey(struct json_writer *json, const char *name,
+                        const struct page_journey *journey)
+{
+    if (!journey->report)
+        return;
+    json_put_open(json, name, '{');
+    json_put_integer(json, "query", journey->query);
+    json_put_open(json, "tensors", '[');
+    for (size_t i = 0; i < journey->report->array_count; i++)
+        put_tensor(json, journey->report, &journey->report->arrays[i], journey->exact);
+    json_put_close(json, ']');
+    json_put_close(json, '}');
+}
+
 size_t page_explained_numbers(const struct config *config, size_t tokens)
 {
     size_t layers = config_layers(config);
@@ -594,6 +686,9 @@ static void put_facts(struct json_writer *json, const struct page_facts *facts)
     for (size_t i = 0; i < facts->origin_count; i++)
         put_origin(json, &facts->origins[i]);
     json_put_close(json, ']');
+    put_blocks(json, c);
+    put_journey(json, "\nstreams", &facts->streams);
+    put_journey(json, "\njourney", &facts->journey);
     if (facts->saliency)
         put_saliency(json, "\nsaliency", facts->saliency);
     if (facts->next)

@@ -157,7 +157,10 @@ class Sentence {
     constructor(json) {
         Object.assign(this, json);
         this.tensors = json.tensors.map((spec) => new Tensor(spec, this));
-        this.explainedTensors = (json.explained || []).map((spec) => new Tensor(spec, this));
+        const made = (list) => (list || []).map((spec) => new Tensor(spec, this));
+        this.explainedTensors = made(json.explained);
+        this.motionTensors = [...this.explainedTensors, ...made(json.journey?.tensors)];
+        if (json.streams) this.streams = { ...json.streams, tensors: made(json.streams.tensors) };
         const { chinese, title } = json.lesson || {};
         for (const name of chinese ? ['title', 'before', 'look', 'question', 'answer'] : [])
             CHINESE[json.lesson[name]] = chinese[name];
@@ -172,10 +175,10 @@ class Sentence {
 
     // The tensors that explain the cells of a head, by names without enc. and cross_; null if the
     // page does not hold them.
-    explainedHead(tensor, head) {
+    explainedHead(tensor, head, tensors = this.explainedTensors) {
         const found = {};
         const prefix = /^(enc\.|cross_|mix_)?/.exec(tensor.tensor)[0];
-        for (const other of this.explainedTensors) {
+        for (const other of tensors) {
             if (other.layer !== tensor.layer || !other.tensor.startsWith(prefix)) continue;
             const name = other.tensor.slice(prefix.length);
             if (/^(enc\.|cross_|mix_)/.test(name)) continue;
@@ -193,9 +196,10 @@ class Sentence {
                     ? other.kv_heads.indexOf(Math.floor(wanted / shared))
                     : other.heads.indexOf(wanted);
             const second = differs && name === 'v' ? of(context + heads / 2) : -1;
-            if (of(one) >= 0) found[name] = { tensor: other, index: of(one), second };
+            if (of(one) >= 0) found[name] ??= { tensor: other, index: of(one), second };
         }
-        const whole = tensor.isMixer ? found.step && found.decay : found.weights;
+        const isDrawn = tensors !== this.explainedTensors; // then the page has the weights elsewhere
+        const whole = tensor.isMixer ? found.step && found.decay : found.weights || isDrawn;
         return head !== null && whole && found.q && found.k ? found : null;
     }
 
