@@ -223,8 +223,8 @@ static int find_explained(struct page_run *run, struct err *err)
 /* --- what Motion draws: the streams, and a head of each layer that is not explained ------------- */
 
 enum {
-    WHOLE_BYTES = 300000,      /* exact streams of all queries, at most; else of one, short */
-    WHOLE_FLOATS = 1 << 24,    /* scores of all heads and queries, at most; else of one query */
+    WHOLE_BYTES = 300000,   /* exact streams of all queries, at most; else of one, short */
+    WHOLE_FLOATS = 1 << 24, /* scores of all heads and queries, at most; else of one query */
 };
 
 /* Capture some sites of all layers, of all queries or of the one at which the page opens. */
@@ -258,7 +258,7 @@ static int find_streams(struct page_run *run, struct err *err)
     const struct site_set sites = page_stream_sites(&run->viewer->model.config);
     const double most = WHOLE_BYTES / (double)run->own->driver->identity.count * 3 / 4;
     struct page_journey *streams = &run->facts.streams;
-    if (run->options->page.live || site_set_is_empty(sites))
+    if (run->options->page.live || run->own->lesson || site_set_is_empty(sites))
         return 0;
     streams->exact = captured_bytes(run, sites, err) <= most;
     return err_if(err->kind || capture_journey(streams, run, sites, streams->exact, err));
@@ -309,7 +309,7 @@ static int find_journey(struct page_run *run, struct err *err)
     const char *explain = run->options->page.explain;
     struct page_journey *journey = &run->facts.journey;
     const bool *chosen;
-    if (!explained_heads(run) || run->options->page.live ||
+    if (!explained_heads(run) || run->options->page.live || run->own->lesson ||
         (explain && strcmp(explain, "none") == 0) || site_set_is_empty(sites))
         return 0;
     const double floats = captured_bytes(run, sites, err) / sizeof(float);
@@ -712,8 +712,8 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
     struct viewer *viewer = &driver->session.viewer;
     const struct text_with_source *pair = &job->pair;
     const struct config *config = &viewer->model.config;
-    struct page_run run = {
-        own, driver->options, viewer, pair, .arena = arena, .facts.mask = viewer->mask};
+    struct page_run run = {own,  driver->options, viewer,
+                           pair, .arena = arena,  .facts.mask = viewer->mask};
     const bool *explains = explained_heads(&run);
     struct memory *memory = &job->memory;
     struct selection selection;

@@ -388,8 +388,7 @@ struct site_set page_journey_sites(const struct config *config)
     struct site_set all = {0};
     for (int part = 0; part < ATTENTION_PARTS; part++)
         site_set_join(&all, SITE_SET(SITE_OF(part, SITE_Q), SITE_OF(part, SITE_K),
-                                     SITE_OF(part, SITE_V), SITE_OF(part, SITE_SCORES),
-                                     SITE_OF(part, SITE_MASKED)));
+                                     SITE_OF(part, SITE_V), SITE_OF(part, SITE_MASKED)));
     return existing(config, all);
 }
 
@@ -437,6 +436,7 @@ static void put_blocks(struct json_writer *json, const struct config *config)
             json_put_text(json, "kind", kinds[s->part] ? kinds[s->part] : usual);
             json_put_text(json, "adds", site_name(added_site(s)));
             json_put_float(json, "factor", s->factor);
+            json_put_bool(json, "rotates", s->kind <= SUBLAYER_ATTEND_SOURCE && s->head.rotary);
             json_put_open(json, "sums", '[');
             for (size_t i = sums[0] == sums[1]; i < 2; i++)
                 if (sums[i] != SITE_EMBEDDING)

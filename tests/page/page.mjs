@@ -579,6 +579,7 @@ try {
 
 await import('./tasks.mjs');
 await import('./why.mjs');
+await import('./motion.mjs');
 await import('./lesson.mjs');
 await import('./live.mjs');
 await import('./states.mjs');

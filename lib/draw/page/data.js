@@ -198,7 +198,7 @@ class Sentence {
             const second = differs && name === 'v' ? of(context + heads / 2) : -1;
             if (of(one) >= 0) found[name] ??= { tensor: other, index: of(one), second };
         }
-        const isDrawn = tensors !== this.explainedTensors; // then the page has the weights elsewhere
+        const isDrawn = tensors !== this.explainedTensors; // the page has its weights elsewhere
         const whole = tensor.isMixer ? found.step && found.decay : found.weights || isDrawn;
         return head !== null && whole && found.q && found.k ? found : null;
     }
