@@ -220,7 +220,7 @@ static int find_explained(struct page_run *run, struct err *err)
     return 0;
 }
 
-/* --- what Motion draws: the streams, and a head of each layer that is not explained ------------- */
+/* --- what Motion draws: the streams, and a head of each layer --------------------------------- */
 
 enum {
     WHOLE_BYTES = 300000,   /* exact streams of all queries, at most; else of one, short */

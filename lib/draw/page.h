@@ -72,7 +72,7 @@ struct page_facts {
     const struct page_origin *origins;
     size_t origin_count;
     const struct page_saliency *saliency;
-    struct page_journey streams, journey; /* journey: of heads that are not in `explained` */
+    struct page_journey streams, journey; /* journey: of heads not in `explained` */
 
     const struct next_tokens *next;
     const float *without_heads; /* [layers, heads] probability, without each head, of the token that
