@@ -53,7 +53,7 @@ struct page_saliency {
     const struct table *table;
 };
 
-/* What Motion draws: the stream of each layer, or queries, keys, values and scores of some heads. */
+/* What Motion draws: the stream of each layer, or queries, keys, values and masked scores. */
 struct page_journey {
     const struct report *report; /* NULL: none */
     bool exact;
