@@ -13,7 +13,6 @@
 #include "base/sha256.h"
 #include "command.h"
 #include "driver.h"
-#include "lens/edits.h"
 #include "model/model.h"
 
 static bool done_at(struct value *value, size_t index)
@@ -161,25 +160,6 @@ static int add_input(void *context, const char *path, struct err *err)
                   add_file(&inputs->text, path, NULL, err));
 }
 
-/* Append the files of the options of a setting. */
-static int add_files_of_setting(struct inputs *inputs, const struct options *options,
-                                struct err *err)
-{
-    const char *reference = options->edit.reference;
-    const char *const files[] = {reference && strcmp(reference, "-") == 0 ? NULL : reference,
-                                 options->heads.pairs, options->heads.needles,
-                                 options->score.unigrams};
-    const struct texts *const edits[] = {&options->edit.edits, &options->edit.ablations};
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-        if (files[i] && add_input(inputs, files[i], err))
-            return -1;
-    for (size_t i = 0; i < sizeof edits / sizeof *edits; i++)
-        for (size_t k = 0; k < edits[i]->count; k++)
-            if (edit_files(edits[i]->items[k], add_input, inputs, inputs->arena, err))
-                return -1;
-    return 0;
-}
-
 /* Append all models, and the files of all settings, also of settings of other shards. bf16 results
  * also depend on the machine's bf16 instructions. */
 static int add_files(struct buf *models, struct inputs *inputs, const struct driver *driver,
@@ -193,7 +173,7 @@ static int add_files(struct buf *models, struct inputs *inputs, const struct dri
     for (size_t i = 0; i < sweep.settings; i++) {
         struct options options;
         if (sweep_set(&sweep, i, &options, inputs->arena, err) ||
-            add_files_of_setting(inputs, &options, err))
+            options_files(&options, add_input, inputs, inputs->arena, err))
             return -1;
     }
     for (size_t i = 0; i < sweep.count; i++) {

@@ -168,6 +168,8 @@ static int explain(struct explain_run *run, struct err *err)
     run->session.viewer.machine.progress = NULL;
     progress_end(&progress);
     const struct target target = {.stream = &out};
+    if (!failed && format_is(run->format, "html"))
+        report.identity = identity_first(1);
     failed = failed || output_to(&out, run->options->output.path, err) ||
              report_write(run->format, &target, &report, &layout, err);
     return stream_end(&out, failed, err);

@@ -221,7 +221,7 @@ static void write_overview(const struct page *page)
 {
     const char *group = "";
     struct buf help = {0};
-    stream_text(page->out, "attn-cli: inspect attention in transformer language models\n\n");
+    stream_text(page->out, "attn-cli: inspect attention in transformer language models\n");
     for (size_t i = 0; i < command_count && commands[i]->group; i++) {
         bool begins = strcmp(group, commands[i]->group) != 0;
         group = commands[i]->group;

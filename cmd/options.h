@@ -89,7 +89,7 @@ struct display_options {
     struct texts marks;
     long long width, dpi;
     double font_size;
-    bool full;
+    bool full, keep_paths;
 };
 
 struct generate_options {

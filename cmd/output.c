@@ -10,9 +10,11 @@
 
 #include "base/file.h"
 #include "base/names.h"
+#include "base/platform.h"
 #include "command.h"
 #include "draw/figure.h"
 #include "format/json_writer.h"
+#include "lens/edits.h"
 
 enum { ROW_FORMAT_WITHIN = 128 }; /* row_format is in these first bytes of a file */
 
@@ -244,15 +246,137 @@ int output_clear_folder(const char *path, struct err *err)
 
 static struct provenance provenance;
 static struct arena provenance_arena; /* never released */
+static bool keeps_paths;
+
+int options_files(const struct options *options,
+                  int (*use)(void *context, const char *path, struct err *err), void *context,
+                  struct arena *arena, struct err *err)
+{
+    const char *reference = options->edit.reference;
+    const char *const files[] = {reference && strcmp(reference, "-") == 0 ? NULL : reference,
+                                 options->heads.pairs, options->heads.needles,
+                                 options->score.unigrams, options->lens.jacobian};
+    const struct texts *const edits[] = {&options->edit.edits, &options->edit.ablations};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (files[i] && use(context, files[i], err))
+            return -1;
+    for (size_t i = 0; i < sizeof edits / sizeof *edits; i++)
+        for (size_t k = 0; k < edits[i]->count; k++)
+            if (edit_files(edits[i]->items[k], use, context, arena, err))
+                return -1;
+    return 0;
+}
+
+int file_hash(char digits[SHA256_DIGITS + 1], const char *path, struct err *err)
+{
+    struct sha256 hash;
+    struct file file = {0};
+    if (file_map(&file, path, err))
+        return -1;
+    sha256_begin(&hash);
+    sha256_add(&hash, file.bytes, file.size);
+    sha256_end(&hash, digits);
+    file_release(&file);
+    return 0;
+}
+
+/* A path without its folders. */
+static const char *short_path(const char *path, struct err *err)
+{
+    size_t size = strlen(path);
+    while (size > 1 && path[size - 1] == '/')
+        size--;
+    const char *slash = platform_last_byte(path, '/', size);
+    if (!slash || keeps_paths)
+        return path;
+    return arena_format(&provenance_arena, err, "./%.*s", (int)(path + size - slash - 1),
+                        slash + 1);
+}
+
+/* A text as it is between quotes of a shell. */
+static const char *quoted_text(const char *text, struct err *err)
+{
+    struct buf quoted = {0};
+    buf_text(&quoted, "");
+    for (; *text; text++)
+        buf_text(&quoted, *text == '\'' ? "'\\''" : (char[]){*text, 0});
+    return buf_keep(&quoted, &provenance_arena, err);
+}
+
+/* Shorten a path wherever a word of the command line begins with it, or has it after a mark. */
+static int shorten_in_line(const char *path, struct err *err)
+{
+    const char *name = short_path(path, err), *at = provenance.command_line, *found;
+    const char *before = quoted_text(path, err), *after = name ? quoted_text(name, err) : NULL;
+    struct buf line = {0};
+    if (!before || !after)
+        return -1;
+    for (; name != path && (found = strstr(at, before)); at = found + strlen(before)) {
+        buf_bytes(&line, at, (size_t)(found - at));
+        buf_text(&line, strchr(" '=*+-,:(", found[-1]) ? after : before);
+    }
+    buf_text(&line, at);
+    provenance.command_line = buf_keep(&line, &provenance_arena, err);
+    return err_if(!provenance.command_line);
+}
+
+/* Record an input file once. Standard input has no hash. */
+static int add_file(void *context, const char *path, struct err *err)
+{
+    struct file_hash *entry = arena_alloc(&provenance_arena, 1, sizeof *entry, err);
+    const char *name = entry ? short_path(path, err) : NULL;
+    (void)context;
+    if (!name || (strcmp(path, "-") && file_hash(entry->digits, path, err)))
+        return -1;
+    for (const struct file_hash *file = provenance.files; file; file = file->next)
+        if (strcmp(file->digits, entry->digits) == 0 && strcmp(file->name, name) == 0)
+            return 0;
+    entry->name = arena_text(&provenance_arena, name, strlen(name), err);
+    entry->next = provenance.files;
+    provenance.files = entry;
+    return err_if(!entry->name || shorten_in_line(path, err));
+}
+
+/* Record the files of texts, operands too, and of options; shorten the paths of models. */
+static int add_inputs(const struct options *options, struct err *err)
+{
+    const struct texts *operands = &options->input.operands, *models = &options->model.names;
+    const char *path = options->input.file;
+    for (size_t i = 0; i < operands->count; i++) {
+        const char *operand = operands->items[i];
+        mode_t kind = 0;
+        struct err unknown = {0};
+        if (model_is_there(operand) ? shorten_in_line(operand, err)
+                                    : !file_kind(&kind, operand, &unknown) && S_ISREG(kind) &&
+                                          add_file(NULL, operand, err))
+            return -1;
+    }
+    for (size_t i = 0; i < models->count; i++)
+        if (shorten_in_line(models->items[i], err))
+            return -1;
+    return err_if((path && add_file(NULL, path, err)) ||
+                  options_files(options, add_file, NULL, &provenance_arena, err));
+}
 
 int provenance_begin(const struct options *options, struct err *err)
 {
     const struct command *command = options->set.command, *done = options->set.done;
+    const struct output_options *output = &options->output;
     arena_clear(&provenance_arena);
     const char *line =
         arena_format(&provenance_arena, err, "attn-cli %s%s", command->name, options->line);
-    provenance = (struct provenance){ATTN_VERSION, done ? done->name : command->name, line, NULL};
-    return line ? 0 : -1;
+    const struct format *format = output->format ? format_find(output->format)
+                                  : output_is_standard(output->path)
+                                      ? NULL
+                                      : format_find_ending(output->path, FORMAT_COUNT);
+    keeps_paths = options->display.keep_paths;
+    provenance = (struct provenance){
+        .version = ATTN_VERSION,
+        .command = done ? done->name : command->name,
+        .command_line = line,
+        .lists_inputs = command == &command_page || (format && format_is_looked_at(format)),
+    };
+    return err_if(!line || (provenance.lists_inputs && add_inputs(options, err)));
 }
 
 int provenance_add_model(const struct model *model, struct err *err)
@@ -262,9 +386,10 @@ int provenance_add_model(const struct model *model, struct err *err)
     if (!entry || !name)
         return -1;
     *entry = (struct model_hash){.model = name, .next = provenance.models};
+    entry->shown = provenance.lists_inputs ? short_path(name, err) : name;
     weights_sample_hash(&model->weights, entry->digits);
     provenance.models = entry;
-    return 0;
+    return err_if(!entry->shown);
 }
 
 int provenance_add_beginning(const char *token, struct err *err)

@@ -87,8 +87,18 @@ int output_write_table(struct output *output, const struct report *report,
 /* Remove temporary files of a killed process from a folder of results. */
 int output_clear_folder(const char *path, struct err *err);
 
+/* Call `use` for each file that an option names and that results depend on; not for that of texts,
+ * nor for models. */
+int options_files(const struct options *options,
+                  int (*use)(void *context, const char *path, struct err *err), void *context,
+                  struct arena *arena, struct err *err);
+
+/* Hash the bytes of a file. */
+int file_hash(char digits[SHA256_DIGITS + 1], const char *path, struct err *err);
+
 /* Record the provenance of results: the command (in a batch, that of --do) and the command line;
- * then each model that is opened. */
+ * then each model that is opened. Of figures and pages also the input files, all with their names
+ * alone, as ./NAME, unless --keep-paths is given. */
 int provenance_begin(const struct options *options, struct err *err);
 int provenance_add_model(const struct model *model, struct err *err);
 int provenance_add_beginning(const char *token, struct err *err); /* of the model opened last */

@@ -233,6 +233,9 @@ const struct option_row figure_options[] = {
     STRING("mask", 0, "hatch|triangle", IN(display.style.mask),
            "hatch masked cells (default), or leave them blank (--show mask prints them)",
            .display = DISPLAY_FIGURE, .values = &values_masks),
+    FLAG("keep-paths", 0, IN(display.keep_paths),
+         "record the paths of models and files in figures and pages (default: their names alone); "
+         "'again' reads them"),
     {0},
 };
 

@@ -107,7 +107,7 @@ wrong() { # MESSAGE
 
 # For cases: a result in JSON without its provenance, which has the command line.
 bare() { # FILE...
-    sed 's/ *"provenance": {[^}]*},//' "$@"
+    sed -E 's/ *"provenance": \{([^{}]|\{[^{}]*\})*\},?//' "$@"
 }
 
 # For cases: the numbers of a safetensors file, without its header.

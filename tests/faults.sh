@@ -130,6 +130,7 @@ if ! (
  "predictions": [{"formula": "(2;%a%) < [(*;%b%) + 1] | 1 < 0"}]}
 END
     printf 'id;side;sentence\na;left;Life is\nb;;"eat; dessert"\n' >two.csv
+    "$ATTN" run -m life -f "$PWD/three.txt" --mean texts -o figure.svg
     for name in Anna Ben Cy; do
         printf '%s sees Ben, and Ben is old.\nBen sees %s, who is old.\n' $name $name
     done >texts
@@ -264,6 +265,8 @@ try info "$in/words"
 try info "$in/unigram" --format json
 try info life
 try info life --hash
+try again "$in/figure.svg"
+try again "$in/figure.svg" --run --format json
 try generate -m "$in/school" -s 'Anna is' -n 3
 try generate -m "$in/large" --ids 7 -n 8
 try generate -m "$in/pieces" -s 'Anna is' -n 3 --temperature 0.8 --top-p 0.9 --logprobs

@@ -98,6 +98,7 @@ LINES = [
     (["explain", "-m", "translate", "<s> le", "--source", "the cat", "--part", "cross"], None),
     (["compare", TEXT, "--attention", "linear,window:2"], None),
     (["compare", "tiny", "tiny", TEXT], None),
+    (["again", "values.svg"], None),
     (["bench", "--tokens", "6", "--repeat", "1", "--precision", "bf16"], None),
     (["bench", "--growth", "--attention", "dense,linear", "--tokens", "6,12", "--repeat", "1"], None),
     (["compare", "tiny", "tiny", TEXT, "--format", "csv", "-o", "compared/"], "compared/manifest.json"),
@@ -128,6 +129,7 @@ def documents():
     pathlib.Path("pairs.csv").write_text("sentence,source\nLife is,the cat\n")
     pathlib.Path("results").mkdir(exist_ok=True)
     subprocess.run([ATTN, "run", TEXT, "--show", "v", "--layer", "0", "-o", "values.npy"], check=True)
+    subprocess.run([ATTN, "run", TEXT, "--layer", "0", "-o", "values.svg"], check=True)
     for words, path in LINES:
         form = [] if "--format" in words else ["--format", "json"]
         done = subprocess.run([ATTN, *words, *form], capture_output=True, text=True, check=False)

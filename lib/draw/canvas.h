@@ -108,7 +108,7 @@ enum drawing_form { DRAWING_SVG, DRAWING_TEX, DRAWING_PNG, DRAWING_PDF };
 struct drawing_page {
     double width, height; /* points */
     const char *title;
-    const char *metadata; /* JSON, for SVG only; NULL: none */
+    const char *metadata; /* JSON in one line; NULL: none */
     const char *font;     /* preferred family; NULL: none */
     long long dpi;        /* resolution of PNG; 0: 192 */
     /* Gets a note if a PNG or PDF has letters that no installed font has, and if a TikZ file has
@@ -121,6 +121,7 @@ struct drawing {
     enum drawing_form form;
     /* fields for PNG and PDF, which are made from a temporary SVG; TikZ uses `note`, too */
     long long dpi;
+    const char *metadata;
     struct stream *out;
     struct stream svg; /* writes to svg_file */
     FILE *svg_file;

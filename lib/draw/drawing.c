@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/num.h"
 #include "base/utf8.h"
 #include "format/pytorch.h"
 
@@ -27,6 +28,7 @@ enum {
     REMARK_BYTES = 512,
     PIECE_BYTES = 16 * 1024,
     PNG_HEADER_BYTES = 33, /* signature and first chunk */
+    PDF_TAIL_BYTES = 64,   /* at least startxref, its number and %%EOF */
     LETTERS_MAX = 256,
 };
 
@@ -238,29 +240,83 @@ static void note_missing(const struct drawing *drawing)
 
 /* --- PNG and PDF ------------------------------------------------------------------------------ */
 
-/* Copy the picture; a PNG gets its resolution, which rsvg-convert omits. */
+static void put_big_endian(struct buf *out, uint32_t number)
+{
+    for (int shift = 24; shift >= 0; shift -= 8)
+        buf_char(out, (char)(number >> shift));
+}
+
+/* Append a chunk of a PNG: its type, 4 bytes, and its data. */
+static void put_chunk(struct buf *out, const char *type, const char *data, size_t size)
+{
+    put_big_endian(out, (uint32_t)size);
+    size_t begin = out->size;
+    buf_bytes(out, type, 4);
+    buf_bytes(out, data, size);
+    put_big_endian(out, out->out_of_memory ? 0 : zip_crc32(out->bytes + begin, size + 4));
+}
+
+/* What a PNG gets after its header: the resolution, which rsvg-convert omits, and metadata as text
+ * in UTF-8 with the keyword "attn-cli", not compressed, without a language. */
+static void add_chunks(struct buf *out, const struct drawing *drawing)
+{
+    static const char keyword[] = "attn-cli\0\0\0\0";
+    uint32_t density = (uint32_t)lround((double)drawing->dpi / 0.0254); /* pixels per metre */
+    struct buf data = {0};
+    put_big_endian(&data, density);
+    put_big_endian(&data, density);
+    buf_char(&data, 1);
+    put_chunk(out, "pHYs", data.bytes, data.size);
+    buf_clear(&data);
+    buf_bytes(&data, keyword, sizeof keyword);
+    buf_text(&data, drawing->metadata ? drawing->metadata : "");
+    if (drawing->metadata)
+        put_chunk(out, "iTXt", data.bytes, data.size);
+    buf_fail_with(out, &data);
+    buf_release(&data);
+}
+
+static int copy_bytes(struct stream *out, FILE *from, off_t at, off_t end, struct err *err)
+{
+    char bytes[PIECE_BYTES];
+    for (ssize_t got = 0; at < end; at += got) {
+        got = pread(fileno(from), bytes, num_min(sizeof bytes, (size_t)(end - at)), at);
+        if (got <= 0)
+            return cannot_read(err);
+        stream_bytes(out, bytes, (size_t)got);
+    }
+    return 0;
+}
+
+/* Find the last line "startxref" of a PDF: no offset in the file leads beyond it. 0: not found. */
+static off_t find_startxref(FILE *from, off_t size)
+{
+    static const char line[] = "startxref\n";
+    char tail[PDF_TAIL_BYTES];
+    off_t begin = size > PDF_TAIL_BYTES ? size - PDF_TAIL_BYTES : 0;
+    ssize_t got = pread(fileno(from), tail, sizeof tail, begin);
+    const char *found = got > 0 ? memmem(tail, (size_t)got, line, sizeof line - 1) : NULL;
+    return found ? begin + (found - tail) : 0;
+}
+
+/* Copy the picture and its metadata: in chunks after the header of a PNG, a comment of a PDF. */
 static int copy_result(struct drawing *drawing, FILE *from, struct err *err)
 {
-    unsigned char chunk[] = {0, 0, 0, 9, 'p', 'H', 'Y', 's', 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0};
-    uint32_t density = (uint32_t)lround((double)drawing->dpi / 0.0254); /* pixels per metre */
-    char bytes[PIECE_BYTES];
-    ssize_t got = 0;
-    off_t at = 0;
-    for (int i = 0; i < 8; i++)
-        chunk[8 + i] = (unsigned char)(density >> (24 - 8 * (i % 4)));
-    uint32_t crc = zip_crc32((const char *)chunk + 4, 13);
-    for (int i = 0; i < 4; i++)
-        chunk[17 + i] = (unsigned char)(crc >> (24 - 8 * i));
-    for (; (got = pread(fileno(from), bytes, sizeof bytes, at)) > 0; at += got) {
-        bool has_header = at == 0 && drawing->form == DRAWING_PNG && got >= PNG_HEADER_BYTES;
-        size_t head = has_header ? PNG_HEADER_BYTES : 0;
-        stream_bytes(drawing->out, bytes, head);
-        stream_bytes(drawing->out, chunk, head ? sizeof chunk : 0);
-        stream_bytes(drawing->out, bytes + head, (size_t)got - head);
+    struct buf added = {0};
+    off_t size = lseek(fileno(from), 0, SEEK_END), middle = 0;
+    if (size <= 0)
+        return size ? cannot_read(err) : err_output(err, "rsvg-convert wrote nothing");
+    if (drawing->form == DRAWING_PNG && size >= PNG_HEADER_BYTES) {
+        middle = PNG_HEADER_BYTES;
+        add_chunks(&added, drawing);
+    } else if (drawing->metadata && (middle = find_startxref(from, size))) {
+        buf_format(&added, "%% %s\n", drawing->metadata);
     }
-    if (got < 0)
-        return cannot_read(err);
-    return at ? 0 : err_output(err, "rsvg-convert wrote nothing");
+    int failed = buf_check(&added, err) || copy_bytes(drawing->out, from, 0, middle, err);
+    stream_bytes(drawing->out, added.bytes, failed ? 0 : added.size);
+    failed = failed || copy_bytes(drawing->out, from, middle, size, err);
+    buf_release(&added);
+    return err_if(failed);
 }
 
 static int convert(struct drawing *drawing, struct err *err)
@@ -292,8 +348,11 @@ static int convert(struct drawing *drawing, struct err *err)
 int drawing_begin(struct drawing *drawing, enum drawing_form form, struct stream *out,
                   const struct drawing_page *page, struct err *err)
 {
-    *drawing = (struct drawing){
-        .form = form, .out = out, .dpi = page->dpi ? page->dpi : USUAL_DPI, .note = page->note};
+    *drawing = (struct drawing){.form = form,
+                                .out = out,
+                                .dpi = page->dpi ? page->dpi : USUAL_DPI,
+                                .metadata = page->metadata,
+                                .note = page->note};
     if (form == DRAWING_SVG || form == DRAWING_TEX) {
         (form == DRAWING_SVG ? svg_begin : tex_begin)(&drawing->canvas, out, page);
         return 0;
@@ -314,7 +373,9 @@ int drawing_begin(struct drawing *drawing, enum drawing_form form, struct stream
         return -1;
     }
     stream_binary(out);
-    svg_begin(&drawing->canvas, &drawing->svg, page);
+    struct drawing_page bare = *page; /* note_missing reads all letters of the SVG */
+    bare.metadata = NULL;
+    svg_begin(&drawing->canvas, &drawing->svg, &bare);
     return 0;
 }
 

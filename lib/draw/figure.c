@@ -400,8 +400,8 @@ static int write_picture(struct stream *out, enum drawing_form form, const struc
     struct buf metadata = {0};
     const struct style *style = layout->style ? layout->style : &style_default;
     int failed = figure_plan(&figure, report, style, &arena, err);
-    if (!failed && form == DRAWING_SVG && report->identity.provenance) {
-        json_report_metadata(&metadata, report);
+    if (!failed && report->identity.provenance) {
+        (form == DRAWING_SVG ? json_report_metadata : json_report_command)(&metadata, report);
         figure.page.metadata = metadata.bytes;
         failed = buf_check(&metadata, err);
     }
@@ -423,10 +423,9 @@ static int write_picture(struct stream *out, enum drawing_form form, const struc
         return write_picture(out, form, report, layout, err);                                \
     }                                                                                        \
     FORMAT_ROW(name, "." #name, about, UNIT_SHEET, .is_picture = true, .one_sentence = true, \
-               .write = write_##name, __VA_ARGS__)
+               .has_origin = true, .write = write_##name, __VA_ARGS__)
 
-PICTURE(svg, DRAWING_SVG, "vector figure", .display = DISPLAY_PICTURE | DISPLAY_FONT,
-        .has_origin = true)
+PICTURE(svg, DRAWING_SVG, "vector figure", .display = DISPLAY_PICTURE | DISPLAY_FONT)
 PICTURE(tex, DRAWING_TEX, "the same figure as TikZ code for LaTeX, to \\input or to compile",
         .display = DISPLAY_PICTURE)
 PICTURE(png, DRAWING_PNG, "the same figure in pixels (see --dpi); needs rsvg-convert",

@@ -106,10 +106,13 @@ static void put_look(struct stream *out, const struct style *style)
 static int put_head(struct stream *out, const struct report *report, const struct style *style,
                     const struct folder *live, struct err *err)
 {
-    struct buf title = {0};
+    struct buf title = {0}, command = {0};
     figure_title(&title, report, style);
+    page_add_command(&command, report);
+    buf_fail_with(&title, &command);
     if (buf_check(&title, err)) {
         buf_release(&title);
+        buf_release(&command);
         return -1;
     }
     stream_format(out, "<!doctype html>\n<html lang=\"%s\">\n<head>\n",
@@ -121,7 +124,9 @@ static int put_head(struct stream *out, const struct report *report, const struc
     stream_text(out, live ? " 'wasm-unsafe-eval'\">\n<title>" : "\">\n<title>");
     page_put_text(out, title.bytes ? title.bytes : "");
     stream_text(out, "</title>\n");
+    stream_bytes(out, command.bytes, command.size);
     buf_release(&title);
+    buf_release(&command);
     stream_bytes(out, page_before.bytes, page_before.size);
     put_look(out, style);
     return 0;
@@ -163,7 +168,7 @@ static int html_report_write(struct stream *out, const struct report *report,
 
 FORMAT_ROW(html, ".html",
            "interactive page (run, page and generate); static page (explain, attribute, patch)",
-           UNIT_SENTENCE, .for_files = true,
+           UNIT_SENTENCE, .for_files = true, .has_origin = true,
            .display = DISPLAY_VIEW | DISPLAY_COLOURS | DISPLAY_TITLE, .can_show_all = true,
            .show = "embedding,weights",
            .show_of_encoder = "embedding,source_embedding,enc.weights,weights,cross_weights",

@@ -117,6 +117,9 @@ void page_put_base64(struct stream *out, const char *bytes, size_t size);
 /* Write text, escaped for HTML, also for an attribute in ". */
 void page_put_text(struct stream *out, const char *text);
 
+/* Append the element that says how the page was made, if the report has a provenance. */
+void page_add_command(struct buf *out, const struct report *report);
+
 /* Refuse --live if this attn-cli was built without the engine. */
 int page_live_check(struct err *err);
 

@@ -86,6 +86,15 @@ void page_put_text(struct stream *out, const char *text)
     }
 }
 
+void page_add_command(struct buf *out, const struct report *report)
+{
+    if (!report->identity.provenance)
+        return;
+    buf_text(out, "<template class=\"command\">");
+    json_report_command(out, report);
+    buf_text(out, "</template>\n");
+}
+
 /* --- tensors ---------------------------------------------------------------------------------- */
 
 static bool has_sink(const struct axis *axis)
@@ -719,7 +728,7 @@ int page_sentence_put(struct stream *out, const struct report *report, bool exac
 {
     struct json_writer json = {.stream = out, .in_html = true};
     json_put_open(&json, NULL, '{');
-    json_put_text(&json, "model", report->model);
+    json_put_text(&json, "model", report_model_name(report));
     int failed = put_title(&json, "title", &report->sentence, err) ||
                  (report->source.count && put_title(&json, "source", &report->source, err));
     put_all_labels(&json, report);

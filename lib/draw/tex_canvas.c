@@ -264,6 +264,8 @@ void tex_begin(struct canvas *tex, struct stream *stream, const struct drawing_p
     *tex = (struct canvas){stream,      put_comment, close_part, put_rect, put_frame,
                            put_strokes, put_path,    put_line,   put_cells};
     put_comment(tex, page->title);
+    if (page->metadata)
+        put_comment(tex, page->metadata);
     stream_text(tex->out, alone);
     stream_text(tex->out, macros);
     stream_text(tex->out, "\\path[use as bounding box] ");

@@ -152,7 +152,9 @@ static int html_beginning(struct document *document)
 
 static void html_end(struct document *document)
 {
-    buf_text(&document->text, "</section>\n</main>\n</body>\n</html>\n");
+    buf_text(&document->text, "</section>\n</main>\n");
+    page_add_command(&document->text, document->report);
+    buf_text(&document->text, "</body>\n</html>\n");
 }
 
 int html_working_write(struct stream *out, const struct report *report, const struct layout *layout,

@@ -13,6 +13,7 @@
  * a report in memory in any format. Write errors are kept in the stream. */
 #pragma once
 
+#include "base/sha256.h"
 #include "base/stream.h"
 #include "format/json_writer.h"
 #include "lens/report.h"
@@ -21,16 +22,26 @@
 
 struct page_facts; /* see draw/page.h */
 
-/* Origin of results: written into json, jsonl, safetensors, svg and the manifest of a folder. */
+/* Origin of results: written into json, jsonl, safetensors, figures, pages and the manifest of a
+ * folder. */
 struct provenance {
     const char *version;             /* program version */
     const char *command;             /* "run" */
     const char *command_line;        /* without options that do not affect the result */
     const struct model_hash *models; /* the model opened last is first */
+    bool lists_inputs;               /* figures and pages: all models, and `files` */
+    const struct file_hash *files;   /* input files */
+};
+
+struct file_hash {
+    const char *name; /* as in the command line */
+    char digits[SHA256_DIGITS + 1];
+    const struct file_hash *next;
 };
 
 struct model_hash {
     const char *model;     /* model name as in the report */
+    const char *shown;     /* as in the command line */
     const char *beginning; /* token that --special auto put before texts; NULL: none */
     char digits[WEIGHTS_SAMPLE_DIGITS + 1];
     const struct model_hash *next;
@@ -167,6 +178,13 @@ void json_report_selection(struct json_writer *json, const struct array *array);
 
 /* Append a result, without tables and arrays, as one line of JSON: metadata for other formats. */
 void json_report_metadata(struct buf *out, const struct report *report);
+
+/* The name of the model of a report: of figures and pages as in the command line. */
+const char *report_model_name(const struct report *report);
+
+/* Append {"provenance": …} without ids, as one line that can stand in an HTML element: for figures
+ * that have no other metadata. `report->identity.provenance` must be set. */
+void json_report_command(struct buf *out, const struct report *report);
 
 /* Append a CSV field (RFC 4180), also quoted if a spreadsheet would take it for a formula.
  * Control characters but white space become \xNN, invalid UTF-8 becomes U+FFFD. */

@@ -128,24 +128,52 @@ static void put_ids(struct json_writer *json, const char *const names[2],
     json_put_close(json, ']');
 }
 
+static void put_input(struct json_writer *json, const char *name, const char *digits)
+{
+    json_put_open(json, NULL, '{');
+    json_put_text(json, "name", name);
+    json_put_text(json, "hash", digits);
+    json_put_close(json, '}');
+}
+
+/* The model of a report; NULL: none or several. */
+static const struct model_hash *find_model(const struct report *report,
+                                           const struct provenance *provenance)
+{
+    const struct model_hash *model = provenance ? provenance->models : NULL;
+    while (model && strcmp(model->model, report->model) != 0)
+        model = model->next;
+    return model;
+}
+
+const char *report_model_name(const struct report *report)
+{
+    const struct model_hash *model = find_model(report, report->identity.provenance);
+    return model ? model->shown : report->model;
+}
+
+/* Open the provenance, up to the members that identify the report's model. */
 static void put_provenance(struct json_writer *json, const struct report *report,
                            const struct provenance *provenance)
 {
-    static const char *const names[] = {"ids", "special_tokens"};
-    static const char *const source_names[] = {"source_ids", "source_special_tokens"};
     json_put_open(json, "\n provenance", '{');
     json_put_text(json, "version", provenance->version);
     json_put_text(json, "command_line", provenance->command_line);
-    const struct model_hash *model = provenance->models;
-    while (model && strcmp(model->model, report->model) != 0)
-        model = model->next;
+    const struct model_hash *model = find_model(report, provenance);
     if (model)
         json_put_text(json, "model_hash", model->digits);
     if (model && model->beginning)
         json_put_text(json, "beginning", model->beginning);
-    put_ids(json, names, &report->sentence);
-    put_ids(json, source_names, &report->source);
-    json_put_close(json, '}');
+    if (!provenance->lists_inputs)
+        return;
+    json_put_open(json, "models", '[');
+    for (model = provenance->models; model; model = model->next)
+        put_input(json, model->shown, model->digits);
+    json_put_close(json, ']');
+    json_put_open(json, "files", '[');
+    for (const struct file_hash *file = provenance->files; file; file = file->next)
+        put_input(json, file->name, file->digits);
+    json_put_close(json, ']');
 }
 
 void json_report_origin(struct json_writer *json, const struct report *report,
@@ -156,6 +184,8 @@ void json_report_origin(struct json_writer *json, const struct report *report,
         {"\n source", "\n source_tokens", "\n source_words"},
         {"\n corrupt_sentence", "\n corrupt_tokens", "\n corrupt_words"},
         {"\n corrupt_source", "\n corrupt_source_tokens", "\n corrupt_source_words"}};
+    static const char *const ids[] = {"ids", "special_tokens"};
+    static const char *const source_ids[] = {"source_ids", "source_special_tokens"};
     const struct tokenized *sentence = &report->sentence, *source = &report->source;
     const struct tokenized *texts[] = {sentence->text || sentence->count ? sentence : NULL,
                                        source->count ? source : NULL, report->corrupt,
@@ -163,9 +193,13 @@ void json_report_origin(struct json_writer *json, const struct report *report,
     const struct array *shared = NULL, *queries = NULL, *keys = NULL;
     if (provenance)
         json_put_text(json, "command", provenance->command);
-    json_put_text(json, "model", report->model);
-    if (provenance)
+    json_put_text(json, "model", report_model_name(report));
+    if (provenance) {
         put_provenance(json, report, provenance);
+        put_ids(json, ids, sentence);
+        put_ids(json, source_ids, source);
+        json_put_close(json, '}');
+    }
     if (report->precision != PRECISION_FP32)
         json_put_text(json, "\n precision", precision_name(report->precision));
     if (report->mechanism)
@@ -435,6 +469,15 @@ void json_report_metadata(struct buf *out, const struct report *report)
 {
     struct json_writer json = {.buf = out, .one_line = true};
     put_head(&json, report);
+    json_put_close(&json, '}');
+}
+
+void json_report_command(struct buf *out, const struct report *report)
+{
+    struct json_writer json = {.buf = out, .one_line = true, .in_html = true};
+    json_put_open(&json, NULL, '{');
+    put_provenance(&json, report, report->identity.provenance);
+    json_put_close(&json, '}');
     json_put_close(&json, '}');
 }
 

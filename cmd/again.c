@@ -1,0 +1,332 @@
+/* again.c: `attn-cli again`: what made a figure or a page, whether its model and inputs are still
+ * the same, and, with --run, whether the command still makes the same bytes.
+ *
+ * Figures and pages carry {"provenance": {"version": …, "command_line": …, "models": [{"name": …,
+ * "hash": …}], "files": …}} (lib/write/json_report.c): an SVG in <metadata>, a PNG in a chunk of
+ * text, PDF and TikZ in a comment, a page in an element. */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "format/json.h"
+#include "output.h"
+#include "progress.h"
+
+struct own_options {
+    bool runs;
+};
+
+static const struct option_row own_options[] = {
+    FLAG("run", 0, OWN(runs), "run the command, and compare the result with the figure",
+         .heading = "Again"),
+    {0},
+};
+
+const struct command command_again = {
+    .name = "again",
+    .group = "Inspect",
+    .about = "show and check the command that made a figure or page",
+    .operands = "FIGURE",
+    .examples = "attn-cli run \"Life is short\" --layer 0 -o life.svg && attn-cli again life.svg\n"
+                "attn-cli page \"Life is short\" -o life.html && attn-cli again life.html --run\n",
+    .run = again_command,
+    .options = own_options,
+    .shared = {output_options},
+    .without = "no-text threads verbose",
+};
+
+enum { HASH_SHOWN = 12 /* digits */ };
+
+struct again {
+    const char *path; /* of the figure */
+    const char *line; /* its command line */
+    struct options command;
+    struct table_rows rows; /* of the table of checks */
+    size_t changed, missing;
+    struct arena arena;
+    struct err *err;
+};
+
+/* --- the provenance of a figure --------------------------------------------------------------- */
+
+/* The end of a JSON object that begins at `at`; NULL: it has none. */
+static const char *object_end(const char *at, const char *end)
+{
+    size_t depth = 0;
+    for (bool quoted = false; at < end; at++) {
+        if (quoted && *at == '\\' && at + 1 < end)
+            at++;
+        else if (*at == '"')
+            quoted = !quoted;
+        else if (!quoted && *at == '{')
+            depth++;
+        else if (!quoted && *at == '}' && --depth == 0)
+            return at + 1;
+    }
+    return NULL;
+}
+
+/* Find the object in the bytes of a file, and parse it. In an SVG, &, < and > are entities. */
+static int parse_provenance(struct json **root, const struct file *file, const char *path,
+                            struct err *err)
+{
+    static const char begin[] = "\"provenance\": {\"version\": ";
+    static const char *const entities[][2] = {{"&lt;", "<"}, {"&gt;", ">"}, {"&amp;", "&"}};
+    const char *end = file->bytes + file->size, *found = NULL;
+    struct buf text = {0};
+    if (file->size)
+        found = memmem(file->bytes, file->size, begin, sizeof begin - 1);
+    const char *object = found ? strchr(found, '{') : NULL;
+    const char *after = object ? object_end(object, end) : NULL;
+    bool is_svg = file->size > 4 && memcmp(file->bytes, "<svg", 4) == 0;
+    while (object && object < after) {
+        size_t i = 0, count = is_svg ? sizeof entities / sizeof *entities : 0;
+        while (i < count && strncmp(object, entities[i][0], strlen(entities[i][0])) != 0)
+            i++;
+        buf_text(&text, i < count ? entities[i][1] : (char[]){*object, 0});
+        object += i < count ? strlen(entities[i][0]) : 1;
+    }
+    int failed = buf_check(&text, err) || (after && json_parse(root, text.bytes, text.size, err));
+    buf_release(&text);
+    if (failed || !json_is_array(json_member(*root, "models")))
+        return err_set(err,
+                       "'%s': expected a figure or a page of attn-cli, which says how it was "
+                       "made, found none of that: figures of earlier versions, and those that "
+                       "another program saved, do not say it",
+                       path);
+    return 0;
+}
+
+/* --- checks ----------------------------------------------------------------------------------- */
+
+static void add_check(struct again *again, const char *part, const char *name, const char *recorded,
+                      const char *found)
+{
+    bool is_same = found && strcmp(recorded, found) == 0;
+    struct table_rows *rows = &again->rows;
+    rows_label(rows, "part", COLUMN_KEY, (struct label){part, part, part});
+    rows_label(rows, "name", COLUMN_KEY, (struct label){name, name, name});
+    rows_text(rows, "recorded", 0, recorded);
+    rows_text(rows, "now", 0, found);
+    rows_text(rows, "state", 0, !found ? "missing" : is_same ? "same" : "changed");
+    rows_next(rows);
+    again->missing += !found;
+    again->changed += !is_same && strcmp(part, "version") != 0; /* another may do the same */
+}
+
+/* Hash a model as `info` does, or a file; NULL: it cannot be opened. */
+static const char *hash_now(struct again *again, const char *name, bool is_model)
+{
+    char digits[SHA256_DIGITS + 1];
+    struct err why = {0};
+    struct model model = {0};
+    int failed = 0;
+    if (is_model) {
+        failed = model_open(&model, name, &why);
+        if (!failed)
+            weights_sample_hash(&model.weights, digits);
+        model_release(&model);
+    } else if (strcmp(name, "-") != 0) {
+        failed = file_hash(digits, name, &why);
+    } else {
+        failed = err_set(&why, "its texts came from standard input: save them in a file, and name "
+                               "it with -f");
+    }
+    if (failed)
+        print_note("%s", why.text);
+    return failed ? NULL : arena_format(&again->arena, again->err, "%.*s", HASH_SHOWN, digits);
+}
+
+/* True if the command reads texts with a model, and names none: the default, or $ATTN_MODEL. */
+static bool lacks_model(const struct options *command)
+{
+    const struct texts *operands = &command->input.operands;
+    const struct option_row *row = option_find(command->set, "model", 5);
+    return row && row->offset == IN(model.names) && !command->model.name &&
+           !(operands->count && model_is_there(operands->items[0]));
+}
+
+static int check_list(struct again *again, const struct json *list, bool is_model, struct err *err)
+{
+    for (const struct json *each = json_first(list); each; each = json_next(each)) {
+        const char *name = NULL, *hash = NULL;
+        if (json_text(each, "name", &name, err) || json_text(each, "hash", &hash, err))
+            return -1;
+        if (!name || !hash)
+            return json_refuse("models", each, "a name and a hash", err);
+        const char *recorded =
+            arena_format(&again->arena, err, "%.*s", HASH_SHOWN, *hash ? hash : "-");
+        const char *kept = arena_text(&again->arena, name, strlen(name), err);
+        if (!recorded || !kept)
+            return -1;
+        add_check(again, is_model ? "model" : "file", kept, recorded,
+                  hash_now(again, kept, is_model));
+        if (is_model && json_count(list) == 1 && lacks_model(&again->command))
+            again->command.model.name = kept;
+    }
+    return 0;
+}
+
+/* --- the command ------------------------------------------------------------------------------ */
+
+/* Split a command line as options.c quotes it: words between blanks, with parts in '…' and \'. */
+static char **split_line(const char *line, struct arena *arena, struct err *err)
+{
+    size_t size = strlen(line), count = 0;
+    char *text = arena_alloc(arena, size + 1, 1, err);
+    char **words = arena_alloc(arena, size + 2, sizeof *words, err);
+    if (!text || !words)
+        return NULL;
+    while (*line) {
+        words[count++] = text;
+        for (bool quoted = false; *line && (quoted || *line != ' '); line++) {
+            if (*line == '\'')
+                quoted = !quoted;
+            else
+                *text++ = !quoted && *line == '\\' && line[1] ? *++line : *line;
+        }
+        *text++ = '\0';
+        line += *line == ' ';
+    }
+    words[count] = NULL;
+    return words;
+}
+
+/* Read the command; with --run, refuse one that does more than write this figure: a figure can come
+ * from anybody. */
+static int parse_command(struct again *again, bool runs, struct err *err)
+{
+    char **words = split_line(again->line, &again->arena, err);
+    const struct command *command = NULL;
+    if (!words || !words[0] || !words[1] || !(command = command_find(words[1], err)) ||
+        options_parse(&again->command, command, words + 2, &again->arena, err))
+        return err_prefix(err, "'%s': its command", again->path);
+    bool writes = again->command.output.path || command == &command_init ||
+                  command == &command_train || command == &command_batch ||
+                  command == &command_again ||
+                  !option_find(command_set(command), "output", strlen("output"));
+    if (runs && writes)
+        return err_usage(err, "--run: expected a command that writes one figure, found '%s'",
+                         again->line);
+    return 0;
+}
+
+/* Go to the folder of the figure if files of the command are only there. */
+static int find_folder(const struct again *again, const struct json *files, struct err *err)
+{
+    const char *slash = strrchr(again->path, '/');
+    bool is_here = true;
+    for (const struct json *each = json_first(files); each; each = json_next(each)) {
+        const char *name = NULL;
+        is_here &= json_get_text(json_member(each, "name"), &name) &&
+                   (strcmp(name, "-") == 0 || file_exists(name));
+    }
+    if (is_here || !slash)
+        return 0;
+    struct buf folder = {0};
+    buf_bytes(&folder, again->path, (size_t)(slash + 1 - again->path));
+    int failed = buf_check(&folder, err);
+    if (!failed && chdir(folder.bytes) != 0)
+        failed = err_set(err, "'%s': %s", folder.bytes, strerror(errno));
+    buf_release(&folder);
+    return err_if(failed);
+}
+
+/* Run the command into a folder of its own, and compare the bytes. */
+static int run_again(struct again *again, const struct file *figure, struct err *err)
+{
+    const char *temporary = getenv("TMPDIR"), *slash = strrchr(again->path, '/');
+    char *folder = (char *)arena_format(&again->arena, err, "%s/attn-again-XXXXXX",
+                                        temporary && *temporary ? temporary : "/tmp");
+    if (!folder)
+        return -1;
+    if (!mkdtemp(folder))
+        return err_output(err, "cannot create '%s': %s", folder, strerror(errno));
+    const char *path =
+        arena_format(&again->arena, err, "%s/%s", folder, slash ? slash + 1 : again->path);
+    again->command.output.path = path;
+    again->command.quiet = true;
+    struct file made = {0};
+    int failed = !path || command_start(again->command.set.command, &again->command, err) ||
+                 file_map(&made, path, err);
+    size_t same = 0;
+    while (!failed && same < made.size && same < figure->size &&
+           made.bytes[same] == figure->bytes[same])
+        same++;
+    if (!failed) {
+        const char *before = arena_format(&again->arena, err, "%zu bytes", figure->size);
+        const char *now =
+            same == made.size && same == figure->size
+                ? before
+                : arena_format(&again->arena, err, "%zu bytes, other from byte %zu on", made.size,
+                               same + 1);
+        if (before && now)
+            add_check(again, "figure", slash ? slash + 1 : again->path, before, now);
+        failed = !before || !now;
+    }
+    file_release(&made);
+    unlink(path);
+    rmdir(folder);
+    return err_if(failed);
+}
+
+static int report_checks(struct again *again, struct output *output, const struct options *options,
+                         struct err *err)
+{
+    struct facts *facts = facts_new(&again->arena, err);
+    struct table table;
+    struct report report = {.untitled = true, .model = "", .tables = &table, .table_count = 1};
+    if (!facts || rows_finish(&table, &again->rows, "checks", "check"))
+        return -1;
+    facts_text(facts, "command_line", again->line);
+    facts_title(facts, "command", "");
+    report.facts = &facts->table;
+    progress_set_quiet(options->quiet);
+    if (provenance_begin(options, err) || output_write_table(output, &report, options, NULL, err))
+        return -1;
+    return again->changed ? err_failed(err, "'%s': %zu of %zu differ from when it was made",
+                                       again->path, again->changed, again->rows.row)
+                          : 0;
+}
+
+int again_command(const struct options *options, struct err *err)
+{
+    const struct texts *operands = &options->input.operands;
+    struct again again = {.err = err};
+    struct output output = {0};
+    struct file figure = {0};
+    struct json *root = NULL;
+    const char *version = "";
+    if (operands->count != 1)
+        return err_usage(err, "expected one figure or page, found %zu", operands->count);
+    again.path = operands->items[0];
+    int failed = output_choose_table(&output, &options->output, err) || output_open(&output, err) ||
+                 file_map(&figure, again.path, err) ||
+                 parse_provenance(&root, &figure, again.path, err) ||
+                 json_text(root, "command_line", &again.line, err) ||
+                 json_text(root, "version", &version, err);
+    if (!failed && !again.line)
+        failed = json_refuse("command_line", NULL, "a command", err);
+    failed = failed || parse_command(&again, options_own(options)->runs, err) ||
+             find_folder(&again, json_member(root, "files"), err);
+    again.rows = (struct table_rows){
+        .most =
+            json_count(json_member(root, "models")) + json_count(json_member(root, "files")) + 2,
+        .arena = &again.arena,
+        .err = err,
+    };
+    if (!failed)
+        add_check(&again, "version", "attn-cli", version, ATTN_VERSION);
+    failed = failed || check_list(&again, json_member(root, "models"), true, err) ||
+             check_list(&again, json_member(root, "files"), false, err) ||
+             (options_own(options)->runs && !again.missing && run_again(&again, &figure, err)) ||
+             report_checks(&again, &output, options, err);
+    output_discard(&output);
+    json_free(root);
+    file_release(&figure);
+    arena_release(&again.arena);
+    return err_if(failed);
+}
