@@ -65,6 +65,10 @@ for (const [width, colorScheme] of axe
                 if (width > 700) await page.click('#numbers summary');
                 else await page.click('#sheet-tabs button >> nth=0');
                 same([], await serious(page), 'compared, with numbers or heads');
+                for (const hash of ['token=9', 'light=flow', 'pin=1', 'light=layer&pin=h0.2']) {
+                    await go(page, `screen=text&${hash}`);
+                    same([], await serious(page), `text: ${hash}`);
+                }
                 await go(page, 'show=context');
                 await page.keyboard.press('e');
                 same([], await serious(page), 'export');

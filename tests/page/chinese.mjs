@@ -92,6 +92,10 @@ await test('no text of a page in Chinese is English', () =>
                 'sentence=1&pin=0&view=pinned&lines=all&scale=sqrt',
                 'sentence=1&pin=0&show=context',
                 'present=1',
+                'screen=text&token=9',
+                'screen=text&light=layer&pin=h0.2',
+                'screen=text&light=flow&token=9',
+                'screen=text&sentence=1&pin=0&head=1.3',
             ]) {
                 await go(page, hash);
                 const folds = await page.locator('#why summary:visible').all();
@@ -126,6 +130,8 @@ await test('pages of other models and without explanations are Chinese, too', as
             writePage(...words),
             async (page) => {
                 await onlyChinese(page, words.join(' '));
+                await go(page, 'screen=text');
+                await onlyChinese(page, `${words.join(' ')}: text`);
                 await go(page, 'cell=1,1&why=1');
                 await onlyChinese(page, `${words.join(' ')}: why`);
                 await go(page, 'sentence=1&pin=0');
@@ -150,6 +156,12 @@ await test('tokens that are words of the page stay in Chinese, too', () =>
             await page.click('.chip[data-at="0"]');
             yes((await page.innerText('#follows')).includes('“key”'), 'another token');
             yes((await page.innerText('#pair')).startsWith('key → '), await page.innerText('#pair'));
+            await go(page, 'screen=text&token=0');
+            const words = await page.$$eval('#panes .word', (all) =>
+                all.map((one) => one.firstChild.data),
+            );
+            same(chips, words);
+            same('“key”关注哪里', await page.innerText('#reading-title'));
         },
         CHINESE,
     ));

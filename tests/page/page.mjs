@@ -584,6 +584,7 @@ await import('./lesson.mjs');
 await import('./live.mjs');
 await import('./states.mjs');
 await import('./matrix.mjs');
+await import('./screens.mjs');
 await import('./chinese.mjs');
 await import('./weight.mjs');
 await import('./access.mjs');

@@ -62,11 +62,14 @@ function pinText() {
     const { pin } = state;
     if (!pin) return '';
     if (pin.sentence !== undefined) return String(pin.sentence);
+    if (pin.head) return `h${pin.head.join('.')}`;
     return [pin.off.join(','), pin.t, pin.text === state.text ? '' : pin.text].join('|');
 }
 
 function readPin(text) {
     if (/^\d+$/.test(text)) return { sentence: clamp(Number(text), 0, sentences.length - 1) };
+    const [, layer, head] = /^h(\d+)\.(\d+)$/.exec(text) || [];
+    if (layer) return { head: [Number(layer), Number(head)] };
     const [off, t, ...other] = text.split('|');
     return { text: other.join('|'), off: off ? off.split(',') : [], t: Number(t) || 1 };
 }
@@ -99,7 +102,7 @@ function recalledState() {
     }
     const head = words.get('head') || `${usual.layer}.${usual.head}`;
     [found.layer, found.head] = [0, 1].map((at) => toIndex(head.split('.')[at]));
-    if (found.pin && found.pin.sentence === undefined) found.pin.text ||= found.text;
+    if (found.pin?.off) found.pin.text ||= found.text;
     return found;
 }
 
@@ -111,7 +114,7 @@ function runRecalled() {
     if (!live.engine) return set(found);
     byId('text').value = found.text;
     try {
-        pinned = found.pin && runSentence(found.pin);
+        pinned = found.pin?.off ? runSentence(found.pin) : null;
     } catch {
         found.pin = pinned = null;
     }

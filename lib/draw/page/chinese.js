@@ -329,6 +329,33 @@ const CHINESE = {
     'Matrix (m)': '矩阵（m）',
     'Text (t)': '文本（t）',
     'Where # attends': '#关注哪里',
+    'What # reads': '#读取什么',
+    'Where the information at # comes from': '#处的信息从哪里来',
+    'Lit by': '着色依据',
+    'This head': '此头',
+    'Mean of the layer': '此层平均',
+    'All heads': '所有头',
+    'All layers': '所有层',
+    'all heads': '所有头',
+    'All heads, for this word': '所有头在这个词上的权重',
+    'Information from layer to layer': '逐层的信息流动',
+    'in Text: compare, or stop': '在文本视图中：对比，或停止对比',
+    '# can only attend to #.': '#只能关注#。',
+    '# attends most to itself: #.': '#最关注自己：#。',
+    '# attends most to #: # of its attention.': '#最关注#：占其注意力的 #。',
+    '# reads most of what # wrote: #.': '#读得最多的是#写入的：#。',
+    ['# supplies # of what # holds after the last layer. An estimate (attention rollout): in ' +
+    'each layer half of a vector stays (grey), half comes from where heads attend on average ' +
+    '(blue).']:
+        '#提供 #：最后一层之后#所含信息的来源。这是估计（注意力展开）：每一层中，' +
+        '向量的一半留在原处（灰色），另一半来自各头平均关注的位置（蓝色）。',
+    'Orange: differs from # by 0.10 or more.': '橙色：与 # 相差 0.10 或以上。',
+    'No number differs from # by 0.10 or more.': '没有数字与 # 相差 0.10 或以上。',
+    now: '现在',
+    'A: ~ · B: ~': 'A：~1 · B：~2',
+    'after layer #': '第 # 层之后',
+    words: '词',
+    '# reads: #': '#读作：#',
     'Skip to the view': '跳到视图',
 
     Space: '空格',

@@ -16,14 +16,18 @@ function buttonFor(act, text, className = '', attributes = {}) {
     return button;
 }
 
+// An element of SVG.
+function shape(name, attributes = {}, text = '') {
+    const made = document.createElementNS('http://www.w3.org/2000/svg', name);
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+    made.textContent = text;
+    return made;
+}
+
 // One of the symbols in body.html.
 function icon(name) {
-    const space = 'http://www.w3.org/2000/svg';
-    const [svg, use] = ['svg', 'use'].map((part) => document.createElementNS(space, part));
-    svg.setAttribute('class', 'icon');
-    svg.setAttribute('aria-hidden', 'true');
-    use.setAttribute('href', `#i-${name}`);
-    svg.append(use);
+    const svg = shape('svg', { class: 'icon', 'aria-hidden': 'true' });
+    svg.append(shape('use', { href: `#i-${name}` }));
     return svg;
 }
 

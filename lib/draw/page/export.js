@@ -62,14 +62,14 @@ function headAsCsv(tensor, index) {
     return `${lines.map((line) => line.map(csvField).join(',')).join('\n')}\n`;
 }
 
-// `run` with a tensor, its layer and the head that is shown.
-function commandOfView(tensor) {
+// `run` with a tensor, its layer and a head.
+function commandOfView(tensor, head = state.head) {
     const words = [];
     if (tensor.tensor !== 'weights') words.push('--show', tensor.tensor);
     if (tensor.layer !== null) words.push('--layer', String(tensor.layer));
     const { heads, kv_heads: shared, sentence } = tensor;
     const each = heads ? 1 : sentence.attention?.queries_of_a_key[tensor.layer];
-    if (heads || shared) words.push('--head', String((heads || shared)[state.head] * each));
+    if (heads || shared) words.push('--head', String((heads || shared)[head] * each));
     if (look.hide_first) words.push('--hide-first');
     return commandOf(tensor.sentence, 'run', words);
 }
@@ -88,10 +88,13 @@ const EXPORTS = {
 };
 
 function openExport() {
-    const lines = comparedTensors().map((one) => commandLine(commandOfView(one)));
+    const ofMatrix = () => comparedTensors().map((one) => commandOfView(one));
+    const lines = (shownScreen().commands ?? ofMatrix)().map(commandLine);
+    byId('export-png').hidden = !views.matrix;
     byId('export-command').replaceChildren(...lines);
     const words = 'The change is the numbers of the second command minus those of the first:';
-    byId('export-words').textContent = lines[1] ? words : 'Command to reproduce this:';
+    const isChange = lines[1] && views.matrix;
+    byId('export-words').textContent = isChange ? words : 'Command to reproduce this:';
     byId('export').showModal();
 }
 

@@ -74,7 +74,7 @@ function isChanged() {
 
 function mode() {
     const other = pinnedTensor();
-    if (!other || state.mode === 'now') return 'now';
+    if (!other || state.mode === 'now' || shownScreen() !== SCREENS[0]) return 'now';
     if (state.mode === 'pinned' && state.head < other.shape[0]) return 'pinned';
     if (!sameShape(shownTensor(), other)) return 'now';
     return state.mode === 'change' || state.changed ? 'change' : 'now';
@@ -324,7 +324,9 @@ function openHead() {
 function settle() {
     state.sentence = clamp(state.sentence, 0, sentences.length - 1);
     const { kinds } = current();
-    if (!kinds.includes(state.kind))
+    const canShow = (kind) => current().of(kind).some((one) => one.isAttention || one.isMixer);
+    const isWeights = shownScreen() !== SCREENS[0] && kinds.some(canShow);
+    if (!kinds.includes(state.kind) || (isWeights && !canShow(state.kind)))
         state.kind =
             kinds.find((kind) => kind === 'cross_weights') ||
             kinds.find((kind) => current().of(kind).some((one) => one.isAttention)) ||
@@ -398,7 +400,10 @@ function highlightMatrix(cell) {
 
 addScreen({
     ...{ name: 'matrix', title: 'Matrix', key: 'm' },
-    parts: ['said', 'left', 'middle', 'right', 'chips', 'legend', 'command', 'sheet'],
+    parts: [
+        ...['said', 'left', 'middle', 'right', 'source-name', 'source', 'chips'],
+        ...['legend', 'command', 'sheet'],
+    ],
     draw: drawMatrix,
     highlight: highlightMatrix,
     focus: () => views.matrix.over.focus(),
@@ -468,9 +473,10 @@ function drawFooter() {
         legend.append(element('span', `no number: below ${NUMBER_LEAST}`, 'quiet'));
     if (views.matrix && current().nextTokens && !current().masks)
         add('bit', 'stronger bar: more surprising');
-    if (pinned) add('dashed', comparesTexts() ? 'A' : 'pinned run');
+    if (pinned && views.matrix) add('dashed', comparesTexts() ? 'A' : 'pinned run');
     if (comparesTexts()) {
-        const words = `change = B − A · A: ${pinned.name()} · B: ${current().name()}`;
+        const texts = `A: ${pinned.name()} · B: ${current().name()}`;
+        const words = views.matrix ? `change = B − A · ${texts}` : texts;
         legend.prepend(element('span', words, 'compared'));
     }
     if (views.lines?.heads.length > 1)

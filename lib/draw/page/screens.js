@@ -10,6 +10,7 @@
 //         draw() {}, // all of it, after a change of the state, in the page and with its width
 //         highlight(cell) {}, // the query of the state or under the pointer
 //         focus() {}, // optional: the element that its key focuses
+//         commands() {}, // optional: command lines that reproduce it; else those of the head
 //         leave() {}, // optional: stop what runs, before another screen appears
 //         listen() {}, // optional: once, when the page starts
 //         keys: {}, // optional: functions by key, before those of keys.js

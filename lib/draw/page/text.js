@@ -1,45 +1,451 @@
-// The text itself, lit by the attention of the selected word.
+// The text, lit by the weights of its selected word; below it that word's row of every head or,
+// for all layers together, the way of the information from layer to layer.
 
-const lightOf = (tensor, head, row) => tensor.row(head, row).subarray(0, tensor.keyCount);
+const NUMBER_BELOW = 0.05; // words of smaller weights have no number
+const ARC_LEAST = 0.02;
+const ARC_WORDS = 40; // more on a line have no arcs
+const WORDS_LARGE = 80; // longer texts have smaller words
+const DIFFERS = 0.1;
+const STRIPS_WORDED = 7; // heads of a layer: strips of more have no words
+const LIGHTS = {
+    ...{ head: 'This head', layer: 'Mean of the layer', all: 'All heads', flow: 'All layers' },
+};
 
-function drawText() {
-    const box = byId('reading-words');
-    const tensor = shownTensor();
-    box.replaceChildren(
-        ...(tensor.labels('column') || []).slice(0, tensor.keyCount).map((label, at) => {
-            const word = buttonFor(() => selectRow(at), shown(label), 'word', { 'data-at': at });
-            word.addEventListener('mouseenter', () => hover({ row: at }));
-            word.addEventListener('mouseleave', () => hover(null));
-            return word;
-        }),
-    );
-    highlightText(currentCell());
-    rove(box, '.word');
+// --- what lights the words ---------------------------------------------------------------------
+
+const attentionOf = ({ sentence, kind }) => sentence.of(kind).filter((one) => one.isAttention);
+
+// The mean over heads; NaN: masked in all of them.
+function meanRow(tensors, row) {
+    const sum = new Float64Array(tensors[0].columnCount).fill(NaN);
+    const count = tensors.reduce((all, one) => all + one.shape[0], 0);
+    for (const tensor of tensors)
+        for (let head = 0; head < tensor.shape[0]; head++)
+            tensor.row(head, row).forEach((value, key) => {
+                if (!Number.isNaN(value)) sum[key] = (sum[key] || 0) + value / count;
+            });
+    return sum;
 }
 
-function highlightText({ row }) {
+function lightsOf(tensor) {
+    const layers = tensor.isAttention ? attentionOf(tensor) : [];
+    const isPossible = {
+        ...{ head: true, layer: layers.length && tensor.shape[0] > 1, all: layers.length > 1 },
+        flow: layers.length > 1 && hasRollout(tensor),
+    };
+    return Object.keys(LIGHTS).filter((light) => isPossible[light]);
+}
+
+const lightNow = () => (lightsOf(shownTensor()).includes(state.light) ? state.light : 'head');
+
+// The numbers of the words at a query.
+function lightRow(tensor, head, row) {
+    const light = lightNow();
+    if (light === 'head') return tensor.row(head, row);
+    if (light === 'layer') return meanRow([tensor], row);
+    if (light === 'all') return meanRow(attentionOf(tensor), row);
+    return rolloutRow(tensor, row).map((share) => share || NaN); // 0: masked in every layer
+}
+
+// --- the words ---------------------------------------------------------------------------------
+
+// The head of the state after the one that it is compared with, if any: another text's, or by the
+// pin another one of this text.
+function comparedHeads() {
     const tensor = shownTensor();
-    const tone = tonesOf(tensor, state.head)(row);
-    const values = lightOf(tensor, state.head, row);
-    byId('reading-title').textContent = say('Where # attends', quoted(tensor.label('row', row)));
-    for (const word of byId('reading-words').children) {
-        const value = values[Number(word.dataset.at)];
-        const colour = tone.colour(value);
-        word.style.background = Number.isNaN(value) ? '' : css(colour);
-        word.style.color = Number.isNaN(value) ? '' : inkOn(colour);
-        word.setAttribute('aria-pressed', Number(word.dataset.at) === row);
+    const mine = { tensor, head: state.head, name: tensor.shownHead(state.head) };
+    const [layer, head] = state.pin?.head || [];
+    const found = state.pin?.head ? current().of(state.kind)[layer] : pinnedTensor(tensor);
+    const other = { tensor: found, head: head ?? state.head };
+    const isSame = found === tensor && other.head === state.head;
+    const isShown = layer === undefined || ['head', 'layer'].includes(lightNow());
+    if (!found || isSame || !isShown || other.head >= found.shape[0]) return [mine];
+    other.name = found.shownHead(other.head);
+    if (layer === undefined)
+        [other.name, mine.name] = comparesTexts() ? ['A', 'B'] : ['pinned', 'now'];
+    return [other, mine];
+}
+
+// Lines of words: the keys of each head and, of a text with a source, then its queries.
+function linesOfText(heads) {
+    const named = (words, name) => ({ ...words, name: heads.length > 1 ? name : '' });
+    const lines = heads.map((one) => named({ ...one, axis: 'column', lit: true }, one.name));
+    const [mine] = heads.slice(-1);
+    if (!isCross(mine.tensor)) return lines;
+    if (heads.length < 2) lines[0].name = 'Source';
+    return [...lines, { ...mine, axis: 'row', lit: false, name: 'Text' }];
+}
+
+function wordsOf({ tensor, axis }) {
+    const first = axis === 'row' ? firstShown(tensor) : firstColumn(tensor);
+    const labels = tensor.labels(axis) || [];
+    const names = labels.slice(first).map((label, at) => [first + at, label]);
+    return names.slice(0, tensor[`${axis}Count`] - first);
+}
+
+function makeLine({ name, words, chooses, second }) {
+    const line = element('div', '', words.length > WORDS_LARGE ? 'words long' : 'words');
+    const text = element('p', '', '', { translate: 'no' });
+    const marks = words.some(([, label]) => label.startsWith('␣')); // of words' first tokens
+    for (const [at, label] of words) {
+        const word = element(chooses ? 'button' : 'span', shown(label), 'word', { 'data-at': at });
+        word.append(element('i', '', '', chooses ? { 'aria-hidden': true } : {}));
+        if (at && at === second) text.append(element('span', '', 'second'));
+        const begins = marks ? label.startsWith('␣') : !label.startsWith('##');
+        text.append(begins ? ' ' : '', word);
+        if (!chooses) continue;
+        word.type = 'button';
+        word.addEventListener('mouseenter', () => hover({ row: at }));
+        word.addEventListener('mouseleave', () => hover(null));
+        word.addEventListener('click', () => selectRow(at));
     }
+    const svg = shape('svg', { class: 'arcs', 'aria-hidden': 'true' });
+    line.append(element('b', name), svg, text);
+    return line;
+}
+
+function lightWord(word, value, { tone, isQuery, before, lit }) {
+    const isHidden = Number.isNaN(value);
+    const colour = tone.colour(value);
+    word.style.background = isHidden ? '' : css(colour);
+    word.style.color = isHidden ? '' : inkOn(colour);
+    word.classList.toggle('later', lit && isHidden);
+    const differs = Math.abs(value - before) >= DIFFERS;
+    word.classList.toggle('differs', differs);
+    const isSaid = Math.abs(value) >= NUMBER_BELOW || differs;
+    word.lastChild.textContent = isSaid ? smallNumber(value) : '';
+    word.title = [before, value].filter((one) => !Number.isNaN(one)).map(brief).join(' → ');
+    if (lit && isHidden) word.title = say('masked');
+    if (word.type !== 'button') return;
+    word.setAttribute('aria-pressed', isQuery);
+    word.tabIndex = isQuery ? 0 : -1;
+}
+
+const smallNumber = (value) => minus(value.toFixed(2)).replace('0.', '.');
+
+// Arcs from the query to its keys, if the words fit on one line: of A above them, of B below; and
+// to the words of a source, which are above.
+function drawArcs(line, row, values, isBelow, source) {
+    const svg = line.querySelector('svg');
+    svg.replaceChildren();
+    const words = [...line.querySelectorAll('.word')];
+    if (!line.classList.contains('one-line') || words.length > ARC_WORDS) return;
+    const { offsetLeft: left } = line.querySelector('p');
+    const middle = (word) => word.offsetLeft - left + word.offsetWidth / 2;
+    const from = middle(words.find((word) => Number(word.dataset.at) === row));
+    const most = Math.max(...words.map((word) => Math.abs(middle(word) - from)), 1);
+    const high = svg.clientHeight;
+    const at = (y) => (isBelow ? y : high - y);
+    for (const word of source ? source.querySelectorAll('.word') : words) {
+        const value = values[word.dataset.at];
+        const to = middle(word);
+        if (!(Math.abs(value) >= ARC_LEAST) || (from === to && !source)) continue;
+        const across = Math.abs(from - to);
+        const rise = Math.min((high - 24) * Math.sqrt(across / most), across);
+        const [top, half] = [at(1.3 * (18 + rise)), high / 2];
+        const d = source
+            ? `M${from} ${high} C${from} ${half} ${to} ${half} ${to} 0`
+            : `M${from} ${at(0)} C${from} ${top} ${to} ${top} ${to} ${at(0)}`;
+        const size = Math.min(Math.abs(value), 1);
+        const marks = { d, 'stroke-width': 0.75 + 7 * size, opacity: 0.35 + 0.65 * size };
+        svg.append(shape('path', { ...marks, class: value < 0 ? 'below' : '' }));
+    }
+}
+
+// --- the screen --------------------------------------------------------------------------------
+
+function drawText() {
+    const heads = comparedHeads();
+    const lines = linesOfText(heads);
+    const panes = byId('panes');
+    const facts = lines.map((line, at) => {
+        const chooses = at === lines.length - 1;
+        const second = line.tensor.second(line.axis);
+        return { name: line.name, words: wordsOf(line), chooses, second };
+    });
+    keepOrMake(panes, facts, makeLine);
+    panes.classList.toggle('named', lines.length > 1);
+    panes.classList.toggle('flows', lightNow() === 'flow');
+    panes.classList.remove('columns');
+    const isLine = [...panes.children].map((line) => {
+        const words = line.querySelectorAll('.word');
+        return words[0]?.offsetTop === words[words.length - 1]?.offsetTop;
+    });
+    lines.forEach((line, at) => {
+        const { classList } = panes.children[at];
+        classList.toggle('one-line', isLine.every(Boolean));
+        classList.toggle('under', line.lit && at > 0);
+        classList.toggle('bare', line.lit && lines.length > heads.length);
+    });
+    panes.classList.toggle('columns', lines.length > 1 && !isLine.every(Boolean));
+    drawLights();
+    drawSecond();
+    drawHeadRows();
+    lightWords(currentCell().row);
+    drawBelow(currentCell().row);
+}
+
+function drawLights() {
+    const lights = lightsOf(shownTensor());
+    byId('light').hidden = lights.length < 2;
+    const facts = lights.map((light) => [light, light === lightNow()]);
+    keepOrMake(byId('light'), facts, ([light, pressed]) =>
+        buttonFor(() => set({ light }), LIGHTS[light], '', {
+            ...{ 'aria-pressed': pressed, id: `light-${light}` },
+        }),
+    );
+}
+
+// What the text can be compared with: other texts, and other heads of this one.
+function comparisons() {
+    const heads = headsOf(current(), state.kind)
+        .filter((one) => one.layer !== state.layer || one.head !== state.head)
+        .map(({ layer, head, name }) => [`h${layer}.${head}`, shownHead(name)]);
+    const texts = sentences.map((one, at) => [String(at), one.name()]);
+    return [...texts.filter(([at]) => Number(at) !== state.sentence), ...heads];
+}
+
+function drawSecond() {
+    const entries = comparisons();
+    const pins = pinned && !comparesTexts() ? [['pin', 'pinned run']] : [];
+    byId('second-row').hidden = !entries.length;
+    fill(byId('second'), [['', 'none'], ...pins, ...entries], pins.length ? 'pin' : pinText());
+}
+
+function compareText(value) {
+    if (value === 'pin') return;
+    if (!value) return void unpin();
+    state.pin = readPin(value);
+    pinned = sentences[state.pin.sentence] || null;
+    set({ mode: 'auto' });
+}
+
+// A text of as many tokens, if there is one, else the next head.
+function toggleCompare() {
+    if (state.pin) return unpin();
+    const counts = sentences.map(({ labels }) => labels.sentence.length);
+    const alike = counts.findIndex(
+        (count, at) => at !== state.sentence && count === counts[state.sentence],
+    );
+    if (alike >= 0) return compareText(String(alike));
+    const heads = headsOf(current(), state.kind);
+    const at = heads.findIndex((one) => one.layer === state.layer && one.head === state.head);
+    const { layer, head } = heads[(at + 1) % heads.length];
+    return heads.length > 1 && compareText(`h${layer}.${head}`);
+}
+
+// --- the row of every head ---------------------------------------------------------------------
+
+function drawHeadRows() {
+    const layers = current().of(state.kind);
+    const across = Math.max(...layers.map((tensor) => tensor.shape[0]));
+    const isWorded = across <= STRIPS_WORDED;
+    const box = byId('strips');
+    box.classList.toggle('small', !isWorded);
+    box.style.setProperty('--across', phone.matches && isWorded ? Math.min(across, 2) : across);
+    const facts = headsOf(current(), state.kind).map((one) => {
+        const { label, name, role, layer, head, off } = headFacts(one);
+        return { label, name, role: off ? 'off' : role?.brief, layer, head, isWorded };
+    });
+    keepOrMake(box, layers.map((_, at) => facts.filter((one) => one.layer === at)), makeHeadRow);
+    rove(box, '.strip', across);
+}
+
+function makeHeadRow(heads) {
+    const row = element('div', '', 'row');
+    if (!heads[0].isWorded) row.append(element('span', heads[0].label.split('·')[0], 'quiet'));
+    for (const { label, name, role, layer, head, isWorded } of heads) {
+        const go = () => set({ layer, head, light: 'head', kept: null });
+        const strip = buttonFor(go, '', 'strip', { 'data-head': name });
+        if (isWorded) strip.append(element('b', label), element('span', role, 'quiet'));
+        strip.append(element('canvas'));
+        if (isWorded) strip.append(element('span', '', 'most', { translate: 'no' }));
+        for (const event of ['focus', 'mouseenter'])
+            strip.addEventListener(event, () => (byId('strip-said').textContent = strip.title));
+        row.append(strip);
+    }
+    return row;
+}
+
+// The place of the largest number, by size.
+function largestOf(values) {
+    let best = -1;
+    for (let at = 0; at < values.length; at++)
+        if (!Number.isNaN(values[at]) && !(Math.abs(values[at]) <= Math.abs(values[best])))
+            best = at;
+    return best;
+}
+
+function lightStrip(strip, tensor, head, row) {
+    const first = firstColumn(tensor);
+    const values = tensor.row(head, row).subarray(first);
+    const tone = tonesOf(tensor, head)(row);
+    const levels = Uint8Array.from(values, (value) => tone.level(value));
+    const cells = { rows: 1, columns: levels.length, levels, ramp: tone.ramp };
+    canvasOfCells(cells, strip.querySelector('canvas'));
+    const best = largestOf(values);
+    const most = `${tensor.label('column', first + best)} ${smallNumber(values[best])}`;
+    const worded = strip.querySelector('.most');
+    if (worded) worded.textContent = most;
+    strip.title = `${tensor.shownHead(head)} · ${most}`;
+    if (!worded) strip.setAttribute('aria-label', strip.title);
+}
+
+function highlightHeadRows(row) {
+    const strips = byId('strips').querySelectorAll('.strip');
+    const light = lightNow();
+    headsOf(current(), state.kind).forEach(({ tensor, layer, head }, at) => {
+        lightStrip(strips[at], tensor, head, row);
+        const isMine = layer === state.layer && (light !== 'head' || head === state.head);
+        strips[at].setAttribute('aria-pressed', isMine || light === 'all');
+        if (layer === state.layer && head === state.head)
+            byId('strip-said').textContent = strips[at].title;
+    });
+}
+
+// --- the screen --------------------------------------------------------------------------------
+
+let drawingBelow = 0; // the frame in which what is below the words follows the pointer
+
+function highlightText({ row }) {
+    lightWords(row);
+    cancelAnimationFrame(drawingBelow);
+    drawingBelow = requestAnimationFrame(() => shownScreen().name === 'text' && drawBelow(row));
+}
+
+function drawBelow(row) {
+    const isFlow = lightNow() === 'flow';
+    byId('strips').hidden = isFlow || headsOf(current(), state.kind).length < 2;
+    byId('strip-said').hidden = isFlow || !byId('strips').classList.contains('small');
+    byId('flow').toggleAttribute('hidden', !isFlow);
+    if (isFlow) drawFlow(byId('flow'), shownTensor(), row);
+    else highlightHeadRows(row);
+}
+
+function lightWords(row) {
+    const heads = comparedHeads();
+    const [mine] = heads.slice(-1);
+    const isFlow = lightNow() === 'flow';
+    for (const one of heads) {
+        const place = one.tensor.sentence === current() ? row : pinnedRow(row);
+        one.isAlike = place >= 0;
+        one.row = clamp(one.isAlike ? place : row, 0, one.tensor.rowCount - 1);
+        one.values = lightRow(one.tensor, one.head, one.row);
+    }
+    const before = heads.length > 1 && heads[0].isAlike ? heads[0].values : [];
+    linesOfText(heads).forEach((line, at) => {
+        const box = byId('panes').children[at];
+        const usual = new Tone(0, 1, scaleOf(line.tensor));
+        const tone = lightNow() === 'head' ? tonesOf(line.tensor, line.head)(line.row) : usual;
+        for (const word of box.querySelectorAll('.word')) {
+            const key = Number(word.dataset.at);
+            const isQuery = line.axis === 'row' || !isCross(line.tensor) ? key === line.row : false;
+            const was = line.tensor === mine.tensor && line.head === mine.head ? before[key] : NaN;
+            const value = line.lit ? (line.values[key] ?? NaN) : NaN; // a sink has no share
+            lightWord(word, value, { tone, isQuery, before: was ?? NaN, lit: line.lit });
+        }
+        const source = line.lit ? null : byId('panes').children[at - 1];
+        if (source || !isCross(line.tensor))
+            drawArcs(box, line.row, isFlow ? [] : line.values, line.lit && at > 0, source);
+    });
+    drawTextTitle(mine, row);
+    drawTextSaid(heads);
+}
+
+function drawTextTitle({ tensor }, row) {
+    const word = quoted(tensor.label('row', row));
+    const verb = tensor.isMixer ? 'What # reads' : 'Where # attends';
+    const isFlow = lightNow() === 'flow';
+    byId('reading-title').textContent = say(
+        isFlow ? 'Where the information at # comes from' : verb,
+        word,
+    );
+    const names = { head: headTitle(), layer: `layer ${tensor.layer}`, all: 'all heads' };
+    byId('reading-head').textContent = names[lightNow()] || '';
+}
+
+function drawTextSaid(heads) {
+    const said = byId('reading-said');
+    const isOne = heads.length < 2;
+    said.replaceChildren();
+    for (const one of heads) {
+        if (!isOne) said.append(element('b', one.name), ': ');
+        said.append(readingOf(one), ' ');
+    }
+    if (isOne || lightNow() === 'flow') return;
+    const count = byId('panes').querySelectorAll('.differs').length;
+    const words = count
+        ? 'Orange: differs from # by 0.10 or more.'
+        : 'No number differs from # by 0.10 or more.';
+    said.append(element('span', say(words, heads[0].name), count ? 'differs' : ''));
+}
+
+// "“it” attends most to “chicken”: 97 % of its attention."
+function readingOf({ tensor, row, values }) {
+    const first = firstColumn(tensor);
+    const shownValues = [...values].slice(first);
+    const best = first + largestOf(shownValues);
+    const names = [tensor.label('row', row), tensor.label('column', best)].map(quoted);
+    const share = `${(100 * values[best]).toFixed(0)} %`;
+    const isSelf = !isCross(tensor) && best === row;
+    const number = smallNumber(values[best]);
+    if (tensor.isMixer) return say('# reads most of what # wrote: #.', ...names, number);
+    if (lightNow() === 'flow') return say(FLOW_SAID, names[1], share, names[0]);
+    const count = shownValues.filter((value) => !Number.isNaN(value)).length;
+    if (count < 2) return say('# can only attend to #.', ...names);
+    if (isSelf) return say('# attends most to itself: #.', names[0], share);
+    return say('# attends most to #: # of its attention.', ...names, share);
+}
+
+function stepQuery(by) {
+    const tensor = shownTensor();
+    const isHeld = document.activeElement.matches('#panes .word');
+    selectRow(clamp(selectedRow() + by, firstShown(tensor), tensor.rowCount - 1));
+    if (isHeld) focusText();
+}
+
+function stepLight(by) {
+    const lights = lightsOf(shownTensor());
+    const at = lights.indexOf(lightNow()) + by;
+    set({ light: lights[clamp(at, 0, lights.length - 1)] });
+}
+
+function focusText() {
+    byId('panes').querySelector('button[aria-pressed="true"]')?.focus();
 }
 
 addScreen({
     ...{ name: 'text', title: 'Text', key: 't' },
     parts: ['reading', 'legend', 'command'],
-    isAvailable: () => hasRoles(shownTensor()),
+    isAvailable: () => current().tensors.some((one) => one.isAttention || one.isMixer),
     draw: drawText,
     highlight: highlightText,
-    focus: () => byId('reading-words').querySelector('[aria-pressed="true"]').focus(),
+    focus: focusText,
+    listen: () =>
+        byId('second').addEventListener('change', () => compareText(byId('second').value)),
     keys: {
-        ArrowLeft: () => selectRow(Math.max(0, selectedRow() - 1)),
-        ArrowRight: () => selectRow(Math.min(shownTensor().rowCount - 1, selectedRow() + 1)),
+        ArrowLeft: () => stepQuery(-1),
+        ArrowRight: () => stepQuery(1),
+        ArrowUp: () => stepLight(-1),
+        ArrowDown: () => stepLight(1),
+        c: toggleCompare,
+    },
+    commands: () => comparedHeads().map(({ tensor, head }) => commandOfLight(tensor, head)),
+    state: { light: 'head' },
+    address: {
+        light: [
+            () => (state.light === 'head' ? '' : state.light),
+            (text) => (text in LIGHTS ? text : 'head'),
+        ],
     },
 });
+
+function commandOfLight(tensor, head) {
+    const words = {
+        layer: `--layer ${tensor.layer} --mean heads`,
+        all: '--layer all --mean heads,layers',
+        flow: `--show rollout --layer ${attentionOf(tensor).at(-1)?.layer}`,
+    }[lightNow()];
+    if (!words) return commandOfView(tensor, head);
+    return commandOf(tensor.sentence, 'run', words.split(' '));
+}
