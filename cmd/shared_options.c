@@ -342,6 +342,7 @@ WORDS_(, edits, "Edits",
         "add X times an array: .npy for all layers, .safetensors with h.L.SITE for "
         "each, FILE.safetensors:NAME, or a control vector of llama.cpp (.gguf); "
         "SITE = FILE replaces the tensor"},
+       {"SITE - proj(FILE)", "remove each token's part along a vector of such a file"},
        {"token=prompt", "while generating, all of the prompt; token=-1 is each newest token"},
        {"{NAME}", "in a batch, a value of --sweep NAME=0,2,4"})
 

@@ -488,7 +488,17 @@ static int parse_value(struct edit_reader *reader, char sign, struct edit_piece 
     long long seed = 0;
     if (!text)
         return -1;
-    int failed = read_file(reader, sign, text);
+    int failed = read_file(reader, sign == '-' ? '=' : sign, text);
+    if (sign == '-') {
+        edit->op = EDIT_PROJECT;
+        if (!failed && (edit->function || edit->columns.count))
+            return err_usage(reader->err, "%s: expected a vector and all channels, found %s",
+                             reader->words, edit->function ? "a function" : "some channels");
+        return failed <= 0
+                   ? failed
+                   : err_usage(reader->err, "%s: expected - proj(FILE.npy), a vector, found '%s'",
+                               reader->words, text);
+    }
     if (failed <= 0)
         return failed;
     if (num_parse_double(text, -(double)FLT_MAX, (double)FLT_MAX, &number)) {
@@ -581,22 +591,33 @@ static const char *find_sign(const char *text, const char **open, const char **c
 {
     *open = strchr(text, '[');
     *close = *open ? strchr(*open, ']') : NULL;
-    const char *sign = *close ? *close + 1 : text;
-    return sign + (*close ? strspn(sign, " ") : strcspn(sign, "=*+"));
+    const char *after = *close ? *close + 1 : text, *minus = strstr(after, "- proj(");
+    const char *sign = after + (*close ? strspn(after, " ") : strcspn(after, "=*+"));
+    return minus && minus < sign ? minus : sign;
+}
+
+/* The value after a sign, without `proj(` and `)`. */
+static struct edit_piece value_after(const char *sign)
+{
+    struct edit_piece value = trim(*sign ? sign + 1 : sign, sign + strlen(sign));
+    if (*sign == '-' && value.at[value.size - 1] == ')')
+        value = trim(value.at + strlen("proj("), value.at + value.size - 1);
+    return value;
 }
 
 static int parse_words(struct edit_reader *reader, const char *text)
 {
     const char *end = text + strlen(text), *open = NULL, *close = NULL;
     const char *sign = find_sign(text, &open, &close);
-    if ((open && !close) || sign >= end || !strchr("=*+", *sign))
+    if ((open && !close) || sign >= end || !strchr("=*+-", *sign))
         return err_usage(reader->err,
-                         "%s: expected SITE[POSITIONS] = VALUE, * NUMBER or + VALUE, such as "
+                         "%s: expected SITE[POSITIONS] = VALUE, * NUMBER, + VALUE or - proj(FILE), "
+                         "such as "
                          "'h.0.context[head=1,token=-1] = 0'",
                          reader->words);
     return err_if(parse_site(reader, trim(text, open ? open : sign)) ||
                   (open && parse_positions(reader, trim(open + 1, close))) ||
-                  parse_value(reader, *sign, trim(sign + 1, end)) || append(reader));
+                  parse_value(reader, *sign, value_after(sign)) || append(reader));
 }
 
 /* Parse `9.6`, or `9`: all heads. */
@@ -676,7 +697,7 @@ int edit_files(const char *edit, int (*use)(void *context, const char *path, str
         size_t size = strcspn(at, ";");
         const char *part = arena_text(arena, at, size, err);
         const char *sign = part ? find_sign(part, &open, &close) : "";
-        struct edit_piece words = trim(*sign ? sign + 1 : sign, sign + strlen(sign));
+        struct edit_piece words = value_after(sign);
         const char *text = part ? arena_text(arena, words.at, words.size, err) : NULL;
         struct file_value value = text ? split_file(*sign, text) : (struct file_value){0};
         const char *path = text ? arena_text(arena, value.path, value.path_size, err) : NULL;

@@ -8,6 +8,7 @@
  *     resid_post[layer=2] + 4*steer.npy         a file, for all tokens or each
  *     resid_post[token=prompt] + v.safetensors  h.L.resid_post of each layer; or FILE:NAME
  *     resid_post + v.gguf                       llama.cpp's control vector: direction.L of layer L
+ *     resid_post - proj(v.npy)              without the part along a vector
  *     resid_post = steer                        an array or a function of the calling program
  *
  * Axes are layer, head (kv_head of keys and values that heads share), token (of maps: query, key)

@@ -1020,6 +1020,12 @@ int attribution_make(struct attribution *attribution, struct report *report,
     *attribution = (struct attribution){0};
     if (logits_check(viewer, 0, err) || features_expect(TO_ATTRIBUTE, c, viewer->model.name, err))
         return -1;
+    for (size_t i = 0; viewer->edits && i < viewer->edits->count; i++)
+        if (viewer->edits->items[i].op == EDIT_PROJECT)
+            return err_unsupported(err,
+                                   "%s: expected edits of single numbers, found one of whole rows: "
+                                   "'attn-cli lens' or 'patch' measure the edited run",
+                                   viewer->edits->items[i].words);
     bool mixes = c->mixture.experts;
     if (mixes ? plan->by == BY_NEURON : plan->by == BY_EXPERT)
         return err_unsupported(err, "--by %s: expected a model with%s experts, found one with%s",

@@ -79,10 +79,22 @@ const struct tensor *edit_source_choose(const struct edit_source *source, size_t
             return &values[i];
 }
 
+/* The factor of a vector, with elements `step` apart, that gives the part of a row along it. */
+static float part_along(const float *row, const float *vector, size_t step, size_t count)
+{
+    double product = 0, square = 0;
+    for (size_t i = 0; i < count; i++) {
+        product += (double)row[i] * (double)vector[i * step];
+        square += (double)vector[i * step] * (double)vector[i * step];
+    }
+    return square > 0 ? (float)(product / square) : 0;
+}
+
 /* Edit one row of one head; `from` is the source's row, with elements `step` apart. */
 static void edit_row(const struct edit *edit, const struct edit_block *block, float *row,
                      const float *from, size_t step)
 {
+    const float along = edit->op == EDIT_PROJECT ? part_along(row, from, step, block->columns) : 0;
     for (size_t i = 0; i < block->columns; i++) {
         size_t column = block->first_column + i;
         if (from && column >= block->column_places)
@@ -101,6 +113,9 @@ static void edit_row(const struct edit *edit, const struct edit_block *block, fl
             break;
         case EDIT_ADD:
             row[i] += from ? edit->number * from[column * step] : edit->number;
+            break;
+        case EDIT_PROJECT:
+            row[i] -= along * from[column * step];
             break;
         case EDIT_FORBID:
             row[i] = block->forbidden;

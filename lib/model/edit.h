@@ -23,11 +23,12 @@ struct buf;
 struct edit_block;
 
 enum edit_op {
-    EDIT_SET,    /* = number */
-    EDIT_SCALE,  /* * number */
-    EDIT_TAKE,   /* = the element of the source with the same indices */
-    EDIT_ADD,    /* + number, or number times the element of the source */
-    EDIT_FORBID, /* of SITE_MASKED: mask the key; the weights are made of the other scores */
+    EDIT_SET,     /* = number */
+    EDIT_SCALE,   /* * number */
+    EDIT_TAKE,    /* = the element of the source with the same indices */
+    EDIT_ADD,     /* + number, or number times the element of the source */
+    EDIT_PROJECT, /* - the part along the source's row */
+    EDIT_FORBID,  /* of SITE_MASKED: mask the key; the weights are made of the other scores */
 };
 
 #define EDIT_PROMPT_END PTRDIFF_MIN /* as `last`: the last token of the prompt */
