@@ -38,6 +38,12 @@ static const struct option_row own_options[] = {
         "run each text with each value of an option (repeatable): head=0-3, model=life,journey, "
         "ablate=9.0-8,9.6+10.0, dropout=0:0.4:0.1",
         .values = &values_settings, .flags = OPTION_FIXED),
+    STRING(
+        "y", 0, "NAME", IN(batch.y),
+        "with a figure as --output, which shows a number over the first --sweep of numbers, with "
+        "a line for each value of the others: that column or fact, the mean over texts and rows, "
+        "or NAME:ROW (default: the first number)",
+        .flags = OPTION_FIXED),
     INTEGER("repeat", 0, "N", IN(batch.repeat), 1, 1000000,
             "run each text N times with different seeds", .flags = OPTION_FIXED),
     INTEGER("seed", 0, "N", IN(mechanism.seed), 0, LLONG_MAX / 2,
@@ -262,7 +268,13 @@ static int run_logged(struct driver *driver, struct err *err)
 static int run_batch(struct driver *driver, struct err *err)
 {
     const struct options *options = driver->options;
-    bool has_log = gets_log(options->output.path);
+    const char *path = options->output.path;
+    bool has_log = gets_log(path) && !driver->dose;
+    if (driver->dose && (options->batch.resume || options->batch.shard))
+        return err_usage(err, "--%s: expected results that a log can hold, found one figure of all",
+                         options->batch.resume ? "resume" : "shard");
+    if (driver->dose && !options->output.force && !output_is_standard(path) && file_exists(path))
+        return err_output(err, "'%s' exists: --force overwrites it", path);
     if (options->batch.resume && !has_log)
         return err_usage(err, "--resume: expected a file or a folder as --output, found %s",
                          driver->output.to_stdout ? "standard output" : options->output.path);

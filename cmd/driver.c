@@ -254,8 +254,8 @@ static int make_bytes(struct driver *driver, struct job *work, struct arena *are
     bool is_page = output->draws_pages && format_is(output->format, "html");
     bool may_change = driver->task->add && driver->sweep.settings > 1;
     struct stream out = {0};
-    if (work->fault || driver->accumulates || output->to_folder || is_page || may_change ||
-        output->rows_path)
+    if (work->fault || driver->accumulates || driver->dose || output->to_folder || is_page ||
+        may_change || output->rows_path)
         return 0;
     int failed =
         stream_to_memory(&out, &work->bytes, err) || write_result(driver, &out, work, arena, err);
@@ -266,6 +266,10 @@ static int make_bytes(struct driver *driver, struct job *work, struct arena *are
 static int write_job(struct driver *driver, struct job *work, struct arena *arena, struct err *err)
 {
     struct stream *out = driver->log ? &driver->log->out : &driver->output.stream;
+    if (driver->dose) {
+        driver->written += !work->fault;
+        return work->fault ? 0 : dose_add(driver->dose, &driver->sweep, &work->report, err);
+    }
     bool is_array = is_lines(driver) && !driver->log && format_is(driver->output.format, "json");
     bool is_made = work->bytes.size && work->before == driver->written;
     driver->expected -= work->fault && work->before != SIZE_MAX; /* failed after it was read */
@@ -773,8 +777,21 @@ int driver_run(struct driver *driver, size_t done, struct err *err)
     const char *path = driver->items.path;
     if (!failed && path && file_has_changed(&driver->items.file, path))
         return err_set(err, "'%s' changed while it was being read: run the command again", path);
+    struct report report = {0};
+    if (!failed && driver->dose && *driver->dose->name) {
+        failed = viewer_report(&report, &driver->session.viewer, &driver->kept, err) ||
+                 dose_report(&report, driver->dose, &driver->kept, err);
+        const struct texts *edits = &driver->options->edit.edits;
+        report.identity = identity_first(1);
+        if (driver->current.edit.are_swept) /* the edit of all settings, h.0.mlp_out * {s} */
+            report.mechanism =
+                edits->count ? arena_format(&driver->kept, err, "--edit '%s'", edits->items[0])
+                             : NULL;
+        failed = failed || output_write(&driver->output, &report, &driver->layout, err);
+    }
     if (!failed && !driver->log)
-        failed = (driver->task->finish && driver->task->finish(driver->state, driver, err)) ||
+        failed = (!driver->dose && driver->task->finish &&
+                  driver->task->finish(driver->state, driver, err)) ||
                  output_commit(&driver->output, err);
     return err_if(failed);
 }
@@ -841,6 +858,15 @@ int driver_prepare(struct driver *driver, const struct task *task, const struct 
     driver->end_setting =
         items ? num_max((driver->end + items - 1) / items, driver->first_setting + 1) : settings;
     size_t results = driver->identity.stacked ? 1 : driver->identity.count;
+    if (driver->is_batch && driver->output.format->is_picture && !driver->output.to_folder &&
+        settings > 1) {
+        driver->dose = arena_alloc(&driver->kept, 1, sizeof *driver->dose, err);
+        results = 1;
+        if (!driver->dose ||
+            dose_begin(driver->dose, &driver->sweep, options->batch.y, &driver->kept, err))
+            return -1;
+    } else if (options->batch.y)
+        return err_usage(err, "--y: expected a figure as --output and a --sweep of numbers");
     if (output_check_count(&driver->output, results, err))
         return -1;
     display_note(&options->display, &driver->output);

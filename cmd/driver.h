@@ -47,6 +47,7 @@
  * (exceptions: fail_job in driver.c). With -o it keeps a log. */
 #pragma once
 
+#include "dose.h"
 #include "items.h"
 #include "lens/mean.h"
 #include "log.h"
@@ -183,6 +184,7 @@ struct driver {
     struct style style;
     struct layout layout;
     struct identity identity; /* of the first result */
+    struct dose *dose;        /* a batch with one figure of all results; NULL: none */
     struct log *log;          /* NULL: results go to `output` */
     size_t failed;            /* number of failed jobs so far */
     const char *failure;      /* message of the first failure */

@@ -108,7 +108,7 @@ struct score_options {
 struct batch_options {
     struct texts sweeps;
     long long repeat;
-    const char *shard, *instrument;
+    const char *shard, *instrument, *y;
     bool dry_run, resume, join, fail_fast;
 };
 
