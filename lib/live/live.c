@@ -320,6 +320,15 @@ static int put_next(struct live *live, struct stream *out, const struct next_lik
     for (size_t i = 0; i < whole.count; i++)
         json_put_text(&json, NULL, whole.labels[i].text);
     json_put_close(&json, ']');
+    const struct text_with_source pair = {.sentence = whole, .source = *text->source};
+    if (is_typed(live, &pair, arena)) {
+        json_put_bytes(&json, "text", whole.text, whole.size);
+    } else {
+        json_put_open(&json, "ids", '[');
+        for (size_t i = 0; i < whole.count; i++)
+            json_put_integer(&json, NULL, text->ids[i]);
+        json_put_close(&json, ']');
+    }
     json_put_integer(&json, "vocabulary", (long long)sampler->count);
     json_put_integer(&json, "room", (long long)(text->capacity - text->count));
     if (growing->weights[0])

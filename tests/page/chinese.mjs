@@ -16,7 +16,7 @@ const NAMES = new Set(
 // English words in the texts and names of a page, without tokens and commands.
 async function englishOf(page) {
     const texts = await page.evaluate(() => {
-        const tokens = `script, style, noscript, code, svg, #title, #plain, .chip span, #pair,
+        const tokens = `script, style, noscript, code, svg, [translate="no"], #title, #plain, .chip span, #pair,
             #bars .name, #layer-rows td, #numbers th, #why tbody th, .why-head b,
             #why .bar .name > *, #scores dt, option:not([value=""])`;
         const found = [];

@@ -582,6 +582,7 @@ await import('./why.mjs');
 await import('./motion.mjs');
 await import('./lesson.mjs');
 await import('./live.mjs');
+await import('./write.mjs');
 await import('./states.mjs');
 await import('./matrix.mjs');
 await import('./screens.mjs');

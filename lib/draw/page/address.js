@@ -3,6 +3,8 @@
 // A number of the address: an index from 0.
 const toIndex = (text) => Math.max(0, Math.floor(Number(text)) || 0);
 
+const toIds = (text) => (text || '').split('.').filter(Boolean).map(toIndex);
+
 // Each entry: a function that writes it ('' leaves it out) and one that reads it.
 const REMEMBERED = {
     text: [() => (live.engine && state.text !== usual.text ? state.text : ''), String],
@@ -63,20 +65,22 @@ function pinText() {
     if (!pin) return '';
     if (pin.sentence !== undefined) return String(pin.sentence);
     if (pin.head) return `h${pin.head.join('.')}`;
-    return [pin.off.join(','), pin.t, pin.text === state.text ? '' : pin.text].join('|');
+    const text = pin.text === state.text ? '' : pin.text;
+    return [pin.off.join(','), pin.t, pin.added.join('.'), text].join('|');
 }
 
 function readPin(text) {
     if (/^\d+$/.test(text)) return { sentence: clamp(Number(text), 0, sentences.length - 1) };
     const [, layer, head] = /^h(\d+)\.(\d+)$/.exec(text) || [];
     if (layer) return { head: [Number(layer), Number(head)] };
-    const [off, t, ...other] = text.split('|');
-    return { text: other.join('|'), off: off ? off.split(',') : [], t: Number(t) || 1 };
+    const [off, t, added, ...other] = text.split('|');
+    const run = { text: other.join('|'), added: toIds(added), off: off ? off.split(',') : [] };
+    return { ...run, t: Number(t) || 1 };
 }
 
 // A live page keeps entries that need the engine in its address until the engine is open.
 function waits(name) {
-    return ['text', 'off', 't', 'pin'].includes(name) && byId('engine') && !live.engine;
+    return ['text', 'off', 't', 'pin', 'write'].includes(name) && byId('engine') && !live.engine;
 }
 
 function rememberState() {
@@ -113,6 +117,7 @@ function runRecalled() {
     pinned = sentences[found.pin?.sentence] || null;
     if (!live.engine) return set(found);
     byId('text').value = found.text;
+    live.field = null; // the text is not typed: tokens may follow
     try {
         pinned = found.pin?.off ? runSentence(found.pin) : null;
     } catch {

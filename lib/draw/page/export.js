@@ -88,6 +88,7 @@ const EXPORTS = {
 };
 
 function openExport() {
+    if (live.stale) refreshLive();
     const ofMatrix = () => comparedTensors().map((one) => commandOfView(one));
     const lines = (shownScreen().commands ?? ofMatrix)().map(commandLine);
     byId('export-png').hidden = !views.matrix;

@@ -34,7 +34,8 @@ function letGo() {
 
 // The matrix of a step of the lesson, or what its screen has.
 function focusView() {
-    if (!state.lesson) return shownScreen().focus?.() ?? document.activeElement.blur();
+    const { focus } = shownScreen();
+    if (!state.lesson) return focus ? focus() : document.activeElement.blur();
     return [...document.querySelectorAll('.over')].find((one) => one.offsetParent)?.focus();
 }
 

@@ -34,11 +34,21 @@ function editsOf(off) {
     return places.map(([layer, head]) => `h.${layer}.context[head=${of(head)}] = 0`).join('; ');
 }
 
-// What the engine says about a run; `steps`: also predictions after each step.
-function ask({ text, off, t }, steps = false) {
+// A run as the engine's request. `added`: ids of tokens after the text, which write.js chose.
+function requestOf({ added, off, t }) {
     const temperature = t === 1 ? 0 : t;
-    const request = { show: live.show, edits: editsOf(off), temperature, next: live.next, steps };
-    return JSON.parse(live.engine.run(text, request));
+    return { added, show: live.show, edits: editsOf(off), temperature, next: live.next };
+}
+
+// What the engine says about a run; `steps`: also predictions after each step.
+function ask(run, steps = false) {
+    return JSON.parse(live.engine.run(run.text, { ...requestOf(run), steps }));
+}
+
+// The equivalent options of the command line.
+function optionsOf({ off, t }) {
+    const options = off.length ? ['--ablate', off.join(',')] : [];
+    return t === 1 ? options : [...options, '--attention-temperature', String(t)];
 }
 
 // The sentence of a run, with the equivalent options of the command line.
@@ -48,9 +58,9 @@ function runSentence(run) {
     Object.assign(sentence, { request: run, whole: live.whole, untrained: live.untrained });
     live.ran = performance.now() - began;
     live.whole = live.ran < LIVE_SLOW;
-    sentence.command = run.off.length ? ['--ablate', run.off.join(',')] : [];
-    if (run.t !== 1) sentence.command.push('--attention-temperature', String(run.t));
-    if (run.text === usual.text && !sentence.command.length) Object.assign(sentence, live.known);
+    sentence.command = optionsOf(run);
+    const isFirst = run.text === usual.text && !run.added.length;
+    if (isFirst && !sentence.command.length) Object.assign(sentence, live.known);
     return sentence;
 }
 
@@ -86,7 +96,7 @@ function addPart(sentence) {
 }
 
 function runNow() {
-    return { text: state.text, off: [...state.off].sort(), t: state.t };
+    return { text: state.text, added: state.write.ids, off: [...state.off].sort(), t: state.t };
 }
 
 // Run the text of the field, and replace state and picture together. If it cannot run, both stay as
@@ -96,12 +106,16 @@ function runLive(changes = {}) {
     const began = performance.now();
     const text = byId('text').value;
     const before = { ...state };
-    const other = text === state.text ? {} : { text, kept: null, row: null, why: false };
+    const typed = { text, write: { ...state.write, ids: [], from: 0 } };
+    const other = text === live.field ? {} : { ...typed, kept: null, row: null, why: false };
     let sentence = null;
     Object.assign(state, other, changes);
     try {
-        sentence = runSentence(runNow());
+        const run = runNow();
+        sentence = runSentence(run);
         sentences[state.sentence] = sentence;
+        live.stale = false;
+        showField(run.added.length ? sentence.text ?? sentence.title : text);
         complain('');
     } catch (error) {
         Object.assign(state, before);
@@ -120,6 +134,21 @@ function runLive(changes = {}) {
     live.runs += 1;
     Object.assign(note.dataset, { text, runs: live.runs });
     return Boolean(sentence);
+}
+
+// The field has the text with the tokens that were added, on one line.
+function showField(text) {
+    byId('text').value = text.replaceAll('\n', ' ');
+    live.field = byId('text').value;
+}
+
+// Write.js adds tokens without a whole run: run it before something else than that screen is drawn.
+function refreshLive() {
+    const sentence = runSentence(runNow());
+    sentences[state.sentence] = sentence;
+    live.stale = false;
+    state.runs += 1;
+    complete(sentence);
 }
 
 // Grey the results of another text than that of the field.
@@ -168,6 +197,7 @@ function switchHead(name) {
 }
 
 function pinRun() {
+    if (live.stale) refreshLive();
     state.pin = runNow();
     pinned = current();
     return state.pin;
@@ -195,7 +225,7 @@ async function startLive() {
     usual.text = current().text;
     live.show = [...new Set(current().tensors.map((one) => one.tensor))].join(',');
     live.next = current().next ? current().next.layers.at(-1).count : 0;
-    field.value = usual.text;
+    field.value = live.field = usual.text;
     try {
         const bytes = await unpacked(bytesOf(byId('engine').textContent));
         live.engine = await Engine.open(bytes, current().model, heldFiles());

@@ -358,6 +358,7 @@ function draw(remember = true) {
     const { id, className, dataset } = held;
     const part = dataset.head ? `[data-head="${dataset.head}"]` : `[class="${className}"]`;
     const place = id ? `#${id}` : `#${held.closest('[id]')?.id} ${part}`;
+    if (live.stale) refreshLive();
     settle();
     hovered = null;
     predicted = '';
@@ -407,6 +408,7 @@ addScreen({
     draw: drawMatrix,
     highlight: highlightMatrix,
     focus: () => views.matrix.over.focus(),
+    keys: { Backspace: () => live.engine && undo() },
 });
 
 // Change the state and draw.

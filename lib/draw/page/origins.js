@@ -16,7 +16,7 @@ function originOf(why, cell, lessMean) {
     const run = live.engine && sentence.request;
     if (held || !run || run.off.length) return held || null;
     return JSON.parse(
-        live.engine.origin(run.text, { ...asked, temperature: run.t === 1 ? 0 : run.t, lessMean }),
+        live.engine.origin(run.text, { ...requestOf(run), ...asked, lessMean }),
     );
 }
 

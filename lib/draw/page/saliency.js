@@ -11,8 +11,7 @@ function saliencyOf(sentence, row) {
     const run = live.engine && sentence.request;
     if (!run || run.off.length) return null;
     const made = (sentence.salient ??= []);
-    const temperature = run.t === 1 ? 0 : run.t;
-    return (made[row] ??= JSON.parse(live.engine.saliency(run.text, { temperature, row })));
+    return (made[row] ??= JSON.parse(live.engine.saliency(run.text, { ...requestOf(run), row })));
 }
 
 let salientRow = 0;
