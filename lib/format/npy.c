@@ -78,7 +78,7 @@ static bool begins(const struct parts *parts, const char *at, const char *word)
 }
 
 /* Returns false for anything but a tuple of numbers, and for too many axes. */
-static bool read_shape(struct npy *array, const struct parts *parts, const char *at)
+static bool read_shape(struct safetensors_entry *entry, const struct parts *parts, const char *at)
 {
     if (!begins(parts, at, "("))
         return false;
@@ -86,64 +86,87 @@ static bool read_shape(struct npy *array, const struct parts *parts, const char 
         size_t digits = 0, number = 0;
         for (; at < parts->data && *at >= '0' && *at <= '9' && digits < DIGITS_MAX; at++, digits++)
             number = number * 10 + (size_t)(*at - '0');
-        if (!digits || array->rank == NPY_RANK_MAX)
+        if (!digits || entry->rank == SAFETENSORS_RANK_MAX)
             return false;
-        array->shape[array->rank++] = number;
+        entry->shape[entry->rank++] = number;
         while (at < parts->data && (*at == ',' || *at == ' '))
             at++;
     }
     return at < parts->data;
 }
 
-/* A copy in C order of numbers in Fortran order, whose first axis is the contiguous one. */
-static const float *to_c_order(const struct npy *array, const float *data, size_t count,
-                               struct arena *arena, struct err *err)
+int npy_find(struct safetensors_entry *entry, bool *is_fortran, const struct file *file,
+             struct err *err)
 {
-    float *copy = arena_room(arena, count, sizeof *copy, err);
-    for (size_t i = 0; copy && i < count; i++) {
-        size_t from = 0, rest = i, stride = count;
-        for (size_t axis = array->rank; axis-- > 0; rest /= array->shape[axis]) {
-            stride /= array->shape[axis];
-            from += rest % array->shape[axis] * stride;
+    static const struct {
+        const char *name;
+        enum dtype dtype;
+    } types[] = {{"'<f4'", DTYPE_F32},
+                 {"'<f8'", DTYPE_F64},
+                 {"'<f2'", DTYPE_F16},
+                 {"'<V2'", DTYPE_BF16},
+                 {"'|V2'", DTYPE_BF16}};
+    enum { TYPES = sizeof types / sizeof *types };
+    struct parts parts;
+    size_t bytes = 0, kind = 0;
+    *entry = (struct safetensors_entry){.count = 1};
+    if (!find_parts(&parts, file))
+        return err_set(err, "expected a NumPy array file (np.save), found something else");
+    const char *type = find_value(&parts, "'descr'");
+    while (kind < TYPES && !begins(&parts, type, types[kind].name))
+        kind++;
+    if (kind == TYPES)
+        return err_set(err,
+                       "expected float16, float32 or float64 ('<f2', '<f4', '<f8'), found another "
+                       "type");
+    if (!read_shape(entry, &parts, find_value(&parts, "'shape'")))
+        return err_set(err, "expected a shape of at most %d axes, found another",
+                       SAFETENSORS_RANK_MAX);
+    bool fits = true;
+    for (size_t i = 0; i < entry->rank; i++)
+        fits = fits && num_multiply(&entry->count, entry->count, entry->shape[i]);
+    entry->dtype = types[kind].dtype;
+    entry->data = parts.data;
+    if (!fits || !num_multiply(&bytes, entry->count, dtype_size_bytes(entry->dtype)) ||
+        bytes != (size_t)(parts.end - parts.data))
+        return err_set(err, "expected as many numbers as its shape has, found %zu bytes",
+                       (size_t)(parts.end - parts.data));
+    *is_fortran = begins(&parts, find_value(&parts, "'fortran_order'"), "True");
+    return 0;
+}
+
+void npy_to_c_order(float *to, const float *from, const struct safetensors_entry *entry)
+{
+    for (size_t i = 0; i < entry->count; i++) { /* the first axis of `from` is contiguous */
+        size_t at = 0, rest = i, stride = entry->count;
+        for (size_t axis = entry->rank; axis-- > 0; rest /= entry->shape[axis]) {
+            stride /= entry->shape[axis];
+            at += rest % entry->shape[axis] * stride;
         }
-        copy[i] = data[from];
+        to[i] = from[at];
     }
-    return copy;
 }
 
 int npy_read_bytes(struct npy *array, const struct file *file, struct arena *arena, struct err *err)
 {
-    struct parts parts;
-    size_t count = 1, bytes = 0;
+    struct safetensors_entry entry;
+    bool is_fortran = false;
     *array = (struct npy){0};
-    if (!find_parts(&parts, file))
-        return err_set(err, "expected a NumPy array file (np.save), found something else");
-    const char *type = find_value(&parts, "'descr'");
-    const char *order = find_value(&parts, "'fortran_order'");
-    enum dtype dtype = begins(&parts, type, "'<f8'")   ? DTYPE_F64
-                       : begins(&parts, type, "'<f2'") ? DTYPE_F16
-                                                       : DTYPE_F32;
-    if (dtype == DTYPE_F32 && !begins(&parts, type, "'<f4'"))
-        return err_set(err,
-                       "expected float16, float32 or float64 ('<f2', '<f4', '<f8'), found another "
-                       "type");
-    if (!read_shape(array, &parts, find_value(&parts, "'shape'")))
+    if (npy_find(&entry, &is_fortran, file, err))
+        return -1;
+    if (entry.rank > NPY_RANK_MAX)
         return err_set(err, "expected a shape of at most %d axes, found another", NPY_RANK_MAX);
-    bool fits = true;
-    for (size_t i = 0; i < array->rank; i++)
-        fits = fits && num_multiply(&count, count, array->shape[i]);
-    if (!fits || !num_multiply(&bytes, count, dtype_size_bytes(dtype)) ||
-        bytes != (size_t)(parts.end - parts.data))
-        return err_set(err, "expected as many numbers as its shape has, found %zu bytes",
-                       (size_t)(parts.end - parts.data));
-    float *data = arena_room(arena, count, sizeof *data, err);
-    if (!data)
+    array->rank = entry.rank;
+    memcpy(array->shape, entry.shape, entry.rank * sizeof *entry.shape);
+    float *data = arena_room(arena, entry.count, sizeof *data, err);
+    float *sorted = is_fortran ? arena_room(arena, entry.count, sizeof *sorted, err) : data;
+    if (!data || !sorted)
         return -1;
-    dtype_to_float(data, parts.data, dtype, count);
-    array->data = begins(&parts, order, "True") ? to_c_order(array, data, count, arena, err) : data;
-    if (!array->data)
-        return -1;
-    for (size_t i = 0; i < count; i++)
+    dtype_to_float(data, entry.data, entry.dtype, entry.count);
+    if (is_fortran)
+        npy_to_c_order(sorted, data, &entry);
+    array->data = sorted;
+    for (size_t i = 0; i < entry.count; i++)
         if (!isfinite(data[i]))
             return err_set(err, "expected finite numbers, found infinity or nan at %zu", i);
     return 0;

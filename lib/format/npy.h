@@ -7,9 +7,8 @@
  */
 #pragma once
 
-#include "base/file.h"
-#include "base/memory.h"
 #include "base/stream.h"
+#include "format/safetensors.h"
 
 /* Write the header of a dense array; its numbers follow. Errors stick to the stream. */
 void npy_begin(struct stream *out, size_t rank, const size_t *shape);
@@ -21,6 +20,13 @@ struct npy {
     size_t shape[NPY_RANK_MAX];
     const float *data; /* in the arena, dense, in C order; float64 is rounded */
 };
+
+/* Find the numbers of a file, which may be in Fortran order, and of type bfloat16 (`V2`, as
+ * ml_dtypes saves it); the entry has no name. Refused: other types, a size that is not the shape's,
+ * more than SAFETENSORS_RANK_MAX axes. Copy an entry's numbers from Fortran order to C order. */
+int npy_find(struct safetensors_entry *entry, bool *is_fortran, const struct file *file,
+             struct err *err);
+void npy_to_c_order(float *to, const float *from, const struct safetensors_entry *entry);
 
 /* Read the file at a path, which errors name; or an open file. Refused: other types, more than
  * NPY_RANK_MAX axes, a size that is not the shape's, numbers that are not finite. */
