@@ -1,0 +1,42 @@
+/* dump.h: the tensors of a pass as another program saved them: a safetensors file, an archive of
+ * np.savez, a file of torch.save, an npy file or a folder of them, or a log of llama.cpp's
+ * llama-eval-callback, which prints corners of tensors and sums.
+ *
+ *     struct dump dump;
+ *     if (dump_open(&dump, "theirs.safetensors", err)) ...
+ *     dump_floats(numbers, &dump.items[0]);
+ *     dump_release(&dump);
+ */
+#pragma once
+
+#include "format/safetensors.h"
+
+/* A tensor. Its entry's data are, of a log, the printed lines. */
+struct dumped {
+    struct safetensors_entry entry;
+    bool is_fortran;   /* its numbers are in Fortran order */
+    bool is_printed;   /* of a log: numbers have four decimals, and some are missing */
+    const char *op;    /* of a log: the operation that made it, "ROPE"; else NULL */
+    const char *after; /* of a log: the end of its lines */
+    double sum;        /* of a log: of all numbers, or of those that are printed; else NaN */
+};
+
+struct dump {
+    struct dumped *items; /* [count] in the order of the file; of a log, a name may occur often */
+    size_t count;
+    bool is_log;
+    struct safetensors tensors;
+    struct file *files; /* [file_count] */
+    size_t file_count;
+    struct arena arena;
+};
+
+/* Errors name the file. Tensors of other types than floats are left out. */
+int dump_open(struct dump *dump, const char *path, struct err *err);
+void dump_release(struct dump *dump);
+
+/* The same for the bytes of a log or of NumPy, which are borrowed, without tensors, too. */
+int dump_read(struct dump *dump, const struct file *file, const char *name, struct err *err);
+
+/* numbers [entry.count] in C order; those that a log does not print are NaN. */
+int dump_floats(float *numbers, const struct dumped *item, struct err *err);
