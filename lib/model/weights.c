@@ -414,17 +414,47 @@ static struct product_factor factors_of(const struct config *config, struct slot
     return f->factor != 0 ? *f : (struct product_factor){.bias = 1};
 }
 
+/* The change of a slot; NULL: none. Whether it has lost its bias. */
+static const struct weights_change *change_of(const struct weights *weights, struct slot slot)
+{
+    const struct weights_change *change = weights->change;
+    bool is_early = change && slot.layer >= 0 &&
+                    (size_t)slot.layer < change->first_layer[slot.part == PART_SOURCE];
+    return is_early ? NULL : change;
+}
+
+static bool lacks_bias(const struct weights *weights, struct slot slot)
+{
+    const struct weights_change *change = change_of(weights, slot);
+    return change && (change->without_bias == SLOTS || change->without_bias == slot.id);
+}
+
+/* The slot whose numbers a slot has: that of up for gate, if they are exchanged. */
+static struct slot swapped(const struct weights *weights, struct slot slot)
+{
+    static const unsigned char pairs[][2] = {{SLOT_GATE, SLOT_UP},
+                                             {SLOT_EXPERT_GATE, SLOT_EXPERT_UP},
+                                             {SLOT_SHARED_GATE, SLOT_SHARED_UP}};
+    const struct weights_change *change = change_of(weights, slot);
+    for (size_t i = 0; change && change->swaps_gate && i < 6; i++)
+        if (slot.id == pairs[i / 2][i % 2]) {
+            slot.id = pairs[i / 2][1 - i % 2];
+            break;
+        }
+    return slot;
+}
+
 int weights_matrix(struct weights *weights, struct slot slot, struct weight *weight,
                    struct err *err)
 {
-    struct parameter *p = parameter_at(weights, slot);
+    struct parameter *p = parameter_at(weights, swapped(weights, slot));
     *weight = (struct weight){0};
     if (!p)
         return 0;
     if (!p->is_read)
         advise(weights, p, true);
     p->is_read = true;
-    struct parameter *bias = bias_of(weights, p);
+    struct parameter *bias = lacks_bias(weights, slot) ? NULL : bias_of(weights, p);
     const struct product_factor of = factors_of(weights->config, slot);
     if (load_matrix(weights, p, weights->packing, weight, err) ||
         (bias && load_scaled(weights, bias, of.bias, &weight->bias, err)))
@@ -438,7 +468,7 @@ int weights_joined(struct weights *weights, struct slot q, struct weight *joined
     const struct parameter *p = parameter_at(weights, q);
     *joined = (struct weight){0};
     if (!p || !p->layout.transposed || row_length(p) == p->layout.out ||
-        weights->precision != PRECISION_FP32)
+        weights->precision != PRECISION_FP32 || weights->change)
         return 0;
     return err_if(load_whole(weights, p, joined, err) ||
                   weights_vector(weights, slot_bias(q), &joined->bias, err));
@@ -596,7 +626,8 @@ static const float LATENT_EPSILON = 1e-6f;
 int weights_norm(struct weights *weights, struct slot slot, struct norm *norm, struct err *err)
 {
     struct parameter *scale = parameter_at(weights, slot);
-    struct parameter *shift = scale ? bias_of(weights, scale) : NULL;
+    struct parameter *shift = scale && !lacks_bias(weights, slot) ? bias_of(weights, scale) : NULL;
+    const struct weights_change *change = change_of(weights, slot);
     bool of_latent = slot.id == SLOT_Q_DOWN_NORM || slot.id == SLOT_KV_DOWN_NORM;
     const float of_mixer = slot.part == PART_MIXER ? weights->config->mixer.epsilon : 0;
     *norm = (struct norm){
@@ -607,6 +638,10 @@ int weights_norm(struct weights *weights, struct slot slot, struct norm *norm, s
         .offset = weights->config->norm_offset && slot.part != PART_MIXER ? 1.0f : 0.0f,
         .plain = !scale,
     };
+    if (change && change->epsilon >= 0)
+        norm->epsilon = change->epsilon;
+    if (change && change->other_offset)
+        norm->offset = 1 - norm->offset;
     if (slot.id == SLOT_CONTEXT_NORM) {
         norm->rms = true;
         norm->offset = -attention_of(weights->config, (enum site_part)slot.part, (size_t)slot.layer)

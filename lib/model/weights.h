@@ -112,6 +112,16 @@ struct sublayer_weights {
     struct weight last;
 };
 
+/* How products and norms differ from those of the file, from a layer on of the text and of the
+ * encoder (those outside of layers, too): a mistake that is tried (measure/mistakes.h). */
+struct weights_change {
+    size_t first_layer[PART_SOURCE + 1];
+    int without_bias;  /* SLOT_…: of this kind; SLOTS: of all; SLOT_NONE: they are there */
+    bool swaps_gate;   /* gate and up are exchanged */
+    bool other_offset; /* scales of norms are 1 + w, where they are w, or w */
+    float epsilon;     /* of norms; below 0: their own */
+};
+
 struct weights {
     const struct config *config;
     struct checkpoint checkpoint;
@@ -126,7 +136,8 @@ struct weights {
     bool packing_widened;     /* pack bf16 and quantised numbers, too, which become floats */
     size_t packing_bytes;     /* left for panels; matrices that need more are not packed */
     enum precision precision; /* of products; bf16: matrices are rounded on first use */
-    bool widens;              /* bf16 matrices are kept as rows, not as pairs: a pass sets this */
+    const struct weights_change *change; /* NULL: none */
+    bool widens; /* bf16 matrices are kept as rows, not as pairs: a pass sets this */
 };
 
 /* Open the checkpoint and check all tensors; those of a model that is only an encoder decide its
