@@ -12,6 +12,7 @@
 #include "model/parameter_table.h"
 #include "model/pass.h"
 #include "model/site.h"
+#include "model/site_names.h"
 #include "output.h"
 #include "text/label.h"
 #include "text/post_processor.h"
@@ -342,8 +343,12 @@ static const char *const hugging_face[SITE_COUNT][2] = {
 };
 
 /* List the names of the model's tensors here and in other libraries (--sites). */
-static void list_site_names(struct info *info, const struct config *c)
+static int list_site_names(struct info *info, const struct weights *weights)
 {
+    const struct config *c = weights->config;
+    struct site_names names;
+    if (site_names_make(&names, weights, info->err))
+        return -1;
     struct table_rows rows = {.most = SITE_COUNT, .arena = &info->arena, .err = info->err};
     for (enum site site = 0; site != SITE_PASS_END; site = site_next(site)) {
         struct buf axes = {0};
@@ -363,9 +368,17 @@ static void list_site_names(struct info *info, const struct config *c)
         rows_title(&rows, "TransformerLens");
         rows_text(&rows, "hugging_face", 0, hugging_face[site][has_encoder(c)]);
         rows_title(&rows, "Hugging Face");
+        rows_text(&rows, "module", 0, site_names_module(&names, site, &info->arena, info->err));
+        rows_title(&rows, "its module");
+        const char *llama = site_llama_cpp_name(site);
+        rows_text(&rows, "llama_cpp", 0,
+                  llama && site_row(site)->in_layer ? FORMAT(info, "%s-L", llama) : llama);
+        rows_title(&rows, "llama.cpp");
         rows_next(&rows);
     }
+    site_names_release(&names);
     add_table(info, &rows, "sites", "site");
+    return err_if(info->err->kind);
 }
 
 static void list_tensors(struct info *info, const struct weights *weights)
@@ -439,10 +452,8 @@ static int show_model(struct info *info, const struct model *model)
                                     : TOKENS_SHOWN;
     if (provenance_add_model(model, info->err))
         return -1;
-    if (options->sites) {
-        list_site_names(info, &model->config);
-        return write_report(info, model->name);
-    }
+    if (options->sites)
+        return err_if(list_site_names(info, &model->weights) || write_report(info, model->name));
     if (positions && tokens > positions)
         return err_usage(info->err, "--tokens: expected at most %zu (n_positions), found %zu",
                          positions, tokens);

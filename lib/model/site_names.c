@@ -1,0 +1,477 @@
+#include "model/site_names.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/names.h"
+#include "base/num.h"
+#include "model/family/family.h"
+#include "model/layer.h"
+
+/* --- llama.cpp -------------------------------------------------------------------------------- */
+
+/* In layers followed by -L. A first name of a site is the one that `info --sites` prints. */
+static const struct llama_cpp_name {
+    const char *name;
+    enum site site, other;
+} llama_cpp_names[] = {
+    {"inp_embd", SITE_EMBEDDING, SITE_PASS_END}, /* these two if nothing is added, or scaled */
+    {"embd", SITE_EMBEDDING, SITE_PASS_END},
+    {"inpL", SITE_EMBEDDING, SITE_PASS_END},
+    {"inp_scaled", SITE_EMBEDDING, SITE_PASS_END},
+    {"inp_norm", SITE_EMBEDDING, SITE_PASS_END},
+    {"attn_norm", SITE_LN_1, SITE_LN_2}, /* of Falcon, what the MLP reads */
+    {"attn_norm_2", SITE_LN_1, SITE_PASS_END},
+    {"Qcur", SITE_Q, SITE_Q_PRE},
+    {"Kcur", SITE_K, SITE_K_PRE},
+    {"Vcur", SITE_V, SITE_PASS_END},
+    {"Qcur_normed", SITE_Q_PRE, SITE_PASS_END},
+    {"Kcur_normed", SITE_K_PRE, SITE_PASS_END},
+    {"kq", SITE_SCORES, SITE_PASS_END},
+    {"kq_soft_max", SITE_WEIGHTS, SITE_PASS_END},
+    {"kq_soft_max_ext", SITE_WEIGHTS, SITE_PASS_END},
+    {"kqv_out", SITE_CONTEXT, SITE_ATTN_OUT},
+    {"kqv_merged_cont", SITE_CONTEXT, SITE_PASS_END},
+    {"attn_out", SITE_ATTN_OUT, SITE_PASS_END},
+    {"attn_post_norm", SITE_LN_1_POST, SITE_PASS_END},
+    {"ffn_inp", SITE_RESID_MID, SITE_PASS_END},
+    {"ffn_norm", SITE_LN_2, SITE_PASS_END},
+    {"ffn_moe_logits", SITE_ROUTER, SITE_PASS_END},
+    {"ffn_gate", SITE_MLP_GATE, SITE_PASS_END},
+    {"ffn_up", SITE_MLP_UP, SITE_PASS_END},
+    {"ffn_gate_par", SITE_MLP_ACT, SITE_PASS_END},
+    {"ffn_swiglu", SITE_MLP_ACT, SITE_PASS_END},
+    {"ffn_geglu", SITE_MLP_ACT, SITE_PASS_END},
+    {"ffn_gelu", SITE_MLP_ACT, SITE_PASS_END},
+    {"ffn_out", SITE_MLP_OUT, SITE_PASS_END},
+    {"ffn_moe_out", SITE_MLP_OUT, SITE_PASS_END},
+    {"ffn_post_norm", SITE_LN_2_POST, SITE_PASS_END},
+    {"l_out", SITE_RESID_POST, SITE_PASS_END},
+    {"result_norm", SITE_LN_F, SITE_PASS_END},
+    {"result_output", SITE_LOGITS, SITE_PASS_END},
+};
+
+enum { LLAMA_CPP_NAMES = sizeof llama_cpp_names / sizeof *llama_cpp_names };
+
+const char *site_llama_cpp_name(enum site site)
+{
+    for (size_t i = 0; i < LLAMA_CPP_NAMES; i++)
+        if (llama_cpp_names[i].site == site ||
+            (site == SITE_Q_PRE && llama_cpp_names[i].site == SITE_Q) ||
+            (site == SITE_K_PRE && llama_cpp_names[i].site == SITE_K))
+            return llama_cpp_names[i].name;
+    return NULL;
+}
+
+bool site_is_llama_cpp_name(const char *name)
+{
+    size_t size = strcspn(name, "-"), index;
+    return names_find(&index, NAMES(llama_cpp_names, LLAMA_CPP_NAMES), name, size);
+}
+
+/* --- the table of a model --------------------------------------------------------------------- */
+
+static bool is_there(const struct config *config, enum site site, size_t layer)
+{
+    return site_about(site) && (!site_row(site)->in_layer || layer < site_layers(config, site)) &&
+           site_is_in_layer(config, site, layer);
+}
+
+/* Add a site of a name, in the arena; names of a part that the model lacks are left out. */
+static int put(struct site_names *names, const char *name, struct named_site item, struct err *err)
+{
+    uint32_t index = 0;
+    bool is_here = is_there(names->config, item.site, item.layer);
+    bool has_other = item.other != SITE_PASS_END && is_there(names->config, item.other, item.layer);
+    if (!name || (!is_here && !has_other))
+        return name ? 0 : -1;
+    if (!is_here)
+        item.site = item.other;
+    if (!is_here || !has_other)
+        item.other = SITE_PASS_END;
+    struct named_site *added = arena_alloc(&names->arena, 1, sizeof *added, err);
+    if (!added)
+        return -1;
+    *added = item;
+    added->name = name;
+    added->factor = added->factor == 0 ? 1 : added->factor;
+    if (map_get(&names->map, name, strlen(name), &index)) {
+        struct named_site *last = names->items[index];
+        while (last->next)
+            last = (struct named_site *)last->next; /* the arena's */
+        last->next = added->width ? added : NULL;   /* the first meaning counts */
+        return 0;
+    }
+    struct named_site **items =
+        arena_grow(&names->arena, names->items, names->count, sizeof *items, err);
+    if (!items)
+        return -1;
+    names->items = items;
+    items[names->count] = added;
+    return map_put(&names->map, name, strlen(name), (uint32_t)names->count++, err);
+}
+
+static int put_in(struct site_names *names, const char *name, enum site site, enum site other,
+                  size_t layer, struct err *err)
+{
+    return put(names, name, (struct named_site){.site = site, .other = other, .layer = layer}, err);
+}
+
+/* The module of a slot: its tensor's name without ".weight" and the prefix; NULL with `err`. */
+static const char *module_of(struct site_names *names, struct slot slot, struct err *err)
+{
+    char name[PARAMETER_NAME_BYTES];
+    family_tensor_name(name, names->config, slot);
+    const char *prefix = names->config->family->names->prefix;
+    size_t size = strlen(name), skip = strncmp(name, prefix, strlen(prefix)) ? 0 : strlen(prefix);
+    size -= name_ends_in(name, ".weight") ? strlen(".weight") : 0;
+    return arena_text(&names->arena, name + skip, size - skip, err);
+}
+
+/* The site that the output of a slot's module is; SITE_PASS_END: none. */
+static enum site site_of_slot(const struct config *c, struct slot slot)
+{
+    static const struct {
+        unsigned char slot;
+        enum site site;
+    } sites[] = {
+        {SLOT_NORM_1, SITE_LN_1},
+        {SLOT_Q, SITE_Q},
+        {SLOT_K, SITE_K},
+        {SLOT_V, SITE_V},
+        {SLOT_Q_NORM, SITE_Q},
+        {SLOT_K_NORM, SITE_K},
+        {SLOT_O, SITE_ATTN_OUT},
+        {SLOT_NORM_1_POST, SITE_LN_1_POST},
+        {SLOT_NORM_2, SITE_LN_2},
+        {SLOT_GATE, SITE_MLP_GATE},
+        {SLOT_UP, SITE_MLP_UP},
+        {SLOT_DOWN, SITE_MLP_OUT},
+        {SLOT_ROUTER, SITE_ROUTER},
+        {SLOT_NORM_2_POST, SITE_LN_2_POST},
+        {SLOT_FINAL_NORM, SITE_LN_F},
+        {SLOT_TRANSFORM_NORM, SITE_TRANSFORM},
+        {SLOT_EMBED_NORM, SITE_EMBEDDING},
+        {SLOT_TOKENS, SITE_EMBEDDING},
+        {SLOT_HEAD, SITE_LOGITS},
+    };
+    const struct embed_rule *embed = &stack_of(c, PART_SENTENCE)->embed;
+    size_t row = 0, rows = sizeof sites / sizeof *sites;
+    while (row < rows && sites[row].slot != slot.id)
+        row++;
+    for (const struct product_factor *f = c->factors.list; f->factor != 0; f++)
+        if (f->part == slot.part && f->slot == slot.id)
+            return SITE_PASS_END;
+    if (row == rows || slot.expert >= 0 || (slot.part == PART_MIXER && slot.id != SLOT_O) ||
+        (slot.id == SLOT_HEAD && (c->logit_cap > 0 || c->logit_divisor > 0)) ||
+        (slot.id == SLOT_TOKENS && (embed->positions != POSITIONS_NONE || embed->norm ||
+                                    embed->segments || embed->project != PROJECT_NEVER)))
+        return SITE_PASS_END;
+    enum site site = sites[row].site;
+    if (slot.layer >= 0 && site >= SITE_Q && site <= SITE_V) {
+        const struct head_rule *head = stack_head(c, (enum site_part)slot.part, (size_t)slot.layer);
+        bool is_q = site == SITE_Q, is_norm = slot.id == SLOT_Q_NORM || slot.id == SLOT_K_NORM;
+        bool normed = site != SITE_V && (is_q ? head->norm.q : head->norm.k);
+        if (head->by != HEADS_PROJECTED || head->clip > 0 || (site == SITE_V && head->norm.v) ||
+            (normed && !is_norm && !head->norm.after_rotary))
+            return SITE_PASS_END;
+        if (site != SITE_V && head->rotary && !(is_norm && head->norm.after_rotary))
+            site = is_q ? SITE_Q_PRE : SITE_K_PRE;
+    }
+    return SITE_OF(slot.part, site);
+}
+
+/* Add the modules around one with parameters: those it is the end of, and activations beside it. */
+static int put_around(struct site_names *names, struct slot slot, const char *module,
+                      struct err *err)
+{
+    static const char *const acts[] = {
+        ".act",       ".act_fn",       ".activation_fn",      ".activation",
+        ".gelu_impl", ".intermediate", ".intermediate_act_fn"};
+    const struct config *c = names->config;
+    const enum site_part part = (enum site_part)slot.part;
+    const struct layer *layer = layer_of(c, part, (size_t)slot.layer);
+    const struct sublayer *mlp = layer_mlp(layer, part), *attention = layer_attention(layer, part);
+    bool of_mlp = slot.id == SLOT_DOWN || slot.id == SLOT_ROUTER || slot.id == SLOT_UP;
+    const struct sublayer *s = of_mlp ? mlp : attention;
+    size_t size = strlen(module);
+    while (size && module[size - 1] != '.')
+        size--;
+    const char *parent = arena_text(&names->arena, module, size - (size > 0), err);
+    struct slot norm = slot;
+    norm.id = of_mlp ? SLOT_NORM_2 : SLOT_NORM_1;
+    const char *of_norm = module_of(names, norm, err);
+    if (!parent || !of_norm || !s || slot.part == PART_MIXER)
+        return err->kind ? -1 : 0;
+    size_t layer_index = (size_t)slot.layer;
+    for (size_t i = 0; of_mlp && i < sizeof acts / sizeof *acts; i++)
+        if (!s->mlp.gated && !s->mlp.mixture &&
+            put_in(names, arena_format(&names->arena, err, "%s%s", parent, acts[i]),
+                   SITE_OF(part, SITE_MLP_ACT), SITE_PASS_END, layer_index, err))
+            return -1;
+    bool has_norm = strncmp(of_norm, parent, strlen(parent)) == 0 && of_norm[strlen(parent)] == '.';
+    enum site out = of_mlp ? SITE_MLP_OUT : SITE_ATTN_OUT;
+    enum site sum = of_mlp ? SITE_RESID_POST : SITE_RESID_MID;
+    if (s->norm_after && has_norm)
+        sum = out = of_mlp ? SITE_LN_2 : SITE_LN_1;
+    size_t length = strlen(parent);
+    bool is_layer = !length || (parent[length - 1] >= '0' && parent[length - 1] <= '9');
+    if (slot.id == SLOT_UP || is_layer) /* of UP only the activation counts */
+        return 0;
+    if (put_in(names, parent, SITE_OF(part, out), SITE_OF(part, sum), layer_index, err))
+        return -1;
+    if (of_mlp || !name_ends_in(parent, ".output"))
+        return 0;
+    size = strlen(parent) - strlen(".output"); /* BERT: attention.self, attention.output */
+    const char *both = arena_text(&names->arena, parent, size, err);
+    return err_if(!both ||
+                  put_in(names, both, SITE_OF(part, out), SITE_PASS_END, layer_index, err) ||
+                  put_in(names, arena_format(&names->arena, err, "%s.self", both),
+                         SITE_OF(part, SITE_CONTEXT), SITE_PASS_END, layer_index, err));
+}
+
+static int put_modules(struct site_names *names, const struct weights *weights, struct err *err)
+{
+    const struct config *c = names->config;
+    static const char scaled_later[] = "granite granitemoe granitemoeshared granitemoehybrid "
+                                       "marian falcon_h1"; /* not in the module of the table */
+    for (size_t i = 0; i < weights->parameter_count; i++) {
+        struct slot slot = weights_parameter(weights, i).slot;
+        struct named_site item = {.other = SITE_PASS_END,
+                                  .layer = slot.layer < 0 ? 0 : (size_t)slot.layer};
+        struct family_layout layout;
+        if (slot.id & 1)
+            continue;
+        const char *module = module_of(names, slot, err);
+        if (!module || (slot.layer >= 0 && slot.expert < 0 &&
+                        (slot.id == SLOT_O || slot.id == SLOT_DOWN || slot.id == SLOT_UP ||
+                         slot.id == SLOT_ROUTER) &&
+                        put_around(names, slot, module, err)))
+            return -1;
+        item.site = site_of_slot(c, slot);
+        if (item.site == SITE_PASS_END)
+            continue;
+        family_layout(&layout, slot, c);
+        size_t width = layout.shape[layout.transposed];
+        if (layout.rank == 2 && layout.view.stride + (width != layout.out) && slot.layer >= 0) {
+            item.view = layout.view;
+            item.width = width;
+        }
+        if (slot.id == SLOT_TOKENS && name_is_among(scaled_later, c->family->name))
+            item.factor = 1 / c->embedding_scale;
+        if (put(names, module, item, err))
+            return -1;
+    }
+    for (enum site_part part = PART_SENTENCE; part <= PART_SOURCE; part++)
+        for (size_t layer = 0; layer < stack_of(c, part)->layers; layer++) {
+            struct slot slot = slot_of((int)part, SLOT_NORM_1, layer);
+            const char *module = module_of(names, slot, err);
+            const struct family_names *of = c->family->names;
+            const char *before = part == PART_SOURCE ? of->source_layers : of->layers;
+            if (!module)
+                return -1;
+            size_t size = before ? strlen(before) : 0;
+            size += strspn(module + num_min(size, strlen(module)), "0123456789");
+            if (before && !strchr(before, '{') &&
+                put_in(names, arena_text(&names->arena, module, size, err),
+                       SITE_OF(part, part == PART_SENTENCE ? site_of_output(c) : SITE_RESID_POST),
+                       SITE_OF(part, SITE_LN_2), layer, err))
+                return -1;
+        }
+    int failed = put_in(names, module_of(names, slot_of_text(SLOT_HEAD), err),
+                        site_of_slot(c, slot_of_text(SLOT_HEAD)), SITE_PASS_END, 0, err);
+    names->module_count = names->count;
+    return failed;
+}
+
+/* Add fields that Hugging Face's models return, and names of TransformerLens and llama.cpp. */
+static int put_fields(struct site_names *names, struct err *err)
+{
+    static const char *const stacks[][3] = {
+        {"hidden_states", "attentions", "last_hidden_state"},
+        {"encoder_hidden_states", "encoder_attentions", "encoder_last_hidden_state"}};
+    const struct config *c = names->config;
+    struct arena *arena = &names->arena;
+    const struct embed_rule *embed = &stack_of(c, PART_SENTENCE)->embed;
+    bool plain = embed->positions == POSITIONS_NONE && !embed->norm && !embed->segments;
+    for (enum site_part part = PART_SENTENCE; part <= PART_SOURCE; part++) {
+        size_t layers = stack_of(c, part)->layers;
+        const char *before = part == PART_SENTENCE && has_encoder(c) ? "decoder_" : "";
+        enum site end = SITE_OF(part, part == PART_SOURCE ? SITE_RESID_POST : site_of_output(c));
+        end = site_exists(c, SITE_OF(part, SITE_LN_F)) ? SITE_OF(part, SITE_LN_F) : end;
+        size_t last = site_row(end)->in_layer ? layers - 1 : 0;
+        for (size_t i = 0; i <= layers && layers; i++)
+            if (put_in(names, arena_format(arena, err, "%s%s.%zu", before, stacks[part][0], i),
+                       i == layers ? end
+                       : i         ? SITE_OF(part, SITE_RESID_PRE)
+                                   : SITE_OF(part, SITE_EMBEDDING),
+                       SITE_PASS_END, i == layers ? last : i, err) ||
+                (i < layers &&
+                 put_in(names, arena_format(arena, err, "%s%s.%zu", before, stacks[part][1], i),
+                        SITE_OF(part, SITE_WEIGHTS), SITE_PASS_END, i, err)))
+                return -1;
+        if (layers && put_in(names, stacks[part][2], end, SITE_PASS_END, last, err))
+            return -1;
+    }
+    for (size_t i = 0; i < LLAMA_CPP_NAMES; i++) {
+        const struct llama_cpp_name *n = &llama_cpp_names[i];
+        bool in_layer = site_row(n->site)->in_layer, is_q = n->site == SITE_Q;
+        bool normed = (is_q ? c->head_norm.q : c->head_norm.k) && !c->head_norm.after_rotary &&
+                      (is_q || n->site == SITE_K); /* the product is no site */
+        if (i < 2 && (!plain || embed->scale != 1))
+            continue;
+        for (size_t layer = 0; layer < (in_layer ? c->n_layer : 1); layer++)
+            if (put_in(names,
+                       in_layer ? arena_format(arena, err, "%s-%zu", n->name, layer) : n->name,
+                       n->site, normed ? SITE_PASS_END : n->other, layer, err))
+                return -1;
+    }
+    for (size_t layer = 0; layer < c->n_layer; layer++)
+        for (enum site site = SITE_Q; site <= SITE_K; site++)
+            if (site_is_in_layer(c, site == SITE_Q ? SITE_Q_PRE : SITE_K_PRE, layer) &&
+                put_in(
+                    names,
+                    arena_format(arena, err, "blocks.%zu.attn.hook_rot_%s", layer, site_name(site)),
+                    site, SITE_PASS_END, layer, err))
+                return -1;
+    return err_if((plain && put_in(names, "hook_embed", SITE_EMBEDDING, SITE_PASS_END, 0, err)));
+}
+
+/* Add our names, and those of TransformerLens. */
+static int put_sites(struct site_names *names, struct err *err)
+{
+    static const char lens[] = "blocks.L.";
+    char name[SITE_NAME_BYTES];
+    for (enum site site = 0; site != SITE_PASS_END; site = site_next(site)) {
+        const char *alias = site_part(site) == PART_SENTENCE ? site_row(site)->alias : NULL;
+        for (size_t layer = 0; site_about(site) && layer < site_layers(names->config, site);
+             layer++) {
+            const char *own = site_tensor_name(name, site, (int)layer);
+            own = arena_text(&names->arena, own, strlen(own), err);
+            if (!own || put_in(names, own, site, SITE_PASS_END, layer, err))
+                return -1;
+            bool in_layer = alias && strncmp(alias, lens, sizeof lens - 1) == 0;
+            if (alias && put_in(names,
+                                in_layer ? arena_format(&names->arena, err, "blocks.%zu.%s", layer,
+                                                        alias + sizeof lens - 1)
+                                         : alias,
+                                site, SITE_PASS_END, layer, err))
+                return -1;
+        }
+    }
+    return 0;
+}
+
+int site_names_make(struct site_names *names, const struct weights *weights, struct err *err)
+{
+    *names = (struct site_names){.config = weights->config};
+    if (!put_modules(names, weights, err) && !put_sites(names, err) && !put_fields(names, err))
+        return 0;
+    site_names_release(names);
+    return -1;
+}
+
+void site_names_release(struct site_names *names)
+{
+    map_release(&names->map);
+    arena_release(&names->arena);
+    *names = (struct site_names){0};
+}
+
+/* --- a user's list ---------------------------------------------------------------------------- */
+
+/* A pattern with a layer's number in place of {}. */
+static const char *with_layer(struct site_names *names, const char *pattern, size_t layer,
+                              struct err *err)
+{
+    const char *at = strstr(pattern, "{}");
+    return at ? arena_format(&names->arena, err, "%.*s%zu%s", (int)(at - pattern), pattern, layer,
+                             at + 2)
+              : pattern;
+}
+
+static int add_line(struct site_names *names, const char *theirs, const char *ours, struct err *err)
+{
+    size_t layers = strstr(theirs, "{}") ? config_layers(names->config) : 1, known = 0;
+    for (size_t layer = 0; layer < layers; layer++) {
+        const char *name = with_layer(names, theirs, layer, err);
+        const char *own = name ? with_layer(names, ours, layer, err) : NULL;
+        const struct named_site *site = own ? site_names_find(names, own) : NULL;
+        uint32_t index = 0;
+        if (!own)
+            return -1;
+        if (!site)
+            continue;
+        known++;
+        if (map_get(&names->map, name, strlen(name), &index)) { /* the user's name counts */
+            *names->items[index] = *site;
+            names->items[index]->name = name;
+        } else if (put(names, name, *site, err)) {
+            return -1;
+        }
+    }
+    return known ? 0
+                 : err_set(err,
+                           "expected a tensor of the model, such as h.0.q, h.{}.q or logits, found "
+                           "'%s' (info --sites lists them)",
+                           ours);
+}
+
+int site_names_add(struct site_names *names, const char *path, struct err *err)
+{
+    static const char blanks[] = " \t,\r";
+    struct file file = {0};
+    size_t number = 0;
+    if (file_map(&file, path, err))
+        return -1;
+    char *text = arena_text(&names->arena, file.bytes, file.size, err), *next = text;
+    file_release(&file);
+    while (next && !err->kind) {
+        char *line = next, *end = strchr(line, '\n');
+        next = end ? end + 1 : NULL;
+        if (end)
+            *end = '\0';
+        number++;
+        char *theirs = line + strspn(line, blanks), *after = theirs + strcspn(theirs, blanks);
+        char *ours = after + strspn(after, blanks), *rest = ours + strcspn(ours, blanks);
+        if (!*theirs || *theirs == '#')
+            continue;
+        if (!*ours || rest[strspn(rest, blanks)])
+            err_set(err, "expected two columns, a name and ours, such as h.0.q, found others");
+        *after = *rest = '\0';
+        if (err->kind || add_line(names, theirs, ours, err))
+            err_prefix(err, "'%s' line %zu", path, number);
+    }
+    return err_if(err->kind);
+}
+
+/* --- finding ---------------------------------------------------------------------------------- */
+
+const struct named_site *site_names_find(const struct site_names *names, const char *name)
+{
+    uint32_t index = 0;
+    for (const char *at = name; at; at = strchr(at, '.'), at = at ? at + 1 : NULL)
+        if (map_get(&names->map, at, strlen(at), &index))
+            return names->items[index];
+    return NULL;
+}
+
+const char *site_names_module(const struct site_names *names, enum site site, struct arena *arena,
+                              struct err *err)
+{
+    const char *prefix = names->config->family->names->prefix;
+    for (size_t i = 0; i < names->module_count; i++)
+        for (const struct named_site *n = names->items[i]; n; n = n->next) {
+            char number[24];
+            if (n->site != site)
+                continue;
+            size_t size = (size_t)snprintf(number, sizeof number, ".%zu", n->layer);
+            const char *at = site_row(site)->in_layer ? strstr(n->name, number) : NULL;
+            bool of_end = site_id(site) == SITE_LOGITS || site_id(site) == SITE_TRANSFORM;
+            return at ? arena_format(arena, err, "%s%.*s.L%s", prefix, (int)(at - n->name), n->name,
+                                     at + size)
+                      : arena_format(arena, err, "%s%s", of_end ? "" : prefix, n->name);
+        }
+    return NULL;
+}

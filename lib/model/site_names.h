@@ -1,0 +1,62 @@
+/* site_names.h: what other programs call the sites of a model.
+ *
+ *     model.layers.3.self_attn.q_proj     modules of Hugging Face's models: outputs of hooks
+ *     hidden_states.3, attentions.3       what such a model returns
+ *     blocks.3.attn.hook_pattern          TransformerLens
+ *     Qcur-3, result_output               llama.cpp
+ *     h.3.weights                         ours
+ *
+ * Modules with parameters have the names of the family's tensors (family.h). A file may put more
+ * before a name, or leave out its beginning, up to a dot.
+ *
+ *     struct site_names names;
+ *     if (site_names_make(&names, &weights, err)) ...
+ *     for (const struct named_site *n = site_names_find(&names, name); n; n = n->next)
+ *     site_names_release(&names);
+ */
+#pragma once
+
+#include "base/hash.h"
+#include "model/weights.h"
+
+struct named_site {
+    const char *name;
+    enum site site;
+    enum site other; /* what else has this name in some programs, or SITE_PASS_END */
+    size_t layer;    /* 0 outside of layers */
+    float factor;    /* of a site's values, which gives those of the name */
+    /* A module whose columns are those of several sites: where these begin; width 0: it is not. */
+    struct row_view view;
+    size_t width;
+    const struct named_site *next; /* of the same name */
+};
+
+struct site_names {
+    const struct config *config;
+    struct named_site **items; /* [count] the first of each name */
+    size_t count;
+    size_t module_count; /* the first of these are modules */
+    struct map map;
+    struct arena arena;
+};
+
+/* The weights' config must outlive the names. */
+int site_names_make(struct site_names *names, const struct weights *weights, struct err *err);
+void site_names_release(struct site_names *names);
+
+/* Add lines of two columns, a name and ours for it; in both {} is the number of a layer:
+ *
+ *     decoder/layer_{}/attn/q    h.{}.q
+ */
+int site_names_add(struct site_names *names, const char *path, struct err *err);
+
+/* The sites of a name; NULL: none. */
+const struct named_site *site_names_find(const struct site_names *names, const char *name);
+
+/* The name of a site's module, with L as the layer; llama.cpp's name, with -L. NULL: none. */
+const char *site_names_module(const struct site_names *names, enum site site, struct arena *arena,
+                              struct err *err);
+const char *site_llama_cpp_name(enum site site);
+
+/* Whether llama.cpp gives a name, without its -L, to a site; others are steps between sites. */
+bool site_is_llama_cpp_name(const char *name);
