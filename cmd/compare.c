@@ -1,5 +1,5 @@
-/* compare.c: `attn-cli compare`: compares attention patterns and edits with dense attention, or two
- * models with each other. */
+/* compare.c: `attn-cli compare`: compares attention patterns and edits with dense attention, two
+ * models with each other, or a model with the tensors of another program. */
 #include <limits.h>
 #include <math.h>
 #include <string.h>
@@ -8,9 +8,16 @@
 #include "command.h"
 #include "items.h"
 #include "measure/comparison.h"
+#include "measure/divergence.h"
 #include "output.h"
 #include "session.h"
 #include "sweep.h"
+
+struct own_options {
+    const char *dump, *names;
+    double tolerance;
+    bool full;
+};
 
 static const struct option_row own_options[] = {
     STRING("attention", 0, "LIST", IN(mechanism.attention),
@@ -18,6 +25,15 @@ static const struct option_row own_options[] = {
            .heading = "Comparison", .values = &values_attention, .joints = ",+"),
     INTEGER("seed", 0, "N", IN(mechanism.seed), 0, LLONG_MAX,
             "seed of --attention random (default: 0)"),
+    STRING("dump", 0, "PATH", OWN(dump),
+           "tensors of another program, a file or a folder: find where they first differ"),
+    STRING("names", 0, "FILE", OWN(names),
+           "--dump: names in two columns, theirs and ours, such as attn_{}/q h.{}.q"),
+    REAL("tolerance", 0, "X", OWN(tolerance), 0, 1,
+         "--dump: largest difference, divided by the largest number (default: by type)"),
+    FLAG("full", 0, OWN(full),
+         "--dump: list all tensors, not only those around the first that "
+         "differs"),
     STRING("layer", 0, "LIST", IN(select.layer), "layers: 0,3-5, -1 for the last, or all (default)",
            .heading = "Select"),
     {0},
@@ -34,7 +50,8 @@ const struct command command_compare = {
         "attn-cli compare -m life -s \"Life is short\" --attention "
         "dense,window:2+global:1,blocked:2\n"
         "attn-cli compare -s \"Life is short\" --attention random:1,strided:2 --format json\n"
-        "attn-cli compare life life-causal -s \"Life is short\"\n",
+        "attn-cli compare life life-causal -s \"Life is short\"\n"
+        "attn-cli compare -m ./model --ids 1,5,9 --dump theirs.safetensors\n",
     .run = compare_command,
     .options = own_options,
     .shared = {text_options, model_options, edit_options, select_options, output_options},
@@ -196,6 +213,61 @@ static int compare_models(struct compare_run *run, const struct options *options
     return compare(run, runs, 2, err);
 }
 
+/* --- tensors of another program --------------------------------------------------------------- */
+
+static int compare_open_dump(struct compare_run *run, const struct dump *dump, struct err *err)
+{
+    const struct own_options *own = options_own(&run->options);
+    struct session *session = &run->sessions[0];
+    struct viewer *viewer = &session->viewer;
+    struct weights *weights = &viewer->model.weights;
+    struct site_names names;
+    struct report report;
+    struct progress progress;
+    struct memory memory = {0};
+    const char *where = NULL;
+    if (site_names_make(&names, weights, err))
+        return -1;
+    struct divergence_plan plan = {.viewer = viewer,
+                                   .pair = run->pairs,
+                                   .dump = dump,
+                                   .names = &names,
+                                   .tolerance = own->tolerance,
+                                   .full = own->full,
+                                   .progress = &progress.sink};
+    viewer->edits = run->pairs->edits;
+    int failed = own->names && site_names_add(&names, own->names, err);
+    if (!failed) {
+        struct weights_bytes bytes = weights_bytes(weights);
+        divergence_add_memory(&memory, &plan);
+        failed = session_expect(session, memory.held + memory.during + (double)bytes.heap, bytes,
+                                run->pairs->sentence.count, err);
+    }
+    progress_begin(&progress, "mistakes");
+    failed = failed || divergence_make(&report, &where, &plan, &session->arena, err);
+    progress_end(&progress);
+    failed = failed || output_write_table(&run->output, &report, &run->options, NULL, err) ||
+             (where && err_failed(err, "'%s': first divergence at '%s'", own->dump, where));
+    site_names_release(&names);
+    return err_if(failed);
+}
+
+static int compare_dump(struct compare_run *run, const struct options *options, struct err *err)
+{
+    struct dump dump = {0};
+    const char *other = options_are_given(options, "attention seed layer head hide-first");
+    if (other)
+        return err_usage(err, "--%s: expected no --dump, found both", other);
+    if (items_open(&run->items, &run->options, 0, ITEMS_ONE, err) ||
+        session_begin(&run->sessions[0], err) ||
+        !(run->pairs = session_read_items(&run->sessions[0], &run->items, err)) ||
+        dump_open(&dump, options_own(options)->dump, err))
+        return -1;
+    int failed = compare_open_dump(run, &dump, err);
+    dump_release(&dump);
+    return failed;
+}
+
 /* --- the command ------------------------------------------------------------------------------ */
 
 /* List the models of --model and of operands. If there are two, operands that are models are
@@ -206,7 +278,7 @@ static int find_models(struct texts *models, struct options *options, struct are
     struct texts *operands = &options->input.operands;
     struct texts texts = {0};
     bool of_settings =
-        options_are_given(options, "attention") || edit_options_are_given(&options->edit);
+        options_are_given(options, "attention dump") || edit_options_are_given(&options->edit);
     struct folder folder;
     if (models_read(models, options, arena, err))
         return -1;
@@ -239,7 +311,14 @@ int compare_command(const struct options *options, struct err *err)
     for (size_t i = 0; i < 2; i++)
         run.sessions[i] =
             (struct session){.options = &run.options, .model = of_models ? models.items[i] : NULL};
-    failed = failed || (of_models ? compare_models : compare_settings)(&run, options, err);
+    const char *of_dump = options_are_given(options, "names tolerance full");
+    if (!failed && of_dump && !options_own(options)->dump)
+        failed = err_usage(err, "--%s: expected --dump, found none", of_dump);
+    if (!failed && of_models && options_own(options)->dump)
+        failed = err_usage(err, "--dump: expected one model, found two");
+    failed = failed || (options_own(options)->dump ? compare_dump
+                        : of_models                ? compare_models
+                                                   : compare_settings)(&run, options, err);
     output_discard(&run.output);
     session_release(&run.sessions[1]);
     session_release(&run.sessions[0]);

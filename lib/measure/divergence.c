@@ -1,0 +1,607 @@
+#include "measure/divergence.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/num.h"
+#include "math/portable_math.h"
+#include "measure/alignment.h"
+#include "measure/mistakes.h"
+#include "model/layer.h"
+
+/* A tensor of the dump beside ours. */
+struct pairing {
+    const struct dumped *theirs;
+    const struct named_site *name;
+    struct named_site own; /* the name with the site that it means here */
+    struct alignment found;
+    double tolerance;
+    double bf16; /* largest difference of our pass in bf16 / our largest number */
+    bool sum_differs;
+    size_t order, index;
+};
+
+struct divergence {
+    const struct divergence_plan *plan;
+    const struct config *config;
+    struct pairing *pairs; /* [count] in the order of the pass */
+    size_t count, agreeing;
+    size_t first;       /* the first that differs; `count`: none */
+    struct buf unknown; /* names that are not known, each once */
+    size_t unknown_count;
+    struct map unknown_names;
+    struct report ours, bf16;
+    struct arena *arena;
+    struct err *err;
+};
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+/* Note a name, with L for the numbers of layers, once. */
+static int note_unknown(struct divergence *d, const char *name, const char *why)
+{
+    enum { LISTED = 12 };
+    char *text = arena_text(d->arena, name, strlen(name), d->err), *to = text;
+    for (const char *from = text; from && *from; to++) {
+        size_t digits = to > text && (to[-1] == '.' || to[-1] == '-' || to[-1] == '_')
+                            ? strspn(from, "0123456789")
+                            : 0;
+        *to = digits ? 'L' : *from;
+        from += digits ? digits : 1;
+    }
+    if (!text)
+        return -1;
+    *to = '\0';
+    if (map_get(&d->unknown_names, text, strlen(text), NULL))
+        return 0;
+    if (d->unknown_count++ < LISTED)
+        buf_format(&d->unknown, "%s%s%s", d->unknown.size ? ", " : "", text, why);
+    else if (d->unknown_count == LISTED + 1)
+        buf_text(&d->unknown, ", …");
+    return map_put(&d->unknown_names, text, strlen(text), 0, d->err);
+}
+
+/* In a log, a product and the rotated vector have one name; of several results the last counts. */
+static bool is_rotated(const struct dumped *theirs)
+{
+    return theirs->op && strncmp(theirs->op, "ROPE", 4) == 0;
+}
+
+static int find_pairs(struct divergence *d)
+{
+    const struct dump *dump = d->plan->dump;
+    for (size_t i = 0; i < dump->count; i++) {
+        const struct dumped *theirs = &dump->items[i];
+        const char *name = theirs->entry.name;
+        const struct named_site *n = site_names_find(d->plan->names, name);
+        if (dump->is_log && !site_is_llama_cpp_name(name))
+            n = NULL;
+        if (!n && !(dump->is_log && strchr(name, ' ')) && note_unknown(d, name, ""))
+            return -1;
+        for (; n; n = n->next) {
+            struct pairing pair = {.theirs = theirs, .name = n, .own = *n, .index = i};
+            size_t at = 0;
+            bool of_q = n->site == SITE_Q || n->site == SITE_K;
+            bool turns = of_q && stack_head(d->config, PART_SENTENCE, n->layer)->rotary;
+            if (theirs->op && turns && !is_rotated(theirs)) {
+                if (n->other == SITE_PASS_END || strcmp(theirs->op, "SCALE") == 0)
+                    continue; /* a step between sites */
+                pair.own.site = n->other;
+            }
+            if (theirs->op && turns)
+                pair.own.other = SITE_PASS_END;
+            while (at < d->count && !(dump->is_log && d->pairs[at].name == n &&
+                                      d->pairs[at].own.site == pair.own.site))
+                at++;
+            struct pairing *pairs =
+                at < d->count ? d->pairs
+                              : arena_grow(d->arena, d->pairs, d->count, sizeof *pairs, d->err);
+            if (!pairs)
+                return -1;
+            d->pairs = pairs;
+            pairs[at] = pair;
+            d->count += at == d->count;
+        }
+    }
+    return d->count ? 0
+                    : err_set(d->err,
+                              "expected names of the model's tensors (info --sites; or --names), "
+                              "found none: %s",
+                              buf_check(&d->unknown, d->err) ? "" : d->unknown.bytes);
+}
+
+/* --- passes ----------------------------------------------------------------------------------- */
+
+static int select_all(struct selection *selection, const struct divergence *d)
+{
+    *selection = (struct selection){0};
+    for (size_t i = 0; i < d->count; i++) {
+        site_set_add(&selection->sites, d->pairs[i].own.site);
+        if (d->pairs[i].own.other != SITE_PASS_END)
+            site_set_add(&selection->sites, d->pairs[i].own.other);
+    }
+    return selection_layers(selection, NULL, d->config, d->arena, d->err);
+}
+
+static const struct array *array_of(const struct report *report, const struct named_site *name,
+                                    enum site site)
+{
+    return report_find(report, site, site_row(name->site)->in_layer ? name->layer : SIZE_MAX);
+}
+
+static double tolerance_of(const struct divergence *d, const struct dumped *theirs)
+{
+    const enum dtype dtype = theirs->entry.dtype;
+    if (d->plan->tolerance > 0)
+        return d->plan->tolerance;
+    if (theirs->is_printed) { /* llama.cpp keeps keys and values in float16 */
+        const struct weights *weights = &d->plan->viewer->model.weights;
+        for (size_t i = 0; i < weights->parameter_count; i++) {
+            const struct safetensors_entry *entry = weights_parameter(weights, i).entry;
+            if (entry && dtype_is_quantised(entry->dtype))
+                return 5e-2;
+        }
+        return 1e-2;
+    }
+    return dtype == DTYPE_BF16 ? 5e-2 : dtype == DTYPE_F16 ? 1e-2 : 1e-4;
+}
+
+/* Whether a printed sum is neither that of all our numbers nor of the printed ones, as older
+ * versions have it. */
+static bool sum_differs(const struct pairing *p, const struct array *ours)
+{
+    double all = 0, some = 0, size = 0;
+    size_t cells = array_cells(ours), printed = 0;
+    if (isnan(p->theirs->sum) || cells != p->theirs->entry.count)
+        return false;
+    for (size_t i = 0; i < cells; i++) {
+        double x = (double)ours->data[i];
+        bool is_printed = !isnan(p->found.values[i]);
+        if (isinf(x))
+            return false;
+        all += x;
+        some += is_printed ? x : 0;
+        printed += is_printed;
+        size += fabs(x);
+    }
+    double error = p->tolerance * size + 1e-3;
+    return fabs(all - p->theirs->sum) > error && fabs(some - p->theirs->sum) > error;
+}
+
+static int compare_order(const void *a, const void *b)
+{
+    const struct pairing *x = a, *y = b;
+    if (x->order != y->order)
+        return (x->order > y->order) - (x->order < y->order);
+    return (x->index > y->index) - (x->index < y->index);
+}
+
+static bool agrees(const struct pairing *p)
+{
+    return p->found.difference.agrees && !p->sum_differs;
+}
+
+/* Align a tensor of the dump with the site that its name means, or with another that agrees. */
+static int align_pair(struct divergence *d, struct pairing *p)
+{
+    struct alignment other = {0};
+    const enum site sites[] = {p->own.site, p->own.other};
+    const struct array *ours = array_of(&d->ours, &p->own, sites[0]);
+    p->tolerance = tolerance_of(d, p->theirs);
+    if (ours && align(&p->found, ours, &p->own, p->theirs, p->tolerance, d->arena, d->err))
+        return -1;
+    if (sites[1] != SITE_PASS_END && !(p->found.layout && p->found.difference.agrees)) {
+        struct named_site own = p->own;
+        const struct array *second = array_of(&d->ours, &p->own, sites[1]);
+        own.site = sites[1];
+        if (second && align(&other, second, &own, p->theirs, p->tolerance, d->arena, d->err))
+            return -1;
+        if (other.layout && (other.difference.agrees || !p->found.layout)) {
+            p->own = own;
+            p->found = other;
+            ours = second;
+        }
+    }
+    const struct sublayer *attention =
+        site_id(p->own.site) == SITE_SCORES
+            ? attention_of(d->config, site_part(p->own.site), p->own.layer)
+            : NULL;
+    if (attention && p->found.layout && !p->found.difference.agrees) { /* queries were scaled */
+        struct named_site scaled = p->own;
+        scaled.factor = attention->score.scale;
+        if (align(&other, ours, &scaled, p->theirs, p->tolerance, d->arena, d->err))
+            return -1;
+        p->found = other.difference.agrees ? other : p->found;
+    }
+    if (!p->found.layout)
+        return 0;
+    const struct array *rounded = array_of(&d->bf16, &p->own, p->own.site);
+    struct difference bf16 =
+        difference_of(ours, rounded->data, 1, false, site_id(p->own.site) == SITE_SCORES);
+    p->bf16 = bf16.largest > 0 ? bf16.max / bf16.largest : 0;
+    p->sum_differs = sum_differs(p, ours);
+    p->order = site_order(d->config, p->own.site, p->own.layer);
+    return 0;
+}
+
+static int compare_all(struct divergence *d)
+{
+    struct viewer shared;
+    struct selection selection;
+    const struct divergence_plan *plan = d->plan;
+    struct capture_request asked = {&selection, plan->pair, 1, 0, &d->ours, NULL};
+    if (select_all(&selection, d) || viewer_capture(plan->viewer, &asked, d->arena, d->err))
+        return -1;
+    int failed = viewer_share(&shared, plan->viewer, d->err);
+    shared.model.weights.precision = PRECISION_BF16;
+    asked.reports = &d->bf16;
+    failed = failed || viewer_capture(&shared, &asked, d->arena, d->err);
+    for (size_t i = 0; i < d->count && !failed; i++)
+        failed = align_pair(d, &d->pairs[i]);
+    viewer_release_shared(&shared);
+    size_t kept = 0;
+    for (size_t i = 0; i < d->count && !failed; i++) {
+        if (d->pairs[i].found.layout)
+            d->pairs[kept++] = d->pairs[i];
+        else if (note_unknown(d, d->pairs[i].theirs->entry.name, " (other sizes)"))
+            failed = -1;
+    }
+    if (failed)
+        return -1;
+    d->count = kept;
+    qsort(d->pairs, d->count, sizeof *d->pairs, compare_order);
+    d->first = d->count;
+    for (size_t i = d->count; i-- > 0;) {
+        d->first = agrees(&d->pairs[i]) ? d->first : i;
+        d->agreeing += agrees(&d->pairs[i]);
+    }
+    return 0;
+}
+
+/* --- mistakes --------------------------------------------------------------------------------- */
+
+struct candidate {
+    size_t mistake;
+    int variant;
+    struct trial_range from;
+    struct difference difference;
+    size_t agreeing; /* sites of the dump, if the pass has the mistake */
+    char words[TRIAL_WORDS_BYTES];
+};
+
+enum { CANDIDATES_MAX = 16 };
+
+struct diagnosis {
+    struct candidate list[CANDIDATES_MAX]; /* those that explain the first difference, best first */
+    size_t count, tried;
+};
+
+/* The first layers that may have the mistake: after the last site that agrees. */
+static struct trial_range range_of(const struct divergence *d)
+{
+    const struct pairing *first = &d->pairs[d->first];
+    const enum site_part part = site_part(first->own.site);
+    struct trial_range from = {.part = part < ATTENTION_PARTS ? part : PART_SENTENCE};
+    for (const struct pairing *p = d->pairs; p < first; p++) {
+        enum site_part stack = site_part(p->own.site) == PART_SOURCE ? PART_SOURCE : PART_SENTENCE;
+        enum site id = site_id(p->own.site);
+        bool ends = id == SITE_RESID_POST || id == site_id(site_of_output(d->config));
+        if (site_row(p->own.site)->in_layer)
+            from.first_layer[stack] = p->own.layer + ends;
+        if (stack == PART_SOURCE && part != PART_SOURCE)
+            from.first_layer[PART_SOURCE] = stack_of(d->config, PART_SOURCE)->layers;
+    }
+    return from;
+}
+
+static void keep_candidate(struct diagnosis *found, const struct candidate *candidate)
+{
+    size_t at = num_min(found->count, CANDIDATES_MAX);
+    for (; at > 0 && candidate->difference.nmse < found->list[at - 1].difference.nmse; at--)
+        if (at < CANDIDATES_MAX)
+            found->list[at] = found->list[at - 1];
+    if (at < CANDIDATES_MAX)
+        found->list[at] = *candidate;
+    found->count = num_min(found->count + (at < CANDIDATES_MAX), CANDIDATES_MAX);
+}
+
+/* Run a mistake up to the first site that differs. Returns the trial's state; -1 with the error. */
+static int try_mistake(struct divergence *d, struct diagnosis *found, struct candidate candidate)
+{
+    const struct pairing *p = &d->pairs[d->first];
+    const struct layers layers = {&p->own.layer, 1};
+    const struct selection selection = {
+        .sites = SITE_SET(p->own.site), .layers = layers, .encoder_layers = layers};
+    const struct capture_request asked = {&selection, d->plan->pair, 1, 0, NULL, NULL};
+    const struct difference *before = &p->found.difference;
+    struct arena scratch = {0};
+    struct trial trial;
+    struct report report;
+    struct err failure = {0};
+    if (trial_begin(&trial, d->plan->viewer, &candidate.from, candidate.mistake, candidate.variant,
+                    d->err))
+        return -1;
+    int state = (int)trial.state;
+    if (state == TRIAL_READY) {
+        found->tried++;
+        if (!trial_capture(&report, &trial, asked, &scratch, &failure)) {
+            const struct array *array = array_of(&report, &p->own, p->own.site);
+            candidate.difference =
+                difference_of(array, p->found.values, p->tolerance, p->theirs->is_printed,
+                              site_id(p->own.site) == SITE_SCORES);
+            memcpy(candidate.words, trial.words, sizeof candidate.words);
+            bool is_near = candidate.difference.masked_in_one == 0 &&
+                           candidate.difference.nmse < before->nmse / 64;
+            if (candidate.difference.agrees || (is_near && !before->masked_in_one))
+                keep_candidate(found, &candidate);
+        }
+    }
+    trial_end(&trial);
+    arena_release(&scratch);
+    if (failure.out_of_memory) /* other failures: the mistake is not possible here */
+        err_adopt(d->err, &failure);
+    return d->err->kind ? -1 : state;
+}
+
+/* Count the sites that agree if our pass has a mistake. */
+static int count_agreeing(struct divergence *d, struct candidate *candidate)
+{
+    struct selection selection;
+    struct arena scratch = {0};
+    struct trial trial;
+    struct report report;
+    if (select_all(&selection, d))
+        return -1;
+    const struct capture_request asked = {&selection, d->plan->pair, 1, 0, NULL, NULL};
+    int failed = trial_begin(&trial, d->plan->viewer, &candidate->from, candidate->mistake,
+                             candidate->variant, d->err);
+    if (failed)
+        return -1;
+    failed = trial_capture(&report, &trial, asked, &scratch, d->err) || d->err->kind;
+    for (size_t i = 0; i < d->count && !failed; i++) {
+        const struct pairing *p = &d->pairs[i];
+        const struct array *array = array_of(&report, &p->own, p->own.site);
+        candidate->agreeing +=
+            difference_of(array, p->found.values, p->tolerance, p->theirs->is_printed,
+                          site_id(p->own.site) == SITE_SCORES)
+                .agrees;
+    }
+    trial_end(&trial);
+    arena_release(&scratch);
+    return failed;
+}
+
+static int diagnose(struct divergence *d, struct diagnosis *found)
+{
+    struct trial_range from = range_of(d);
+    const struct pairing *p = &d->pairs[d->first];
+    const enum site_part stack = site_part(p->own.site) == PART_SOURCE;
+    for (int again = 0; again < 2 && !found->count; again++) {
+        if (again && (!site_row(p->own.site)->in_layer || from.first_layer[stack] == p->own.layer))
+            break;
+        if (again)
+            from.first_layer[stack] = p->own.layer;
+        for (size_t i = 0; i < mistake_count(); i++) {
+            int state = TRIAL_READY;
+            for (int variant = 0; state != TRIAL_LAST; variant++) {
+                state = try_mistake(
+                    d, found, (struct candidate){.mistake = i, .variant = variant, .from = from});
+                if (state < 0)
+                    return -1;
+            }
+            progress_tell(d->plan->progress, i + 1, mistake_count());
+        }
+    }
+    for (size_t i = 0; i < found->count; i++)
+        if (count_agreeing(d, &found->list[i]))
+            return -1;
+    for (size_t i = 1; i < found->count; i++) /* the first of those that explain most */
+        if (found->list[i].agreeing > found->list[0].agreeing) {
+            struct candidate best = found->list[i];
+            memmove(found->list + 1, found->list, i * sizeof *found->list);
+            found->list[0] = best;
+        }
+    return 0;
+}
+
+/* --- the report ------------------------------------------------------------------------------- */
+
+/* KL divergence of their next-token distributions from ours, and whether the largest logits are of
+ * the same token, over the tokens that both have. */
+static void compare_logits(const struct pairing *p, const struct array *ours, struct facts *facts)
+{
+    size_t words = ours->columns.size, count = 0, same = 0;
+    double sum = 0;
+    for (size_t row = 0; row < ours->rows.size; row++) {
+        const float *x = ours->data + row * words, *y = p->found.values + row * words;
+        size_t best[2] = {0, 0};
+        double totals[2] = {0, 0}, kl = 0;
+        bool whole = true;
+        for (size_t i = 0; i < words; i++) {
+            whole = whole && isfinite(y[i]);
+            best[0] = x[i] > x[best[0]] ? i : best[0];
+            best[1] = y[i] > y[best[1]] ? i : best[1];
+        }
+        if (!whole)
+            continue;
+        for (size_t i = 0; i < words; i++) {
+            totals[0] += exp_double((double)x[i] - (double)x[best[0]]);
+            totals[1] += exp_double((double)y[i] - (double)y[best[1]]);
+        }
+        double off =
+            log_double(totals[1]) - log_double(totals[0]) + (double)y[best[1]] - (double)x[best[0]];
+        for (size_t i = 0; i < words; i++)
+            kl += exp_double((double)x[i] - (double)x[best[0]]) / totals[0] *
+                  ((double)x[i] - (double)y[i] + off);
+        sum += fmax(kl, 0);
+        same += best[0] == best[1];
+        count++;
+    }
+    if (!count)
+        return;
+    facts_float(facts, "kl_nats", sum / (double)count);
+    facts_float(facts, "same_best", (double)same / (double)count);
+}
+
+static void put_row(struct table_rows *rows, const struct divergence *d, const struct pairing *p)
+{
+    char name[SITE_NAME_BYTES];
+    struct buf shape = {0};
+    const struct difference *f = &p->found.difference;
+    const char *site = site_tensor_name(name, p->own.site, (int)p->own.layer);
+    site = arena_text(d->arena, site, strlen(site), d->err);
+    const char *theirs = p->theirs->entry.name;
+    if (p->theirs->op)
+        theirs = arena_format(d->arena, d->err, "%s (%s)", theirs, p->theirs->op);
+    for (size_t i = 0; i < p->theirs->entry.rank; i++)
+        buf_format(&shape, "%s%zu", i ? ", " : "[", p->theirs->entry.shape[i]);
+    buf_text(&shape, p->theirs->entry.rank ? "]" : "[]");
+    bool is_first = p == d->pairs + d->first;
+    rows_label(rows, "site", COLUMN_KEY, (struct label){site, site, site});
+    rows_text(rows, "theirs", COLUMN_KEY, theirs);
+    rows_text(rows, "shape", COLUMN_KEY, buf_keep(&shape, d->arena, d->err));
+    rows_text(rows, "layout", COLUMN_KEY, p->found.layout);
+    rows_float(rows, (struct column){"nmse", .digits = 4}, f->nmse);
+    rows_title(rows, "NMSE");
+    rows_float(rows, (struct column){"max_difference", "max |d|", .digits = 4}, f->max);
+    rows_float(rows,
+               (struct column){"relative", "max / largest", .flags = COLUMN_COLOURED, .digits = 4},
+               f->largest > 0 ? f->max / f->largest : f->max);
+    rows_float(rows, (struct column){"median", .digits = 4}, f->median);
+    rows_float(rows, (struct column){"cosine", .digits = 4}, f->cosine);
+    rows_float(rows, (struct column){"bf16", "our bf16", .digits = 4}, p->bf16);
+    rows_integer(rows, "masked_in_one", COLUMN_DATA_ONLY, (long long)f->masked_in_one);
+    bool of_sum = p->sum_differs && f->agrees;
+    rows_text(rows, "note", 0,
+              is_first    ? of_sum ? "<- first divergence: the sum" : "<- first divergence"
+              : of_sum    ? "the sum differs"
+              : agrees(p) ? NULL
+                          : "differs");
+    rows_title(rows, "");
+    rows_next(rows);
+}
+
+static int make_tables(struct table tables[2], const struct divergence *d)
+{
+    enum { SHORT = 24, BEFORE = 6, AFTER = 3 };
+    struct table_rows data = {.most = d->count, .arena = d->arena, .err = d->err};
+    struct table_rows shown = {.most = d->count, .arena = d->arena, .err = d->err};
+    bool whole = d->plan->full || d->count <= SHORT;
+    size_t first = whole ? 0 : d->first > BEFORE ? d->first - BEFORE : 0;
+    size_t end = whole ? d->count : num_min(d->first + AFTER, d->count);
+    for (size_t i = 0; i < d->count; i++)
+        put_row(&data, d, &d->pairs[i]);
+    for (size_t i = first; i < end; i++)
+        put_row(&shown, d, &d->pairs[i]);
+    if (rows_finish(&tables[0], &data, "sites", "site") ||
+        rows_finish(&tables[1], &shown, "shown", "site"))
+        return -1;
+    tables[0].flags = COLUMN_DATA_ONLY;
+    tables[1].flags = COLUMN_TEXT_ONLY;
+    return 0;
+}
+
+/* The lines below the table: what the first difference is explained by, and what is not known. */
+static const char *write_note(const struct divergence *d, const struct diagnosis *found)
+{
+    struct buf note = {0};
+    if (d->first < d->count && found->count) {
+        const struct candidate *best = &found->list[0];
+        buf_format(&note, "%s with: %s (NMSE %.2g)\n",
+                   best->difference.agrees ? "fits" : "nearly fits", best->words,
+                   best->difference.nmse);
+        if (d->count > 1)
+            buf_format(&note, "   then %zu of %zu tensors agree\n", best->agreeing, d->count);
+        for (size_t i = 1; i < found->count; i++)
+            if (found->list[i].agreeing == best->agreeing && found->list[i].difference.agrees)
+                buf_format(&note, "or with: %s (NMSE %.2g)\n", found->list[i].words,
+                           found->list[i].difference.nmse);
+    } else if (d->first < d->count) {
+        buf_format(&note, "none of %zu usual mistakes explains it\n", found->tried);
+    }
+    if (d->unknown_count) {
+        buf_format(&note, "%zu names are not known: ", d->unknown_count);
+        buf_bytes(&note, d->unknown.bytes, d->unknown.size);
+        buf_text(&note, "\n");
+    }
+    buf_text(&note, "agreement: no difference above the tolerance times our largest number\n"
+                    "median: over tokens, norm of the difference / norm of ours\n"
+                    "our bf16: the same as max / largest, of our own pass in bf16");
+    return buf_keep(&note, d->arena, d->err);
+}
+
+static int make_report(struct report *report, const char **where, struct divergence *d,
+                       const struct diagnosis *found)
+{
+    char name[SITE_NAME_BYTES];
+    struct facts *facts = facts_new(d->arena, d->err);
+    struct table *tables = arena_alloc(d->arena, 2, sizeof *tables, d->err);
+    const struct pairing *first = d->first < d->count ? &d->pairs[d->first] : NULL;
+    struct buf about = {0};
+    if (!facts || !tables || make_tables(tables, d))
+        return -1;
+    tables[1].note = write_note(d, found);
+    *where = NULL;
+    if (first) {
+        site_tensor_name(name, first->own.site, (int)first->own.layer);
+        *where = arena_text(d->arena, name, strlen(name), d->err);
+    }
+    facts_text(facts, "first_divergence", *where);
+    facts_text(facts, "mistake", found->count ? found->list[0].words : NULL);
+    facts_integer(facts, "sites", (long long)d->count);
+    facts_integer(facts, "agreeing", (long long)d->agreeing);
+    facts_float(facts, "tolerance", d->count ? d->pairs[0].tolerance : d->plan->tolerance);
+    facts_integer(facts, "unknown_names", (long long)d->unknown_count);
+    buf_format(&about, "%zu of %zu tensors of the dump agree (tolerance %g)", d->agreeing, d->count,
+               d->count ? d->pairs[0].tolerance : 0);
+    for (size_t i = 0; i < d->count; i++)
+        if (d->pairs[i].own.site == SITE_LOGITS && !d->pairs[i].theirs->is_printed) {
+            compare_logits(&d->pairs[i], array_of(&d->ours, &d->pairs[i].own, SITE_LOGITS), facts);
+            break;
+        }
+    const struct column *kl = table_column(&facts->table, "kl_nats");
+    if (kl)
+        buf_format(&about, " · logits: KL divergence %.3g nats, same best token %.4g %%",
+                   column_float(kl, 0),
+                   100 * column_float(table_column(&facts->table, "same_best"), 0));
+    *report = (struct report){.model = d->plan->viewer->model.name,
+                              .facts = &facts->table,
+                              .tables = tables,
+                              .table_count = 2,
+                              .about = buf_keep(&about, d->arena, d->err)};
+    return err_if(d->err->kind);
+}
+
+int divergence_make(struct report *report, const char **where, const struct divergence_plan *plan,
+                    struct arena *arena, struct err *err)
+{
+    struct divergence d = {
+        .plan = plan, .config = &plan->viewer->model.config, .arena = arena, .err = err};
+    struct diagnosis *found = arena_alloc(arena, 1, sizeof *found, err);
+    int failed = !found || find_pairs(&d) || compare_all(&d) ||
+                 (d.first < d.count && diagnose(&d, found)) ||
+                 make_report(report, where, &d, found);
+    buf_release(&d.unknown);
+    map_release(&d.unknown_names);
+    return err_if(failed);
+}
+
+void divergence_add_memory(struct memory *memory, const struct divergence_plan *plan)
+{
+    struct err err = {0};
+    struct arena scratch = {0};
+    struct selection selection;
+    struct divergence d = {
+        .plan = plan, .config = &plan->viewer->model.config, .arena = &scratch, .err = &err};
+    if (!find_pairs(&d) && !select_all(&selection, &d)) {
+        viewer_add_memory(memory, plan->viewer, &selection, plan->pair, CAPTURE_ALL);
+        memory->held *= 3; /* in float32, in bf16, and with a mistake */
+    }
+    for (size_t i = 0; i < plan->dump->count; i++)
+        memory->held += 2 * sizeof(float) * (double)plan->dump->items[i].entry.count;
+    buf_release(&d.unknown);
+    map_release(&d.unknown_names);
+    arena_release(&scratch);
+}

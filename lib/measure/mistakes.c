@@ -1,0 +1,443 @@
+#include "measure/mistakes.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "math/activation.h"
+#include "math/precision.h"
+#include "math/rotary.h"
+#include "model/layer.h"
+
+#define SAY(...) snprintf(trial->words, TRIAL_WORDS_BYTES, __VA_ARGS__)
+
+/* --- sublayers -------------------------------------------------------------------------------- */
+
+/* Change the sublayers of a kind in the layers that have the mistake; returns how many changed. */
+typedef bool sublayer_change(struct sublayer *s, int variant);
+
+static size_t change_sublayers(struct trial *trial, sublayer_change *change)
+{
+    struct description *made = trial->viewer.model.config.description;
+    size_t count = 0;
+    for (enum site_part part = PART_SENTENCE; part <= PART_SOURCE; part++) {
+        const struct stack *stack = part == PART_SOURCE ? &made->source : &made->text;
+        for (size_t layer = trial->from.first_layer[part]; layer < stack->layers; layer++) {
+            struct sublayer *s = (struct sublayer *)stack->layer[layer].sublayers; /* our own */
+            for (struct sublayer *end = s + stack->layer[layer].all; s < end; s++)
+                count += change(s, trial->variant);
+        }
+    }
+    return count;
+}
+
+static bool is_attention(const struct sublayer *s)
+{
+    return s->kind == SUBLAYER_ATTEND || s->kind == SUBLAYER_ATTEND_SOURCE;
+}
+
+static bool change_scale(struct sublayer *s, int variant)
+{
+    struct score_rule *rule = &s->score;
+    const float own = rule->scale, root = 1 / sqrtf((float)s->head.d_k);
+    const float scales[] = {1, own * own, root, own * own * own * own};
+    rule->scale = scales[variant];
+    return is_attention(s) && rule->scale != own;
+}
+
+static int try_scale(struct trial *trial)
+{
+    static const char *const words[] = {"scale of the scores missing", "scale of the scores twice",
+                                        "scale 1 / √d of the scores, not the model's"};
+    if (trial->variant >= 3)
+        return TRIAL_LAST;
+    SAY("%s", words[trial->variant]);
+    return change_sublayers(trial, change_scale) ? TRIAL_READY : TRIAL_NONE;
+}
+
+static bool change_mask(struct sublayer *s, int variant)
+{
+    size_t *ahead = &s->score.ahead, *back = &s->score.back;
+    const bool is_causal = *ahead == 0, has_window = *back != SIZE_MAX;
+    if (!is_attention(s) || ((variant == 0 || variant == 2) && !is_causal) ||
+        (variant == 1 && !has_window) || (variant == 3 && s->score.cap <= 0))
+        return false;
+    if (variant == 3)
+        s->score.cap = 0;
+    if (variant == 0 || variant == 2)
+        *ahead = SIZE_MAX;
+    if (variant == 1 || variant == 2)
+        *back = SIZE_MAX;
+    return true;
+}
+
+static int try_mask(struct trial *trial)
+{
+    static const char *const words[] = {"causal mask missing", "window of the mask missing",
+                                        "causal mask missing, and its window",
+                                        "soft cap of the scores missing"};
+    const struct config *config = &trial->viewer.model.config;
+    if (trial->variant >= 4)
+        return TRIAL_LAST;
+    if (trial->variant == 2 && !config->window)
+        return TRIAL_NONE;
+    SAY("%s", words[trial->variant]);
+    return change_sublayers(trial, change_mask) ? TRIAL_READY : TRIAL_NONE;
+}
+
+static bool change_activation(struct sublayer *s, int variant)
+{
+    const enum activation wanted = (enum activation)(variant + 1);
+    if (s->kind != SUBLAYER_MLP || s->mlp.xielu || s->mlp.activation == wanted ||
+        s->part == PART_LAUREL)
+        return false;
+    s->mlp.activation = wanted;
+    return true;
+}
+
+static int try_activation(struct trial *trial)
+{
+    if (trial->variant + 1 >= ACTIVATION_COUNT)
+        return TRIAL_LAST;
+    const enum activation wanted = (enum activation)(trial->variant + 1);
+    SAY("activation of the MLP: %s (%s), not the model's", activation_name(wanted),
+        activation_formula(wanted));
+    return change_sublayers(trial, change_activation) ? TRIAL_READY : TRIAL_NONE;
+}
+
+/* --- the embedding ---------------------------------------------------------------------------- */
+
+static int try_embedding(struct trial *trial)
+{
+    struct description *made = trial->viewer.model.config.description;
+    const float root = sqrtf((float)made->text.width), own = made->text.embed.scale;
+    const float scale = trial->variant ? own * root : 1;
+    if (trial->variant >= 2)
+        return TRIAL_LAST;
+    made->text.embed.scale = made->source.embed.scale = scale;
+    if (trial->variant)
+        SAY("scale √C of the embedding, which is not the model's");
+    else
+        SAY("scale of the embedding missing (%g)", (double)own);
+    return fabsf(own / scale - 1) > 1e-3f ? TRIAL_READY : TRIAL_NONE;
+}
+
+static int try_positions(struct trial *trial)
+{
+    struct config *config = &trial->viewer.model.config;
+    const struct embed_rule *embed = &stack_of(config, PART_SENTENCE)->embed;
+    const size_t own = config->position_offset, rows[] = {own + 1, own - 1, 0};
+    if (trial->variant >= 3)
+        return TRIAL_LAST;
+    config->position_offset = rows[trial->variant];
+    if (trial->variant == 2)
+        SAY("rows of position embeddings counted from 0, not %zu", own);
+    else
+        SAY("position embeddings offset by one: of the %s token",
+            trial->variant ? "previous" : "next");
+    return embed->positions == POSITIONS_NONE || (trial->variant && !own && trial->variant == 2)
+               ? TRIAL_NONE
+               : TRIAL_READY;
+}
+
+/* --- numbers of the file ---------------------------------------------------------------------- */
+
+static int try_epsilon(struct trial *trial)
+{
+    static const float epsilons[] = {1e-5f, 1e-6f, 1e-12f, 1e-8f, 1e-7f, 1e-3f, 0};
+    if (trial->variant >= (int)(sizeof epsilons / sizeof *epsilons))
+        return TRIAL_LAST;
+    const float epsilon = epsilons[trial->variant], own = trial->viewer.model.config.epsilon;
+    trial->change.epsilon = epsilon;
+    SAY("epsilon %g of the norms, not %g", (double)epsilon, (double)own);
+    return epsilon != own ? TRIAL_READY : TRIAL_NONE;
+}
+
+static int try_offset(struct trial *trial)
+{
+    const struct config *config = &trial->viewer.model.config;
+    trial->change.other_offset = true;
+    SAY(config->norm_offset ? "scales w of the norms, not 1 + w"
+                            : "scales 1 + w of the norms, not w");
+    return trial->variant ? TRIAL_LAST : config->norm_plain ? TRIAL_NONE : TRIAL_READY;
+}
+
+/* A bias of one kind of matrix; of all. */
+static int try_bias(struct trial *trial)
+{
+    const struct weights *weights = &trial->viewer.model.weights;
+    const int id = 2 * trial->variant;
+    char name[PARAMETER_NAME_BYTES] = "";
+    if (id > SLOTS)
+        return TRIAL_LAST;
+    for (size_t i = 0; i < weights->parameter_count && !*name; i++) {
+        struct parameter_info info = weights_parameter(weights, i);
+        if (info.slot.id & 1 && (id == SLOTS || info.slot.id - 1 == id) && info.slot.expert < 0)
+            memcpy(name, info.name, sizeof name);
+    }
+    trial->change.without_bias = id;
+    if (id == SLOTS)
+        SAY("all biases missing");
+    else
+        SAY("bias missing: %s", name);
+    return *name && id ? TRIAL_READY : TRIAL_NONE;
+}
+
+static int try_gate(struct trial *trial)
+{
+    trial->change.swaps_gate = true;
+    SAY("gate and up of the MLP exchanged");
+    return trial->variant                     ? TRIAL_LAST
+           : trial->viewer.model.config.gated ? TRIAL_READY
+                                              : TRIAL_NONE;
+}
+
+/* --- values of the pass ----------------------------------------------------------------------- */
+
+static void edit_by(struct trial *trial, enum site id, edit_function *function)
+{
+    const enum site site = SITE_OF(trial->from.part, id);
+    if (!site_exists(&trial->viewer.model.config, site))
+        return;
+    trial->layers = (struct edit_range){
+        (ptrdiff_t)trial->from.first_layer[trial->from.part == PART_SOURCE],
+        (ptrdiff_t)stack_of(&trial->viewer.model.config, trial->from.part)->layers - 1};
+    trial->items[trial->edits.count++] = (struct edit){
+        .site = site, .layers = {&trial->layers, 1}, .function = function, .context = trial};
+}
+
+static struct matrix rows_of(const struct edit_block *block)
+{
+    return (struct matrix){block->data, block->rows, block->heads * block->columns,
+                           block->row_stride};
+}
+
+/* A copy of a block's rows, dense; without memory it has no data. */
+static struct matrix copy_of(struct trial *trial, const struct edit_block *block)
+{
+    struct matrix rows = rows_of(block);
+    struct matrix copy = {
+        arena_room(&trial->arena, rows.rows * rows.columns, sizeof(float), trial->err), rows.rows,
+        rows.columns, rows.columns};
+    if (copy.data)
+        copy_rows(copy, rows);
+    return copy;
+}
+
+static void keep(void *context, const struct edit_block *block)
+{
+    struct trial *trial = context;
+    trial->kept[site_id(block->site) == SITE_K_PRE] = copy_of(trial, block).data;
+}
+
+enum { TURN_OTHER_PAIRS, TURN_BACK, TURN_NEXT, TURN_PREVIOUS, TURN_NONE, TURNS };
+
+/* Rotate queries or keys again, by angles of the variant. */
+static void turn(void *context, const struct edit_block *block)
+{
+    struct trial *trial = context;
+    const struct config *config = &trial->viewer.model.config;
+    struct matrix rows = rows_of(block), from = rows, table;
+    struct rotary rotary = *stack_head(config, trial->from.part, block->layer)->rotary;
+    const size_t half = rotary.components / 2;
+    from.data = trial->kept[site_id(block->site) == SITE_K];
+    from.stride = from.columns;
+    table = matrix_new(rows.rows + 1, rotary.components, &trial->arena, trial->err);
+    if (!from.data || !table.data)
+        return;
+    rotary.neighbours ^= trial->variant == TURN_OTHER_PAIRS;
+    rotary_fill(table, &rotary, trial->variant == TURN_NEXT, rows.rows);
+    for (size_t row = rows.rows; trial->variant == TURN_PREVIOUS && row > 0; row--)
+        memcpy(matrix_row(table, row), matrix_row(table, row - 1),
+               rotary.components * sizeof(float));
+    if (trial->variant == TURN_PREVIOUS && rows.rows > 1) /* the first token is at position -1 */
+        memcpy(table.data, matrix_row(table, 2), rotary.components * sizeof(float));
+    for (size_t row = 0; row < rows.rows; row++)
+        for (size_t i = half; i < 2 * half; i++)
+            if (trial->variant == TURN_BACK || (trial->variant == TURN_PREVIOUS && !row))
+                matrix_row(table, row)[i] *= -1;
+    copy_rows(rows, from);
+    if (trial->variant != TURN_NONE)
+        rotate(rows, rows, block->columns, &rotary, matrix_rows(table, 0, rows.rows));
+}
+
+static int try_rotary(struct trial *trial)
+{
+    static const char *const words[] = {
+        [TURN_BACK] = "rotary embedding in the other direction",
+        [TURN_NEXT] = "rotary embedding offset by one: positions begin at 1",
+        [TURN_PREVIOUS] = "rotary embedding offset by one: positions begin at -1",
+        [TURN_NONE] = "rotary embedding missing"};
+    const struct config *config = &trial->viewer.model.config;
+    const size_t half = config->rotary.components / 2;
+    if (trial->variant >= TURNS)
+        return TRIAL_LAST;
+    if (trial->from.part != PART_SENTENCE || !config_rotates(config) ||
+        config->head_norm.after_rotary)
+        return TRIAL_NONE;
+    edit_by(trial, SITE_Q_PRE, keep);
+    edit_by(trial, SITE_K_PRE, keep);
+    edit_by(trial, SITE_Q, turn);
+    edit_by(trial, SITE_K, turn);
+    if (trial->variant)
+        SAY("%s", words[trial->variant]);
+    else if (config->rotary.neighbours)
+        SAY("halves as rotary pairs (i, i + %zu), not neighbours (2i, 2i + 1)", half);
+    else
+        SAY("neighbours as rotary pairs (2i, 2i + 1), not halves (i, i + %zu)", half);
+    return TRIAL_READY;
+}
+
+/* Round each number to float16 or bfloat16. */
+static void halve(void *context, const struct edit_block *block)
+{
+    const struct trial *trial = context;
+    for (size_t row = 0; row < block->rows; row++)
+        for (size_t i = 0; i < block->columns; i++) {
+            float *x = &block->data[row * block->row_stride + i];
+            *x = trial->variant & 1 ? bf16_value(bf16_round(*x)) : float_of_half(half_of_float(*x));
+        }
+}
+
+static int try_half(struct trial *trial)
+{
+    if (trial->variant >= 4)
+        return TRIAL_LAST;
+    if (trial->variant < 2)
+        edit_by(trial, SITE_MASKED, halve);
+    edit_by(trial, SITE_WEIGHTS, halve);
+    SAY("softmax in %s%s", trial->variant & 1 ? "bfloat16" : "float16",
+        trial->variant < 2 ? "" : ": its result alone");
+    return TRIAL_READY;
+}
+
+/* Where head `h` goes if key/value heads are tiled, not repeated. */
+static size_t regrouped(const struct head_rule *rule, size_t head)
+{
+    return head % rule->kv_heads * kv_head_shared_by(rule) + head / rule->kv_heads;
+}
+
+enum { ORDER_READ, ORDER_WRITTEN, ORDER_FLAT, ORDER_GROUPS, ORDER_KINDS };
+
+static void reorder(void *context, const struct edit_block *block)
+{
+    struct trial *trial = context;
+    const struct head_rule *rule =
+        stack_head(&trial->viewer.model.config, trial->from.part, block->layer);
+    const size_t heads = block->heads, width = block->columns;
+    struct matrix to = rows_of(block), from = copy_of(trial, block);
+    bool of_context = site_id(block->site) == SITE_CONTEXT;
+    for (size_t row = 0; row < to.rows && from.data; row++)
+        for (size_t h = 0; h < heads; h++)
+            for (size_t i = 0; i < width; i++) {
+                float *x = matrix_row(to, row);
+                const float *y = matrix_row(from, row);
+                size_t flat = (row * heads + h) * width + i;
+                if (trial->variant == ORDER_READ)
+                    x[h * width + i] = y[i * heads + h];
+                else if (trial->variant == ORDER_WRITTEN)
+                    x[i * heads + h] = y[h * width + i];
+                else if (trial->variant == ORDER_FLAT) /* [H, T, D] read as [T, H·D] */
+                    x[h * width + i] = matrix_row(
+                        from, flat / width % to.rows)[flat / width / to.rows * width + i];
+                else if (of_context)
+                    x[h * width + i] = y[regrouped(rule, h) * width + i];
+                else
+                    x[regrouped(rule, h) * width + i] = y[h * width + i];
+            }
+}
+
+static int try_order(struct trial *trial)
+{
+    static const char *const words[] = {
+        [ORDER_READ] =
+            "wrong head order: queries, keys and values read as [T, D, H], not [T, H, D]",
+        [ORDER_WRITTEN] = "wrong head order: contexts joined as [T, D, H], not [T, H, D]",
+        [ORDER_FLAT] = "wrong head order: contexts joined as [H, T, D], not [T, H, D]",
+        [ORDER_GROUPS] =
+            "wrong head order: key/value heads tiled (0 1 0 1), not repeated (0 0 1 1)"};
+    const struct config *config = &trial->viewer.model.config;
+    const bool rotates = site_exists(config, SITE_OF(trial->from.part, SITE_Q_PRE));
+    if (trial->variant >= ORDER_KINDS)
+        return TRIAL_LAST;
+    SAY("%s", words[trial->variant]);
+    if (trial->variant == ORDER_READ) {
+        edit_by(trial, rotates ? SITE_Q_PRE : SITE_Q, reorder);
+        edit_by(trial, rotates ? SITE_K_PRE : SITE_K, reorder);
+        edit_by(trial, SITE_V, reorder);
+    }
+    trial->regroups = trial->variant == ORDER_GROUPS;
+    if (trial->regroups)
+        edit_by(trial, SITE_Q, reorder);
+    if (trial->variant != ORDER_READ)
+        edit_by(trial, SITE_CONTEXT, reorder);
+    const struct head_rule *rule = stack_head(config, trial->from.part, 0);
+    return trial->regroups && (rule->kv_heads == 1 || rule->kv_heads == rule->heads) ? TRIAL_NONE
+                                                                                     : TRIAL_READY;
+}
+
+/* --- the list --------------------------------------------------------------------------------- */
+
+static int (*const mistakes[])(struct trial *trial) = {
+    try_rotary, try_positions, try_scale,      try_mask, try_epsilon, try_offset,
+    try_bias,   try_gate,      try_activation, try_half, try_order,   try_embedding,
+};
+
+size_t mistake_count(void)
+{
+    return sizeof mistakes / sizeof *mistakes;
+}
+
+int trial_begin(struct trial *trial, const struct viewer *viewer, const struct trial_range *from,
+                size_t mistake, int variant, struct err *err)
+{
+    *trial = (struct trial){.from = *from, .variant = variant, .err = err};
+    trial->change = (struct weights_change){.without_bias = SLOT_NONE, .epsilon = -1};
+    memcpy(trial->change.first_layer, from->first_layer, sizeof from->first_layer);
+    trial->edits = viewer->edits ? *viewer->edits : (struct edits){0};
+    trial->items =
+        arena_alloc(&trial->arena, trial->edits.count + TRIAL_EDITS, sizeof *trial->items, err);
+    if (viewer_share(&trial->viewer, viewer, err) || !trial->items) {
+        trial_end(trial);
+        return -1;
+    }
+    for (size_t i = 0; i < trial->edits.count; i++)
+        trial->items[i] = trial->edits.items[i];
+    trial->edits.items = trial->items;
+    trial->viewer.edits = &trial->edits;
+    trial->viewer.model.weights.change = &trial->change;
+    trial->state = mistakes[mistake](trial);
+    return 0;
+}
+
+int trial_capture(struct report *report, struct trial *trial, struct capture_request asked,
+                  struct arena *arena, struct err *err)
+{
+    const struct config *config = &trial->viewer.model.config;
+    asked.reports = report;
+    if (viewer_capture(&trial->viewer, &asked, arena, err) || err->kind)
+        return -1;
+    for (size_t i = 0; trial->regroups && i < report->array_count; i++) {
+        const struct array *array = &report->arrays[i];
+        const enum site id = site_id(array->site);
+        if (id != SITE_Q && (id < SITE_SCORES || id > SITE_WEIGHTS))
+            continue;
+        const struct head_rule *rule =
+            stack_head(config, site_part(array->site), (size_t)array->layer);
+        const size_t heads = array->heads.size, size = array_cells(array) / heads;
+        float *sorted = arena_room(arena, heads * size, sizeof *sorted, err);
+        if (!sorted)
+            return -1;
+        for (size_t head = 0; head < heads; head++)
+            memcpy(sorted + head * size, array->data + regrouped(rule, head) * size,
+                   size * sizeof *sorted);
+        ((struct array *)array)->data = sorted; /* the arena's */
+    }
+    return 0;
+}
+
+void trial_end(struct trial *trial)
+{
+    arena_release(&trial->arena);
+    viewer_release_shared(&trial->viewer);
+}

@@ -1,0 +1,48 @@
+/* mistakes.h: passes with a usual mistake of programs that run a model: another rotary embedding,
+ * no scale, no mask, another norm, no bias.
+ *
+ *     struct trial trial;
+ *     for (size_t i = 0; i < mistake_count(); i++)
+ *         for (int variant = 0; ; variant++) {
+ *             if (trial_begin(&trial, &viewer, &from, i, variant, err)) ...
+ *             if (trial.state == TRIAL_READY) ... trial_capture(&report, &trial, &asked, err) ...
+ *             trial_end(&trial);
+ *         }
+ *
+ * A mistake is of all layers from one on: earlier ones agree. */
+#pragma once
+
+#include "lens/viewer.h"
+
+/* Where mistakes begin: the first layers of the text and of the encoder, and what is compared. */
+struct trial_range {
+    size_t first_layer[PART_SOURCE + 1];
+    enum site_part part; /* of the attention that maps and heads are of */
+};
+
+enum { TRIAL_EDITS = 6, TRIAL_WORDS_BYTES = 200 };
+
+struct trial {
+    enum { TRIAL_READY, TRIAL_NONE, TRIAL_LAST } state; /* no such mistake here; no more variants */
+    char words[TRIAL_WORDS_BYTES];                      /* "scale missing" */
+    struct viewer viewer;
+    struct trial_range from;
+    struct weights_change change;
+    struct edit *items; /* those of the viewer, then the mistake's */
+    struct edits edits;
+    struct edit_range layers;
+    int variant;
+    bool regroups;  /* heads of queries and maps are in another order */
+    float *kept[2]; /* queries and keys before the rotary embedding */
+    struct arena arena;
+    struct err *err;
+};
+
+size_t mistake_count(void);
+
+/* Prepare a mistake. Release the trial, whatever its state. */
+int trial_begin(struct trial *trial, const struct viewer *viewer, const struct trial_range *from,
+                size_t mistake, int variant, struct err *err);
+int trial_capture(struct report *report, struct trial *trial, struct capture_request asked,
+                  struct arena *arena, struct err *err);
+void trial_end(struct trial *trial);
