@@ -61,10 +61,9 @@ for (const [width, colorScheme] of axe
                 await go(page, 'head=1.1&cell=14,7&why=1');
                 await page.waitForTimeout(200);
                 same([], await serious(page), 'why');
-                await go(page, 'pin=1&lines=all');
-                if (width > 700) await page.click('#numbers summary');
-                else await page.click('#sheet-tabs button >> nth=0');
-                same([], await serious(page), 'compared, with numbers or heads');
+                await go(page, 'pin=1');
+                await page.click('#numbers summary');
+                same([], await serious(page), 'compared, with numbers');
                 for (const hash of ['token=9', 'light=flow', 'pin=1', 'light=layer&pin=h0.2']) {
                     await go(page, `screen=text&${hash}`);
                     same([], await serious(page), `text: ${hash}`);
@@ -193,7 +192,7 @@ await test('a lesson fits the width of a phone, and a tap opens a station', () =
         PHONE,
     ));
 
-await test('a phone shows the matrix first, other parts in a sheet, and a tap selects a cell', () =>
+await test('a phone shows the matrix first, other parts below it, and a tap selects a cell', () =>
     withPage(
         path,
         async (page) => {
@@ -204,13 +203,14 @@ await test('a phone shows the matrix first, other parts in a sheet, and a tap se
             yes(await page.isVisible('#why .verdict'), 'a tap explains nothing');
             await fitsWindow(page, 'why');
             await page.tap('#why .close');
-            for (const [at, part] of ['#grid', '#layer-rows', '#compare', '#numbers'].entries()) {
-                await page.locator('#sheet-tabs button').nth(at).tap();
-                yes(await page.isVisible(part), `${part} is not in the sheet`);
-                await fitsWindow(page, part);
+            let above = box.y;
+            for (const part of ['#numbers', '#layer-rows', '#roles', '#grid', '#compare']) {
+                const { y } = await boxOf(page.locator(part));
+                yes(y > above, `${part} is at ${y}, above ${above}`);
+                above = y;
             }
-            await page.keyboard.press('Escape');
-            yes(!(await page.isVisible('#numbers')), 'Esc does not close the sheet');
+            await page.tap('#numbers summary');
+            await fitsWindow(page, 'the numbers');
             await page.context().grantPermissions(['clipboard-write']);
             await page.tap('#copy-link');
             await page.getByText('Copied', { exact: true }).waitFor();
@@ -260,17 +260,18 @@ await test('at 1024 pixels Why leaves the matrix visible and scrolls to its verd
         { viewport: { width: 1024, height: 768 } },
     ));
 
-await test('a phone shows only buttons that apply to the page', async () => {
+await test('a phone shows only buttons and parts that apply to the page', async () => {
     const buttons = (page) =>
-        page.$$eval('.on-phone, #sheet-tabs button', (all) =>
+        page.$$eval('.on-phone, #middle ~ section, #left > section', (all) =>
             all.flatMap((one) => (one.offsetWidth ? [one.id || one.textContent] : [])),
         );
     const heads = ['head-before', 'head-after', 'head-score'];
+    const left = ['heads-panel', 'profile'];
     for (const [words, expected] of [
-        [[REPEAT], [...heads, 'Heads', 'Layers', 'Numbers', 'Export']],
-        [[REPEAT, '--top', '0'], [...heads, 'Heads', 'Numbers', 'Export']],
-        [['-m', 'life', LIFE, '--top', '0'], ['head-score', 'Heads', 'Numbers', 'Export']],
-        [[REPEAT, '-s', LIFE], ['edit', ...heads, 'Heads', 'Layers', 'Run', 'Numbers', 'Export']],
+        [[REPEAT], [...left, ...heads, 'right']],
+        [[REPEAT, '--top', '0'], [...left, ...heads]],
+        [['-m', 'life', LIFE, '--top', '0'], [...left, 'head-score']],
+        [[REPEAT, '-s', LIFE], ['edit', ...left, 'run-panel', ...heads, 'right']],
     ])
         await withPage(
             writePage(...words),
@@ -286,7 +287,6 @@ await test('many heads scroll in their own box, and the page is no wider than th
     return withPage(
         writePage('-m', model, LIFE),
         async (page) => {
-            await page.locator('#sheet-tabs button').first().tap();
             await fitsWindow(page, 'the heads');
             same(144, await page.locator('.thumb').count());
             const last = page.locator('.thumb').last();

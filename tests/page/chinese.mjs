@@ -10,7 +10,7 @@ const TENSORS =
     /^(enc\.)?(weights|scores|masked|softmax|context|embedding|[qkv]|[a-z]+(_[a-z0-9]+)+)$/;
 const NAMES = new Set(
     `attn cli heads duplicate induction tiny translate softmax tanh max masked MLP PNG CSV Esc ALiBi
-     English logits`.split(/\s+/),
+     English logits Home End`.split(/\s+/),
 );
 
 // English words in the texts and names of a page, without tokens and commands.
@@ -89,7 +89,7 @@ await test('no text of a page in Chinese is English', () =>
                 'head=1.1&cell=3,7&why=1',
                 'sentence=1&pin=0&head=1.1',
                 'sentence=1&pin=0&view=change&cell=14,7&why=1',
-                'sentence=1&pin=0&view=pinned&lines=all&scale=sqrt',
+                'sentence=1&pin=0&view=pinned&scale=sqrt',
                 'sentence=1&pin=0&show=context',
                 'present=1',
                 'screen=text&token=9',

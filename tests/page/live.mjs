@@ -324,7 +324,6 @@ if (write()) {
             path,
             async (page) => {
                 await started(page);
-                await page.tap('#sheet-tabs button >> nth=0');
                 same('', await page.innerText('#grid-hint'));
                 await anew(page, () => page.tap('.head:has([data-head="0.1"]) .power'));
                 yes((await page.innerText('#roles')).startsWith('Without L0·H1 ✕, '), 'it is on');

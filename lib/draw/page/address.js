@@ -16,7 +16,7 @@ const REMEMBERED = {
     pin: [pinText, readPin],
     sentence: [() => String(state.sentence || ''), toIndex],
     screen: [
-        () => (state.screen === SCREENS[0].name ? '' : state.screen),
+        () => (state.screen === usual.screen ? '' : state.screen),
         (text) => (SCREENS.some((one) => one.name === text) ? text : SCREENS[0].name),
     ],
     show: [() => (state.kind === usual.kind ? '' : state.kind), String],
@@ -34,7 +34,6 @@ const REMEMBERED = {
     ],
     why: [() => (state.why ? '1' : ''), Boolean],
     view: [() => (state.mode === 'auto' ? '' : state.mode), String],
-    lines: [() => (state.allLines ? 'all' : ''), Boolean],
     scale: [() => state.scale, (text) => (['linear', 'sqrt'].includes(text) ? text : '')],
     lang: [() => state.lang, (text) => (['en', 'zh'].includes(text) ? text : '')],
     present: [() => (state.present ? '1' : ''), Boolean],
@@ -51,7 +50,7 @@ const REMEMBERED = {
 // Names in the address that differ from those in the state.
 const STATE_NAMES = {
     ...{ show: 'kind', cell: 'kept', token: 'row', view: 'mode' },
-    ...{ lines: 'allLines', step: 'lesson' },
+    step: 'lesson',
 };
 const usual = {};
 

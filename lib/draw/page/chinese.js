@@ -225,7 +225,6 @@ const CHINESE = {
     'Next head': '下一个头',
     'Which run': '哪次运行',
     Tensor: '张量',
-    'Lines of all heads': '所有头的连线',
     Why: '为什么',
     'this number': '是这个数',
     '?': '？',
@@ -238,8 +237,6 @@ const CHINESE = {
     'Why this number?': '为什么是这个数？',
     Legend: '图例',
     'Command to reproduce this': '重现此结果的命令',
-    More: '更多',
-    'Open or close': '打开或关闭',
 
     // dialogues
     Keys: '按键',
@@ -254,7 +251,6 @@ const CHINESE = {
     'present: sentence, matrix and prediction alone, in large letters':
         '演示：只显示句子、矩阵和预测，字体放大',
     'go to the text': '到文本',
-    'lines of all heads': '所有头的连线',
     'linear or square root scale': '线性或平方根刻度',
     'export: PNG, CSV, the command': '导出：PNG、CSV、命令',
     'light or dark': '浅色或深色',
@@ -401,7 +397,7 @@ const CHINESE = {
     Space: '空格',
     'Enter ␣ ⌫': '回车 ␣ ⌫',
     ['in Motion: play or pause; ← → step, ↑ ↓ change the query, Home End go to an end, , . move ' +
-    'by a quarter second']: '在动画中：播放或暂停；← → 换场景，↑ ↓ 换查询，Home End 到两端，, . 移动四分之一秒',
+    'by a quarter second']: '在动画中：播放或暂停；← → 换场景，↑ ↓ 换查询，Home 和 End 键到两端，, . 移动四分之一秒',
     // the motion: journey.js, stage.js, arrows.js, motion.js
     Motion: '动画',
     'Motion (v)': '动画（v）',
@@ -815,8 +811,6 @@ const CHINESE = {
     'Colours: ~': '颜色：~',
     light: '浅色',
     dark: '深色',
-    Layers: '各层',
-    Numbers: '数字',
     'mean of heads': '各头平均',
     'mean of kv_heads': '各键值头平均',
     'mean of layers': '各层平均',

@@ -26,7 +26,6 @@ function togglePresent() {
 // Esc leaves a field, closes an open panel, ends the presentation, then releases the kept cell.
 function letGo() {
     if (document.activeElement.matches('input, select')) return focusView();
-    if (document.querySelector('#sheet.open')) return closeSheet();
     if (state.why) return closeWhy();
     if (isPresenting() || isProjecting()) return togglePresent();
     return keepCell(null);
@@ -48,7 +47,6 @@ const KEYS = {
     b: () => live.engine && togglePin(),
     p: togglePresent,
     '/': () => (live.engine ? byId('text') : byId('sentence')).focus(),
-    a: () => set({ allLines: !state.allLines }),
     s: () => set({ scale: scaleOf(shownTensor()) === 'linear' ? 'sqrt' : 'linear' }),
     m: focusView, // in a lesson; elsewhere the matrix: screens.js
     l: () => sentences[0].lesson && set({ lesson: !state.lesson }),
@@ -78,7 +76,6 @@ function listen() {
     on('skip', 'click', focusView);
     on('sentence', 'change', () => set({ sentence: Number(byId('sentence').value) }));
     on('tensor', 'change', () => set({ kind: byId('tensor').value }));
-    on('lines-all', 'change', () => set({ allLines: byId('lines-all').checked }));
     on('compare', 'change', () => compareWith(byId('compare').value));
     on('numbers', 'toggle', drawNumbers);
     on('saliency', 'toggle', () => drawSaliency());
@@ -92,7 +89,6 @@ function listen() {
     document.addEventListener('keydown', press);
     for (const query of [prefersDark, phone])
         query.addEventListener('change', () => state.printing || draw());
-    phone.addEventListener('change', placePanels);
     window.addEventListener('beforeprint', () => drawForPaper(true));
     window.addEventListener('afterprint', () => drawForPaper(false));
     let waiting = 0;
@@ -107,13 +103,12 @@ function listen() {
 }
 
 function start() {
-    listenToSheet();
     settle();
     if (!state.lesson) openHead();
     listen();
     listenToExport();
     for (const screen of SCREENS) screen.listen?.();
-    placePanels();
+    listenToPhone();
     listenToAddress();
     draw(!byId('engine')); // the cell of a link may lie outside the text of the page
     if (isPresenting()) focusView();

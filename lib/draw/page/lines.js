@@ -7,9 +7,8 @@ const LINES_LABEL = 52;
 const LINES_ROOM = 10 + LINES_ACROSS + LINES_LABEL;
 
 class LinesView {
-    // `heads`: indices; several are drawn next to each other, each in its colour.
-    constructor(parent, tensor, heads, matrix, { point, keep, spare }) {
-        Object.assign(this, { tensor, heads, matrix });
+    constructor(parent, tensor, head, matrix, { point, keep, spare }) {
+        Object.assign(this, { tensor, head, matrix });
         this.label = LINES_LABEL + clamp(spare, 0, 80);
         const rows = Math.max(tensor.rowCount, tensor.columnCount) - matrix.first;
         this.down = Math.max(matrix.down, matrix.top + rows * matrix.height) + 3;
@@ -31,14 +30,12 @@ class LinesView {
     collect() {
         const { tensor, matrix } = this;
         this.strokes = [];
-        this.heads.forEach((index, order) => {
-            for (let row = matrix.first; row < tensor.rowCount; row++)
-                for (let column = matrix.leftmost; column < tensor.columnCount; column++) {
-                    const value = tensor.at(index, row, column);
-                    const size = Math.abs(value);
-                    if (size >= LINES_LEAST) this.strokes.push({ order, row, column, value, size });
-                }
-        });
+        for (let row = matrix.first; row < tensor.rowCount; row++)
+            for (let column = matrix.leftmost; column < tensor.columnCount; column++) {
+                const value = tensor.at(this.head, row, column);
+                const size = Math.abs(value);
+                if (size >= LINES_LEAST) this.strokes.push({ row, column, value, size });
+            }
         this.strokes.sort((a, b) => a.size - b.size);
         this.strongest = this.strokes.slice(-LINES_MOST);
     }
@@ -48,10 +45,8 @@ class LinesView {
     }
 
     ends(stroke) {
-        const { first, leftmost, height } = this.matrix;
-        const shift = stroke.order - (this.heads.length - 1) / 2;
-        const by = shift * Math.min(3, (0.7 * height) / this.heads.length);
-        return [this.y(stroke.row, first) + by, this.y(stroke.column, leftmost) + by];
+        const { first, leftmost } = this.matrix;
+        return [this.y(stroke.row, first), this.y(stroke.column, leftmost)];
     }
 
     // The strongest line at the pointer or, near the queries, of the query there; null: none.
@@ -71,12 +66,11 @@ class LinesView {
     }
 
     show(current) {
-        const { context, tensor, heads } = this;
+        const { context, tensor } = this;
         if (!state.printing) context.clearRect(0, 0, this.canvas.width, this.down);
         const mine = this.strokes.filter((stroke) => stroke.row === current?.row);
         for (const stroke of this.strongest) this.drawLine(stroke, false);
         for (const stroke of mine) this.drawLine(stroke, true);
-        context.globalAlpha = 1;
         this.drawSecond();
         const keys = new Set(mine.filter((one) => one.size >= 0.1).map((one) => one.column));
         this.drawKeys(keys);
@@ -85,21 +79,17 @@ class LinesView {
         context.textAlign = 'left';
         context.fillText(say(tensor.rows), 10, this.matrix.top - 12);
         context.fillText(say(tensor.columns), 10 + LINES_ACROSS + 6, this.matrix.top - 12);
-        return heads.length > 1 ? null : keys;
+        return keys;
     }
 
     drawLine(stroke, strong) {
-        const { context, heads, tensor } = this;
-        const several = heads.length > 1;
+        const { context } = this;
         const [from, to] = this.ends(stroke);
         const [x1, x2] = [10, 10 + LINES_ACROSS];
         const middle = (x1 + x2) / 2;
-        context.globalAlpha = several ? (strong ? 0.9 : 0.2) : 1;
         const names = strong ? ['--bar', '--below'] : ['--faint', '--faint-below'];
-        context.strokeStyle = several
-            ? headColour(heads[stroke.order], tensor.shape[0])
-            : variable(names[stroke.value < 0 ? 1 : 0]);
-        const most = Math.min(several ? 3 : strong ? 7 : 4, 0.5 * this.matrix.height);
+        context.strokeStyle = variable(names[stroke.value < 0 ? 1 : 0]);
+        const most = Math.min(strong ? 7 : 4, 0.5 * this.matrix.height);
         context.lineWidth = 0.5 + most * stroke.size;
         context.beginPath();
         context.moveTo(x1, from);

@@ -8,7 +8,7 @@ const prefersDark = window.matchMedia('(prefers-color-scheme: dark)');
 
 const state = {
     sentence: 0,
-    screen: 'matrix',
+    screen: /lines|overlay/.test(look.view) ? 'text' : 'matrix',
     kind: '',
     layer: 0,
     head: 0,
@@ -17,7 +17,6 @@ const state = {
     why: false,
     origins: false, // the fold of the panel is open
     mode: 'auto', // now, pinned, change; auto: the change, if there is one
-    allLines: ['overlay'].includes(look.view),
     scale: '', // linear, sqrt; '': by the median weight
     theme: 'auto',
     lang: '', // en, zh; '': that of the lesson or the browser
@@ -209,11 +208,7 @@ function drawMiddle() {
     const matrix = new MatrixView(stage, tensor, head, folded ? room : room - LINES_ROOM, options);
     views = { matrix, stage };
     options.spare = room - LINES_ROOM - matrix.across;
-    const several = state.allLines && mode() !== 'change' && tensor.shape[0] > 1;
-    const heads = several ? [...Array(tensor.shape[0]).keys()] : [head];
-    if (!folded) views.lines = new LinesView(stage, tensor, heads, matrix, options);
-    byId('lines-switch').hidden = folded || tensor.shape[0] < 2 || mode() === 'change';
-    byId('lines-all').checked = state.allLines;
+    if (!folded) views.lines = new LinesView(stage, tensor, head, matrix, options);
     for (const id of ['head-before', 'head-after'])
         byId(id).hidden = headsOf(current(), state.kind).length < 2;
     byId('map-words').textContent = tensor.isMixer ? mixerWords(tensor) : '';
@@ -403,7 +398,7 @@ addScreen({
     ...{ name: 'matrix', title: 'Matrix', key: 'm' },
     parts: [
         ...['said', 'left', 'middle', 'right', 'source-name', 'source', 'chips'],
-        ...['legend', 'command', 'sheet'],
+        ...['legend', 'command'],
     ],
     draw: drawMatrix,
     highlight: highlightMatrix,
@@ -460,10 +455,9 @@ function drawFooter() {
     const other = tone.scale === 'linear' ? 'sqrt' : 'linear';
     const title = `Show small numbers ${other === 'sqrt' ? 'more strongly' : 'in proportion'} (s)`;
     legend.append(buttonFor(() => set({ scale: other }), scaleWords(other), 'link', { title }));
-    const add = (className, words, colour = '') => {
+    const add = (className, words) => {
         const part = element('span', '', 'key');
         part.append(element('i', '', className), words);
-        part.firstChild.style.background = colour;
         legend.append(part);
     };
     const wide = 'where a perfect induction head attends';
@@ -481,9 +475,6 @@ function drawFooter() {
         const words = views.matrix ? `change = B − A · ${texts}` : texts;
         legend.prepend(element('span', words, 'compared'));
     }
-    if (views.lines?.heads.length > 1)
-        for (const one of views.lines.heads)
-            add('swatch', tensor.shownHead(one), headColour(one, tensor.shape[0]));
     drawNotes(legend, tensor);
     placeLegend();
 }

@@ -110,6 +110,7 @@ function lightWord(word, value, { tone, isQuery, before, lit }) {
     word.style.background = isHidden ? '' : css(colour);
     word.style.color = isHidden ? '' : inkOn(colour);
     word.classList.toggle('later', lit && isHidden);
+    word.classList.toggle('query', isQuery);
     const differs = Math.abs(value - before) >= DIFFERS;
     word.classList.toggle('differs', differs);
     const isSaid = Math.abs(value) >= NUMBER_BELOW || differs;
@@ -339,7 +340,7 @@ function lightWords(row) {
         const tone = lightNow() === 'head' ? tonesOf(line.tensor, line.head)(line.row) : usual;
         for (const word of box.querySelectorAll('.word')) {
             const key = Number(word.dataset.at);
-            const isQuery = line.axis === 'row' || !isCross(line.tensor) ? key === line.row : false;
+            const isQuery = key === line.row && (line.axis === 'row' || !isCross(line.tensor));
             const was = line.tensor === mine.tensor && line.head === mine.head ? before[key] : NaN;
             const value = line.lit ? (line.values[key] ?? NaN) : NaN; // a sink has no share
             lightWord(word, value, { tone, isQuery, before: was ?? NaN, lit: line.lit });
@@ -431,10 +432,10 @@ addScreen({
         c: toggleCompare,
     },
     commands: () => comparedHeads().map(({ tensor, head }) => commandOfLight(tensor, head)),
-    state: { light: 'head' },
+    state: { light: look.view === 'overlay' ? 'all' : 'head' },
     address: {
         light: [
-            () => (state.light === 'head' ? '' : state.light),
+            () => (state.light === usual.light ? '' : state.light),
             (text) => (text in LIGHTS ? text : 'head'),
         ],
     },

@@ -181,14 +181,6 @@ function variable(name) {
     return variables.get(key);
 }
 
-// A colour for each of several heads: lib/write/palette.c has the same colours.
-const FEW = '#0072b2 #d55e00 #009e73 #cc79a7 #e69f00 #56b4e9 #7a4fbf #6b6b6b'.split(' ');
-
-function headColour(index, count) {
-    if (count <= FEW.length) return FEW[index];
-    return `oklch(${isDark() ? 0.72 : 0.6} 0.14 ${(360 * index) / count})`;
-}
-
 // The first row and key that remain when --hide-first drops the first token.
 function firstShown(tensor) {
     return look.hide_first && tensor.rowCount > 1 ? 1 : 0;
