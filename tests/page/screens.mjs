@@ -1,7 +1,7 @@
 // Views of the workbench: the switch, and the text lit by its weights. Numbers are those of the
 // command that a page shows for its view.
 import { execFileSync } from 'node:child_process';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import process from 'node:process';
 import {
     attn,
@@ -45,13 +45,13 @@ const pressed = (page, box) =>
 const texts = (page, selector) => page.locator(selector).allInnerTexts();
 
 // What the commands of the page say, and the row of their only matrix.
-async function rowsOfCommands(page, row) {
+async function rowsOfCommands(page, row, cwd = scratch) {
     await page.keyboard.press('e');
     const commands = await texts(page, '#export-command code');
     await page.keyboard.press('Escape');
     return commands.map((command) => {
         const words = `${command.replace('attn-cli', `'${attn}'`)} -q --format json`;
-        const { tensors } = JSON.parse(execFileSync('sh', ['-c', words], { cwd: process.env.ROOT }));
+        const { tensors } = JSON.parse(execFileSync('sh', ['-c', words], { cwd }));
         const found = Object.values(tensors);
         same(1, found.length, command);
         const [only] = found;
@@ -106,7 +106,8 @@ await test('words show the weights of run, of a head, means of heads and attenti
                 const what = `${words.join(' ').slice(-60)} ${light}`;
                 same(true, await page.locator(`#light-${light}`).evaluate((one) => one.ariaPressed === 'true'), what);
                 const row = Number(/token=(\d+)/.exec(hash)[1]);
-                const [expected] = await rowsOfCommands(page, row);
+                const cwd = words[1].startsWith('/') ? dirname(words[1]) : scratch;
+                const [expected] = await rowsOfCommands(page, row, cwd);
                 const [found] = await lit(page);
                 close(expected, found.slice(0, expected.length), what);
             }
