@@ -206,7 +206,7 @@ static bool is_streamed(const struct driver *driver, const struct capture_reques
 {
     const struct derivation *how = &driver->derivation;
     return !driver->is_batch && driver->output.format->sheet && !how->mean_of_heads &&
-           !how->mean_of_layers && !how->mean_of_texts && !how->stats &&
+           !how->mean_of_layers && !how->mean_of_texts && !how->stats && !how->head_count &&
            viewer_goes_by_map(&driver->session.viewer, asked);
 }
 

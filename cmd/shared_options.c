@@ -141,7 +141,7 @@ const struct option_row select_options[] = {
     STRING(
         "head", 0, "LIST", IN(select.head),
         "query heads: 0,3-5, -1 for the last, or all (default); keys and values are those of the "
-        "selected heads"),
+        "selected heads; 17.4,20.0: these heads of these layers, in this order"),
     STRING("query", 0, "LIST", IN(select.query),
            "query positions: 0,3-5, 1-, -1 (last), a token or word (it), or @NAME, a column of the "
            "texts' table (indices or words), a region, or a word (@the/2 is the second); with "

@@ -6,6 +6,7 @@
 #include "base/num.h"
 #include "command.h"
 #include "driver.h"
+#include "instruments.h"
 #include "model/layer.h"
 #include "model/site.h"
 
@@ -72,6 +73,62 @@ static int keep_maps(struct selection *selection, const char *layers, const stru
     return 0;
 }
 
+/* Read --head 17.4,20.0: these heads, in this order. `layers` and `heads` become lists of both. */
+static int list_heads(struct derivation *how, const char **layers, const char **heads,
+                      const struct driver *driver, struct arena *arena, struct err *err)
+{
+    const struct config *config = &driver->session.viewer.model.config;
+    const struct format *format = driver->output.format;
+    struct layer_head *items = arena_alloc(arena, strlen(*heads), sizeof *items, err);
+    struct buf lists[2] = {{0}, {0}};
+    if (options_exclude(driver->session.options, "head", "layer mean", err))
+        return err_append(err, ", if heads are named with their layers");
+    if (format->keeps_shape || format_is(format, "html"))
+        return err_usage(
+            err,
+            "--head '%s': expected a format with a matrix for each head, found %s: use "
+            "--layer and --head",
+            *heads, format->name);
+    for (const char *at = *heads; items && at && !err->kind; at = list_next(at)) {
+        struct patch_head one;
+        if (instrument_head(&one, "--head", at, strcspn(at, ","), stack_of(config, PART_SENTENCE),
+                            err))
+            break;
+        items[how->head_count++] = (struct layer_head){one.layer, one.head};
+        buf_format(&lists[0], "%s%zu", lists[0].size ? "," : "", one.layer);
+        buf_format(&lists[1], "%s%zu", lists[1].size ? "," : "", one.head);
+    }
+    how->heads = items;
+    *layers = buf_keep(&lists[0], arena, err);
+    *heads = buf_keep(&lists[1], arena, err);
+    return err_if(err->kind);
+}
+
+/* Replace TransformerLens' names in --show by ours; their layers become the list, unless there is
+ * one. */
+static int replace_aliases(const char **show, const char **layers, const struct config *config,
+                           struct arena *arena, struct err *err)
+{
+    struct buf names = {0}, numbers = {0};
+    for (const char *at = *show; at; at = list_next(at)) {
+        const size_t size = strcspn(at, ",");
+        enum site site;
+        int layer = -1;
+        const bool is_alias = site_find_alias(at, size, config, &site, &layer);
+        note_alias("--show", at, size, config, false);
+        buf_format(&names, "%s%.*s", names.size ? "," : "",
+                   is_alias ? (int)strlen(site_name(site)) : (int)size,
+                   is_alias ? site_name(site) : at);
+        if (is_alias && layer >= 0)
+            buf_format(&numbers, "%s%d", numbers.size ? "," : "", layer);
+    }
+    if (numbers.size && !*layers)
+        *layers = buf_keep(&numbers, arena, err);
+    buf_release(&numbers);
+    *show = buf_keep(&names, arena, err);
+    return err_if(err->kind);
+}
+
 int request_make(struct request *request, struct driver *driver, struct err *err)
 {
     struct session *session = &driver->session;
@@ -119,10 +176,16 @@ int request_make(struct request *request, struct driver *driver, struct err *err
                          viewer->model.name);
     if (options->mean && derive_read_mean(how, options->mean, MEAN_AXES, err))
         return -1;
-    const char *layer = options->layer                               ? options->layer
+    const char *named = options->layer;
+    if (replace_aliases(&show, &named, config, &session->arena, err))
+        return -1;
+    const char *layer = named                                        ? named
                         : options->pool && !options->show            ? "-1"
                         : how->mean_of_layers || !format->for_people ? "all"
                                                                      : NULL;
+    const char *head = options->head;
+    if (head && strchr(head, '.') && list_heads(how, &layer, &head, driver, &session->arena, err))
+        return -1;
     if (selection_sites(selection, show, config, err))
         return -1;
     if (!options->head && (format->is_picture || format_is(format, "html")))
@@ -132,7 +195,7 @@ int request_make(struct request *request, struct driver *driver, struct err *err
         return -1;
     if ((!layer && !(layer = selection_last_layers(selection, config, &session->arena, err))) ||
         selection_layers(selection, layer, config, &session->arena, err) ||
-        selection_heads(selection, options->head, config, &session->arena, err))
+        selection_heads(selection, head, config, &session->arena, err))
         return -1;
     selection->tokens &= options->show || !how->mean_of_texts; /* tokens have no mean */
     selection->bits = options->bits;

@@ -484,7 +484,6 @@ for edits, kind, said in (
         ({"h.0.resid_post +": add}, attn.Error, "expected SITE = v0"),
         ({"h.0.weights": numpy.ones((2, 2))}, ValueError, "expected an array of shape (1, 1), f"),
         ({"h.0.resid_post": [numpy.ones((1, 96))] * 2}, ValueError, "expected one "),
-        ({"blocks.0.hook_resid_post": add}, attn.Error, "expected 'h.0.resid_post', found its"),
         ({"h.0.resid_post": numpy.full(96, numpy.nan)}, attn.Error, "expected finite numbers"),
         ({"h.0.resid_post": numpy.ones(5)}, attn.Error, "expected a shape of [96]")):
     for read in [model.lens] * ("use" not in said) + [model.run] * ("report" not in said):

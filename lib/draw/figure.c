@@ -157,6 +157,7 @@ static int gather(struct section_sheets *what, const struct report *report, size
         taken[i] = true;
         for (size_t head = 0; head < heads; head++, sheets++) {
             *sheets = array_matrix(report, &arrays[i], head);
+            what->listed |= heads == 1 && sheets->head != what->sheets->head;
             if (crop(sheets, &what->cropped, report, form, arena, err))
                 return -1;
         }

@@ -61,7 +61,8 @@ struct section_sheets {
     size_t layers, heads;
     const char *attention; /* its name, if several sections show attention weights; else NULL */
     bool first_hidden, cropped;
-    bool fills;               /* a single matrix without keys may be as wide as the page */
+    bool listed; /* single heads of layers, with different numbers: a panel names both */
+    bool fills;  /* a single matrix without keys may be as wide as the page */
     bool barless, shares_bar; /* attentions share a colour bar; barless: another section has it */
 };
 

@@ -384,8 +384,12 @@ static void draw_name(const struct section *section, const struct spot *spot, si
     const char *word = say(language, heads ? sheet_head_word(spot->sheet) : "layer");
     double limit = section->panel_width - NAME_GAP;
     int size = snprintf(name, NAME_BYTES, "%s %d", word, number);
+    if (section->what.listed)
+        size = snprintf(name, NAME_BYTES, "%s %d %s %d", word, number,
+                        say(language, sheet_head_word(spot->sheet)), spot->sheet->head);
     if (letters_width(name, font.size) > limit)
-        size = snprintf(name, NAME_BYTES, "%d", number);
+        size = section->what.listed ? snprintf(name, NAME_BYTES, "%d.%d", number, spot->sheet->head)
+                                    : snprintf(name, NAME_BYTES, "%d", number);
     struct extent extent = extent_of_sheet(spot->sheet);
     if (section->style->range == RANGE_HEAD && section->tracks == 1 && size > 0)
         snprintf(name + size, (size_t)(NAME_BYTES - size), say(language, " · up to %.2g"),

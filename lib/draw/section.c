@@ -286,7 +286,7 @@ static int fit_bars(struct section *section, struct arena *arena, struct err *er
         cell.sheet.name = ""; /* the subtitle has the sheet's name, and the only layer or head */
         if (section->what.layers == 1)
             cell.sheet.layer = -1;
-        if (section->what.heads == 1)
+        if (section->what.heads == 1 && !section->what.listed)
             cell.sheet.head = -1;
         strong_cell_name(&text, &cell);
         bars->names[i] = buf_keep(&text, arena, err);
@@ -613,7 +613,7 @@ static void describe(struct buf *text, const struct section *section)
         return;
     if (section->what.layers == 1 && sheet->layer >= 0)
         buf_format(text, say(language, " · layer %d"), sheet->layer);
-    if (section->what.heads == 1 && sheet->head >= 0)
+    if (section->what.heads == 1 && !section->what.listed && sheet->head >= 0)
         buf_format(text, " · %s %d", say(language, sheet_head_word(sheet)), sheet->head);
     sheet_add_sharing(text, sheet, section->what.layers * section->what.heads);
     if (sheet->mean_of_layers)

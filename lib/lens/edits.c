@@ -562,6 +562,15 @@ static int append(struct edit_reader *reader)
 static int parse_site(struct edit_reader *reader, struct edit_piece name)
 {
     enum site *site = &reader->edit.site;
+    char own[SITE_NAME_BYTES];
+    int layer = -1;
+    if (site_find_alias(name.at, name.size, reader->config, site, &layer)) { /* TransformerLens' */
+        const char *text = site_tensor_name(own, *site, layer);
+        name = (struct edit_piece){arena_text(reader->list->arena, text, strlen(text), reader->err),
+                                   strlen(text)};
+        if (!name.at)
+            return -1;
+    }
     bool encoder = name.size > 4 && memcmp(name.at, "enc.", 4) == 0;
     size_t skip = encoder ? 4 : 2;
     const char *dot = name.size > skip && (encoder || memcmp(name.at, "h.", 2) == 0)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "base/names.h"
 #include "lens/mean.h"
 #include "model/sampler.h"
@@ -720,6 +721,30 @@ int derive_check(const struct derivation *how, const struct selection *selection
 }
 
 /* Means come first, so that less has to be grouped. */
+/* Keep the listed heads of arrays, in their order, after arrays without heads. */
+static struct array *choose_heads(struct report *report, const struct derivation *how,
+                                  struct arena *arena, struct err *err)
+{
+    struct array *chosen =
+        arena_alloc(arena, report->array_count * (how->head_count + 1), sizeof *chosen, err);
+    size_t count = 0;
+    for (size_t k = 0; chosen && k <= how->head_count; k++)
+        for (size_t i = 0; i < report->array_count; i++) {
+            const struct array *array = &report->arrays[i];
+            bool has_heads = array->heads.name && !array_is_of_copies(array);
+            if (k == 0 && !has_heads)
+                chosen[count++] = *array;
+            if (k == 0 || !has_heads || array->layer != (int)how->heads[k - 1].layer)
+                continue;
+            size_t head = how->heads[k - 1].head / num_max(array->shared_by, 1);
+            for (size_t index = 0; index < array->heads.size; index++)
+                if (array->heads.numbers[index] == head)
+                    chosen[count++] = array_head(array, index);
+        }
+    report->array_count = count;
+    return chosen;
+}
+
 int derive(struct report *report, const struct derivation *how, const struct tokenizer *tokenizer,
            struct arena *arena, struct err *err)
 {
@@ -730,6 +755,8 @@ int derive(struct report *report, const struct derivation *how, const struct tok
     for (size_t i = 0; i < report->array_count; i++)
         arrays[i] = report->arrays[i];
     report->arrays = arrays;
+    if (how->head_count && !(report->arrays = arrays = choose_heads(report, how, arena, err)))
+        return -1;
     if ((how->mean_of_heads || how->mean_of_layers) &&
         report_take_means(arrays, report, how, arena, err))
         return -1;

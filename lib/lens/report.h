@@ -169,6 +169,8 @@ int report_add_strongest(struct report *report, const char *ending, float origin
 extern const struct label pooling_labels[POOL_MODEL]; /* without POOL_NONE */
 
 struct derivation {
+    const struct layer_head *heads; /* [head_count] only these heads, in this order */
+    size_t head_count;              /* 0: all selected ones */
     bool mean_of_heads;
     bool mean_of_layers;
     bool mean_of_texts; /* over several reports, after derive (mean.h) */

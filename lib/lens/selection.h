@@ -20,6 +20,10 @@ struct layers {
     size_t count;
 };
 
+struct layer_head {
+    size_t layer, head;
+};
+
 struct selection {
     struct site_set sites;
     struct site_set whole;      /* sites for which all query heads are captured */
