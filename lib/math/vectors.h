@@ -3,7 +3,9 @@
  *
  *     vector, VECTOR_FLOATS   a vector and its number of floats, with vector_load, _store, _zero,
  *                             _all, _add and _multiply_add
- *     transpose_registers     of VECTOR_FLOATS vectors, in place
+ *     WORDS                   words of a row that become columns at a time
+ *     vector_words            WORDS words of every WORDS-th of VECTOR_FLOATS rows, side by side
+ *     transpose_words         each WORDS by WORDS words of WORDS such vectors, in place
  *     IN_VECTORS              the instructions that these need, as an attribute of functions
  *     ROWS_MAX, REGISTERS     the rows whose sums stay in registers, and the registers of each
  *     FOR_ROWS(DO)            DO(1) up to DO(ROWS_MAX)
@@ -26,6 +28,7 @@ enum {
     PANEL_VECTORS = PANEL_FLOATS / VECTOR_FLOATS,
     FLOATS_AHEAD = 16 * 1024, /* 64 KiB, which wait in the second-level cache */
     WORD_BYTES = 4,           /* a float, or two bf16 numbers */
+    GROUPS = LANES / VECTOR_FLOATS,
 };
 
 _Static_assert(PANEL_FLOATS % COLUMNS == 0 && ROWS_MAX % 3 == 0, "nothing is left over");
@@ -200,22 +203,27 @@ static void multiply_floats(const struct kernel_shape *shape, const void *a, con
 
 /* --- rows as columns -------------------------------------------------------------------------- */
 
-/* Once for each cache line, prefetch byte `at` of the rows that are read after the VECTOR_FLOATS
- * rows from `group` on: processors do not see that those rows follow. */
-static inline void prefetch_rows(const struct number_rows *rows, size_t group, size_t at)
+/* Once for each cache line, prefetch byte `at` of what is read after the VECTOR_FLOATS rows from
+ * `group` on: processors do not see that other rows follow, and prefetch too late in strips. */
+static ALWAYS_INLINE void prefetch_rows(const struct number_rows *rows, size_t group, size_t at)
 {
-    for (size_t i = 0; at % LINE_BYTES == 0 && i < VECTOR_FLOATS; i++)
-        PREFETCH(rows->at[group + i] + rows->jump + at);
+    for (size_t i = 0; at % LINE_BYTES == 0 && i < VECTOR_FLOATS; i++) {
+        const char *next = rows->at[group + i] + rows->jump + at;
+        if (rows->jump == STRIP_AHEAD)
+            __builtin_prefetch(next); /* so near that it stays in the first-level cache */
+        else
+            PREFETCH(next);
+    }
 }
 
-/* VECTOR_FLOATS words of as many rows, from `row` and `byte` on, as columns. */
-IN_VECTORS static ALWAYS_INLINE void load_columns(vector columns[VECTOR_FLOATS],
+/* WORDS words of VECTOR_FLOATS rows, from `row` and `byte` on, as columns. */
+IN_VECTORS static ALWAYS_INLINE void load_columns(vector columns[WORDS],
                                                   const struct number_rows *rows, size_t row,
                                                   size_t byte)
 {
-    EACH(i, VECTOR_FLOATS)
-    columns[i] = vector_load((const float *)(const void *)(rows->at[row + i] + byte));
-    transpose_registers(columns);
+    EACH(i, WORDS)
+    columns[i] = vector_words(rows->at + row + i, byte);
+    transpose_words(columns);
 }
 
 typedef uint32_t words __attribute__((vector_size(VECTOR_FLOATS * WORD_BYTES)));
@@ -235,14 +243,14 @@ IN_VECTORS static size_t transpose_blocks(float *to, size_t stride, const struct
                                           size_t count)
 {
     size_t bytes = dtype_bytes(rows->dtype, 1);
-    size_t step = VECTOR_FLOATS * WORD_BYTES / bytes;
+    size_t step = WORDS * WORD_BYTES / bytes;
     size_t i = 0;
     for (; i + step <= count; i += step, to += step * stride) {
         for (size_t row = 0; row < LANES; row += VECTOR_FLOATS) {
-            vector columns[VECTOR_FLOATS];
+            vector columns[WORDS];
             prefetch_rows(rows, row, i * bytes);
             load_columns(columns, rows, row, i * bytes);
-            EACH(k, VECTOR_FLOATS)
+            EACH(k, WORDS)
             {
                 if (bytes == FLOAT_BYTES) {
                     vector_store(to + k * stride + row, columns[k]);
@@ -256,47 +264,56 @@ IN_VECTORS static size_t transpose_blocks(float *to, size_t stride, const struct
     return i;
 }
 
-/* Multiply a group of VECTOR_FLOATS rows by all rows of x, whose number is a constant in each call,
- * as are the bytes of a number. */
-IN_VECTORS static ALWAYS_INLINE size_t multiply_group(float (*sums)[LANES], struct matrix x,
-                                                      const struct number_rows *rows, size_t group,
-                                                      size_t x_rows, size_t bytes)
+/* Multiply `groups` of VECTOR_FLOATS rows, from the row `first` on, by all rows of x. The numbers
+ * of groups, of rows of x and of bytes of a number are constants in each call. */
+IN_VECTORS static ALWAYS_INLINE size_t multiply_groups(float (*sums)[LANES], struct matrix x,
+                                                       const struct number_rows *rows, size_t first,
+                                                       size_t groups, size_t x_rows, size_t bytes)
 {
-    size_t step = VECTOR_FLOATS * WORD_BYTES / bytes;
+    size_t step = WORDS * WORD_BYTES / bytes;
     size_t i = 0;
-    vector chains[ROWS_MAX];
-    EACH(t, x_rows) chains[t] = vector_load(sums[t] + group);
+    vector chains[GROUPS][ROWS_MAX], columns[GROUPS][WORDS];
+    EACH(g, groups)
+    EACH(t, x_rows) chains[g][t] = vector_load(sums[t] + first + g * VECTOR_FLOATS);
     for (; i + step <= x.columns; i += step) {
-        vector columns[VECTOR_FLOATS];
-        prefetch_rows(rows, group, i * bytes);
-        load_columns(columns, rows, group, i * bytes);
-        EACH(k, VECTOR_FLOATS)
+        EACH(g, groups)
         {
-            vector first = bytes == FLOAT_BYTES ? columns[k] : first_numbers(columns[k]);
-            vector second = second_numbers(columns[k]);
-            EACH(t, x_rows)
-            {
-                const float *at = matrix_row(x, t) + i + k * WORD_BYTES / bytes;
-                chains[t] = vector_multiply_add(vector_all(at[0]), first, chains[t]);
-                if (bytes != FLOAT_BYTES)
-                    chains[t] = vector_multiply_add(vector_all(at[1]), second, chains[t]);
-            }
+            prefetch_rows(rows, first + g * VECTOR_FLOATS, i * bytes);
+            load_columns(columns[g], rows, first + g * VECTOR_FLOATS, i * bytes);
+        }
+        EACH(k, WORDS)
+        EACH(t, x_rows)
+        {
+            const float *at = matrix_row(x, t) + i + k * WORD_BYTES / bytes;
+            vector number = vector_all(at[0]);
+            EACH(g, groups)
+            chains[g][t] = vector_multiply_add(
+                number, bytes == FLOAT_BYTES ? columns[g][k] : first_numbers(columns[g][k]),
+                chains[g][t]);
+            if (bytes == FLOAT_BYTES)
+                continue;
+            number = vector_all(at[1]);
+            EACH(g, groups)
+            chains[g][t] = vector_multiply_add(number, second_numbers(columns[g][k]), chains[g][t]);
         }
     }
-    EACH(t, x_rows) vector_store(sums[t] + group, chains[t]);
+    EACH(g, groups)
+    EACH(t, x_rows) vector_store(sums[t] + first + g * VECTOR_FLOATS, chains[g][t]);
     return i;
 }
 
-#define MULTIPLY_ROWS(count)                                                             \
-    IN_VECTORS static size_t multiply_rows_##count(float(*sums)[LANES], struct matrix x, \
-                                                   const struct number_rows *rows)       \
-    {                                                                                    \
-        size_t done = 0;                                                                 \
-        for (size_t group = 0; group < LANES; group += VECTOR_FLOATS)                    \
-            done = rows->dtype == DTYPE_F32                                              \
-                       ? multiply_group(sums, x, rows, group, count, FLOAT_BYTES)        \
-                       : multiply_group(sums, x, rows, group, count, BF16_BYTES);        \
-        return done;                                                                     \
+/* With one row of x all groups are multiplied at once: a sum waits for each multiply-add. */
+#define MULTIPLY_ROWS(count)                                                               \
+    IN_VECTORS static size_t multiply_rows_##count(float(*sums)[LANES], struct matrix x,   \
+                                                   const struct number_rows *rows)         \
+    {                                                                                      \
+        enum { TOGETHER = (count) == 1 ? GROUPS : 1 };                                     \
+        size_t done = 0;                                                                   \
+        for (size_t row = 0; row < LANES; row += TOGETHER * VECTOR_FLOATS)                 \
+            done = rows->dtype == DTYPE_F32                                                \
+                       ? multiply_groups(sums, x, rows, row, TOGETHER, count, FLOAT_BYTES) \
+                       : multiply_groups(sums, x, rows, row, TOGETHER, count, BF16_BYTES); \
+        return done;                                                                       \
     }
 
 FOR_ROWS(MULTIPLY_ROWS)

@@ -4,7 +4,7 @@
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
 
-enum { VECTOR_FLOATS = 8, REGISTERS = 2, ROWS_MAX = 6 };
+enum { VECTOR_FLOATS = 8, WORDS = 4, REGISTERS = 2, ROWS_MAX = 6 };
 
 #define IN_VECTORS __attribute__((target("avx2,fma")))
 #define FOR_ROWS(DO) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6)
@@ -16,29 +16,21 @@ enum { VECTOR_FLOATS = 8, REGISTERS = 2, ROWS_MAX = 6 };
 #define vector_add _mm256_add_ps
 #define vector_multiply_add _mm256_fmadd_ps
 
-/* Each step joins elements twice as far apart as the step before. */
-static inline IN_VECTORS void transpose_registers(vector a[VECTOR_FLOATS])
+static inline IN_VECTORS vector vector_words(const char *const *rows, size_t byte)
 {
-    vector b[VECTOR_FLOATS];
-#pragma GCC unroll 4
-    for (int i = 0; i < VECTOR_FLOATS; i += 2) {
-        b[i] = _mm256_unpacklo_ps(a[i], a[i + 1]);
-        b[i + 1] = _mm256_unpackhi_ps(a[i], a[i + 1]);
-    }
-#pragma GCC unroll 2
-    for (int i = 0; i < VECTOR_FLOATS; i += 4) {
-        a[i] = _mm256_shuffle_ps(b[i], b[i + 2], 0x44);
-        a[i + 1] = _mm256_shuffle_ps(b[i], b[i + 2], 0xee);
-        a[i + 2] = _mm256_shuffle_ps(b[i + 1], b[i + 3], 0x44);
-        a[i + 3] = _mm256_shuffle_ps(b[i + 1], b[i + 3], 0xee);
-    }
-#pragma GCC unroll 4
-    for (int i = 0; i < VECTOR_FLOATS / 2; i++) {
-        vector low = a[i];
-        vector high = a[i + 4];
-        a[i] = _mm256_permute2f128_ps(low, high, 0x20);
-        a[i + 4] = _mm256_permute2f128_ps(low, high, 0x31);
-    }
+    __m128 first = _mm_loadu_ps((const float *)(const void *)(rows[0] + byte));
+    __m128 second = _mm_loadu_ps((const float *)(const void *)(rows[4] + byte));
+    return _mm256_insertf128_ps(_mm256_castps128_ps256(first), second, 1);
+}
+
+static inline IN_VECTORS void transpose_words(vector a[WORDS])
+{
+    vector low = _mm256_unpacklo_ps(a[0], a[1]), low_too = _mm256_unpacklo_ps(a[2], a[3]);
+    vector high = _mm256_unpackhi_ps(a[0], a[1]), high_too = _mm256_unpackhi_ps(a[2], a[3]);
+    a[0] = _mm256_shuffle_ps(low, low_too, 0x44);
+    a[1] = _mm256_shuffle_ps(low, low_too, 0xee);
+    a[2] = _mm256_shuffle_ps(high, high_too, 0x44);
+    a[3] = _mm256_shuffle_ps(high, high_too, 0xee);
 }
 
 #include "math/vectors.h"

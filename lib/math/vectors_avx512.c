@@ -4,7 +4,7 @@
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
 
-enum { VECTOR_FLOATS = 16, REGISTERS = 2, ROWS_MAX = 12 };
+enum { VECTOR_FLOATS = 16, WORDS = 16, REGISTERS = 2, ROWS_MAX = 12 };
 
 #define IN_VECTORS __attribute__((target("avx512f")))
 #define FOR_ROWS(DO) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7) DO(8) DO(9) DO(10) DO(11) DO(12)
@@ -12,6 +12,7 @@ enum { VECTOR_FLOATS = 16, REGISTERS = 2, ROWS_MAX = 12 };
 #define vector_zero _mm512_setzero_ps
 #define vector_all _mm512_set1_ps
 #define vector_load _mm512_loadu_ps
+#define vector_words(rows, byte) vector_load((const float *)(const void *)(*(rows) + (byte)))
 #define vector_store _mm512_storeu_ps
 #define vector_add _mm512_add_ps
 #define vector_multiply_add _mm512_fmadd_ps
@@ -25,16 +26,16 @@ static inline IN_VECTORS vector join_pairs(vector a, vector b, int high)
 }
 
 /* Each step joins elements twice as far apart as the step before. */
-static inline IN_VECTORS void transpose_registers(vector a[VECTOR_FLOATS])
+static inline IN_VECTORS void transpose_words(vector a[WORDS])
 {
-    vector b[VECTOR_FLOATS];
+    vector b[WORDS];
 #pragma GCC unroll 8
-    for (int i = 0; i < VECTOR_FLOATS; i += 2) {
+    for (int i = 0; i < WORDS; i += 2) {
         b[i] = _mm512_unpacklo_ps(a[i], a[i + 1]);
         b[i + 1] = _mm512_unpackhi_ps(a[i], a[i + 1]);
     }
 #pragma GCC unroll 4
-    for (int i = 0; i < VECTOR_FLOATS; i += 4) {
+    for (int i = 0; i < WORDS; i += 4) {
         a[i] = join_pairs(b[i], b[i + 2], 0);
         a[i + 1] = join_pairs(b[i], b[i + 2], 1);
         a[i + 2] = join_pairs(b[i + 1], b[i + 3], 0);

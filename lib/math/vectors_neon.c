@@ -4,7 +4,7 @@
 #ifdef __ARM_NEON
 #include <arm_neon.h>
 
-enum { VECTOR_FLOATS = 4, REGISTERS = 4, ROWS_MAX = 6 };
+enum { VECTOR_FLOATS = 4, WORDS = 4, REGISTERS = 4, ROWS_MAX = 6 };
 
 #define IN_VECTORS
 #define FOR_ROWS(DO) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6)
@@ -12,12 +12,13 @@ enum { VECTOR_FLOATS = 4, REGISTERS = 4, ROWS_MAX = 6 };
 #define vector_zero() vdupq_n_f32(0)
 #define vector_all vdupq_n_f32
 #define vector_load vld1q_f32
+#define vector_words(rows, byte) vector_load((const float *)(const void *)(*(rows) + (byte)))
 #define vector_store vst1q_f32
 #define vector_add vaddq_f32
 #define vector_multiply_add(a, b, sum) vfmaq_f32(sum, a, b)
 
 /* Each step takes elements of both halves in turn. */
-static inline void transpose_registers(vector a[VECTOR_FLOATS])
+static inline void transpose_words(vector a[WORDS])
 {
     vector b[] = {vzip1q_f32(a[0], a[2]), vzip2q_f32(a[0], a[2]), vzip1q_f32(a[1], a[3]),
                   vzip2q_f32(a[1], a[3])};

@@ -322,11 +322,13 @@ static void multiply_strips(struct matrix y, struct matrix x, const struct weigh
                             size_t strip)
 {
     size_t row_bytes = dtype_bytes(w->rows.dtype, w->in);
-    struct number_rows rows = {.count = LANES, .dtype = w->rows.dtype, .jump = row_bytes};
+    bool quantised = dtype_is_quantised(w->rows.dtype);
+    struct number_rows rows = {.count = LANES, .dtype = w->rows.dtype};
+    rows.jump = quantised ? row_bytes : STRIP_AHEAD;
     for (size_t i = 0; i < LANES; i++)
         rows.at[i] = find_number(w, 0, column + i * strip);
     for (size_t i = 0; i < strip; i++) {
-        if (i + 1 == strip)
+        if (quantised && i + 1 == strip)
             rows.jump += (LANES - 1) * strip * row_bytes; /* to the next columns */
         gemv_rows(matrix_columns(y, i, y.columns - i), x, &rows, strip);
         for (size_t row = 0; row < LANES; row++)

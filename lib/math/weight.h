@@ -88,7 +88,8 @@ struct number_rows {
     const char *at[LANES];
     size_t count;
     enum dtype dtype; /* as in struct weight_rows */
-    size_t jump;      /* bytes from each row to the one that is read next in its place; 0: none */
+    size_t jump;      /* bytes from what is read of a row to what is prefetched meanwhile, such as
+                         the row that is read next in its place; 0: none */
 };
 
 /* LANES columns of a matrix stored as [out, in], or its last ones, from number `row` on. */
@@ -97,7 +98,7 @@ struct number_rows weight_number_rows(const struct weight *w, size_t row, size_t
 /* Number i of a row that is not quantised. */
 float number_at(const struct number_rows *rows, size_t row, size_t i);
 
-enum { GEMV_ROWS = 12 };
+enum { GEMV_ROWS = 12, STRIP_AHEAD = 512 /* bytes prefetched ahead in a strip (gemv) */ };
 
 /* y [T, n] = x [T, in] · n columns of W, from `column` on, on this thread, with the bits of
  * `linear` before the bias, for at most gemv_rows_most() rows of x. W is stored as [out, in] and,
