@@ -1,6 +1,7 @@
-"""Convert a model folder to GGUF with llama.cpp's own converter, in F32 and without a tokenizer.
+"""Convert a model folder to GGUF with llama.cpp's own converter, in F32 (or another type of
+llama.cpp's, such as MOSTLY_BF16) and without a tokenizer.
 
-    LLAMA_CPP=FOLDER /usr/bin/python3 tests/gguf/convert.py MODEL FILE.gguf [JSON]
+    LLAMA_CPP=FOLDER /usr/bin/python3 tests/gguf/convert.py MODEL FILE.gguf [JSON [TYPE]]
 
 JSON has keys that the converter reads besides those of config.json, "none": it reads none. It needs torch and transformers.
 """
@@ -29,7 +30,8 @@ kind.set_vocab = set_vocab
 kind.no_mtp = not any("mtp" in key for key in config.get("text_config", config))
 copies = config.get("altup_num_inputs", 4)
 changed = {"hparams": config | {"altup_num_inputs": 4}} if copies != 4 or len(sys.argv) > 3 else {}
-model = kind(folder, gguf.LlamaFileType.ALL_F32, path, eager=True, model_name="x", **changed)
+file_type = gguf.LlamaFileType[sys.argv[4] if len(sys.argv) > 4 else "ALL_F32"]
+model = kind(folder, file_type, path, eager=True, model_name="x", **changed)
 if copies != 4:  # the converter takes no other number of copies, for no reason of its own
     model.hparams["altup_num_inputs"] = copies
     del model._altup_proj[copies - 1:], model._altup_unembd[copies - 1:]

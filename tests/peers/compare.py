@@ -1,5 +1,5 @@
-"""Compare the speed of attn-cli and its peers on SmolLM2 135M; prints the tables of README.md and
-data/guides/speed.md.
+"""Compare the speed of attn-cli and its peers on SmolLM2 135M and, as the part `hybrids`, on shapes of
+models whose layers keep a state; prints the tables of README.md and data/guides/speed.md.
 
     python compare.py ATTN MODELS FOLDER      (run.sh makes MODELS and FOLDER)
 
@@ -37,21 +37,25 @@ PEERS = {"eager": "PyTorch eager", "sdpa": "PyTorch sdpa", "onnx": "ONNX Runtime
 CAPTURE = "attn", "eager", "onnx"
 TABLES = {"float32": ("attn f32", "eager f32", "sdpa f32", "onnx f32", "llama f32"),
           "Q4_1": ("attn Q4_1", "eager f32", "sdpa f32", "onnx f32", "llama Q4_1"),
-          "bfloat16": ("bench bf16", "eager bf16", "sdpa bf16", "llama bf16")}
+          "bfloat16": ("bench bf16", "eager bf16", "sdpa bf16", "llama bf16"),
+          "hybrids": ("attn f32", "eager f32", "llama bf16")}
+HYBRIDS = {"granite-4.0-h-350m": "Granite 4 H 350M", "lfm2-350m": "LFM2 350M",
+           "qwen3.5-0.8b": "Qwen 3.5 0.8B"}
+HYBRID_ROWS = [("prefill", 6), ("prefill", 64), ("prefill", 512), ("decode", 64)]
 README = [("float32", "prefill", 6), ("float32", "capture", 6), ("float32", "prefill", 1024),
           ("float32", "decode", 64), ("Q4_1", "prefill", 6), ("Q4_1", "decode", 64)]
 
 
 class Worker:
-    def __init__(self, program, threads):
+    def __init__(self, program, threads, model):
         name, precision = program.split()
         environment = os.environ | {
             "OMP_NUM_THREADS": str(threads), "ATTN": ATTN, "PEERS": FOLDER,
             "PYTHONPATH": f"{HERE}/../../lib/bindings/python",
             "LIBATTN": glob.glob(f"{os.path.dirname(ATTN)}/libattn.so.*")[0]}
         self.process = subprocess.Popen(
-            [sys.executable, f"{HERE}/worker.py", name, MODELS, FOLDER, str(threads), precision],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+            [sys.executable, f"{HERE}/worker.py", name, MODELS, FOLDER, str(threads), precision,
+             model], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
             env=environment)
         self.captures = name in CAPTURE
 
@@ -71,16 +75,19 @@ def rounds_of(tokens):
     return min(MOST, 9 if tokens <= 24 else 5 if tokens <= 256 else 2)
 
 
-def compare_passes(threads, tables):
+def rows_of_lengths():
+    return [(task, tokens) for task in ("prefill", "first", "capture") for tokens in LENGTHS
+            if tokens in FIRST or task != "first"] + [("decode", 64)]
+
+
+def compare_passes(threads, tables, rows, model="smollm2"):
     """Measure programs that keep their model loaded. An uncounted round packs weights and chooses
     kernels. Returns the seconds of every round by row and program."""
-    workers = {name: Worker(name, threads)
+    workers = {name: Worker(name, threads, model)
                for name in dict.fromkeys(name for table in tables for name in TABLES[table])}
-    rows = [(task, tokens) for task in ("prefill", "first", "capture") for tokens in LENGTHS
-            if tokens in FIRST or task != "first"] + [("decode", 64)]
     found = {row: [] for row in rows}
     for worker in workers.values():
-        for task in "prefill", "prefill", "capture", "decode":
+        for task in "prefill", "prefill", "capture", "decode", "decode":
             worker(task, 6)
     for number in range(MOST):
         for row in rows:
@@ -122,6 +129,15 @@ def print_passes(found, table, rows, what, title):
             print_row(title.format(name), [
                 [one[ours], *(other[name] for name in peers)]
                 for one, other in zip(found[task, tokens], usual)])
+
+
+def compare_hybrids():
+    for threads in dict.fromkeys((1, ALL)):
+        print_head(f"float32, {threads} thread{'s' * (threads > 1)}",
+                   [PEERS[name.split()[0]] for name in TABLES["hybrids"][1:]])
+        for model, name in HYBRIDS.items():
+            found = compare_passes(threads, ["hybrids"], HYBRID_ROWS, model)
+            print_passes(found, "hybrids", HYBRID_ROWS, None, f"{name}: {{}}")
 
 
 def run(*command):
@@ -198,7 +214,7 @@ def print_machine():
     with open(f"{HERE}/package.json", encoding="utf-8") as file:
         (llama,) = json.load(file)["optionalDependencies"].values()
     rounds = ", ".join(f"{rounds_of(n)} up to {n} tokens" for n in (24, 256, 1024))
-    print(f"SmolLM2 135M; rounds: {rounds}.\n{facts.get('model name', platform.machine())}, "
+    print(f"rounds: {rounds}.\n{facts.get('model name', platform.machine())}, "
           f"family {facts.get('cpu family')}, {ALL} processors, {' '.join(kinds)}\nattn-cli {commit}; "
           f"PyTorch {version('torch')}, transformers {version('transformers')}; "
           f"ONNX Runtime {version('onnxruntime')}; llama.cpp of node-llama-cpp {llama} "
@@ -210,15 +226,17 @@ def print_machine():
 def main():
     kinds = print_machine()
     for part in PARTS.split():
-        if part in ("process", "readme"):
-            (compare_processes if part == "process" else compare_readme)()
+        others = {"process": compare_processes, "readme": compare_readme,
+                  "hybrids": compare_hybrids}
+        if part in others:
+            others[part]()
             continue
         precision, threads = ("bf16", ALL) if part == "bf16" else ("", int(part))
         tables = ("bfloat16",) if precision else ("float32", "Q4_1")
         if precision and "bf16" not in kinds:
             print("bf16: left out, for this processor has no instructions for it")
             continue
-        found = compare_passes(threads, tables)
+        found = compare_passes(threads, tables, rows_of_lengths())
         for table in tables:
             print_passes(found, table, found, f"{table}, {threads} thread{'s' * (threads > 1)}",
                          "{}")

@@ -3,7 +3,7 @@
 //     node llama.mjs MODEL.gguf      serve: reads a request and writes an answer per line
 //
 // Request: {"ids": [id, …], "cached": number of first ids already in the cache, "write": path}.
-// Answer: {"seconds": time of the other ids}. "write" writes the logits of the other ids to a file;
+// Answer: {"seconds": time of the other ids, "processor": time of the processors}. "write" writes the logits of the other ids to a file;
 // without it only the last id has logits. A request {"texts": [text, …]} has the answer
 // {"ids": [[id, …], …], "first": beginning-of-text token or null}; ids do not include that token.
 import fs from "node:fs";
@@ -36,8 +36,11 @@ async function decode(context, ids, first, wanted) {
   context.initBatch(ids.length);
   const indices = context.addToBatch(0, first, Uint32Array.from(ids), Uint32Array.from(wanted));
   const start = process.hrtime.bigint();
+  const used = process.cpuUsage();
   await context.decodeBatch();
-  return { indices, seconds: Number(process.hrtime.bigint() - start) / 1e9 };
+  const seconds = Number(process.hrtime.bigint() - start) / 1e9;
+  const { user, system } = process.cpuUsage(used);
+  return { indices, seconds, processor: (user + system) / 1e6 };
 }
 
 // The addon returns pairs of a token and its logit, ordered by logit.
@@ -65,9 +68,9 @@ async function answer(model, context, { texts, ids, cached = 0, write }) {
   if (cached) await decode(context, ids.slice(0, cached), 0, [cached - 1]);
   const rest = ids.slice(cached);
   const wanted = write ? rest.keys() : [rest.length - 1];
-  const { indices, seconds } = await decode(context, rest, cached, wanted);
+  const { indices, ...times } = await decode(context, rest, cached, wanted);
   if (write) await writeLogits(model, context, indices, write);
-  return { seconds };
+  return times;
 }
 
 const [path, options = "{}"] = process.argv.slice(2);

@@ -4,8 +4,10 @@
 #     sh tests/peers/run.sh [BUILD]
 #
 # Installs the environment of tests/real first. PARTS='1 2 process readme' are the parts: numbers of
-# threads (by default one and all), whole processes, the README's commands; bf16 is another.
-# LENGTHS='6 64' and ROUNDS=1 measure less. Run nothing else on the machine meanwhile.
+# threads (by default one and all), whole processes, the README's commands; others are bf16, and
+# hybrids, for which LLAMA_CPP is a folder with llama.cpp's converter (by default a package's).
+# LENGTHS='6 64' and ROUNDS=1 measure less. Run nothing else on the machine meanwhile, or measure
+# one thread with CLOCK=processor.
 set -eu
 cd "$(dirname "$0")/../.."
 build=${1:-build}
@@ -24,6 +26,21 @@ widen F32 "$real/smollm2-f32.gguf" &
     "$python" tests/peers/graphs.py "$real/smollm2" "$build/peers" 2>"$build/peers/log"
 wait $!
 case ${PARTS-} in *bf16*) widen BF16 "$real/smollm2-bf16.gguf" ;; esac
+make_hybrids() { # NAME...: models of hybrids.py, 6 GB
+    if [ ! -d "${LLAMA_CPP:=$build/peers/llama.cpp}/conversion" ]; then
+        "$python" -m pip download -q --no-deps --no-binary :all: -d "$build/peers" \
+            llama_cpp_python==0.3.36
+        mkdir -p "$LLAMA_CPP"
+        tar -xzf "$build/peers/llama_cpp_python-0.3.36.tar.gz" -C "$LLAMA_CPP" \
+            --strip-components 3 --wildcards '*/vendor/llama.cpp/conversion' \
+            '*/vendor/llama.cpp/gguf-py'
+    fi
+    for name in "$@"; do
+        [ -d "$real/$name" ] ||
+            "$python" tests/peers/hybrids.py "$real" "$name" "$LLAMA_CPP" 2>"$build/peers/log"
+    done
+}
+case ${PARTS-} in *hybrids*) make_hybrids granite-4.0-h-350m lfm2-350m qwen3.5-0.8b ;; esac
 "$python" tests/peers/compare.py "$build/attn-cli" "$real" "$build/peers"
 case ${PARTS-process} in
 *process*)

@@ -1,12 +1,12 @@
 """A program with its model loaded: reads requests as lines of JSON, answers with lines of seconds.
 
-    python worker.py PROGRAM MODELS GRAPHS THREADS f32|Q4_1|bf16
+    python worker.py PROGRAM MODELS GRAPHS THREADS f32|Q4_1|bf16 MODEL
 
-PROGRAM is attn, bench, eager, sdpa, onnx or llama. A request is {"task": "prefill", "tokens": 64}.
+MODEL is smollm2 or a shape of hybrids.py. PROGRAM is attn, bench, eager, sdpa, onnx or llama. A request is {"task": "prefill", "tokens": 64}.
 Tasks: prefill, a text in one pass without logits; capture, the same with the attention of every
 head; first, the prefill of a model that was just opened; decode, one more token after that many,
 with its logits. The answer is the fastest of the passes that fit into SECONDS (at least one), or
-null if a program cannot do a task.
+null if a program cannot do a task. CLOCK=processor measures the time of processors instead.
 """
 import json
 import os
@@ -16,10 +16,12 @@ import time
 
 import numpy
 
-PEER, MODELS, GRAPHS, THREADS, PRECISION = sys.argv[1:]
+PEER, MODELS, GRAPHS, THREADS, PRECISION, MODEL = sys.argv[1:]
 GGUF = {"Q4_1": f"{MODELS}/SmolLM2-135M-Instruct.Q4_1.gguf"}
 WORDS = 49152
 SECONDS = 0.05
+OF_PROCESSOR = os.environ.get("CLOCK") == "processor"
+clock = time.process_time if OF_PROCESSOR else time.perf_counter
 
 
 def ids_of(count):
@@ -35,14 +37,14 @@ class Attn:
         import attn
 
         attn.Run._take = lambda run, tensor: None
-        self.open = lambda: attn.Model(GGUF.get(PRECISION, f"{MODELS}/smollm2"), int(THREADS))
+        self.open = lambda: attn.Model(GGUF.get(PRECISION, f"{MODELS}/{MODEL}"), int(THREADS))
         self.model = self.open()
 
     def prefill(self, tokens, show="ln_f", model=None):
         ids, model = ids_of(tokens), model or self.model
-        start = time.perf_counter()
+        start = clock()
         model.run(ids, show=show)
-        return time.perf_counter() - start
+        return clock() - start
 
     def capture(self, tokens):
         return self.prefill(tokens, "weights")
@@ -53,9 +55,9 @@ class Attn:
     def decode(self, cached):
         ids, cache = ids_of(cached + 1), self.model.cache()
         cache.step(ids[:-1], show="ln_f")
-        start = time.perf_counter()
+        start = clock()
         cache.step(ids[-1:])
-        return time.perf_counter() - start
+        return clock() - start
 
 
 class Bench:
@@ -63,7 +65,7 @@ class Bench:
 
     def prefill(self, tokens, task="prefill"):
         found = subprocess.check_output(
-            [os.environ["ATTN"], "bench", f"{MODELS}/smollm2", "--threads", THREADS, "--repeat", "1",
+            [os.environ["ATTN"], "bench", f"{MODELS}/{MODEL}", "--threads", THREADS, "--repeat", "1",
              "--precision", PRECISION, "--format", "json", "--quiet", "--only", task, "--tokens",
              str(tokens)])
         return json.loads(found)["tables"]["bench"][0]["seconds"]
@@ -84,13 +86,13 @@ class Transformers:
         self.torch = torch
         dtype = torch.float32 if PRECISION == "f32" else torch.bfloat16
         self.model = AutoModelForCausalLM.from_pretrained(
-            f"{MODELS}/smollm2", dtype=dtype, attn_implementation=PEER).eval()
+            f"{MODELS}/{MODEL}", dtype=dtype, attn_implementation=PEER).eval()
 
     def timed(self, model, ids, **options):
         ids = self.torch.tensor([ids])
-        start = time.perf_counter()
+        start = clock()
         model(ids, **options)
-        return time.perf_counter() - start
+        return clock() - start
 
     def prefill(self, tokens):
         return self.timed(self.model.model, ids_of(tokens), use_cache=False)
@@ -117,9 +119,9 @@ class OnnxRuntime:
 
     def timed(self, kind, inputs):
         session = self.sessions.get(kind) or self.sessions.setdefault(kind, self.open(kind))
-        start = time.perf_counter()
+        start = clock()
         found = session.run(None, inputs)
-        return time.perf_counter() - start, session, found
+        return clock() - start, session, found
 
     def prefill(self, tokens):
         return self.timed("plain", {"ids": numpy.array([ids_of(tokens)])})[0]
@@ -143,14 +145,17 @@ class LlamaCpp:
     def __init__(self):
         import llama
 
-        self.llama = llama.Llama(GGUF.get(PRECISION, f"{MODELS}/smollm2-{PRECISION}.gguf"),
+        self.llama = llama.Llama(GGUF.get(PRECISION, f"{MODELS}/{MODEL}-{PRECISION}.gguf"),
                                  threads=int(THREADS))
 
+    def timed(self, **request):
+        return self.llama.ask(**request)["processor" if OF_PROCESSOR else "seconds"]
+
     def prefill(self, tokens):
-        return self.llama.ask(ids=ids_of(tokens))["seconds"]
+        return self.timed(ids=ids_of(tokens))
 
     def decode(self, cached):
-        return self.llama.ask(ids=ids_of(cached + 1), cached=cached)["seconds"]
+        return self.timed(ids=ids_of(cached + 1), cached=cached)
 
 
 def fastest(run, tokens):
