@@ -28,7 +28,9 @@ static const struct option_row own_options[] = {
            "include the head scores of 'attn-cli heads' (default: if computing them takes under "
            "half a second)"),
     FLAG("unedited", 0, IN(page.unedited), "show each text before and after edits"),
-    FLAG("live", 0, IN(page.live), "include the model, to run other texts in the browser"),
+    FLAG("live", 0, IN(page.live),
+         "include the model, to run and continue other texts in the "
+         "browser"),
     STRING("output", 'o', "FILE", IN(output.path), "page to write (default: standard output)",
            .heading = "Output", .flags = OPTION_PROCESS),
     {0},

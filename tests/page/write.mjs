@@ -323,6 +323,36 @@ if (write(path, KEYS)) {
             WIDE,
         ));
 
+    await test('a click on a bar of a masked model fills the mask, and Backspace restores it', () => {
+        const cloze = join(scratch, 'filled.html');
+        write(cloze, '-m', 'cloze', 'The [MASK] sat on the [MASK].');
+        return withPage(
+            cloze,
+            async (page) => {
+                const settles = (text) =>
+                    page
+                        .locator(`#live-note[data-text=${JSON.stringify(text)}]`)
+                        .waitFor({ state: 'attached' });
+                await started(page);
+                await settles('The [MASK] sat on the [MASK].');
+                same(0, await page.locator('#screen-write').count());
+                const name = await page.innerText('#bars li .name >> nth=0');
+                await page.click('#bars li >> nth=0');
+                await settles(`The [MASK] sat on the ${name}.`);
+                const other = await page.innerText('#bars li .name >> nth=1');
+                await page.click('#bars li >> nth=1');
+                await settles(`The ${other} sat on the ${name}.`);
+                yes(!(await page.isVisible('#right')), 'a prediction without a mask');
+                await page.focus('#stage .over');
+                await page.keyboard.press('Backspace');
+                await settles(`The [MASK] sat on the ${name}.`);
+                await page.keyboard.press('Backspace');
+                await settles('The [MASK] sat on the [MASK].');
+            },
+            WIDE,
+        );
+    });
+
     await test('a full context and parts of characters are said in words', () =>
         withPage(
             path,

@@ -10,7 +10,16 @@ const CHANCE_LEAST = 0.004; // of a token in the strip
 const ADDED_MOST = 1000; // as in lib/live/growing.c
 
 // The next tokens of the shown text (lib/live/live.h), and what was known of each appended token.
-const writing = { text: '', next: null, steps: [], start: null, used: [], looked: 0, mark: null };
+const writing = {
+    text: '',
+    next: null,
+    steps: [],
+    start: null,
+    used: [],
+    looked: 0,
+    mark: null,
+    filled: [],
+};
 
 // --- the next tokens ---------------------------------------------------------------------------
 
@@ -99,7 +108,12 @@ function append(one, isDrawn = false) {
 
 function undo(to = state.write.ids.length - 1) {
     if (!live.engine) return selectRow(Math.max(0, selectedRow() - 1));
-    return to < 0 ? null : setIds(state.write.ids.slice(0, to));
+    if (to >= 0) return setIds(state.write.ids.slice(0, to));
+    const [before, after] = writing.filled.at(-1) || [];
+    if (!writing.filled.length || after !== byId('text').value) return null;
+    writing.filled.pop(); // a mask that was filled
+    byId('text').value = before;
+    return runLive();
 }
 
 // A number from 0 to 1 falls on the strip, where each token has its chance, in the order of ids.
@@ -404,6 +418,30 @@ function writeText() {
     return text === '1,0,0,0,' ? '' : text;
 }
 
+// A bar of the matrix: append its token after the last one, or put it in place of a mask.
+function appendBarOf(name) {
+    const { masks, opens, labels, classes } = current();
+    const row = predictedRow(currentCell().row);
+    if (classes || (!masks && row !== opens)) return;
+    if (!masks) {
+        findNext();
+        return append(writing.next.likely.find((one) => one.name === name));
+    }
+    const field = byId('text');
+    const before = field.value;
+    const parts = before.split(labels.sentence[row]);
+    const at = masks.indexOf(row) + 1;
+    if (at < 1 || parts.length !== masks.length + 1) return;
+    const [first, rest] = [parts.slice(0, at), parts.slice(at)];
+    const isPart = name.startsWith('##'); // it continues a word
+    const start = first.join(labels.sentence[row]);
+    field.value =
+        (isPart ? start.trimEnd() + name.slice(2) : start + shown(name)) +
+        rest.join(labels.sentence[row]);
+    writing.filled.push([before, field.value]);
+    runLive();
+}
+
 const appendBar = (at) => () => append(writing.next.likely[at]);
 
 addScreen({
@@ -427,17 +465,13 @@ addScreen({
         byId('write-seed').addEventListener('change', ({ target }) =>
             setOptions({ seed: toIndex(target.value) }),
         );
-        const appendOf = ({ target }) => {
-            const row = live.engine && !current().masks && target.closest('li');
-            if (!row || predictedRow(currentCell().row) !== current().opens) return;
-            findNext();
-            append(writing.next.likely.find(({ name }) => name === row.dataset.name));
+        const click = ({ target }) => {
+            const row = live.engine && target.closest('#bars li');
+            if (row) appendBarOf(row.dataset.name);
         };
-        byId('bars').addEventListener('click', appendOf);
-        byId('bars').addEventListener(
-            'keydown',
-            (event) => event.key === 'Enter' && appendOf(event),
-        );
+        byId('bars').addEventListener('click', click);
+        byId('bars').addEventListener('keydown', (event) => event.key === 'Enter' && click(event));
+        byId('bars').classList.toggle('appends', Boolean(byId('engine')));
         // any key stops leaving words out, until the keys rest
         for (const event of ['keydown', 'pointerdown'])
             document.addEventListener(
