@@ -655,11 +655,14 @@ static int find_live(struct page_run *run, struct err *err)
     size_t bytes;
     if (!run->options->page.live)
         return 0;
-    if (facts->command_count)
+    /* a source is the text that is typed: the page appends the tokens of the target */
+    bool translates = facts->by_ids && has_encoder(facts->config);
+    size_t options = translates ? 2 : 0; /* --source TEXT */
+    if (facts->command_count > options)
         return err_usage(
             err, "--live: expected no %s: a live page runs one text on the unmodified model",
-            facts->command[0]);
-    if (!facts->sentence->text || facts->source->count)
+            facts->command[translates && strcmp(facts->command[0], "--source") == 0 ? options : 0]);
+    if (!translates && (!facts->sentence->text || facts->source->count))
         return err_usage(err, "--live: expected a model that reads one text, found %s",
                          facts->source->count ? "a source" : "ids");
     facts->live = &run->viewer->model.folder;

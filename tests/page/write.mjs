@@ -353,6 +353,45 @@ if (write(path, KEYS)) {
         );
     });
 
+    await test('a live page translates each typed source, and Write appends to the target', () => {
+        const file = join(scratch, 'translates.html');
+        const source = 'the small black cat sees a white cow';
+        const targetOf = (text) =>
+            attnJson('generate', '-q', '-m', 'translate', '--source', text, '--beams', '1')
+                .tables.tokens.map(({ text: word }) => word.trim())
+                .filter((word) => word !== '</s>');
+        write(file, '-m', 'translate', '--source', source);
+        return withPage(
+            file,
+            async (page) => {
+                await started(page);
+                const chips = () => page.locator('#chips .chip').allInnerTexts();
+                same(['<s>', ...targetOf(source)], await chips());
+                same('', new URL(page.url()).hash);
+                const typed = 'the white cow sees a black cat';
+                await page.fill('#text', typed);
+                await page
+                    .locator(`#live-note[data-text=${JSON.stringify(typed)}]`)
+                    .waitFor({ state: 'attached' });
+                same(['<s>', ...targetOf(typed)], await chips());
+                await page.locator('h1').click();
+                await begin(page, source, '1,0,0,0,');
+                await press(page, 'Enter', 12);
+                same(targetOf(source), await added(page));
+                same(
+                    '“</s>” ends the text: `generate` stops here.',
+                    await page.innerText('#write-note'),
+                );
+                await page.click('#write-steps button >> nth=0');
+                await settled(page);
+                const points = await page.locator('#write-source .word i').allInnerTexts();
+                same(source.split(' ').length, points.length);
+                yes(points.some(Boolean), points);
+            },
+            WIDE,
+        );
+    });
+
     await test('a full context and parts of characters are said in words', () =>
         withPage(
             path,

@@ -202,7 +202,7 @@ function drawScores(box, tensor) {
 
 function canSwitch(tensor) {
     const has = tensor.heads !== null && tensor.layer !== null && !tensor.isMixer;
-    return Boolean(live.engine) && has;
+    return Boolean(live.engine) && has && !live.translates; // whose heads have the same names
 }
 
 function runWords({ off, t }) {

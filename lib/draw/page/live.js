@@ -46,8 +46,9 @@ function ask(run, steps = false) {
 }
 
 // The equivalent options of the command line.
-function optionsOf({ off, t }) {
-    const options = off.length ? ['--ablate', off.join(',')] : [];
+function optionsOf({ text, off, t }) {
+    const options = live.translates ? ['--source', text] : [];
+    if (off.length) options.push('--ablate', off.join(','));
     return t === 1 ? options : [...options, '--attention-temperature', String(t)];
 }
 
@@ -59,8 +60,8 @@ function runSentence(run) {
     live.ran = performance.now() - began;
     live.whole = live.ran < LIVE_SLOW;
     sentence.command = optionsOf(run);
-    const isFirst = run.text === usual.text && !run.added.length;
-    if (isFirst && !sentence.command.length) Object.assign(sentence, live.known);
+    const isFirst = run.text === usual.text && `${run.added}` === `${usual.write.ids}`;
+    if (isFirst && !run.off.length && run.t === 1) Object.assign(sentence, live.known);
     return sentence;
 }
 
@@ -111,11 +112,12 @@ function runLive(changes = {}) {
     let sentence = null;
     Object.assign(state, other, changes);
     try {
+        if (other.write && !changes.write && live.translates) translate();
         const run = runNow();
         sentence = runSentence(run);
         sentences[state.sentence] = sentence;
         live.stale = false;
-        showField(run.added.length ? sentence.text ?? sentence.title : text);
+        showField(run.added.length ? (sentence.text ?? sentence.title) : text);
         complain('');
     } catch (error) {
         Object.assign(state, before);
@@ -138,8 +140,21 @@ function runLive(changes = {}) {
 
 // The field has the text with the tokens that were added, on one line.
 function showField(text) {
-    byId('text').value = text.replaceAll('\n', ' ');
+    byId('text').value = (live.translates ? state.text : text).replaceAll('\n', ' ');
     live.field = byId('text').value;
+}
+
+// The most likely tokens, one after another, up to the end: a translation of the typed source. On
+// the screen Write it begins empty.
+function translate() {
+    const ids = [];
+    if (shownScreen().name === 'write') return;
+    state.write = { ...state.write, t: 0 };
+    for (let next = engineNext(ids); !next.drawn.ends && next.room && ids.length < 200; ) {
+        ids.push(next.drawn.id);
+        next = engineNext(ids);
+    }
+    state.write = { ...usual.write, ids, from: ids.length };
 }
 
 // Write.js adds tokens without a whole run: run it before something else than that screen is drawn.
@@ -222,7 +237,13 @@ async function startLive() {
     field.hidden = false;
     const { scores, effects, untrained } = current();
     Object.assign(live, { known: { scores, effects }, untrained });
+    live.translates = Boolean(current().source);
     usual.text = current().text;
+    if (live.translates) {
+        const ids = current().ids.slice(1); // after the beginning token
+        usual.text = current().command[1]; // --source
+        usual.write = { ...usual.write, ids, from: ids.length };
+    }
     live.show = [...new Set(current().tensors.map((one) => one.tensor))].join(',');
     live.next = current().next ? current().next.layers.at(-1).count : 0;
     field.value = live.field = usual.text;

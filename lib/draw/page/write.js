@@ -415,7 +415,7 @@ function readWrite(text) {
 function writeText() {
     const { t, k, seed, from, ids } = state.write;
     const text = [t, k, seed, from, ids.join('.')].join();
-    return text === '1,0,0,0,' ? '' : text;
+    return JSON.stringify(state.write) === JSON.stringify(usual.write) ? '' : text;
 }
 
 // A bar of the matrix: append its token after the last one, or put it in place of a mask.
