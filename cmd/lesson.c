@@ -1,5 +1,5 @@
 /* lesson.c: `attn-cli lesson`: attention in sixteen steps. Each step runs a command and says where
- * to look in its output. The page also has the scale of scores and a diagram of a whole model. */
+ * to look in its output. The page also has the scale of scores and the journey through a model. */
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
@@ -147,7 +147,7 @@ static int show_step(struct tour *tour, size_t step, struct err *err)
     return stream_end(&out, failed, err);
 }
 
-/* True for all numbered steps: then a list also has `scale`, a page `scale` and the diagram. */
+/* True for all numbered steps: then a list also has `scale`, a page `scale` and the journey. */
 static bool is_whole(const struct tour *tour)
 {
     return tour->end - tour->first == lesson_steps;

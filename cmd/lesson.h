@@ -19,4 +19,4 @@ struct lesson {
 enum { LESSONS = 2 };
 
 extern const struct lesson lessons[LESSONS]; /* the first one is the default */
-extern const size_t lesson_steps; /* steps with a number; `lesson scale` and the diagram follow */
+extern const size_t lesson_steps; /* steps with a number; `lesson scale` and the journey follow */

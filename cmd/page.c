@@ -1,6 +1,7 @@
 /* page.c: `attn-cli page`: writes texts as one interactive HTML page: their tensors, predictions,
  * head scores, and explanations of weights. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/num.h"
@@ -229,12 +230,24 @@ enum {
     WHOLE_FLOATS = 1 << 24, /* scores of all heads and queries, at most; else of one query */
 };
 
+/* The query whose journey a page shows first: in the lesson, that of the first mark. */
+static size_t first_query(const struct page_run *run)
+{
+    const char *mark = run->own->lesson ? run->own->lesson->marks : "";
+    size_t end = strcspn(mark, " "), colons = 0;
+    while (end && colons < 2)
+        colons += mark[--end] == ':';
+    return colons == 2 ? strtoul(mark + end + 1, NULL, 10)
+                       : tokenized_opening(&run->pair->sentence, &run->viewer->model.config,
+                                           run->facts.mask);
+}
+
 /* Capture some sites of all layers, of all queries or of the one at which the page opens. */
 static int capture_journey(struct page_journey *journey, struct page_run *run,
                            struct site_set sites, bool whole, struct err *err)
 {
     const struct config *config = &run->viewer->model.config;
-    const size_t query = tokenized_opening(&run->pair->sentence, config, run->facts.mask);
+    const size_t query = first_query(run);
     struct report *report = arena_alloc(run->arena, 1, sizeof *report, err);
     struct selection selection = {.sites = sites};
     const struct capture_request asked = {&selection, run->pair, 1, 0, report};
@@ -255,15 +268,24 @@ static double captured_bytes(const struct page_run *run, struct site_set sites, 
                : viewer_captured_bytes(run->viewer, &selection, run->pair);
 }
 
+/* A live page computes a layer itself; a step of the lesson has what its scenes show. */
+static bool has_motion(const struct page_run *run, bool streams)
+{
+    const struct page_lesson *lesson = run->own->lesson;
+    const char *scene = lesson ? lesson->scene : "heads";
+    return !run->options->page.live && scene && (!lesson || !strstr(scene, "heads") == !streams);
+}
+
 static int find_streams(struct page_run *run, struct err *err)
 {
     const struct site_set sites = page_stream_sites(&run->viewer->model.config);
     const double most = WHOLE_BYTES / (double)run->own->driver->identity.count * 3 / 4;
     struct page_journey *streams = &run->facts.streams;
-    if (run->options->page.live || run->own->lesson || site_set_is_empty(sites))
+    if (!has_motion(run, true) || site_set_is_empty(sites))
         return 0;
-    streams->exact = captured_bytes(run, sites, err) <= most;
-    return err_if(err->kind || capture_journey(streams, run, sites, streams->exact, err));
+    const bool whole = captured_bytes(run, sites, err) <= most && !run->own->lesson;
+    streams->exact = whole || run->own->lesson;
+    return err_if(err->kind || capture_journey(streams, run, sites, whole, err));
 }
 
 /* Whether scores made these numbers. */
@@ -278,7 +300,7 @@ static bool *choose_heads(const struct page_run *run, struct err *err)
 {
     const struct config *config = &run->viewer->model.config;
     const size_t most = config_most_heads(config);
-    const size_t row = tokenized_opening(&run->pair->sentence, config, run->facts.mask);
+    const size_t row = first_query(run);
     const float *without = run->facts.without_heads;
     bool *chosen = arena_alloc(run->arena, layers_of(config) * most, sizeof *chosen, err);
     for (size_t i = 0; chosen && i < run->report.array_count; i++) {
@@ -311,7 +333,7 @@ static int find_journey(struct page_run *run, struct err *err)
     const char *explain = run->options->page.explain;
     struct page_journey *journey = &run->facts.journey;
     const bool *chosen;
-    if (!explained_heads(run) || run->options->page.live || run->own->lesson ||
+    if (!has_motion(run, false) || !explained_heads(run) ||
         (explain && strcmp(explain, "none") == 0) || site_set_is_empty(sites))
         return 0;
     const double floats = captured_bytes(run, sites, err) / sizeof(float);

@@ -94,11 +94,6 @@ static void put_look(struct stream *out, const struct style *style)
         json_put_float(&json, "high", style->bounds.high);
         json_put_close(&json, '}');
     }
-    json_put_open(&json, "\n about", '{');
-    for (enum site site = 0; site != SITE_PASS_END; site = site_next(site))
-        if (site_about(site))
-            json_put_text(&json, site_name(site), site_about(site));
-    json_put_close(&json, '}');
     json_put_close(&json, '}');
     stream_text(out, "</script>\n");
 }

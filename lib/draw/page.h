@@ -27,11 +27,12 @@ struct page_lesson {
     const char *marks;  /* cells to frame, TENSOR:[LAYER.HEAD:]ROW:COLUMN, as in "scores:1:2
                          * weights:0.3:1:0" */
     const char *question, *answer;
+    const char *scene;  /* scenes of Motion, "softmax sum"; NULL: none */
     const char *show;   /* tensors for a command other than `run`; NULL: the command's own */
     const char *tables; /* explain command whose weight matrices the page shows as well, or NULL */
     const char *parts;  /* sections of explain that the page shows, "9-12"; NULL: all */
     const char *arithmetic;            /* output of explain or `lesson scale` as HTML, or NULL */
-    bool walk, scale;                  /* has the diagram of a model; is `lesson scale` */
+    bool walk, scale;                  /* has the journey through a model; is `lesson scale` */
     const struct page_lesson *chinese; /* the same texts in Chinese; NULL: none */
 };
 

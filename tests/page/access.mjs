@@ -91,8 +91,6 @@ for (const [width, colorScheme] of axe
                     await page.locator('.question summary').click();
                     same([], await serious(page), `step ${step + 1}`);
                 }
-                await page.locator('.node').nth(3).click();
-                same([], await serious(page), 'a station');
             },
             { viewport: { width, height: 850 }, colorScheme, bypassCSP: true },
         ));
@@ -168,7 +166,7 @@ async function fitsWindow(page, what) {
     yes(wider <= 0, `${what} is ${wider} pixels too wide`);
 }
 
-await test('a lesson fits the width of a phone, and a tap opens a station', () =>
+await test('a lesson fits the width of a phone', () =>
     withPage(
         lesson,
         async (page) => {
@@ -177,15 +175,6 @@ await test('a lesson fits the width of a phone, and a tap opens a station', () =
                 await page.selectOption('#sentence', String(step));
                 await fitsWindow(page, `step ${step + 1}`);
             }
-            await page.locator('.node', { hasText: 'mlp_act' }).last().tap();
-            yes((await page.locator('.station h2').innerText()).startsWith('mlp_act'), 'no panel');
-            const [node, panel] = [
-                await boxOf(page.locator('.node[aria-pressed="true"]')),
-                await boxOf(page.locator('.station')),
-            ];
-            const below = panel.y - node.y;
-            yes(below > 0 && below < 200, `the panel is ${below} pixels below the station`);
-            await fitsWindow(page, 'a station');
             await page.locator('.question summary').tap();
             yes(await page.isVisible('.question p'), 'a tap opens no answer');
         },

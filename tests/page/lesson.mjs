@@ -1,5 +1,5 @@
-// A lesson as a page has the texts of the command and the numbers of its models; the walk visits
-// every tensor of a pass.
+// A lesson as a page has the texts of the command and the numbers of its models; scenes of Motion
+// show how they come about.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -87,7 +87,7 @@ await test('a marked cell opens in its matrix', () =>
         await page.selectOption('#sentence', '5'); // two heads
         const words = await page.locator('.lesson .over').first().getAttribute('aria-label');
         yes(words.endsWith('Arrow keys move.'), words); // Enter explains in the workbench
-        same(0, await page.locator('.lesson [aria-describedby]').count());
+        same(0, await page.locator('.lesson :not(canvas)[aria-describedby]').count());
         await page.locator('.marked button').nth(1).click();
         const value = tensorsOf(lines[5])['h.1.weights'][1][4][2];
         yes((await readout(page)).startsWith(value.toFixed(2)), await readout(page));
@@ -124,48 +124,64 @@ await test('buttons and keys lead to the next and the previous step', () =>
         same(0, await page.locator('#lesson-before').count());
     }));
 
-// Visit every station; return the titles of their panels.
+// Step through the journey of the last step; return the titles of its scenes.
 async function walk(page) {
     const found = [];
-    const count = await page.locator('.node').count();
-    await page.locator('.node').first().click();
-    for (let i = 0; i < count; i++) {
-        found.push(await page.locator('.station h2').innerText());
-        if (i + 1 < count) await page.keyboard.press('ArrowRight');
+    await page.locator('.lesson #play').focus();
+    await page.keyboard.press('Home');
+    for (let last = null; ; ) {
+        const title = await page.innerText('.lesson #scene-title');
+        if (title === last) return found;
+        found.push((last = title));
+        await page.keyboard.press('ArrowRight');
     }
-    return found;
 }
 
-await test('the walk visits every tensor that a forward pass announces, in order', () =>
-    withPage(path, async (page) => {
-        await page.selectOption('#sentence', String(WALK));
-        const { tensors } = json('-s', LIFE, '--show', 'all');
-        const expected = Object.keys(tensors).map((name) =>
-            name.replace(/^h\.(\d+)\.(.*)$/, '$2 · layer $1'),
-        );
-        same(expected, await walk(page));
-        same(0, await page.locator('.node.missing').count());
-        await page.locator('.node', { hasText: 'attn_out' }).last().click();
-        await page.locator('.station .over').focus();
-        for (const key of ['ArrowRight', 'ArrowDown', 'ArrowRight']) await page.keyboard.press(key);
-        const value = tensors['h.1.attn_out'][1][1];
-        const words = await page.innerText('.station .cell-words');
-        yes(words.endsWith(`: ${value}`), words);
-        await page.locator('.node[aria-pressed="true"]').focus();
-        await page.keyboard.press('ArrowRight');
-        same('resid_mid · layer 1', await page.locator('.station h2').innerText());
-        const hash = await page.evaluate(() => location.hash);
-        yes(hash.includes('station='), hash);
-    }));
+const calm = { reducedMotion: 'reduce' };
 
-await test('the walk of a lesson accepts any model and text', async () => {
+await test('the last step is the journey through all layers, and a step opens its scenes', () =>
+    withPage(
+        path,
+        async (page) => {
+            await page.selectOption('#sentence', String(WALK));
+            const titles = await walk(page);
+            same(23, titles.length);
+            same('Prediction', titles.at(-1).split(' · ').at(-1));
+            const count = {};
+            for (let step = 0; step < SCALE; step++) {
+                await page.selectOption('#sentence', String(step));
+                const scenes = page.locator('.lesson #scenes button');
+                if (await scenes.count()) count[step + 1] = await scenes.allTextContents();
+            }
+            same(['1', '2', '4', '5', '6', '8', '10', '11', '12', '13', '14'], Object.keys(count));
+            same(['q · k', '÷ √2', 'Mask', 'Softmax', 'Values', 'Sum'], count[5]);
+            same(['Softmax', 'Mask'], count[11]);
+            await page.selectOption('#sentence', '1'); // softmax, sum: the row of “journey”
+            await page.click('.lesson #motion-numbers summary');
+            await page.locator('.lesson #motion-numbers td').first().waitFor();
+            const rows = await page.$$eval('.lesson #motion-numbers tbody tr', (all) =>
+                all.map((row) => [...row.children].map((cell) => cell.textContent)),
+            );
+            const { weights } = Object.fromEntries(
+                Object.entries(tensorsOf(lines[1])).map(([name, value]) => [name.split('.').at(-1), value]),
+            );
+            same(weights[0][1].map(String), rows.slice(0, 6).map((row) => row[3]));
+        },
+        calm,
+    ));
+
+await test('the journey of a lesson accepts any model and text', async () => {
     const other = join(scratch, 'other.html');
     execFileSync(attn, ['lesson', '-m', 'life-4-heads', '-s', 'Life is short', '-o', other]);
-    await withPage(other, async (page) => {
-        await page.selectOption('#sentence', String(WALK));
-        same('“Life is short”', await page.locator('.told > .quiet').innerText());
-        yes((await walk(page)).includes('attn_out · layer 0'), 'no attention');
-    });
+    await withPage(
+        other,
+        async (page) => {
+            await page.selectOption('#sentence', String(WALK));
+            same('“Life is short”', await page.locator('.told > .quiet').innerText());
+            yes((await walk(page)).some((title) => title.endsWith('Sum')), 'no attention');
+        },
+        calm,
+    );
 });
 
 await test('the arrows of an embedding are drawn as by run --view arrows', () =>
@@ -204,7 +220,7 @@ const wordsOf = (page) =>
         const all = shown.flatMap((one) => [...one.querySelectorAll('*')]);
         const named = ['aria-label', 'title', 'placeholder'];
         const isTerm = (one) =>
-            one.matches('code, option, #plain, .marked *, svg *, .side h3, .station h2') ||
+            one.matches('code, option, #plain, .marked *, svg *, .side h3') ||
             one.closest('.formula, .worked, bdi, sup');
         return all
             .filter((one) => !one.closest('code, svg, #language') && !isTerm(one))
@@ -416,11 +432,6 @@ await test('a lesson in Chinese is in Chinese', async () => {
         same('zh', await page.getAttribute('html', 'lang'));
         for (let step = 0; step <= WALK; step++) {
             await page.selectOption('#sentence', String(step));
-            for (const node of await page.locator('.node').all()) {
-                await node.click();
-                const about = await page.locator('.station > p').first().innerText();
-                yes(/[\u4e00-\u9fff]/.test(about), `station: ${about}`);
-            }
             const isTerm = (text) => /^([a-z_0-9.]+( L\d+(·K?[HV]\d+)?)?|Esc)$/.test(text);
             const isForeign = (text) => !/[\u4e00-\u9fff]/.test(text) && !isTerm(text);
             same([], (await wordsOf(page)).filter(isForeign), `step ${step + 1}`);
@@ -428,13 +439,13 @@ await test('a lesson in Chinese is in Chinese', async () => {
     });
 });
 
-await test('every text of body.html and every tensor has a Chinese name', async () => {
+await test('every text of body.html has a Chinese name', async () => {
     const source = readFileSync(join(process.env.ROOT, 'lib/draw/page/chinese.js'), 'utf8');
     const table = source.slice(source.indexOf('{'), source.indexOf('};') + 1);
     const names = Object.keys(Function(`return ${table}`)());
     const body = readFileSync(join(process.env.ROOT, 'lib/draw/page/body.html'), 'utf8');
     await withPage(path, async (page) => {
-        const { texts, abouts } = await page.evaluate((html) => {
+        const texts = await page.evaluate((html) => {
             const parsed = new DOMParser().parseFromString(html, 'text/html');
             const walker = parsed.createTreeWalker(parsed.body, NodeFilter.SHOW_TEXT);
             const texts = [];
@@ -442,13 +453,11 @@ await test('every text of body.html and every tensor has a Chinese name', async 
             for (const name of ['aria-label', 'title'])
                 for (const one of parsed.querySelectorAll(`[${name}]`))
                     texts.push(one.getAttribute(name));
-            const { about } = JSON.parse(document.getElementById('look').textContent);
-            return { texts, abouts: Object.values(about) };
+            return texts;
         }, body.replace(/<noscript>.*<\/noscript>/, ''));
-        const wanted = [...texts.map((text) => text.replace(/\s+/g, ' ').trim()), ...abouts];
+        const wanted = texts.map((text) => text.replace(/\s+/g, ' ').trim());
         const isText = (text) => /[a-z]{2}/i.test(text) && !['PNG', 'Esc'].includes(text);
-        const isNamed = (text) =>
-            names.includes(text) || names.includes(text.replace(/^encoder: /, ''));
+        const isNamed = (text) => names.includes(text);
         same([], [...new Set(wanted)].filter((text) => isText(text) && !isNamed(text)));
     });
 });

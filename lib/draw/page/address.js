@@ -45,7 +45,6 @@ const REMEMBERED = {
         () => (sentences[0].lesson && !state.lesson ? 'workbench' : ''),
         (text) => Boolean(sentences[0].lesson) && text !== 'workbench',
     ],
-    station: [() => String(state.station ?? ''), toIndex],
 };
 // Names in the address that differ from those in the state.
 const STATE_NAMES = {

@@ -35,7 +35,7 @@ const CHINESE = {
     Query: '查询',
     'Keys and scores': '键和分数',
     Scale: '缩放',
-    Softmax: 'softmax',
+    Softmax: 'softmax 运算',
     Mask: '掩码',
     'Values and weights': '值和权重',
     'Context: weighted sum of the values': '上下文向量：值的加权和',
@@ -58,122 +58,15 @@ const CHINESE = {
     'WO,h: the rows of the output projection that belong to head h.':
         'WO,h：输出投影中属于头 h 的行。',
 
-    // the diagram of the lesson (walk.js, stations.js)
-    'The tensor of the station': '节点的张量',
-    '# stations, # with their tensors; arrow keys go on': '# 个节点，其中 # 个有张量；方向键移动',
-    '# heads of # × # numbers': '# 个头，每个头 # × # 个数',
-    '# kv_heads of # × # numbers': '# 个键值头，每个头 # × # 个数',
-    '# × # numbers': '# × # 个数',
-    'not in this page': '不在本页',
     'layer #': '第 # 层',
-    'The source': '源文本',
-    'The text': '文本',
     Open: '打开',
-    'Open it in the workbench': '在工作台中打开',
 
     // the tensors of a pass (lib/model/site.c)
-    'token + position embedding': '词元嵌入 + 位置嵌入',
-    'token + position embedding of the second text': '第二个文本的词元嵌入 + 位置嵌入',
     'encoder: ~': '编码器：~',
-    'encoder: q·k before the scale': '编码器：缩放之前的 q·k',
-    'encoder: attention weights': '编码器：注意力权重',
-    'encoder: weights · v': '编码器：权重 · v',
-    'residual stream before the block': '本层之前的残差流',
-    'first layer norm': '第一个层归一化',
-    'queries before the rotary embedding': '旋转位置编码之前的查询',
-    'keys before the rotary embedding': '旋转位置编码之前的键',
     queries: '查询',
     keys: '键',
     values: '值',
-    'q·k before scale and mask (--attention linear: φ(q)·φ(k))':
-        '缩放和掩码之前的 q·k（--attention linear：φ(q)·φ(k)）',
-    'softmax of the scaled scores over all keys (only with --mask-after)':
-        '缩放后的分数对所有键做 softmax（仅在 --mask-after 时）',
-    ['scaled scores, -inf for masked keys (with --mask-after: softmax, ' +
-    'linear: scores, 0 for masked keys)']:
-        '缩放后的分数，被掩码的键为 -inf（--mask-after：softmax，linear：分数，被掩码的键为 0）',
-    ['attention weights: softmax of masked (linear: masked / its sum); ' +
-    'each row sums to 1, with its sink']:
-        '注意力权重：masked 的 softmax（linear：masked 除以它的和）；每行与其 sink 之和为 1',
-    'weights · v: the output of each head, before the output projection':
-        '权重 · v：每个头在输出投影之前的输出，即上下文向量',
-    'output of the attention layer': '注意力层的输出',
-    'part of the softmax that no key has: it completes a row of weights to 1':
-        'softmax 中不属于任何键的部分：它使一行权重之和为 1',
-    'norm of attn_out': 'attn_out 的归一化',
-    'residual stream after attention': '注意力之后的残差流',
-    'layer norm before cross-attention': '交叉注意力之前的层归一化',
-    'queries of the cross-attention': '交叉注意力的查询',
-    'keys from the encoder output': '来自编码器输出的键',
-    'values from the encoder output': '来自编码器输出的值',
-    'q·k of the cross-attention': '交叉注意力的 q·k',
-    'scaled scores (there is no mask)': '缩放后的分数（没有掩码）',
-    'attention weights from the text to the source': '从文本到源文本的注意力权重',
-    'weights of head h - lambda · those of head h + H/2, which multiply the values of both':
-        '头 h 的权重减去 lambda 乘头 h + H/2 的权重，再与两头的值相乘',
-    'context, each head times its gate, or normed and scaled, side by side':
-        'context，各头乘以其门，或归一化并缩放后，并排',
     'difference · v': '差 · v',
-    'cross_weights · cross_v': 'cross_weights · cross_v',
-    'output of the cross-attention layer': '交叉注意力层的输出',
-    'residual stream after cross-attention': '交叉注意力之后的残差流',
-    'queries of the mixer before the convolution': '卷积之前状态层的查询',
-    'keys of the mixer before the convolution': '卷积之前状态层的键',
-    'values of the mixer before the convolution': '卷积之前状态层的值',
-    ['sums over the last tokens, channel by channel: of queries, keys and values, of values ' +
-    'alone, or of keys times values']: '逐通道对最近几个词元求和：查询、键和值，或仅值，或键乘以值',
-    'queries of the mixer: what a token reads from the state': '状态层的查询：词元从状态中读取什么',
-    'keys of the mixer: where a token writes into the state': '状态层的键：词元写入状态的何处',
-    'values of the mixer: what a token writes into the state': '状态层的值：词元向状态写入什么',
-    'how strongly a token writes into the state': '词元写入状态的强度',
-    'what a token leaves of the state: factors of a head, or of each of its channels':
-        '词元保留多少状态：每个头的系数，或其每个通道的系数',
-    'what a token takes of each value of the mixer: mix_context = mix_map · mix_v':
-        '词元从状态层的每个值中取多少：mix_context = mix_map · mix_v',
-    'mix_map of all heads as one: the root of the sum of its squares':
-        '所有头的 mix_map 合为一张：各头平方之和的平方根',
-    'the state of each head after the last token': '最后一个词元之后每个头的状态',
-    'the state of each head after each token, its rows side by side':
-        '每个词元之后每个头的状态，其各行并排',
-    'what each head of the mixer reads from its state': '状态层的每个头从其状态中读到的内容',
-    'what multiplies the context, before the logistic function': '逻辑函数之前，与上下文相乘的门',
-    'what multiplies the context of the mixer, before its function': '函数之前，与状态层上下文相乘的门',
-    'the context of all heads of the mixer, gated and normed': '状态层所有头的上下文，经过门和归一化',
-    'output of the mixer': '状态层的输出',
-    'second layer norm': '第二个层归一化',
-    'logits of the experts, before any is chosen': '选择之前各专家的 logits',
-    "factors of the experts' outputs, 0 for those that are not chosen":
-        '各专家输出的系数，未被选中的为 0',
-    'output of the shared expert, which all tokens have': '所有词元共用的专家的输出',
-    'gate of the MLP, before the activation': '激活函数之前的 MLP 门',
-    'input that the gate multiplies': '与门相乘的输入',
-    'hidden channels of the MLP, after the activation': '激活函数之后的 MLP 隐藏通道',
-    'output of the MLP': 'MLP 的输出',
-    'norm of mlp_out': 'mlp_out 的归一化',
-    'layer norm of what experts read, beside the MLP': 'MLP 旁边的专家所读取的层归一化',
-    "residual stream before the layer's own input is added": '加上本层自己的输入之前的残差流',
-    "gate of the layer's own input, before the activation": '激活函数之前，本层自己的输入的门',
-    "the layer's own input, of the token and its embedding": '本层自己的输入，来自词元及其嵌入',
-    "the layer's own input, times its gate": '本层自己的输入，乘以它的门',
-    'projection of per_layer_act': 'per_layer_act 的投影',
-    'norm of per_layer_out': 'per_layer_out 的归一化',
-    'copies of the residual stream as the layer predicts them': '本层所预测的残差流各副本',
-    'ln_1 by the first matrix of the low-rank branch': 'ln_1 乘以低秩支路的第一个矩阵',
-    'laurel_act by the second matrix of the low-rank branch': 'laurel_act 乘以低秩支路的第二个矩阵',
-    'norm of laurel_out': 'laurel_out 的归一化',
-    'predicted copies, corrected by what the layer made of the one it works on':
-        '用本层对其所处理副本的结果校正后的各副本',
-    'copies of the residual stream after the block': '本层之后的残差流各副本',
-    'streams made one, as after the last block: what the logit lens reads':
-        '各副本合为一个，如最后一层之后：logit 透镜所读取的',
-    'residual stream after the block': '本层之后的残差流',
-    'final layer norm': '最后的层归一化',
-    'input of the unembedding of a masked model: a dense layer and its norm':
-        '掩码语言模型的解嵌入的输入：全连接层及其归一化',
-    'dense layer of the first token': '第一个词元的全连接层',
-    'logit of each token: whether it was replaced': '每个词元的 logit：它是否被替换过',
-    'logits of the next token (of a masked model: of the token itself)':
-        '下一个词元的 logits（掩码语言模型：该词元本身的 logits）',
 
     // the head of the page (main.js, body.html)
     '# layer': '# 层',
@@ -413,6 +306,7 @@ const CHINESE = {
     Scenes: '场景',
     Layer: '层',
     'Layer #, mixer': '第 # 层，状态层',
+    MLP: 'MLP 层',
     Vector: '向量',
     'q, k': 'q、k',
     'q · k': 'q · k',

@@ -159,7 +159,9 @@ class Sentence {
         this.tensors = json.tensors.map((spec) => new Tensor(spec, this));
         const made = (list) => (list || []).map((spec) => new Tensor(spec, this));
         this.explainedTensors = made(json.explained);
-        this.motionTensors = [...this.explainedTensors, ...made(json.journey?.tensors)];
+        const ofHeads = this.tensors.filter((one) => one.heads || one.kv_heads);
+        const journey = made(json.journey?.tensors);
+        this.motionTensors = [...this.explainedTensors, ...journey, ...ofHeads];
         if (json.streams) this.streams = { ...json.streams, tensors: made(json.streams.tensors) };
         const { chinese, title } = json.lesson || {};
         for (const name of chinese ? ['title', 'before', 'look', 'question', 'answer'] : [])

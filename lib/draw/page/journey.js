@@ -13,7 +13,8 @@ function motionTensors(sentence = current()) {
         (kind) => sentence.kinds.includes(kind) && /(weights|mix_map(_norm)?)$/.test(kind)
             && travels(kind),
     );
-    return kinds.length ? sentence.of(kinds[0]) : [];
+    if (kinds.length) return sentence.of(kinds[0]);
+    return sentence.explainedTensors.filter((one) => one.isAttention && one.tensor === 'weights');
 }
 
 // A row of a tensor of the stream, by name and number of the layer; null if it is not in the page.
@@ -46,7 +47,8 @@ function headRows(tensor, index, row) {
 function followedHead(at, row) {
     const tensor = motionTensors()[at];
     const has = (head) => Boolean(tensor.isMixer || headRows(tensor, head, row)?.('q', row));
-    const chosen = at === state.layer ? state.head : motion.heads[at];
+    const { at: layer, head } = motion.step || { at: state.layer, head: state.head };
+    const chosen = at === layer ? head : motion.heads[at];
     if (chosen < tensor.shape[0] && (has(chosen) || at in motion.heads)) return chosen;
     let best = { head: chosen < tensor.shape[0] ? chosen : 0, value: -1 };
     for (let head = 0; head < tensor.shape[0]; head++) {

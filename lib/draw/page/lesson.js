@@ -40,6 +40,7 @@ class LessonView {
         this.letters = isProjecting() ? lettersLeast() : 0;
         this.drawFigures(shows, room);
         if (isProjecting() && !this.lesson.walk) this.project(told, shows, room);
+        if (motion.step && !motion.box.hidden) drawMotion(); // its place has its size now
     }
 
     drawFigures(shows, room) {
@@ -48,8 +49,9 @@ class LessonView {
         shows.replaceChildren();
         shows.style.setProperty('--letters', `${this.letters}px`);
         if (this.lesson.arithmetic) this.drawArithmetic(shows, isWhole);
-        if (this.lesson.walk) new WalkView(shows, this.sentence, room);
-        else if (!isWhole) this.drawMatrices(shows, room);
+        if (!isWhole && !this.lesson.walk) this.drawMatrices(shows, room);
+        const moves = this.lesson.walk || this.lesson.scene;
+        if (moves && !state.printing) showStep(shows, this.sentence, this.marks);
     }
 
     // On a projector a step is a row of slides, each with one text and the figures that fit

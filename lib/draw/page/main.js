@@ -25,7 +25,6 @@ const state = {
     t: 1,
     pin: null, // { sentence } of this page, or { text, off, t } of a live one
     lesson: Boolean(sentences[0].lesson),
-    station: null,
     slide: 0, // of a projected step of the lesson
     present: false, // sentence, matrix and prediction alone, for a projector
     printing: false,
@@ -357,6 +356,7 @@ function draw(remember = true) {
     settle();
     hovered = null;
     predicted = '';
+    keepMotion();
     byId('lesson').hidden = !state.lesson;
     byId('workbench').hidden = state.lesson;
     if (state.lesson) {

@@ -20,6 +20,9 @@ const LAYERS_LISTED = 6; // more layers are in a menu
 const calm = window.matchMedia('(prefers-reduced-motion: reduce)');
 const motion = { frame: 0, last: 0, until: 0, speed: 1, heads: {}, yaw: 0.35, pitch: -0.2 };
 
+// The query that travels: the selected one, or that of a step of the lesson.
+const motionRow = () => motion.step?.row ?? selectedRow();
+
 // --- scenes ------------------------------------------------------------------------------------
 
 // The scenes of a layer, as far as the model has them.
@@ -40,11 +43,13 @@ function scenesOf(at, row) {
 }
 
 // All scenes of a query, one after another: { at (the layer), scene, scenes, start, seconds }.
-function planOf(row = selectedRow()) {
+function planOf() {
+    const row = motionRow();
+    const { step } = motion;
     const { nextTokens, masks } = current();
     const tensors = motionTensors();
     const heads = tensors.map((_, at) => followedHead(at, row)).join();
-    const key = [state.sentence, state.runs, tensors[0].tensor, row, heads].join(' ');
+    const key = [state.sentence, state.runs, tensors[0].tensor, row, heads, step?.scenes].join(' ');
     if (motion.planned === key) return motion.plan;
     const plan = [];
     let start = 0;
@@ -54,10 +59,11 @@ function planOf(row = selectedRow()) {
     };
     tensors.forEach((_, at) => {
         const scenes = scenesOf(at, row);
-        for (const scene of scenes) add(at, scene, scenes);
+        const isIn = (scene) => !step?.scenes || (at === step.at && step.scenes.includes(scene));
+        for (const scene of scenes.filter(isIn)) add(at, scene, scenes);
     });
     const predicts = nextTokens && (!masks || masks.includes(row));
-    if (predicts && tensors[0].row_labels === 'sentence')
+    if (predicts && !step?.scenes && tensors[0].row_labels === 'sentence')
         add(tensors.length - 1, 'predict', ['predict']);
     Object.assign(motion, { planned: key, plan });
     return plan;
@@ -83,7 +89,9 @@ function fitScene() {
     const [scene, player] = [byId('stage-canvas').parentElement, byId('player')];
     const below = player.getBoundingClientRect().bottom - scene.getBoundingClientRect().bottom;
     const top = scene.getBoundingClientRect().top + window.scrollY;
-    const high = Math.max(phone.matches ? 360 : 300, window.innerHeight - top - below - 4);
+    const share = motion.step?.scenes ? 0.5 : 0.66; // of the window, in a lesson
+    const room = motion.step ? share * window.innerHeight : window.innerHeight - top - below - 4;
+    const high = Math.max(phone.matches ? 360 : 300, room);
     scene.style.height = `${Math.floor(high)}px`;
 }
 
@@ -98,11 +106,11 @@ function drawMoment(canvas, moment) {
     context.setTransform(pixels, 0, 0, pixels, 0, 0);
     context.clearRect(0, 0, wide, high);
     const small = wide < 700;
-    const pen = new Pen(context, small ? 14 : clamp(high / 23, 19, 28), small);
+    const pen = new Pen(context, clamp(high / 23, 19, 28), small);
     Object.assign(motion, { space: null, headsAt: null });
     const ofHead = ['heads', 'stream', 'mlp', 'predict'].indexOf(moment.scene) < 0;
     const Picture = ofHead ? HeadPicture : StreamPicture;
-    const journey = journeyOf(moment.at, selectedRow());
+    const journey = journeyOf(moment.at, motionRow());
     new Picture(pen, journey, moment, { wide, high }).draw();
     return journey;
 }
@@ -111,7 +119,7 @@ function drawMotion() {
     takeLayer();
     state.at = clamp(state.at, 0, totalTime());
     const moment = momentAt(state.at);
-    const journey = journeyOf(moment.at, selectedRow());
+    const journey = journeyOf(moment.at, motionRow());
     const { scene, scenes } = moment;
     const place = scenes.length > 1 ? `${scenes.indexOf(scene) + 1}/${scenes.length} · ` : '';
     const title = `${journey.name} · ${place}${sceneName(moment)}`;
@@ -123,7 +131,7 @@ function drawMotion() {
     drawMoment(byId('stage-canvas'), moment);
     setText('motion-note', noteOf(journey));
     if (!motion.frame) drawMotionTable();
-    motion.row = selectedRow();
+    motion.row = motionRow();
 }
 
 function setText(id, words) {
@@ -188,8 +196,8 @@ function drawMissing({ tensor, index, q, sentence, row }, scene) {
     const box = byId('motion-missing');
     const needs = !tensor.isMixer && !q && !/heads|stream|mlp|predict/.test(scene);
     const chosen = motionTensors()[state.layer];
-    const other = tensor === chosen && index !== state.head ? state.head : index;
-    box.hidden = !needs && other === index;
+    const other = tensor === chosen && !motion.step && index !== state.head ? state.head : index;
+    box.hidden = Boolean(motion.step) || (!needs && other === index);
     if (box.hidden) return;
     const name = tensor.headName(other);
     const key = `${name} ${row} ${isChinese()}`;
@@ -212,7 +220,7 @@ function drawMotionTable() {
     const box = byId('motion-numbers');
     const into = box.querySelector('.table');
     const moment = momentAt(state.at);
-    const journey = journeyOf(moment.at, selectedRow());
+    const journey = journeyOf(moment.at, motionRow());
     const key = `${motion.key} ${moment.scene} ${isChinese()}`;
     if (box.dataset.shows === key && into.firstChild) return;
     box.dataset.shows = key;
@@ -340,7 +348,41 @@ function momentLayer() {
     return motionTensors()[motion.plan && motion.planned ? momentAt(state.at).at : 0].layer;
 }
 
+// Put the player above the figures of a step of the lesson, at the query of its first mark.
+function showStep(page, { lesson }, marks) {
+    const [mark] = marks;
+    const isOther = motion.of !== lesson;
+    const step = { row: mark?.row, head: mark?.index || 0, scenes: lesson.scene?.split(' ') };
+    const framed = marks.filter(({ row }) => row === step.row);
+    motion.step = Object.assign(step, { at: 0, marks: framed });
+    const isMarked = ({ layer }) => layer === mark?.tensor.layer;
+    step.at = Math.max(0, motionTensors().findIndex(isMarked));
+    if (!mark) delete motion.step.row;
+    page.prepend(motion.box);
+    motion.of = lesson;
+    const [first] = planOf();
+    if (isOther) state.at = first.seconds - LEAST_TIME;
+    drawMotion();
+}
+
+// Put it back, before the lesson is drawn again.
+function keepMotion() {
+    stopMotion();
+    motion.step = null;
+    motion.box.hidden = false;
+    byId('columns').append(motion.box);
+}
+
 function listenToMotion() {
+    motion.box = byId('motion');
+    motion.box.addEventListener('keydown', (event) => {
+        const act = motion.step && MOTION_KEYS[event.key];
+        const own = event.key === ' ' ? 'input, select, button, summary' : 'input, select';
+        if (!act || event.target.matches(own)) return;
+        act();
+        event.preventDefault();
+        event.stopPropagation();
+    });
     const on = (id, event, act) => byId(id).addEventListener(event, act);
     on('play', 'click', togglePlay);
     on('step-back', 'click', () => stepScene(-1));
@@ -378,34 +420,43 @@ function listenToMotion() {
 
 function followHead(at, head) {
     motion.heads[at] = head;
+    if (motion.step?.at === at) motion.step.head = head;
+    if (motion.step) return drawMotion();
     if (at === state.layer) return set({ head });
     return drawMotion();
 }
 
-const moveQuery = (by) => selectRow(clamp(selectedRow() + by, 0, motionTensors()[0].rowCount - 1));
+const moveQuery = (by) => selectRow(clamp(motionRow() + by, 0, motionTensors()[0].rowCount - 1));
+
+const MOTION_KEYS = {
+    ' ': togglePlay,
+    ArrowRight: () => stepScene(1),
+    ArrowLeft: () => stepScene(-1),
+    ArrowDown: () => moveQuery(1),
+    ArrowUp: () => moveQuery(-1),
+    Home: () => scrubTo(0),
+    End: () => scrubTo(totalTime()),
+    ',': () => scrubTo(state.at - 0.25),
+    '.': () => scrubTo(state.at + 0.25),
+};
 
 addScreen({
     ...{ name: 'motion', title: 'Motion', key: 'v' },
     parts: ['motion', 'chips'],
     state: { at: 0 },
-    address: { at: [() => (state.at ? state.at.toFixed(1) : ''), (text) => Number(text) || 0] },
+    address: {
+        at: [
+            () => (state.at && !state.lesson ? state.at.toFixed(1) : ''),
+            (text) => Number(text) || 0,
+        ],
+    },
     isAvailable: () => canMove(),
     draw: drawMotion,
-    highlight: () => motion.row !== selectedRow() && drawMotion(),
+    highlight: () => motion.row !== motionRow() && drawMotion(),
     focus: () => byId('play').focus(),
     leave: stopMotion,
     listen: listenToMotion,
-    keys: {
-        ' ': togglePlay,
-        ArrowRight: () => stepScene(1),
-        ArrowLeft: () => stepScene(-1),
-        ArrowDown: () => moveQuery(1),
-        ArrowUp: () => moveQuery(-1),
-        Home: () => scrubTo(0),
-        End: () => scrubTo(totalTime()),
-        ',': () => scrubTo(state.at - 0.25),
-        '.': () => scrubTo(state.at + 0.25),
-    },
+    keys: MOTION_KEYS,
 });
 
 // Whether a page has the maps of a whole text.

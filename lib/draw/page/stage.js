@@ -31,8 +31,9 @@ const scoreText = (value) =>
 
 class Pen {
     constructor(context, size, small) {
-        Object.assign(this, { context, size, small, least: small ? 13
-            : Math.max(18, size * 0.85) });
+        const fine = small && !isProjecting(); // a phone: small letters, the arrows below
+        Object.assign(this, { context, small, fine, size: fine ? 14 : size });
+        this.least = fine ? 13 : Math.max(18, size * 0.85);
     }
 
     // Draw with an opacity; nothing if it is 0.
@@ -134,11 +135,13 @@ class HeadPicture {
         const spaceWide = small ? wide : Math.max(300, wide * 0.32);
         this.table = small ? wide : wide - spaceWide - 24;
         const share = (from, to) => ({ x: this.table * from, width: this.table * (to - from) });
-        this.columns = small
-            ? { name: share(0, 0.2), k: share(0.21, 0.53), bar: share(0.21, 0.53),
-                cell: share(0.55, 0.69), v: share(0.71, 1) }
-            : { name: share(0, 0.15), k: share(0.16, 0.36), bar: share(0.38, 0.66),
-                cell: share(0.675, 0.765), v: share(0.78, 1) };
+        const longest = Math.max(...this.keys.map(({ label }) => textWidth(label, size))) + 10;
+        const names = clamp(longest / this.table, 0.13, small ? 0.2 : 0.21);
+        const places = small
+            ? { k: [0.21, 0.53], bar: [0.21, 0.53], cell: [0.55, 0.69], v: [0.71, 1] }
+            : { k: [names + 0.01, 0.36], bar: [0.38, 0.66], cell: [0.675, 0.765], v: [0.78, 1] };
+        this.columns = { name: share(0, names) };
+        for (const [name, place] of Object.entries(places)) this.columns[name] = share(...place);
         this.space = small
             ? { x: 0, y: high - spaceHigh, width: wide, height: spaceHigh }
             : { x: wide - spaceWide, y: 0, width: spaceWide, height: high };
@@ -302,6 +305,7 @@ class HeadPicture {
                 { size: pen.least, colour: '--quiet', alpha: hidden });
         }
         this.drawWeight(one, i, mid);
+        this.frameMarks(one, mid);
         if (journey.q && !one.hidden) this.drawValue(one, i, mid);
     }
 
@@ -373,6 +377,20 @@ class HeadPicture {
         const bold = one === journey.order[0];
         pen.text(words, x + width / 2, mid,
             { size: pen.least, bold, align: 'center', colour: inkOn(colour), alpha: filled });
+    }
+
+    // Frames of the cells that a step of the lesson discusses.
+    frameMarks({ j }, mid) {
+        const { columns, inner, pen } = this;
+        for (const { tensor, column } of motion.step?.marks || []) {
+            const isBar = /scores|masked$/.test(tensor.tensor);
+            if (column !== j || !(isBar || /weights|softmax|mask$/.test(tensor.tensor))) continue;
+            const { x, width } = isBar ? columns.bar : columns.cell;
+            if (!(isBar ? this.at('dot') : this.weighs(0.6, 0.8))) continue;
+            pen.context.strokeStyle = variable('--mark');
+            pen.context.lineWidth = 2;
+            pen.context.strokeRect(x - 2, mid - inner / 2 - 2, width + 4, inner + 4);
+        }
     }
 
     // The value, then the value by its weight, which falls to the sum.
@@ -538,7 +556,7 @@ class StreamPicture extends HeadPicture {
     label(words, row, alpha, options = {}) {
         const { inner, name, pen } = this;
         pen.text(words, name - 12, this.y(row) + inner / 2,
-            { align: 'right', alpha, size: pen.small ? 12.5 : pen.size, room: name - 12,
+            { align: 'right', alpha, size: pen.fine ? 12.5 : pen.size, room: name - 12,
             ...options });
     }
 
@@ -566,7 +584,7 @@ class StreamPicture extends HeadPicture {
         const y = this.y(row) + inner / 2;
         const words = `→ ${shown(best.name)}`;
         if (pen.small) return pen.text(`${words} ${percent(best.share)}`, name, y + inner / 2 + 10,
-            { alpha, bold: true, size: 12 });
+            { alpha, bold: true, size: pen.fine ? 12 : 18 });
         const x = name + width + 20;
         pen.text(words, x, y, { alpha, bold: true, room: reads * 0.4 });
         pen.box(x + reads * 0.42, y - 8, reads * 0.28, 16, '--track', alpha);
