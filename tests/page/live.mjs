@@ -471,6 +471,26 @@ if (write()) {
         );
     });
 
+    await test('Motion has the numbers of a typed text, from the engine', () =>
+        withPage(
+            path,
+            async (page) => {
+                await started(page);
+                await type(page, LIFE);
+                await page.click('#screen-motion');
+                await page.click('#motion-layers [data-scene="1"]');
+                await page.click('#scenes [data-scene="mlp"]');
+                await page.click('#motion-numbers summary');
+                await page.locator('#motion-numbers td').first().waitFor();
+                const rows = await page.$$eval('#motion-numbers tbody tr', (all) =>
+                    all.map((row) => [...row.querySelectorAll('td')].map((cell) => cell.textContent)),
+                );
+                const { tensors } = json(LIFE, '--show', 'resid_post');
+                same(tensors['h.1.resid_post'].at(-1).map(String), rows.at(-1));
+            },
+            { reducedMotion: 'reduce' },
+        ));
+
     await test('an empty text shows a note and keeps the picture', () =>
         withPage(path, async (page) => {
             await started(page);

@@ -52,6 +52,12 @@ function optionsOf({ text, off, t }) {
     return t === 1 ? options : [...options, '--attention-temperature', String(t)];
 }
 
+// Other tensors of a run, without predictions.
+function askTensors({ text, off, t }, show) {
+    const temperature = t === 1 ? 0 : t;
+    return JSON.parse(live.engine.run(text, { show, edits: editsOf(off), temperature }));
+}
+
 // The sentence of a run, with the equivalent options of the command line.
 function runSentence(run) {
     const began = performance.now();

@@ -116,7 +116,7 @@ function drawMoment(canvas, moment) {
 }
 
 function drawMotion() {
-    takeLayer();
+    takeNumbers();
     state.at = clamp(state.at, 0, totalTime());
     const moment = momentAt(state.at);
     const journey = journeyOf(moment.at, motionRow());
@@ -329,23 +329,20 @@ function turnArrows(across, down) {
     drawMotion();
 }
 
-// A live page takes the numbers of a layer when it is drawn.
-function takeLayer() {
+// A live page asks the engine for what Motion draws, once for each text.
+function takeNumbers() {
     const sentence = current();
-    if (!live.engine || !sentence.request) return;
-    const number = momentLayer();
-    sentence.taken ??= new Set();
-    if (sentence.taken.has(number)) return;
-    sentence.taken.add(number);
-    const made = new Sentence(askLayer(sentence.request, number));
-    sentence.motionTensors = [...sentence.motionTensors, ...made.tensors];
-    sentence.streams = { query: -1,
-        tensors: [...(sentence.streams?.tensors || []), ...made.tensors] };
+    if (!live.engine || !sentence.request || sentence.taken) return;
+    sentence.taken = true;
+    const parts = (sentence.blocks || []).flat().flatMap(({ adds, sums }) => [adds, ...sums]);
+    const wanted = new Set(['q', 'k', 'v', 'scores', 'masked', 'context', 'difference', 'softmax']);
+    for (const name of ['resid_pre', 'ln_1', ...parts]) wanted.add(name);
+    const show = sentence.sites.filter((name) => wanted.has(name)).join(',');
+    const { tensors } = new Sentence(askTensors(sentence.request, show));
+    const ofHeads = tensors.filter((one) => one.heads || one.kv_heads);
+    sentence.motionTensors = [...sentence.motionTensors, ...ofHeads];
+    sentence.streams = { query: -1, tensors };
     Object.assign(motion, { key: '', planned: '' });
-}
-
-function momentLayer() {
-    return motionTensors()[motion.plan && motion.planned ? momentAt(state.at).at : 0].layer;
 }
 
 // Put the player above the figures of a step of the lesson, at the query of its first mark.
