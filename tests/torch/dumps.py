@@ -3,6 +3,7 @@
 
 usage: dumps.py BUILD/attn-cli [FAMILY...]          compare, and find planted mistakes
        dumps.py store DIR                           write the dumps of tests/dumps
+       dumps.py lens DIR                            write that of TransformerLens, which must be there
 
 Each family is a model of tests/golden-families. Hooks of all modules, hidden states, attentions and
 logits are saved as float32 and as bfloat16 (then transformers computes in it): all must agree. Then
@@ -335,8 +336,8 @@ def check(program, family, log=print):
 
 
 STORED = {"pairs": "qwen2", "offset": "opt", "scale_missing": "phi3", "scale_twice": "llama",
-          "mask": "gpt_neox", "epsilon": "olmo2", "plus_one": "gemma3_text", "bias": "bert",
-          "gate_up": "qwen3", "gelu": "gemma3_text", "head_order": "bert", "head_groups": "llama",
+          "mask": "gpt_neox", "epsilon": "llama", "plus_one": "gemma3_text", "bias": "bert",
+          "gate_up": "qwen3", "gelu": "gemma3_text", "head_order": "opt", "head_groups": "llama",
           "softmax": "qwen2", "embedding": "gemma3_text"}
 
 
@@ -351,16 +352,34 @@ def store(folder):
 
     pathlib.Path(folder).mkdir(exist_ok=True)
     for family in FAMILIES:
-        save(family, dump(load(family)), early=family not in ("llama", "gemma3_text", "bert"))
+        save(family, dump(load(family)), early=family != "llama")
         save(f"{family}.bf16", dump(load(family, torch.bfloat16)))
     for name, family in STORED.items():
         save(f"{family}.{name}", with_mistake(family, MISTAKES[name][0]))
 
 
+def lens(folder):
+    """llama.transformer_lens.safetensors: the hooks of a TransformerBridge of llama, of layer 0."""
+    import shutil, tokenizers
+    from transformer_lens.model_bridge import TransformerBridge
+    with tempfile.TemporaryDirectory() as model:
+        shutil.copytree(folder_of("llama"), model, dirs_exist_ok=True)
+        words = tokenizers.models.WordLevel({f"t{i}": i for i in range(13)}, unk_token="t0")
+        transformers.PreTrainedTokenizerFast(
+            tokenizer_object=tokenizers.Tokenizer(words), bos_token="t1", eos_token="t2",
+            unk_token="t0", pad_token="t2").save_pretrained(model)
+        bridge = TransformerBridge.boot_transformers(model, hf_model=load("llama"), device="cpu")
+        cache = bridge.run_with_cache(torch.tensor([IDS]))[1]
+    found = {key: value.detach().clone().contiguous() for key, value in cache.items()
+             if torch.is_tensor(value) and value.is_floating_point() and not
+             re.search(r"\.1\.|hook_in|cos|sin|scale|\.[qkvo]\.|mlp.(gate|in|out)\.", key)}
+    safetensors.torch.save_file(found, f"{folder}/llama.transformer_lens.safetensors")
+
+
 def main():
     program, *families = sys.argv[1:]
-    if program == "store":
-        return store(*families)
+    if program in ("store", "lens"):
+        return {"store": store, "lens": lens}[program](*families)
     missed, planted = [], 0
     for family in families or FAMILIES + MORE:
         try:
