@@ -371,6 +371,7 @@ await test('random keys and clicks on all views raise no error', () =>
                             one.offsetParent &&
                             !one.disabled &&
                             !/copy|export/i.test(one.id) &&
+                            !one.closest('[inert]') &&
                             !one.closest('.command'), // copies, too
                     );
                     const one = all[Math.floor(share * all.length)];
