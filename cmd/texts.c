@@ -81,8 +81,11 @@ static int list_heads(struct derivation *how, const char **layers, const char **
     const struct format *format = driver->output.format;
     struct layer_head *items = arena_alloc(arena, strlen(*heads), sizeof *items, err);
     struct buf lists[2] = {{0}, {0}};
-    if (options_exclude(driver->session.options, "head", "layer mean", err))
+    if (options_exclude(driver->session.options, "head", "layer", err))
         return err_append(err, ", if heads are named with their layers");
+    if (how->mean_of_heads || how->mean_of_layers)
+        return err_usage(err, "--head '%s': expected --mean texts or none, found heads or layers",
+                         *heads);
     if (format->keeps_shape || format_is(format, "html"))
         return err_usage(
             err,
