@@ -1,9 +1,10 @@
 // Motion draws the numbers of the model: each scene of the journey of a query, at each time, as
 // played, stepped and scrubbed.
+import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
-import { boxOf, json, percent, same, test, withPage, writePage, yes } from './harness.mjs';
+import { attn, boxOf, json, same, scratch, test, withPage, writePage, yes } from './harness.mjs';
 
 const TEXT = 'The chicken did not cross the road because it was too tired';
 const path = writePage('-s', TEXT, '-s', 'Life is short, eat dessert first');
@@ -290,3 +291,27 @@ await test('motion: pages without all heads follow one of each layer', () =>
         },
         { path: writePage(TEXT, '--explain', '1.0'), hash: '#screen=motion&head=1.0' },
     ));
+
+await test('motion: 12 layers of 12 heads are scrubbed smoothly', async () => {
+    const words = Array.from({ length: 60 }, (_, at) => `w${at}`).join(' ');
+    const model = join(scratch, 'twelve-motion');
+    const sizes = 'n_layer=12,n_head=12,n_embd=192,n_positions=60';
+    execFileSync(attn, ['init', '-q', '--shape', 'tiny', '--set', sizes, '-s', words, '-o', model]);
+    await onMotion(
+        async (page) => {
+            const times = await page.evaluate(() => {
+                const slider = document.getElementById('scrub');
+                const scrubTo = (at) => {
+                    const began = performance.now();
+                    slider.value = at;
+                    slider.dispatchEvent(new Event('input'));
+                    return performance.now() - began;
+                };
+                return Array.from({ length: 200 }, (_, at) => scrubTo(at * 0.15)).sort((a, b) => a - b);
+            });
+            const most = Number(process.env.PAGE_FRAME || 12);
+            yes(times[100] < most, `half of all frames take more than ${times[100]} ms`);
+        },
+        { path: writePage('-m', model, '-s', words, '--scores', 'none'), hash: '#screen=motion' },
+    );
+});

@@ -2,8 +2,9 @@
 
 function drawArrows(pen, picture, { x, y, width, height }) {
     const { journey, moment } = picture;
-    const { keys, points, own } = journey;
     if (moment.scene === 'vector') return;
+    placeValues(journey);
+    const { keys, points, own } = journey;
     const centre = [x + width / 2, y + height / 2 + 8];
     const long = ([a, b, c]) => Math.hypot(a, b, 0.6 * c);
     const visible = points.filter((_, at) => !keys[at].hidden);

@@ -49,7 +49,14 @@ function followedHead(at, row) {
     const has = (head) => Boolean(tensor.isMixer || headRows(tensor, head, row)?.('q', row));
     const { at: layer, head } = motion.step || { at: state.layer, head: state.head };
     const chosen = at === layer ? head : motion.heads[at];
-    if (chosen < tensor.shape[0] && (has(chosen) || at in motion.heads)) return chosen;
+    if (at in motion.heads && chosen < tensor.shape[0]) return chosen;
+    const key = [state.sentence, state.runs, tensor.tensor, at, row, chosen].join(' ');
+    if (!motion.followed.has(key)) motion.followed.set(key, pointedHead(tensor, row, chosen, has));
+    return motion.followed.get(key);
+}
+
+function pointedHead(tensor, row, chosen, has) {
+    if (chosen < tensor.shape[0] && has(chosen)) return chosen;
     let best = { head: chosen < tensor.shape[0] ? chosen : 0, value: -1 };
     for (let head = 0; head < tensor.shape[0]; head++) {
         const list = tensor.row(head, row).subarray(0, tensor.keyCount);
@@ -143,12 +150,17 @@ function siblingQueries({ tensor, index, row, ways, q }) {
 }
 
 function addContext(made) {
-    const { keys, own } = made;
-    const size = keys[0].v.length;
+    const size = made.keys[0].v.length;
     const context = new Float64Array(size);
     for (const { v, by } of made.order)
         for (let i = 0; i < size; i++) context[i] += by * v[i];
     made.context = context;
+}
+
+// The values in the drawing of arrows, and the share of them that it shows; computed when needed.
+function placeValues(made) {
+    if (made.points) return;
+    const { keys, own, context } = made;
     made.axes = axesOf(keys, own?.v, context);
     const length = (list) => list.reduce((all, value) => all + value * value, 0);
     made.points = keys.map(({ v }) => made.axes.map((axis) => dotOf(axis, v)));

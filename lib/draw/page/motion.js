@@ -18,7 +18,8 @@ const SCENES = {
 };
 const LAYERS_LISTED = 6; // more layers are in a menu
 const calm = window.matchMedia('(prefers-reduced-motion: reduce)');
-const motion = { frame: 0, last: 0, until: 0, speed: 1, heads: {}, yaw: 0.35, pitch: -0.2 };
+const motion = { frame: 0, last: 0, until: 0, speed: 1, yaw: 0.35, pitch: -0.2 };
+Object.assign(motion, { heads: {}, followed: new Map() }); // by layer; those found
 
 // The query that travels: the selected one, or that of a step of the lesson.
 const motionRow = () => motion.step?.row ?? selectedRow();
@@ -342,7 +343,7 @@ function takeNumbers() {
     const ofHeads = tensors.filter((one) => one.heads || one.kv_heads);
     sentence.motionTensors = [...sentence.motionTensors, ...ofHeads];
     sentence.streams = { query: -1, tensors };
-    Object.assign(motion, { key: '', planned: '' });
+    Object.assign(motion, { key: '', planned: '', followed: new Map() });
 }
 
 // Put the player above the figures of a step of the lesson, at the query of its first mark.
