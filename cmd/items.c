@@ -303,13 +303,6 @@ static int note_keys(struct items *items, const struct item_start *start, struct
     return err->kind ? err_prefix(err, "'%s' line %zu", shown_path(items->path), start->line) : 0;
 }
 
-static void note_blank(const struct items *items, size_t blank)
-{
-    if (blank)
-        print_note("'%s': %zu blank line%s skipped", shown_path(items->path), blank,
-                   num_plural(blank));
-}
-
 /* One item for each line that is not blank or, with ITEMS_KEEP_BLANK, for each line of text up to
  * the last that is not blank. Numbers count blank lines, too. */
 static int find_lines(struct items *items, struct err *err)
@@ -334,7 +327,7 @@ static int find_lines(struct items *items, struct err *err)
         at = newline ? newline + 1 : end;
     }
     items->count = count;
-    note_blank(items, count ? items->starts[count - 1].number + 1 - count : 0);
+    items->survey.blank = count ? items->starts[count - 1].number + 1 - count : 0;
     return 0;
 }
 
@@ -414,7 +407,7 @@ static int find_records(struct items *items, struct err *err)
     if (blank && items->count == first)
         return err_set(err, "'%s': expected a sentence, found only blank lines",
                        shown_path(items->path));
-    note_blank(items, blank);
+    items->survey.blank = blank;
     return err_if(err->kind);
 }
 
@@ -477,9 +470,7 @@ static int read_header(struct items *items, struct err *err)
                 err_set(err, "expected each column once, found '%s' and '%s', which mean the same",
                         header.fields[j], name);
     }
-    if (ignored && !err->kind)
-        print_note("'%s': %zu column%s without a name %s ignored", shown_path(items->path), ignored,
-                   num_plural(ignored), ignored == 1 ? "is" : "are");
+    items->survey.nameless = ignored;
     unsigned texts = OF_TEXTS | (unsigned)items->takes_sources << ITEM_SOURCE;
     if (!err->kind && header.count && !(items->found & texts)) {
         static const unsigned firsts[] = {ITEM_CLEAN, ITEM_GOOD, ITEM_POSITIVE};
@@ -553,27 +544,40 @@ static int find_kind(struct items *items, struct err *err)
     return 0;
 }
 
-/* Note marks in texts, and blanks, which spreadsheets hide and tokenize (ITEMS_WHOLE) shows. With
- * -v, list the columns that the command reads, and the columns to copy. */
+/* Say in one note how the file was read: lines and columns that are left out, marks in texts, and
+ * blanks, which spreadsheets hide and tokenize (ITEMS_WHOLE) shows. With -v, list the columns that
+ * the command reads, and the columns to copy. */
 static void note_texts(struct items *items, enum items_many many)
 {
     const struct text_survey *survey = &items->survey;
     const char *path = items->path ? shown_path(items->path) : "";
+    struct buf text = {0};
+    if (items->by.count)
+        buf_format(&text, "; %zu text%s of %zu row%s", items->count, num_plural(items->count),
+                   items->records, num_plural(items->records));
+    if (survey->nameless)
+        buf_format(&text, "; %zu column%s without a name %s ignored", survey->nameless,
+                   num_plural(survey->nameless), survey->nameless == 1 ? "is" : "are");
+    if (survey->blank)
+        buf_format(&text, "; %zu blank line%s skipped", survey->blank, num_plural(survey->blank));
     if (survey->marks && !(items->fields & ITEMS_KEEP_BLANK))
-        print_note("'%s': %zu mark%s | between regions %s left out of the texts", path,
-                   survey->marks, num_plural(survey->marks), survey->marks == 1 ? "is" : "are");
+        buf_format(&text, "; %zu mark%s | between regions %s left out of the texts", survey->marks,
+                   num_plural(survey->marks), survey->marks == 1 ? "is" : "are");
     if (survey->glued)
-        print_note("'%s': %zu mark%s | without blanks join%s two words, as in '%s': write ' | '",
-                   path, survey->glued, num_plural(survey->glued), survey->glued == 1 ? "s" : "",
+        buf_format(&text, "; %zu mark%s | without blanks join%s two words, as in '%s': write ' | '",
+                   survey->glued, num_plural(survey->glued), survey->glued == 1 ? "s" : "",
                    survey->glued_words);
     if (survey->stray && !items->options->input.trim && many != ITEMS_WHOLE)
-        print_note("'%s': %zu text%s with blanks at an end or double blanks, which are tokens, "
+        buf_format(&text,
+                   "; %zu text%s with blanks at an end or double blanks, which are tokens, "
                    "%s line %zu: --trim removes them",
-                   path, survey->stray, num_plural(survey->stray),
+                   survey->stray, num_plural(survey->stray),
                    survey->stray == 1 ? "in" : "the first in", survey->stray_line);
+    if (text.size && !text.out_of_memory)
+        print_note("'%s': %s", path, text.bytes + strlen("; "));
+    buf_release(&text);
     if (!items->options->verbose || items->kind < ITEMS_JSONL)
         return;
-    struct buf text = {0};
     for (size_t field = 0; field < ITEM_FIELDS; field++)
         if (items->found >> field & 1)
             buf_format(&text, "%s%s", text.size ? ", " : "", known_columns[field].name);

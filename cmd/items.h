@@ -93,6 +93,7 @@ struct items {
     struct text_survey {
         size_t marks;            /* number of marks, `|`, in the texts of a table (stimuli.h) */
         size_t glued;            /* of `marks`, those without blanks between two words */
+        size_t blank, nameless;  /* lines without text; columns without a name */
         size_t stray;            /* texts with blanks that --trim removes */
         const char *glued_words; /* at the first glued mark: "horse|raced" */
         size_t stray_line;       /* of the first text with stray blanks */

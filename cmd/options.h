@@ -78,7 +78,7 @@ struct select_options {
 };
 
 struct output_options {
-    const char *format, *path;
+    const char *format, *path, *locale;
     bool force, no_text;
 };
 

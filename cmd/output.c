@@ -103,7 +103,8 @@ const struct format *format_choose(size_t count, const struct output_options *op
 
 bool format_is(const struct format *format, const char *names)
 {
-    return name_is_among(names, format->name);
+    return name_is_among(names, format->name) ||
+           (format->like && name_is_among(names, format->like));
 }
 
 bool format_is_looked_at(const struct format *format)
@@ -123,6 +124,11 @@ int output_choose(struct output *output, const struct output_options *options, s
     output->format = format_choose(FORMAT_COUNT, options, err);
     if (!output->format)
         return -1;
+    if (options->locale && strcmp(output->format->name, "excel") != 0)
+        return err_usage(err, "--locale: expected --format excel, found %s", output->format->name);
+    if (options->locale && !locale_is_valid(options->locale))
+        return err_usage(err, "--locale: expected a locale such as de_DE or C, found '%s'",
+                         options->locale);
     return output->to_folder ? target_folder_check(path, output->replaces, err) : 0;
 }
 
@@ -417,7 +423,7 @@ struct layout page_layout(const struct options *options, const struct style *sty
 {
     const struct display_options *display = &options->display;
     struct winsize window;
-    struct layout layout = {.style = style, .note = print_note};
+    struct layout layout = {.style = style, .locale = options->output.locale, .note = print_note};
     if (display->full)
         return layout;
     bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col >= NARROWEST;

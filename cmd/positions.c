@@ -44,9 +44,11 @@ static struct word_span span_of(const struct tokenized *text, struct text_range 
     size_t end = text->words ? text->word_count : text->count;
     for (size_t i = 0; i < end; i++) {
         size_t token = text->words ? text->words[i].first : i;
-        struct text_range own = {text->tokens[token].start, text->tokens[token].end};
+        struct text_range own = {0};
         if (text->words)
             own = word_range(text, i);
+        else
+            own = (struct text_range){text->tokens[token].start, text->tokens[token].end};
         bool is_here = (text->second && token >= text->second) == second;
         if (!is_here || tokenized_is_added(text, token) || own.start >= range.end ||
             own.end <= range.start)
@@ -159,7 +161,8 @@ static int put_regions(struct buf *out, const struct scope *scope, const char *n
         size_t end = text->words ? text->word_count : text->count;
         for (size_t at = text->words_before; at < end; at++) {
             size_t token = text->words ? text->words[at].first : at;
-            if (token - part->first >= part->count)
+            bool is_empty = text->words && !text->words[at].count;
+            if (is_empty || token - part->first >= part->count)
                 continue;
             size_t row = at - text->words_before;
             if (span.count && row == span.first + span.count) {

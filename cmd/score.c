@@ -146,6 +146,7 @@ struct kind {
 
 static const struct kind kinds[] = {
     {PAIRS | PER, 0, ROW_FOR_VALUES, TOTALS_OF_PAIRS, "good", NULL, NULL},
+    {PAIRS | WORDS, 0, EACH_ALONE, TOTALS_OF_PAIRS, "good", NULL, NULL},
     {PAIRS, 0, ROW_FOR_EACH, TOTALS_OF_PAIRS, "good", NULL, NULL},
     {PER | WORDS, 0, ROW_FOR_VALUES, TOTALS_OF_GROUPS, "text", "word", NULL},
     {PER, 0, ROW_FOR_VALUES, TOTALS_OF_GROUPS, "text", NULL, NULL},
@@ -230,6 +231,8 @@ static int choose_kind(struct score_state *own, const struct options *options, s
     if (!own->by_text && own->asked & WORDS & ~own->kind->needs)
         return err_usage(err, "--words does not apply to %s, which reports totals",
                          name_of(own->asked));
+    if (own->title && pairs && words)
+        return err_usage(err, "--words of pairs and several models: expected --format csv or json");
     return 0;
 }
 
@@ -331,7 +334,8 @@ static int prepare(void *state, struct driver *driver, struct err *err)
             return err_prefix(err, "'%s'", shown_path(path));
     }
     own->by_text = driver->is_batch && !options->score.per && !options->score.group;
-    bool to_tables = words && !each && output->to_folder && !options->output.format;
+    const char *to = options->output.format; /* of tables */
+    bool to_tables = words && !each && output->to_folder && (!to || strcmp(to, "excel") == 0);
     driver->rows_have_columns = driver->items.by.count && words && (each || to_tables);
     if (own->by_text)
         return 0;
@@ -412,8 +416,12 @@ static int open(void *state, struct driver *driver, struct err *err)
         return -1;
     if (!name_of(own->asked & ~WORDS) && (!words || options_are_given(options, "top")) &&
         (for_people || format_is(format, "json jsonl") ||
-         (driver->output.to_folder && format->has_tables && options_are_given(options, "top"))))
+         (format->has_tables && options_are_given(options, "top") &&
+          (driver->output.to_folder || format_is(format, "csv")))))
         own->scoring.best_count = (size_t)score->best;
+    own->view.lists =
+        own->scoring.best_count && format_is(format, "csv") && !driver->output.to_folder;
+    own->view.ends = own->scoring.ends = words && viewer->mask < 0 && !for_people && !score->next;
     viewer->reads_any_length = own->scoring.stride > 0;
     own->scoring.context = window ? window : own->scoring.stride ? context : 0;
     if (score->begin_word &&
@@ -644,6 +652,8 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
         other.input = input_of(bad, item->options.input.pair);
         if (session_read_item(&driver->session, &other, &text->pairs[1], arena, err))
             return err_prefix(err, "column 'bad'");
+        if (task->view.words)
+            find_words(&text->pairs[1].sentence, viewer, arena, err);
     }
     for (size_t i = 0; i < own->count && !err->kind; i++)
         scoring_add_memory(&job->memory, &task->scoring, &text->pairs[i]);
@@ -688,7 +698,8 @@ static int report_item(const struct score_state *task, struct job *job, struct a
     bool by_word = task->unigrams.count && sentence->text;
     for (size_t i = 0; by_word && i < sentence->word_count; i++) {
         struct text_range range = word_range(sentence, i);
-        if (!text->scored->tokens[sentence->words[i].first].rank)
+        const struct word_span *word = &sentence->words[i];
+        if (!word->count || !text->scored->tokens[word->first].rank)
             continue;
         total->unigrams += unigrams_logprob(&task->unigrams, sentence->text + range.start,
                                             range.end - range.start, &total->unknown);
@@ -728,6 +739,8 @@ static int report_item(const struct score_state *task, struct job *job, struct a
     }
     if (err->kind)
         return -1;
+    if (task->view.words && is_pair && own->count)
+        return score_pair_report(&job->report, &task->view, text, arena, err);
     return !task->view.words && (text->continues || kind->table != EACH_ALONE)
                ? score_totals_report(&job->report, &task->view, &own->rows, arena, err)
                : score_report(&job->report, &task->view, &job->pair, text, arena, err);
@@ -927,7 +940,10 @@ static int write_totals(struct score_state *own, struct err *err)
             driver->sweep.settings > 1 /* of several models */
                 ? arena_format(arena, err, "%s/%zu-%s", own->folder, driver->setting, names[i])
                 : arena_format(arena, err, "%s/%s", own->folder, names[i]);
-        if (path && !output_choose(&output, &(struct output_options){.path = path}, err))
+        struct output_options to = {.path = path}; /* the figure by its ending */
+        to.format = tables[i] == &table ? driver->options->output.format : NULL;
+        to.locale = to.format ? driver->options->output.locale : NULL;
+        if (path && !output_choose(&output, &to, err))
             output_write_table(&output, &report, driver->options, &driver->style, err);
         output_discard(&output);
     }
@@ -983,7 +999,7 @@ static int end(void *state, struct driver *driver, struct err *err)
         return 0;
     if (own->kind->table != EACH_ALONE || (own->title && on_page))
         return write_totals(own, err);
-    if (own->title || !on_page || count == 1)
+    if (own->title || !on_page || count == 1 || own->asked & PAIRS)
         return 0;
     const char *summary = score_summary(&own->view, &own->all, &driver->session.arena, err);
     if (summary)

@@ -162,6 +162,10 @@ const struct option_row output_options[] = {
     STRING("format", 0, "FORMAT", IN(output.format),
            "output format (default: by the extension of -o, else text; see 'help formats')",
            .values = &values_formats, .flags = OPTION_FIXED),
+    STRING("locale", 0, "NAME", IN(output.locale),
+           "--format excel: the locale whose separator and decimal mark are used, de_DE (default: "
+           "that of the environment: LC_ALL, LC_NUMERIC or LANG)",
+           .flags = OPTION_FIXED),
     FLAG("no-text", 0, IN(output.no_text),
          "CSV of a table of texts: leave out the text, which each of its rows would repeat; the "
          "column sentence has its number",

@@ -634,7 +634,10 @@ int likely_table(struct table *table, const struct likely_best *best, struct are
             continue;
         const struct likely *likely = &best->lists[row][rank];
         for (size_t k = 0; k < best->keys; k++)
-            rows_integer(&rows, keys[k].name, keys[k].flags, column_integer(&keys[k], row));
+            if (keys[k].kind == COLUMN_TEXT)
+                rows_text(&rows, keys[k].name, keys[k].flags, column_text(&keys[k], row, false));
+            else
+                rows_integer(&rows, keys[k].name, keys[k].flags, column_integer(&keys[k], row));
         rows_integer(&rows, "rank", COLUMN_KEY, (long long)rank + 1);
         rows_integer(&rows, "id", COLUMN_KEY, likely->id);
         rows_label(&rows, "text", COLUMN_KEY,

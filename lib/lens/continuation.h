@@ -144,7 +144,8 @@ int continuation_tables(struct report *report, const struct continuation *text, 
  * the position, rank (from 1), id, text and logprob. */
 struct likely_best {
     const char *name;
-    const struct table *positions; /* one row per position; the first `keys` columns are integers */
+    const struct table *positions; /* one row per position; the first `keys` columns, of
+                                    * integers or texts, are repeated */
     size_t keys;
     const struct likely *const *lists; /* [positions] lists of `each` tokens; NULL: none */
     size_t each;

@@ -170,6 +170,16 @@ static void put_score(struct table_rows *rows, const struct score_view *view,
     put_float(rows, "logprob_nats", 0, logprob);
     put_float(rows, surprisal_name(view), COLUMN_COLOURED, surprisal_of(view, logprob));
     put_float(rows, view->bits ? "entropy_bits" : "entropy_nats", 0, entropy);
+    if (words && view->ends) {
+        bool has_next = !is_blank && span.count;
+        const struct token_score *after =
+            has_next ? &scored->tokens[first + span.count] : &no_score;
+        double next = surprisal_of(view, -(double)after->entropy);
+        put_float(rows, view->bits ? "entropy_next_bits" : "entropy_next_nats", COLUMN_DATA_ONLY,
+                  next);
+        put_float(rows, view->bits ? "entropy_reduction_bits" : "entropy_reduction_nats",
+                  COLUMN_DATA_ONLY, entropy - next);
+    }
     if (words)
         rows_integer(rows, "subwords", KEY, (long long)span.count);
     else
@@ -219,26 +229,29 @@ int score_report(struct report *report, const struct score_view *view,
     struct score_total total = score_total_of_rows(text, view->words);
     struct table *tables = arena_alloc(arena, 2, sizeof *tables, err);
     struct facts *facts = facts_new(arena, err);
-    bool with_best = view->fills || (scored->best_count && !view->for_people);
+    bool only_best = view->fills || view->lists;
+    size_t keys = view->next ? 0 : 1; /* up to the position */
+    keys += view->of_rows && text->part_count ? text->parts->column_count : 0;
+    bool with_best = only_best || (scored->best_count && !view->for_people);
     const struct likely **lists = arena_alloc(arena, scored->count, sizeof *lists, err);
     if (!tables || !facts || !lists || add_scores(tables, view, text, arena, err))
         return -1;
     size_t places = !scored->count ? 0 : view->next ? 1 : tables->rows.size;
     for (size_t i = 0; with_best && i < places; i++) {
-        size_t at = view->next ? scored->count : (size_t)column_integer(tables->columns, i);
+        size_t at =
+            view->next ? scored->count : (size_t)column_integer(&tables->columns[keys - 1], i);
         at = view->words && !view->next ? pair->sentence.words[at].first : at;
         lists[i] = scored->tokens[at].best;
     }
     const struct likely_best best = {
-        "best",     tables, !view->next, lists, scored->best_count, view->viewer->tokenizer,
-        view->fills};
+        "best", tables, keys, lists, scored->best_count, view->viewer->tokenizer, only_best};
     if (with_best && likely_table(&tables[1], &best, arena, err))
         return -1;
     *report = view->origin;
     report->sentence = pair->sentence;
     report->source = pair->source;
-    report->tables = view->fills ? &tables[1] : tables;
-    report->table_count = with_best && !view->fills ? 2 : 1;
+    report->tables = only_best ? &tables[1] : tables;
+    report->table_count = with_best && !only_best ? 2 : 1;
     if (text->continues)
         return 0;
     if (!view->fills)
@@ -246,6 +259,86 @@ int score_report(struct report *report, const struct score_view *view,
     tables->note = score_summary(view, &total, arena, err);
     report->facts = &facts->table;
     return tables->note ? 0 : -1;
+}
+
+/* --- words of minimal pairs ------------------------------------------------------------------- */
+
+/* Align words: with[i * (bad words + 1) + j] is the least number of words that differ from good
+ * word i and bad word j on. */
+static const size_t *align(const struct tokenized *good, const struct tokenized *bad,
+                           struct arena *arena, struct err *err)
+{
+    size_t rows = good->word_count, columns = bad->word_count, width = columns + 1;
+    size_t *with = arena_alloc(arena, rows + 1, width * sizeof *with, err);
+    for (size_t i = rows + 1; with && i-- > 0;)
+        for (size_t j = width; j-- > 0;) {
+            size_t *least = &with[i * width + j];
+            *least = i == rows ? columns - j : rows - i;
+            if (i == rows || j == columns)
+                continue;
+            bool same = strcmp(good->word_labels[i].plain, bad->word_labels[j].plain) == 0;
+            *least = num_min(with[(i + 1) * width + j], with[i * width + j + 1]) + 1;
+            *least = num_min(*least, with[(i + 1) * width + j + 1] + !same);
+        }
+    return with;
+}
+
+/* The surprisal of a word, whose label and position are put; NaN: one of its tokens has none. */
+static double put_side(struct table_rows *rows, const struct score_view *view,
+                       const struct score_text *text, size_t side, size_t word)
+{
+    static const struct label no_word = {"", "", ""};
+    const struct tokenized *sentence = &text->pairs[side].sentence;
+    bool is_here = word < sentence->word_count;
+    rows_integer(rows, side ? "position_bad" : "position", COLUMN_KEY,
+                 is_here ? (long long)word : COLUMN_MISSING);
+    rows_label(rows, side ? "text_bad" : "text", COLUMN_KEY | COLUMN_SHRINKS,
+               is_here ? sentence->word_labels[word] : no_word);
+    if (!is_here)
+        return (double)NAN;
+    struct word_span span = sentence->words[word];
+    struct score_total total = score_total_of(&text->scored[side], span.first, span.count);
+    return total.tokens == span.count ? surprisal_of(view, total.logprob) : (double)NAN;
+}
+
+int score_pair_report(struct report *report, const struct score_view *view,
+                      const struct score_text *text, struct arena *arena, struct err *err)
+{
+    const struct tokenized *good = &text->pairs[0].sentence, *bad = &text->pairs[1].sentence;
+    size_t width = bad->word_count + 1;
+    const size_t *with = align(good, bad, arena, err);
+    struct table *table = arena_alloc(arena, 1, sizeof *table, err);
+    struct table_rows rows = {
+        .most = good->word_count + bad->word_count, .arena = arena, .err = err};
+    for (size_t i = 0, j = 0; with && (i < good->word_count || j < bad->word_count);) {
+        const size_t *least = &with[i * width + j];
+        bool in_good = i < good->word_count, in_bad = j < bad->word_count;
+        bool same =
+            in_good && in_bad && strcmp(good->word_labels[i].plain, bad->word_labels[j].plain) == 0;
+        if (in_good && in_bad && *least != least[width + 1] + !same) { /* not of both */
+            in_bad = *least != least[width] + 1;
+            in_good = !in_bad;
+        }
+        double surprisals[2];
+        surprisals[0] = put_side(&rows, view, text, 0, in_good ? i : SIZE_MAX);
+        surprisals[1] = put_side(&rows, view, text, 1, in_bad ? j : SIZE_MAX);
+        put_float(&rows, view->bits ? "surprisal_good_bits" : "surprisal_good_nats", 0,
+                  surprisals[0]);
+        put_float(&rows, view->bits ? "surprisal_bad_bits" : "surprisal_bad_nats", 0,
+                  surprisals[1]);
+        put_float(&rows, view->bits ? "difference_bits" : "difference_nats", COLUMN_COLOURED,
+                  surprisals[1] - surprisals[0]);
+        rows_next(&rows);
+        i += in_good;
+        j += in_bad;
+    }
+    if (!with || !table || rows_finish(table, &rows, "words", "word"))
+        return -1;
+    *report = view->origin;
+    report->sentence = *good;
+    report->tables = table;
+    report->table_count = 1;
+    return 0;
 }
 
 /* --- rows by their keys ----------------------------------------------------------------------- */

@@ -22,6 +22,8 @@ struct score_view {
     bool fills;           /* only the most likely tokens, of mask tokens or with `next` */
     bool next;            /* only the most likely tokens after each text */
     bool has_regions;     /* some text has regions */
+    bool ends;            /* the scores have the entropy after each text; so have words */
+    bool lists;           /* only the most likely tokens, of all positions */
     bool of_rows;         /* words are rows of a table, the parts of the text, with columns */
     bool of_pairs;        /* some text is a pair */
 };
@@ -50,6 +52,10 @@ struct score_text {
 int score_report(struct report *report, const struct score_view *view,
                  const struct text_with_source *pair, const struct score_text *text,
                  struct arena *arena, struct err *err);
+
+/* Report the words of a minimal pair, aligned: a row for a word of both texts, or of one. */
+int score_pair_report(struct report *report, const struct score_view *view,
+                      const struct score_text *text, struct arena *arena, struct err *err);
 
 /* --- totals: a row for each text, continuation or group of texts, or for each word --- */
 

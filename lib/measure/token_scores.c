@@ -268,7 +268,7 @@ static int add_window(struct score_reading *reading, struct err *err)
         arena_grow(&reading->pass, reading->windows, reading->count, sizeof(struct text), err);
     if (!reading->windows)
         return -1;
-    bool has_next = is_last && (scoring->begins || scoring->next);
+    bool has_next = is_last && (scoring->begins || scoring->next || scoring->ends);
     for (size_t i = scoring->next ? end : reading->next; i < end + has_next; i++)
         if (add_target(reading, i, i - 1 - first, i < tokens ? ids[i] : 0, err))
             return -1;
@@ -333,8 +333,8 @@ int scoring_run(struct scored *scored, const struct scoring *scoring,
         return -1;
     for (size_t i = 0; i < asked->count; i++) {
         size_t count = asked->pairs[i].sentence.count;
-        struct token_score *scores =
-            arena_room(arena, count + (scoring->begins || scoring->next), sizeof *scores, err);
+        bool has_next = scoring->begins || scoring->next || scoring->ends;
+        struct token_score *scores = arena_room(arena, count + has_next, sizeof *scores, err);
         if (!scores)
             return -1;
         bool fills = scoring->next || text_has_mask(&asked->pairs[i].sentence, viewer);

@@ -27,7 +27,8 @@ struct token_score {
 };
 
 struct scored {
-    struct token_score *tokens; /* [count], and one of the token that follows: `next`, `begins` */
+    struct token_score *tokens; /* [count], and one of the token that follows the text: with `next`,
+                                 * `ends` or `begins` */
     size_t count;
     size_t best_count; /* likely tokens kept for every token */
     bool fills; /* only mask tokens of the text, or with `next` the next token, have results */
@@ -39,6 +40,7 @@ struct scoring {
     bool within_word;  /* also mask the later tokens of the token's word (Kauf and Ivanova, 2023) */
     size_t fill_count; /* best_count of mask tokens and, with `next`, of the next token */
     bool next;      /* instead of scores: the tokens that may follow a text, as those of a mask */
+    bool ends;      /* also the entropy of the prediction after a text */
     size_t context; /* tokens of a window, at most; 0: texts are read whole */
     size_t stride;
     const bool *begins; /* [V] tokens that begin a word; NULL: none. A word ends where one of these

@@ -1,5 +1,5 @@
-/* csv.c: csv and tidy. csv writes a table as it is. A matrix has keys as columns and queries as
- * rows; several matrices with the same columns, such as those of all heads, become one table, in
+/* csv.c: csv, excel and tidy. csv writes a table as it is. A matrix has keys as columns and queries
+ * as rows; several matrices with the same columns, such as those of all heads, become one table, in
  * which tensor, layer and head precede each row:
  *
  *     query\key,0:Life,1:is             tensor,layer,head,row,0:Life,1:is
@@ -66,6 +66,89 @@ void csv_field(struct buf *out, const char *text)
         buf_char(out, '"');
 }
 
+/* --- excel: what spreadsheets of a locale open ------------------------------------------------ */
+
+/* Locales that write 0,5, and those of these languages that write 0.5. */
+static const char decimal_commas[] =
+    "af az be bg bs ca cs da de el es et eu fi fr gl hr hu hy id is it ka kk ky lt lv mk nb nl nn "
+    "no pl pt ro ru sk sl sq sr sv tr uk uz vi";
+static const char decimal_points[] =
+    "de_CH de_LI es_DO es_GT es_HN es_MX es_NI es_PA es_PE es_PR es_SV es_US it_CH";
+
+enum { LANGUAGE_BYTES = 3, LOCALE_BYTES = 6 };
+
+bool locale_is_valid(const char *name)
+{
+    size_t size = strspn(name, "abcdefghijklmnopqrstuvwxyz"), end = size;
+    if (name[size] == '_')
+        end += 1 + strspn(name + size + 1, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+    return strcmp(name, "C") == 0 || strcmp(name, "POSIX") == 0 ||
+           ((size == 2 || size == LANGUAGE_BYTES) && (end == size || end == size + 3) &&
+            (!name[end] || strchr(".@", name[end])));
+}
+
+static void set_locale(struct writer *writer)
+{
+    static const char *const variables[] = {"LC_ALL", "LC_NUMERIC", "LANG"};
+    const char *name = writer->layout->locale;
+    char language[LANGUAGE_BYTES + 1] = "", place[LOCALE_BYTES + 1] = "";
+    for (size_t i = 0; i < sizeof variables / sizeof *variables && (!name || !*name); i++)
+        name = getenv(variables[i]);
+    name = name ? name : "C";
+    size_t size = strcspn(name, "_.@"), whole = strcspn(name, ".@");
+    memcpy(language, name, num_min(size, LANGUAGE_BYTES));
+    memcpy(place, name, num_min(whole, LOCALE_BYTES));
+    bool has_comma = name_is_among(decimal_commas, language);
+    bool has_point = name_is_among(decimal_points, place);
+    writer->decimal = has_comma && !has_point ? ',' : '.';
+    writer->separator =
+        writer->decimal == ',' || (has_point && strcmp(language, "es") != 0) ? ';' : ',';
+}
+
+/* Convert a line of CSV: numbers and separators of the locale, and an apostrophe before texts that
+ * a spreadsheet would evaluate. */
+static void convert_line(struct writer *writer, struct buf *line, struct err *err)
+{
+    struct buf text = {0}, field = {0};
+    const char *at = line->bytes, *end = at + line->size;
+    char special[] = {writer->separator, '"', '\r', '\n', 0}, *rest;
+    while (at < end && *at != '\n') {
+        bool quoted = *at == '"';
+        buf_clear(&field);
+        for (at += quoted; at < end && (quoted || (*at != ',' && *at != '\n')); at++) {
+            if (quoted && *at == '"' && *++at != '"')
+                break;
+            buf_char(&field, *at);
+        }
+        buf_text(&field, "");
+        if (field.out_of_memory || text.out_of_memory)
+            break;
+        strtod(field.bytes, &rest);
+        bool is_number = field.size && !*rest;
+        for (char *c = field.bytes; is_number && *c; c++)
+            *c = *c == '.' ? writer->decimal : *c;
+        bool in_quotes = field.bytes[strcspn(field.bytes, special)];
+        bool evaluated = !is_number && field.size && strchr("=+-@\t", *field.bytes);
+        buf_text(&text, in_quotes ? "\"" : "");
+        buf_text(&text, evaluated ? "'" : "");
+        for (const char *c = field.bytes; *c; c++) {
+            buf_text(&text, *c == '"' ? "\"" : "");
+            buf_char(&text, *c);
+        }
+        buf_text(&text, in_quotes ? "\"" : "");
+        bool is_last = at >= end || *at == '\n';
+        if (!is_last)
+            buf_char(&text, writer->separator);
+        at += !is_last;
+    }
+    buf_text(&text, "\r\n");
+    buf_clear(line);
+    if (!buf_check(&text, err) && !buf_check(&field, err))
+        buf_bytes(line, text.bytes, text.size);
+    buf_release(&text);
+    buf_release(&field);
+}
+
 /* --- cells ------------------------------------------------------------------------------------ */
 
 /* A line, or part of one. The same functions write the header and the rows: names of columns in the
@@ -81,7 +164,7 @@ struct csv_line {
  * the item. */
 static size_t leading_count(const struct writer *writer)
 {
-    bool has_tables = writer->format == &format_csv && report_has_tables(writer->report);
+    bool has_tables = writer->format != &format_tidy && report_has_tables(writer->report);
     return writer->report->identity.extra_count +
            (has_tables ? writer->report->identity.text_count : 0);
 }
@@ -189,6 +272,8 @@ static void add_sheet(struct csv_line *line, const struct sheet *sheet, size_t r
 
 static int send(struct csv_line *line)
 {
+    if (line->writer->separator && !line->err->kind && !buf_check(line->out, line->err))
+        convert_line(line->writer, line->out, line->err);
     int failed = line->err->kind ? -1 : text_send(line->writer->out, line->out, line->err);
     buf_clear(line->out);
     return failed;
@@ -202,11 +287,12 @@ static int send_cells(struct csv_line *line)
     return send(line);
 }
 
-/* Write a number of a matrix; nothing for NaN. */
-static void put_float(struct stream *out, float value)
+/* Append a number of a matrix; nothing for NaN. */
+static void add_float(struct buf *out, float value)
 {
+    char digits[NUM_FLOAT_BYTES];
     if (!isnan(value))
-        stream_float(out, value);
+        buf_bytes(out, digits, num_float(digits, value));
 }
 
 /* --- csv: a table, one matrix, or several matrices as one table ------------------------------- */
@@ -290,7 +376,6 @@ static int csv_begin(struct writer *writer, struct err *err)
 
 static int csv_sheet(struct writer *writer, const struct sheet *sheet, struct err *err)
 {
-    struct stream *out = writer->out;
     struct csv_line line = {writer, &writer->line, false, err};
     bool leads = has_leading(writer);
     for (size_t r = 0; r < sheet->rows.size; r++) {
@@ -299,19 +384,34 @@ static int csv_sheet(struct writer *writer, const struct sheet *sheet, struct er
             add_sheet(&line, sheet, r, SHEET_NO_COLUMN);
         }
         csv_field(line.out, sheet->rows.labels[r].exact);
+        for (size_t c = 0; c < sheet->columns.size; c++) {
+            buf_char(line.out, ',');
+            add_float(line.out, sheet_cell(sheet, r, c));
+        }
+        buf_char(line.out, '\n');
         if (send(&line))
             return -1;
-        for (size_t c = 0; c < sheet->columns.size; c++) {
-            stream_char(out, ',');
-            put_float(out, sheet_cell(sheet, r, c));
-        }
-        stream_char(out, '\n');
     }
     return 0;
 }
 
 FORMAT_ROW(csv, ".csv", "a labelled matrix or a table", UNIT_SHEET, .has_tables = true,
            .cell_bytes = 8, .begin = csv_begin, .sheet = csv_sheet)
+
+static int excel_begin(struct writer *writer, struct err *err)
+{
+    set_locale(writer);
+    if (!writer->report->identity.index)
+        stream_text(writer->out, "\xef\xbb\xbf"); /* a byte order mark */
+    return csv_begin(writer, err);
+}
+
+const struct format format_excel = {
+    "excel",           "csv",
+    ".excel.csv",      "CSV that Excel opens: separator and decimal mark of the locale",
+    UNIT_SHEET,        .has_tables = true,
+    .cell_bytes = 8,   .begin = excel_begin,
+    .sheet = csv_sheet};
 
 /* --- tidy: a line for each cell ------------------------------------------------------------------
  *
@@ -421,7 +521,9 @@ static int tidy_sheet(struct writer *writer, const struct sheet *sheet, struct e
             }
             stream_bytes(writer->out, line.out->bytes, line.out->size);
             stream_text(writer->out, column);
-            put_float(writer->out, sheet_cell(sheet, row, c));
+            float value = sheet_cell(sheet, row, c);
+            if (!isnan(value))
+                stream_float(writer->out, value);
             stream_char(writer->out, '\n');
         }
     }

@@ -49,10 +49,11 @@ struct model_hash {
 
 /* How large a report is for people, and how it is displayed. Zero: no limits, the default style. */
 struct layout {
-    size_t columns;   /* text, explain in html: page width; 0: unlimited, PAGE_COLUMNS in html */
-    bool is_piped;    /* no terminal reads the output: tables of text are as wide as they need */
-    size_t lines;     /* text: limit of lines of a matrix or table; 0: none, explain shows all */
-    bool show_tokens; /* text: begin with the table of tokens */
+    size_t columns;     /* text, explain in html: page width; 0: unlimited, PAGE_COLUMNS in html */
+    bool is_piped;      /* no terminal reads the output: tables of text are as wide as they need */
+    size_t lines;       /* text: limit of lines of a matrix or table; 0: none, explain shows all */
+    const char *locale; /* excel: de_DE; NULL: that of the environment */
+    bool show_tokens;   /* text: begin with the table of tokens */
     const struct style *style;             /* NULL: the default */
     const struct page_facts *page;         /* html: additional facts; NULL: none */
     void (*note)(const char *format, ...); /* gets notes for the user; NULL: there is none */
@@ -86,6 +87,7 @@ typedef int writer_sheet_step(struct writer *writer, const struct sheet *sheet, 
 
 struct format {
     const char *name;   /* value of --format */
+    const char *like;   /* another format, of whose properties it has all; NULL: none */
     const char *ending; /* file name extension with its dot */
     const char *about;  /* line of help */
     enum format_unit unit;
@@ -112,12 +114,12 @@ struct format {
 
 /* Define a format in its file: FORMAT_ROW(csv, ".csv", "a table", UNIT_SHEET, .begin = …). */
 #define FORMAT_ROW(name, ending, ...) \
-    const struct format format_##name = {#name, ending, __VA_ARGS__};
+    const struct format format_##name = {#name, NULL, ending, __VA_ARGS__};
 
 /* All formats, in the order of help; the first is the default. The first FORMATS_OF_WORKING write
  * table.working (lens/sheet.h): explain has those. */
-#define FORMATS(row)                                                                   \
-    row(text) row(markdown) row(html) row(json) row(csv) row(tidy) row(jsonl) row(npy) \
+#define FORMATS(row)                                                                              \
+    row(text) row(markdown) row(html) row(json) row(csv) row(excel) row(tidy) row(jsonl) row(npy) \
         row(safetensors) row(svg) row(tex) row(png) row(pdf)
 
 #define FORMAT_DECLARE(name) extern const struct format format_##name;
@@ -143,6 +145,7 @@ struct writer {
     const struct layout *layout;
     size_t array, sheet; /* next sheet: index of its array, and index in that array */
     struct json_writer json;
+    char separator, decimal;     /* of excel */
     struct buf line, columns;    /* for the format's use; released by the writer */
     struct folder_files *folder; /* NULL: writes to a stream */
     struct arena arena;
@@ -185,6 +188,9 @@ const char *report_model_name(const struct report *report);
 /* Append {"provenance": …} without ids, as one line that can stand in an HTML element: for figures
  * that have no other metadata. `report->identity.provenance` must be set. */
 void json_report_command(struct buf *out, const struct report *report);
+
+/* True for names such as de_DE, de, de_DE.UTF-8 and C. */
+bool locale_is_valid(const char *name);
 
 /* Append a CSV field (RFC 4180), also quoted if a spreadsheet would take it for a formula.
  * Control characters but white space become \xNN, invalid UTF-8 becomes U+FFFD. */
