@@ -366,7 +366,7 @@ try compare -m "$in/school" -m "$in/school" -s 'Anna is old' --format csv
 try compare -m "$ROOT/tests/golden-families/llama" --ids 3,1,4,1,5,9 \
     --dump "$ROOT/tests/dumps/llama.safetensors" --format csv -o here.csv
 try compare -m "$ROOT/tests/gguf/llama.gguf" --ids 1,5,9 --dump "$ROOT/tests/dumps/llama.log"
-for format in text csv json svg tidy; do
+for format in text csv excel json svg tidy; do
     try lens -m "$in/school" 'Anna is old' --target Anna --show best,kl --format $format -o here
 done
 try lens -m "$ROOT/tests/golden-families/gemma2" --ids 1,2 \

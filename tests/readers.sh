@@ -24,6 +24,8 @@ skip() { # TOOL
 life='Life is short eat dessert first'
 "$attn" run -m life -s "$life" -o life.csv
 "$attn" run -m life -s "$life" -o life.tidy.csv
+"$attn" run -m life -s "$life" --layer all --format excel --locale de_DE -o german.csv
+"$attn" run -m life -s "$life" --layer all --format csv -o english.csv
 "$attn" run -m life -s "$life" --format markdown -o life.md
 "$attn" tokenize '|a| *b* _c_ <i>' -m tiny -o marks.md
 "$attn" run -m life -s "$life" --show weights -o life.npy
@@ -92,6 +94,7 @@ print(*layers.shape, head.index[1], head.columns[2], "%.4f" % head.loc["1:␣is"
       "%.6f" % head.sum(axis=1).sum())
 sentences = pandas.read_csv("sentences.csv")
 print(*sentences.shape, sentences.sentence[2], sentences.groupby("sentence").size()[1])
+assert pandas.read_csv("german.csv", sep=";", decimal=",").equals(pandas.read_csv("english.csv"))
 tidy = pandas.read_csv("life.tidy.csv")
 sums = tidy.groupby(["tensor", "layer", "head", "row"]).value.sum()
 print(*tidy.shape, "%.6f %.6f" % (sums.min(), sums.max()))
