@@ -369,8 +369,8 @@ static bool begins_text(struct items *items, struct texts *keys, struct hash_ind
 }
 
 /* One item for each record of CSV that is not blank (`;;`, as spreadsheets write) or, with
- * ITEMS_KEEP_BLANK, for each record; with --by, for neighbouring records with the same values.
- * Errors in a record are reported when the item is read. */
+ * ITEMS_KEEP_BLANK, for each record up to the last that is not blank; with --by, for neighbouring
+ * records with the same values. Errors in a record are reported when the item is read. */
 static int find_records(struct items *items, struct err *err)
 {
     struct arena arena = {0};
@@ -378,6 +378,7 @@ static int find_records(struct items *items, struct err *err)
     struct texts keys = {0};
     struct hash_index found = {0};
     size_t first = items->count, number = first, blank = 0, lines = 1;
+    size_t last = first; /* items up to the last that is not blank */
     bool by = items->by.count;
     for (const char *at = items->reader.at; by && at < items->reader.end; at++)
         lines += *at == '\n';
@@ -401,8 +402,13 @@ static int find_records(struct items *items, struct err *err)
             continue;
         if (!is_blank && record.line && !err->kind && !add_start(items, at, 0, record.line, err))
             items->starts[items->count - 1].number = number;
+        last = !record.line || (count && filled == count) ? last : items->count;
         number++;
     } while (record.line && !err->kind);
+    if (last > first) { /* else the table has only blank records */
+        blank += items->count - last;
+        items->count = last;
+    }
     arena_release(&arena);
     if (blank && items->count == first)
         return err_set(err, "'%s': expected a sentence, found only blank lines",
