@@ -10,6 +10,7 @@
 
 #include "lesson.h"
 
+#include "base/language.h"
 #include "base/num.h"
 #include "base/utf8.h"
 #include "math/rows.h"
@@ -120,11 +121,14 @@ static int show_step(struct tour *tour, size_t step, struct err *err)
     if (!command || stream_to(&out, STDOUT_FILENO, err))
         return -1;
     options.display.width = tour->options->display.width;
+    options.display.language = tour->lesson->language;
     stream_format(&out, "%zu/%zu  ", step + 1, lesson_steps);
     text_wrap(&out, row->title, TITLE_COLUMN, TITLE_COLUMN, tour->columns);
     stream_char(&out, '\n');
     text_wrap(&out, row->before, 0, 0, tour->columns);
-    stream_format(&out, "\n$ %s\n\n", row->line);
+    bool has_language = command == &command_run || command == &command_explain;
+    stream_format(&out, "\n$ %s%s\n\n", row->line,
+                  has_language && tour->lesson != lessons ? " --lang zh" : "");
     stream_flush(&out); /* before the command writes */
     int failed = !out.failure && command_start(command, &options, err);
     if (failed)
@@ -264,17 +268,19 @@ static int show_scale(struct tour *tour, struct err *err)
     return stream_commit(&out, err);
 }
 
-/* The table of `lesson scale` as a section of the page, which translates the headings. */
-static int scale_html(const char **html, struct arena *arena, struct err *err)
+/* The table of `lesson scale` as a section of the page. */
+static int scale_html(const char **html, const struct lesson *lesson, struct arena *arena,
+                      struct err *err)
 {
     struct scale_rows rows[WIDTHS];
     struct buf out = {0};
     if (measure_scale(rows, arena, err))
         return -1;
-    buf_text(&out, "<div class=\"walk\"><h2>1. Scale</h2><div class=\"scroll\"><table><thead><tr>"
-                   "<td></td><th class=\"group\" colspan=\"2\">variance</th><th class=\"group\" "
-                   "colspan=\"2\">largest weight</th><th class=\"group\" colspan=\"2\">w(1-w)</th>"
-                   "</tr><tr><th scope=\"col\">d</th>");
+    buf_format(&out,
+               "<div class=\"walk\"><h2>%s</h2><div class=\"scroll\"><table><thead><tr><td></td>"
+               "<th class=\"group\" colspan=\"2\">%s</th><th class=\"group\" colspan=\"2\">%s</th>"
+               "<th class=\"group\" colspan=\"2\">w(1-w)</th></tr><tr><th scope=\"col\">d</th>",
+               say(lesson->language, "Scale"), lesson->variance, lesson->largest);
     for (int i = 0; i < 3; i++)
         buf_text(&out, "<th>q·k</th><th>q·k/√d</th>");
     buf_text(&out, "</tr></thead><tbody>");
@@ -292,16 +298,17 @@ static int scale_html(const char **html, struct arena *arena, struct err *err)
 
 /* --- the HTML page ---------------------------------------------------------------------------- */
 
-/* The output of an explain command as HTML, from which the page takes its tables; or only the
- * sections that `lesson->parts` names: "9-12". */
-static int read_tables(struct page_lesson *lesson, const char *line, struct arena *arena,
-                       struct err *err)
+/* The output of an explain command as HTML in a language, from which the page takes its tables; or
+ * only the sections that `lesson->parts` names: "9-12". */
+static int read_tables(struct page_lesson *lesson, const char *line, const char *language,
+                       struct arena *arena, struct err *err)
 {
     struct options options;
     struct buf html = {0}, parts = {0};
     if (!read_line(&options, line, arena, err))
         return -1;
     options.output.format = "html";
+    options.display.language = language;
     options.display.width = TABLE_COLUMNS;
     stream_capture(&html);
     int failed = explain_command(&options, err);
@@ -328,16 +335,19 @@ static int read_tables(struct page_lesson *lesson, const char *line, struct aren
 
 static int add_step(struct tour *tour, size_t step, struct err *err)
 {
-    struct page_lesson lesson = lessons[0].steps[step];
+    struct page_lesson lesson = lessons[0].steps[step], chinese = lessons[1].steps[step];
     struct options options;
-    lesson.chinese = &lessons[1].steps[step];
+    lesson.chinese = &chinese;
     const struct command *command = read_line(&options, lesson.line, &tour->arena, err);
     if (!command)
         return -1;
     const char *tables = command == &command_explain ? lesson.line : lesson.tables;
-    if ((tables && read_tables(&lesson, tables, &tour->arena, err)) ||
-        (lesson.scale && scale_html(&lesson.arithmetic, &tour->arena, err)))
-        return err_prefix(err, "step %zu", step + 1);
+    for (int i = 0; i < LESSONS; i++) {
+        struct page_lesson *one = i ? &chinese : &lesson;
+        if ((tables && read_tables(one, tables, lessons[i].language, &tour->arena, err)) ||
+            (one->scale && scale_html(&one->arithmetic, &lessons[i], &tour->arena, err)))
+            return err_prefix(err, "step %zu", step + 1);
+    }
     if (command == &command_run)
         options.select.query = options.select.key = NULL; /* the page shows all tokens */
     if (lesson.show)
@@ -395,25 +405,29 @@ static int parse_options(struct tour *tour, struct err *err)
     while (strcmp(tour->lesson->language, language) != 0)
         tour->lesson++;
     if (operands->count > 1)
-        return err_usage(err, "expected one step, found '%s' as well", operands->items[1]);
+        return err_usage(err, say(language, "expected one step, found '%s' as well"),
+                         operands->items[1]);
     tour->end = lesson_steps;
     if (strcmp(name, "scale") == 0) {
         tour->first = tour->end++;
     } else if (strcmp(name, "all") != 0) {
         if (!num_parse_integer(name, 1, (long long)lesson_steps, &step))
-            return err_usage(
-                err, "expected a step from 1 to %zu, all or scale, found '%s': --list shows them",
-                lesson_steps, name);
+            return err_usage(err,
+                             say(language, "expected a step from 1 to %zu, all or scale, "
+                                           "found '%s': --list shows them"),
+                             lesson_steps, name);
         tour->first = (size_t)step - 1;
         tour->end = (size_t)step;
     }
     if (options_exclude(options, "list", "output", err))
         return -1;
     if (path && !name_ends_in(path, ".html"))
-        return err_usage(err, "--output: expected a name that ends in .html, found '%s'", path);
+        return err_usage(
+            err, say(language, "--output: expected a name that ends in .html, found '%s'"), path);
     if (own_walk && (!path || !is_whole(tour)))
-        return err_usage(err, "--%s applies only to the page of all steps: expected -o FILE.html",
-                         own_walk);
+        return err_usage(
+            err, say(language, "--%s applies only to the page of all steps: expected -o FILE.html"),
+            own_walk);
     return 0;
 }
 

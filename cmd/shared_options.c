@@ -207,7 +207,7 @@ const struct option_row figure_options[] = {
     STRING("title", 0, "TEXT", IN(display.title),
            "title ('' for none; default: the model and the text)", .display = DISPLAY_TITLE),
     STRING("lang", 0, "LANGUAGE", IN(display.language), "language: en (default) or zh (Chinese)",
-           .display = DISPLAY_TITLE, .values = &values_languages),
+           .display = DISPLAY_TITLE | DISPLAY_TERMINAL, .values = &values_languages),
     STRING("view", 0, "VIEW", IN(display.style.view),
            "matrix, lines, overlay (lines of all heads), bars (largest absolute values) or arrows "
            "(vectors of three numbers in space)",

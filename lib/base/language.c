@@ -29,6 +29,30 @@ static const struct translation {
     {"decoder self-attention", "解码器自注意力"},
     {"cross-attention", "交叉注意力"},
 
+    /* errors of the lesson */
+    {"expected one step, found '%s' as well", "应只有一个步骤，多出了 '%s'"},
+    {"expected a step from 1 to %zu, all or scale, found '%s': --list shows them",
+     "应为 1 到 %zu 的步骤、all 或 scale，实际是 '%s'：--list 列出所有步骤"},
+    {"--output: expected a name that ends in .html, found '%s'",
+     "--output：文件名应以 .html 结尾，实际是 '%s'"},
+    {"--%s applies only to the page of all steps: expected -o FILE.html",
+     "--%s 只用于包含所有步骤的网页：请加上 -o FILE.html"},
+
+    /* formulas: conditions */
+    {" for visible keys, %s for others", "（可见的键），%s（其他的键）"},
+    {" for %z ≤ j ≤ %z, %s for others", "（%z ≤ j ≤ %z），%s（其他的键）"},
+    {" for j ≤ %z, %s for j > %z", "（j ≤ %z），%s（j > %z）"},
+    {"weight_j = 0 for keys that are dropped, share_j / (1 - P) for others",
+     "weight_j = 0（丢弃的键），share_j / (1 - P)（其他的键）"},
+
+    /* matrices in text (lib/write) */
+    {" · each kv_head is shared by %zu heads", " · 每个键值头由 %zu 个头共用"},
+    {" · shared by %s", " · 由 %s 共用"},
+    {"\n(%zu of %zu rows", "\n（显示 %zu / %zu 行"},
+    {"\n(%zu of %zu columns", "\n（显示 %zu / %zu 列"},
+    {", %zu of %zu columns", "，%zu / %zu 列"},
+    {" shown; --full shows all)", "；--full 显示全部）"},
+
     /* figures (lib/draw) */
     {" · clean: ", " · 原文本："},
     {" · corrupt: ", " · 改动文本："},
@@ -37,6 +61,7 @@ static const struct translation {
     {"source:", "源文本："},
     {"layer %d", "第 %d 层"},
     {"head %d", "头 %d"},
+    {"head ", "头 "},
     {" (not trained)", "（未训练）"},
     {" · layer %d", " · 第 %d 层"},
     {" · mean of layers", " · 各层平均"},

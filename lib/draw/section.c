@@ -615,7 +615,7 @@ static void describe(struct buf *text, const struct section *section)
         buf_format(text, say(language, " · layer %d"), sheet->layer);
     if (section->what.heads == 1 && !section->what.listed && sheet->head >= 0)
         buf_format(text, " · %s %d", say(language, sheet_head_word(sheet)), sheet->head);
-    sheet_add_sharing(text, sheet, section->what.layers * section->what.heads);
+    sheet_add_sharing(text, sheet, section->what.layers * section->what.heads, language);
     if (sheet->mean_of_layers)
         buf_text(text, say(language, " · mean of layers"));
     if (sheet->mean_of_heads)

@@ -58,7 +58,7 @@ void builder_add(struct builder *builder, const char *form, ...)
 {
     va_list values;
     va_start(values, form);
-    write_list(builder, &builder->out, form, values);
+    write_list(builder, &builder->out, say(builder->language, form), values);
     va_end(values);
 }
 

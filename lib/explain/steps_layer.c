@@ -51,7 +51,7 @@ static void show_shares(struct builder *builder)
     }
     if (w->bias)
         memcpy(shares + heads * w->out, w->bias, w->out * sizeof *shares);
-    name_rows(builder, "head ", NULL, heads, w->bias ? "b_O" : NULL);
+    name_rows(builder, say(builder->language, "head "), NULL, heads, w->bias ? "b_O" : NULL);
     builder->table->working.own_row = trace->context_head;
     builder->table->working.total = "attn_out";
     builder_vectors(builder, "share", "", shares, w->out)->total = trace->out;
@@ -81,7 +81,7 @@ void step_output(struct builder *builder, const struct trace *trace)
         builder_formula(builder, "attn_out = [context_0, context_1, …]");
         builder_note(builder,
                      "There is no output projection: the contexts of the heads are concatenated.");
-        name_rows(builder, "head ", NULL, heads->heads, NULL);
+        name_rows(builder, say(builder->language, "head "), NULL, heads->heads, NULL);
         builder->table->working.own_row = trace->head;
         builder_vectors(builder, "context", "context_h", trace->out, width);
     }

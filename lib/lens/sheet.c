@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/language.h"
 #include "base/names.h"
 
 /* Write the tensor's name with layer and head, if it has them: as numbers, or as means. */
@@ -61,15 +62,16 @@ const char *heads_sharing(char text[SHEET_NAME_BYTES], int layer, size_t kv_head
     return text;
 }
 
-void sheet_add_sharing(struct buf *out, const struct sheet *sheet, size_t count)
+void sheet_add_sharing(struct buf *out, const struct sheet *sheet, size_t count,
+                       const char *language)
 {
     char heads[SHEET_NAME_BYTES];
     if (sheet->head < 0 || sheet->shared_by <= 1)
         return;
     if (count > 1)
-        buf_format(out, " · each kv_head is shared by %zu heads", sheet->shared_by);
+        buf_format(out, say(language, " · each kv_head is shared by %zu heads"), sheet->shared_by);
     else
-        buf_format(out, " · shared by %s",
+        buf_format(out, say(language, " · shared by %s"),
                    heads_sharing(heads, sheet->layer, (size_t)sheet->head, sheet->shared_by));
 }
 

@@ -154,7 +154,8 @@ const char *heads_sharing(char text[SHEET_NAME_BYTES], int layer, size_t kv_head
 
 /* Append to a heading " · shared by heads 26.0-26.2", for several sheets " · each kv_head is shared
  * by 3 heads"; nothing if the sheet's head is not shared. */
-void sheet_add_sharing(struct buf *out, const struct sheet *sheet, size_t count);
+void sheet_add_sharing(struct buf *out, const struct sheet *sheet, size_t count,
+                       const char *language);
 
 /* Write "weights layer 0 head 0" or "weights layer 0 mean of heads"; returns `title`. */
 const char *sheet_title(char title[SHEET_NAME_BYTES], const struct sheet *sheet);

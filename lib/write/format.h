@@ -68,7 +68,7 @@ enum format_display {
     DISPLAY_CELLS = 2,     /* --cells */
     DISPLAY_COLOURS = 4,   /* --color-scale, --range, --palette */
     DISPLAY_TITLE = 8,     /* --title, --lang */
-    DISPLAY_TERMINAL = 16, /* --color, --width */
+    DISPLAY_TERMINAL = 16, /* --color, --width, --lang */
     DISPLAY_FIGURE = 32,   /* --figure-width and other options for print */
     DISPLAY_FONT = 64,     /* --font */
     DISPLAY_PIXELS = 128,  /* --dpi */

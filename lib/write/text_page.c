@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/language.h"
 #include "base/num.h"
 #include "base/utf8.h"
 
@@ -500,7 +501,8 @@ struct matrices {
     size_t index_width;                    /* width of numbers before labels; 0: none */
     struct extent extent;                  /* range of visible numbers; 0 if none */
     struct numeral numeral;
-    size_t side_by_side; /* heads per block */
+    size_t side_by_side;  /* heads per block */
+    const char *language; /* of headings; NULL: English */
 };
 
 /* True for the slot that begins the second text of a pair. */
@@ -511,11 +513,13 @@ static bool begins_second(const struct axis *axis, const struct text_cut *cut, s
 }
 
 /* "head 3", "kv_head 1", or "" for a sheet without a head. */
-static const char *text_corner(char corner[TEXT_CORNER_BYTES], const struct sheet *sheet)
+static const char *text_corner(char corner[TEXT_CORNER_BYTES], const struct sheet *sheet,
+                               const char *language)
 {
     corner[0] = '\0';
     if (sheet->head >= 0)
-        snprintf(corner, TEXT_CORNER_BYTES, "%s %d", sheet_head_word(sheet), sheet->head);
+        snprintf(corner, TEXT_CORNER_BYTES, "%s %d", say(language, sheet_head_word(sheet)),
+                 sheet->head);
     return corner;
 }
 
@@ -574,9 +578,10 @@ static void fit_matrices(struct matrices *matrices, const struct layout *layout)
         matrices->index_width = (size_t)snprintf(text, sizeof text, "%td ",
                                                  axis_number(&first->rows, first->rows.size - 1));
     matrices->label.width = matrices->index_width + label_width(&first->rows, &matrices->rows);
-    for (size_t i = 0; i < matrices->count; i++)
-        matrices->label.width =
-            num_max(matrices->label.width, strlen(text_corner(text, &matrices->sheets[i])));
+    for (size_t i = 0; i < matrices->count; i++) {
+        const char *corner = text_corner(text, &matrices->sheets[i], matrices->language);
+        matrices->label.width = num_max(matrices->label.width, utf8_width(corner, strlen(corner)));
+    }
     if (numbers) {
         struct extent extent = matrices->extent;
         char number[NUMERAL_BYTES];
@@ -604,25 +609,31 @@ static void fit_matrices(struct matrices *matrices, const struct layout *layout)
  * "(24 of 60 rows, 9 of 60 columns shown; --full shows all)". */
 static int write_heading(const struct matrices *matrices, size_t width, struct err *err)
 {
+    const char *language = matrices->language;
     const struct sheet *sheet = matrices->sheets;
     const struct text_cut *rows = &matrices->rows, *columns = &matrices->columns;
     struct buf line = {0};
     buf_text(&line, sheet->name);
     if (sheet->layer >= 0)
-        buf_format(&line, " · layer %d", sheet->layer);
+        buf_format(&line, say(language, " · layer %d"), sheet->layer);
     if (sheet->mean_of_layers)
-        buf_text(&line, " · mean of layers");
+        buf_text(&line, say(language, " · mean of layers"));
     if (sheet->mean_of_heads)
-        buf_format(&line, " · mean of %ss", head_word(sheet->shared_by));
-    sheet_add_sharing(&line, sheet, matrices->count);
-    buf_format(&line, " · rows: %s, columns: %s", sheet->rows.name, sheet->columns.name);
+        buf_format(&line, say(language, " · mean of %ss"),
+                   say(language, head_word(sheet->shared_by)));
+    sheet_add_sharing(&line, sheet, matrices->count, language);
+    buf_format(&line, say(language, " · rows: %s, columns: %s"), say(language, sheet->rows.name),
+               say(language, sheet->columns.name));
     if (text_is_cut(rows))
-        buf_format(&line, "\n(%zu of %zu rows", rows->front + rows->back, rows->size);
+        buf_format(&line, say(language, "\n(%zu of %zu rows"), rows->front + rows->back,
+                   rows->size);
     if (text_is_cut(columns))
-        buf_format(&line, "%s%zu of %zu columns", text_is_cut(rows) ? ", " : "\n(",
-                   columns->front + columns->back, columns->size);
+        buf_format(
+            &line,
+            say(language, text_is_cut(rows) ? ", %zu of %zu columns" : "\n(%zu of %zu columns"),
+            columns->front + columns->back, columns->size);
     if (text_is_cut(rows) || text_is_cut(columns))
-        buf_text(&line, " shown; --full shows all)");
+        buf_text(&line, say(language, " shown; --full shows all)"));
     int failed = buf_check(&line, err);
     if (!failed)
         text_wrap(matrices->lines.out, line.bytes, 0, HEADING_INDENT, width);
@@ -674,7 +685,7 @@ static void add_line(struct matrices *matrices, size_t index, int which)
         norm = norm_of_row(&matrices->heat.norms, sheet, row);
     if (which >= 0 && !between && matrices->index_width && axis_number(rows, row) >= 0)
         buf_format(&lines->cell, "%*td ", (int)matrices->index_width - 1, axis_number(rows, row));
-    buf_text(&lines->cell, which == HEADER ? text_corner(corner, sheet)
+    buf_text(&lines->cell, which == HEADER ? text_corner(corner, sheet, matrices->language)
                            : which == RULE ? ""
                            : between       ? ellipsis
                                            : rows->labels[row].text);
@@ -759,7 +770,8 @@ static int write_tensor(struct stream *out, const struct report *report, const s
                         const struct layout *layout, struct err *err)
 {
     struct arena arena = {0};
-    struct matrices matrices = {.lines = {.out = out}};
+    const char *language = layout->style ? layout->style->language : NULL;
+    struct matrices matrices = {.lines = {.out = out}, .language = language};
     int failed = open_matrices(&matrices, report, array, layout, &arena, err);
     if (!failed) {
         fit_matrices(&matrices, layout);

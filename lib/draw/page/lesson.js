@@ -106,7 +106,7 @@ class LessonView {
             element('p', lesson.before, 'claim'),
         );
         if (this.sentence.untrained && !lesson.scale)
-            page.children[1].after(element('div', `${say(NOT_TRAINED)}.`, 'note caption'));
+            page.children[1].after(element('div', say(`${NOT_TRAINED}.`), 'note caption'));
         if (lesson.line) page.append(commandLine(lesson.line));
         page.append(element('p', '', 'look'));
         page.lastChild.append(element('b', say('Look: ')), lesson.look);
@@ -163,19 +163,12 @@ class LessonView {
     // Steps of `explain`, or its weight matrices alone. Numbers of the text are marked.
     drawArithmetic(page, isWhole) {
         const box = element('div', '', isWhole ? 'arithmetic' : 'arithmetic compare');
-        const made = new DOMParser().parseFromString(this.lesson.arithmetic, 'text/html');
+        box.translate = false; // explain wrote it in both languages
+        const { arithmetic } = isChinese() ? this.lesson.chinese : this.lesson;
+        const made = new DOMParser().parseFromString(arithmetic, 'text/html');
         const said = new Set(this.lesson.look.match(/-?\d+\.\d+/g));
         for (const cell of made.querySelectorAll('td'))
             if (said.has(cell.textContent)) cell.className = 'said';
-        for (const { lastChild: last } of made.querySelectorAll('.group:not(:empty)'))
-            if (last.data)
-                last.data = last.data.replace(/(\d+) of (\d+)/, (_, ...n) => say('# of #', ...n));
-        for (const one of made.querySelectorAll('h2, p:not([class]), th[scope="col"], tfoot th')) {
-            const words = one.textContent.replace(/^\d+\. /, '');
-            if (one.matches('h2') || say(words) !== words) one.textContent = say(words);
-        }
-        for (const one of made.querySelectorAll('.formula, .worked, th:has(sub, i)'))
-            one.translate = false; // symbols have one name in formulas and tables
         for (const table of made.querySelectorAll('table')) abridge(table);
         let section;
         for (const one of made.querySelectorAll('.walk > :not(dl)')) {
@@ -183,7 +176,8 @@ class LessonView {
             if (!isWhole && !group?.textContent.startsWith('W')) continue;
             if (!isWhole || one.matches('h2')) box.append((section = element('section')));
             if (one.matches('.scroll')) one.tabIndex = 0;
-            section.append(one.matches('h2') ? element('h3', one.textContent) : one);
+            const title = one.matches('h2') && one.textContent.replace(/^\d+\. /, '');
+            section.append(title ? element('h3', title) : one);
         }
         page.append(box);
     }
