@@ -300,11 +300,12 @@ int again_command(const struct options *options, struct err *err)
     struct file figure = {0};
     struct json *root = NULL;
     const char *version = "";
+    if (output_choose_table(&output, &options->output, err))
+        return -1;
     if (operands->count != 1)
         return err_usage(err, "expected one figure or page, found %zu", operands->count);
     again.path = operands->items[0];
-    int failed = output_choose_table(&output, &options->output, err) || output_open(&output, err) ||
-                 file_map(&figure, again.path, err) ||
+    int failed = output_open(&output, err) || file_map(&figure, again.path, err) ||
                  parse_provenance(&root, &figure, again.path, err) ||
                  json_text(root, "command_line", &again.line, err) ||
                  json_text(root, "version", &version, err);

@@ -375,12 +375,15 @@ int provenance_begin(const struct options *options, struct err *err)
                                   : output_is_standard(output->path)
                                       ? NULL
                                       : format_find_ending(output->path, FORMAT_COUNT);
-    keeps_paths = options->display.keep_paths;
+    bool is_folder = output_is_folder(output->path); /* of figures, or with one */
+    keeps_paths = options->display.keep_paths || is_folder;
     provenance = (struct provenance){
         .version = ATTN_VERSION,
         .command = done ? done->name : command->name,
         .command_line = line,
-        .lists_inputs = command == &command_page || (format && format_is_looked_at(format)),
+        .is_batch = done,
+        .lists_inputs =
+            command == &command_page || is_folder || (format && format_is_looked_at(format)),
     };
     return err_if(!line || (provenance.lists_inputs && add_inputs(options, err)));
 }

@@ -98,7 +98,7 @@ int file_hash(char digits[SHA256_DIGITS + 1], const char *path, struct err *err)
 
 /* Record the provenance of results: the command (in a batch, that of --do) and the command line;
  * then each model that is opened. Of figures and pages also the input files, all with their names
- * alone, as ./NAME, unless --keep-paths is given. */
+ * alone, as ./NAME, unless --keep-paths is given or they are in a folder of results. */
 int provenance_begin(const struct options *options, struct err *err);
 int provenance_add_model(const struct model *model, struct err *err);
 int provenance_add_beginning(const char *token, struct err *err); /* of the model opened last */

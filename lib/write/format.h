@@ -29,7 +29,8 @@ struct provenance {
     const char *command;             /* "run" */
     const char *command_line;        /* without options that do not affect the result */
     const struct model_hash *models; /* the model opened last is first */
-    bool lists_inputs;               /* figures and pages: all models, and `files` */
+    bool is_batch;                   /* each report is of one model */
+    bool lists_inputs;               /* figures and pages: models, and `files` */
     const struct file_hash *files;   /* input files */
 };
 

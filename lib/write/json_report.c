@@ -167,8 +167,9 @@ static void put_provenance(struct json_writer *json, const struct report *report
     if (!provenance->lists_inputs)
         return;
     json_put_open(json, "models", '[');
-    for (model = provenance->models; model; model = model->next)
-        put_input(json, model->shown, model->digits);
+    for (const struct model_hash *each = provenance->models; each; each = each->next)
+        if (!provenance->is_batch || each == model) /* a resumed batch opens other models before */
+            put_input(json, each->shown, each->digits);
     json_put_close(json, ']');
     json_put_open(json, "files", '[');
     for (const struct file_hash *file = provenance->files; file; file = file->next)
