@@ -17,5 +17,6 @@ static const struct tolerance tolerance_fp32 = {"f32", 1e-6, 0, 2e-5, 1e-5};
 /* Each factor has a relative error of at most 1/256; in sums these errors partly cancel. Attention
  * weights of all models stay within 5e-3, except those of gpt2-micro: with matrix elements as large
  * as 1 and 32 channels, its second layer has 1.11e-2. The models of families have 8 to 24 channels,
- * so that little cancels. */
-static const struct tolerance tolerance_bf16 = {"bf16", 2e-2, 1.5e-2, 6e-2, 0};
+ * so that little cancels: products of pairs by avx512_bf16 reach 6.4e-2 in lfm2_moe-no-correction,
+ * the other ways 3e-2. */
+static const struct tolerance tolerance_bf16 = {"bf16", 2e-2, 1.5e-2, 7e-2, 0};
