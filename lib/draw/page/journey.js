@@ -1,109 +1,113 @@
 // What Motion draws: all numbers of a query in a head, and of the stream around it.
 
+const dotOf = (a, b) => a.reduce((sum, value, i) => sum + value * b[i], 0);
 const unitOf = (vector) => {
     const length = Math.hypot(...vector);
     return vector.map((value) => value / (length || 1));
 };
-const dotOf = (a, b) => a.reduce((sum, value, i) => sum + value * b[i], 0);
 
 // The maps whose queries travel: those of the selected tensor, else of the first attention.
 function motionTensors(sentence = current()) {
-    const travels = (kind) => sentence.of(kind).some((one) => one.isAttention || one.isMixer);
-    const kinds = [state.kind, 'cross_weights', ...sentence.kinds].filter(
-        (kind) => sentence.kinds.includes(kind) && /(weights|mix_map(_norm)?)$/.test(kind)
-            && travels(kind),
-    );
-    if (kinds.length) return sentence.of(kinds[0]);
+    const kind = [state.kind, 'cross_weights', ...sentence.kinds].find((name) =>
+        /(weights|mix_map(_norm)?)$/.test(name)
+        && sentence.of(name).some((one) => one.isAttention || one.isMixer));
+    if (kind) return sentence.of(kind);
     return sentence.explainedTensors.filter((one) => one.isAttention && one.tensor === 'weights');
 }
 
-// A row of a tensor of the stream, by name and number of the layer; null if it is not in the page.
-function streamRow(sentence, name, layer, row, head = 0) {
-    const streams = sentence.streams || { tensors: [] };
-    const isIt = (one) => one.tensor === name && one.layer === layer;
-    const found = sentence.tensors.find(isIt) || streams.tensors.find(isIt);
-    const at = found?.rowCount === 1 && streams.query >= 0 ? row - streams.query : row;
-    return found?.rowCount > at && at >= 0 && head < found.shape[0] ? found.row(head, at) : null;
+// What is made once for a query, under a name.
+function kept(name, make) {
+    const of = [motionTensors()[0], motionRow(), state.runs, isChinese()];
+    if (of.some((one, i) => one !== motion.keptOf[i]))
+        Object.assign(motion, { keptOf: of, kept: new Map() });
+    if (!motion.kept.has(name)) motion.kept.set(name, make());
+    return motion.kept.get(name);
 }
 
-// The numbers of a head for a query: functions of a name and a row; null if the page lacks them.
-function headRows(tensor, index, row) {
+// A row of a head of a tensor, which may hold that of one query alone; null if it is not there.
+function heldRow(tensor, head, row, query = -1) {
+    const at = tensor?.rowCount === 1 && query >= 0 ? row - query : row;
+    return at >= 0 && at < tensor?.rowCount && head < tensor.shape[0] ? tensor.row(head, at) : null;
+}
+
+function streamRow(sentence, name, layer, row, head = 0) {
+    const { tensors, query } = sentence.streams || { tensors: [] };
+    const isIt = (one) => one.tensor === name && one.layer === layer;
+    return heldRow(sentence.tensors.find(isIt) || tensors.find(isIt), head, row, query);
+}
+
+// The numbers of a head: a function of a name and a row; null: the page lacks them.
+function headRows(tensor, index) {
     const { sentence } = tensor;
-    const head = tensor.heads ? tensor.heads[index] : null;
+    const head = tensor.heads && !tensor.isMixer ? tensor.heads[index] : null;
     const found = sentence.explainedHead(tensor, head, sentence.motionTensors);
-    if (!found) return null;
-    const query = sentence.journey?.query ?? -1;
-    return (name, at) => {
-        const { tensor: held, index: place, second } = found[name] || {};
-        const ofQuery = at === row && held?.rowCount === 1 && query >= 0;
-        if (!held || (ofQuery && row !== query)) return null;
-        const first = held.row(place, ofQuery ? 0 : at);
-        return second >= 0 ? Float32Array.of(...first, ...held.row(second, at)) : first;
+    return (name, row) => {
+        const { tensor: held, index: place, second } = found?.[name] || {};
+        const first = heldRow(held, place, row, sentence.journey?.query);
+        return first && second >= 0 ? Float32Array.of(...first, ...held.row(second, row)) : first;
     };
 }
 
 // The head that is followed in a layer: the selected one, or the one whose row is the most pointed,
 // not at the first key or at the query itself. Those with numbers come first.
-function followedHead(at, row) {
+function followedHead(at) {
+    const row = motionRow();
     const tensor = motionTensors()[at];
-    const has = (head) => Boolean(tensor.isMixer || headRows(tensor, head, row)?.('q', row));
-    const { at: layer, head } = motion.step || { at: state.layer, head: state.head };
-    const chosen = at === layer ? head : motion.heads[at];
-    if (at in motion.heads && chosen < tensor.shape[0]) return chosen;
-    const key = [state.sentence, state.runs, tensor.tensor, at, row, chosen].join(' ');
-    if (!motion.followed.has(key)) motion.followed.set(key, pointedHead(tensor, row, chosen, has));
-    return motion.followed.get(key);
-}
-
-function pointedHead(tensor, row, chosen, has) {
-    if (chosen < tensor.shape[0] && has(chosen)) return chosen;
-    let best = { head: chosen < tensor.shape[0] ? chosen : 0, value: -1 };
-    for (let head = 0; head < tensor.shape[0]; head++) {
-        const list = tensor.row(head, row).subarray(0, tensor.keyCount);
-        const values = list.filter((_, key) => key && key !== row);
-        const value = Math.max(0, ...values.filter(Number.isFinite)) + Number(has(head));
-        if (value > best.value) best = { head, value };
-    }
-    return best.head;
-}
-
-function keysOf(tensor, index, row, rows) {
-    const why = tensor.sentence.attention;
-    const weights = tensor.row(index, row);
-    const [masked, scores, soft] = ['masked', 'scores', 'softmax'].map((name) => rows?.(name, row));
-    const q = rows?.('q', row);
-    const inputs = (vector) => (why.linear ? vector.map(phi) : vector);
-    const scale = tensor.scale ?? 1;
-    const bent = why.cap > 0 || why.alibi || why.temperature > 0 || why.linear;
-    const isScaled = !bent && !why.renormalise; // masked scores are the scores times the scale
-    const used = rows?.('difference', row) || weights;
-    return Array.from({ length: tensor.keyCount }, (_, j) => {
-        const [k, v] = ['k', 'v'].map((name) => rows?.(name, j));
-        const zero = (why.linear || why.renormalise) && masked?.[j] === 0;
-        const hidden = Number.isNaN(weights[j]) || masked?.[j] === -Infinity || zero;
-        const given = scores?.[j] ?? (isScaled ? masked?.[j] / scale : NaN);
-        const raw = Number.isFinite(given) ? given : q && k ? dotOf(inputs(q), inputs(k)) : NaN;
-        const simple = hidden || why.linear || why.renormalise;
-        const scaled = why.linear ? raw : simple ? raw * scale : (masked?.[j] ?? NaN);
-        const weight = hidden ? 0 : weights[j];
-        const by = hidden ? 0 : used[j];
-        return { j, label: tensor.label('column', j), k, v, raw, scaled, hidden, weight, by, soft };
+    const { at: layer, head: own } = motion.step || { at: state.layer, head: state.head };
+    const chosen = at === layer ? own : motion.heads[at];
+    const exists = chosen < tensor.shape[0];
+    if (at in motion.heads && exists) return chosen;
+    return kept(`head ${at} ${chosen}`, () => {
+        const has = (head) => Boolean(tensor.isMixer || headRows(tensor, head)('q', row));
+        if (exists && has(chosen)) return chosen;
+        const pointed = Array.from({ length: tensor.shape[0] }, (_, head) => {
+            const values = tensor.row(head, row).subarray(0, tensor.keyCount).filter(
+                (value, key) => key && key !== row && Number.isFinite(value));
+            return Math.max(0, ...values) + Number(has(head));
+        });
+        return pointed.indexOf(Math.max(...pointed));
     });
 }
 
-// All numbers of a query in a head; kept until another one is asked for.
-function journeyOf(at, row) {
-    const tensor = motionTensors()[at];
-    const index = followedHead(at, row);
-    const { sentence, layer } = tensor;
-    const key = [state.sentence, state.runs, tensor.tensor, at, index, row].join(' ');
-    if (motion.key === key && motion.journey.tensor === tensor) return motion.journey;
+// Each key of a query. Masked scores are the scores times the scale, unless the model does more.
+function keysOf({ tensor, index, row, q, rows, ways, scale }) {
+    const weights = tensor.row(index, row);
+    const [masked, scores, difference] = ['masked', 'scores', 'difference'].map((name) =>
+        q && rows(name, row));
+    const inputs = (vector) => (ways.linear ? vector.map(phi) : vector);
+    const isRemade = ways.linear || ways.renormalise;
+    const isScaled = !(ways.cap > 0 || ways.alibi || ways.temperature > 0 || isRemade);
+    return Array.from({ length: tensor.keyCount }, (_, j) => {
+        const [k, v] = ['k', 'v'].map((name) => q && rows(name, j));
+        const hidden = Number.isNaN(weights[j]) || masked?.[j] === -Infinity
+            || (isRemade && masked?.[j] === 0);
+        const given = scores?.[j] ?? (isScaled ? masked?.[j] / scale : NaN);
+        const raw = Number.isFinite(given) ? given : q && k ? dotOf(inputs(q), inputs(k)) : NaN;
+        const scaled = ways.linear ? raw
+            : hidden || ways.renormalise ? raw * scale : (masked?.[j] ?? NaN);
+        const [weight, by] = hidden ? [0, 0] : [weights[j], (difference || weights)[j]];
+        return { j, label: tensor.label('column', j), k, v, raw, scaled, hidden, weight, by };
+    });
+}
+
+// All numbers of a query in the head that is followed in a layer.
+function journeyOf(at) {
+    const index = followedHead(at);
+    return kept(`journey ${at} ${index}`, () => makeJourney(at, index));
+}
+
+function makeJourney(at, index) {
+    const [tensor, row] = [motionTensors()[at], motionRow()];
+    const { sentence, layer, isMixer } = tensor;
     const ways = sentence.attention;
-    const rows = tensor.isMixer ? null : headRows(tensor, index, row);
-    const q = rows?.('q', row) || null;
-    const prefix = tensor.isMixer ? '' : /^(enc\.|cross_)?/.exec(tensor.tensor)[0];
-    tensor.scale = ways.scales[`${prefix}weights`]?.[layer];
-    const keys = keysOf(tensor, index, row, q && rows);
+    const rows = headRows(tensor, index);
+    const q = rows('q', row);
+    const prefix = isMixer ? '' : /^(enc\.|cross_)?/.exec(tensor.tensor)[0];
+    const scale = ways.scales[`${prefix}weights`]?.[layer] ?? 1;
+    const part = isMixer ? 'mixer' : prefix === 'cross_' ? 'cross-attention' : 'attention';
+    const made = { sentence, tensor, at, index, layer, row, rows, q, prefix, part, ways, scale };
+    Object.assign(made, { name: tensor.shownHead(index), query: tensor.label('row', row) });
+    const keys = keysOf(made);
     const soft = keys.filter((one) => !one.hidden || ways.renormalise);
     const most = Math.max(...soft.map((one) => one.scaled));
     for (const one of keys) one.power = 0;
@@ -114,83 +118,74 @@ function journeyOf(at, row) {
     const visible = keys.filter((one) => !one.hidden);
     const order = [...visible].sort((a, b) => Math.abs(b.by) - Math.abs(a.by));
     const isOwn = tensor.columns === 'key' && !isCross(tensor);
-    const made = { sentence, tensor, at, index, layer, row, q, keys, sum, sink, order, prefix };
-    Object.assign(made, { ways, name: tensor.shownHead(index), query: tensor.label('row', row) });
-    made.own = isOwn && !tensor.isMixer ? keys[row] : null;
+    Object.assign(made, { keys, sum, sink, order, own: isOwn && !isMixer ? keys[row] : null });
     made.x = xOf(made, row);
     made.xs = keys.map(({ j }) => (isOwn ? xOf(made, j) : null));
-    made.queries = siblingQueries(made);
-    if (q) addContext(made);
-    made.steps = tensor.tensor.startsWith('enc.') ? [] : streamSteps(made);
-    Object.assign(motion, { key, journey: made });
+    const shared = ways.queries_of_a_key[layer] || 1;
+    const heads = [...Array(tensor.shape[0]).keys()];
+    made.queries = heads // others that meet the same keys
+        .filter((head) => q && head !== index
+            && Math.floor(head / shared) === Math.floor(index / shared))
+        .map((head) => ({ name: tensor.shownHead(head), q: headRows(tensor, head)('q', row) }));
+    made.context = q && new Float64Array(keys[0].v.length);
+    for (const { v, by } of q ? order : [])
+        for (let i = 0; i < v.length; i++) made.context[i] += by * v[i];
+    made.contexts = isMixer || prefix === 'enc.' ? []
+        : heads.map((head) => streamRow(sentence, `${prefix}context`, layer, row, head))
+            .filter(Boolean);
+    made.steps = prefix === 'enc.' ? [] : streamSteps(made);
     return made;
 }
 
 // What a layer's queries, keys and values are made of.
 function xOf({ sentence, layer, prefix }, row) {
-    if (prefix === 'cross_') return streamRow(sentence, 'resid_mid', layer, row);
-    const names = [`${prefix}ln_1`, `${prefix}resid_pre`, ...(layer ? [] : ['embedding'])];
-    const posts = sentence.blocks?.[layer]?.some(({ sums }) => sums.includes('ln_1'));
-    for (const name of names.slice(Number(Boolean(posts)))) {
-        const found = streamRow(sentence, name, name === 'embedding' ? null : layer, row);
-        if (found) return found;
-    }
-    return null;
-}
-
-// Other queries that meet the same keys.
-function siblingQueries({ tensor, index, row, ways, q }) {
-    const shared = (!tensor.isMixer && ways.queries_of_a_key[tensor.layer]) || 1;
-    const first = index - (index % shared);
-    return [...Array(shared).keys()]
-        .map((i) => first + i)
-        .filter((head) => q && head !== index && head < tensor.shape[0])
-        .map((head) => ({ name: tensor.shownHead(head),
-            q: headRows(tensor, head, row)?.('q', row) }));
-}
-
-function addContext(made) {
-    const size = made.keys[0].v.length;
-    const context = new Float64Array(size);
-    for (const { v, by } of made.order)
-        for (let i = 0; i < size; i++) context[i] += by * v[i];
-    made.context = context;
+    const normsSums = sentence.blocks?.[layer]?.some(({ sums }) => sums.includes('ln_1'));
+    const names = prefix === 'cross_' ? ['resid_mid']
+        : [normsSums ? '' : `${prefix}ln_1`, `${prefix}resid_pre`];
+    const found = names.map((name) => streamRow(sentence, name, layer, row)).find(Boolean);
+    const isFirst = !layer && prefix !== 'cross_';
+    return found || (isFirst ? streamRow(sentence, 'embedding', null, row) : null);
 }
 
 // The values in the drawing of arrows, and the share of them that it shows; computed when needed.
 function placeValues(made) {
     if (made.points) return;
     const { keys, own, context } = made;
-    made.axes = axesOf(keys, own?.v, context);
-    const length = (list) => list.reduce((all, value) => all + value * value, 0);
+    made.axes = axesOf(keys.map(({ v }) => v), own?.v, context);
     made.points = keys.map(({ v }) => made.axes.map((axis) => dotOf(axis, v)));
-    made.seen =
-        made.points.reduce((all, point) => all + length(point), 0) /
-        keys.reduce((all, { v }) => all + length(v), 0);
+    const total = (lists) => lists.reduce((all, list) => all + dotOf(list, list), 0);
+    made.seen = total(made.points) / total(keys.map(({ v }) => v));
 }
 
-// Steps of the stream: what is before the layer, what each part adds, and the sums.
+const STREAM_NAMES = { before: 'stream before', sum: '= stream', norm: 'norm of it',
+    after: '→ stream' };
+
+// Steps of the stream: what is before the layer, what each part adds, and the sums; each with the
+// part of the layer, and the scene in which it is added.
 function streamSteps({ sentence, layer, row }) {
     const of = (name) => streamRow(sentence, name, layer, row);
-    const before = of('resid_pre');
-    if (!before) return [];
-    const steps = [{ kind: 'before', values: before, lens: lensOf(sentence, layer, 'before') }];
+    let sum = of('resid_pre');
+    if (!sum) return [];
+    const steps = [];
+    const put = (kind, part, values, lens, how = '') => steps.push({ kind, part, values, lens,
+        scene: /^(MLP|layer input)$/.test(part) ? 'mlp' : 'stream',
+        isStream: kind in STREAM_NAMES, name: say(STREAM_NAMES[kind] || `+ ${part}`) + how });
+    put('before', null, sum, lensOf(sentence, layer, 'before'));
     const tolerance = sentence.streams?.tensors[0].coding === 'short' ? 0.02 : 1e-4;
-    let sum = before;
-    for (const { kind, adds, sums, factor } of sentence.blocks[layer]) {
+    for (const { kind: part, adds, sums, factor } of sentence.blocks[layer]) {
         const added = of(adds)?.map((value) => value * factor);
         if (!added) continue;
         const expected = Float32Array.from(sum, (value, i) => value + added[i]);
-        steps.push({ kind, factor, normed: /post$/.test(adds), values: added });
+        const normed = /post$/.test(adds) ? say(', normed') : '';
+        put('added', part, added, null, normed + (factor === 1 ? '' : ` × ${brief(factor)}`));
         sum = expected;
-        for (const [at, name] of sums.entries()) {
-            const values = of(name);
+        for (const [at, site] of sums.entries()) {
+            const values = of(site);
             if (!values) continue;
             const error = Math.hypot(...values.map((value, i) => value - expected[i]));
-            const isSum = error < tolerance * Math.hypot(...values);
-            const lens = at === sums.length - 1 && lensOf(sentence, layer, kind);
-            const made = isSum ? 'sum' : /ln_/.test(name) ? 'norm' : 'after';
-            steps.push({ kind: made, of: kind, values, lens });
+            const kind = error < tolerance * Math.hypot(...values) ? 'sum'
+                : /ln_/.test(site) ? 'norm' : 'after';
+            put(kind, part, values, at === sums.length - 1 && lensOf(sentence, layer, part));
             sum = values;
         }
     }
@@ -198,42 +193,43 @@ function streamSteps({ sentence, layer, row }) {
 }
 
 // The step of the predictions that reads the stream there, or undefined.
-function lensOf({ nextTokens }, layer, kind) {
+function lensOf({ nextTokens }, layer, part) {
     const steps = nextTokens?.layers || [];
-    const name = kind === 'MLP' ? ['mlp', 'layer'] : [kind];
-    if (kind !== 'before') return steps.find((one) => one.layer === layer
-        && name.includes(one.step));
+    const names = part === 'MLP' ? ['mlp', 'layer'] : [part];
+    if (part !== 'before')
+        return steps.find((one) => one.layer === layer && names.includes(one.step));
     if (!layer) return steps.find((one) => one.step === 'embedding');
-    return steps.filter((one) => one.layer === layer - 1 && one.step !== 'embedding').at(-1);
+    return steps.findLast((one) => one.layer === layer - 1 && one.step !== 'embedding');
 }
+
+// The most likely tokens at the query; `step`: as the stream predicts them there.
+const likeliestOf = ({ sentence, row }, step) =>
+    sentence.nextTokens.likeliest(predictedRow(row, sentence), step);
 
 // --- axes of the arrows ------------------------------------------------------------------------
 
 // Vectors of three dimensions have their own axes. Others: across, what sets the query's own value
 // apart from the context; up, the context; depth, the main direction of the rest. So the context
 // and the own value have their true length, and sums stay sums.
-function axesOf(keys, own, context) {
-    const values = keys.map((one) => one.v);
-    const size = context.length;
-    if (size <= 3) return [0, 1, 2].map((at) => [...context].map((_, i) => Number(i === at)));
-    const up = unitOf(context);
+function axesOf(values, own, context) {
+    if (context.length <= 3)
+        return [0, 1, 2].map((at) => [...context].map((_, i) => Number(i === at)));
     const apart = (vector, axes) =>
         axes.reduce((rest, axis) => {
             const along = dotOf(rest, axis);
             return rest.map((value, i) => value - along * axis[i]);
         }, Float64Array.from(vector));
+    const mainOf = (axes) => mainAxis(values.map((one) => apart(one, axes)));
+    const up = unitOf(context);
     const across = own && apart(own, [up]);
-    if (own && Math.hypot(...across) > 1e-3 * Math.hypot(...own)) {
-        const wide = unitOf(across).map((value) => -value);
-        return [wide, up, mainAxis(values.map((one) => apart(one, [up, wide])))];
-    }
-    const wide = mainAxis(values.map((one) => apart(one, [up])));
-    return [wide, up, mainAxis(values.map((one) => apart(one, [up, wide])))];
+    const isApart = own && Math.hypot(...across) > 1e-3 * Math.hypot(...own);
+    const wide = isApart ? unitOf(across).map((value) => -value) : mainOf([up]);
+    return [wide, up, mainOf([up, wide])];
 }
 
 // The main direction of some vectors, by power iteration; zero if they are.
-function mainAxis(vectors, least = 1e-9) {
-    const size = Math.max(...vectors.map((one) => dotOf(one, one)), least);
+function mainAxis(vectors) {
+    const size = Math.max(...vectors.map((one) => dotOf(one, one)), 1e-9);
     let axis = Float64Array.from(vectors[0], (_, i) => Math.sin(7 * i + 1));
     for (let turn = 0; turn < 60; turn++) {
         const next = new Float64Array(axis.length);
@@ -241,7 +237,7 @@ function mainAxis(vectors, least = 1e-9) {
             const along = dotOf(vector, axis);
             for (let i = 0; i < next.length; i++) next[i] += along * vector[i];
         }
-        if (!(dotOf(next, next) > least * size * size)) return next.fill(0);
+        if (!(dotOf(next, next) > 1e-9 * size * size)) return next.fill(0);
         axis = unitOf(next);
     }
     return axis;

@@ -1,73 +1,37 @@
 // Motion: the journey of one query through a head, its layer and the model, played, stepped and
 // scrubbed. state.at: seconds; the picture is a function of them alone.
 
-const SCENES = {
-    vector: ['Vector', 2],
-    project: ['q, k', 2.5],
-    dot: ['q · k', 4],
-    scale: ['÷ √d', 2.5],
-    mask: ['Mask', 2],
-    softmax: ['Softmax', 4],
-    values: ['Values', 2.5],
-    sum: ['Sum', 4],
-    map: ['Map', 4],
-    heads: ['Heads', 2.5],
-    stream: ['Stream', 3],
-    mlp: ['MLP', 3],
-    predict: ['Prediction', 3],
-};
 const LAYERS_LISTED = 6; // more layers are in a menu
 const calm = window.matchMedia('(prefers-reduced-motion: reduce)');
-const motion = { frame: 0, last: 0, until: 0, speed: 1, yaw: 0.35, pitch: -0.2 };
-Object.assign(motion, { heads: {}, followed: new Map() }); // by layer; those found
+const motion = { frame: 0, last: 0, until: 0, speed: 1, yaw: 0.35, pitch: -0.2,
+    heads: {}, keptOf: [], shows: [] }; // heads: chosen ones, by layer
 
 // The query that travels: the selected one, or that of a step of the lesson.
 const motionRow = () => motion.step?.row ?? selectedRow();
 
-// --- scenes ------------------------------------------------------------------------------------
-
-// The scenes of a layer, as far as the model has them.
-function scenesOf(at, row) {
-    const made = journeyOf(at, row);
-    const steps = made.steps.map((one) => one.of || one.kind);
-    const { linear, renormalise } = made.ways;
-    const attention = ['project', 'dot', linear ? '' : 'scale'];
-    const ends = motionTensors()[at + 1]?.layer !== made.layer; // else a mixer and attention
-    const rest = renormalise ? ['softmax', 'mask'] : ['mask', 'softmax'];
-    return [
-        made.x && 'vector',
-        ...(made.tensor.isMixer ? ['map'] : [...attention, ...rest, 'values', 'sum']),
-        headContexts(made).length && steps.length && 'heads',
-        ends && steps.length > 1 && 'stream',
-        ends && steps.includes('MLP') && 'mlp',
-    ].filter(Boolean);
-}
-
 // All scenes of a query, one after another: { at (the layer), scene, scenes, start, seconds }.
 function planOf() {
-    const row = motionRow();
     const { step } = motion;
-    const { nextTokens, masks } = current();
     const tensors = motionTensors();
-    const heads = tensors.map((_, at) => followedHead(at, row)).join();
-    const key = [state.sentence, state.runs, tensors[0].tensor, row, heads, step?.scenes].join(' ');
-    if (motion.planned === key) return motion.plan;
-    const plan = [];
-    let start = 0;
-    const add = (at, scene, scenes) => {
-        plan.push({ at, scene, scenes, start, seconds: SCENES[scene][1] });
-        start += SCENES[scene][1];
-    };
-    tensors.forEach((_, at) => {
-        const scenes = scenesOf(at, row);
-        const isIn = (scene) => !step?.scenes || (at === step.at && step.scenes.includes(scene));
-        for (const scene of scenes.filter(isIn)) add(at, scene, scenes);
+    const heads = tensors.map((_, at) => followedHead(at)).join();
+    return kept(`plan ${heads} ${step?.at} ${step?.scenes}`, () => {
+        const plan = [];
+        const add = (at, scene, scenes) => {
+            const { start, seconds } = plan.at(-1) || { start: 0, seconds: 0 };
+            plan.push({ at, scene, scenes, start: start + seconds, seconds: SCENES[scene][1] });
+        };
+        const isIn = (at, scene) =>
+            !step?.scenes || (at === step.at && step.scenes.includes(scene));
+        tensors.forEach((_, at) => {
+            const scenes = scenesOf(at);
+            for (const scene of scenes) if (isIn(at, scene)) add(at, scene, scenes);
+        });
+        const { nextTokens, masks } = current();
+        const predicts = nextTokens && (!masks || masks.includes(motionRow()));
+        if (predicts && !step?.scenes && tensors[0].row_labels === 'sentence')
+            add(tensors.length - 1, 'predict', ['predict']);
+        return plan;
     });
-    const predicts = nextTokens && (!masks || masks.includes(row));
-    if (predicts && !step?.scenes && tensors[0].row_labels === 'sentence')
-        add(tensors.length - 1, 'predict', ['predict']);
-    Object.assign(motion, { planned: key, plan });
-    return plan;
 }
 
 function totalTime() {
@@ -96,40 +60,39 @@ function fitScene() {
     scene.style.height = `${Math.floor(high)}px`;
 }
 
-// Draw a moment on a canvas of its element's size.
-function drawMoment(canvas, moment) {
+// Draw a moment on the canvas, in the size of its frame.
+function drawMoment(journey, moment) {
+    const canvas = byId('stage-canvas');
     const { clientWidth: wide, clientHeight: high } = canvas.parentElement;
     const pixels = window.devicePixelRatio || 1;
     const [width, height] = [wide, high].map((size) => Math.round(size * pixels));
-    if (canvas.width !== width || canvas.height !== height) Object.assign(canvas,
-        { width, height });
+    if (canvas.width !== width || canvas.height !== height)
+        Object.assign(canvas, { width, height });
     const context = canvas.getContext('2d');
     context.setTransform(pixels, 0, 0, pixels, 0, 0);
     context.clearRect(0, 0, wide, high);
-    const small = wide < 700;
-    const pen = new Pen(context, clamp(high / 23, 19, 28), small);
+    const pen = new Pen(context, clamp(high / 23, 19, 28), wide < 700);
     Object.assign(motion, { space: null, headsAt: null });
-    const ofHead = ['heads', 'stream', 'mlp', 'predict'].indexOf(moment.scene) < 0;
-    const Picture = ofHead ? HeadPicture : StreamPicture;
-    const journey = journeyOf(moment.at, motionRow());
+    const Picture = isOfStream(moment.scene) ? StreamPicture : HeadPicture;
     new Picture(pen, journey, moment, { wide, high }).draw();
-    return journey;
 }
+
+const isOfStream = (scene) => /heads|stream|mlp|predict/.test(scene);
 
 function drawMotion() {
     takeNumbers();
     state.at = clamp(state.at, 0, totalTime());
     const moment = momentAt(state.at);
-    const journey = journeyOf(moment.at, motionRow());
+    const journey = journeyOf(moment.at);
     const { scene, scenes } = moment;
     const place = scenes.length > 1 ? `${scenes.indexOf(scene) + 1}/${scenes.length} · ` : '';
-    const title = `${journey.name} · ${place}${sceneName(moment)}`;
+    const title = `${journey.name} · ${place}${sceneName(journey, scene)}`;
     setText('scene-title', title);
     setText('scene-words', sceneWords(journey, scene));
-    drawPlayer(moment, title);
+    drawPlayer(journey, moment, title);
     drawMissing(journey, scene);
     fitScene();
-    drawMoment(byId('stage-canvas'), moment);
+    drawMoment(journey, moment);
     setText('motion-note', noteOf(journey));
     if (!motion.frame) drawMotionTable();
     motion.row = motionRow();
@@ -139,40 +102,39 @@ function setText(id, words) {
     if (byId(id).textContent !== words) byId(id).textContent = words;
 }
 
-function noteOf(journey) {
-    if (!motion.space || !journey.q) return motion.headsAt ? say('Click a head to follow it.') : '';
-    const shownShare = `${Math.round(100 * journey.seen)} %`;
-    const cells = journey.q.length > CELLS_OF_HEAD
-        ? say('a cell: the largest of # numbers', Math.ceil(journey.q.length / CELLS_OF_HEAD)) : '';
+function noteOf({ q, seen, context }) {
+    if (!motion.space || !q) return motion.headsAt ? say('Click a head to follow it.') : '';
+    const each = Math.ceil(q.length / CELLS_OF_HEAD);
+    const cells = each > 1 && say('a cell: the largest of # numbers', each);
     const words = phone.matches ? say('drag to turn')
-        : journey.context.length <= 3 ? say('drag to turn · the axes are the dimensions')
-        : say('drag to turn · the context at true length; of all values # is visible', shownShare);
+        : context.length <= 3 ? say('drag to turn · the axes are the dimensions')
+        : say('drag to turn · the context at true length; of all values # is visible',
+            `${Math.round(100 * seen)} %`);
     return [cells, words].filter(Boolean).join(' · ');
 }
 
-function drawPlayer(moment, title) {
+// The buttons of the scenes and of the layers, the slider, and Play.
+function drawPlayer(journey, moment, title) {
     const plan = planOf();
-    const tensors = motionTensors();
-    const go = (entry) => () => entry && stepTo(entry);
-    const scenes = plan.filter((one) => one.at === moment.at && one.scene !== 'predict');
+    const isEnd = moment.scene === 'predict';
     const buttons = (box, entries) =>
         keepOrMake(byId(box), entries, ([id, words, pressed, number]) =>
-            buttonFor(go(plan[number]), words, '', { 'aria-pressed': pressed, 'data-scene': id }));
-    buttons('scenes', scenes.map((one) =>
-        [one.scene, sceneName(one), one.scene === moment.scene, plan.indexOf(one)]));
-    const layers = tensors.map((one, at) =>
-        [`${at}`, say(one.isMixer ? 'Layer #, mixer' : 'Layer #', one.layer), at === moment.at
-        && moment.scene !== 'predict', plan.findIndex((entry) => entry.at === at)]);
-    const last = plan.at(-1);
-    if (last.scene === 'predict') layers.push(
-        ['end', say('Prediction'), moment.scene === 'predict', plan.length - 1]);
-    const many = layers.length > LAYERS_LISTED;
-    byId('motion-layer').hidden = !many;
-    byId('motion-layers').hidden = many;
-    const chosen = layers.find(([, , pressed]) => pressed)[3];
-    if (many) fill(byId('motion-layer'), layers.map(([, words, , number]) => [number, words]),
-        chosen);
-    else buttons('motion-layers', layers);
+            buttonFor(() => stepTo(plan[number]), words, '',
+                { 'aria-pressed': pressed, 'data-scene': id }));
+    const ofLayer = plan.filter((one) => one.at === moment.at && one.scene !== 'predict');
+    buttons('scenes', ofLayer.map((one) => [one.scene, sceneName(journey, one.scene),
+        one.scene === moment.scene, plan.indexOf(one)]));
+    const layers = motionTensors().map((one, at) =>
+        [`${at}`, say(one.isMixer ? 'Layer #, mixer' : 'Layer #', one.layer),
+            at === moment.at && !isEnd, plan.findIndex((entry) => entry.at === at)]);
+    if (plan.at(-1).scene === 'predict')
+        layers.push(['end', say('Prediction'), isEnd, plan.length - 1]);
+    const isMenu = layers.length > LAYERS_LISTED;
+    byId('motion-layer').hidden = !isMenu;
+    byId('motion-layers').hidden = isMenu;
+    if (!isMenu) buttons('motion-layers', layers);
+    else fill(byId('motion-layer'), layers.map(([, words, , number]) => [number, words]),
+        layers.find(([, , pressed]) => pressed)[3]);
     const scrub = byId('scrub');
     Object.assign(scrub, { max: totalTime(), value: state.at });
     scrub.setAttribute('aria-valuetext', title);
@@ -183,35 +145,25 @@ function drawPlayer(moment, title) {
     byId('play').replaceChildren(icon(words.toLowerCase()), element('span', words));
 }
 
-function sceneName({ scene, at }) {
-    const { q, ways, tensor } = motion.journey;
-    if (scene === 'softmax' && ways.linear) return say('÷ sum');
-    if (scene === 'scale' && q
-        && at === motion.journey.at) return scaleWord({ ...motion.journey, ways, tensor })
-        || say('no scale');
-    return say(SCENES[scene][0]);
-}
-
 // What a head without numbers would need.
 function drawMissing({ tensor, index, q, sentence, row }, scene) {
     const box = byId('motion-missing');
-    const needs = !tensor.isMixer && !q && !/heads|stream|mlp|predict/.test(scene);
-    const chosen = motionTensors()[state.layer];
-    const other = tensor === chosen && !motion.step && index !== state.head ? state.head : index;
-    box.hidden = Boolean(motion.step) || (!needs && other === index);
+    const isOther = tensor === motionTensors()[state.layer] && index !== state.head;
+    const needs = !tensor.isMixer && !q && !isOfStream(scene);
+    box.hidden = Boolean(motion.step) || !(needs || isOther);
     if (box.hidden) return;
-    const name = tensor.headName(other);
+    const name = tensor.headName(isOther ? state.head : index);
     const key = `${name} ${row} ${isChinese()}`;
     if (box.dataset.shows === key) return;
     box.dataset.shows = key;
     const { layers, heads } = sentence.attention;
     const size = Math.ceil((sentence.explained_bytes || 0) / (layers * heads)).toLocaleString('en');
-    const words = ['--explain', explainedNames(sentence, name), '-o', 'page.html'];
     const said = live.engine || !/^\d+\.\d+$/.test(name)
         ? say('This view has no queries, keys and values of #.', shownHead(name))
         : say('This page does not contain the queries, keys and values of #: about # bytes.',
             shownHead(name), size);
     box.replaceChildren(element('p', said));
+    const words = ['--explain', explainedNames(sentence, name), '-o', 'page.html'];
     if (!live.engine) box.append(commandLine(commandOf(sentence, 'page', words)));
 }
 
@@ -220,61 +172,55 @@ function drawMissing({ tensor, index, q, sentence, row }, scene) {
 function drawMotionTable() {
     const box = byId('motion-numbers');
     const into = box.querySelector('.table');
-    const moment = momentAt(state.at);
-    const journey = journeyOf(moment.at, motionRow());
-    const key = `${motion.key} ${moment.scene} ${isChinese()}`;
-    if (box.dataset.shows === key && into.firstChild) return;
-    box.dataset.shows = key;
+    const { at, scene } = momentAt(state.at);
+    const journey = journeyOf(at);
+    const shows = [journey, scene];
+    if (into.firstChild && shows.every((one, i) => one === motion.shows[i])) return;
+    motion.shows = shows;
     into.replaceChildren();
     if (!box.open) return;
-    const wide = tableRegion(into, say('All numbers as a table'));
-    const [heads, names, rows] = tableRows(journey, moment.scene);
-    wide.append(tableOf(heads, names, (row, column) => rows[row][column]));
+    const { heads, rows } = tableRows(journey, scene);
+    tableRegion(into, say('All numbers as a table')).append(
+        tableOf(heads, rows.map(([name]) => name), (row, column) => rows[row][1][column]));
 }
 
-// Names of columns and rows, and texts.
+// Names of columns; names and texts of rows.
 function tableRows(journey, scene) {
-    const { keys, steps, q, row, sentence, context, tensor } = journey;
-    const isExact = tensor.coding === 'exact';
-    const text = (value) => (isExact ? exact(Math.fround(value)) : tensor.text(value));
+    const { context, contexts, keys, q, query, steps, tensor, x } = journey;
+    const text = (value) =>
+        (tensor.coding === 'exact' ? exact(Math.fround(value)) : tensor.text(value));
     const texts = (list) => [...list].map(text);
     const numbers = (name, list) => [...list].map((_, at) => `${name}${at}`);
-    if (scene === 'predict') {
-        const list = sentence.nextTokens.likeliest(predictedRow(row, sentence));
-        return [[say('probability')], list.map((one) => one.name),
-            list.map((one) => [shortest(Math.fround(one.share))])];
-    }
-    if (/heads|stream|mlp/.test(scene)) {
-        const all = [...headContexts(journey).map((values, head) =>
-            [`${say('context')} ${journey.tensor.shownHead(head)}`, values]),
-            ...steps.map((one) =>
-                [/before|sum|after|norm/.test(one.kind) ? streamName(one) : addedName(one),
-                one.values])];
-        return [numbers('', steps[0]?.values || context), all.map(([name]) => name),
-            all.map(([, values]) => texts(values))];
-    }
-    if (scene === 'vector') return [numbers('x', journey.x), [journey.query], [texts(journey.x)]];
-    const isValue = /values|sum/.test(scene) && q;
-    const name = isValue ? 'v' : 'k';
-    const vector = q ? numbers(name, keys[0][name]) : [];
-    const heads = q ? ['q · k', say('score'), say('weight'), ...vector] : [say('weight')];
-    const scores = (one) => [text(one.raw), one.hidden ? '−∞' : text(one.scaled)];
-    const of = (one) =>
-        q ? [...scores(one), text(one.by), ...texts(one[name])] : [text(one.weight)];
-    const [labels, rows] = [keys.map((one) => one.label), keys.map(of)];
-    if (isValue) rows.push(['', '', '', ...texts(context)]);
-    else if (q) rows.push(['', '', '', ...texts(q)]);
-    if (q) labels.push(isValue ? say('context') : 'q');
-    return [heads, labels, rows];
+    if (scene === 'predict')
+        return { heads: [say('probability')], rows: likeliestOf(journey).map((one) =>
+            [one.name, [shortest(Math.fround(one.share))]]) };
+    if (isOfStream(scene))
+        return { heads: numbers('', steps[0]?.values || context), rows: [
+            ...contexts.map((list, head) => [`${say('context')} ${tensor.shownHead(head)}`, list]),
+            ...steps.map(({ name, values }) => [name, values]),
+        ].map(([name, list]) => [name, texts(list)]) };
+    if (scene === 'vector') return { heads: numbers('x', x), rows: [[query, texts(x)]] };
+    if (!q)
+        return { heads: [say('weight')], rows: keys.map((one) => [one.label, [text(one.weight)]]) };
+    const [name, last, sum] = /values|sum/.test(scene) ? ['v', say('context'), context]
+        : ['k', 'q', q];
+    const ofKey = (one) => [text(one.raw), one.hidden ? '−∞' : text(one.scaled), text(one.by),
+        ...texts(one[name])];
+    const rows = keys.map((one) => [one.label, ofKey(one)]);
+    rows.push([last, ['', '', '', ...texts(sum)]]);
+    return { heads: ['q · k', say('score'), say('weight'), ...numbers(name, sum)], rows };
 }
 
 // --- playing -----------------------------------------------------------------------------------
 
-function playTo(from, to) {
-    state.at = from;
-    cancelAnimationFrame(motion.frame);
-    Object.assign(motion, { until: to, last: performance.now(),
-        frame: requestAnimationFrame(tick) });
+const LEAST_TIME = 0.001; // before the end of a scene: its finished picture
+
+// Go to a time, and play from there to another.
+function playFrom(from, until = from) {
+    stopMotion();
+    state.at = clamp(from, 0, totalTime());
+    Object.assign(motion, { until, last: performance.now() });
+    if (until > from) motion.frame = requestAnimationFrame(tick);
     drawMotion();
 }
 
@@ -292,13 +238,11 @@ function stopMotion() {
     motion.frame = 0;
 }
 
-const LEAST_TIME = 0.001; // before the end of a scene: its finished picture
-
 // Play one scene, and stop; readers who want no motion get the finished picture at once.
 function stepTo({ start, seconds }) {
-    stopMotion();
-    if (calm.matches) scrubTo(start + seconds - LEAST_TIME);
-    else playTo(start, start + seconds - LEAST_TIME);
+    const end = start + seconds - LEAST_TIME;
+    if (calm.matches) scrubTo(end);
+    else playFrom(start, end);
     announce(byId('scene-words').textContent);
 }
 
@@ -308,20 +252,14 @@ function stepScene(by) {
 }
 
 function togglePlay() {
-    if (motion.frame) {
-        stopMotion();
-        drawMotion();
-        return rememberState();
-    }
+    if (motion.frame) return scrubTo(state.at);
     if (calm.matches) return stepScene(1);
-    return playTo(state.at >= totalTime() - 0.01 ? 0 : state.at, totalTime());
+    return playFrom(state.at >= totalTime() - 0.01 ? 0 : state.at, totalTime());
 }
 
-function scrubTo(time, remember = true) {
-    stopMotion();
-    state.at = clamp(time, 0, totalTime());
-    drawMotion();
-    if (remember) rememberState(); // browsers refuse many changes of the address
+function scrubTo(time) {
+    playFrom(time);
+    rememberState();
 }
 
 function turnArrows(across, down) {
@@ -343,23 +281,20 @@ function takeNumbers() {
     const ofHeads = tensors.filter((one) => one.heads || one.kv_heads);
     sentence.motionTensors = [...sentence.motionTensors, ...ofHeads];
     sentence.streams = { query: -1, tensors };
-    Object.assign(motion, { key: '', planned: '', followed: new Map() });
+    motion.keptOf = [];
 }
 
 // Put the player above the figures of a step of the lesson, at the query of its first mark.
 function showStep(page, { lesson }, marks) {
     const [mark] = marks;
     const isOther = motion.of !== lesson;
-    const step = { row: mark?.row, head: mark?.index || 0, scenes: lesson.scene?.split(' ') };
-    const framed = marks.filter(({ row }) => row === step.row);
-    motion.step = Object.assign(step, { at: 0, marks: framed });
+    motion.step = { row: mark?.row, head: mark?.index || 0, scenes: lesson.scene?.split(' '),
+        marks: marks.filter(({ row }) => row === mark.row) };
     const isMarked = ({ layer }) => layer === mark?.tensor.layer;
-    step.at = Math.max(0, motionTensors().findIndex(isMarked));
-    if (!mark) delete motion.step.row;
+    motion.step.at = Math.max(0, motionTensors().findIndex(isMarked));
     page.prepend(motion.box);
     motion.of = lesson;
-    const [first] = planOf();
-    if (isOther) state.at = first.seconds - LEAST_TIME;
+    if (isOther) state.at = planOf()[0].seconds - LEAST_TIME;
     drawMotion();
 }
 
@@ -385,8 +320,8 @@ function listenToMotion() {
     on('play', 'click', togglePlay);
     on('step-back', 'click', () => stepScene(-1));
     on('step-on', 'click', () => stepScene(1));
-    on('scrub', 'input', () => scrubTo(Number(byId('scrub').value), false));
-    on('scrub', 'change', rememberState);
+    on('scrub', 'input', () => playFrom(Number(byId('scrub').value)));
+    on('scrub', 'change', rememberState); // browsers refuse many changes of the address
     on('speed', 'change', () => (motion.speed = Number(byId('speed').value)));
     on('motion-layer', 'change', () => stepTo(planOf()[byId('motion-layer').value]));
     on('motion-numbers', 'toggle', drawMotionTable);
@@ -419,9 +354,8 @@ function listenToMotion() {
 function followHead(at, head) {
     motion.heads[at] = head;
     if (motion.step?.at === at) motion.step.head = head;
-    if (motion.step) return drawMotion();
-    if (at === state.layer) return set({ head });
-    return drawMotion();
+    if (motion.step || at !== state.layer) return drawMotion();
+    return set({ head });
 }
 
 const moveQuery = (by) => selectRow(clamp(motionRow() + by, 0, motionTensors()[0].rowCount - 1));
