@@ -7,7 +7,8 @@ const unitOf = (vector) => {
 };
 
 // The maps whose queries travel: those of the selected tensor, else of the first attention.
-function motionTensors(sentence = current()) {
+function motionTensors() {
+    const sentence = current();
     const kind = [state.kind, 'cross_weights', ...sentence.kinds].find((name) =>
         /(weights|mix_map(_norm)?)$/.test(name)
         && sentence.of(name).some((one) => one.isAttention || one.isMixer));

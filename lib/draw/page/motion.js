@@ -274,12 +274,11 @@ function takeNumbers() {
     if (!live.engine || !sentence.request || sentence.taken) return;
     sentence.taken = true;
     const parts = (sentence.blocks || []).flat().flatMap(({ adds, sums }) => [adds, ...sums]);
-    const wanted = new Set(['q', 'k', 'v', 'scores', 'masked', 'context', 'difference', 'softmax']);
-    for (const name of ['resid_pre', 'ln_1', ...parts]) wanted.add(name);
-    const show = sentence.sites.filter((name) => wanted.has(name)).join(',');
+    const wanted = ['q', 'k', 'v', 'scores', 'masked', 'context', 'difference', 'softmax',
+        'resid_pre', 'ln_1', ...parts];
+    const show = sentence.sites.filter((name) => wanted.includes(name)).join(',');
     const { tensors } = new Sentence(askTensors(sentence.request, show));
-    const ofHeads = tensors.filter((one) => one.heads || one.kv_heads);
-    sentence.motionTensors = [...sentence.motionTensors, ...ofHeads];
+    sentence.motionTensors.push(...tensors.filter((one) => one.heads || one.kv_heads));
     sentence.streams = { query: -1, tensors };
     motion.keptOf = [];
 }
@@ -382,7 +381,11 @@ addScreen({
             (text) => Number(text) || 0,
         ],
     },
-    isAvailable: () => canMove(),
+    isAvailable() { // pages with the maps of a whole text
+        const [first] = motionTensors();
+        const isHead = first && (first.heads || first.isMixer) && !first.mean_of;
+        return Boolean(isHead && first.row_labels !== 'words' && first.labels('row'));
+    },
     draw: drawMotion,
     highlight: () => motion.row !== motionRow() && drawMotion(),
     focus: () => byId('play').focus(),
@@ -390,11 +393,3 @@ addScreen({
     listen: listenToMotion,
     keys: MOTION_KEYS,
 });
-
-// Whether a page has the maps of a whole text.
-function canMove(sentence = current()) {
-    const [first] = motionTensors(sentence);
-    const isWhole = first && (first.heads || first.isMixer) && first.row_labels !== 'words'
-        && !first.mean_of;
-    return Boolean(isWhole && first.labels('row'));
-}

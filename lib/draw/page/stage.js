@@ -148,6 +148,8 @@ class HeadPicture {
         this.columns = {};
         for (const [name, [from, to]] of Object.entries({ name: [0, names], ...places }))
             this.columns[name] = { x: this.table * from, width: this.table * (to - from) };
+        const x = this.columns.name.width + 8;
+        this.columns.x = { x, width: small ? this.table - x : this.table * 0.5 };
         this.sumY = this.y(this.keys.length) + size * 0.5;
         this.flying = order.filter((one) => Math.abs(one.by) > 0.004);
         this.most = { x: strongest([journey.x]) };
@@ -242,31 +244,28 @@ class HeadPicture {
 
     // The query: its vector, then q.
     drawQuery() {
-        const { band, columns, journey, pen, table } = this;
+        const { band, columns, journey, pen } = this;
         const { name } = columns;
         const [high, middle] = [band - 12, 4 + (band - 12) / 2];
         const wide = Math.min(name.width, 24 + textWidth(journey.query, pen.size));
         pen.box(0, 4, wide, high, '--accent');
         pen.text(journey.query, wide / 2, middle,
             { bold: true, align: 'center', colour: '--on-accent', room: wide - 4 });
-        const x = name.width + 8;
-        const width = pen.small ? table - x : table * 0.5;
-        this.vector = { x, width };
+        const { x, width } = columns.x;
         if (journey.x && this.at('project', 0, 0.5) < 1) {
             const alpha = 1 - this.at('project', 0.3, 0.5);
-            pen.strip(journey.x, x, 8, width, band - 20, { most: this.most.x, alpha,
+            this.stripIn('x', journey.x, 8, { alpha, height: band - 20,
                 upTo: this.at('vector', 0, 0.7), cells: CELLS_OF_STREAM });
             pen.note(say('# numbers', journey.x.length), x + width + 10, middle,
                 pen.small ? 0 : alpha * this.at('vector', 0.5, 0.8));
         }
         const grown = this.at('project', 0.05, 0.5);
         if (!journey.q || grown <= 0) return;
-        const to = pen.small ? columns.bar : columns.k;
-        const [left, long] = [mix(x, to.x, grown), mix(width, to.width, grown)];
-        pen.strip(journey.q, left, 8, long, band - 20,
-            { most: this.most.k, frame: '--mark', alpha: grown });
-        pen.text('q', left + long + 8, middle, { bold: true, colour: '--mark-text', alpha: grown });
-        this.drawSiblings(left + long + 36, middle, grown * this.at('project', 0.5, 0.9));
+        this.stripIn('x', journey.q, 8, { to: 'k', moved: grown, height: band - 20,
+            most: this.most.k, frame: '--mark', alpha: grown });
+        const right = mix(x + width, columns.k.x + columns.k.width, grown);
+        pen.text('q', right + 8, middle, { bold: true, colour: '--mark-text', alpha: grown });
+        this.drawSiblings(right + 36, middle, grown * this.at('project', 0.5, 0.9));
     }
 
     // Other queries that meet the same keys.
@@ -299,10 +298,11 @@ class HeadPicture {
         return this;
     }
 
-    // A vector in a column.
-    stripIn(column, values, y, options) {
-        const { x, width } = this.columns[column];
-        this.pen.strip(values, x, y, width, this.inner, { most: this.most[column], ...options });
+    // A vector in a column, or on its way to another.
+    stripIn(column, values, y, { to = column, moved = 0, height = this.inner, ...options }) {
+        const [from, end] = [this.columns[column], this.columns[to]];
+        this.pen.strip(values, mix(from.x, end.x, moved), y, mix(from.width, end.width, moved),
+            height, { most: this.most[column], ...options });
     }
 
     // A bar from a place of its column, to the right or, if the length is below 0, to the left.
@@ -314,13 +314,12 @@ class HeadPicture {
 
     // The vector of a key, k, and its score.
     drawKey(one, i, mid, hidden) {
-        const { columns: { k }, inner, journey, pen, vector: { x, width } } = this;
+        const { inner, journey, pen } = this;
         const stagger = this.rowAt('project', i, 0.3, 0.5, 0.2);
         const arrives = this.rowAt('vector', i, 0.35, 0.3, 0.25) * (1 - stagger);
         if (journey.xs[one.j] && arrives > 0)
-            pen.strip(journey.xs[one.j], mix(x, pen.small ? x : k.x, stagger), mid - inner / 2,
-                mix(width, pen.small ? width : k.width, stagger), inner,
-                { most: this.most.x, alpha: 0.75 * arrives, cells: CELLS_OF_STREAM });
+            this.stripIn('x', journey.xs[one.j], mid - inner / 2, { to: pen.small ? 'x' : 'k',
+                moved: stagger, alpha: 0.75 * arrives, cells: CELLS_OF_STREAM });
         if (journey.q && !pen.small)
             this.stripIn('k', one.k, mid - inner / 2, { alpha:
                 stagger * (1 - 0.75 * hidden) * (1 - 0.65 * this.at('values', 0, 0.2)) });
@@ -438,12 +437,11 @@ class HeadPicture {
     // weighted values that have fallen.
     drawMoving() {
         const { columns, flying, inner, journey, keys, moment, pen, sumY, sweep } = this;
-        const { bar, k, v: { x, width } } = columns;
+        const { bar, v: { x, width } } = columns;
         if (moment.scene === 'dot' && !pen.small && sweep < keys.length) {
             const y = this.y(Math.min(sweep, keys.length - 0.4)) - 2;
             const top = mix(8, y, part(moment.p, 0, 0.05)) - inner * 0.32;
-            pen.strip(journey.q, k.x, top, k.width, inner * 0.45,
-                { most: this.most.k, frame: '--mark' });
+            this.stripIn('k', journey.q, top, { height: inner * 0.45, frame: '--mark' });
         }
         if (moment.scene === 'softmax')
             pen.text(`${say('sum')} ${journey.sum.toFixed(3)}`, bar.x, sumY + pen.size * 0.5,
