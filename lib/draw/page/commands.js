@@ -19,10 +19,8 @@ function commandOf(sentence, command, words) {
 
 // A command with a button that copies it.
 function commandLine(text) {
-    const line = element('p', '', 'command');
     const copy = buttonFor(() => copyText(text, copy), say('Copy'));
-    line.append(element('code', text, '', { tabindex: 0 }), copy);
-    return line;
+    return withParts(element('p', '', 'command'), element('code', text, '', { tabindex: 0 }), copy);
 }
 
 async function copyText(text, button) {

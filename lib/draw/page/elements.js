@@ -16,6 +16,17 @@ function buttonFor(act, text, className = '', attributes = {}) {
     return button;
 }
 
+function withParts(parent, ...parts) {
+    parent.append(...parts);
+    return parent;
+}
+
+// Call act(true) when the pointer or the focus reaches an element, and act(false) when it leaves.
+function onPoint(one, act) {
+    for (const event of ['mouseenter', 'focus']) one.addEventListener(event, () => act(true));
+    for (const event of ['mouseleave', 'blur']) one.addEventListener(event, () => act(false));
+}
+
 // An element of SVG.
 function shape(name, attributes = {}, text = '') {
     const made = document.createElementNS('http://www.w3.org/2000/svg', name);
@@ -44,6 +55,14 @@ function keepOrMake(box, list, make) {
         if (held) made.focus();
     });
     while (box.children.length > list.length) box.lastChild.remove();
+}
+
+// Buttons of which one is pressed, for entries [value, words, attributes].
+function drawSegments(box, entries, chosen, choose) {
+    const facts = entries.map((entry) => [...entry, entry[0] === chosen]);
+    keepOrMake(box, facts, ([value, words, marks, pressed]) =>
+        buttonFor(() => choose(value), words, '', { ...marks, 'aria-pressed': pressed }),
+    );
 }
 
 function fill(select, entries, chosen) {

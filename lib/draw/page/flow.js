@@ -10,26 +10,19 @@ const FLOW_SAID =
 // Does the page hold all that attention rollout needs: all heads of all tokens, and a stream?
 function hasRollout(tensor) {
     const { attention, sites, tokens } = tensor.sentence;
-    const whole = tensor.sentence.of(tensor.kind).filter(
-        (one) => hasRoles(one) && !one.mean_of && one.shape[0] === attention.heads,
-    );
-    return (
-        tensor.kind === 'weights' &&
-        whole.length === attention.layers &&
-        !attention.differs &&
-        sites.includes('resid_post') &&
-        tokens?.[0] === tensor.rowCount
-    );
+    const isWhole = (one) => hasRoles(one) && !one.mean_of && one.shape[0] === attention.heads;
+    const layers = tensor.sentence.of(tensor.kind).filter(isWhole).length;
+    const hasAll = layers === attention.layers && tokens?.[0] === tensor.rowCount;
+    const hasStream = sites.includes('resid_post') && !attention.differs;
+    return tensor.kind === 'weights' && hasAll && hasStream;
 }
 
 // A token's row of (I + mean of the heads) / 2, as in lib/lens/effective.c.
 function mixedRow(tensor, row) {
     tensor.mixed ??= [];
-    const made = () =>
-        meanRow([tensor], row)
-            .subarray(0, tensor.keyCount)
-            .map((value, key) => ((value || 0) + (key === row)) / 2);
-    return (tensor.mixed[row] ??= made());
+    return (tensor.mixed[row] ??= meanRow([tensor], row)
+        .subarray(0, tensor.keyCount)
+        .map((value, key) => ((value || 0) + (key === row)) / 2));
 }
 
 // The parts of shares that come from each token below layers, the first of which is the last.
@@ -95,6 +88,7 @@ function drawFlow(svg, tensor, row) {
         isLine ? words[at].left - left + words[at].width / 2 : gutter + (at + 0.5) * gap,
     );
     const x = (key) => places[keys.indexOf(key)];
+    const side = isLine ? end : 0;
     const [top, bottom] = [32, height - (isLine ? 40 : 84)];
     const y = (level) => top + (level * (bottom - top)) / (stops.length - 1);
     between.forEach((some, level) => {
@@ -117,8 +111,8 @@ function drawFlow(svg, tensor, row) {
         const lens = flowLens(tensor.sentence, row, stops[at]);
         const query = quoted(tensor.label('row', row));
         const reads = lens && (isLine ? say('# reads: #', query, lens) : `→ ${lens}`);
-        put('text', { x: isLine ? end : 0, y: y(at) - 3, class: 'quiet' }, name);
-        put('text', { x: isLine ? end : 0, y: y(at) + 15 }, reads);
+        put('text', { x: side, y: y(at) - 3, class: 'quiet' }, name);
+        put('text', { x: side, y: y(at) + 15 }, reads);
         const numbered = []; // numbers of smaller shares would lie on them
         for (const key of [...keys].sort((a, b) => level[b] - level[a])) {
             const share = level[key];

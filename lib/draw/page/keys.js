@@ -1,10 +1,14 @@
 // Fields, buttons and keys.
 
-function stepHead(by) {
+function headBeside(by) {
     const heads = headsOf(current(), state.kind);
     const at = heads.findIndex((one) => one.layer === state.layer && one.head === state.head);
-    const to = heads[(at + by + heads.length) % heads.length];
-    set({ layer: to.layer, head: to.head, kept: null });
+    return heads[(at + by + heads.length) % heads.length];
+}
+
+function stepHead(by) {
+    const { layer, head } = headBeside(by);
+    set({ layer, head, kept: null });
 }
 
 function stepSentence(by) {

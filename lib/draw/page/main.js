@@ -224,14 +224,12 @@ function drawModes() {
         : { now: 'Now', pinned: 'Pinned', change: 'Change' };
     box.hidden = !pinnedTensor();
     const differs = !sameShape(shownTensor(), pinnedTensor());
-    const facts = Object.entries(names).map(([id, name]) => [id, name, mode() === id, differs]);
-    keepOrMake(box, facts, ([id, name, pressed]) => {
-        const marks = { 'aria-pressed': pressed, 'data-mode': id };
-        const button = buttonFor(() => set({ mode: id }), name, '', marks);
-        button.disabled = id === 'change' && differs;
-        if (button.disabled) button.title = 'The texts have different numbers of tokens';
-        return button;
+    const title = 'The texts have different numbers of tokens';
+    const entries = Object.entries(names).map(([id, name]) => {
+        const isOff = id === 'change' && differs;
+        return [id, name, { 'data-mode': id, ...(isOff && { disabled: true, title }) }];
     });
+    drawSegments(box, entries, mode(), (id) => set({ mode: id }));
 }
 
 // Tensors in the order of the pass.

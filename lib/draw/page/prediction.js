@@ -13,9 +13,7 @@ function barRow() {
     const [name, value, change] = ['name', 'value', 'change'].map(part);
     const track = meter(0, { ghost: 0 });
     row.append(name, track, value, change);
-    const point = (on) => () => highlightWord(on ? row.dataset.name : null);
-    for (const event of ['mouseenter', 'focus']) row.addEventListener(event, point(true));
-    for (const event of ['mouseleave', 'blur']) row.addEventListener(event, point(false));
+    onPoint(row, (on) => highlightWord(on ? row.dataset.name : null));
     bars.push(row);
     return row;
 }
@@ -116,9 +114,7 @@ function drawLayers(next, row) {
             const names = candidateNames(list);
             list.forEach((one, i) => {
                 const cell = element('td', '', one.name === actual ? 'actual' : '');
-                const colour = tone.colour(one.share);
-                cell.style.background = css(colour);
-                cell.style.color = inkOn(colour);
+                fillWith(cell, tone.colour(one.share));
                 cell.append(element('span', names[i]), element('span', percent(one.share)));
                 line.append(cell);
             });

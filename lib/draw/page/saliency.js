@@ -60,9 +60,7 @@ function drawStrips(box, { saliency: rows, logit, change, missing }) {
         const title = `${quoted(name)} · ${signedText(values[at], 3)}`;
         const one = element('span', name, '', { role: 'listitem', translate: 'no', title });
         one.setAttribute('aria-label', title);
-        const colour = tone.colour(values[at]);
-        one.style.background = css(colour);
-        one.style.color = inkOn(colour);
+        fillWith(one, tone.colour(values[at]));
         box.lastElementChild.append(one);
     });
     const sum = `They sum to ${signedText(change, 2)}, from a baseline of zeros`;

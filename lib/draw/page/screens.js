@@ -54,13 +54,10 @@ function drawScreens() {
     const box = byId('screens');
     const home = isPresenting() ? document.querySelector('.tools') : byId('tokens');
     if (box.parentElement !== home) home.prepend(box);
-    const facts = screensOfText().map(({ name, title, key }) => [name, title, key, screen.name]);
-    keepOrMake(box, facts, ([name, title, key]) =>
-        buttonFor(() => goTo(SCREENS.find((one) => one.name === name)), title, '', {
-            ...{ id: `screen-${name}`, title: `${title} (${key})` },
-            'aria-pressed': name === screen.name,
-        }),
-    );
+    const entries = screensOfText().map(({ name, title, key }) => {
+        return [name, title, { id: `screen-${name}`, title: `${title} (${key})` }];
+    });
+    drawSegments(box, entries, screen.name, (name) => goTo({ name }));
 }
 
 // What a key does on the screen, or opens another one.

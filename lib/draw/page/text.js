@@ -7,8 +7,13 @@ const ARC_WORDS = 40; // more on a line have no arcs
 const WORDS_LARGE = 80; // longer texts have smaller words
 const DIFFERS = 0.1;
 const STRIPS_WORDED = 7; // heads of a layer: strips of more have no words
+// What lights the words: its name, and the numbers of the words at a query. A share of 0 in the
+// rollout is masked in every layer.
 const LIGHTS = {
-    ...{ head: 'This head', layer: 'Mean of the layer', all: 'All heads', flow: 'All layers' },
+    head: ['This head', (tensor, row, head) => tensor.row(head, row)],
+    layer: ['Mean of the layer', (tensor, row) => meanRow([tensor], row)],
+    all: ['All heads', (tensor, row) => meanRow(attentionOf(tensor), row)],
+    flow: ['All layers', (tensor, row) => rolloutRow(tensor, row).map((share) => share || NaN)],
 };
 
 // --- what lights the words ---------------------------------------------------------------------
@@ -38,15 +43,6 @@ function lightsOf(tensor) {
 
 const lightNow = () => (lightsOf(shownTensor()).includes(state.light) ? state.light : 'head');
 
-// The numbers of the words at a query.
-function lightRow(tensor, head, row) {
-    const light = lightNow();
-    if (light === 'head') return tensor.row(head, row);
-    if (light === 'layer') return meanRow([tensor], row);
-    if (light === 'all') return meanRow(attentionOf(tensor), row);
-    return rolloutRow(tensor, row).map((share) => share || NaN); // 0: masked in every layer
-}
-
 // --- the words ---------------------------------------------------------------------------------
 
 // The head of the state after the one that it is compared with, if any: another text's, or by the
@@ -68,12 +64,13 @@ function comparedHeads() {
 
 // Lines of words: the keys of each head and, of a text with a source, then its queries.
 function linesOfText(heads) {
-    const named = (words, name) => ({ ...words, name: heads.length > 1 ? name : '' });
-    const lines = heads.map((one) => named({ ...one, axis: 'column', lit: true }, one.name));
-    const [mine] = heads.slice(-1);
-    if (!isCross(mine.tensor)) return lines;
-    if (heads.length < 2) lines[0].name = 'Source';
-    return [...lines, { ...mine, axis: 'row', lit: false, name: 'Text' }];
+    const mine = heads.at(-1);
+    const hasSource = isCross(mine.tensor);
+    const usual = hasSource ? 'Source' : '';
+    const lines = heads.map((one) => {
+        return { ...one, axis: 'column', lit: true, name: heads.length > 1 ? one.name : usual };
+    });
+    return hasSource ? [...lines, { ...mine, axis: 'row', lit: false, name: 'Text' }] : lines;
 }
 
 function wordsOf({ tensor, axis }) {
@@ -83,36 +80,38 @@ function wordsOf({ tensor, axis }) {
     return names.slice(0, tensor[`${axis}Count`] - first);
 }
 
+// A word with room for a number below it; a button if it does something.
+function wordElement(label, className = 'word', attributes = {}, act = null) {
+    const name = shown(label);
+    if (!act) return withParts(element('span', name, className, attributes), element('i'));
+    const number = element('i', '', '', { 'aria-hidden': true });
+    return withParts(buttonFor(act, name, className, attributes), number);
+}
+
 function makeLine({ name, words, chooses, second }) {
     const line = element('div', '', words.length > WORDS_LARGE ? 'words long' : 'words');
     const text = element('p', '', '', { translate: 'no' });
     const marks = words.some(([, label]) => label.startsWith('␣')); // of words' first tokens
     for (const [at, label] of words) {
-        const word = element(chooses ? 'button' : 'span', shown(label), 'word', { 'data-at': at });
-        word.append(element('i', '', '', chooses ? { 'aria-hidden': true } : {}));
+        const select = chooses ? () => selectRow(at) : null;
+        const word = wordElement(label, 'word', { 'data-at': at }, select);
         if (at && at === second) text.append(element('span', '', 'second'));
         const begins = marks ? label.startsWith('␣') : !label.startsWith('##');
         text.append(begins ? ' ' : '', word);
         if (!chooses) continue;
-        word.type = 'button';
         word.addEventListener('mouseenter', () => hover({ row: at }));
         word.addEventListener('mouseleave', () => hover(null));
-        word.addEventListener('click', () => selectRow(at));
     }
     const svg = shape('svg', { class: 'arcs', 'aria-hidden': 'true' });
-    line.append(element('b', name), svg, text);
-    return line;
+    return withParts(line, element('b', name), svg, text);
 }
 
 function lightWord(word, value, { tone, isQuery, before, lit }) {
     const isHidden = Number.isNaN(value);
-    const colour = tone.colour(value);
-    word.style.background = isHidden ? '' : css(colour);
-    word.style.color = isHidden ? '' : inkOn(colour);
-    word.classList.toggle('later', lit && isHidden);
-    word.classList.toggle('query', isQuery);
+    fillWith(word, isHidden ? null : tone.colour(value));
     const differs = Math.abs(value - before) >= DIFFERS;
-    word.classList.toggle('differs', differs);
+    const marks = { later: lit && isHidden, query: isQuery, differs };
+    for (const [name, is] of Object.entries(marks)) word.classList.toggle(name, is);
     const isSaid = Math.abs(value) >= NUMBER_BELOW || differs;
     word.lastChild.textContent = isSaid ? smallNumber(value) : '';
     word.title = [before, value].filter((one) => !Number.isNaN(one)).map(brief).join(' → ');
@@ -189,25 +188,17 @@ function drawText() {
 function drawLights() {
     const lights = lightsOf(shownTensor());
     byId('light').hidden = lights.length < 2;
-    const facts = lights.map((light) => [light, light === lightNow()]);
-    keepOrMake(byId('light'), facts, ([light, pressed]) =>
-        buttonFor(() => set({ light }), LIGHTS[light], '', {
-            ...{ 'aria-pressed': pressed, id: `light-${light}` },
-        }),
-    );
+    const entries = lights.map((light) => [light, LIGHTS[light][0], { id: `light-${light}` }]);
+    drawSegments(byId('light'), entries, lightNow(), (light) => set({ light }));
 }
 
 // What the text can be compared with: other texts, and other heads of this one.
-function comparisons() {
-    const heads = headsOf(current(), state.kind)
-        .filter((one) => one.layer !== state.layer || one.head !== state.head)
-        .map(({ layer, head, name }) => [`h${layer}.${head}`, shownHead(name)]);
-    const texts = sentences.map((one, at) => [String(at), one.name()]);
-    return [...texts.filter(([at]) => Number(at) !== state.sentence), ...heads];
-}
-
 function drawSecond() {
-    const entries = comparisons();
+    const all = headsOf(current(), state.kind);
+    const texts = sentences.map((one, at) => [String(at), one.name()]);
+    const heads = all.map(({ layer, head, name }) => [`h${layer}.${head}`, shownHead(name)]);
+    const mine = [String(state.sentence), `h${state.layer}.${state.head}`];
+    const entries = [...texts, ...heads].filter(([value]) => !mine.includes(value));
     const pins = pinned && !comparesTexts() ? [['pin', 'pinned run']] : [];
     byId('second-row').hidden = !entries.length;
     fill(byId('second'), [['', 'none'], ...pins, ...entries], pins.length ? 'pin' : pinText());
@@ -229,10 +220,9 @@ function toggleCompare() {
         (count, at) => at !== state.sentence && count === counts[state.sentence],
     );
     if (alike >= 0) return compareText(String(alike));
-    const heads = headsOf(current(), state.kind);
-    const at = heads.findIndex((one) => one.layer === state.layer && one.head === state.head);
-    const { layer, head } = heads[(at + 1) % heads.length];
-    return heads.length > 1 && compareText(`h${layer}.${head}`);
+    const { layer, head } = headBeside(1);
+    const isOther = layer !== state.layer || head !== state.head;
+    return isOther && compareText(`h${layer}.${head}`);
 }
 
 // --- the row of every head ---------------------------------------------------------------------
@@ -253,28 +243,24 @@ function drawHeadRows() {
 }
 
 function makeHeadRow(heads) {
-    const row = element('div', '', 'row');
-    if (!heads[0].isWorded) row.append(element('span', heads[0].label.split('·')[0], 'quiet'));
-    for (const { label, name, role, layer, head, isWorded } of heads) {
+    const [{ isWorded, label: first }] = heads;
+    const strips = heads.map(({ label, name, role, layer, head }) => {
         const go = () => set({ layer, head, light: 'head', kept: null });
         const strip = buttonFor(go, '', 'strip', { 'data-head': name });
-        if (isWorded) strip.append(element('b', label), element('span', role, 'quiet'));
-        strip.append(element('canvas'));
-        if (isWorded) strip.append(element('span', '', 'most', { translate: 'no' }));
-        for (const event of ['focus', 'mouseenter'])
-            strip.addEventListener(event, () => (byId('strip-said').textContent = strip.title));
-        row.append(strip);
-    }
-    return row;
+        const most = element('span', '', 'most', { translate: 'no' });
+        const words = [element('b', label), element('span', role, 'quiet')];
+        strip.append(...(isWorded ? [...words, element('canvas'), most] : [element('canvas')]));
+        onPoint(strip, (on) => on && (byId('strip-said').textContent = strip.title));
+        return strip;
+    });
+    const layer = isWorded ? [] : [element('span', first.split('·')[0], 'quiet')];
+    return withParts(element('div', '', 'row'), ...layer, ...strips);
 }
 
 // The place of the largest number, by size.
 function largestOf(values) {
-    let best = -1;
-    for (let at = 0; at < values.length; at++)
-        if (!Number.isNaN(values[at]) && !(Math.abs(values[at]) <= Math.abs(values[best])))
-            best = at;
-    return best;
+    const sizes = Array.from(values, (value) => (Number.isNaN(value) ? -1 : Math.abs(value)));
+    return sizes.indexOf(Math.max(...sizes));
 }
 
 function lightStrip(strip, tensor, head, row) {
@@ -325,15 +311,15 @@ function drawBelow(row) {
 
 function lightWords(row) {
     const heads = comparedHeads();
-    const [mine] = heads.slice(-1);
+    const mine = heads.at(-1);
     const isFlow = lightNow() === 'flow';
-    for (const one of heads) {
+    heads.forEach((one, at) => {
         const place = one.tensor.sentence === current() ? row : pinnedRow(row);
         one.isAlike = place >= 0;
         one.row = clamp(one.isAlike ? place : row, 0, one.tensor.rowCount - 1);
-        one.values = lightRow(one.tensor, one.head, one.row);
-    }
-    const before = heads.length > 1 && heads[0].isAlike ? heads[0].values : [];
+        one.values = LIGHTS[lightNow()][1](one.tensor, one.row, one.head);
+        one.before = at && heads[0].isAlike ? heads[0].values : [];
+    });
     linesOfText(heads).forEach((line, at) => {
         const box = byId('panes').children[at];
         const usual = new Tone(0, 1, scaleOf(line.tensor));
@@ -341,9 +327,9 @@ function lightWords(row) {
         for (const word of box.querySelectorAll('.word')) {
             const key = Number(word.dataset.at);
             const isQuery = key === line.row && (line.axis === 'row' || !isCross(line.tensor));
-            const was = line.tensor === mine.tensor && line.head === mine.head ? before[key] : NaN;
             const value = line.lit ? (line.values[key] ?? NaN) : NaN; // a sink has no share
-            lightWord(word, value, { tone, isQuery, before: was ?? NaN, lit: line.lit });
+            const before = line.before[key] ?? NaN;
+            lightWord(word, value, { tone, isQuery, before, lit: line.lit });
         }
         const source = line.lit ? null : byId('panes').children[at - 1];
         if (source || !isCross(line.tensor))
@@ -361,8 +347,8 @@ function drawTextTitle({ tensor }, row) {
         isFlow ? 'Where the information at # comes from' : verb,
         word,
     );
-    const names = { head: headTitle(), layer: `layer ${tensor.layer}`, all: 'all heads' };
-    byId('reading-head').textContent = names[lightNow()] || '';
+    const names = { head: headTitle(), layer: `layer ${tensor.layer}`, all: 'all heads', flow: '' };
+    byId('reading-head').textContent = names[lightNow()];
 }
 
 function drawTextSaid(heads) {

@@ -169,6 +169,12 @@ function inkOn(colour) {
     return 1.05 / (luminance + 0.05) > (luminance + 0.05) / 0.05 ? '#fff' : '#000';
 }
 
+// A colour, and text on it in black or white; null: those of page.css.
+function fillWith(one, colour) {
+    one.style.background = colour ? css(colour) : '';
+    one.style.color = colour ? inkOn(colour) : '';
+}
+
 const variables = new Map();
 
 // A colour of page.css, cached because reading it recomputes all styles.

@@ -9,16 +9,13 @@ const POINTS_LEAST = 0.5; // of a change that is shown
 const CHANCE_LEAST = 0.004; // of a token in the strip
 const ADDED_MOST = 1000; // as in lib/live/growing.c
 
-// The next tokens of the shown text (lib/live/live.h), and what was known of each appended token.
 const writing = {
-    text: '',
-    next: null,
-    steps: [],
-    start: null,
-    used: [],
-    looked: 0,
-    mark: null,
-    filled: [],
+    text: '', // that `next`, the next tokens (lib/live/live.h), belong to
+    turns: null, // words to leave out, strongest weight first; `points`: what this changed
+    looked: 0, // the token whose changes are shown
+    steps: [], // what was known of each appended token
+    mark: null, // a number that is drawn
+    filled: [], // masks: texts before and after
 };
 
 // --- the next tokens ---------------------------------------------------------------------------
@@ -37,133 +34,136 @@ function storedNext() {
         Object.assign(one, { chance: powers[rank] / sum, start });
         start += one.chance;
     }
-    return { words: current().labels.sentence, likely };
+    return { words: current().labels.sentence, likely, room: true };
 }
 
 function engineNext(ids) {
     const { t, k, seed, from } = state.write;
     const run = runNow();
     const draws = { t, k, seed, index: Math.max(0, ids.length - from) };
-    const next = JSON.parse(
-        live.engine.next(run.text, { ...requestOf(run), added: ids, ...draws }),
-    );
+    const request = { ...requestOf(run), added: ids, ...draws };
+    const next = JSON.parse(live.engine.next(run.text, request));
     for (const one of [...next.likely, next.drawn]) one.share = Math.exp(one.logprob);
     return next;
 }
 
 function findNext() {
     const { ids, from } = state.write;
-    const text = JSON.stringify(live.engine ? runNow() : [state.sentence, selectedRow()]);
-    if (text !== writing.text) Object.assign(writing, { text, used: [], looked: 0, said: '' });
+    const run = live.engine && runNow();
+    const text = JSON.stringify([run, state.sentence, selectedRow()]);
+    if (text !== writing.text) Object.assign(writing, { text, turns: null, looked: 0, said: '' });
     const begins = JSON.stringify([state.text, ids.slice(0, from)]);
-    if (live.engine && writing.start?.begins !== begins)
-        writing.start = { begins, ...engineNext(ids.slice(0, from)) };
+    if (live.engine && writing.begins !== begins)
+        Object.assign(writing, { begins, start: engineNext(ids.slice(0, from)) });
     writing.next = live.engine ? engineNext(ids) : storedNext();
-    clearTimeout(writing.resting);
-    if (live.engine && !writing.used.done) writing.resting = setTimeout(leaveOut, WRITE_REST);
+    waitForRest();
 }
 
 // --- steps -------------------------------------------------------------------------------------
 
-// Add tokens, or remove some. Drawn ones use the numbers of a seed in turn; after others a new row
-// of numbers begins, with another seed unless none of its numbers was used.
-function setIds(ids, isDrawn) {
-    const { seed, from, ids: before } = state.write;
-    const begins = { seed: seed + Number(before.length > from), from: ids.length };
-    const write = { ...state.write, ...(isDrawn ? {} : begins), ids };
-    Object.assign(writing, { mark: null, moving: 0 });
-    if (shownScreen().name !== 'write') return runLive({ write, row: null, kept: null });
-    Object.assign(state, { write, row: null, kept: null });
-    live.stale = true;
+// Change the tokens, or how they are drawn. A new row of numbers begins, with another seed unless
+// none of its numbers was used; a drawn token goes on with the numbers of its seed.
+function setWrite(changes) {
+    const { seed, from, ids } = state.write;
+    const begins = { seed: seed + Number(ids.length > from), from: (changes.ids || ids).length };
+    const place = changes.ids && { row: null, kept: null };
+    const found = { write: { ...state.write, ...begins, ...changes }, ...place };
+    writing.mark = null;
+    if (place && shownScreen().name !== 'write') return void runLive(found);
+    Object.assign(state, found);
+    live.stale ||= Boolean(place);
     drawWriting();
-    const { text, words } = writing.next;
-    showField(text ?? words.map(spaced).join(''));
-    return rememberState();
+    if (place) showField(writing.next.text ?? writing.next.words.map(spaced).join(''));
+    rememberState();
 }
 
 const spaced = (label) => label.replaceAll('␣', ' ').replaceAll('↵', '\n');
 
-function append(one, isDrawn = false) {
+// `draws`: the seed of a drawn token, and where its numbers begin.
+function append(one, draws = {}) {
     const { room, words } = writing.next;
     const { ids } = state.write;
-    const refuse = (text, value) => {
-        Object.assign(writing, { said: say(text, value), mark: null });
-        drawWriting();
-    };
-    if (!live.engine) {
-        const row = selectedRow();
-        if (words[row + 1] === one.name) return selectRow(row + 1);
-        return refuse('# does not follow in this text.', quoted(shown(one.name)));
+    const row = selectedRow();
+    const name = quoted(shown(one.name));
+    const [, ...refusal] = [
+        [!live.engine && words[row + 1] !== one.name, '# does not follow in this text.', name],
+        [one.ends, '# ends the text: `generate` stops here.', quoted(one.name)],
+        [!room, 'The context of the model is full: # tokens.', words.length],
+        [ids.length >= ADDED_MOST, 'A page appends at most # tokens.', ADDED_MOST],
+        [true],
+    ].find(([is]) => is);
+    if (refusal.length) {
+        Object.assign(writing, { said: say(...refusal), mark: null });
+        return drawWriting();
     }
-    if (one.ends) return refuse('# ends the text: `generate` stops here.', quoted(one.name));
-    if (!room) return refuse('The context of the model is full: # tokens.', words.length);
-    if (ids.length >= ADDED_MOST) return refuse('A page appends at most # tokens.', ADDED_MOST);
-    writing.steps.length = ids.length;
-    writing.steps.push({ ...one, most: mostUsed(one) });
-    setIds([...ids, one.id], isDrawn);
-    return announce(
-        say('# appended. Next: #', quoted(shown(one.name)), shown(writing.next.likely[0].name)),
-    );
+    if (!live.engine) return selectRow(row + 1);
+    writing.steps[ids.length] = { ...one, most: mostUsed(one) };
+    setWrite({ ids: [...ids, one.id], ...draws });
+    return announce(say('# appended. Next: #', name, shown(writing.next.likely[0].name)));
 }
 
 function undo(to = state.write.ids.length - 1) {
     if (!live.engine) return selectRow(Math.max(0, selectedRow() - 1));
-    if (to >= 0) return setIds(state.write.ids.slice(0, to));
-    const [before, after] = writing.filled.at(-1) || [];
-    if (!writing.filled.length || after !== byId('text').value) return null;
-    writing.filled.pop(); // a mask that was filled
-    byId('text').value = before;
+    if (to >= 0) return setWrite({ ids: state.write.ids.slice(0, to) });
+    if (writing.filled.at(-1)?.after !== byId('text').value) return null;
+    byId('text').value = writing.filled.pop().before;
     return runLive();
 }
 
 // A number from 0 to 1 falls on the strip, where each token has its chance, in the order of ids.
 function drawToken() {
+    if (writing.rest) return writing.rest();
     const { drawn, u } = writing.next;
     const rest = () => {
-        clearTimeout(writing.moving);
+        const { t, seed, from } = state.write;
         cancelAnimationFrame(writing.frame);
         writing.rest = null;
-        append(drawn, state.write.t > 0);
+        append(drawn, t ? { seed, from } : {});
     };
-    if (writing.rest) return writing.rest();
     const isCalm = window.matchMedia('(prefers-reduced-motion: reduce)').matches;
     if (isCalm || !state.write.t) return rest();
     writing.rest = rest;
     const began = performance.now();
     const move = (now) => {
+        if (now - began > DRAW_FALLS + DRAW_RESTS) return rest();
         const p = clamp((now - began) / DRAW_FALLS, 0, 1);
         const ease = 1 - (1 - p) ** 3;
         writing.mark = u * ease + (1 - p) * 0.5 * Math.abs(Math.sin(9 * p));
         drawMark();
-        if (p < 1) writing.frame = requestAnimationFrame(move);
-        else writing.moving = setTimeout(rest, DRAW_RESTS);
+        writing.frame = requestAnimationFrame(move);
+        return null;
     };
     return move(began);
 }
 
 // --- which words it used -----------------------------------------------------------------------
 
-// Ask for the next tokens without the key that is next in turn: strongest weight first.
+const isDone = () => writing.turns?.every(({ points }) => points);
+
+// Any key stops leaving words out, until the keys rest.
+function waitForRest() {
+    clearTimeout(writing.resting);
+    if (live.engine && shownScreen().name === 'write' && !isDone())
+        writing.resting = setTimeout(leaveOut, WRITE_REST);
+}
+
+// Ask for the next tokens without the word that is next in turn: of the source or of the text, but
+// not the last token itself.
 function leaveOut() {
-    const { next, used } = writing;
+    const { likely, words, weights = [], source_weights: ofSource = [] } = writing.next;
     const run = runNow();
-    if (!used.turns) {
-        const turns = (weights, ofSource) =>
-            (weights || []).map((weight, key) => ({ weight, key, ofSource }));
-        const own = turns(next.weights, false).slice(0, -1); // not the last token itself
-        used.turns = [...own, ...turns(next.source_weights, true)]
-            .sort((one, other) => other.weight - one.weight)
-            .slice(0, WORDS_LEFT_OUT);
-    }
-    const turn = used.turns[used.length];
-    used.done = !turn;
+    const names = [...(current().labels.source || []), ...words];
+    writing.turns ??= [...ofSource, ...weights.slice(0, -1)]
+        .map((weight, at) => ({ weight, at, name: names[at] }))
+        .sort((one, other) => other.weight - one.weight)
+        .slice(0, WORDS_LEFT_OUT);
+    const turn = writing.turns.find(({ points }) => !points);
     if (turn) {
-        const without = live.engine.knockout(run.text, requestOf(run), turn.key, turn.ofSource);
+        const isSource = turn.at < ofSource.length;
+        const key = isSource ? turn.at : turn.at - ofSource.length;
+        const without = live.engine.knockout(run.text, requestOf(run), key, isSource);
         const shares = JSON.parse(without).map(Math.exp);
-        used.push({
-            ...turn,
-            points: next.likely.map((one, rank) => 100 * (shares[rank] - one.share)),
-        });
+        turn.points = likely.map(({ share }, rank) => 100 * (shares[rank] - share));
         writing.resting = setTimeout(leaveOut);
     }
     drawUsed();
@@ -172,91 +172,65 @@ function leaveOut() {
 // The word without which a token loses most; null: none is needed, or not known.
 function mostUsed({ id }) {
     const rank = writing.next.likely.findIndex((one) => one.id === id);
-    let most = null;
-    for (const { points, key, ofSource } of writing.used)
-        if (points[rank] <= Math.min(-POINTS_LEAST, most?.by ?? 0))
-            most = { by: points[rank], name: wordsIn(ofSource)[key] };
-    return most;
+    const tried = (writing.turns || []).filter(({ points }) => points);
+    const losses = tried.map(({ name, points }) => ({ name, by: points[rank] }));
+    const [most] = losses.sort((one, other) => one.by - other.by);
+    return most?.by <= -POINTS_LEAST ? most : null;
 }
 
-const wordsIn = (ofSource) => (ofSource ? current().labels.source : writing.next.words);
-
-function drawUsed() {
-    const { next, used, looked } = writing;
-    const one = next.likely[looked];
+function drawUsed(looked = writing.looked) {
+    const { next, turns } = writing;
+    writing.looked = looked;
     const tone = new Tone(-100, 100, 'sqrt');
-    for (const [id, ofSource] of [
-        ['written', false],
-        ['write-source', true],
-    ])
-        [...byId(id).querySelectorAll('.word')].forEach((word, at) => {
-            const found = used.find((turn) => turn.key === at && turn.ofSource === ofSource);
-            const by = found?.points[looked] ?? 0;
-            const isUsed = Math.abs(by) >= POINTS_LEAST;
-            const colour = tone.colour(isUsed ? -by : 0);
-            word.style.background = isUsed ? css(colour) : '';
-            word.style.color = isUsed ? inkOn(colour) : '';
-            word.lastChild.textContent = isUsed ? signedText(by, by <= -10 ? 0 : 1) : '';
-        });
-    const most = mostUsed(one);
-    const name = quoted(shown(one.name));
+    document.querySelectorAll('#writing .word').forEach((word, at) => {
+        const by = turns?.find((turn) => turn.at === at)?.points?.[looked] ?? 0;
+        const isUsed = Math.abs(by) >= POINTS_LEAST;
+        fillWith(word, isUsed ? tone.colour(-by) : null);
+        word.lastChild.textContent = isUsed ? signedText(by, by <= -10 ? 0 : 1) : '';
+    });
+    const most = mostUsed(next.likely[looked]);
+    const name = quoted(shown(next.likely[looked].name));
     const words = most
-        ? say(
-              '# uses # most: if the last token could not attend to it, # would lose # points.',
-              name,
-              quoted(shown(most.name)),
-              name,
-              Math.abs(most.by).toFixed(1),
-          )
-        : say('#: without any single earlier word it changes by less than half a point.', name);
-    byId('used').textContent = used.done && used.length ? words : '';
+        ? '# uses # most: if the last token could not attend to it, # would lose # points.'
+        : '#: without any single earlier word it changes by less than half a point.';
+    const values = most ? [quoted(shown(most.name)), name, Math.abs(most.by).toFixed(1)] : [];
+    byId('used').textContent = turns?.length && isDone() ? say(words, name, ...values) : '';
 }
 
 // --- drawing -----------------------------------------------------------------------------------
 
-function drawWords(box, labels, make) {
-    const parts = labels.map((label, at) => {
-        const word = make(shown(label), at);
-        word.append(element('i'));
-        return label.startsWith('␣') && label.length > 1 ? [' ', word] : [word];
-    });
-    box.replaceChildren(...parts.flat());
+function putWords(box, labels, make) {
+    const words = labels.flatMap((label, at) =>
+        label.startsWith('␣') && label.length > 1 ? [' ', make(label, at)] : [make(label, at)],
+    );
+    box.replaceChildren(...words);
 }
 
 // The text; without an engine all of it, of which the words after the selected one follow.
 function drawWritten() {
     const { words } = writing.next;
-    const row = selectedRow();
+    const row = live.engine ? words.length - 1 : selectedRow();
     const fresh = words.length - state.write.ids.length;
     const box = byId('written');
-    drawWords(box, words, (name, at) => {
-        if (live.engine) return element('span', name, at < fresh ? 'word' : 'word new');
+    putWords(box, words, (name, at) => {
+        const className = at > row ? 'word later' : at < fresh ? 'word' : 'word new';
+        if (live.engine) return wordElement(name, className);
         const marks = { 'aria-pressed': at === row, 'data-at': at };
-        return buttonFor(() => selectRow(at), name, at > row ? 'word later' : 'word', marks);
+        return wordElement(name, className, marks, () => selectRow(at));
     });
-    const slot = element('span', '', 'slot');
-    if (live.engine) box.append(' ', slot);
-    else box.querySelectorAll('.word')[row].after(' ', slot, ' ');
+    box.querySelectorAll('.word')[row].after(' ', element('span', '', 'slot'), ' ');
     if (!live.engine) rove(box, '.word');
     const { source = [] } = current().labels;
     byId('write-source').hidden = !source.length;
-    drawWords(byId('write-source'), source, (name) => element('span', name, 'word'));
+    putWords(byId('write-source'), source, (name) => wordElement(name));
 }
 
-function nextRow() {
-    const item = element('li');
-    const button = buttonFor(() => append(item.one), '', 'next');
-    const [key, name, value] = ['kbd', 'b', 'span'].map((one) => element(one));
-    name.translate = false;
-    button.append(key, name, meter(0, { ghost: 0 }), value);
-    const look = (on) => () => {
-        writing.looked = on ? [...item.parentElement.children].indexOf(item) : 0;
-        drawUsed();
-    };
-    for (const event of ['mouseenter', 'focus']) button.addEventListener(event, look(true));
-    for (const event of ['mouseleave', 'blur']) button.addEventListener(event, look(false));
-    item.append(button);
-    return item;
+function nextRow(_, at) {
+    const button = buttonFor(appendBar(at), '', 'next');
+    const name = element('b', '', '', { translate: 'no' });
+    button.append(element('kbd', (at + 1) % 10), name, meter(0, { ghost: 0 }), element('span'));
+    onPoint(button, (on) => drawUsed(on ? at : 0));
+    return withParts(element('li'), button);
 }
 
 // Solid: the chance to be drawn; dashed: the probability of the model.
@@ -264,33 +238,29 @@ function drawNext() {
     const box = byId('write-bars');
     const list = writing.next.likely.slice(0, BARS);
     const names = candidateNames(list);
-    while (box.children.length < BARS) box.append(nextRow());
+    const follows = writing.next.words[selectedRow() + 1];
     [...box.children].forEach((item, at) => {
         const one = list[at];
         item.hidden = !one;
         if (!one) return;
-        item.one = one;
-        const [key, name, track, value] = item.firstChild.children;
-        const isCut = !one.chance;
-        key.textContent = (at + 1) % 10;
+        const button = item.firstChild;
+        const [, name, track, value] = button.children;
         name.textContent = names[at];
         track.firstChild.style.width = `${100 * one.chance}%`;
         track.lastChild.style.width = `${100 * one.share}%`;
         track.lastChild.hidden = Math.abs(one.share - one.chance) < 0.002;
-        value.textContent = isCut ? say('cut') : percent(one.chance);
-        item.firstChild.classList.toggle('cut', isCut);
-        const next = writing.next.words[selectedRow() + 1];
-        item.firstChild.classList.toggle('missing', !live.engine && one.name !== next);
-        item.firstChild.title = say(one.ends ? '# ends the text' : 'Append #', quoted(names[at]));
+        value.textContent = one.chance ? percent(one.chance) : say('cut');
+        button.classList.toggle('cut', !one.chance);
+        button.classList.toggle('missing', !live.engine && one.name !== follows);
+        button.title = say(one.ends ? '# ends the text' : 'Append #', quoted(names[at]));
     });
     rove(box, '.next');
     const held = list.reduce((sum, one) => sum + one.share, 0);
-    const parts = list.some(({ name }) => name.includes('‿'))
-        ? ` ${say('Tokens with ‿ are parts of a character.')}`
-        : '';
-    byId('write-held').textContent =
-        say('outline: the model’s probability; these # hold #.', list.length, percent(held)) +
-        parts;
+    const words = ['outline: the model’s probability; these # hold #.'];
+    if (list.some(({ name }) => name.includes('‿')))
+        words.push('Tokens with ‿ are parts of a character.');
+    const said = words.map((one) => say(one, list.length, percent(held)));
+    byId('write-held').textContent = said.join(' ');
 }
 
 function drawMark() {
@@ -301,28 +271,24 @@ function drawMark() {
 }
 
 function drawStrip() {
-    const { likely } = writing.next;
-    const large = likely.filter(({ chance }) => chance > CHANCE_LEAST);
-    byId('chances').replaceChildren(
-        ...large.map(({ name, chance, start }) => {
-            const part = element('span', chance > 0.08 ? shown(name) : '');
-            Object.assign(part.style, { left: `${100 * start}%`, width: `${100 * chance}%` });
-            return part;
-        }),
-    );
+    const large = writing.next.likely.filter(({ chance }) => chance > CHANCE_LEAST);
+    const parts = large.map(({ name, chance, start }) => {
+        const part = element('span', chance > 0.08 ? shown(name) : '');
+        Object.assign(part.style, { left: `${100 * start}%`, width: `${100 * chance}%` });
+        return part;
+    });
+    byId('chances').replaceChildren(...parts);
     drawMark();
 }
 
 function drawOptions() {
     const { t, k, seed, from, ids } = state.write;
     const most = writing.next.likely.length + 1; // all
-    byId('write-t').value = t;
-    byId('write-t-value').textContent = t.toFixed(1);
     byId('write-k').max = most;
-    byId('write-k').value = k || most;
+    for (const [name, value] of Object.entries({ t, k: k || most, seed }))
+        byId(`write-${name}`).value = value;
+    byId('write-t-value').textContent = t.toFixed(1);
     byId('write-k-value').textContent = k || say('all');
-    byId('seed-row').hidden = !live.engine;
-    byId('write-seed').value = seed;
     byId('write-index').textContent = say('number #', ids.length - from + 1);
     const does = [
         [!t, 'Temperature 0: always the most likely token.'],
@@ -332,53 +298,44 @@ function drawOptions() {
         [true, 'Temperature 1: as the model predicts.'],
     ];
     byId('write-does').textContent = say(does.find(([is]) => is)[1], k);
+    for (const id of ['seed-row', 'steps-title']) byId(id).hidden = !live.engine;
+    byId('draw').disabled = !live.engine;
+    byId('undo').disabled = live.engine ? !ids.length : !selectedRow();
 }
 
 // What was appended, and the command that draws the same.
 function drawSteps() {
-    const { t, k, seed, from, ids } = state.write;
-    const { next, start, steps } = writing;
-    const labels = next.words.slice(next.words.length - ids.length);
-    byId('write-steps').replaceChildren(
-        ...ids.map((id, at) => {
-            const item = element('li');
-            const name = shown(labels[at]);
-            const step = steps[at]?.id === id ? steps[at] : null;
-            const back = buttonFor(() => undo(at), '', 'back', {
-                title: say('Undo back to before #', quoted(name)),
-            });
-            back.append(element('b', name, '', { translate: 'no' }));
-            if (step) back.append(element('span', percent(step.share)));
-            if (step?.most)
-                back.append(
-                    element(
-                        'span',
-                        say('← # # pt', shown(step.most.name), signedText(step.most.by, 0)),
-                        'quiet',
-                        { translate: 'no' },
-                    ),
-                );
-            item.append(back);
-            return item;
-        }),
-    );
-    byId('steps-title').hidden = !live.engine;
+    const { ids } = state.write;
+    const labels = writing.next.words.slice(-ids.length).map(shown);
+    const steps = ids.map((id, at) => {
+        const title = say('Undo back to before #', quoted(labels[at]));
+        const back = buttonFor(() => undo(at), '', 'back', { title });
+        const { id: known, share, most } = writing.steps[at] || {};
+        const stays = { translate: 'no' };
+        back.append(element('b', labels[at], '', stays));
+        if (known === id) back.append(element('span', percent(share)));
+        if (known === id && most) {
+            const words = say('← # # pt', shown(most.name), signedText(most.by, 0));
+            back.append(element('span', words, 'quiet', stays));
+        }
+        return withParts(element('li'), back);
+    });
+    byId('write-steps').replaceChildren(...steps);
     byId('write-empty').hidden = ids.length > 0;
     byId('write-empty').textContent = live.engine
         ? 'Click a token, or press its number, to append it. Click a step to go back to before it.'
         : 'This page follows its text. A live page appends any token:';
-    byId('draw').disabled = !live.engine;
-    byId('undo').disabled = live.engine ? !ids.length : !selectedRow();
-    const options = t
-        ? ['--temperature', String(t), ...(k ? ['--top-k', String(k)] : []), '--seed', String(seed)]
-        : [];
-    const words = live.engine
-        ? ['generate', ['-n', String(Math.max(1, ids.length - from)), ...options]]
-        : ['page', ['--live', '-o', 'live.html']];
-    const of = live.engine
-        ? { model: current().model, ...start, command: optionsOf(runNow()) }
-        : current();
-    byId('write-command').replaceChildren(commandLine(commandOf(of, ...words)));
+    byId('write-command').replaceChildren(commandLine(commandOfSteps()));
+}
+
+// Without an engine: that which makes a live page.
+function commandOfSteps() {
+    if (!live.engine) return commandOf(current(), 'page', ['--live', '-o', 'live.html']);
+    const { t, k, seed, from, ids } = state.write;
+    const words = ['-n', Math.max(1, ids.length - from)];
+    if (t) words.push('--temperature', t, ...(k ? ['--top-k', k] : []), '--seed', seed);
+    const begins = { model: current().model, ...writing.start, command: optionsOf(runNow()) };
+    return commandOf(begins, 'generate', words);
 }
 
 function drawWriting() {
@@ -389,33 +346,7 @@ function drawWriting() {
     drawOptions();
     drawSteps();
     drawUsed();
-    byId('write-note').textContent = writing.said || '';
-}
-
-function setOptions(changes) {
-    const { seed, from, ids } = state.write;
-    const begins = { seed: seed + Number(ids.length > from), from: ids.length };
-    state.write = { ...state.write, ...begins, ...changes };
-    writing.mark = null;
-    drawWriting();
-    rememberState();
-}
-
-function readWrite(text) {
-    const [t, k, seed, from, ids] = text.split(',');
-    const read = { t: clamp(Number(t) || 0, 0, 3), ids: toIds(ids) };
-    return {
-        ...read,
-        k: toIndex(k),
-        seed: toIndex(seed),
-        from: Math.min(toIndex(from), read.ids.length),
-    };
-}
-
-function writeText() {
-    const { t, k, seed, from, ids } = state.write;
-    const text = [t, k, seed, from, ids.join('.')].join();
-    return JSON.stringify(state.write) === JSON.stringify(usual.write) ? '' : text;
+    byId('write-note').textContent = writing.said;
 }
 
 // A bar of the matrix: append its token after the last one, or put it in place of a mask.
@@ -427,22 +358,33 @@ function appendBarOf(name) {
         findNext();
         return append(writing.next.likely.find((one) => one.name === name));
     }
-    const field = byId('text');
-    const before = field.value;
+    const before = byId('text').value;
     const parts = before.split(labels.sentence[row]);
-    const at = masks.indexOf(row) + 1;
-    if (at < 1 || parts.length !== masks.length + 1) return;
-    const [first, rest] = [parts.slice(0, at), parts.slice(at)];
+    const at = masks.indexOf(row);
+    if (at < 0 || parts.length !== masks.length + 1) return;
+    const [start, rest] = parts.slice(at, at + 2);
     const isPart = name.startsWith('##'); // it continues a word
-    const start = first.join(labels.sentence[row]);
-    field.value =
-        (isPart ? start.trimEnd() + name.slice(2) : start + shown(name)) +
-        rest.join(labels.sentence[row]);
-    writing.filled.push([before, field.value]);
+    const word = isPart ? start.trimEnd() + name.slice(2) : start + shown(name);
+    parts.splice(at, 2, word + rest);
+    const after = parts.join(labels.sentence[row]);
+    byId('text').value = after;
+    writing.filled.push({ before, after });
     runLive();
 }
 
 const appendBar = (at) => () => append(writing.next.likely[at]);
+
+function writeText() {
+    const of = ({ t, k, seed, from, ids }) => [t, k, seed, from, ids.join('.')].join();
+    return of(state.write) === of(usual.write) ? '' : of(state.write);
+}
+
+function readWrite(text) {
+    const [t, k, seed, from, tokens] = text.split(',');
+    const ids = toIds(tokens);
+    const draws = { t: clamp(Number(t) || 0, 0, 3), k: toIndex(k), seed: toIndex(seed) };
+    return { ...draws, from: Math.min(toIndex(from), ids.length), ids };
+}
 
 addScreen({
     ...{ name: 'write', title: 'Write', key: 'g' },
@@ -453,36 +395,25 @@ addScreen({
     focus: () => byId('write-bars').querySelector('[tabindex="0"]').focus(),
     leave: () => clearTimeout(writing.resting),
     listen() {
-        byId('append').addEventListener('click', appendBar(0));
-        byId('draw').addEventListener('click', drawToken);
-        byId('undo').addEventListener('click', () => undo());
-        byId('write-t').addEventListener('input', ({ target }) =>
-            setOptions({ t: Number(target.value) }),
+        const on = (id, event, act) => byId(id).addEventListener(event, act);
+        byId('write-bars').append(...Array.from({ length: BARS }, nextRow));
+        on('append', 'click', appendBar(0));
+        on('draw', 'click', drawToken);
+        on('undo', 'click', () => undo());
+        on('write-t', 'input', ({ target }) => setWrite({ t: Number(target.value) }));
+        on('write-k', 'input', ({ target: { value, max } }) =>
+            setWrite({ k: value === max ? 0 : Number(value) }),
         );
-        byId('write-k').addEventListener('input', ({ target }) =>
-            setOptions({ k: target.value === target.max ? 0 : Number(target.value) }),
-        );
-        byId('write-seed').addEventListener('change', ({ target }) =>
-            setOptions({ seed: toIndex(target.value) }),
-        );
+        on('write-seed', 'change', ({ target }) => setWrite({ seed: toIndex(target.value) }));
         const click = ({ target }) => {
             const row = live.engine && target.closest('#bars li');
             if (row) appendBarOf(row.dataset.name);
         };
-        byId('bars').addEventListener('click', click);
-        byId('bars').addEventListener('keydown', (event) => event.key === 'Enter' && click(event));
+        on('bars', 'click', click);
+        on('bars', 'keydown', (event) => event.key === 'Enter' && click(event));
         byId('bars').classList.toggle('appends', Boolean(byId('engine')));
-        // any key stops leaving words out, until the keys rest
         for (const event of ['keydown', 'pointerdown'])
-            document.addEventListener(
-                event,
-                () => {
-                    if (shownScreen().name !== 'write' || !live.engine || writing.used.done) return;
-                    clearTimeout(writing.resting);
-                    writing.resting = setTimeout(leaveOut, WRITE_REST);
-                },
-                true,
-            );
+            document.addEventListener(event, waitForRest, true);
     },
     keys: {
         ...Object.fromEntries([...'1234567890'].map((key, at) => [key, appendBar(at)])),
