@@ -57,7 +57,7 @@ function open(folder, name = folder) {
 function plain(json) {
     const sentence = JSON.parse(json);
     delete sentence.explained_bytes;
-    for (const name of ['command', 'roles', 'effects', 'untrained', 'origins', 'saliency'])
+    for (const name of ['command', 'roles', 'effects', 'untrained', 'origins', 'saliency', 'streams'])
         delete sentence[name];
     return JSON.stringify(sentence);
 }
@@ -70,7 +70,7 @@ function sentenceOf(model, text, show, ...options) {
         attn,
         [
             ...['page', '-q', '-m', model, '-s', text, '--show', show, '--explain', 'all'],
-            ...['--lens', '--scores', 'none'],
+            ...['--lens', '--scores', 'none', '--keep-paths'],
             ...['-o', '/dev/stdout', ...options],
         ],
         { maxBuffer: 2 ** 30 },
