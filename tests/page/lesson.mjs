@@ -187,7 +187,7 @@ await test('the journey of a lesson accepts any model and text', async () => {
 await test('the arrows of an embedding are drawn as by run --view arrows', () =>
     withPage(path, async (page) => {
         await page.selectOption('#sentence', '0');
-        const drawing = page.locator('.lesson svg');
+        const drawing = page.locator('.lesson svg:not(.icon)');
         same(1, await drawing.count(), 'drawings');
         yes((await drawing.boundingBox()).width > 200, 'it is too small');
         const sentence = 'Your journey starts with one step';
