@@ -268,6 +268,14 @@ static double captured_bytes(const struct page_run *run, struct site_set sites, 
                : viewer_captured_bytes(run->viewer, &selection, run->pair);
 }
 
+/* The bytes that capture_journey keeps: of all queries up to a limit, else of one. */
+static double kept_bytes(const struct page_run *run, struct site_set sites, double most,
+                         struct err *err)
+{
+    double bytes = captured_bytes(run, sites, err);
+    return bytes <= most ? bytes : bytes / (double)num_max(run->pair->sentence.count, 1);
+}
+
 /* A live page computes a layer itself; a step of the lesson has what its scenes show. */
 static bool has_motion(const struct page_run *run, bool streams)
 {
@@ -757,8 +765,9 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
     viewer_add_memory(memory, viewer, &selection, pair, CAPTURE_ALL);
     memory->held += viewer_captured_bytes(viewer, &selection, pair) * (double)explained /
                     (double)(num_max(selection.layers.count, 1) * config_most_heads(config));
-    memory->held += captured_bytes(&run, page_stream_sites(config), err) +
-                    (explains ? captured_bytes(&run, page_journey_sites(config), err) : 0);
+    memory->held += kept_bytes(&run, page_stream_sites(config), WHOLE_BYTES, err);
+    if (explains)
+        memory->held += kept_bytes(&run, page_journey_sites(config), WHOLE_FLOATS * 4.0, err);
     next_tokens_add_memory(memory, &next, pair);
     if (products_of(&run) * 2 * SALIENCY_STEPS <= QUICK_PRODUCTS)
         saliency_add_memory(memory, &(struct saliency_plan){.viewer = viewer}, pair);
