@@ -153,17 +153,15 @@ static double tolerance_of(const struct divergence *d, const struct dumped *thei
 static bool sum_differs(const struct pairing *p, const struct array *ours)
 {
     double all = 0, some = 0, size = 0;
-    size_t cells = array_cells(ours), printed = 0;
+    size_t cells = array_cells(ours);
     if (isnan(p->theirs->sum) || cells != p->theirs->entry.count)
         return false;
     for (size_t i = 0; i < cells; i++) {
         double x = (double)ours->data[i];
-        bool is_printed = !isnan(p->found.values[i]);
         if (isinf(x))
             return false;
         all += x;
-        some += is_printed ? x : 0;
-        printed += is_printed;
+        some += isnan(p->found.values[i]) ? 0 : x;
         size += fabs(x);
     }
     double error = p->tolerance * size + 1e-3;
