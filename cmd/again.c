@@ -172,34 +172,11 @@ static int check_list(struct again *again, const struct json *list, bool is_mode
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-/* Split a command line as options.c quotes it: words between blanks, with parts in '…' and \'. */
-static char **split_line(const char *line, struct arena *arena, struct err *err)
-{
-    size_t size = strlen(line), count = 0;
-    char *text = arena_alloc(arena, size + 1, 1, err);
-    char **words = arena_alloc(arena, size + 2, sizeof *words, err);
-    if (!text || !words)
-        return NULL;
-    while (*line) {
-        words[count++] = text;
-        for (bool quoted = false; *line && (quoted || *line != ' '); line++) {
-            if (*line == '\'')
-                quoted = !quoted;
-            else
-                *text++ = !quoted && *line == '\\' && line[1] ? *++line : *line;
-        }
-        *text++ = '\0';
-        line += *line == ' ';
-    }
-    words[count] = NULL;
-    return words;
-}
-
 /* Read the command; with --run, refuse one that does more than write this figure: a figure can come
  * from anybody. */
 static int parse_command(struct again *again, bool runs, struct err *err)
 {
-    char **words = split_line(again->line, &again->arena, err);
+    char **words = line_split(again->line, &again->arena, err);
     const struct command *command = NULL;
     if (!words || !words[0] || !words[1] || !(command = command_find(words[1], err)) ||
         options_parse(&again->command, command, words + 2, &again->arena, err))

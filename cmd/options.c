@@ -233,8 +233,7 @@ static int parse_letters(struct option_reader *reader, char *argument)
     return 0;
 }
 
-/* Append a space and a word, quoted for a shell. */
-static void add_word(struct buf *line, const char *word)
+void line_add(struct buf *line, const char *word)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                 "%+,-./:=@_";
@@ -250,6 +249,28 @@ static void add_word(struct buf *line, const char *word)
         buf_char(line, *word);
     }
     buf_char(line, '\'');
+}
+
+char **line_split(const char *line, struct arena *arena, struct err *err)
+{
+    size_t size = strlen(line), count = 0;
+    char *text = arena_alloc(arena, size + 1, 1, err);
+    char **words = arena_alloc(arena, size + 2, sizeof *words, err);
+    if (!text || !words)
+        return NULL;
+    while (*line) {
+        words[count++] = text;
+        for (bool quoted = false; *line && (quoted || *line != ' '); line++) {
+            if (*line == '\'')
+                quoted = !quoted;
+            else
+                *text++ = !quoted && *line == '\\' && line[1] ? *++line : *line;
+        }
+        *text++ = '\0';
+        line += *line == ' ';
+    }
+    words[count] = NULL;
+    return words;
 }
 
 /* Find the command of a batch, --do, anywhere on the line; its options are valid before it, too. */
@@ -332,7 +353,7 @@ int options_parse(struct options *options, const struct command *command, char *
         char **first = reader.next;
         failed = parse_argument(&reader, &only_operands);
         for (; first < reader.next && !reader.changes_nothing; first++)
-            add_word(&line, *first);
+            line_add(&line, *first);
     }
     if (!failed)
         options->line = buf_keep(&line, arena, err);

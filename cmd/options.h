@@ -308,6 +308,11 @@ void options_init(struct options *options, struct option_set set);
 int options_parse(struct options *options, const struct command *command, char **arguments,
                   struct arena *arena, struct err *err);
 
+/* Append a space and a word to a command line, quoted for a shell; split such a line into words,
+ * with a NULL at the end. */
+void line_add(struct buf *line, const char *word);
+char **line_split(const char *line, struct arena *arena, struct err *err);
+
 /* The first option on the command line among `names`, such as "ids source". NULL: none is given. */
 const char *options_are_given(const struct options *options, const char *names);
 

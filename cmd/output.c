@@ -299,29 +299,28 @@ static const char *short_path(const char *path, struct err *err)
                         slash + 1);
 }
 
-/* A text as it is between quotes of a shell. */
-static const char *quoted_text(const char *text, struct err *err)
-{
-    struct buf quoted = {0};
-    buf_text(&quoted, "");
-    for (; *text; text++)
-        buf_text(&quoted, *text == '\'' ? "'\\''" : (char[]){*text, 0});
-    return buf_keep(&quoted, &provenance_arena, err);
-}
-
 /* Shorten a path wherever a word of the command line begins with it, or has it after a mark. */
 static int shorten_in_line(const char *path, struct err *err)
 {
-    const char *name = short_path(path, err), *at = provenance.command_line, *found;
-    const char *before = quoted_text(path, err), *after = name ? quoted_text(name, err) : NULL;
-    struct buf line = {0};
-    if (!before || !after)
+    const char *name = short_path(path, err);
+    char **words = line_split(provenance.command_line, &provenance_arena, err);
+    struct buf line = {0}, word = {0};
+    if (!name || !words)
         return -1;
-    for (; name != path && (found = strstr(at, before)); at = found + strlen(before)) {
-        buf_bytes(&line, at, (size_t)(found - at));
-        buf_text(&line, strchr(" '=*+-,:(", found[-1]) ? after : before);
+    buf_text(&line, *words);
+    for (words++; *words; words++) {
+        const char *at = *words, *found = NULL;
+        buf_clear(&word);
+        for (; name != path && (found = strstr(at, path)); at = found + strlen(path)) {
+            bool begins = found == *words || strchr("=*+-,:( ", found[-1]);
+            buf_bytes(&word, at, (size_t)(found - at));
+            buf_text(&word, begins ? name : path);
+        }
+        buf_text(&word, at);
+        line_add(&line, word.bytes ? word.bytes : "");
     }
-    buf_text(&line, at);
+    buf_fail_with(&line, &word);
+    buf_release(&word);
     provenance.command_line = buf_keep(&line, &provenance_arena, err);
     return err_if(!provenance.command_line);
 }
