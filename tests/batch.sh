@@ -207,7 +207,7 @@ rm -rf two*
             'The king is lost and the doors are lost and the windows are lost .'
     done | sed 's/, /,/'
 } >slow.csv
-"$attn" init --shape tiny --set n_embd=128,n_layer=2,n_head=8 --vocab words/vocab.json -o slow
+"$attn" init --shape tiny --set n_embd=128,n_layer=6,n_head=8 --vocab words/vocab.json -o slow
 
 slow='slow.csv -m slow --do patch --over heads_by_token -t 1 -q'
 
