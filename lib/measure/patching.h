@@ -84,7 +84,7 @@ enum patch_metric {
 extern const struct patch_metric_row {
     const char *name; /* value of --metric */
     const char *about;
-    bool is_scale; /* 0 means that nothing is left: ablations have fractions */
+    bool is_scale; /* has a meaningful zero, so that fractions of it are printed */
 } patch_metrics[PATCH_METRICS];
 
 struct patch_head {

@@ -298,7 +298,7 @@ class HeadPicture {
         return this;
     }
 
-    // A vector in a column, or on its way to another.
+    // A vector in a column, or moving from one column to another.
     stripIn(column, values, y, { to = column, moved = 0, height = this.inner, ...options }) {
         const [from, end] = [this.columns[column], this.columns[to]];
         this.pen.strip(values, mix(from.x, end.x, moved), y, mix(from.width, end.width, moved),
