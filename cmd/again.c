@@ -130,7 +130,7 @@ static const char *hash_now(struct again *again, const char *name, bool is_model
             weights_sample_hash(&model.weights, digits);
         model_release(&model);
     } else if (strcmp(name, "-") != 0) {
-        failed = file_hash(digits, name, &why);
+        failed = file_hash(digits, name, NULL, &why);
     } else {
         failed = err_set(&why, "its texts came from standard input: save them in a file, and name "
                                "it with -f");

@@ -96,25 +96,18 @@ const struct command command_batch = {
 
 /* --- the header of a log ---------------------------------------------------------------------- */
 
-static void add_digest(struct buf *text, const char *name, struct sha256 *hash)
+static void add_digest(struct buf *text, const char *name, const char *digits)
 {
-    char digits[SHA256_DIGITS + 1];
-    sha256_end(hash, digits);
     buf_format(text, "%s%s sha256:%s", text->size ? ", " : "", name, digits);
 }
 
 /* Append a file with the hash of its bytes. `read` is the file if it was read before, else NULL. */
 static int add_file(struct buf *text, const char *path, const struct file *read, struct err *err)
 {
-    struct sha256 hash;
-    struct file file = {0};
-    if (!read && file_map(&file, path, err))
+    char digits[SHA256_DIGITS + 1];
+    if (file_hash(digits, path, read, err))
         return -1;
-    read = read ? read : &file;
-    sha256_begin(&hash);
-    sha256_add(&hash, read->bytes, read->size);
-    add_digest(text, path, &hash);
-    file_release(&file);
+    add_digest(text, path, digits);
     return 0;
 }
 
@@ -123,7 +116,7 @@ static int add_file(struct buf *text, const char *path, const struct file *read,
 static int add_model(struct buf *text, const char *name, struct err *err)
 {
     struct model model = {0};
-    char digits[WEIGHTS_SAMPLE_DIGITS + 1];
+    char digits[WEIGHTS_SAMPLE_DIGITS + 1], whole[SHA256_DIGITS + 1];
     struct sha256 hash;
     if (model_open(&model, name, err))
         return -1;
@@ -143,8 +136,9 @@ static int add_model(struct buf *text, const char *name, struct err *err)
         }
         file_release(&file);
     }
+    sha256_end(&hash, whole);
     if (!failed)
-        add_digest(text, model.name, &hash);
+        add_digest(text, model.name, whole);
     model_release(&model);
     return err_if(failed);
 }

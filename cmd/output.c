@@ -273,14 +273,16 @@ int options_files(const struct options *options,
     return 0;
 }
 
-int file_hash(char digits[SHA256_DIGITS + 1], const char *path, struct err *err)
+int file_hash(char digits[SHA256_DIGITS + 1], const char *path, const struct file *read,
+              struct err *err)
 {
     struct sha256 hash;
     struct file file = {0};
-    if (file_map(&file, path, err))
+    if (!read && file_map(&file, path, err))
         return -1;
+    read = read ? read : &file;
     sha256_begin(&hash);
-    sha256_add(&hash, file.bytes, file.size);
+    sha256_add(&hash, read->bytes, read->size);
     sha256_end(&hash, digits);
     file_release(&file);
     return 0;
@@ -331,7 +333,7 @@ static int add_file(void *context, const char *path, struct err *err)
     struct file_hash *entry = arena_alloc(&provenance_arena, 1, sizeof *entry, err);
     const char *name = entry ? short_path(path, err) : NULL;
     (void)context;
-    if (!name || (strcmp(path, "-") && file_hash(entry->digits, path, err)))
+    if (!name || (strcmp(path, "-") && file_hash(entry->digits, path, NULL, err)))
         return -1;
     for (const struct file_hash *file = provenance.files; file; file = file->next)
         if (strcmp(file->digits, entry->digits) == 0 && strcmp(file->name, name) == 0)

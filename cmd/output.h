@@ -93,8 +93,9 @@ int options_files(const struct options *options,
                   int (*use)(void *context, const char *path, struct err *err), void *context,
                   struct arena *arena, struct err *err);
 
-/* Hash the bytes of a file. */
-int file_hash(char digits[SHA256_DIGITS + 1], const char *path, struct err *err);
+/* Hash the bytes of a file. `read` is the file if it was read before, else NULL. */
+int file_hash(char digits[SHA256_DIGITS + 1], const char *path, const struct file *read,
+              struct err *err);
 
 /* Record the provenance of results: the command (in a batch, that of --do) and the command line;
  * then each model that is opened. Of figures and pages also the input files, all with their names
