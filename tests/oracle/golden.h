@@ -25,6 +25,7 @@ struct golden_tensor {
     double *values; /* [count], row-major */
     double largest; /* largest absolute value of the finite values */
     bool of_random; /* the model has random weights */
+    double lead;    /* the least of experts that were chosen before, of the largest score */
 };
 
 struct golden {
