@@ -1,5 +1,5 @@
-/* compare.c: `attn-cli compare`: compares attention patterns and edits with dense attention, two
- * models with each other, or a model with the tensors of another program. */
+/* compare.c: `attn-cli compare`: compares attention patterns and edits with dense attention, models
+ * with the first of them, or a model with the tensors of another program. */
 #include <limits.h>
 #include <math.h>
 #include <string.h>
@@ -43,7 +43,7 @@ const struct command command_compare = {
     .name = "compare",
     .group = "Analyse",
     .about = "compare models or settings",
-    .operands = "[MODEL MODEL] [TEXT]...",
+    .operands = "[MODEL MODEL...] [TEXT]...",
     .operand_values = &values_models,
     .examples =
         "attn-cli compare -s \"Life is short, eat dessert first\" --attention window:2,linear\n"
@@ -62,7 +62,8 @@ struct compare_run {
     struct options options; /* without --attention and without operands that are models */
     struct output output;
     struct items items;
-    struct session sessions[2]; /* the second is used for two models */
+    struct session *sessions; /* [count] one, or those of the models */
+    size_t count;
     const struct text_with_source *pairs;
     struct selection selection;
 };
@@ -90,34 +91,35 @@ static bool are_same(const struct tokenized *a, const struct tokenized *b)
            (a->count == 0 || memcmp(a->ids, b->ids, a->count * sizeof *a->ids) == 0);
 }
 
-/* Read the texts with both models, which must give the same ids. Notes are printed once. */
-static int tokenize_both(struct compare_run *run, struct err *err)
+/* Read the texts with all models, which must give the same ids. Notes are printed once. */
+static int tokenize_all(struct compare_run *run, struct err *err)
 {
     bool is_quiet = progress_is_quiet();
-    run->pairs = session_read_items(&run->sessions[0], &run->items, err);
-    if (!run->pairs)
-        return model_blame(run->sessions[0].model, err);
-    progress_set_quiet(true);
-    const struct text_with_source *others = session_read_items(&run->sessions[1], &run->items, err);
-    progress_set_quiet(is_quiet);
-    if (!others)
-        return model_blame(run->sessions[1].model, err);
-    for (size_t i = 0; i < run->items.count; i++) {
-        if (are_same(&run->pairs[i].sentence, &others[i].sentence) &&
-            are_same(&run->pairs[i].source, &others[i].source))
-            continue;
-        err_usage(err,
-                  "'%s': expected the same token ids as '%s', found others: compare needs models "
-                  "with the same vocabulary",
-                  run->sessions[1].model, run->sessions[0].model);
-        return items_blame(&run->items, i, err);
+    for (size_t k = 0; k < run->count; k++) {
+        struct session *session = &run->sessions[k];
+        progress_set_quiet(is_quiet || k);
+        const struct text_with_source *pairs = session_read_items(session, &run->items, err);
+        progress_set_quiet(is_quiet);
+        if (!pairs)
+            return model_blame(session->model, err);
+        run->pairs = k ? run->pairs : pairs;
+        for (size_t i = 0; i < run->items.count; i++) {
+            if (are_same(&run->pairs[i].sentence, &pairs[i].sentence) &&
+                are_same(&run->pairs[i].source, &pairs[i].source))
+                continue;
+            err_usage(err,
+                      "'%s': expected the same token ids as '%s', found others: compare needs "
+                      "models with the same vocabulary",
+                      session->model, run->sessions[0].model);
+            return items_blame(&run->items, i, err);
+        }
     }
     return 0;
 }
 
 /* --- comparisons ------------------------------------------------------------------------------ */
 
-static int compare(struct compare_run *run, const struct comparison_run *runs, size_t count,
+static int compare(struct compare_run *run, struct comparison_run *runs, size_t count,
                    struct err *err)
 {
     struct report report;
@@ -141,7 +143,7 @@ static int compare(struct compare_run *run, const struct comparison_run *runs, s
         bytes = fmax(bytes, memory.held + memory.during);
         longest = num_max(longest, run->pairs[i].sentence.count);
     }
-    for (size_t i = 0; i < 2 && run->sessions[i].viewer.model.name; i++) {
+    for (size_t i = 0; i < run->count; i++) {
         struct weights_bytes own = weights_bytes(&run->sessions[i].viewer.model.weights);
         weights.heap += own.heap;
         weights.mapped += own.mapped;
@@ -149,11 +151,10 @@ static int compare(struct compare_run *run, const struct comparison_run *runs, s
     bytes += (double)weights.heap;
     if (session_expect(&run->sessions[0], bytes, weights, longest, err))
         return -1;
-    if (run->sessions[1].viewer.model.name) {
-        char hashes[2][SHA256_DIGITS + 1]; /* of all weights */
-        for (size_t i = 0; i < 2; i++)
-            weights_hash(&run->sessions[i].viewer.model.weights, hashes[i]);
-        plan.equal_weights = strcmp(hashes[0], hashes[1]) == 0;
+    char hashes[2][SHA256_DIGITS + 1]; /* of all weights: of the first model, of another */
+    for (size_t i = 0; i < run->count && run->count > 1; i++) {
+        weights_hash(&run->sessions[i].viewer.model.weights, hashes[i > 0]);
+        runs[i].equal_weights = i && strcmp(hashes[0], hashes[1]) == 0;
     }
     progress_begin(&progress, "texts");
     int failed = comparison_make(&report, &plan, &run->sessions[0].arena, err);
@@ -185,14 +186,15 @@ static int compare_settings(struct compare_run *run, const struct options *optio
     struct comparison_run *runs = arena_alloc(arena, count + 1, sizeof *runs, err);
     if (!runs)
         return -1;
-    runs[0] = (struct comparison_run){&session->viewer, "dense", &dense, false};
+    runs[0] = (struct comparison_run){&session->viewer, "dense", &dense, .edited = false};
     for (size_t i = 0; i < count; i++) {
         const char *name = mechanism_attention_name(&mechanisms[i], arena, err);
         if (name && edited)
             name = arena_format(arena, err, "%s edited", name);
         if (!name)
             return -1;
-        runs[i + 1] = (struct comparison_run){&session->viewer, name, &mechanisms[i], edited};
+        runs[i + 1] =
+            (struct comparison_run){&session->viewer, name, &mechanisms[i], .edited = edited};
     }
     return compare(run, runs, count + 1, err);
 }
@@ -200,17 +202,21 @@ static int compare_settings(struct compare_run *run, const struct options *optio
 static int compare_models(struct compare_run *run, const struct options *options, struct err *err)
 {
     const char *other = options_are_given(options, "attention edit ablate knockout seed");
-    const struct viewer *first = &run->sessions[0].viewer, *second = &run->sessions[1].viewer;
+    const struct model *first = &run->sessions[0].viewer.model;
     if (other)
-        return err_usage(err, "--%s: expected one model, found two", other);
-    if (open_first(run, err) || session_begin(&run->sessions[1], err) ||
-        comparison_check_models(&first->model, &second->model, err) || tokenize_both(run, err))
+        return err_usage(err, "--%s: expected one model, found %zu", other, run->count);
+    if (open_first(run, err))
         return -1;
-    const struct comparison_run runs[] = {
-        {&run->sessions[0].viewer, first->model.name, NULL, false},
-        {&run->sessions[1].viewer, second->model.name, NULL, false},
-    };
-    return compare(run, runs, 2, err);
+    struct comparison_run *runs =
+        arena_alloc(&run->sessions[0].arena, run->count, sizeof *runs, err);
+    for (size_t i = 0; runs && i < run->count; i++) {
+        struct viewer *viewer = &run->sessions[i].viewer;
+        if (i && (session_begin(&run->sessions[i], err) ||
+                  comparison_check_models(first, &viewer->model, err)))
+            return -1;
+        runs[i] = (struct comparison_run){viewer, viewer->model.name, .mechanism = NULL};
+    }
+    return !runs || tokenize_all(run, err) ? -1 : compare(run, runs, run->count, err);
 }
 
 /* --- tensors of another program --------------------------------------------------------------- */
@@ -270,7 +276,7 @@ static int compare_dump(struct compare_run *run, const struct options *options, 
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-/* List the models of --model and of operands. If there are two, operands that are models are
+/* List the models of --model and of operands. If there are several, operands that are models are
  * removed; if fewer, and no --attention or edit, an operand of one word is refused as misspelt. */
 static int find_models(struct texts *models, struct options *options, struct arena *arena,
                        struct err *err)
@@ -287,12 +293,10 @@ static int find_models(struct texts *models, struct options *options, struct are
         if (texts_add(model_is_there(operand) ? models : &texts, operand, arena, err))
             return -1;
     }
-    if (models->count > 2)
-        return err_usage(err, "expected two models, found %zu", models->count);
     for (size_t i = 0; i < texts.count && models->count < 2 && !of_settings; i++)
         if (!strpbrk(texts.items[i], " \t\n") && model_find(&folder, texts.items[i], arena, err))
             return -1;
-    if (models->count == 2)
+    if (models->count > 1)
         *operands = texts;
     return 0;
 }
@@ -305,23 +309,25 @@ int compare_command(const struct options *options, struct err *err)
     run.options.mechanism.attention = NULL;
     int failed = find_models(&models, &run.options, &arena, err) ||
                  output_choose_table(&run.output, &options->output, err);
-    bool of_models = !failed && models.count == 2;
+    bool of_models = !failed && models.count > 1;
     if (of_models)
         run.options.model.names = models; /* for items_open: does a tokenizer join pairs? */
-    for (size_t i = 0; i < 2; i++)
-        run.sessions[i] =
-            (struct session){.options = &run.options, .model = of_models ? models.items[i] : NULL};
+    size_t count = of_models ? models.count : 1;
+    failed = failed || !(run.sessions = arena_alloc(&arena, count, sizeof *run.sessions, err));
+    for (; !failed && run.count < count; run.count++)
+        run.sessions[run.count] = (struct session){
+            .options = &run.options, .model = of_models ? models.items[run.count] : NULL};
     const char *of_dump = options_are_given(options, "names tolerance full");
     if (!failed && of_dump && !options_own(options)->dump)
         failed = err_usage(err, "--%s: expected --dump, found none", of_dump);
     if (!failed && of_models && options_own(options)->dump)
-        failed = err_usage(err, "--dump: expected one model, found two");
+        failed = err_usage(err, "--dump: expected one model, found %zu", count);
     failed = failed || (options_own(options)->dump ? compare_dump
                         : of_models                ? compare_models
                                                    : compare_settings)(&run, options, err);
     output_discard(&run.output);
-    session_release(&run.sessions[1]);
-    session_release(&run.sessions[0]);
+    while (run.count > 0)
+        session_release(&run.sessions[--run.count]);
     items_release(&run.items);
     arena_release(&arena);
     return err_if(failed);

@@ -136,7 +136,7 @@ struct compared_group {
     enum site_part part;
     size_t layer, count, channels;
     size_t first;  /* index of its first head among the heads of all groups */
-    double *pairs; /* models: [count, count] distances, summed over queries */
+    double *pairs; /* models: [runs after the first][count, count] distances, over queries */
 };
 
 struct comparison {
@@ -148,9 +148,10 @@ struct comparison {
     size_t layers;                  /* number of layers of the model, or of its larger stack */
     size_t queries[SITE_PARTS], longest;
     struct compared_head *of_heads; /* [runs after the first][head_count] */
-    struct site_sums *of_sites; /* [SITE_COUNT, layers]; layer 0 also for sites outside of layers */
-    struct arena *arena;        /* of the report */
-    struct arena first, other;  /* tensors of the passes */
+    struct site_sums *of_sites;     /* [runs after the first][SITE_COUNT, layers]; layer 0 also for
+                                 * sites outside of layers */
+    struct arena *arena;            /* of the report */
+    struct arena first, other;      /* tensors of the passes */
 };
 
 /* --- settings --------------------------------------------------------------------------------- */
@@ -296,6 +297,13 @@ static bool is_of_heads(enum site site)
            (site_id(site) == SITE_WEIGHTS || site_id(site) == SITE_CONTEXT);
 }
 
+/* The sums of a site in another model. */
+static struct site_sums *sums_at(const struct comparison *s, size_t run, enum site site,
+                                 size_t layer)
+{
+    return &s->of_sites[((run - 1) * SITE_COUNT + (size_t)site) * s->layers + layer];
+}
+
 /* Compare a tensor of the first run with another run's, if both have equally many numbers. */
 static int add_tensor(struct comparison *s, size_t run, const struct array *a,
                       const struct report *other, struct err *err)
@@ -313,12 +321,13 @@ static int add_tensor(struct comparison *s, size_t run, const struct array *a,
         add_heads(s->of_heads + (run - 1) * s->head_count + group->first, a, b, s->config->sinks);
         return 0;
     }
-    if (add_site(s, &s->of_sites[(size_t)a->site * s->layers + layer], a, b, err))
+    if (add_site(s, sums_at(s, run, a->site, layer), a, b, err))
         return -1;
     if (!of_weights)
         return 0;
     bool has_sinks = s->config->sinks || s->plan->runs[run].viewer->model.config.sinks;
-    struct pair_loop loop = {a, b, group->pairs, has_sinks, s->plan->hide_first};
+    struct pair_loop loop = {a, b, group->pairs + (run - 1) * group->count * group->count,
+                             has_sinks, s->plan->hide_first};
     double work = 16 * (double)group->count * (double)array_cells(a); /* logarithm: 16 products */
     pool_run(s->plan->runs->viewer->machine.pool,
              (struct loop){.rounds = group->count, .work = work, .round = add_pairs}, &loop);
@@ -342,16 +351,20 @@ int comparison_check_models(const struct model *a, const struct model *b, struct
 
 /* --- the passes ------------------------------------------------------------------------------- */
 
-/* Compared: weights and contexts; of models, all common sites, outside of layers with `first`. */
-static struct site_set sites_of(const struct comparison *s, bool first)
+/* Compared: weights and contexts; of models, all sites that a run shares with the first one (of
+ * run 0: with any), outside of layers with `first`. */
+static struct site_set sites_of(const struct comparison *s, size_t run, bool first)
 {
     struct site_set sites = {0};
-    for (enum site site = 0; site != SITE_PASS_END; site = site_next(site))
+    const size_t last = run ? run : s->plan->run_count - 1;
+    for (enum site site = 0; site != SITE_PASS_END; site = site_next(site)) {
+        bool shared = false;
+        for (size_t i = run ? run : 1; i <= last && s->of_models; i++)
+            shared = shared || site_exists(&s->plan->runs[i].viewer->model.config, site);
         if (site_exists(s->config, site) && !site_is_by_name(site) &&
-            (s->of_models ? site_exists(&s->plan->runs[1].viewer->model.config, site) &&
-                                (site_row(site)->in_layer || first)
-                          : is_of_heads(site)))
+            (s->of_models ? shared && (site_row(site)->in_layer || first) : is_of_heads(site)))
             site_set_add(&sites, site);
+    }
     return sites;
 }
 
@@ -362,7 +375,7 @@ static size_t layers_at_once(const struct comparison *s, const struct text_with_
     size_t tokens = pair->sentence.count;
     size_t keys = pair->source.count ? pair->source.count : tokens;
     double cells = 1;
-    struct site_set sites = sites_of(s, false);
+    struct site_set sites = sites_of(s, 0, false);
     for (enum site site = 0; site != SITE_PASS_END; site = site_next(site)) {
         size_t count = 0;
         if (site_set_has(sites, site) &&
@@ -405,13 +418,14 @@ static int compare_text(struct comparison *s, size_t text, struct err *err)
     for (size_t first = 0; first < num_max(all->layers.count, all->encoder_layers.count);
          first += step) {
         struct selection selection = *all;
-        selection.sites = sites_of(s, first == 0);
+        selection.sites = sites_of(s, 0, first == 0);
         selection.layers = layers_from(all->layers, first, step);
         selection.encoder_layers = layers_from(all->encoder_layers, first, step);
         const struct capture_request at = {&selection, pair, 1, text, NULL, NULL};
         if (asked(&base, &plan->runs[0], at, &s->first, err))
             return -1;
         for (size_t run = 1; run < plan->run_count; run++) {
+            selection.sites = sites_of(s, run, first == 0);
             if (asked(&other, &plan->runs[run], at, &s->other, err))
                 return s->of_models ? -1 : err_prefix(err, "%s", plan->runs[run].name);
             for (size_t i = 0; i < base.array_count; i++)
@@ -528,10 +542,18 @@ static double median_of(struct site_sums *sums)
     return ((double)sums->tokens[(count - 1) / 2] + (double)sums->tokens[count / 2]) / 2;
 }
 
-static void put_distance(struct table_rows *rows, const char *site, long long layer, long long head,
-                         double distance, long long match, double matched, long long masked,
-                         double median)
+/* The name of another model, if there are several; else NULL. */
+static const char *name_of(const struct comparison *s, size_t run)
 {
+    return s->plan->run_count > 2 ? s->plan->runs[run].name : NULL;
+}
+
+static void put_distance(struct table_rows *rows, const char *model, const char *site,
+                         long long layer, long long head, double distance, long long match,
+                         double matched, long long masked, double median)
+{
+    if (model)
+        rows_text(rows, "model", COLUMN_KEY, model);
     rows_label(rows, "site", COLUMN_KEY, (struct label){site, site, site});
     rows_integer(rows, "layer", COLUMN_KEY, layer);
     rows_integer(rows, "head", COLUMN_KEY, head);
@@ -548,7 +570,7 @@ static void put_distance(struct table_rows *rows, const char *site, long long la
 /* Add a row for each layer of a site to the data; for people, one row with the means over layers,
  * and the maximum with its layer. */
 static void put_site(struct table_rows *data, struct table_rows *shown, const struct comparison *s,
-                     enum site site)
+                     size_t run, enum site site)
 {
     const char *name = site_name(site);
     bool in_layer = site_row(site)->in_layer;
@@ -557,13 +579,13 @@ static void put_site(struct table_rows *data, struct table_rows *shown, const st
     size_t count = 0;
     struct layers layers = selection_layers_of(s->plan->selection, site);
     for (size_t i = 0; i < layers.count; i++) {
-        struct site_sums *sums = &s->of_sites[site * s->layers + layers.items[i]];
+        struct site_sums *sums = sums_at(s, run, site, layers.items[i]);
         double distance = relative(sums), median = median_of(sums);
         long long layer = in_layer ? (long long)layers.items[i] : COLUMN_MISSING;
         if (!sums->compared)
             continue;
-        put_distance(data, name, layer, COLUMN_MISSING, distance, COLUMN_MISSING, (double)NAN,
-                     (long long)sums->masked_in_one, median);
+        put_distance(data, name_of(s, run), name, layer, COLUMN_MISSING, distance, COLUMN_MISSING,
+                     (double)NAN, (long long)sums->masked_in_one, median);
         sum += distance;
         sum_of_medians += median;
         count++;
@@ -581,54 +603,79 @@ static void put_site(struct table_rows *data, struct table_rows *shown, const st
     rows_next(shown);
 }
 
-/* Data: one table of heads and sites. People: a table of heads, and a summary of sites. */
-static int make_distances(struct table tables[3], const struct comparison *s, struct arena *arena,
-                          struct err *err)
+/* The heads of another model: rows of the data, and of a table for people. */
+static int put_heads(struct table_rows *data, struct table_rows *shown, const struct comparison *s,
+                     size_t run)
 {
-    bool named = has_encoder(s->config); /* people see the attention of a head */
     const size_t *heads = s->plan->selection->heads;
-    size_t *match = arena_alloc(arena, s->plan->selection->head_count, sizeof *match, err);
-    struct table_rows data = {
-        .most = s->head_count + SITE_COUNT * s->layers, .arena = arena, .err = err};
-    struct table_rows sites = {.most = SITE_COUNT, .arena = arena, .err = err};
+    size_t *match =
+        arena_alloc(data->arena, s->plan->selection->head_count, sizeof *match, data->err);
     for (const struct compared_group *g = s->groups; g < s->groups + s->group_count; g++) {
+        const double *pairs = g->pairs + (run - 1) * g->count * g->count;
         double queries = (double)s->queries[g->part];
-        if (!match || assignment_find(match, g->pairs, g->count, arena, err))
+        if (!match || assignment_find(match, pairs, g->count, data->arena, data->err))
             return -1;
-        for (size_t head = 0; head < g->count; head++) {
-            const double *sums = g->pairs + head * g->count;
-            put_distance(&data, site_name(SITE_OF(g->part, SITE_WEIGHTS)), (long long)g->layer,
-                         (long long)(heads ? heads[head] : head), sums[head] / queries,
-                         (long long)(heads ? heads[match[head]] : match[head]),
-                         sums[match[head]] / queries, COLUMN_MISSING, (double)NAN);
+        for (size_t head = 0; head < 2 * g->count; head++) {
+            const size_t own = head / 2;
+            const double *sums = pairs + own * g->count;
+            put_distance(head % 2 ? shown : data, name_of(s, run),
+                         site_name(SITE_OF(g->part, SITE_WEIGHTS)), (long long)g->layer,
+                         (long long)(heads ? heads[own] : own), sums[own] / queries,
+                         (long long)(heads ? heads[match[own]] : match[own]),
+                         sums[match[own]] / queries, COLUMN_MISSING, (double)NAN);
         }
     }
-    for (enum site site = 0; site != SITE_PASS_END; site = site_next(site))
-        put_site(&data, &sites, s, site);
-    if (rows_finish(&tables[0], &data, "distances", "line") ||
-        rows_finish(&tables[2], &sites, "sites", "site"))
-        return -1;
-    tables[1] = (struct table){"heads",
-                               {"head", s->head_count, tables->rows.labels, 0},
-                               tables->columns + !named, /* "site" only if named */
-                               tables->count - 2 - !named,
-                               .flags = COLUMN_TEXT_ONLY};
-    tables[0].flags = COLUMN_DATA_ONLY;
-    tables[2].flags = COLUMN_TEXT_ONLY;
     return 0;
 }
 
-static int add_map(struct report *report, const char *name, struct axis rows, struct axis columns,
-                   const float *values, struct arena *arena, struct err *err)
+/* Data: one table of heads and sites of all models. People: of each model, a table of heads and a
+ * summary of sites. */
+static int make_distances(struct table *tables, const struct comparison *s, struct arena *arena,
+                          struct err *err)
 {
+    const size_t others = s->plan->run_count - 1;
+    const size_t keys = !has_encoder(s->config) + (others > 1); /* people do not see these */
+    struct table_rows data = {
+        .most = others * (s->head_count + SITE_COUNT * s->layers), .arena = arena, .err = err};
+    for (size_t run = 1; run <= others; run++) {
+        const struct comparison_run *other = &s->plan->runs[run];
+        struct table *shown = &tables[2 * run - 1];
+        struct table_rows heads = {.most = s->head_count, .arena = arena, .err = err};
+        struct table_rows sites = {.most = SITE_COUNT, .arena = arena, .err = err};
+        if (put_heads(&data, &heads, s, run))
+            return -1;
+        for (enum site site = 0; site != SITE_PASS_END; site = site_next(site))
+            put_site(&data, &sites, s, run, site);
+        if (rows_finish(&shown[0], &heads, "heads", "head") ||
+            rows_finish(&shown[1], &sites, "sites", "site"))
+            return -1;
+        shown[0].columns += keys;
+        shown[0].count -= keys + 2;
+        shown[0].flags = shown[1].flags = COLUMN_TEXT_ONLY;
+        if (others > 1)
+            shown[0].heading = arena_format(arena, err, "compared with %s%s", other->name,
+                                            other->equal_weights ? " · equal weights" : "");
+    }
+    if (rows_finish(&tables[0], &data, "distances", "line"))
+        return -1;
+    tables[0].flags = COLUMN_DATA_ONLY;
+    return 0;
+}
+
+/* Add a matrix of another model, which its name tells if there are several. */
+static int add_map(struct report *report, const char *name, const char *model, struct axis rows,
+                   struct axis columns, const float *values, struct arena *arena, struct err *err)
+{
+    if (model && !(name = arena_format(arena, err, "%s, %s", name, model)))
+        return -1;
     const struct array array = {
         .name = name, .layer = -1, .data = values, .rows = rows, .columns = columns};
     return report_add_array(report, &array, arena, err);
 }
 
 /* Add a matrix, layers by heads, with the distances of the heads of an attention. */
-static int draw_heads(struct report *report, const struct comparison *s, enum site_part part,
-                      const struct column *distances, struct arena *arena, struct err *err)
+static int draw_heads(struct report *report, const struct comparison *s, size_t run,
+                      enum site_part part, struct arena *arena, struct err *err)
 {
     struct axis rows, columns;
     const struct selection *selection = s->plan->selection;
@@ -641,24 +688,26 @@ static int draw_heads(struct report *report, const struct comparison *s, enum si
         return 0;
     float *values = arena_alloc(arena, layers.count * first->count, sizeof *values, err);
     for (size_t i = 0; values && i < layers.count * first->count; i++)
-        values[i] = (float)column_float(distances, first->first + i);
+        values[i] = (float)column_float(table_column(&report->tables[2 * run - 1], "distance"),
+                                        first->first + i);
     return err_if(!values ||
                   axis_of_numbers(&rows, "layer", layers.items, layers.count, arena, err) ||
                   axis_of_numbers(&columns, "head", selection->heads, first->count, arena, err) ||
-                  add_map(report, arena_format(arena, err, "distance of %s", site_name(site)), rows,
-                          columns, values, arena, err));
+                  add_map(report, arena_format(arena, err, "distance of %s", site_name(site)),
+                          name_of(s, run), rows, columns, values, arena, err));
 }
 
 /* The sums of a site in a layer, or for SIZE_MAX outside of layers; NULL: not compared. */
-static struct site_sums *sums_of(const struct comparison *s, enum site site, size_t layer)
+static struct site_sums *sums_of(const struct comparison *s, size_t run, enum site site,
+                                 size_t layer)
 {
-    struct site_sums *sums = &s->of_sites[site * s->layers + (layer == SIZE_MAX ? 0 : layer)];
+    struct site_sums *sums = sums_at(s, run, site, layer == SIZE_MAX ? 0 : layer);
     return site_row(site)->in_layer == (layer != SIZE_MAX) && sums->compared ? sums : NULL;
 }
 
 /* Add sites × layers: the distance and the median; a last column is for sites outside of layers. */
-static int draw_sites(struct report *report, const struct comparison *s, struct arena *arena,
-                      struct err *err)
+static int draw_sites(struct report *report, const struct comparison *s, size_t run,
+                      struct arena *arena, struct err *err)
 {
     struct axis rows = {"site", 0, NULL, 0}, columns = {"layer", 0, NULL, 0};
     struct label *sites = arena_alloc(arena, SITE_COUNT, sizeof *sites, err);
@@ -669,7 +718,7 @@ static int draw_sites(struct report *report, const struct comparison *s, struct 
         const char *name = i < s->layers ? arena_format(arena, err, "%zu", i) : "–";
         bool any = false;
         for (enum site site = 0; site != SITE_PASS_END; site = site_next(site))
-            any |= sums_of(s, site, layer) != NULL;
+            any |= sums_of(s, run, site, layer) != NULL;
         layers[columns.size] = (struct label){name, name, name};
         columns.size += any;
     }
@@ -681,7 +730,7 @@ static int draw_sites(struct report *report, const struct comparison *s, struct 
     for (enum site site = 0; site != SITE_PASS_END; site = site_next(site)) {
         bool any = false;
         for (size_t i = 0; i < columns.size; i++) {
-            struct site_sums *sums = sums_of(s, site, numbers[i]);
+            struct site_sums *sums = sums_of(s, run, site, numbers[i]);
             size_t cell = rows.size * columns.size + i;
             maps[0][cell] = sums ? (float)relative(sums) : NAN;
             maps[1][cell] = sums ? (float)median_of(sums) : NAN;
@@ -692,36 +741,47 @@ static int draw_sites(struct report *report, const struct comparison *s, struct 
     }
     rows.labels = sites;
     columns.labels = layers;
-    return err_if(add_map(report, "distance", rows, columns, maps[0], arena, err) ||
-                  add_map(report, "median", rows, columns, maps[1], arena, err));
+    return err_if(
+        add_map(report, "distance", name_of(s, run), rows, columns, maps[0], arena, err) ||
+        add_map(report, "median", name_of(s, run), rows, columns, maps[1], arena, err));
 }
 
 static int report_models(struct report *report, struct facts *facts, const struct comparison *s,
                          struct arena *arena, struct err *err)
 {
-    const char *second = s->plan->runs[1].name;
-    struct table *tables = arena_alloc(arena, 3, sizeof *tables, err);
+    const struct comparison_run *second = &s->plan->runs[1];
+    const size_t others = s->plan->run_count - 1;
+    struct table *tables = arena_alloc(arena, 1 + 2 * others, sizeof *tables, err);
     struct buf about = {0};
     if (!tables || make_distances(tables, s, arena, err))
         return -1;
-    tables[2].note = "heads: Jensen-Shannon distance of attention, 0 to 1, mean over queries\n"
-                     "match: the other model's head, one to one, and the distance to it\n"
-                     "sites: norm of the difference, divided by the norm of the first model's "
-                     "values; median: over "
-                     "single tokens";
-    buf_text(&about, "compared with ");
-    label_line(&about, second, strlen(second));
-    buf_format(&about, " · %zu text%s%s", s->plan->pair_count, num_plural(s->plan->pair_count),
-               s->plan->equal_weights ? " · equal weights" : "");
-    facts_text(facts, "second_model", second);
-    facts_integer(facts, "equal_weights", s->plan->equal_weights);
+    tables[2 * others].note = "heads: Jensen-Shannon distance of attention, 0 to 1, mean over "
+                              "queries\n"
+                              "match: the other model's head, one to one, and the distance to it\n"
+                              "sites: norm of the difference, divided by the norm of the first "
+                              "model's values; median: over single tokens";
+    if (others > 1) {
+        buf_format(&about, "compared with %zu models · ", others);
+    } else {
+        buf_text(&about, "compared with ");
+        label_line(&about, second->name, strlen(second->name));
+        buf_text(&about, " · ");
+        facts_text(facts, "second_model", second->name);
+        facts_integer(facts, "equal_weights", second->equal_weights);
+    }
+    buf_format(&about, "%zu text%s%s", s->plan->pair_count, num_plural(s->plan->pair_count),
+               others == 1 && second->equal_weights ? " · equal weights" : "");
     report->about = buf_keep(&about, arena, err);
     report->tables = tables;
-    report->table_count = 3;
-    for (enum site_part part = 0; part < ATTENTION_PARTS && s->plan->draws; part++)
-        if (draw_heads(report, s, part, table_column(tables, "distance"), arena, err))
+    report->table_count = 1 + 2 * others;
+    for (size_t run = 1; run <= others && s->plan->draws; run++) {
+        for (enum site_part part = 0; part < ATTENTION_PARTS; part++)
+            if (draw_heads(report, s, run, part, arena, err))
+                return -1;
+        if (draw_sites(report, s, run, arena, err))
             return -1;
-    return err_if(!report->about || (s->plan->draws && draw_sites(report, s, arena, err)));
+    }
+    return err_if(!report->about);
 }
 
 /* --- comparison ------------------------------------------------------------------------------- */
@@ -744,15 +804,17 @@ static int take_room(struct comparison *s, struct arena *arena, struct err *err)
             const struct sublayer *attention = attention_of(s->config, part, layers.items[i]);
             if (!attention)
                 continue;
-            double *pairs =
-                s->of_models ? arena_alloc(arena, heads * heads, sizeof *pairs, err) : NULL;
+            double *pairs = s->of_models ? arena_alloc(arena, (plan->run_count - 1) * heads * heads,
+                                                       sizeof *pairs, err)
+                                         : NULL;
             s->groups[s->group_count++] = (struct compared_group){
                 part, layers.items[i], heads, attention->head.d_v, s->head_count, pairs};
             s->head_count += heads;
         }
     }
     if (s->of_models)
-        s->of_sites = arena_alloc(arena, SITE_COUNT * s->layers, sizeof *s->of_sites, err);
+        s->of_sites = arena_alloc(arena, (plan->run_count - 1) * SITE_COUNT * s->layers,
+                                  sizeof *s->of_sites, err);
     else
         s->of_heads =
             arena_alloc(arena, (plan->run_count - 1) * s->head_count, sizeof *s->of_heads, err);
@@ -802,12 +864,13 @@ void comparison_add_memory(struct memory *memory, const struct comparison_plan *
     struct comparison s = {.plan = plan, .config = config, .of_models = !plan->runs[1].mechanism};
     struct memory most = {0};
     size_t step = layers_at_once(&s, pair);
-    selection.sites = sites_of(&s, true);
+    selection.sites = sites_of(&s, 0, true);
     selection.layers = layers_from(selection.layers, 0, step);
     selection.encoder_layers = layers_from(selection.encoder_layers, 0, step);
     add_run(memory, &plan->runs[0], &selection, pair);
     for (size_t run = 1; run < plan->run_count; run++) {
         struct memory other = {0};
+        selection.sites = sites_of(&s, run, true);
         add_run(&other, &plan->runs[run], &selection, pair);
         most.held = fmax(most.held, other.held);
         most.during = fmax(most.during, other.during);
@@ -815,7 +878,8 @@ void comparison_add_memory(struct memory *memory, const struct comparison_plan *
     for (size_t i = 0; i < plan->pair_count && s.of_models; i++) /* a number of each token */
         for (enum site site = 0; site != SITE_PASS_END; site = site_next(site))
             if (site_set_has(selection.sites, site))
-                memory->held += 2 * sizeof(float) * (double)plan->pairs[i].sentence.count *
+                memory->held += 2 * sizeof(float) * (double)(plan->run_count - 1) *
+                                (double)plan->pairs[i].sentence.count *
                                 (double)site_layers(config, site);
     memory->held += most.held;
     memory->during = s.of_models ? memory->during + most.during : fmax(memory->during, most.during);

@@ -1,5 +1,5 @@
 /* comparison.h: runs over the same texts, compared with the first run: other settings of one model
- * (attention patterns, edits), by head; or another model, in every tensor.
+ * (attention patterns, edits), by head; or other models, in every tensor.
  *
  * Settings: maximum and mean |a - b| of each head's context; `kept`, the first run's weight on keys
  * with a weight above 0 in the other run; `overlap`, the sum over keys of the smaller weight. A
@@ -26,16 +26,16 @@ struct comparison_run {
     const char *name;                  /* like "window:8 edited", or the model's name */
     const struct mechanism *mechanism; /* NULL: the runs are of different models */
     bool edited;                       /* with the edits of each text */
+    bool equal_weights;                /* as the first model: reported */
 };
 
 struct comparison_plan {
-    const struct comparison_run *runs; /* two models, or two or more settings */
+    const struct comparison_run *runs; /* two or more, of models or of settings */
     size_t run_count;
     const struct text_with_source *pairs;
     size_t pair_count;
     const struct selection *selection;    /* compared layers and heads */
     const struct progress_sink *progress; /* counts texts; NULL: none */
-    bool equal_weights;                   /* models: reported as a fact */
     bool hide_first;   /* models: without the first token and the attention to it, renormalised */
     bool draws;        /* models: add matrices for figures, which data do not have */
     size_t most_cells; /* limit of values of a pass, which has a layer or more; 0: 2^26 */

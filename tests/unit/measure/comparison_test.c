@@ -86,7 +86,7 @@ static void compare(struct report *report, const char *second)
     ck_assert(!selection_layers(&selection, NULL, &one.model.config, &arena, &err));
     const struct comparison_run runs[] = {{&one, "first", NULL, false},
                                           {&other, second, NULL, false}};
-    const struct comparison_plan plan = {runs, 2, &pair, 1, &selection, NULL, false, 0};
+    const struct comparison_plan plan = {runs, 2, &pair, 1, &selection, .most_cells = 0};
     ck_assert_msg(!comparison_make(report, &plan, &arena, &err), "%s", err.text);
 }
 
