@@ -201,8 +201,8 @@ static int count_head(struct circuit *circuit, size_t layer, size_t head, struct
     if (failed)
         return -1;
     size_t index = layer * circuit->config->n_head + head;
-    circuit->found[index] = (struct mean){(double)hits[0], words->count};
-    circuit->random[index] = (struct mean){(double)hits[1], words->count};
+    circuit->found[index] = (struct mean){(double)hits[0], words->count, 0};
+    circuit->random[index] = (struct mean){(double)hits[1], words->count, 0};
     return 0;
 }
 

@@ -56,6 +56,17 @@ static double distance(const struct attention_row *row)
     return sum;
 }
 
+/* Σ w · (query - key)² */
+static double distance_squared(const struct attention_row *row)
+{
+    double sum = 0;
+    for (size_t key = 0; key < row->keys; key++) {
+        double apart = (double)row->query - (double)key;
+        sum += (double)row->weights[key] * apart * apart;
+    }
+    return sum;
+}
+
 static double at_offset(const struct attention_row *row)
 {
     size_t key = row->query + (size_t)row->offset; /* wraps around before the first key */
@@ -186,6 +197,8 @@ const struct score_row score_rows[] = {
      "nats", .usual = USUAL},
     {"distance", "mean distance from query to key, in tokens", "distance", "dist.", NULL, OF_TEXTS,
      distance, "tokens", .usual = USUAL},
+    {"distance-variance", "variance of the distance, over all queries together", "variance", "var.",
+     NULL, OF_TEXTS, distance_squared, "tokens²", .centre = distance},
     {"sink", "weight on the first token and on beginning-of-text tokens such as <s>", "sink",
      "sink", NULL, OF_TEXTS, sink},
     {"offset", "weight on the token at an offset from the query: offset:-2 is two tokens back",
@@ -364,6 +377,11 @@ static size_t sums_size(const struct head_survey *survey)
     return (2 * survey->scores->count + ROLES) * survey->heads + ROLES;
 }
 
+size_t head_sums_bytes(const struct head_survey *survey)
+{
+    return sums_size(survey) * sizeof(struct mean);
+}
+
 int head_sums_init(struct head_sums *sums, const struct head_survey *survey, struct arena *arena,
                    struct err *err)
 {
@@ -382,6 +400,7 @@ void head_sums_merge(struct head_sums *sums, const struct head_survey *survey,
     for (size_t i = 0; i < sums_size(survey); i++) {
         sums->found[i].sum += others->found[i].sum;
         sums->found[i].count += others->found[i].count;
+        sums->found[i].centre += others->found[i].centre;
     }
     for (size_t i = 0; i < SCORE_MATERIALS; i++)
         sums->counts[i] += others->counts[i];
@@ -424,6 +443,11 @@ const uint32_t *head_copies(const struct tokenized *text, struct arena *arena, s
     return before;
 }
 
+/* A measure of a query (NaN: no value), and of a variance what it is around. */
+struct measured {
+    double value, centre;
+};
+
 /* A pass. Values of a layer are held until its rows are complete, and then added in the order of
  * texts and queries, whichever thread measured them. */
 struct count {
@@ -431,11 +455,11 @@ struct count {
     enum score_material material;
     const struct head_text *texts; /* [text_count] */
     size_t text_count;
-    bool random;     /* run random tokens instead of the texts */
-    int layer;       /* of the held values; -1: none */
-    bool of_source;  /* the held values are of cross-attention */
-    double **values; /* [text] [score, head, query], those of roles last; NaN: no value */
-    float **maps;    /* [text][heads, T, T] those of the layer, if it has a mixer; NULL: none yet */
+    bool random;              /* run random tokens instead of the texts */
+    int layer;                /* of the held values; -1: none */
+    bool of_source;           /* the held values are of cross-attention */
+    struct measured **values; /* [text] [score, head, query], those of roles last */
+    float **maps; /* [text][heads, T, T] those of the layer, if it has a mixer; NULL: none yet */
     bool of_mixer;
     int first_layer; /* that has heads */
     struct arena *arena;
@@ -458,11 +482,11 @@ static size_t first_query(const struct count *count, const struct head_text *tex
 }
 
 /* Measure the score of a query; `weights` NULL: for uniform attention. */
-static double measure(const struct count *count, const struct head_text *text,
-                      const struct score *score, size_t query, const float *weights)
+static struct measured measure(const struct count *count, const struct head_text *text,
+                               const struct score *score, size_t query, const float *weights)
 {
     bool causal = count->survey->viewer->model.config.causal;
-    return score->row->measure(&(struct attention_row){
+    const struct attention_row row = {
         .weights = weights,
         .keys = count->of_source ? text->text.source_count
                 : causal         ? query + 1
@@ -475,7 +499,9 @@ static double measure(const struct count *count, const struct head_text *text,
         .offset = score->offset,
         .marked = text->marked,
         .before = score->name ? NULL : text->before,
-    });
+    };
+    return (struct measured){score->row->measure(&row),
+                             score->row->centre ? score->row->centre(&row) : 0};
 }
 
 static void measure_row(void *context, const struct attention_map_row *seen)
@@ -489,12 +515,17 @@ static void measure_row(void *context, const struct attention_map_row *seen)
         if (is_measured(count, i))
             count->values[seen->text][(i * heads + seen->head) * text->text.count + seen->query] =
                 measure(count, text, &survey->measured[i], seen->query, seen->values);
+    if (survey->watch && count->material == OF_TEXTS && !count->random && !count->of_source)
+        survey->watch(text->watched, seen);
 }
 
-static void add_value(struct mean *mean, double value)
+static void add_value(struct mean *mean, struct measured measured)
 {
-    mean->sum += isnan(value) ? 0 : value;
-    mean->count += !isnan(value);
+    if (isnan(measured.value))
+        return;
+    mean->sum += measured.value;
+    mean->centre += measured.centre;
+    mean->count++;
 }
 
 /* Measure the map of a mixer: |map|, of which each row is divided by its sum. */
@@ -511,7 +542,8 @@ static void measure_maps(struct count *count)
                 sum += fabs((double)row[key]);
             for (size_t key = 0; key < tokens; key++)
                 row[key] = sum > 0 ? (float)(fabs((double)row[key]) / sum) : 0;
-            measure_row(count, &(struct attention_map_row){.text = t,
+            measure_row(count, &(struct attention_map_row){.layer = count->layer,
+                                                           .text = t,
                                                            .head = i / tokens,
                                                            .query = i % tokens,
                                                            .keys = tokens,
@@ -536,7 +568,7 @@ static void add_values(struct count *count)
         if (!is_measured(count, index))
             continue;
         const struct head_text *text = &count->texts[t % count->text_count];
-        const double *values = count->values[t % count->text_count];
+        const struct measured *values = count->values[t % count->text_count];
         size_t queries = text->text.count;
         struct mean *means =
             (count->random ? text->sums->random : text->sums->found) + index * survey->heads;
@@ -588,7 +620,7 @@ static int run(struct count *count, struct viewer *viewer, struct arena *arena, 
         uint64_t key = rng_fold_in(~survey->seed, number);
         struct text *text = &items[i];
         *text = count->texts[i].text;
-        count->values[i] = arena_room(arena, text->count, measured * sizeof(double), err);
+        count->values[i] = arena_room(arena, text->count, measured * sizeof(struct measured), err);
         uint32_t *ids = count->random ? arena_alloc(arena, text->count, sizeof *ids, err) : NULL;
         if (!count->values[i] || (count->random && !ids))
             return -1;
@@ -639,8 +671,8 @@ void head_survey_add_memory(struct memory *memory, const struct viewer *viewer, 
     if (config->mixer.heads && config->mixer.d_v > 1)
         own.during += (double)config->mixer.heads * (double)pair->sentence.count *
                       (double)pair->sentence.count * sizeof(float);
-    own.during +=
-        (double)((scores + ROLES) * across) * (double)pair->sentence.count * sizeof(double);
+    own.during += (double)((scores + ROLES) * across) * (double)pair->sentence.count *
+                  sizeof(struct measured);
     memory->during = fmax(memory->during, own.during);
 }
 

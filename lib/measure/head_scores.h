@@ -1,9 +1,9 @@
 /* head_scores.h: scores that describe the behaviour of heads.
  *
  * A score is the mean of a measure over queries (all but each text's first; of cross-attention all;
- * with a needle only the last), or over words (head_circuits.h). Scores of repeated tokens use
- * random tokens that occur twice, but texts in an encoder-decoder or as "induction:texts". A
- * baseline is the score on random tokens or pairs.
+ * with a needle only the last), its variance, or a mean over words (head_circuits.h). Scores of
+ * repeated tokens use random tokens that occur twice, but texts in an encoder-decoder or as
+ * "induction:texts". A baseline is the score on random tokens or pairs.
  *
  * Layers that keep a state have |mix_map| over its row's sum in place of weights; if each channel
  * is a head, mix_map_norm, of all heads as one.
@@ -42,7 +42,8 @@ struct score_row {
                      * are not in `all` of causal models */
     bool of_source; /* of cross-attention, whose keys are the source's tokens */
     bool takes_offset;
-    long long offset; /* argument of `measure` */
+    long long offset;                               /* argument of `measure` */
+    double (*centre)(const struct attention_row *); /* of a variance: `measure` is of squares */
 };
 
 /* Roles, each with a score: a head has at most one, measured on the texts or on repeated tokens. */
@@ -55,11 +56,13 @@ extern const size_t score_row_count;
 struct mean {
     double sum;
     uint64_t count;
+    double centre; /* of a variance, whose `sum` is of squares: the sum of the values; else 0 */
 };
 
 static inline double mean_value(const struct mean *mean)
 {
-    return mean->count ? mean->sum / (double)mean->count : (double)NAN;
+    double centre = mean->count ? mean->centre / (double)mean->count : 0;
+    return mean->count ? mean->sum / (double)mean->count - centre * centre : (double)NAN;
 }
 
 enum { SCORES_MAX = 24 };
@@ -83,9 +86,13 @@ const struct score *score_choose(struct score_list *list, const char *option, co
 
 /* --- measuring -------------------------------------------------------------------------------- */
 
+/* Called with each row of weights, of any query, in threads as an attention_row_taker. */
+typedef void head_watcher(void *context, const struct attention_map_row *row);
+
 struct head_survey {
     const struct viewer *viewer;
     const struct score_list *scores;
+    head_watcher *watch;        /* gets the rows of OF_TEXTS, not of cross-attention; or NULL */
     uint64_t seed;              /* of random tokens */
     long long bos, sep;         /* tokens at the beginning and end of texts; -1: none */
     bool on_texts;              /* texts were given */
@@ -112,6 +119,7 @@ struct head_text {
     size_t number;          /* number among the texts of one material */
     struct head_sums *sums; /* receives the results */
     const uint32_t *before; /* [count] head_copies, for roles; NULL: copies have the same id */
+    void *watched;          /* the context of survey->watch */
 };
 
 #define HEAD_NO_COPY UINT32_MAX
@@ -127,6 +135,9 @@ int head_survey_open(struct head_survey *survey, struct arena *arena, struct err
 
 /* Whether a score of an open survey is measured on this input. */
 bool head_survey_needs(const struct head_survey *survey, enum score_material material);
+
+/* The bytes of sums->found and all that follows it in memory. */
+size_t head_sums_bytes(const struct head_survey *survey);
 
 int head_sums_init(struct head_sums *sums, const struct head_survey *survey, struct arena *arena,
                    struct err *err);

@@ -69,6 +69,7 @@ TEST(a_head_with_uniform_attention_has_known_scores)
         {"self", (1 / 2. + 1 / 3. + 1 / 4.) / 3},
         {"entropy", 0.9945},
         {"distance", (1 / 2. + 3 / 3. + 6 / 4.) / 3},
+        {"distance-variance", (1 / 2. + 5 / 3. + 14 / 4.) / 3 - 1},
         {"sink", (1 / 2. + 2 / 3. + 2 / 4.) / 3}, /* token 2 is the beginning-of-text token */
         {"offset:0", (1 / 2. + 1 / 3. + 1 / 4.) / 3},
         {"offset:-2", (1 / 3. + 1 / 4.) / 2},
