@@ -1,0 +1,255 @@
+#include "lens/dictionary.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "math/gemm.h"
+#include "math/machine.h"
+#include "math/rows.h"
+
+enum { ROWS_AT_ONCE = 64, COLUMNS_AT_ONCE = 4096 };
+
+static const double deviation_epsilon = 1e-5; /* as SAELens adds it */
+
+/* --- rows in and out -------------------------------------------------------------------------- */
+
+static double mean_of(const float *x, size_t count)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += (double)x[i];
+    return sum / (double)count;
+}
+
+static double square_of(const float *x, size_t count, double mean)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += ((double)x[i] - mean) * ((double)x[i] - mean);
+    return sum;
+}
+
+void dictionary_rows(const struct dictionary *d, struct matrix x)
+{
+    for (size_t i = 0; d->of_direction && i < x.rows; i++) {
+        float *row = matrix_row(x, i);
+        double mean_square = square_of(row, x.columns, 0) / (double)x.columns;
+        scale_row(row, row, x.columns, (float)(1 / sqrt(mean_square + (double)d->epsilon)));
+    }
+}
+
+/* How a row is normalised, and how that is undone: x₁ = (x - shift) · factor,
+ * y = y₁ · undo + back. */
+struct row_norm {
+    double shift, factor, undo, back;
+};
+
+static struct row_norm norm_of(const struct dictionary *d, const float *x)
+{
+    double mean = mean_of(x, d->in), back = d->centers ? mean : 0;
+    if (d->norm == DICTIONARY_CONSTANT) {
+        double factor = sqrt((double)d->in / square_of(x, d->in, back));
+        return (struct row_norm){back, factor, 1 / factor, back};
+    }
+    if (d->norm == DICTIONARY_LAYER) {
+        double deviation = sqrt(square_of(x, d->in, mean) / (double)(d->in - 1));
+        return (struct row_norm){mean, 1 / (deviation + deviation_epsilon), deviation, mean};
+    }
+    return (struct row_norm){back, 1, 1, back};
+}
+
+/* --- encode ----------------------------------------------------------------------------------- */
+
+struct candidate {
+    float size; /* what is compared */
+    uint32_t id;
+};
+
+static int larger_first(const void *a, const void *b)
+{
+    const struct candidate *one = a, *other = b;
+    if (one->size != other->size)
+        return one->size < other->size ? 1 : -1;
+    return one->id < other->id ? -1 : 1;
+}
+
+static float rank_of(const struct dictionary *d, size_t i)
+{
+    return d->rank ? d->rank[i] : 1;
+}
+
+/* Set those that are not among the k largest to 0. */
+static void keep_largest(const struct dictionary *d, float *p, struct candidate *candidates)
+{
+    size_t count = 0;
+    for (uint32_t i = 0; i < d->count; i++) {
+        float s = p[i] * rank_of(d, i);
+        float size = d->active == ACTIVE_ABSTOPK ? fabsf(s) : s;
+        if (d->keeps_negative || size > 0)
+            candidates[count++] = (struct candidate){size, i};
+    }
+    qsort(candidates, count, sizeof *candidates, larger_first);
+    for (size_t i = d->k; i < count; i++)
+        p[candidates[i].id] = 0;
+}
+
+static void keep_largest_of_groups(const struct dictionary *d, float *p)
+{
+    const size_t size = d->count / d->k;
+    for (size_t group = 0; group < d->k; group++) {
+        size_t best = group * size;
+        for (size_t i = best + 1; i < (group + 1) * size; i++) {
+            size_t less = p[i] * rank_of(d, i) > p[best] * rank_of(d, best) ? best : i;
+            best = less == best ? i : best;
+            p[less] = 0;
+        }
+    }
+}
+
+/* From pre-activations to activations, of which those that are not active are 0. */
+static void keep_active(const struct dictionary *d, float *p, struct candidate *candidates)
+{
+    if (d->active == ACTIVE_GROUPMAX)
+        keep_largest_of_groups(d, p);
+    if (d->active == ACTIVE_TOPK || d->active == ACTIVE_ABSTOPK)
+        keep_largest(d, p, candidates);
+    for (size_t i = 0; i < d->count; i++) {
+        float s = p[i] * rank_of(d, i);
+        bool active = s > 0 || d->active == ACTIVE_ABSTOPK || d->keeps_negative;
+        if (d->active == ACTIVE_JUMPRELU)
+            active = active && s > d->threshold[i];
+        if (d->active == ACTIVE_GATED) {
+            active = p[i] + d->b_gate[i] > 0;
+            p[i] = fmaxf(p[i] * expf(d->r_mag[i]) + d->b_mag[i], 0);
+            s = p[i] * rank_of(d, i);
+        }
+        p[i] = active ? d->ranked ? s : p[i] : 0;
+    }
+}
+
+/* p [T, count] = W_enc x₁ + b_enc. */
+static void multiply(const struct dictionary *d, struct machine *machine, struct matrix p,
+                     struct matrix x)
+{
+    if (machine) {
+        linear(machine, p, x, &d->encoder, ACTIVATION_NONE);
+        return;
+    }
+    for (size_t row = 0; row < x.rows; row += gemv_rows_most()) {
+        const size_t rows = num_min(gemv_rows_most(), x.rows - row);
+        for (size_t at = 0; at < d->count; at += COLUMNS_AT_ONCE)
+            gemv(matrix_columns(matrix_rows(p, row, rows), at,
+                                num_min(COLUMNS_AT_ONCE, d->count - at)),
+                 matrix_rows(x, row, rows), &d->encoder, at, false);
+    }
+    for (size_t row = 0; d->b_enc && row < x.rows; row++)
+        add_to_row(matrix_row(p, row), d->b_enc, d->count);
+}
+
+static int collect(struct feature_row *row, const float *f, size_t count, struct arena *arena,
+                   struct err *err)
+{
+    row->count = 0;
+    for (size_t i = 0; i < count; i++)
+        row->count += f[i] != 0;
+    struct feature *items = arena_room(arena, row->count, sizeof *items, err);
+    size_t at = 0;
+    for (uint32_t i = 0; items && i < count; i++)
+        if (f[i] != 0)
+            items[at++] = (struct feature){i, f[i]};
+    row->items = items;
+    return items ? 0 : -1;
+}
+
+int dictionary_encode(const struct dictionary *d, struct machine *machine, struct feature_row *rows,
+                      struct matrix x, struct arena *arena, struct err *err)
+{
+    struct arena own = {0};
+    const size_t most = num_min(ROWS_AT_ONCE, x.rows);
+    struct matrix p = matrix_new(most, d->count, &own, err);
+    struct matrix normed = matrix_new(most, d->in, &own, err);
+    struct candidate *candidates = arena_room(&own, d->count, sizeof *candidates, err);
+    int failed = !p.data || !normed.data || !candidates;
+    for (size_t first = 0; first < x.rows && !failed; first += most) {
+        p.rows = normed.rows = num_min(most, x.rows - first);
+        for (size_t i = 0; i < p.rows; i++) {
+            const float *from = matrix_row(x, first + i);
+            const struct row_norm norm = norm_of(d, from);
+            float *to = matrix_row(normed, i);
+            for (size_t k = 0; k < d->in; k++)
+                to[k] = (float)(((double)from[k] - norm.shift) * norm.factor * d->scale_in -
+                                (d->b_in ? (double)d->b_in[k] : 0));
+        }
+        multiply(d, machine, p, normed);
+        for (size_t i = 0; i < p.rows && !failed; i++) {
+            keep_active(d, matrix_row(p, i), candidates);
+            failed = collect(&rows[first + i], matrix_row(p, i), d->count, arena, err);
+        }
+    }
+    arena_release(&own);
+    return err_if(failed);
+}
+
+/* --- decode ----------------------------------------------------------------------------------- */
+
+/* The factor of a row of the decoder, per unit of the feature. */
+static double unit_of(const struct dictionary *d, size_t feature)
+{
+    double unit = d->finetune ? (double)d->finetune[feature] : 1;
+    return d->ranked && rank_of(d, feature) != 0 ? unit / (double)rank_of(d, feature) : unit;
+}
+
+void dictionary_direction(const struct dictionary *d, float *w, size_t feature)
+{
+    const float *row = weight_row(&d->decoder, feature, 0, d->out, w);
+    for (size_t i = 0; i < d->out; i++)
+        w[i] = (float)((double)row[i] * unit_of(d, feature) / d->scale_out);
+}
+
+int dictionary_decode(const struct dictionary *d, struct matrix y, const struct feature_row *rows,
+                      struct matrix x, struct arena *arena, struct err *err)
+{
+    double *sums = arena_room(arena, d->out, sizeof *sums, err);
+    float *scratch = arena_room(arena, num_max(d->in, d->out), sizeof *scratch, err);
+    if (!sums || !scratch)
+        return -1;
+    for (size_t i = 0; i < y.rows; i++) {
+        const float *from = matrix_row(x, i);
+        const struct row_norm norm = d->restores ? norm_of(d, from) : (struct row_norm){.undo = 1};
+        for (size_t k = 0; k < d->out; k++)
+            sums[k] = d->b_out ? (double)d->b_out[k] : 0;
+        for (size_t j = 0; j < rows[i].count; j++) {
+            const struct feature *f = &rows[i].items[j];
+            const float *row = weight_row(&d->decoder, f->id, 0, d->out, scratch);
+            const double factor = (double)f->value * unit_of(d, f->id);
+            for (size_t k = 0; k < d->out; k++)
+                sums[k] += factor * (double)row[k];
+        }
+        for (size_t k = 0; k < d->out; k++) {
+            double value = sums[k] / d->scale_out * norm.undo + norm.back;
+            if (weight_exists(&d->skip)) {
+                const struct number_rows numbers = weight_number_rows(&d->skip, 0, k);
+                for (size_t c = 0; c < d->in; c++)
+                    value += (double)from[c] * (double)number_at(&numbers, 0, c);
+            }
+            matrix_row(y, i)[k] = (float)value;
+        }
+    }
+    return 0;
+}
+
+double dictionary_error(const float *x, const float *y, size_t count)
+{
+    double error = 0;
+    for (size_t i = 0; i < count; i++)
+        error += ((double)x[i] - (double)y[i]) * ((double)x[i] - (double)y[i]);
+    return sqrt(error / square_of(x, count, 0));
+}
+
+void dictionary_release(struct dictionary *dictionary)
+{
+    dump_release(&dictionary->files);
+    arena_release(&dictionary->arena);
+}

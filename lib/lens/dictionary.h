@@ -1,0 +1,120 @@
+/* dictionary.h: dictionaries of sparse features: sparse autoencoders and transcoders, as SAELens,
+ * Gemma Scope, Llama Scope, OpenMOSS, sparsify, circuit-tracer and dictionary_learning publish
+ * them. All are read into one description:
+ *
+ *     x₁ = scale_in · norm(x) - b_in
+ *     p  = W_enc x₁ + b_enc                                 s = p · rank, or p without one
+ *     active: s > 0 and, by the kind, s > threshold; s among the k largest; …
+ *     f  = p of the active features, or s if `ranked`       gated: ACTIVE_GATED in dictionary.c
+ *     y  = norm⁻¹((Σ f · (finetune) / (rank if ranked) · W_dec + b_out) / scale_out) + W_skip x
+ *
+ *     struct dictionary dictionary;
+ *     struct dictionary_request request = {.path = "sae", .layer = -1};
+ *     if (dictionary_open(&dictionary, &request, &config, err)) ...
+ *     if (dictionary_encode(&dictionary, &machine, rows, x, &arena, err)) ...
+ *     dictionary_release(&dictionary);
+ */
+#pragma once
+
+#include "format/dump.h"
+#include "math/weight.h"
+#include "model/config.h"
+#include "model/site.h"
+
+struct machine;
+
+enum active {
+    ACTIVE_RELU,
+    ACTIVE_JUMPRELU, /* s > threshold */
+    ACTIVE_TOPK,     /* the k largest; of equal ones those with lower numbers */
+    ACTIVE_ABSTOPK,  /* the k largest |s|, of either sign */
+    ACTIVE_GROUPMAX, /* the largest of each of k groups of neighbours */
+    ACTIVE_GATED,    /* f = [p + b_gate > 0] · relu(e^r_mag · p + b_mag) */
+};
+
+enum dictionary_norm {
+    DICTIONARY_PLAIN,
+    DICTIONARY_CONSTANT, /* x · √in / ‖x‖ */
+    DICTIONARY_LAYER,    /* (x - mean) / (deviation + 1e-5), with the divisor in - 1 */
+};
+
+struct dictionary {
+    const char *format; /* "SAELens" */
+    enum active active;
+    size_t in, out, count, k;
+    struct weight encoder; /* [in, count], stored as [count, in] */
+    struct weight decoder; /* [count, out] */
+    struct weight skip;    /* [in, out], stored as [out, in]; none: no such matrix */
+    const float *b_enc, *threshold, *b_gate, *r_mag, *b_mag; /* [count]; NULL: 0 */
+    const float *rank, *finetune;                            /* [count]; NULL: 1 */
+    const float *b_in, *b_out;                               /* [in], [out]; NULL: 0 */
+    double scale_in, scale_out;
+    enum dictionary_norm norm;
+    bool restores; /* the norm is undone in y */
+    bool ranked;
+    bool keeps_negative; /* ACTIVE_TOPK: also those below 0 */
+    bool centers;        /* x less its mean over channels, which y gets back */
+    bool may_center;     /* the files do not say if rows were centered */
+    bool of_direction;   /* x is the site's row divided by its norm; see dictionary_rows */
+    enum site site, site_out;
+    size_t layer;
+    float epsilon; /* of that norm */
+    struct dump files;
+    struct arena arena;
+};
+
+/* What the reader cannot know from the files, or is told to ignore. */
+struct dictionary_request {
+    const char *path;
+    int layer;        /* -1: as the files say */
+    const char *site; /* SITE or SITE:OUTPUT, also normalized_1 and normalized_2 (of_direction);
+                       * NULL: as the files say */
+    double scale;     /* of x; 0: as the files say */
+    enum { CENTER_AS_READ, CENTER_ON, CENTER_OFF } center;
+};
+
+/* The model, as far as a reader must know it. */
+struct dictionary_model {
+    bool rms, post_norms;
+    float epsilon;
+};
+
+/* Read the files of a folder. Refused, by name: settings that encode does not compute, hooks that
+ * are no site, tensors of other shapes, numbers that are not finite. dictionary_open also expects
+ * that the sites are as wide as the dictionary, and in a layer of the model. */
+int dictionary_read(struct dictionary *dictionary, const struct dictionary_request *request,
+                    const struct dictionary_model *model, struct err *err);
+int dictionary_open(struct dictionary *dictionary, const struct dictionary_request *request,
+                    const struct config *config, struct err *err);
+void dictionary_release(struct dictionary *dictionary);
+
+/* An active feature of a token; those of a token, in the order of their numbers. */
+struct feature {
+    uint32_t id;
+    float value;
+};
+
+struct feature_row {
+    const struct feature *items;
+    size_t count;
+};
+
+/* From rows of the site to what is encoded: the same, or each divided by its norm. In place. */
+void dictionary_rows(const struct dictionary *dictionary, struct matrix x);
+
+/* Find the active features of each row of x [T, in]. Without a machine, on this thread, with the
+ * same bits. The arena owns the features. */
+int dictionary_encode(const struct dictionary *dictionary, struct machine *machine,
+                      struct feature_row *rows, struct matrix x, struct arena *arena,
+                      struct err *err);
+
+/* y [T, out]: the reconstruction of x, or of the output of a transcoder. */
+int dictionary_decode(const struct dictionary *dictionary, struct matrix y,
+                      const struct feature_row *rows, struct matrix x, struct arena *arena,
+                      struct err *err);
+
+/* w [out]: what one unit of a feature adds to y, where x is not normalised. */
+void dictionary_direction(const struct dictionary *dictionary, float *w, size_t feature);
+
+/* ‖x - y‖ / ‖x‖ */
+double dictionary_error(const float *x, const float *y, size_t count);
