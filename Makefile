@@ -385,7 +385,7 @@ arm64: ## build for arm64 and run tests in qemu; installs what it needs
 WASM_FILES = $(wildcard $(patsubst %,lib/%/*.c,base format text text/* math model model/* lens \
 	live)) \
 	lib/write/json_report.c lib/draw/page_data.c \
-	$(patsubst %,lib/measure/%.c,gradients logit_lens question resid_parts saliency \
+	$(patsubst %,lib/measure/%.c,logit_lens question resid_parts \
 		score_attribution token_scores)
 
 $(BUILD)/live.wasm: $(call objects,$(WASM_FILES))

@@ -8,7 +8,6 @@
 #include "draw/page.h"
 #include "measure/head_scores.h"
 #include "measure/logit_lens.h"
-#include "measure/saliency.h"
 #include "measure/score_attribution.h"
 #include "command.h"
 #include "driver.h"
@@ -631,50 +630,24 @@ static double products_of(const struct page_run *run)
     return tokens * ((double)config_layers(config) * layer + words);
 }
 
-/* Find what each token gives to the prediction at which the page opens, if that is cheap; a live
- * page finds it itself. */
-static int find_saliency(struct page_run *run, struct err *err)
-{
-    struct viewer *viewer = run->viewer;
-    struct page_facts *facts = &run->facts;
-    const double passes = 2 * SALIENCY_STEPS * (double)run->own->driver->identity.count;
-    struct page_saliency *saliency = arena_alloc(run->arena, 1, sizeof *saliency, err);
-    struct report *report = arena_alloc(run->arena, 1, sizeof *report, err);
-    struct question question = {
-        tokenized_opening(facts->sentence, &viewer->model.config, facts->mask), -1, -1};
-    const struct saliency_plan plan = {
-        .viewer = viewer, .question = &question, .steps = SALIENCY_STEPS};
-    struct saliency found;
-    if (!saliency || !report)
-        return -1;
-    if (!facts->next || !facts->next->token_count || viewer->edits || facts->lesson ||
-        run->options->page.live || products_of(run) * passes > QUICK_PRODUCTS)
-        return 0;
-    if (saliency_make(&found, report, &plan, run->pair, run->arena, err)) {
-        if (err->kind != ERR_UNSUPPORTED)
-            return -1;
-        err_clear(err);
-        return 0;
-    }
-    *saliency = (struct page_saliency){question.position, found.value,
-                                       found.value - found.baseline + found.missing, found.missing,
-                                       report->tables};
-    facts->saliency = saliency;
-    return 0;
-}
-
-/* Find the effect of each head on the prediction, if that is cheap. */
+/* Find the effect of each head and of each token on the prediction, if that is cheap. */
 static int find_effects(struct page_run *run, struct err *err)
 {
     const struct config *config = &run->viewer->model.config;
     struct page_facts *facts = &run->facts;
-    double runs =
-        (double)(config->n_layer * config->n_head) * (double)run->own->driver->identity.count;
-    if (!facts->next || !facts->next->token_count || run->viewer->edits ||
-        products_of(run) * runs > QUICK_PRODUCTS)
+    const double cost = products_of(run) * (double)run->own->driver->identity.count;
+    const double heads = (double)(config->n_layer * config->n_head);
+    const double tokens = (double)(run->pair->source.count + run->pair->sentence.count);
+    if (!facts->next || !facts->next->token_count || run->viewer->edits)
         return 0;
-    return next_tokens_without_heads(&facts->without_heads, run->viewer, run->pair, run->arena,
-                                     err);
+    if (cost * heads <= QUICK_PRODUCTS &&
+        next_tokens_without(&facts->without_heads, run->viewer, run->pair, WITHOUT_HEAD, run->arena,
+                            err))
+        return -1;
+    if (run->options->page.live || facts->lesson || cost * tokens > QUICK_PRODUCTS)
+        return 0; /* a live page finds it itself */
+    return next_tokens_without(&facts->without_keys, run->viewer, run->pair, WITHOUT_KEY,
+                               run->arena, err);
 }
 
 /* Check and set the model of a live page. */
@@ -731,8 +704,8 @@ static int capture_once(struct page_run *run, const struct page_state *own,
                                        .run = name}};
     if (viewer_capture(viewer, &asked, group->arena, err) || find_words(run, err) ||
         find_scores(run, err) || find_explained(run, err) || find_origins(run, err) ||
-        find_next(run, err) || find_effects(run, err) || find_saliency(run, err) ||
-        find_streams(run, err) || find_journey(run, err) || find_live(run, err))
+        find_next(run, err) || find_effects(run, err) || find_streams(run, err) ||
+        find_journey(run, err) || find_live(run, err))
         return -1;
     return derive(&run->report, &own->request.derivation, viewer->tokenizer, group->arena, err)
                ? items_blame(&own->driver->items, job->index, err)
@@ -769,8 +742,6 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
     if (explains)
         memory->held += kept_bytes(&run, page_journey_sites(config), WHOLE_FLOATS * 4.0, err);
     next_tokens_add_memory(memory, &next, pair);
-    if (products_of(&run) * 2 * SALIENCY_STEPS <= QUICK_PRODUCTS)
-        saliency_add_memory(memory, &(struct saliency_plan){.viewer = viewer}, pair);
     memory->held *= (double)runs_of(own);
     return 0;
 }

@@ -47,13 +47,6 @@ struct page_origin {
     const struct report *report; /* of score_attribution_make */
 };
 
-/* What tokens give to the most likely token at a position: a table of measure/saliency.h. */
-struct page_saliency {
-    size_t position;
-    double logit, change, missing; /* change: the sum of all numbers */
-    const struct table *table;
-};
-
 /* What Motion draws: the stream of each layer, or queries, keys, values and masked scores. */
 struct page_journey {
     const struct report *report; /* NULL: none */
@@ -72,12 +65,12 @@ struct page_facts {
     size_t explained_bytes;         /* estimated size of such tensors for all heads */
     const struct page_origin *origins;
     size_t origin_count;
-    const struct page_saliency *saliency;
     struct page_journey streams, journey; /* journey: of heads not in `explained` */
 
     const struct next_tokens *next;
-    const float *without_heads; /* [layers, heads] probability, without each head, of the token that
-                                 * is most likely where the page opens; NULL: unknown */
+    /* Probability, without each head or key, of the token that is most likely where the page opens
+     * (measure/logit_lens.h); NULL: unknown. */
+    const float *without_heads, *without_keys;
 
     const char *const *command; /* options that reproduce the model, its attention and edits */
     size_t command_count;
@@ -108,7 +101,6 @@ int page_sentence_put(struct stream *out, const struct report *report, bool exac
                       const struct page_facts *facts, struct err *err);
 
 void page_origin_put(struct stream *out, const struct page_origin *origin);
-void page_saliency_put(struct stream *out, const struct page_saliency *saliency);
 
 /* Count the numbers of a report's tensors that a page has. */
 size_t page_count_numbers(const struct report *report);

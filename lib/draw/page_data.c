@@ -596,24 +596,6 @@ void page_origin_put(struct stream *out, const struct page_origin *origin)
     put_origin(&json, origin);
 }
 
-static void put_saliency(struct json_writer *json, const char *name,
-                         const struct page_saliency *saliency)
-{
-    json_put_open(json, name, '{');
-    json_put_integer(json, "position", (long long)saliency->position);
-    json_put_float(json, "logit", (float)saliency->logit);
-    json_put_float(json, "change", (float)saliency->change);
-    json_put_float(json, "missing", (float)saliency->missing);
-    put_rows(json, saliency->table);
-    json_put_close(json, '}');
-}
-
-void page_saliency_put(struct stream *out, const struct page_saliency *saliency)
-{
-    struct json_writer json = {.stream = out, .in_html = true};
-    put_saliency(&json, NULL, saliency);
-}
-
 static void put_lesson(struct json_writer *json, const char *name, const struct page_lesson *lesson)
 {
     json_put_open(json, name, '{');
@@ -700,14 +682,14 @@ static void put_facts(struct json_writer *json, const struct page_facts *facts)
     put_blocks(json, c);
     put_journey(json, "\nstreams", &facts->streams);
     put_journey(json, "\njourney", &facts->journey);
-    if (facts->saliency)
-        put_saliency(json, "\nsaliency", facts->saliency);
     if (facts->next)
         put_next(json, facts->next, facts->config);
     if (facts->without_heads) {
         size_t heads = facts->config->n_layer * facts->config->n_head;
         json_put_floats(json, "\neffects", facts->without_heads, heads);
     }
+    if (facts->without_keys)
+        json_put_floats(json, "\nwithout", facts->without_keys, tokens[0] + tokens[1]);
     json_put_open(json, "\ncommand", '[');
     for (size_t i = 0; i < facts->command_count; i++)
         json_put_text(json, NULL, facts->command[i]);

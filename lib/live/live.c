@@ -9,7 +9,6 @@
 #include "format/json_writer.h"
 #include "live/growing.h"
 #include "measure/logit_lens.h"
-#include "measure/saliency.h"
 #include "measure/score_attribution.h"
 #include "model/layer.h"
 #include "model/mechanism.h"
@@ -210,31 +209,6 @@ int live_write_origin(struct live *live, struct stream *out, const struct live_r
         origin.score = found.score;
         origin.report = &report;
         page_origin_put(out, &origin);
-    }
-    arena_release(&arena);
-    return err_if(failed);
-}
-
-int live_write_saliency(struct live *live, struct stream *out, const struct live_request *request,
-                        size_t position, struct err *err)
-{
-    struct viewer *viewer = &live->viewer;
-    struct text_with_source pair;
-    struct report report = {.model = viewer->model.name};
-    struct saliency found;
-    struct arena arena = {0};
-    struct question question = {.position = position, .answer = -1, .against = -1};
-    const struct saliency_plan plan = {
-        .viewer = viewer, .question = &question, .steps = SALIENCY_STEPS};
-    int failed = read_text(live, &pair, request, &arena, err);
-    if (!failed && position >= pair.sentence.count)
-        failed = err_usage(err, "expected a position of the text, found %zu", position);
-    failed = failed || saliency_make(&found, &report, &plan, &pair, &arena, err);
-    if (!failed) {
-        const struct page_saliency saliency = {position, found.value,
-                                               found.value - found.baseline + found.missing,
-                                               found.missing, report.tables};
-        page_saliency_put(out, &saliency);
     }
     arena_release(&arena);
     return err_if(failed);

@@ -47,10 +47,6 @@ int live_write_next(struct live *live, struct stream *out, const struct live_req
 int live_write_knockout(struct live *live, struct stream *out, const struct live_request *request,
                         bool of_source, size_t key, struct err *err);
 
-/* Write what each token gives to the most likely token at a position of the request's text. */
-int live_write_saliency(struct live *live, struct stream *out, const struct live_request *request,
-                        size_t position, struct err *err);
-
 /* Write where the query and the key of a head's score come from, of the request's text. `asked`
  * (draw/page.h) has the layer, the head, the query, the key, and less_mean. */
 struct page_origin;

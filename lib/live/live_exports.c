@@ -101,15 +101,6 @@ EXPORT(int, live_origin, const char *text, size_t size, const char *added, float
     return stream_end(&out, failed, &err);
 }
 
-EXPORT(int, live_saliency, const char *text, size_t size, const char *added, float temperature,
-       size_t position)
-{
-    struct live_request request = {text, size, added, "", "", temperature, 0, false};
-    struct stream out;
-    int failed = begin(&out) || live_write_saliency(opened, &out, &request, position, &err);
-    return stream_end(&out, failed, &err);
-}
-
 /* The error of the last call. */
 EXPORT(const char *, live_error, void)
 {

@@ -455,14 +455,44 @@ void next_tokens_add_memory(struct memory *memory, const struct next_plan *plan,
         memory->held += lens_bytes(&plan->lenses[i], pair->sentence.count);
 }
 
-int next_tokens_without_heads(const float **found, struct viewer *viewer,
-                              const struct text_with_source *pair, struct arena *arena,
-                              struct err *err)
+/* Make the edit that removes a part, with the ranges that it needs; false: there is none. */
+static bool remove_part(struct edit *edit, struct edit_range ranges[2],
+                        const struct lens_plan *plan, enum next_without what,
+                        const struct text_with_source *pair, size_t i)
+{
+    const struct config *config = &plan->viewer->model.config;
+    const ptrdiff_t at = (ptrdiff_t)i, query = (ptrdiff_t)plan->position;
+    const ptrdiff_t key = at - (ptrdiff_t)pair->source.count;
+    if (what == WITHOUT_HEAD) {
+        const size_t heads = site_heads(config, SITE_CONTEXT, i / config->n_head);
+        const ptrdiff_t layer = at / (ptrdiff_t)config->n_head;
+        const ptrdiff_t head = at % (ptrdiff_t)config->n_head % (ptrdiff_t)heads;
+        ranges[0] = (struct edit_range){layer, layer};
+        ranges[1] = (struct edit_range){head, head};
+        *edit = (struct edit){.site = SITE_CONTEXT,
+                              .op = EDIT_SET,
+                              .layers = {&ranges[0], 1},
+                              .heads = {&ranges[1], 1}};
+        return true;
+    }
+    const enum site site = SITE_OF(key < 0 ? PART_CROSS : PART_SENTENCE, SITE_MASKED);
+    ranges[0] = (struct edit_range){query, query};
+    ranges[1] = key < 0 ? (struct edit_range){at, at} : (struct edit_range){key, key};
+    *edit = (struct edit){
+        .site = site, .op = EDIT_FORBID, .tokens = {&ranges[0], 1}, .columns = {&ranges[1], 1}};
+    return site_exists(config, site) && key != query &&
+           (key < query || plan->viewer->mask >= 0 || config->n_class);
+}
+
+int next_tokens_without(const float **found, struct viewer *viewer,
+                        const struct text_with_source *pair, enum next_without what,
+                        struct arena *arena, struct err *err)
 {
     const struct config *config = &viewer->model.config;
     const struct edits *before = viewer->edits;
-    size_t count = config->n_layer * config->n_head;
-    size_t last = config->n_layer - 1;
+    const size_t last = config->n_layer - 1;
+    const size_t count = what == WITHOUT_HEAD ? config->n_layer * config->n_head
+                                              : pair->source.count + pair->sentence.count;
     struct lens_plan plan = {.viewer = viewer,
                              .site = site_of_output(config),
                              .layers = {&last, 1},
@@ -479,15 +509,12 @@ int next_tokens_without_heads(const float **found, struct viewer *viewer,
     if (!failed)
         plan.target = lens.cells->best->id;
     for (size_t i = 0; i < count && !failed; i++) {
-        size_t heads = site_heads(config, SITE_CONTEXT, i / config->n_head);
-        ptrdiff_t layer = (ptrdiff_t)(i / config->n_head);
-        ptrdiff_t head = (ptrdiff_t)(i % config->n_head % heads);
-        struct edit_range ranges[] = {{layer, layer}, {head, head}};
-        struct edit edit = {.site = SITE_CONTEXT,
-                            .op = EDIT_SET,
-                            .layers = {&ranges[0], 1},
-                            .heads = {&ranges[1], 1}};
+        struct edit_range ranges[2];
+        struct edit edit;
         struct edits edits = {&edit, 1};
+        shares[i] = NAN;
+        if (!remove_part(&edit, ranges, &plan, what, pair, i))
+            continue;
         viewer->edits = &edits;
         arena_clear(&own);
         failed = lens_capture(&lens, &plan, pair, &own, err);

@@ -107,11 +107,16 @@ struct site_set next_tokens_sites(const struct next_plan *plan);
 void next_tokens_add_memory(struct memory *memory, const struct next_plan *plan,
                             const struct text_with_source *pair);
 
-/* Find the probability that the most likely token at tokenized_opening has without each head, whose
- * context is set to 0: [layers, heads]. The viewer must have no edits. */
-int next_tokens_without_heads(const float **found, struct viewer *viewer,
-                              const struct text_with_source *pair, struct arena *arena,
-                              struct err *err);
+enum next_without {
+    WITHOUT_HEAD, /* its context is set to 0: [layers, heads] */
+    WITHOUT_KEY,  /* the position cannot attend to a token: [source, text]; NaN: it never does */
+};
+
+/* Find the probability that the most likely token at tokenized_opening has without each head or
+ * key. The viewer must have no edits. */
+int next_tokens_without(const float **found, struct viewer *viewer,
+                        const struct text_with_source *pair, enum next_without what,
+                        struct arena *arena, struct err *err);
 
 /* Find the next tokens of a report; `found` is unchanged if the plan has no steps. */
 int next_tokens_of_report(const struct next_tokens **found, const struct next_plan *plan,

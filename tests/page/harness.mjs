@@ -76,6 +76,30 @@ export const run = (...args) => execFileSync(attn, ['run', '-q', ...args], { max
 export const json = (...args) => JSON.parse(run(...args, '--format', 'json').toString());
 export const attnJson = (...args) =>
     JSON.parse(execFileSync(attn, [...args, '--format', 'json'], { maxBuffer: 2 ** 30 }));
+
+// Points of probability that the most likely token at a row gains without attention to each of some
+// keys, by the program.
+export function pointsWithout(row, keys, ...words) {
+    const sharesOf = (...options) => {
+        const logits = json(...words, '--show', 'logits', ...options).tensors.logits.at(row);
+        const sum = logits.reduce((all, one) => all + Math.exp(one), 0);
+        return logits.map((one) => (100 * Math.exp(one)) / sum);
+    };
+    const shares = sharesOf();
+    const best = shares.indexOf(Math.max(...shares));
+    return keys.map((key) => sharesOf(`--knockout=${row}:${key}`)[best] - shares[best]);
+}
+
+// The numbers on words, '' if small, against points.
+export function samePoints(expected, found) {
+    same(expected.length, found.length);
+    expected.forEach((by, at) => {
+        const number = Number(found[at].replace('−', '-'));
+        const rounded = Math.abs(by) < 0.5 ? 0.5 : Math.abs(number) >= 10 ? 0.51 : 0.051;
+        yes(Math.abs(by - number) < rounded, `${at}: ${found[at]}, expected ${by}`);
+    });
+}
+
 let pages = 0;
 
 export function write(...args) {

@@ -16,8 +16,10 @@ import {
     go,
     json,
     plain,
+    pointsWithout,
     readTable,
     same,
+    samePoints,
     scratch,
     showHead,
     test,
@@ -143,18 +145,22 @@ if (write()) {
             yes(words.includes('Scores of runs without some heads are not split'), words);
         }));
 
-    await test('tokens of a typed text have the numbers of the program, if all heads are on', () =>
+    await test('words of a typed text have the points of --knockout, at every token', () =>
         withPage(path, async (page) => {
             await started(page);
             await type(page, 'the dog sat');
-            await page.click('#saliency summary');
-            const asked = ['attribute', '-q', 'the dog sat', '--by', 'token', '--format', 'json'];
-            const { saliency } = JSON.parse(execFileSync(attn, asked)).tables;
-            const last = `${Math.abs(saliency.at(-1).saliency).toFixed(3)}`;
-            await page.waitForSelector(`#saliency .strip span:last-child[title$="${last}"]`);
-            same(saliency.length, await page.locator('#saliency .strip span').count());
+            await page.click('#without summary');
+            const points = () => page.locator('#without .word i').allInnerTexts();
+            for (const row of [2, 1]) {
+                await page.click(`#chips .chip >> nth=${row}`);
+                await page.locator('#without p:last-child:not(:empty)').waitFor();
+                const expected = pointsWithout(row, [...Array(row).keys()], 'the dog sat');
+                samePoints(expected, (await points()).slice(0, row));
+            }
+            const before = await points();
             await anew(page, () => page.keyboard.press('x'));
-            await page.waitForSelector('#saliency >> text=Runs without some heads are not split.');
+            await page.locator('#without p:last-child:not(:empty)').waitFor();
+            yes(before.join() !== (await points()).join(), 'a head off changes nothing');
         }));
 
     await test(`the picture is updated within ${MOST_MILLISECONDS} ms of a key`, () =>

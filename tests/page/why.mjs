@@ -9,8 +9,10 @@ import {
     attnJson,
     go,
     json,
+    pointsWithout,
     readout,
     same,
+    samePoints,
     test,
     withPage,
     writePage,
@@ -273,21 +275,29 @@ await test('the panel says where query and key come from, as `attribute` does', 
         yes(Math.abs(shown - part.value) <= 0.01 * Math.abs(part.value), `${shown} ${part.value}`);
     }));
 
-await test('tokens have the numbers of `attribute --by token`', () =>
-    withPage(writePage('-s', PLACES), async (page) => {
-        await page.click('#saliency summary');
-        const { saliency } = attnJson('attribute', '-q', PLACES, '--by', 'token').tables;
-        same(
-            saliency.map(({ saliency: one }) => `${one < 0 ? '−' : '+'}${Math.abs(one).toFixed(3)}`),
-            await page.$$eval('#saliency .strip span', (found) =>
-                found.map((one) => one.title.split(' · ')[1]),
-            ),
-        );
+await test('words have the points that the prediction loses without them: --knockout', async () => {
+    const keys = 'The keys to the cabinet';
+    await withPage(writePage('-s', keys), async (page) => {
+        await page.click('#without summary');
+        const [first, ...said] = await page.locator('#without p').allInnerTexts();
+        yes(first.startsWith('A small number is no proof'), first);
+        yes(said.at(-1).startsWith('“are” uses “keys” most'), said.at(-1));
+        const points = await page.locator('#without .word i').allInnerTexts();
+        same('', points.pop());
+        samePoints(pointsWithout(-1, [0, 1, 2, 3], keys), points);
         await page.click('.chip >> nth=2');
-        yes((await page.innerText('#saliency')).includes('at which it opens. Here:'), 'no command');
-        const line = await page.locator('#saliency code').innerText();
-        same(true, line.endsWith('--by token --query 2'));
-    }));
+        yes((await page.innerText('#without')).includes('at which it opens.'), 'no words');
+        const line = await page.locator('#without code').innerText();
+        same(true, line.endsWith('lens -m tiny -s \'The keys to the cabinet\' --knockout=2:1'), line);
+    });
+    const words = ['-m', 'cloze', 'The [MASK] sat on the mat'];
+    await withPage(writePage(...words), async (page) => {
+        await page.click('#without summary');
+        const points = await page.locator('#without .word i').allInnerTexts();
+        const others = [0, 1, 3, 4, 5, 6, 7];
+        samePoints(pointsWithout(2, others, ...words), others.map((at) => points[at]));
+    });
+});
 
 await test('a head that a query or key comes from is a click away, and so is the way back', () =>
     withPage(writePage('-s', PLACES), async (page) => {

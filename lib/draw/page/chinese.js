@@ -250,8 +250,8 @@ const CHINESE = {
     'Below 1: the likeliest tokens gain.': '小于 1：最可能的词元更占优势。',
     'Above 1: rare tokens gain.': '大于 1：罕见的词元机会增加。',
     'Only the # likeliest can be drawn.': '只从最可能的 # 个中抽。',
-    '# uses # most: if the last token could not attend to it, # would lose # points.':
-        '#最依赖#：如果最后一个词元不能关注它，#会减少 # 个百分点。',
+    '# uses # most: if # could not attend to it, # would lose # points.':
+        '#最依赖#：如果#不能关注它，#会减少 # 个百分点。',
     '#: without any single earlier word it changes by less than half a point.':
         '#：去掉前面任何一个词，变化都不到半个百分点。',
     Matrix: '矩阵',
@@ -633,18 +633,15 @@ const CHINESE = {
     'Those of one head take about # bytes, those of all heads #. To include them:']:
         '本页没有 # 的查询、键和值。一个头的约占 # 字节，所有头的约占 # 字节。加入它们的命令：',
 
-    // what each token gives to a prediction (saliency.js)
+    // what a prediction takes from each word (without.js)
     'Which tokens raise the prediction?': '哪些词元抬高了这个预测？',
-    'Runs without some heads are not split.': '关掉了头的运行不作分解。',
-    'The page holds this for the token at which it opens. Here:':
-        '本页只含打开时所在词元的数据。此处可用：',
-    'The page does not hold this. On the command line:': '本页不含这些数据。可用命令行：',
-    'Integrated gradients of its logit, #. They sum to #, from a baseline of zeros.':
-        '其 logit（#）的积分梯度，各数之和为 #，基线为零向量。',
-    'But # of this is an error: read no order from it.': '但其中 # 是误差：不要据此排序。',
-    'A small number is no proof that a token is not needed.': '数值小并不证明不需要该词元。',
-    'tokens of the text': '文本的词元',
-    'tokens of the source': '源文本的词元',
+    'A small number is no proof that a word is not needed: another may say the same.':
+        '数字小并不证明这个词不重要：别的词可能说了同样的内容。',
+    ['On the words: points of probability. − (blue): lost without the word, + (orange): gained.']:
+        '词下的数字：概率的百分点。−（蓝色）：去掉这个词后减少；+（橙色）：增加。',
+    'The page holds this for the token at which it opens. For one word:':
+        '本页只含打开时所在词元的数据。单个词的命令：',
+    'The page does not hold this. For one word:': '本页不含这些数据。单个词的命令：',
 
     // where query and key come from (origins.js)
     'Where do query and key come from?': '查询和键从何而来？',

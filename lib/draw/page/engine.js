@@ -107,11 +107,6 @@ class Engine {
         return this.call('live_origin', text, [added], numbers);
     }
 
-    // The JSON of what each token gives to the prediction at a row.
-    saliency(text, { added = [], temperature = 0, row }) {
-        return this.call('live_saliency', text, [added], [temperature, row]);
-    }
-
     call(name, text, others, numbers) {
         this.written.length = 0;
         const size = new TextEncoder().encode(text).length;

@@ -82,7 +82,7 @@ function listen() {
     on('tensor', 'change', () => set({ kind: byId('tensor').value }));
     on('compare', 'change', () => compareWith(byId('compare').value));
     on('numbers', 'toggle', drawNumbers);
-    on('saliency', 'toggle', () => drawSaliency());
+    on('without', 'toggle', () => drawWithout());
     on('why-button', 'click', () => openWhy(currentCell()));
     on('theme', 'click', stepTheme);
     on('language', 'click', () => set({ lang: isChinese() ? 'en' : 'zh' }));

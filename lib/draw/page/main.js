@@ -400,6 +400,8 @@ addScreen({
     ],
     draw: drawMatrix,
     highlight: highlightMatrix,
+    trial: () => (fold && !isTried(fold) ? fold : null),
+    tried: lightFold,
     focus: () => views.matrix.over.focus(),
     keys: { Backspace: () => live.engine && undo() },
 });

@@ -68,7 +68,7 @@ function drawPrediction(selected) {
     byId('follows-note').textContent = comparable ? `outline: ${outline}` : 'probability';
     drawBars(candidates(next, row, comparable, place), Boolean(comparable));
     drawLayers(next, row);
-    drawSaliency(row);
+    drawWithout(row);
 }
 
 function drawBars(list, compares) {

@@ -10,6 +10,8 @@
 //         draw() {}, // all of it, after a change of the state, in the page and with its width
 //         highlight(cell) {}, // the query of the state or under the pointer
 //         focus() {}, // optional: the element that its key focuses
+//         trial() {}, // optional: what is tried while no key is pressed (without.js), or null
+//         tried() {}, // draw what was tried
 //         commands() {}, // optional: command lines that reproduce it; else those of the head
 //         leave() {}, // optional: stop what runs, before another screen appears
 //         listen() {}, // optional: once, when the page starts

@@ -1,19 +1,16 @@
 // The screen Write: append a predicted token or draw one, again and again; each step can be undone.
 // A page without an engine goes along its own text instead.
 
-const WRITE_REST = 200; // milliseconds without a key before the engine leaves out words
-const WORDS_LEFT_OUT = 100; // at most
+const STEPS_TRIED = 20; // the last ones, which say what they used
 const DRAW_FALLS = 600; // milliseconds until a drawn number has come to rest,
 const DRAW_RESTS = 450; // and until its token is appended
-const POINTS_LEAST = 0.5; // of a change that is shown
 const CHANCE_LEAST = 0.004; // of a token in the strip
 const ADDED_MOST = 1000; // as in lib/live/growing.c
 
 const writing = {
     text: '', // that `next`, the next tokens (lib/live/live.h), belong to
-    turns: null, // words to leave out, strongest weight first; `points`: what this changed
+    trials: new Map(), // of words of the text after each step: without.js
     looked: 0, // the token whose changes are shown
-    steps: [], // what was known of each appended token
     mark: null, // a number that is drawn
     filled: [], // masks: texts before and after
 };
@@ -51,12 +48,33 @@ function findNext() {
     const { ids, from } = state.write;
     const run = live.engine && runNow();
     const text = JSON.stringify([run, state.sentence, selectedRow()]);
-    if (text !== writing.text) Object.assign(writing, { text, turns: null, looked: 0, said: '' });
+    if (text !== writing.text) Object.assign(writing, { text, looked: 0, said: '' });
+    const of = JSON.stringify([{ ...run, added: null }, state.sentence]);
+    if (of !== writing.of) Object.assign(writing, { of, trials: new Map() });
     const begins = JSON.stringify([state.text, ids.slice(0, from)]);
     if (live.engine && writing.begins !== begins)
         Object.assign(writing, { begins, start: engineNext(ids.slice(0, from)) });
     writing.next = live.engine ? engineNext(ids) : storedNext();
     waitForRest();
+}
+
+// The trial of the next token after some of the appended ones.
+function trialAfter(ids, next = null) {
+    const key = ids.join();
+    if (!live.engine) return trialAtRow(current(), selectedRow());
+    if (writing.trials.has(key)) return writing.trials.get(key);
+    const { likely, words, weights = [], source_weights: ofSource = [] } = next || engineNext(ids);
+    const run = { ...runNow(), added: ids };
+    const ask = (at) => {
+        const isSource = at < ofSource.length;
+        const word = isSource ? at : at - ofSource.length;
+        const without = live.engine.knockout(run.text, requestOf(run), word, isSource);
+        return JSON.parse(without).map(Math.exp);
+    };
+    const names = [...(current().labels.source || []), ...words];
+    const trial = trialOf(words.at(-1), likely, names, [...ofSource, ...weights.slice(0, -1)], ask);
+    writing.trials.set(key, trial);
+    return trial;
 }
 
 // --- steps -------------------------------------------------------------------------------------
@@ -68,7 +86,7 @@ function setWrite(changes) {
     const begins = { seed: seed + Number(ids.length > from), from: (changes.ids || ids).length };
     const place = changes.ids && { row: null, kept: null };
     const found = { write: { ...state.write, ...begins, ...changes }, ...place };
-    writing.mark = null;
+    stopFall();
     if (place && shownScreen().name !== 'write') return void runLive(found);
     Object.assign(state, found);
     live.stale ||= Boolean(place);
@@ -78,6 +96,11 @@ function setWrite(changes) {
 }
 
 const spaced = (label) => label.replaceAll('␣', ' ').replaceAll('↵', '\n');
+
+function stopFall() {
+    cancelAnimationFrame(writing.frame);
+    Object.assign(writing, { rest: null, mark: null });
+}
 
 // `draws`: the seed of a drawn token, and where its numbers begin.
 function append(one, draws = {}) {
@@ -93,11 +116,11 @@ function append(one, draws = {}) {
         [true],
     ].find(([is]) => is);
     if (refusal.length) {
-        Object.assign(writing, { said: say(...refusal), mark: null });
+        stopFall();
+        writing.said = say(...refusal);
         return drawWriting();
     }
     if (!live.engine) return selectRow(row + 1);
-    writing.steps[ids.length] = { ...one, most: mostUsed(one) };
     setWrite({ ids: [...ids, one.id], ...draws });
     return announce(say('# appended. Next: #', name, shown(writing.next.likely[0].name)));
 }
@@ -116,8 +139,6 @@ function drawToken() {
     const { drawn, u } = writing.next;
     const rest = () => {
         const { t, seed, from } = state.write;
-        cancelAnimationFrame(writing.frame);
-        writing.rest = null;
         append(drawn, t ? { seed, from } : {});
     };
     const isCalm = window.matchMedia('(prefers-reduced-motion: reduce)').matches;
@@ -138,63 +159,23 @@ function drawToken() {
 
 // --- which words it used -----------------------------------------------------------------------
 
-const isDone = () => writing.turns?.every(({ points }) => points);
-
-// Any key stops leaving words out, until the keys rest.
-function waitForRest() {
-    clearTimeout(writing.resting);
-    if (live.engine && shownScreen().name === 'write' && !isDone())
-        writing.resting = setTimeout(leaveOut, WRITE_REST);
-}
-
-// Ask for the next tokens without the word that is next in turn: of the source or of the text, but
-// not the last token itself.
-function leaveOut() {
-    const { likely, words, weights = [], source_weights: ofSource = [] } = writing.next;
-    const run = runNow();
-    const names = [...(current().labels.source || []), ...words];
-    writing.turns ??= [...ofSource, ...weights.slice(0, -1)]
-        .map((weight, at) => ({ weight, at, name: names[at] }))
-        .sort((one, other) => other.weight - one.weight)
-        .slice(0, WORDS_LEFT_OUT);
-    const turn = writing.turns.find(({ points }) => !points);
-    if (turn) {
-        const isSource = turn.at < ofSource.length;
-        const key = isSource ? turn.at : turn.at - ofSource.length;
-        const without = live.engine.knockout(run.text, requestOf(run), key, isSource);
-        const shares = JSON.parse(without).map(Math.exp);
-        turn.points = likely.map(({ share }, rank) => 100 * (shares[rank] - share));
-        writing.resting = setTimeout(leaveOut);
+// What is tried next: the words of the text, then those of the texts before its last steps.
+function nextTrial() {
+    const { ids } = state.write;
+    const first = Math.max(0, ids.length - STEPS_TRIED);
+    for (let at = ids.length; at >= first; at--) {
+        const trial = trialAfter(ids.slice(0, at));
+        if (!isTried(trial)) return trial;
     }
-    drawUsed();
-}
-
-// The word without which a token loses most; null: none is needed, or not known.
-function mostUsed({ id }) {
-    const rank = writing.next.likely.findIndex((one) => one.id === id);
-    const tried = (writing.turns || []).filter(({ points }) => points);
-    const losses = tried.map(({ name, points }) => ({ name, by: points[rank] }));
-    const [most] = losses.sort((one, other) => one.by - other.by);
-    return most?.by <= -POINTS_LEAST ? most : null;
+    return null;
 }
 
 function drawUsed(looked = writing.looked) {
-    const { next, turns } = writing;
+    const trial = trialAfter(state.write.ids, writing.next);
     writing.looked = looked;
-    const tone = new Tone(-100, 100, 'sqrt');
-    document.querySelectorAll('#writing .word').forEach((word, at) => {
-        const by = turns?.find((turn) => turn.at === at)?.points?.[looked] ?? 0;
-        const isUsed = Math.abs(by) >= POINTS_LEAST;
-        fillWith(word, isUsed ? tone.colour(-by) : null);
-        word.lastChild.textContent = isUsed ? signedText(by, by <= -10 ? 0 : 1) : '';
-    });
-    const most = mostUsed(next.likely[looked]);
-    const name = quoted(shown(next.likely[looked].name));
-    const words = most
-        ? '# uses # most: if the last token could not attend to it, # would lose # points.'
-        : '#: without any single earlier word it changes by less than half a point.';
-    const values = most ? [quoted(shown(most.name)), name, Math.abs(most.by).toFixed(1)] : [];
-    byId('used').textContent = turns?.length && isDone() ? say(words, name, ...values) : '';
+    lightUsed(document.querySelectorAll('#writing .word'), trial, looked);
+    byId('used').textContent = usedWords(trial, looked);
+    byId('used-signs').textContent = trial?.turns.length ? USED_SIGNS : '';
 }
 
 // --- drawing -----------------------------------------------------------------------------------
@@ -310,11 +291,13 @@ function drawSteps() {
     const steps = ids.map((id, at) => {
         const title = say('Undo back to before #', quoted(labels[at]));
         const back = buttonFor(() => undo(at), '', 'back', { title });
-        const { id: known, share, most } = writing.steps[at] || {};
         const stays = { translate: 'no' };
+        const trial = writing.trials.get(ids.slice(0, at).join());
+        const rank = trial?.likely.findIndex((one) => one.id === id) ?? -1;
+        const most = ids.length - at <= STEPS_TRIED && rank >= 0 && mostUsed(trial, rank);
         back.append(element('b', labels[at], '', stays));
-        if (known === id) back.append(element('span', percent(share)));
-        if (known === id && most) {
+        if (rank >= 0) back.append(element('span', percent(trial.likely[rank].share)));
+        if (most) {
             const words = say('← # # pt', shown(most.name), signedText(most.by, 0));
             back.append(element('span', words, 'quiet', stays));
         }
@@ -393,7 +376,12 @@ addScreen({
     draw: drawWriting,
     highlight: drawWriting,
     focus: () => byId('write-bars').querySelector('[tabindex="0"]').focus(),
-    leave: () => clearTimeout(writing.resting),
+    trial: nextTrial,
+    tried() {
+        drawUsed();
+        drawSteps();
+    },
+    leave: stopFall,
     listen() {
         const on = (id, event, act) => byId(id).addEventListener(event, act);
         byId('write-bars').append(...Array.from({ length: BARS }, nextRow));

@@ -93,10 +93,8 @@ TEST(reused_predictions_do_not_change_the_result)
         }
 }
 
-/* The JSON of where a score comes from, or without `asked` of the tokens of a prediction; or the
- * message. */
-static const char *write_split(char text[static 4096], const struct page_origin *asked,
-                               size_t position)
+/* The JSON of where a score comes from, or the message. */
+static const char *write_origin(char text[static 4096], struct page_origin asked)
 {
     const char words[] = "lemon cherry apple lemon";
     const struct live_request request = {.text = words, .size = sizeof words - 1};
@@ -105,27 +103,12 @@ static const char *write_split(char text[static 4096], const struct page_origin 
     err = (struct err){0};
     stream_capture(&written);
     ck_assert(!stream_to(&out, 1, &err));
-    int failed = asked ? live_write_origin(live, &out, &request, asked, &err)
-                       : live_write_saliency(live, &out, &request, position, &err);
+    int failed = live_write_origin(live, &out, &request, &asked, &err);
     failed = stream_end(&out, failed, &err);
     stream_capture(NULL);
     snprintf(text, 4096, "%.*s", (int)written.size, written.size ? written.bytes : "");
     buf_release(&written);
     return failed ? err.text : text;
-}
-
-static const char *write_origin(char text[static 4096], struct page_origin asked)
-{
-    return write_split(text, &asked, 0);
-}
-
-TEST(tokens_have_their_part_in_a_prediction)
-{
-    char text[4096];
-    const char *json = write_split(text, NULL, 9);
-    ck_assert_msg(strstr(json, "\"position\": 9, \"logit\": 9.690"), "%s", json);
-    ck_assert_msg(strstr(json, "[9, 284, \"on\", 15.2905"), "%s", json); /* as `attribute` */
-    ck_assert_str_eq(write_split(text, NULL, 10), "expected a position of the text, found 10");
 }
 
 TEST(a_score_is_split_or_refused)
