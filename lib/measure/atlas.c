@@ -1,0 +1,508 @@
+#include "measure/atlas.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/num.h"
+#include "math/portable_math.h"
+#include "model/site.h"
+
+static const double INDUCTION_LEAST = 0.01;
+
+static size_t head_count(const struct atlas *atlas)
+{
+    return atlas->layers * atlas->across;
+}
+
+static bool is_highest(const struct atlas_plan *plan, size_t interval)
+{
+    return interval + 1 == plan->intervals;
+}
+
+/* --- memory ----------------------------------------------------------------------------------- */
+
+static int open_head(struct atlas_head *head, const struct atlas_plan *plan, struct err *err)
+{
+    head->maxima = heap_alloc(num_max(plan->warm_up, 1), sizeof *head->maxima, err);
+    head->limits = heap_alloc(plan->intervals, sizeof *head->limits, err);
+    head->intervals = heap_alloc(plan->intervals, sizeof *head->intervals, err);
+    for (size_t i = 0; head->intervals && i < plan->intervals; i++) {
+        size_t room = is_highest(plan, i) ? plan->top_samples : plan->samples;
+        struct atlas_interval *interval = &head->intervals[i];
+        interval->items = heap_alloc(room, sizeof *interval->items, err);
+    }
+    return err_if(err->kind);
+}
+
+int atlas_open(struct atlas *atlas, size_t layers, size_t across, struct err *err)
+{
+    atlas->layers = layers;
+    atlas->across = across;
+    atlas->heads = heap_alloc(layers * across, sizeof *atlas->heads, err);
+    for (size_t i = 0; atlas->heads && i < layers * across; i++)
+        if (open_head(&atlas->heads[i], &atlas->plan, err))
+            return -1;
+    return err_if(!atlas->heads);
+}
+
+static void release_interval(struct atlas_interval *interval)
+{
+    for (size_t i = 0; i < interval->count; i++)
+        heap_free(interval->items[i].entries);
+    heap_free(interval->items);
+    heap_free(interval->random);
+}
+
+void atlas_release(struct atlas *atlas)
+{
+    for (size_t i = 0; atlas->heads && i < head_count(atlas); i++) {
+        struct atlas_head *head = &atlas->heads[i];
+        for (size_t k = 0; head->intervals && k < atlas->plan.intervals; k++)
+            release_interval(&head->intervals[k]);
+        heap_free(head->intervals);
+        heap_free(head->maxima);
+        heap_free(head->limits);
+        pair_counts_release(&head->pairs);
+    }
+    heap_free(atlas->heads);
+    atlas->heads = NULL;
+}
+
+/* --- rows ------------------------------------------------------------------------------------- */
+
+int atlas_text_init(struct atlas_text *text, const struct atlas *atlas, const uint32_t *ids,
+                    size_t count, size_t number, struct arena *arena, struct err *err)
+{
+    const size_t rows = head_count(atlas) * count;
+    const struct atlas_plan *plan = &atlas->plan;
+    *text = (struct atlas_text){
+        .atlas = atlas,
+        .ids = ids,
+        .count = count,
+        .number = number,
+        .entries = arena_alloc(arena, rows, plan->keys * sizeof *text->entries, err),
+        .best = arena_alloc(arena, rows, sizeof *text->best, err),
+    };
+    if (plan->has_induction) {
+        text->induction = arena_alloc(arena, rows, sizeof *text->induction, err);
+        text->copies = arena_alloc(arena, count, sizeof *text->copies, err);
+    }
+    for (size_t i = 1; text->copies && i < count; i++)
+        for (size_t k = i; k > 0 && !text->copies[i]; k--)
+            text->copies[i] = ids[k - 1] == ids[i] ? (uint32_t)k : 0;
+    return err_if(err->kind);
+}
+
+double atlas_text_bytes(const struct atlas *atlas, size_t count)
+{
+    const size_t entries = atlas->plan.keys * sizeof(uint32_t) + sizeof(struct atlas_best);
+    return (double)head_count(atlas) * (double)count *
+           (double)(entries + (atlas->plan.has_induction ? sizeof(float) : 0));
+}
+
+/* Keep the largest weights from `floor` on, of equal ones those that come first, as entries in the
+ * order of the keys. */
+static void keep_largest(uint32_t *entries, const struct atlas_plan *plan, const float *weights,
+                         size_t keys)
+{
+    uint32_t best[ATLAS_KEYS_MAX]; /* keys, the largest weight first */
+    size_t count = 0;
+    for (size_t key = 0; key < keys; key++) {
+        const float weight = weights[key];
+        size_t at = count;
+        if ((double)weight < plan->floor ||
+            (count == plan->keys && !(weight > weights[best[count - 1]])))
+            continue;
+        count += count < plan->keys;
+        for (at = count - 1; at && weight > weights[best[at - 1]]; at--)
+            best[at] = best[at - 1];
+        best[at] = (uint32_t)key;
+    }
+    for (size_t i = 0; i < count; i++) {
+        size_t at = i;
+        uint32_t unit = (uint32_t)lrint((double)weights[best[i]] * ATLAS_ENTRY_UNIT);
+        for (; at && entries[at - 1] >> ATLAS_KEY_SHIFT > best[i]; at--)
+            entries[at] = entries[at - 1];
+        entries[at] = best[i] << ATLAS_KEY_SHIFT | unit;
+    }
+}
+
+void atlas_see(void *context, const struct attention_map_row *row)
+{
+    struct atlas_text *text = context;
+    const struct atlas *atlas = text->atlas;
+    const size_t head = (size_t)row->layer * atlas->across + row->head;
+    const size_t at = head * text->count + row->query;
+    struct atlas_best best = {0, row->query ? 0 : row->values[0]};
+    for (size_t key = 1; key < row->keys && row->query; key++)
+        if (row->values[key] > best.weight && (long long)text->ids[key] != atlas->plan.bos)
+            best = (struct atlas_best){(uint32_t)key, row->values[key]};
+    text->best[at] = best;
+    keep_largest(text->entries + at * atlas->plan.keys, &atlas->plan, row->values, row->keys);
+    for (uint32_t copy = text->copies ? text->copies[row->query] : 0; copy;
+         copy = text->copies[copy - 1]) {
+        const float weight = row->values[copy]; /* of the token after the copy */
+        text->induction[at] += (double)weight >= INDUCTION_LEAST ? weight : 0;
+    }
+}
+
+/* --- intervals -------------------------------------------------------------------------------- */
+
+static float top_of(const struct atlas_text *text, size_t head)
+{
+    const struct atlas_best *best = text->best + head * text->count;
+    float top = 0;
+    for (size_t query = 1; query < text->count; query++)
+        top = best[query].weight > top ? best[query].weight : top;
+    return top;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    const float one = *(const float *)a, other = *(const float *)b;
+    return (one > other) - (one < other);
+}
+
+/* Choose the limits of intervals with equal numbers of texts. */
+static void set_limits(struct atlas_head *head, const struct atlas_plan *plan, size_t count)
+{
+    float *maxima = head->maxima;
+    qsort(maxima, count, sizeof *maxima, ascending);
+    for (size_t i = 1; i < plan->intervals; i++) {
+        size_t at = (size_t)lrint((double)(i * count) / (double)plan->intervals);
+        head->limits[i - 1] = maxima[num_min(at, count - 1)];
+    }
+    heap_free(maxima);
+    head->maxima = NULL;
+}
+
+static bool is_warming(const struct atlas *atlas)
+{
+    return atlas->warmed < atlas->plan.warm_up;
+}
+
+void atlas_warm(struct atlas *atlas, const struct atlas_text *text)
+{
+    if (text->count < 2)
+        return;
+    for (size_t i = 0; i < head_count(atlas); i++)
+        atlas->heads[i].maxima[atlas->warmed] = top_of(text, i);
+    atlas->warmed++;
+    for (size_t i = 0; i < head_count(atlas) && !is_warming(atlas); i++)
+        set_limits(&atlas->heads[i], &atlas->plan, atlas->warmed);
+}
+
+static size_t interval_of(const struct atlas_head *head, const struct atlas_plan *plan, float top)
+{
+    size_t interval = 0;
+    while (!is_highest(plan, interval) && head->limits[interval] <= top)
+        interval++;
+    return interval;
+}
+
+/* The index of a new example of the highest interval, after those that are as large; it moves the
+ * later ones, of which the last may drop out. */
+static size_t make_room(struct atlas_interval *interval, size_t room, float top)
+{
+    struct atlas_example *items = interval->items;
+    size_t at = interval->count;
+    while (at && items[at - 1].top < top)
+        at--;
+    if (at == room)
+        return at;
+    if (interval->count == room)
+        heap_free(items[room - 1].entries);
+    else
+        interval->count++;
+    memmove(&items[at + 1], &items[at], (interval->count - 1 - at) * sizeof *items);
+    items[at].entries = NULL;
+    return at;
+}
+
+/* The index of a new example of another interval: the next, or one that it replaces. */
+static size_t draw(struct atlas_interval *interval, size_t room, uint64_t seed, struct err *err)
+{
+    if (interval->count < room)
+        return interval->count++;
+    if (!interval->random) {
+        interval->random = heap_alloc(1, sizeof *interval->random, err);
+        if (!interval->random)
+            return room;
+        twister_begin(interval->random, seed);
+    }
+    size_t at = twister_below(interval->random, (uint32_t)num_min(interval->texts, UINT32_MAX));
+    if (at < room)
+        heap_free(interval->items[at].entries);
+    return num_min(at, room);
+}
+
+static int sample(struct atlas *atlas, const struct atlas_text *text, size_t head, float top,
+                  struct err *err)
+{
+    const struct atlas_plan *plan = &atlas->plan;
+    const size_t i = interval_of(&atlas->heads[head], plan, top);
+    const bool highest = is_highest(plan, i);
+    const size_t room = highest ? plan->top_samples : plan->samples;
+    const size_t size = text->count * plan->keys;
+    /* the seeds of HeadVis: those of some heads are equal */
+    const uint64_t seed =
+        plan->seed + 31 * (1000 * (head / atlas->across) + 100 * (head % atlas->across)) + i;
+    struct atlas_interval *interval = &atlas->heads[head].intervals[i];
+    interval->texts++;
+    const size_t at = highest ? make_room(interval, room, top) : draw(interval, room, seed, err);
+    if (at == room)
+        return err_if(err->kind);
+    uint32_t *entries = heap_alloc(size, sizeof *entries, err);
+    interval->items[at] = (struct atlas_example){top, text->number, text->count, entries};
+    if (entries)
+        memcpy(entries, text->entries + head * size, size * sizeof *entries);
+    return err_if(!entries);
+}
+
+/* --- texts ------------------------------------------------------------------------------------ */
+
+static const float PAIR_LEAST = 0.1f;
+
+static int add_head(struct atlas *atlas, const struct atlas_text *text, size_t index,
+                    struct err *err)
+{
+    struct atlas_head *head = &atlas->heads[index];
+    const struct atlas_best *best = text->best + index * text->count;
+    const float top = top_of(text, index);
+    head->bins[num_min((size_t)(top * ATLAS_BINS), ATLAS_BINS - 1)]++;
+    head->peaks += (double)top;
+    if (text->induction) {
+        const double first = (double)best->weight;
+        head->first_self += first;
+        head->first_entropy -= first > 0 ? first * log_double(first) : 0;
+    }
+    for (size_t query = 0; text->induction && query < text->count; query++)
+        head->induction += (double)text->induction[index * text->count + query];
+    for (size_t query = 1; query < text->count; query++)
+        if (best[query].weight >= PAIR_LEAST &&
+            pair_counts_add(&head->pairs, text->ids[query], text->ids[best[query].key],
+                            (double)best[query].weight, err))
+            return -1;
+    return 0;
+}
+
+int atlas_add(struct atlas *atlas, const struct atlas_text *text, struct err *err)
+{
+    if (text->count < 2)
+        return 0;
+    const bool is_warm_up = atlas->plan.skips_warm_up && is_warming(atlas);
+    atlas->texts++;
+    atlas->tokens += text->count;
+    for (size_t query = 0; text->copies && query < text->count; query++)
+        atlas->copies += text->copies[query] > 0;
+    for (size_t i = 0; i < head_count(atlas); i++)
+        if (add_head(atlas, text, i, err) ||
+            (!is_warm_up && sample(atlas, text, i, top_of(text, i), err)))
+            return -1;
+    if (is_warm_up)
+        atlas_warm(atlas, text);
+    return 0;
+}
+
+/* --- marginals -------------------------------------------------------------------------------- */
+
+static void add_mass(struct atlas_mass *masses, size_t *count, uint32_t id, double weight)
+{
+    size_t at = 0;
+    while (at < *count && masses[at].id != id)
+        at++;
+    if (at == *count)
+        masses[(*count)++] = (struct atlas_mass){id, 0};
+    masses[at].weight += weight;
+}
+
+static void sort_masses(struct atlas_mass *masses, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        const struct atlas_mass mass = masses[i];
+        size_t at = i;
+        for (; at && masses[at - 1].weight < mass.weight; at--)
+            masses[at] = masses[at - 1];
+        masses[at] = mass;
+    }
+}
+
+/* Add the mass of each position of an example, and that of each distance. */
+static void add_example(struct atlas_marginals *to, const struct atlas_plan *plan,
+                        const struct atlas_example *example, const uint32_t *ids,
+                        bool without_first, double *of_keys)
+{
+    memset(of_keys, 0, example->tokens * sizeof *of_keys);
+    for (size_t query = 0; query < example->tokens; query++) {
+        double of_query = 0;
+        for (size_t i = 0; i < plan->keys; i++) {
+            const uint32_t entry = example->entries[query * plan->keys + i];
+            const size_t key = atlas_entry_key(entry);
+            const double weight = (double)atlas_entry_weight(entry);
+            size_t distance = key < query ? query - key : key - query, bin = 0;
+            for (; distance && bin < ATLAS_DISTANCES - 1; distance >>= 1)
+                bin++;
+            to->distances[bin] += weight;
+            of_query += weight;
+            of_keys[key] += weight;
+        }
+        if (of_query > 0)
+            add_mass(to->queries, &to->query_count, ids[query], of_query);
+    }
+    for (size_t key = without_first; key < example->tokens; key++)
+        if (of_keys[key] > 0)
+            add_mass(to->keys, &to->key_count, ids[key], of_keys[key]);
+}
+
+int atlas_marginals(struct atlas_marginals *marginals, const struct atlas *atlas, size_t head,
+                    bool without_first, atlas_ids *ids_of, void *context, struct arena *arena,
+                    struct err *err)
+{
+    const struct atlas_interval *intervals = atlas->heads[head].intervals;
+    size_t tokens = 0, longest = 0;
+    *marginals = (struct atlas_marginals){0};
+    for (size_t i = 0; i < atlas->plan.intervals; i++)
+        for (size_t k = 0; k < intervals[i].count; k++) {
+            tokens += intervals[i].items[k].tokens;
+            longest = num_max(longest, intervals[i].items[k].tokens);
+        }
+    marginals->queries = arena_alloc(arena, tokens, sizeof *marginals->queries, err);
+    marginals->keys = arena_alloc(arena, tokens, sizeof *marginals->keys, err);
+    double *of_keys = arena_alloc(arena, longest, sizeof *of_keys, err);
+    if (err->kind)
+        return -1;
+    for (size_t i = 0; i < atlas->plan.intervals; i++)
+        for (size_t k = 0; k < intervals[i].count; k++, marginals->examples++) {
+            const uint32_t *ids = ids_of(context, intervals[i].items[k].text, err);
+            if (!ids)
+                return -1;
+            add_example(marginals, &atlas->plan, &intervals[i].items[k], ids, without_first,
+                        of_keys);
+        }
+    sort_masses(marginals->queries, marginals->query_count);
+    sort_masses(marginals->keys, marginals->key_count);
+    return 0;
+}
+
+/* --- state ------------------------------------------------------------------------------------ */
+
+/* Bytes that are appended to `to` or, if that is NULL, read. */
+struct state {
+    struct buf *to;
+    const char *at, *end;
+    bool is_short; /* there are fewer bytes than were asked for, or others than expected */
+    struct err *err;
+};
+
+static void transfer(struct state *state, void *bytes, size_t size)
+{
+    if (state->to) {
+        buf_bytes(state->to, bytes, size);
+    } else if ((size_t)(state->end - state->at) < size || state->is_short) {
+        state->is_short = true;
+        memset(bytes, 0, size);
+    } else {
+        memcpy(bytes, state->at, size);
+        state->at += size;
+    }
+}
+
+/* A number that must not be above `most`. */
+static size_t transfer_count(struct state *state, size_t count, size_t most)
+{
+    uint64_t number = count;
+    transfer(state, &number, sizeof number);
+    state->is_short |= number > most;
+    return state->is_short ? 0 : (size_t)number;
+}
+
+static void transfer_example(struct state *state, const struct atlas_plan *plan,
+                             struct atlas_example *example)
+{
+    transfer(state, &example->top, sizeof example->top);
+    example->text = transfer_count(state, example->text, SIZE_MAX);
+    example->tokens = transfer_count(state, example->tokens, ATLAS_TOKENS_MAX);
+    const size_t size = example->tokens * plan->keys;
+    if (!state->to)
+        example->entries = heap_alloc(size, sizeof *example->entries, state->err);
+    if (example->entries)
+        transfer(state, example->entries, size * sizeof *example->entries);
+}
+
+static void transfer_interval(struct state *state, const struct atlas_plan *plan,
+                              struct atlas_interval *interval, size_t room)
+{
+    transfer(state, &interval->texts, sizeof interval->texts);
+    interval->count = transfer_count(state, interval->count, room);
+    for (size_t i = 0; i < interval->count; i++)
+        transfer_example(state, plan, &interval->items[i]);
+    const bool has_random = transfer_count(state, interval->random != NULL, 1);
+    if (has_random && !interval->random)
+        interval->random = heap_alloc(1, sizeof *interval->random, state->err);
+    if (has_random && interval->random)
+        transfer(state, interval->random, sizeof *interval->random);
+}
+
+static void transfer_pairs(struct state *state, struct pair_counts *pairs)
+{
+    pairs->count = transfer_count(state, pairs->count, PAIRS_MAX);
+    pairs->hand = transfer_count(state, pairs->hand, PAIRS_MAX - 1);
+    transfer(state, &pairs->least, sizeof pairs->least);
+    transfer(state, &pairs->total, sizeof pairs->total);
+    if (!state->to && pairs->count && pair_counts_resize(pairs, pairs->count, state->err))
+        pairs->count = 0;
+    if (pairs->count)
+        transfer(state, pairs->items, pairs->count * sizeof *pairs->items);
+    if (!state->to && pairs->count)
+        pair_counts_chain(pairs);
+}
+
+static void transfer_head(struct state *state, const struct atlas *atlas, struct atlas_head *head)
+{
+    const struct atlas_plan *plan = &atlas->plan;
+    transfer(state, head->bins, sizeof head->bins);
+    transfer(state, &head->peaks, sizeof head->peaks);
+    transfer(state, &head->first_self, sizeof head->first_self);
+    transfer(state, &head->first_entropy, sizeof head->first_entropy);
+    transfer(state, &head->induction, sizeof head->induction);
+    transfer(state, head->limits, plan->intervals * sizeof *head->limits);
+    if (is_warming(atlas)) {
+        transfer(state, head->maxima, atlas->warmed * sizeof *head->maxima);
+    } else if (!state->to) {
+        heap_free(head->maxima);
+        head->maxima = NULL;
+    }
+    for (size_t i = 0; i < plan->intervals; i++)
+        transfer_interval(state, plan, &head->intervals[i],
+                          is_highest(plan, i) ? plan->top_samples : plan->samples);
+    transfer_pairs(state, &head->pairs);
+}
+
+static void transfer_atlas(struct state *state, struct atlas *atlas)
+{
+    atlas->warmed = transfer_count(state, atlas->warmed, atlas->plan.warm_up);
+    transfer(state, &atlas->texts, sizeof atlas->texts);
+    transfer(state, &atlas->tokens, sizeof atlas->tokens);
+    transfer(state, &atlas->copies, sizeof atlas->copies);
+    for (size_t i = 0; i < head_count(atlas) && !state->err->kind; i++)
+        transfer_head(state, atlas, &atlas->heads[i]);
+}
+
+void atlas_save(const struct atlas *atlas, struct buf *to)
+{
+    struct err err = {0};
+    struct atlas own = *atlas; /* saving changes nothing */
+    transfer_atlas(&(struct state){.to = to, .err = &err}, &own);
+}
+
+int atlas_load(struct atlas *atlas, const char **at, const char *end, struct err *err)
+{
+    struct state state = {.at = *at, .end = end, .err = err};
+    transfer_atlas(&state, atlas);
+    *at = state.at;
+    if (state.is_short && !err->kind)
+        err_set(err, "expected the state of this atlas, found other bytes");
+    return err_if(err->kind);
+}

@@ -1,0 +1,160 @@
+/* atlas.h: what an atlas of heads keeps of a corpus, in memory that does not grow with it.
+ *
+ * Of each head: a histogram of the largest weight of each text, examples of texts by that weight,
+ * and the most frequent pairs of a query and the key with its largest weight. A text's largest
+ * weight, and pairs, leave out the first token of the text, as a query and as a key, and tokens
+ * that begin texts. Examples are sampled by intervals, which divide the maxima of the first texts
+ * (the warm-up) into equal parts: of the highest interval the texts with the largest weights, of
+ * others a reservoir (Vitter's algorithm R). A text of one token counts nowhere.
+ *
+ * Threads read the rows of different texts at once; texts are added one after another, in their
+ * order: the result has the same bits with any number of threads.
+ *
+ *     struct atlas atlas = {.plan = plan};
+ *     if (atlas_open(&atlas, layers, heads, err)) ...
+ *     if (atlas_text_init(&text, &atlas, ids, count, number, &arena, err)) ...
+ *     atlas_see(&text, &row)                            of each row of the text's weights
+ *     if (atlas_add(&atlas, &text, err)) ...
+ *     atlas_release(&atlas);
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "math/twister.h"
+#include "measure/pair_counts.h"
+
+enum {
+    ATLAS_BINS = 50,          /* of the histogram, from 0 to 1 */
+    ATLAS_KEYS_MAX = 64,      /* most entries of a query */
+    ATLAS_ENTRY_UNIT = 10000, /* entries are rounded to 1 / ATLAS_ENTRY_UNIT */
+    ATLAS_KEY_SHIFT = 14,     /* an entry is key << 14 | weight; 0: none */
+    ATLAS_TOKENS_MAX = 1 << (32 - ATLAS_KEY_SHIFT),
+};
+
+struct attention_map_row;
+struct arena;
+
+struct atlas_plan {
+    size_t intervals;   /* equal parts of the maxima; at least 1 */
+    size_t samples;     /* examples of each interval, but of the highest: */
+    size_t top_samples; /* examples with the largest weights */
+    size_t keys;        /* entries of a query: its largest weights, at most ATLAS_KEYS_MAX */
+    double floor;       /* least weight of an entry */
+    size_t warm_up;     /* number of texts whose maxima set the intervals */
+    bool skips_warm_up; /* atlas_add adds the warm-up itself, and takes no examples from it */
+    bool has_induction; /* sum the weights after copies, and those of the first query */
+    uint64_t seed;
+    long long bos; /* token that begins texts, no key of pairs; -1: none */
+};
+
+/* A text of the sample. Entries are in the order of the keys. */
+struct atlas_example {
+    float top;   /* the largest weight */
+    size_t text; /* its number */
+    size_t tokens;
+    uint32_t *entries; /* [tokens, keys] */
+};
+
+struct atlas_interval {
+    uint64_t texts; /* of this interval */
+    size_t count;
+    struct atlas_example *items; /* [count] the highest interval: by weight; others: in any order */
+    struct twister *random;      /* NULL: not needed yet */
+};
+
+struct atlas_head {
+    uint64_t bins[ATLAS_BINS];
+    double peaks;                     /* sum of the largest weights of all texts */
+    double first_self, first_entropy; /* sums over the first query of each text */
+    double induction;                 /* sum of weights of at least 0.01 after copies */
+    float *maxima;                    /* [warm_up] until the intervals are known */
+    float *limits;                    /* [intervals - 1] */
+    struct atlas_interval *intervals; /* [intervals] */
+    struct pair_counts pairs;
+};
+
+struct atlas {
+    struct atlas_plan plan;
+    size_t layers, across;          /* heads of a layer */
+    size_t warmed;                  /* texts of the warm-up so far */
+    uint64_t texts, tokens, copies; /* texts of two tokens or more; queries with an earlier copy */
+    struct atlas_head *heads;       /* [layers * across] */
+};
+
+/* A text whose rows are read, in an arena of the caller. */
+struct atlas_text {
+    const struct atlas *atlas;
+    const uint32_t *ids;
+    size_t count, number;
+    uint32_t *entries; /* [heads, count, keys] */
+    struct atlas_best {
+        uint32_t key;
+        float weight;
+    } * best;         /* [heads, count] the largest weight of a query; of the first, its own */
+    float *induction; /* [heads, count] */
+    uint32_t *copies; /* [count] 1 + the last earlier copy of a token; 0: none */
+};
+
+/* Set `layers` and `across`, and allocate what a plan needs. */
+int atlas_open(struct atlas *atlas, size_t layers, size_t across, struct err *err);
+void atlas_release(struct atlas *atlas);
+
+int atlas_text_init(struct atlas_text *text, const struct atlas *atlas, const uint32_t *ids,
+                    size_t count, size_t number, struct arena *arena, struct err *err);
+
+/* Bytes of a text, about. */
+double atlas_text_bytes(const struct atlas *atlas, size_t count);
+
+/* A head_watcher whose context is an atlas_text. */
+void atlas_see(void *text, const struct attention_map_row *row);
+
+/* Add a text to the warm-up, which sets the intervals after its last text; add a text. The first
+ * texts of an atlas that skips the warm-up are both. */
+void atlas_warm(struct atlas *atlas, const struct atlas_text *text);
+int atlas_add(struct atlas *atlas, const struct atlas_text *text, struct err *err);
+
+/* --- results ---------------------------------------------------------------------------------- */
+
+/* Mass of weights on a token, in the entries of a head's examples. */
+struct atlas_mass {
+    uint32_t id;
+    double weight;
+};
+
+/* Gives the ids of a text by its number; NULL with `err`. */
+typedef const uint32_t *atlas_ids(void *context, size_t text, struct err *err);
+
+/* The masses of a head's examples: by query and by key token, the largest first, of equal ones the
+ * token that comes first; and by distance, in bins that begin at 0, 1, 2, 4, … */
+enum { ATLAS_DISTANCES = 13 };
+
+struct atlas_marginals {
+    struct atlas_mass *queries, *keys;
+    size_t query_count, key_count;
+    double distances[ATLAS_DISTANCES];
+    size_t examples;
+};
+
+int atlas_marginals(struct atlas_marginals *marginals, const struct atlas *atlas, size_t head,
+                    bool without_first, atlas_ids *ids_of, void *context, struct arena *arena,
+                    struct err *err);
+
+static inline size_t atlas_entry_key(uint32_t entry)
+{
+    return entry >> ATLAS_KEY_SHIFT;
+}
+
+static inline float atlas_entry_weight(uint32_t entry)
+{
+    return (float)((entry & ((1u << ATLAS_KEY_SHIFT) - 1)) / (double)ATLAS_ENTRY_UNIT);
+}
+
+/* --- state ------------------------------------------------------------------------------------ */
+
+struct buf;
+
+/* Append all that the atlas has; set an open atlas of the same plan to that. -1 if the bytes are
+ * not of such an atlas; `at` moves behind them. */
+void atlas_save(const struct atlas *atlas, struct buf *state);
+int atlas_load(struct atlas *atlas, const char **at, const char *end, struct err *err);

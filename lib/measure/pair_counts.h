@@ -1,0 +1,47 @@
+/* pair_counts.h: the most frequent pairs of tokens of a stream, in bounded memory (Space-Saving:
+ * Metwally, Agrawal and El Abbadi, 2005).
+ *
+ * There are at most PAIRS_MAX counters. A new pair beyond these takes over the smallest counter, so
+ * a count is too high by at most `over`, and every pair with more than total / PAIRS_MAX
+ * occurrences has a counter. While there are at most PAIRS_MAX different pairs, counts are exact.
+ *
+ *     struct pair_counts counts = {0};
+ *     if (pair_counts_add(&counts, query_id, key_id, weight, err)) ...
+ *     size_t found = pair_counts_best(&counts, best, 20);
+ *     pair_counts_release(&counts);
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/err.h"
+
+enum { PAIRS_MAX = 4096 };
+
+struct pair_count {
+    uint32_t query, key; /* token ids */
+    uint32_t count, over;
+    double weight; /* sum over the count - over occurrences that were seen */
+};
+
+struct pair_counts {
+    struct pair_count *items; /* [count] */
+    uint16_t *first, *next; /* [capacity] chains of counters with one hash, as index + 1; 0: end */
+    size_t count, capacity;
+    size_t hand;    /* counter at which the search for the smallest continues */
+    uint32_t least; /* no count is below it */
+    uint64_t total; /* pairs that were added */
+};
+
+int pair_counts_add(struct pair_counts *counts, uint32_t query, uint32_t key, double weight,
+                    struct err *err);
+
+/* Copy the pairs with the highest counts, at most `most`; of equal ones those with lower ids come
+ * first. Returns their number. */
+size_t pair_counts_best(const struct pair_counts *counts, struct pair_count *best, size_t most);
+
+/* Make room for `count` counters that are filled by the caller, and then chain them. */
+int pair_counts_resize(struct pair_counts *counts, size_t count, struct err *err);
+void pair_counts_chain(struct pair_counts *counts);
+
+void pair_counts_release(struct pair_counts *counts);

@@ -1,0 +1,178 @@
+#include "measure/atlas.h"
+
+#include <string.h>
+
+#include "../unit.h"
+#include "base/buf.h"
+#include "model/site.h"
+
+static struct atlas atlas;
+static struct arena arena;
+static struct err err;
+
+static void leave(void)
+{
+    atlas_release(&atlas);
+    arena_release(&arena);
+}
+
+FIXTURE(NULL, leave)
+
+static const struct atlas_plan plan = {.intervals = 5,
+                                       .samples = 3,
+                                       .top_samples = 10,
+                                       .keys = 2,
+                                       .floor = 0.005,
+                                       .warm_up = 50,
+                                       .skips_warm_up = true,
+                                       .bos = -1};
+
+static const uint32_t ids[] = {5, 6, 7};
+
+/* Head 1.3 of a text of three tokens: the third attends to the second, others to the first. */
+static void add(struct atlas *to, size_t number, float top)
+{
+    const float rows[3][3] = {{1}, {1 - top / 2, top / 2}, {1 - top, top, 0}};
+    struct atlas_text text;
+    ck_assert_int_eq(atlas_text_init(&text, to, ids, 3, number, &arena, &err), 0);
+    for (size_t query = 0; query < 3; query++)
+        atlas_see(
+            &text,
+            &(struct attention_map_row){
+                .layer = 1, .head = 3, .query = query, .keys = query + 1, .values = rows[query]});
+    ck_assert_int_eq(atlas_add(to, &text, &err), 0);
+    arena_clear(&arena);
+}
+
+static void begin(struct atlas *to, const struct atlas_plan *with)
+{
+    *to = (struct atlas){.plan = *with};
+    ck_assert_int_eq(atlas_open(to, 2, 4, &err), 0);
+}
+
+static float top_of(size_t number)
+{
+    return (float)(number * 7919 % 1000) / 1000;
+}
+
+/* The texts that Python's random.Random keeps, by the same rules in numpy. */
+TEST(samples_are_those_of_the_reference)
+{
+    static const float limits[] = {0.19f, 0.38f, 0.595f, 0.785f};
+    static const uint64_t texts[] = {66, 65, 75, 67, 77};
+    static const size_t expected[5][10] = {{393, 134, 319},
+                                           {243, 95, 368},
+                                           {351, 339, 130},
+                                           {374, 188, 324},
+                                           {321, 284, 247, 210, 173, 136, 99, 62, 383, 346}};
+    begin(&atlas, &plan);
+    for (size_t number = 0; number < 400; number++)
+        add(&atlas, number, top_of(number));
+    const struct atlas_head *head = &atlas.heads[1 * 4 + 3];
+    for (size_t i = 0; i < 5; i++) {
+        ck_assert_uint_eq(head->intervals[i].count, i < 4 ? 3 : 10);
+        ck_assert_uint_eq(head->intervals[i].texts, texts[i]);
+        for (size_t k = 0; k < head->intervals[i].count; k++) {
+            ck_assert_uint_eq(head->intervals[i].items[k].text, expected[i][k]);
+            ck_assert_float_eq(head->intervals[i].items[k].top, top_of(expected[i][k]));
+        }
+        ck_assert(i == 4 || head->limits[i] == limits[i]);
+    }
+    ck_assert_uint_eq(head->bins[0], 9); /* of 400 texts, with maxima below 0.02 */
+    ck_assert_uint_eq(atlas.texts, 400);
+    ck_assert_uint_eq(atlas.tokens, 1200);
+}
+
+TEST(the_first_of_equal_texts_stay)
+{
+    struct atlas_plan all = plan;
+    all.skips_warm_up = false;
+    all.warm_up = 0;
+    begin(&atlas, &all);
+    for (size_t number = 0; number < 30; number++)
+        add(&atlas, number, number == 20 ? 0.75f : 0.5f);
+    const struct atlas_interval *highest = &atlas.heads[7].intervals[4];
+    ck_assert_uint_eq(highest->items[0].text, 20);
+    for (size_t i = 1; i < 10; i++)
+        ck_assert_uint_eq(highest->items[i].text, i - 1);
+}
+
+TEST(entries_are_the_largest_weights_in_the_order_of_keys)
+{
+    const float row[] = {0.004f, 0.3f, 0.1f, 0.3f, 0.29604f, 0};
+    static const uint32_t six[] = {0, 1, 2, 3, 4, 5};
+    struct atlas_text text;
+    begin(&atlas, &plan);
+    ck_assert_int_eq(atlas_text_init(&text, &atlas, six, 6, 0, &arena, &err), 0);
+    struct attention_map_row seen = {.query = 5, .keys = 6, .values = row};
+    atlas_see(&text, &seen);
+    const uint32_t *entries = text.entries + 5 * plan.keys;
+    ck_assert_uint_eq(atlas_entry_key(entries[0]), 1);
+    ck_assert_uint_eq(atlas_entry_key(entries[1]), 3);
+    ck_assert_float_eq(atlas_entry_weight(entries[1]), 0.3f);
+    seen = (struct attention_map_row){.query = 4, .keys = 1, .values = row};
+    atlas_see(&text, &seen);
+    ck_assert_uint_eq(text.entries[4 * plan.keys], 0); /* below the floor */
+    ck_assert_float_eq(text.best[4].weight, 0);        /* the first key counts for nothing */
+    ck_assert_uint_eq(text.best[5].key, 1);
+}
+
+static const uint32_t *ids_of(void *context, size_t text, struct err *error)
+{
+    (void)context, (void)text, (void)error;
+    return ids;
+}
+
+TEST(marginals_sum_the_entries_of_examples)
+{
+    struct atlas_marginals found;
+    struct atlas_plan all = plan;
+    all.skips_warm_up = false;
+    all.warm_up = 0;
+    begin(&atlas, &all);
+    add(&atlas, 0, 0.5f);
+    add(&atlas, 1, 0.25f);
+    ck_assert_int_eq(atlas_marginals(&found, &atlas, 7, false, ids_of, NULL, &arena, &err), 0);
+    ck_assert_uint_eq(found.examples, 2);
+    ck_assert(found.query_count == 3 && found.key_count == 2);
+    ck_assert_uint_eq(found.keys[0].id, 5);
+    ck_assert_double_eq_tol(found.keys[0].weight, 2 + 0.75 + 0.875 + 0.5 + 0.75, 1e-6);
+    ck_assert_double_eq_tol(found.distances[2], 0.5 + 0.75, 1e-6); /* from 2 to 3 */
+    ck_assert_int_eq(atlas_marginals(&found, &atlas, 7, true, ids_of, NULL, &arena, &err), 0);
+    ck_assert(found.key_count == 1 && found.keys[0].id == 6);
+}
+
+TEST(a_saved_atlas_continues_with_the_same_bits)
+{
+    struct buf one = {0}, other = {0};
+    struct atlas again;
+    begin(&atlas, &plan);
+    begin(&again, &plan);
+    for (size_t number = 0; number < 300; number++) {
+        add(&atlas, number, top_of(number));
+        if (number != 30 && number != 222)
+            continue;
+        const char *at = NULL;
+        atlas_release(&again);
+        begin(&again, &plan);
+        buf_clear(&one);
+        atlas_save(&atlas, &one);
+        at = one.bytes;
+        ck_assert_int_eq(atlas_load(&again, &at, at + one.size, &err), 0);
+        ck_assert_ptr_eq(at, one.bytes + one.size);
+    }
+    for (size_t number = 223; number < 300; number++)
+        add(&again, number, top_of(number));
+    buf_clear(&one);
+    atlas_save(&atlas, &one);
+    atlas_save(&again, &other);
+    ck_assert_uint_eq(one.size, other.size);
+    ck_assert_mem_eq(one.bytes, other.bytes, one.size);
+    const char *at = one.bytes;
+    atlas_release(&again);
+    begin(&again, &plan);
+    ck_assert_int_eq(atlas_load(&again, &at, at + one.size - 1, &err), -1);
+    atlas_release(&again);
+    buf_release(&one);
+    buf_release(&other);
+}
