@@ -232,7 +232,7 @@ static int compare_open_dump(struct compare_run *run, const struct dump *dump, s
     struct progress progress;
     struct memory memory = {0};
     const char *where = NULL;
-    if (site_names_make(&names, weights, err))
+    if (site_names_make(&names, weights->config, err))
         return -1;
     struct divergence_plan plan = {.viewer = viewer,
                                    .pair = run->pairs,

@@ -347,7 +347,7 @@ static int list_site_names(struct info *info, const struct weights *weights)
 {
     const struct config *c = weights->config;
     struct site_names names;
-    if (site_names_make(&names, weights, info->err))
+    if (site_names_make(&names, c, info->err))
         return -1;
     struct table_rows rows = {.most = SITE_COUNT, .arena = &info->arena, .err = info->err};
     for (enum site site = 0; site != SITE_PASS_END; site = site_next(site)) {

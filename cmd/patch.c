@@ -120,6 +120,13 @@ static int parse_over(struct patching_plan *plan, const struct options *options,
     const char *name = options->patch.over;
     size_t index = PATCH_HEADS;
     enum site site;
+    if (selection_translate_one(&name, "--over", &plan->viewer->model.config, err))
+        return -1;
+    for (size_t i = 0; i < PATCH_OVERS && name != options->patch.over; i++)
+        if (patch_overs[i].name && name == site_name(patch_overs[i].site)) {
+            name = patch_overs[i].name;
+            break;
+        }
     if (name && site_find(name, strlen(name), &site) && site_part(site) == PART_MIXER) {
         const struct edit edit = {.site = site, .words = "--over"};
         if (edits_check(&(struct edits){&edit, 1}, &plan->viewer->model.config, err))

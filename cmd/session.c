@@ -151,19 +151,6 @@ bool edit_options_are_given(const struct edit_options *options)
     return options->edits.count || options->ablations.count || options->knockouts.count;
 }
 
-bool note_alias(const char *option, const char *name, size_t size, const struct config *config,
-                bool quiet)
-{
-    char own[SITE_NAME_BYTES];
-    enum site site;
-    int layer = -1;
-    const bool found = site_find_alias(name, size, config, &site, &layer);
-    if (found && !quiet)
-        print_note("%s: '%.*s' of TransformerLens is '%s' here", option, (int)size, name,
-                   site_tensor_name(own, site, layer));
-    return found;
-}
-
 /* Read --edit, --ablate and --knockout. `own`: the positions of an item; NULL: none. */
 static int add_edits(struct edit_list *list, const struct edit_options *options,
                      struct item_positions *own, struct err *err)
@@ -173,15 +160,12 @@ static int add_edits(struct edit_list *list, const struct edit_options *options,
         [EDIT_ABLATION] = &options->ablations,
         [EDIT_KNOCKOUT] = &options->knockouts,
     };
+    list->note = own ? NULL : print_note;
     for (int form = EDIT_WORDS; form <= EDIT_KNOCKOUT; form++) {
         if (own)
             own->option = form == EDIT_KNOCKOUT ? "--knockout" : "--edit";
         for (size_t i = 0, size = 0; i < texts[form]->count; i++) {
             const char *text = texts[form]->items[i], *name = edit_name(&size, text);
-            for (const char *at = text; at; at = strchr(at, ';') ? strchr(at, ';') + 1 : NULL) {
-                const char *site = at + strspn(at, " ");
-                note_alias("--edit", site, strcspn(site, " [=*+"), list->config, own != NULL);
-            }
             if (edit_list_add(list, (enum edit_form)form, text, err))
                 return name ? err_append(err, ": batch --sweep %.*s=0,2,4 gives {%.*s} its values",
                                          (int)size, name, (int)size, name)

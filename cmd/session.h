@@ -69,10 +69,6 @@ struct session {
 /* Read --precision and the options of the mechanism; no model is needed. */
 int session_read_options(struct session *session, struct err *err);
 
-/* Print a note of our name for TransformerLens' name of a tensor; false: it is none. */
-bool note_alias(const char *option, const char *name, size_t size, const struct config *config,
-                bool quiet);
-
 /* Fill a list of edits with the values of --from and --reference, or with stored ones. */
 int session_fill_edits(struct session *session, struct edit_list *list, struct err *err);
 

@@ -107,31 +107,6 @@ static int list_heads(struct derivation *how, const char **layers, const char **
     return err_if(err->kind);
 }
 
-/* Replace TransformerLens' names in --show by ours; their layers become the list, unless there is
- * one. */
-static int replace_aliases(const char **show, const char **layers, const struct config *config,
-                           struct arena *arena, struct err *err)
-{
-    struct buf names = {0}, numbers = {0};
-    for (const char *at = *show; at; at = list_next(at)) {
-        const size_t size = strcspn(at, ",");
-        enum site site;
-        int layer = -1;
-        const bool is_alias = site_find_alias(at, size, config, &site, &layer);
-        note_alias("--show", at, size, config, false);
-        buf_format(&names, "%s%.*s", names.size ? "," : "",
-                   is_alias ? (int)strlen(site_name(site)) : (int)size,
-                   is_alias ? site_name(site) : at);
-        if (is_alias && layer >= 0)
-            buf_format(&numbers, "%s%d", numbers.size ? "," : "", layer);
-    }
-    if (numbers.size && !*layers)
-        *layers = buf_keep(&numbers, arena, err);
-    buf_release(&numbers);
-    *show = buf_keep(&names, arena, err);
-    return err_if(err->kind);
-}
-
 int request_make(struct request *request, struct driver *driver, struct err *err)
 {
     struct session *session = &driver->session;
@@ -180,7 +155,7 @@ int request_make(struct request *request, struct driver *driver, struct err *err
     if (options->mean && derive_read_mean(how, options->mean, MEAN_AXES, err))
         return -1;
     const char *named = options->layer;
-    if (replace_aliases(&show, &named, config, &session->arena, err))
+    if (selection_translate(&show, &named, config, print_note, &session->arena, err))
         return -1;
     const char *layer = named                                        ? named
                         : options->pool && !options->show            ? "-1"

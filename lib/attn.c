@@ -383,9 +383,11 @@ static int open_showing(struct showing *showing, struct selection *selection,
         return -1;
     if (!request->sink)
         return err_usage(err, "expected a sink, found NULL");
-    if (selection_sites(selection, request->show ? request->show : site_name(SITE_WEIGHTS), config,
-                        err) ||
-        selection_layers(selection, request->layers, config, arena, err) ||
+    const char *show = request->show ? request->show : site_name(SITE_WEIGHTS);
+    const char *layers = request->layers;
+    if (selection_translate(&show, &layers, config, NULL, arena, err) ||
+        selection_sites(selection, show, config, err) ||
+        selection_layers(selection, layers, config, arena, err) ||
         selection_heads(selection, request->heads, config, arena, err) ||
         capture_init(&showing->capture, selection, config, 1, arena, err))
         return -1;
@@ -699,49 +701,51 @@ static const struct weight_row {
     const char *name;
     unsigned char slot, form;
     const char *axes[ATTN_AXES_MAX];
+    const char *alias; /* TransformerLens' name, in layers after blocks.3. */
 } weight_rows[] = {
-    {"W_E", SLOT_TOKENS, FORM_TURNED, {"word", "channel"}},
-    {"W_pos", SLOT_POSITIONS, FORM_TURNED, {"token", "channel"}},
-    {"W_U", SLOT_HEAD, FORM_MATRIX, {"channel", "word"}},
-    {"b_U", SLOT_HEAD, FORM_BIAS, {"word"}},
-    {"ln_f.w", SLOT_FINAL_NORM, FORM_SCALES, {"channel"}},
-    {"ln_f.b", SLOT_FINAL_NORM, FORM_SHIFTS, {"channel"}},
-    {"W_Q", SLOT_Q, FORM_TO_HEADS, {"head", "channel", "dim"}},
-    {"W_K", SLOT_K, FORM_TO_HEADS, {"kv_head", "channel", "dim"}},
-    {"W_V", SLOT_V, FORM_TO_HEADS, {"kv_head", "channel", "dim"}},
-    {"W_O", SLOT_O, FORM_OF_HEADS, {"head", "dim", "channel"}},
-    {"b_Q", SLOT_Q, FORM_HEAD_BIAS, {"head", "dim"}},
-    {"b_K", SLOT_K, FORM_HEAD_BIAS, {"kv_head", "dim"}},
-    {"b_V", SLOT_V, FORM_HEAD_BIAS, {"kv_head", "dim"}},
-    {"b_O", SLOT_O, FORM_BIAS, {"channel"}},
-    {"W_gate", SLOT_GATE, FORM_MATRIX, {"channel", "dim"}},
-    {"W_in", SLOT_UP, FORM_MATRIX, {"channel", "dim"}},
-    {"W_out", SLOT_DOWN, FORM_MATRIX, {"dim", "channel"}},
-    {"b_in", SLOT_UP, FORM_BIAS, {"dim"}},
-    {"b_out", SLOT_DOWN, FORM_BIAS, {"channel"}},
-    {"ln_1.w", SLOT_NORM_1, FORM_SCALES, {"channel"}},
-    {"ln_1.b", SLOT_NORM_1, FORM_SHIFTS, {"channel"}},
-    {"ln_2.w", SLOT_NORM_2, FORM_SCALES, {"channel"}},
-    {"ln_2.b", SLOT_NORM_2, FORM_SHIFTS, {"channel"}},
+    {"W_E", SLOT_TOKENS, FORM_TURNED, {"word", "channel"}, "embed.W_E"},
+    {"W_pos", SLOT_POSITIONS, FORM_TURNED, {"token", "channel"}, "pos_embed.W_pos"},
+    {"W_U", SLOT_HEAD, FORM_MATRIX, {"channel", "word"}, "unembed.W_U"},
+    {"b_U", SLOT_HEAD, FORM_BIAS, {"word"}, "unembed.b_U"},
+    {"ln_f.w", SLOT_FINAL_NORM, FORM_SCALES, {"channel"}, "ln_final.w"},
+    {"ln_f.b", SLOT_FINAL_NORM, FORM_SHIFTS, {"channel"}, "ln_final.b"},
+    {"W_Q", SLOT_Q, FORM_TO_HEADS, {"head", "channel", "dim"}, "attn.W_Q"},
+    {"W_K", SLOT_K, FORM_TO_HEADS, {"kv_head", "channel", "dim"}, "attn.W_K"},
+    {"W_V", SLOT_V, FORM_TO_HEADS, {"kv_head", "channel", "dim"}, "attn.W_V"},
+    {"W_O", SLOT_O, FORM_OF_HEADS, {"head", "dim", "channel"}, "attn.W_O"},
+    {"b_Q", SLOT_Q, FORM_HEAD_BIAS, {"head", "dim"}, "attn.b_Q"},
+    {"b_K", SLOT_K, FORM_HEAD_BIAS, {"kv_head", "dim"}, "attn.b_K"},
+    {"b_V", SLOT_V, FORM_HEAD_BIAS, {"kv_head", "dim"}, "attn.b_V"},
+    {"b_O", SLOT_O, FORM_BIAS, {"channel"}, "attn.b_O"},
+    {"W_gate", SLOT_GATE, FORM_MATRIX, {"channel", "dim"}, "mlp.W_gate"},
+    {"W_in", SLOT_UP, FORM_MATRIX, {"channel", "dim"}, "mlp.W_in"},
+    {"W_out", SLOT_DOWN, FORM_MATRIX, {"dim", "channel"}, "mlp.W_out"},
+    {"b_in", SLOT_UP, FORM_BIAS, {"dim"}, "mlp.b_in"},
+    {"b_out", SLOT_DOWN, FORM_BIAS, {"channel"}, "mlp.b_out"},
+    {"ln_1.w", SLOT_NORM_1, FORM_SCALES, {"channel"}, "ln1.w"},
+    {"ln_1.b", SLOT_NORM_1, FORM_SHIFTS, {"channel"}, "ln1.b"},
+    {"ln_2.w", SLOT_NORM_2, FORM_SCALES, {"channel"}, "ln2.w"},
+    {"ln_2.b", SLOT_NORM_2, FORM_SHIFTS, {"channel"}, "ln2.b"},
 };
 
-/* Find the slot of "W_E", "h.3.W_Q", "h.3.cross_W_Q" or "enc.0.W_Q"; the layer must exist. */
+/* Find the slot of "W_E", "h.3.W_Q", "h.3.cross_W_Q" or "enc.0.W_Q", or of TransformerLens' names
+ * for these; the layer must exist. */
 static int find_weight(const struct weight_row **row, struct slot *slot,
                        const struct config *config, const char *name, struct err *err)
 {
-    bool of_source = strncmp(name, "enc.", 4) == 0, in_layer = of_source || name[0] == 'h';
-    const char *rest = name, *number = name + (of_source ? 4 : 2);
+    bool of_source = strncmp(name, "enc.", 4) == 0, of_block = strncmp(name, "blocks.", 7) == 0;
+    bool in_layer = of_source || of_block || name[0] == 'h';
+    const char *rest = name, *number = name + (of_source ? 4 : of_block ? 7 : 2);
     long long layer = -1;
     size_t layers = of_source ? stack_of(config, PART_SOURCE)->layers : config->n_layer, index = 0;
     if (in_layer && num_parse_part(number, strspn(number, "0123456789"), 0, 1 << 20, &layer))
         rest = number + strspn(number, "0123456789") + 1;
-    if (strncmp(name, "blocks.", 7) == 0)
-        return err_usage(err, "'%s': expected a name such as 'h.%.*s.%s', not TransformerLens'",
-                         name, (int)strspn(name + 7, "0123456789"), name + 7,
-                         strrchr(name, '.') + 1);
     bool is_cross = in_layer && strncmp(rest, "cross_", 6) == 0;
     rest += is_cross ? 6 : 0;
     size_t count = sizeof weight_rows / sizeof *weight_rows;
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(rest, weight_rows[i].alias) == 0)
+            rest = weight_rows[i].name;
     if (names_choose_item(&index, (struct names){&weight_rows->name, count, sizeof *weight_rows},
                           "a weight", rest, strlen(rest), err))
         return -1;

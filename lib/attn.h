@@ -141,7 +141,8 @@ struct attn_tensor {
  * [channel, word], "b_U", "ln_f.w", "ln_f.b"; of a layer "h.3.W_Q" [head, channel, dim], W_K, W_V
  * (kv_head for head), W_O [head, dim, channel], W_gate, W_in [channel, dim], W_out [dim, channel],
  * b_Q, b_K, b_V, b_O, b_in, b_out, "h.3.ln_1.w" and .b, ln_2; "h.3.cross_W_Q" of cross-attention,
- * "enc.3.W_Q" of an encoder. They are as in the files: no norm is folded into them. */
+ * "enc.3.W_Q" of an encoder; or by TransformerLens' names, "blocks.3.attn.W_Q". They are as in the
+ * files: no norm is folded into them. */
 int attn_weight(struct attn_model *model, const char *name,
                 int (*sink)(void *context, const struct attn_tensor *weight), void *context,
                 struct attn_error *error);

@@ -554,6 +554,11 @@ stream = run["h.1.resid_post"]
 stream = stream - stream.mean(-1, keepdims=True)
 stream = stream / numpy.sqrt(stream.var(-1, keepdims=True) + 1e-5)
 near(stream * weight("ln_f.w") + weight("ln_f.b"), run["ln_f"])
+for ours, theirs in (("W_U", "unembed.W_U"), ("h.1.W_O", "blocks.1.attn.W_O"),
+                     ("ln_f.w", "ln_final.w"), ("h.0.W_in", "blocks.0.mlp.W_in")):
+    assert (weight(ours) == weight(theirs)).all()
+run = model.run("Life is", ["blocks.1.attn.hook_z", "transformer.h.1.mlp"])
+assert sorted(run) == ["h.1.context", "h.1.mlp_out"]
 run = ends.run("<s> le petit", "all", source="the cat")
 near(numpy.einsum("tc,hcd->htd", run["enc.0.resid_pre"], ends.weight("enc.0.W_Q"))
      + ends.weight("enc.0.b_Q")[:, None], run["enc.0.q"])
@@ -563,7 +568,7 @@ for name, said in (("W_X", "expected one of W_E, W_pos, W_U"), ("h.9.W_Q", "a la
                    ("W_Q", "expected 'h.LAYER.W_Q'"), ("h.0.W_E", "expected 'W_E', since no layer"),
                    ("h.0.W_gate", "the model has no such weight"),
                    ("enc.0.W_Q", "the model has no such weight"),
-                   ("blocks.0.attn.W_Q", "expected a name such as 'h.0.W_Q'")):
+                   ("blocks.2.attn.W_Q", "a layer below 2")):
     try:
         weight(name)
         raise AssertionError(name)

@@ -558,38 +558,43 @@ static int append(struct edit_reader *reader)
     return 0;
 }
 
-/* Parse `h.9.context`, `enc.0.weights`, or a site's name alone. */
+/* The name after `h.9.` or `enc.0.`, of which `*dot` is the last byte, or NULL. */
+static const char *name_after_layer(const char **dot, struct edit_reader *reader,
+                                    struct edit_piece name)
+{
+    bool encoder = name.size > 4 && memcmp(name.at, "enc.", 4) == 0;
+    size_t skip = encoder ? 4 : 2;
+    bool in_layer = name.size > skip && (encoder || memcmp(name.at, "h.", 2) == 0);
+    *dot = in_layer ? memchr(name.at + skip, '.', name.size - skip) : NULL;
+    const char *rest = *dot ? *dot + 1 : name.at;
+    return arena_format(reader->list->arena, reader->err, "%s%.*s", *dot && encoder ? "enc." : "",
+                        (int)(name.at + name.size - rest), rest);
+}
+
+/* Parse `h.9.context`, `enc.0.weights`, a site's name alone, or one of another program. */
 static int parse_site(struct edit_reader *reader, struct edit_piece name)
 {
     enum site *site = &reader->edit.site;
+    struct err *err = reader->err;
+    const char *dot = NULL, *plain = name_after_layer(&dot, reader, name);
     char own[SITE_NAME_BYTES];
     int layer = -1;
-    if (site_find_alias(name.at, name.size, reader->config, site, &layer)) { /* TransformerLens' */
-        const char *text = site_tensor_name(own, *site, layer);
-        name = (struct edit_piece){arena_text(reader->list->arena, text, strlen(text), reader->err),
-                                   strlen(text)};
-        if (!name.at)
-            return -1;
+    const struct site_word word = {reader->words, name.at, name.size, false};
+    if (plain && !site_find(plain, strlen(plain), site) &&
+        selection_other_name(site, &layer, &word, reader->config, reader->list->note, err)) {
+        site_tensor_name(own, *site, layer);
+        name = (struct edit_piece){own, strlen(own)};
+        plain = name_after_layer(&dot, reader, name);
     }
-    bool encoder = name.size > 4 && memcmp(name.at, "enc.", 4) == 0;
-    size_t skip = encoder ? 4 : 2;
-    const char *dot = name.size > skip && (encoder || memcmp(name.at, "h.", 2) == 0)
-                          ? memchr(name.at + skip, '.', name.size - skip)
-                          : NULL;
-    const char *rest = dot ? dot + 1 : name.at;
-    const char *plain =
-        arena_format(reader->list->arena, reader->err, "%s%.*s", dot && encoder ? "enc." : "",
-                     (int)(name.at + name.size - rest), rest);
-    if (!plain ||
+    if (!plain || err->kind ||
         selection_site(site, &(struct site_word){reader->words, plain, strlen(plain), false},
-                       reader->config, reader->err))
+                       reader->config, err))
         return -1;
     if (dot && !site_row(*site)->in_layer)
-        return err_usage(reader->err,
-                         "%s: expected '%s' without a layer, since no layer contains it",
+        return err_usage(err, "%s: expected '%s' without a layer, since no layer contains it",
                          reader->words, site_name(*site));
     const struct edit_axis layers = layer_axis(reader);
-    for (const char *at = name.at + skip; dot && at <= dot;)
+    for (const char *at = name.at + strcspn(name.at, ".") + 1; dot && at <= dot;)
         if (add_range(reader, &layers, next_piece(&at, dot)))
             return -1;
     return 0;

@@ -24,6 +24,7 @@
 #pragma once
 
 #include "format/npy.h"
+#include "lens/selection.h"
 #include "lens/viewer.h"
 #include "model/edit.h"
 
@@ -75,6 +76,7 @@ struct edit_list {
      * the tokens are not known. */
     const char *(*tokens_of)(void *context, bool of_source, const char *position, size_t size);
     void *context;
+    site_note *note; /* gets a line for each name of another program; NULL: none does */
 };
 
 /* Parse the value of an option. EDIT_WORDS accepts several edits separated by `;`. Arrays are

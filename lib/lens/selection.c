@@ -10,6 +10,7 @@
 #include "model/config.h"
 #include "model/layer.h"
 #include "model/model.h"
+#include "model/site_names.h"
 
 #define MIXERS_ALONE ": its layers keep a state: see 'mix_map'"
 
@@ -25,13 +26,6 @@ int selection_site(enum site *site, const struct site_word *word, const struct c
     const char *known[SITE_COUNT + 2] = {"tokens"};
     struct names names = {known, word->of_list, sizeof *known};
     if (!site_find(word->name, word->size, site) || !is_named(*site, word)) {
-        char own[SITE_NAME_BYTES];
-        int layer = -1;
-        if (site_find_alias(word->name, word->size, config, site, &layer))
-            return err_usage(err, "%s: expected '%s', found its name in TransformerLens, '%.*s'",
-                             word->option,
-                             word->of_list ? site_name(*site) : site_tensor_name(own, *site, layer),
-                             (int)word->size, word->name);
         for (enum site other = 0; other != SITE_END; other = site_next(other))
             if (is_named(other, word) && site_exists(config, other))
                 known[names.count++] = site_name(other);
@@ -58,6 +52,61 @@ static struct site_set all_sites(const struct config *config)
         if (site_exists(config, site) && !site_is_by_name(site))
             site_set_add(&sites, site);
     return sites;
+}
+
+bool selection_other_name(enum site *site, int *layer, const struct site_word *word,
+                          const struct config *config, site_note *note, struct err *err)
+{
+    char own[SITE_NAME_BYTES];
+    if (site_find(word->name, word->size, site))
+        return false;
+    if (!site_of_name(site, layer, word->name, word->size, config, err)) {
+        err_prefix(err, "%s", word->option);
+        return false;
+    }
+    site_tensor_name(own, *site, *layer);
+    const bool is_own = strlen(own) == word->size && memcmp(own, word->name, word->size) == 0;
+    if (note && !is_own && *layer < (int)site_layers(config, *site)) /* else it is refused */
+        note("'%.*s' is '%s' here", (int)word->size, word->name, own);
+    return true;
+}
+
+int selection_translate(const char **show, const char **layers, const struct config *config,
+                        site_note *note, struct arena *arena, struct err *err)
+{
+    struct buf names = {0}, numbers = {0};
+    for (const char *at = *show; at && !err->kind;
+         at += strcspn(at, ","), at = *at ? at + 1 : NULL) {
+        const struct site_word word = {"--show", at, strcspn(at, ","), true};
+        enum site site;
+        int layer = -1;
+        const bool found = selection_other_name(&site, &layer, &word, config, note, err);
+        buf_format(&names, "%s%.*s", names.size ? "," : "",
+                   found ? (int)strlen(site_name(site)) : (int)word.size,
+                   found ? site_name(site) : at);
+        if (layer >= 0)
+            buf_format(&numbers, "%s%d", numbers.size ? "," : "", layer);
+    }
+    if (numbers.size && !*layers)
+        *layers = buf_keep(&numbers, arena, err);
+    buf_release(&numbers);
+    *show = buf_keep(&names, arena, err);
+    return err_if(err->kind);
+}
+
+int selection_translate_one(const char **name, const char *option, const struct config *config,
+                            struct err *err)
+{
+    enum site site;
+    int layer = -1;
+    const struct site_word word = {option, *name, *name ? strlen(*name) : 0, false};
+    if (!*name || !selection_other_name(&site, &layer, &word, config, NULL, err))
+        return err_if(err->kind);
+    if (layer >= 0)
+        return err_usage(err, "%s: expected '%s' and --layer %d, found '%s'", option,
+                         site_name(site), layer, *name);
+    *name = site_name(site);
+    return 0;
 }
 
 int selection_sites(struct selection *selection, const char *list, const struct config *config,
@@ -302,7 +351,8 @@ int selection_of_channels(struct selection *selection, enum site *site, const ch
         if (site_axes(other) == AXES_TOKEN_CHANNEL && site_row(other)->in_layer &&
             site_exists(config, other))
             known[names.count++] = site_name(other);
-    if (names_choose(&index, names, "--site", name, err))
+    if (selection_translate_one(&name, "--site", config, err) ||
+        names_choose(&index, names, "--site", name, err))
         return -1;
     site_find(name, strlen(name), site);
     *selection = (struct selection){.sites = SITE_SET(*site)};

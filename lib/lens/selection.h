@@ -49,6 +49,23 @@ struct site_word {
     bool of_list; /* of --show: also sites that cannot be edited; messages list tokens and all */
 };
 
+/* Find a name of another program, or ours with its layer (site_names.h); layer -1: all, or none.
+ * Returns false for our names of sites and, perhaps with `err`, for unknown ones. `note`: gets a
+ * line with our name; NULL: none does. */
+typedef void site_note(const char *format, ...);
+bool selection_other_name(enum site *site, int *layer, const struct site_word *word,
+                          const struct config *config, site_note *note, struct err *err);
+
+/* Replace such names in a list of --show by ours; their layers become the list, unless there is
+ * one. */
+int selection_translate(const char **show, const char **layers, const struct config *config,
+                        site_note *note, struct arena *arena, struct err *err);
+
+/* Replace such a name in another option, unless it is NULL. Refused: a name with a layer's number,
+ * since --layer chooses layers. */
+int selection_translate_one(const char **name, const char *option, const struct config *config,
+                            struct err *err);
+
 int selection_site(enum site *site, const struct site_word *word, const struct config *config,
                    struct err *err);
 

@@ -25,6 +25,8 @@ int lens_find_site(enum site *site, const char *name, const struct config *confi
 {
     struct buf known = {0};
     *site = site_of_output(config);
+    if (selection_translate_one(&name, "--site", config, err))
+        return -1;
     if (!name || (site_find(name, strlen(name), site) && is_of_stream(config, *site)))
         return 0;
     for (enum site other = 0; other != SITE_PASS_END; other = site_next(other))

@@ -293,33 +293,6 @@ bool site_find(const char *name, size_t size, enum site *site)
     return false;
 }
 
-bool site_find_alias(const char *name, size_t size, const struct config *config, enum site *site,
-                     int *layer)
-{
-    static const char blocks[] = "blocks.";
-    size_t start = sizeof blocks - 1, digits = 0;
-    long long number = -1;
-    if (size > start && memcmp(name, blocks, start) == 0) {
-        digits = strspn(name + start, "0123456789");
-        if (!num_parse_part(name + start, digits, 0, INT_MAX, &number))
-            return false;
-    }
-    *layer = (int)number;
-    const char *rest = name + (digits ? start + digits : 0);
-    size_t rest_size = size - (size_t)(rest - name);
-    for (*site = 0; (int)*site < SITE_IDS; ++*site) {
-        const char *alias = site_row(*site)->alias;
-        if (alias && digits)
-            alias = strncmp(alias, HOOK(""), sizeof HOOK("") - 1) == 0
-                        ? alias + sizeof "blocks.L" - 1
-                        : NULL;
-        if (alias && strlen(alias) == rest_size && memcmp(alias, rest, rest_size) == 0 &&
-            site_exists(config, *site))
-            return true;
-    }
-    return false;
-}
-
 const char *site_stack(enum site site)
 {
     return site_part(site) == PART_SOURCE ? "enc" : "h";
@@ -333,7 +306,7 @@ const char *site_name_in_layer(enum site site)
 
 const char *site_tensor_name(char name[SITE_NAME_BYTES], enum site site, int layer)
 {
-    if (site_row(site)->in_layer)
+    if (site_row(site)->in_layer && layer >= 0)
         snprintf(name, SITE_NAME_BYTES, "%s.%d.%s", site_stack(site), layer,
                  site_name_in_layer(site));
     else

@@ -204,14 +204,10 @@ const char *site_axis_name(enum site site, size_t axis);
 /* The site of a name, false if there is none. */
 bool site_find(const char *name, size_t size, enum site *site);
 
-/* The site and layer (-1: none) of TransformerLens' name, such as blocks.3.attn.hook_z; false if
- * the model has no such site in any layer. */
-bool site_find_alias(const char *name, size_t size, const struct config *config, enum site *site,
-                     int *layer);
-
 enum { SITE_NAME_BYTES = 40 };
 
-/* Write the tensor's name, `h.3.weights`, `enc.3.weights` or `ln_f`; returns `name`. The parts
+/* Write the tensor's name, `h.3.weights`, `enc.3.weights` or `ln_f`, with layer -1 the name without
+ * one, `weights`; returns `name`. The parts
  * before the layer's number, and after it. */
 const char *site_tensor_name(char name[SITE_NAME_BYTES], enum site site, int layer);
 const char *site_stack(enum site site);

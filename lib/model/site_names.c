@@ -1,8 +1,10 @@
 #include "model/site_names.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/file.h"
 #include "base/names.h"
 #include "base/num.h"
@@ -163,7 +165,7 @@ static enum site site_of_slot(const struct config *c, struct slot slot)
     for (const struct product_factor *f = c->factors.list; f->factor != 0; f++)
         if (f->part == slot.part && f->slot == slot.id)
             return SITE_PASS_END;
-    if (row == rows || slot.expert >= 0 || (slot.part == PART_MIXER && slot.id != SLOT_O) ||
+    if (row == rows || (slot.part == PART_MIXER && slot.id != SLOT_O) ||
         (slot.id == SLOT_HEAD && (c->logit_cap > 0 || c->logit_divisor > 0)) ||
         (slot.id == SLOT_TOKENS && (embed->positions != POSITIONS_NONE || embed->norm ||
                                     embed->segments || embed->project != PROJECT_NEVER)))
@@ -231,20 +233,25 @@ static int put_around(struct site_names *names, struct slot slot, const char *mo
                          SITE_OF(part, SITE_CONTEXT), SITE_PASS_END, layer_index, err));
 }
 
-static int put_modules(struct site_names *names, const struct weights *weights, struct err *err)
+static int put_modules(struct site_names *names, struct err *err)
 {
     const struct config *c = names->config;
+    const size_t count = slot_list(NULL, 0, c);
+    struct slot *slots = arena_alloc(&names->arena, count, sizeof *slots, err);
+    if (!slots)
+        return -1;
+    slot_list(slots, sizeof *slots, c);
     static const char scaled_later[] = "granite granitemoe granitemoeshared granitemoehybrid "
                                        "marian falcon_h1"; /* not in the module of the table */
-    for (size_t i = 0; i < weights->parameter_count; i++) {
-        struct slot slot = weights_parameter(weights, i).slot;
+    for (size_t i = 0; i < count; i++) {
+        const struct slot slot = slots[i];
         struct named_site item = {.other = SITE_PASS_END,
                                   .layer = slot.layer < 0 ? 0 : (size_t)slot.layer};
         struct family_layout layout;
-        if (slot.id & 1)
+        if (slot.id & 1 || slot.expert >= 0)
             continue;
         const char *module = module_of(names, slot, err);
-        if (!module || (slot.layer >= 0 && slot.expert < 0 &&
+        if (!module || (slot.layer >= 0 &&
                         (slot.id == SLOT_O || slot.id == SLOT_DOWN || slot.id == SLOT_UP ||
                          slot.id == SLOT_ROUTER) &&
                         put_around(names, slot, module, err)))
@@ -363,10 +370,10 @@ static int put_sites(struct site_names *names, struct err *err)
     return 0;
 }
 
-int site_names_make(struct site_names *names, const struct weights *weights, struct err *err)
+int site_names_make(struct site_names *names, const struct config *config, struct err *err)
 {
-    *names = (struct site_names){.config = weights->config};
-    if (!put_modules(names, weights, err) && !put_sites(names, err) && !put_fields(names, err))
+    *names = (struct site_names){.config = config};
+    if (!put_modules(names, err) && !put_sites(names, err) && !put_fields(names, err))
         return 0;
     site_names_release(names);
     return -1;
@@ -455,6 +462,61 @@ const struct named_site *site_names_find(const struct site_names *names, const c
         if (map_get(&names->map, at, strlen(at), &index))
             return names->items[index];
     return NULL;
+}
+
+/* A name that is several sites, such as the module of queries, keys and values. */
+static bool refuse_several(const struct named_site *n, struct err *err)
+{
+    struct buf ours = {0};
+    char own[SITE_NAME_BYTES];
+    const char *name = n->name;
+    for (const char *between = ""; n; n = n->next, between = n && n->next ? ", " : " or ")
+        buf_format(&ours, "%s%s", between, site_tensor_name(own, n->site, (int)n->layer));
+    if (!buf_check(&ours, err))
+        err_usage(err, "expected %s, found '%s', which is all of them", ours.bytes, name);
+    buf_release(&ours);
+    return false;
+}
+
+/* The name with {} in place of its first part that is a number, or L, after a dot or `-`; NULL: it
+ * has none, or memory ended. `*layer`: the number, -1 of L. */
+static const char *name_of_layers(int *layer, struct site_names *names, const char *name,
+                                  struct err *err)
+{
+    for (const char *at = strpbrk(name, ".-"); at; at = strpbrk(at, ".-")) {
+        const size_t size = strcspn(++at, ".");
+        long long number = -1;
+        if (!num_parse_part(at, size, 0, INT_MAX, &number) && !(size == 1 && *at == 'L'))
+            continue;
+        *layer = (int)number;
+        return arena_format(&names->arena, err, "%.*s{}%s", (int)(at - name), name, at + size);
+    }
+    return NULL;
+}
+
+bool site_of_name(enum site *site, int *layer, const char *name, size_t size,
+                  const struct config *config, struct err *err)
+{
+    struct site_names names;
+    if (site_names_make(&names, config, err))
+        return false;
+    int number = -1;
+    const char *text = arena_text(&names.arena, name, size, err);
+    const char *pattern = text ? name_of_layers(&number, &names, text, err) : NULL;
+    const struct named_site *n = text ? site_names_find(&names, text) : NULL;
+    if (n)
+        number = (int)n->layer;
+    for (size_t i = 0; pattern && !n && !err->kind && i < config_layers(config); i++) {
+        const char *one = with_layer(&names, pattern, i, err);
+        n = one ? site_names_find(&names, one) : NULL;
+    }
+    bool found = n && n->factor == 1 && (!n->width || refuse_several(n, err));
+    if (found) {
+        *site = n->site;
+        *layer = site_row(n->site)->in_layer ? number : -1;
+    }
+    site_names_release(&names);
+    return found;
 }
 
 const char *site_names_module(const struct site_names *names, enum site site, struct arena *arena,

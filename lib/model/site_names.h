@@ -10,7 +10,7 @@
  * before a name, or leave out its beginning, up to a dot.
  *
  *     struct site_names names;
- *     if (site_names_make(&names, &weights, err)) ...
+ *     if (site_names_make(&names, &config, err)) ...
  *     for (const struct named_site *n = site_names_find(&names, name); n; n = n->next)
  *     site_names_release(&names);
  */
@@ -40,8 +40,8 @@ struct site_names {
     struct arena arena;
 };
 
-/* The weights' config must outlive the names. */
-int site_names_make(struct site_names *names, const struct weights *weights, struct err *err);
+/* The config must outlive the names. */
+int site_names_make(struct site_names *names, const struct config *config, struct err *err);
 void site_names_release(struct site_names *names);
 
 /* Add lines of two columns, a name and ours for it; in both {} is the number of a layer:
@@ -52,6 +52,13 @@ int site_names_add(struct site_names *names, const char *path, struct err *err);
 
 /* The sites of a name; NULL: none. */
 const struct named_site *site_names_find(const struct site_names *names, const char *name);
+
+/* The site and layer of one name, by its size: of another program, or ours with its layer. L in
+ * place of a number, as `info --sites` prints names, is all layers: -1, as outside of layers.
+ * Returns false with `err` for a module whose output is several sites, and if memory ends; false
+ * without: it is no such name. */
+bool site_of_name(enum site *site, int *layer, const char *name, size_t size,
+                  const struct config *config, struct err *err);
 
 /* The name of a site's module, with L as the layer; llama.cpp's name, with -L. NULL: none. */
 const char *site_names_module(const struct site_names *names, enum site site, struct arena *arena,

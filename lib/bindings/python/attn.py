@@ -851,8 +851,8 @@ class Model(_Closing):
         """A weight as float32, as in the files, with the names and axes of TransformerLens: W_E,
         W_pos, W_U [channel, word], b_U, ln_f.w, ln_f.b; of a layer h.3.W_Q, W_K, W_V [head,
         channel, dim], W_O [head, dim, channel], W_gate, W_in, W_out, b_Q, b_K, b_V, b_O, b_in,
-        b_out, ln_1.w, ln_1.b, ln_2.w, ln_2.b; h.3.cross_W_Q; of an encoder enc.3.W_Q. No norm is
-        folded into them."""
+        b_out, ln_1.w, ln_1.b, ln_2.w, ln_2.b; h.3.cross_W_Q; of an encoder enc.3.W_Q. The whole
+        names are accepted, too: unembed.W_U, blocks.3.attn.W_Q. No norm is folded into them."""
         found, edits = [], _Edits(None)
         sink = _Sink(lambda _, tensor: found.append(_view(tensor.contents).copy()) or 0)
         with self._lock:
