@@ -742,6 +742,8 @@ static int run_setting(struct driver *driver, size_t setting, struct err *err)
         bool counts = !format_is_looked_at(output->format) && !holds_one;
         failed = text_mean_report(&report, &driver->mean, viewer->tokenizer, counts,
                                   &driver->session.arena, err) ||
+                 (driver->derivation.joins_heads &&
+                  report_join_heads(&report, &driver->derivation, &driver->session.arena, err)) ||
                  driver_write(driver, &report, err);
         text_mean_release(&driver->mean);
     }

@@ -326,6 +326,31 @@ static int resolve(const char **value, const struct scope *scope)
     return found ? 0 : -1;
 }
 
+/* Read the items of a list of positions, each with its name, if one of them has a name. */
+static int read_named(struct named_positions *named, const char *list, struct scope scope)
+{
+    const size_t most = list ? strlen(list) : 0;
+    struct label *labels = arena_alloc(scope.arena, most, sizeof *labels, scope.err);
+    bool has_name = false;
+    *named = (struct named_positions){
+        labels, arena_alloc(scope.arena, most, sizeof *named->positions, scope.err), 0};
+    for (const char *at = list; at && *at && named->positions; at += *at == ',') {
+        size_t size = *at == '@' ? 1 + name_size(at + 1, scope.item) : 0;
+        size += strcspn(at + size, ",");
+        const char *item = arena_text(scope.arena, at, size, scope.err), *found = item;
+        scope.plain = *at != '@';
+        if (!item || (*at == '@' ? resolve : resolve_words)(&found, &scope))
+            return -1;
+        has_name |= strcmp(found, item) != 0;
+        item += *item == '@';
+        labels[named->count] = (struct label){item, item, item};
+        named->positions[named->count++] = found;
+        at += size;
+    }
+    named->count = has_name ? named->count : 0;
+    return err_if(scope.err->kind);
+}
+
 /* Replace a continuation @NAME of the options by the item's value in the column NAME. */
 static int name_continuations(struct item *item, struct arena *arena, struct err *err)
 {
@@ -428,6 +453,9 @@ int positions_resolve(struct item_positions *own, struct item *item, struct text
         {item, sentence, "--query", true, true, arena, err},
     };
     const char **values[] = {&select->query, &select->key, &options->attribute.position};
+    for (size_t i = 0; i < 2 && select->mean; i++)
+        if (read_named(i ? &keys->named_keys : &sentence->named_queries, *values[i], scopes[i]))
+            return -1;
     for (size_t i = 0; i < 3; i++) {
         if (resolve_words(values[i], &scopes[i]))
             return -1;

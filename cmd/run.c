@@ -228,6 +228,14 @@ static bool have_keys(const struct selection *selection)
     return false;
 }
 
+/* True if all texts have the same rows and columns: those of names. */
+static bool is_named(const struct request *request, const struct text_with_source *pair)
+{
+    const struct tokenized *text = &pair->sentence;
+    return request->derivation.mean_of_regions && text->named_queries.count &&
+           (text->named_keys.count || !have_keys(&request->selection)) && !pair->source.count;
+}
+
 /* --stack without --pool: refuse a text whose tensors differ in size from the first text's: in
  * bytes or, with --words, in the number of `queries` and, if tensors have keys, in words. */
 static int check_size(struct run_state *own, const struct job *job, const struct report *report,
@@ -325,11 +333,12 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
     const struct tokenized *sentence = &job->pair.sentence;
     const struct index_range range = {"--query", "text", by_word ? "word" : "token",
                                       by_word ? report.sentence.word_count : sentence->count};
-    return err_if(selection_indices(&queries, &count,
-                                    by_word ? sentence->queries
-                                            : selection_queries(&request->selection, sentence),
-                                    &range, arena, err) ||
-                  (stacked && check_size(own, job, &report, count, err)));
+    return err_if(
+        selection_indices(&queries, &count,
+                          by_word ? sentence->queries
+                                  : selection_queries(&request->selection, sentence),
+                          &range, arena, err) ||
+        (stacked && !is_named(request, &job->pair) && check_size(own, job, &report, count, err)));
 }
 
 /* Find the gradients of a text, after ask_gradient. */
@@ -488,6 +497,7 @@ static int finish(void *state, struct driver *driver, struct err *err)
 static const struct task run_task = {
     .many = ITEMS_OR_SOURCE,
     .begins_words = true,
+    .means = MEAN_OF_REGIONS,
     .parts = "layers",
     .state_bytes = sizeof(struct run_state),
     .prepare = prepare,

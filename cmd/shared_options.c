@@ -149,8 +149,10 @@ const struct option_row select_options[] = {
     STRING("key", 0, "LIST", IN(select.key),
            "output only these key positions, likewise; the numbers do not change"),
     STRING("mean", 0, "AXES", IN(select.mean),
-           "average over heads, layers, texts, or several of these", .values = &values_means,
-           .joints = ","),
+           "average over heads, layers, texts, or several of these; regions: each @NAME of --query "
+           "and --key becomes one row or column, the mean of its queries, the sum of its keys (so "
+           "with texts)",
+           .values = &values_means, .joints = ","),
     FLAG("hide-first", 0, IN(select.hide_first), "drop the first token (attention sink)"),
     {0},
 };
@@ -328,8 +330,8 @@ WORDS_(, specials, NULL, {"auto", "as the tokenizer does in Hugging Face (defaul
        {"none", "no special tokens"}, {"bos", "only a beginning-of-text token"})
 WORDS_(, languages, "Languages", {"en", "English"}, {"zh", "Chinese"})
 WORDS_(, scales, NULL, {"none", "no scale"}, {"sqrt", "divide scores by √d_k"})
-WORDS_(, means, NULL, {"heads", "average over heads"}, {"layers", "average over layers"},
-       {"texts", "average over texts, position by position"})
+WORDS_(, means, NULL, {"regions", "each @NAME as one row"}, {"heads", "average over heads"},
+       {"layers", "average over layers"}, {"texts", "average over texts, position by position"})
 WORDS_(, colors, NULL, {"auto", "if the terminal has colours"}, {"always", NULL}, {"never", NULL})
 WORDS_(, edits, "Edits",
        {"SITE = 0",

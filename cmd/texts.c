@@ -86,12 +86,7 @@ static int list_heads(struct derivation *how, const char **layers, const char **
     if (how->mean_of_heads || how->mean_of_layers)
         return err_usage(err, "--head '%s': expected --mean texts or none, found heads or layers",
                          *heads);
-    if (format->keeps_shape || format_is(format, "html"))
-        return err_usage(
-            err,
-            "--head '%s': expected a format with a matrix for each head, found %s: use "
-            "--layer and --head",
-            *heads, format->name);
+    how->joins_heads = format->keeps_shape;
     for (const char *at = *heads; items && at && !err->kind; at = list_next(at)) {
         struct patch_head one;
         if (instrument_head(&one, "--head", at, strcspn(at, ","), stack_of(config, PART_SENTENCE),
@@ -152,8 +147,15 @@ int request_make(struct request *request, struct driver *driver, struct err *err
     if (options->align && !has_encoder(config))
         return err_usage(err, "--align: expected an encoder-decoder, found '%s'",
                          viewer->model.name);
-    if (options->mean && derive_read_mean(how, options->mean, MEAN_AXES, err))
+    if (options->mean && derive_read_mean(how, options->mean, MEAN_OF_REGIONS, err))
         return -1;
+    if (how->mean_of_regions && (!(options->query || options->key) || how->pool.by))
+        return err_usage(err, "--mean regions: expected %s",
+                         how->pool.by ? "no --pool, which joins all positions"
+                                      : "positions by name in --query or --key, such as @verb");
+    if (how->mean_of_regions && format_is(format, "html"))
+        return err_usage(err, "--mean regions: a page always shows all tokens: choose another "
+                              "format");
     const char *named = options->layer;
     if (selection_translate(&show, &named, config, print_note, &session->arena, err))
         return -1;

@@ -72,6 +72,8 @@ LINES = [
     (["lens", TEXT, "-s", "eat", "--mean", "texts,layers"], None),
     (["attribute", TEXT, "-s", "eat is", "--mean", "texts"], None),
     (["heads", "--mean", "heads"], None),
+    (["run", TEXT, "--query", "@is", "--key", "@Life", "--mean", "regions"], None),
+    (["run", TEXT, "--head", "1.2,0.3"], None),
     (["score", TEXT, "--top", "0", "--bits"], None),
     (["score", "-m", "translate", "<s> le", "--source", "the cat", "--edit", "v * 1"], None),
     (["score", "-m", "tiny", "-m", TINY, TEXT], None),

@@ -70,6 +70,8 @@ static const struct translation {
     {", without the first token", "，不含第一个词元"},
     {" · %s of every %s", " · %s（每个%s）"},
     {" · rows: %s, columns: %s", " · 行：%s，列：%s"},
+    {"; rows: mean of tokens", "；行：词元的平均"},
+    {"; columns: sum of tokens", "；列：词元之和"},
     {" · arrows: %s, axes: %s", " · 箭头：%s，坐标轴：%s"},
     {" · left: %s, right: %s", " · 左：%s，右：%s"},
     {", colours: %s", "，颜色：%s"},

@@ -637,6 +637,7 @@ static void describe(struct buf *text, const struct section *section)
                              : section->kind == KIND_ARROWS ? " · arrows: %s, axes: %s"
                                                             : " · left: %s, right: %s"),
                say(language, sheet->rows.name), say(language, sheet->columns.name));
+    sheet_add_joined(text, sheet, language);
     if (sheet->display.beside_texts)
         buf_format(text, say(language, ", colours: %s"), sheet->display.beside_texts);
 }

@@ -373,8 +373,8 @@ static bool grows(const struct array *array)
                        : array_has_key_columns(array);
 }
 
-/* Copy the labels and numbers of an axis of a computed tensor; an axis of tokens, which are
- * labelled by position, gets none. */
+/* Copy the labels and numbers of an axis; an axis of tokens, which are labelled by position, gets
+ * none. */
 static int keep_axis(struct axis *axis, struct arena *arena, struct err *err)
 {
     static const char *const of_tokens[] = {"token", "key", "position"};
@@ -382,7 +382,7 @@ static int keep_axis(struct axis *axis, struct arena *arena, struct err *err)
     size_t index = 0;
     axis->labels = NULL;
     axis->numbers = NULL;
-    if (names_find(&index, NAMES_LIST(of_tokens), of.name, strlen(of.name)))
+    if (!of.joined && names_find(&index, NAMES_LIST(of_tokens), of.name, strlen(of.name)))
         return 0;
     struct label *labels = arena_alloc(arena, of.size, sizeof *labels, err);
     size_t *numbers = of.numbers ? arena_alloc(arena, of.size, sizeof *numbers, err) : NULL;
@@ -400,12 +400,14 @@ static int begin_tensor(struct mean_sums *sums, const struct array *array, size_
                         struct arena *arena, struct err *err)
 {
     size_t sheets = array_matrix_count(array);
-    *sums = (struct mean_sums){.kept = *array, .rows = array->name ? array->rows.size : longest};
+    *sums = (struct mean_sums){.kept = *array,
+                               .rows = array->name ? array->rows.size
+                                                   : num_max(longest, array->rows.size)};
     if (array_selects(array, &array->rows)) /* texts differ in rows: 0 is the first selected */
         sums->kept.rows = (struct axis){.size = array->rows.size};
     if (array_selects(array, &array->columns))
         sums->kept.columns = (struct axis){.size = array->columns.size};
-    sums->columns = grows(array) ? longest : array->columns.size;
+    sums->columns = grows(array) ? num_max(longest, array->columns.size) : array->columns.size;
     size_t cells = sums->rows * sums->columns;
     size_t *heads = arena_alloc(arena, sheets, sizeof *heads, err);
     sums->values = arena_alloc(arena, sheets * cells, sizeof *sums->values, err);
@@ -422,6 +424,9 @@ static int begin_tensor(struct mean_sums *sums, const struct array *array, size_
         return err_if(keep_axis(&sums->kept.rows, arena, err) ||
                       keep_axis(&sums->kept.columns, arena, err));
     }
+    if ((array->rows.joined && keep_axis(&sums->kept.rows, arena, err)) ||
+        (array->columns.joined && keep_axis(&sums->kept.columns, arena, err)))
+        return -1;
     if (array->heads.name)
         sums->kept.heads.numbers = memcpy(heads, array->heads.numbers, sheets * sizeof *heads);
     return 0;

@@ -443,35 +443,65 @@ static int group_all(struct array *arrays, const struct report *report, enum gro
     return 0;
 }
 
-/* Keep the positions of `from` whose numbers are in a list; `range` has words for messages. */
-static int select_axis(struct axis *axis, struct groups *groups, const struct axis *from,
-                       const char *list, struct index_range range, struct arena *arena,
-                       struct err *err)
+/* True if tokens of a word have a mean, and a sum over keys. */
+static bool has_sum(enum site site)
 {
-    size_t count = 0;
-    const size_t *wanted = NULL;
-    range.count = (size_t)axis_number(from, from->size - 1) + 1;
-    if (selection_indices(&wanted, &count, list, &range, arena, err))
+    const enum site like = site_id(site);
+    return like != SITE_SCORES && like != SITE_MASKED && like != SITE_LOGITS && like < SITE_MASK;
+}
+
+/* Positions of an axis to keep. */
+struct choice {
+    const char *list;                    /* their numbers; NULL: all, or those of `named` */
+    const struct named_positions *named; /* positions to join; NULL: none */
+    const char *option, *thing;          /* for messages */
+};
+
+/* Keep the chosen positions of `from`: first those of groups[0], then their groups[1]. */
+static int select_axis(struct axis *axis, struct groups groups[2], const struct axis *from,
+                       const struct choice *choice, struct arena *arena, struct err *err)
+{
+    const struct named_positions all = {NULL, (const char *[]){choice->list}, 1};
+    const struct named_positions *named = choice->named ? choice->named : &all;
+    const struct index_range range = {choice->option, "text", choice->thing,
+                                      (size_t)axis_number(from, from->size - 1) + 1};
+    const size_t most = named->count * range.count;
+    struct word_span *spans = arena_alloc(arena, most, sizeof *spans, err), *joined = NULL;
+    struct label *labels = arena_alloc(arena, most, sizeof *labels, err);
+    size_t *numbers = arena_alloc(arena, most, sizeof *numbers, err), found = 0;
+    if (!spans || !labels || !numbers ||
+        !(joined = arena_alloc(arena, named->count, sizeof *joined, err)))
         return -1;
-    struct word_span *spans = arena_alloc(arena, count, sizeof *spans, err);
-    struct label *labels = arena_alloc(arena, count, sizeof *labels, err);
-    size_t *numbers = arena_alloc(arena, count, sizeof *numbers, err);
-    *groups = (struct groups){.words = spans};
-    for (size_t i = 0; i < count && spans && labels && numbers; i++) {
-        size_t index = axis_index(from, wanted ? wanted[i] : i);
-        if (index >= from->size) /* hidden */
-            continue;
-        spans[groups->count] = (struct word_span){index, 1};
-        labels[groups->count] = from->labels[index];
-        numbers[groups->count++] = wanted ? wanted[i] : i;
+    for (size_t k = 0; k < named->count; k++) {
+        const size_t first = found, *wanted = NULL;
+        size_t count = 0;
+        if (selection_indices(&wanted, &count, named->positions[k], &range, arena, err))
+            return -1;
+        for (size_t i = 0; i < count; i++) {
+            size_t index = axis_index(from, wanted ? wanted[i] : i);
+            if (index >= from->size) /* hidden */
+                continue;
+            spans[found] = (struct word_span){index, 1};
+            labels[found] = from->labels[index];
+            numbers[found++] = wanted ? wanted[i] : i;
+        }
+        if (found == first)
+            return err_usage(err, "%s selects only the token that is hidden", choice->option);
+        joined[k] = (struct word_span){first, found - first};
     }
-    *axis = (struct axis){from->name, groups->count, labels, 0, numbers, 0};
+    groups[0] = (struct groups){.words = spans, .count = found};
+    groups[1] = (struct groups){.count = found};
+    *axis = (struct axis){from->name, found, labels, 0, numbers, 0};
+    if (choice->named) { /* without numbers */
+        groups[1] = (struct groups){.words = joined, .count = named->count};
+        *axis = (struct axis){from->name, named->count, named->labels, -(ptrdiff_t)named->count,
+                              .joined = true};
+        return 0;
+    }
     while (axis->second < axis->size && spans[axis->second].first < from->second)
         axis->second++;
     axis->second = axis->second < axis->size ? axis->second : 0;
-    if (!groups->count && !err->kind)
-        err_usage(err, "%s selects only the token that is hidden", range.option);
-    return err_if(err->kind);
+    return 0;
 }
 
 static int hide_keys(struct array *array, const struct groups *kept_keys, struct arena *arena,
@@ -490,10 +520,11 @@ static int hide_keys(struct array *array, const struct groups *kept_keys, struct
 }
 
 /* Leave only the selected keys and, if rows are words, the selected queries; if they are tokens,
- * only selected queries were captured. */
-static int select_cells(struct array *arrays, const struct report *report, bool hides_keys,
+ * only selected queries were captured. Named positions are joined, as the tokens of words are. */
+static int select_cells(struct array *arrays, struct report *report, const struct derivation *how,
                         struct arena *arena, struct err *err)
 {
+    const bool joins = (how->mean_of_regions || how->mean_of_texts) && !how->pool.by;
     for (struct array *array = arrays; array < arrays + report->array_count; array++) {
         if (array->name)
             continue;
@@ -501,27 +532,43 @@ static int select_cells(struct array *arrays, const struct report *report, bool 
         const struct sheet sheet = array_matrix(report, array, 0);
         const struct tokenized *rows = report_queries(report, part);
         const struct tokenized *columns = report_keys(report, part);
-        const char *keys = array_has_key_columns(array) ? columns->keys : NULL;
-        const struct index_range words = {"--query", "text", "word", 0};
-        const struct index_range of_keys = {"--key", "text", columns->words ? "word" : "token", 0};
-        enum site_axes axes = site_axes(array->site);
-        const char *queries =
-            rows->words && axis_rows[axes][0].things == OF_QUERIES ? rows->queries : NULL;
-        struct groups groups[] = {{.count = sheet.rows.size}, {.count = sheet.columns.size}};
+        const bool has_keys = array_has_key_columns(array);
+        const enum things things = axis_rows[site_axes(array->site)][0].things;
+        const bool has_queries = things == OF_QUERIES;
+        struct choice choices[] = {
+            {has_queries && rows->words ? rows->queries : NULL, NULL, "--query",
+             rows->words ? "word" : "token"},
+            {has_keys ? columns->keys : NULL, NULL, "--key", columns->words ? "word" : "token"}};
+        const struct named_positions *named =
+            has_queries ? &rows->named_queries : &columns->named_keys;
+        if (joins && (has_queries || things == OF_KEYS) && named->count)
+            choices[0].named = named;
+        if (joins && has_keys && columns->named_keys.count)
+            choices[1].named = &columns->named_keys;
+        struct groups of_rows[] = {{.count = sheet.rows.size}, {.count = sheet.rows.size}};
+        struct groups of_keys[] = {{.count = sheet.columns.size}, {.count = sheet.columns.size}};
         struct axis rows_left = array->rows, keys_left = array->columns;
-        if ((queries &&
-             select_axis(&rows_left, &groups[0], &sheet.rows, queries, words, arena, err)) ||
-            (keys &&
-             select_axis(&keys_left, &groups[1], &sheet.columns, keys, of_keys, arena, err)))
+        bool queries = choices[0].list || choices[0].named, keys = choices[1].list;
+        if ((queries && select_axis(&rows_left, of_rows, &sheet.rows, &choices[0], arena, err)) ||
+            (keys && select_axis(&keys_left, of_keys, &sheet.columns, &choices[1], arena, err)))
             return -1;
-        if (keys && hides_keys) {
-            if (hide_keys(array, &groups[1], arena, err))
+        if (keys && how->hides_keys) {
+            if (hide_keys(array, of_keys, arena, err))
                 return -1;
-            groups[1] = (struct groups){.count = sheet.columns.size};
+            of_keys[0] = of_keys[1] = (struct groups){.count = sheet.columns.size};
             keys_left = array->columns;
         }
-        if ((queries || keys) && group_matrix(array, groups, arena, err))
-            return -1;
+        for (size_t i = 0; choices[1].named && i < of_keys[1].count && !has_sum(array->site); i++)
+            if (of_keys[1].words[i].count > 1)
+                return err_usage(err,
+                                 "--key '%s': '%s' has no sum over several tokens: leave it out of "
+                                 "--show",
+                                 keys_left.labels[i].plain, sheet.name);
+        for (size_t k = 0; k < 2 && (queries || keys); k++)
+            if (group_matrix(array, (struct groups[]){of_rows[k], of_keys[k]}, arena, err))
+                return -1;
+        if (choices[0].named || choices[1].named)
+            report->causal = false;
         array->rows = rows_left;
         array->columns = keys_left;
     }
@@ -678,15 +725,16 @@ static int align(struct report *report, struct arena *arena, struct err *err)
 
 int derive_read_mean(struct derivation *how, const char *list, enum mean_axes axes, struct err *err)
 {
-    static const char *const things[] = {"heads", "layers", "texts"};
+    static const char *const things[] = {"regions", "heads", "layers", "texts"};
     unsigned means = 0;
-    const struct names names = {things + MEAN_AXES - axes, axes, sizeof *things};
+    const struct names names = {things + MEAN_OF_REGIONS - axes, axes, sizeof *things};
     if (names_choose_set(&means, names, "--mean", list, err))
         return -1;
-    means <<= MEAN_AXES - axes;
-    how->mean_of_heads = means & 1;
-    how->mean_of_layers = means & 2;
-    how->mean_of_texts = means & 4;
+    means <<= MEAN_OF_REGIONS - axes;
+    how->mean_of_regions = means & 1;
+    how->mean_of_heads = means & 2;
+    how->mean_of_layers = means & 4;
+    how->mean_of_texts = means & 8;
     return 0;
 }
 
@@ -708,10 +756,7 @@ int derive_check(const struct derivation *how, const struct selection *selection
         return err_usage(
             err, "--words: expected a model with a tokenizer, found one that takes only ids");
     for (enum site site = 0; site != SITE_END; site = site_next(site)) {
-        enum site like = site_id(site);
-        bool is_mean =
-            like != SITE_SCORES && like != SITE_MASKED && like != SITE_LOGITS && like < SITE_MASK;
-        if (site_set_has(selection->sites, site) && !is_mean)
+        if (site_set_has(selection->sites, site) && !has_sum(site))
             return err_usage(err,
                              "--words: '%s' has no meaning for a word of several tokens: leave it "
                              "out of --show",
@@ -720,7 +765,6 @@ int derive_check(const struct derivation *how, const struct selection *selection
     return 0;
 }
 
-/* Means come first, so that less has to be grouped. */
 /* Keep the listed heads of arrays, in their order, after arrays without heads. */
 static struct array *choose_heads(struct report *report, const struct derivation *how,
                                   struct arena *arena, struct err *err)
@@ -745,6 +789,58 @@ static struct array *choose_heads(struct report *report, const struct derivation
     return chosen;
 }
 
+int report_join_heads(struct report *report, const struct derivation *how, struct arena *arena,
+                      struct err *err)
+{
+    struct array *arrays = arena_alloc(arena, report->array_count, sizeof *arrays, err);
+    struct label *labels = arena_alloc(arena, how->head_count, sizeof *labels, err);
+    size_t *numbers = arena_alloc(arena, how->head_count, sizeof *numbers, err), count = 0;
+    for (size_t i = 0; i < report->array_count && arrays; i++)
+        arrays[i] = report->arrays[i];
+    for (size_t i = 0; i < how->head_count && !err->kind; i++)
+        labels[i] = label_of_head(how->heads[i].layer, how->heads[i].head, arena, err);
+    for (size_t i = 0; i < report->array_count && !err->kind; i++) {
+        struct array joined = arrays[i];
+        size_t cells = joined.rows.size * joined.columns.size, found = 0;
+        if (!joined.heads.name || array_is_of_copies(&joined)) {
+            arrays[count++] = joined;
+            continue;
+        }
+        if (joined.layer < 0) /* joined before */
+            continue;
+        float *data = arena_alloc(arena, how->head_count * cells, sizeof *data, err);
+        for (size_t k = i; k < report->array_count && data; k++) {
+            struct array *one = &arrays[k];
+            if (one->site != joined.site || !one->heads.name)
+                continue;
+            if (one->rows.size != joined.rows.size || one->columns.size != joined.columns.size)
+                return err_usage(err,
+                                 "--head: '%s': expected heads of one size, found others in layer "
+                                 "%d",
+                                 site_name(joined.site), one->layer);
+            if (one->data)
+                memcpy(data + found * cells, one->data, cells * sizeof *data);
+            numbers[found] = found;
+            found++;
+            one->layer = -1;
+        }
+        const struct sheet sheet = array_matrix(report, &joined, 0);
+        joined.name = sheet.name;
+        joined.layer = -1;
+        joined.shared_by = 0;
+        joined.heads = (struct axis){joined.heads.name, found, labels, 0, numbers};
+        joined.rows = sheet.rows;
+        joined.columns = sheet.columns;
+        joined.data = joined.data ? data : NULL;
+        arrays[count++] = joined;
+    }
+    report->arrays = arrays;
+    report->array_count = count;
+    report->heads = NULL;
+    return err_if(err->kind);
+}
+
+/* Means come first, so that less has to be grouped. */
 int derive(struct report *report, const struct derivation *how, const struct tokenizer *tokenizer,
            struct arena *arena, struct err *err)
 {
@@ -775,8 +871,9 @@ int derive(struct report *report, const struct derivation *how, const struct tok
                            i ? "source" : "text");
     report->first_shown = how->hide_first ? 1 : report->first_shown;
     if ((how->hide_first && group_all(arrays, report, WITHOUT_FIRST, arena, err)) ||
-        select_cells(arrays, report, how->hides_keys, arena, err) ||
-        (how->pool.by && pool_all(arrays, report, &how->pool, arena, err)))
+        select_cells(arrays, report, how, arena, err) ||
+        (how->pool.by && pool_all(arrays, report, &how->pool, arena, err)) ||
+        (how->joins_heads && !how->mean_of_texts && report_join_heads(report, how, arena, err)))
         return -1;
     return how->align ? align(report, arena, err) : how->stats ? describe(report, arena, err) : 0;
 }

@@ -171,9 +171,12 @@ extern const struct label pooling_labels[POOL_MODEL]; /* without POOL_NONE */
 struct derivation {
     const struct layer_head *heads; /* [head_count] only these heads, in this order */
     size_t head_count;              /* 0: all selected ones */
+    bool joins_heads;               /* in one array for each site: [head_count, ...] */
     bool mean_of_heads;
     bool mean_of_layers;
-    bool mean_of_texts; /* over several reports, after derive (mean.h) */
+    bool mean_of_texts;   /* over several reports, after derive (mean.h) */
+    bool mean_of_regions; /* the tokens of each item of --query and --key; without it, this is so
+                           * if mean_of_texts and the text has named positions */
     bool words;
     bool hide_first;
     bool hides_keys;          /* keys that are not selected are hidden, not left out */
@@ -182,16 +185,21 @@ struct derivation {
     bool align; /* tables: of the first matrix, the keys of each predicted token, by weight */
 };
 
-/* Axes with means: texts; layers and texts; heads, layers and texts. */
-enum mean_axes { MEAN_OF_TEXTS = 1, MEAN_OF_LAYERS, MEAN_AXES };
+/* Axes with means: texts; layers and texts; heads, layers and texts; all and regions. */
+enum mean_axes { MEAN_OF_TEXTS = 1, MEAN_OF_LAYERS, MEAN_AXES, MEAN_OF_REGIONS };
 
-/* Parse a comma-separated list of heads, layers and texts, as `axes` allows. */
+/* Parse a comma-separated list of regions, heads, layers and texts, as `axes` allows. */
 int derive_read_mean(struct derivation *how, const char *list, enum mean_axes axes,
                      struct err *err);
 
 /* Refuse options that the selection or the tokenizer (NULL: none) does not allow. */
 int derive_check(const struct derivation *how, const struct selection *selection,
                  const struct tokenizer *tokenizer, struct err *err);
+
+/* Join the arrays of each site with heads, of one head each, to one array with the heads of the
+ * list in its order. Refused: heads of different sizes. */
+int report_join_heads(struct report *report, const struct derivation *how, struct arena *arena,
+                      struct err *err);
 
 /* Change the report; the arena owns new memory. The mean over layers replaces the first layer's
  * array; rows of tables that differ only in averaged heads or layers are joined. hide_first removes

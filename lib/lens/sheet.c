@@ -75,6 +75,14 @@ void sheet_add_sharing(struct buf *out, const struct sheet *sheet, size_t count,
                    heads_sharing(heads, sheet->layer, (size_t)sheet->head, sheet->shared_by));
 }
 
+void sheet_add_joined(struct buf *out, const struct sheet *sheet, const char *language)
+{
+    if (sheet->rows.joined)
+        buf_text(out, say(language, "; rows: mean of tokens"));
+    if (sheet->columns.joined)
+        buf_text(out, say(language, "; columns: sum of tokens"));
+}
+
 bool axis_has_heads(const struct axis *axis)
 {
     return strcmp(axis->name, "head") == 0 || strcmp(axis->name, "kv_head") == 0 ||

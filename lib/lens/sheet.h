@@ -34,6 +34,7 @@ struct axis {
                                  * special tokens, which have no number, precede word 0 */
     const size_t *numbers;      /* [size] numbers of the positions; NULL: first, first + 1, … */
     size_t second;              /* first position of a pair's second text; 0: all are of one text */
+    bool joined; /* several tokens each: the mean of a row's, the sum of a column's */
 };
 
 /* The number of a position; negative: none. */
@@ -156,6 +157,9 @@ const char *heads_sharing(char text[SHEET_NAME_BYTES], int layer, size_t kv_head
  * by 3 heads"; nothing if the sheet's head is not shared. */
 void sheet_add_sharing(struct buf *out, const struct sheet *sheet, size_t count,
                        const char *language);
+
+/* Append how the tokens of joined positions became one number: "; rows: mean of tokens". */
+void sheet_add_joined(struct buf *out, const struct sheet *sheet, const char *language);
 
 /* Write "weights layer 0 head 0" or "weights layer 0 mean of heads"; returns `title`. */
 const char *sheet_title(char title[SHEET_NAME_BYTES], const struct sheet *sheet);

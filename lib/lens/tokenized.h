@@ -38,6 +38,14 @@ struct word_span {
     size_t count;
 };
 
+/* Items of a list of positions, `@verb,-1`, each with its tokens or words: positions of one item
+ * share a row or a column (--mean texts and regions). */
+struct named_positions {
+    const struct label *labels; /* [count] */
+    const char **positions;     /* [count] "3-4" */
+    size_t count;               /* 0: positions have rows of their own */
+};
+
 struct text_range;
 
 struct tokenized {
@@ -65,6 +73,7 @@ struct tokenized {
     const char *queries; /* selected rows of its tensors, "0,3-5": tokens or words; NULL: all, or
                           * those of the selection */
     const char *keys;    /* selected columns of attention; NULL: all */
+    struct named_positions named_queries, named_keys;
 };
 
 /* Tokenize and label, in `arena`; borrows the input's texts. Refuses an empty text, more tokens

@@ -21,13 +21,24 @@
 
 /* --- origin ----------------------------------------------------------------------------------- */
 
+/* Put the labels of an axis as a list. */
+static void put_labels(struct json_writer *json, const char *name, const struct axis *axis)
+{
+    json_put_open(json, name, '[');
+    for (size_t i = 0; i < axis->size; i++)
+        json_put_text(json, NULL, axis->labels[i].plain);
+    json_put_close(json, ']');
+}
+
 void json_report_selection(struct json_writer *json, const struct array *array)
 {
     if (array->layer < 0)
         json_put_text(json, "layer", NULL);
     else
         json_put_integer(json, "layer", array->layer);
-    if (array->heads.name && array->shared_by <= 1 && !array_is_of_copies(array))
+    if (array->heads.labels)
+        put_labels(json, "heads", &array->heads);
+    else if (array->heads.name && array->shared_by <= 1 && !array_is_of_copies(array))
         json_put_integers(json, "heads", array->heads.numbers, array->heads.size);
     else
         json_put_text(json, "heads", NULL);
@@ -92,18 +103,21 @@ static void put_means(struct json_writer *json, const struct report *report)
 {
     const struct layers *layers = &report->layers;
     const struct layers *encoder_layers = &report->encoder_layers;
-    bool of_heads = false, of_layers = false;
+    bool of_heads = false, of_layers = false, of_regions = false;
     for (size_t i = 0; i < report->array_count; i++) {
         of_heads |= array_is_mean_of_heads(&report->arrays[i]);
         of_layers |= array_is_mean_of_layers(&report->arrays[i]);
+        of_regions |= report->arrays[i].rows.joined || report->arrays[i].columns.joined;
     }
-    if (!of_heads && !of_layers)
+    if (!of_heads && !of_layers && !of_regions)
         return;
     json_put_open(json, "\n mean", '[');
     if (of_heads)
         json_put_text(json, NULL, "heads");
     if (of_layers)
         json_put_text(json, NULL, "layers");
+    if (of_regions)
+        json_put_text(json, NULL, "regions");
     json_put_close(json, ']');
     if (of_layers && layers->count)
         json_put_integers(json, "\n layers", layers->items, layers->count);
@@ -282,20 +296,19 @@ static void put_axes(struct json_writer *json, const struct report *report)
     bool any = false;
     for (size_t i = 0; i < report->array_count; i++) {
         const struct array *array = &report->arrays[i];
-        const struct axis *axes[] = {&array->rows, &array->columns};
-        if (!array->name)
+        const struct axis *axes[] = {&array->heads, &array->rows, &array->columns};
+        if (!array->name && !array->rows.joined && !array->columns.joined)
             continue;
         if (!any)
             json_put_open(json, "\n axes", '{');
         any = true;
         json_put_open(json, array_name(name, array), '[');
         for (size_t k = 0; k < sizeof axes / sizeof *axes; k++) {
+            if (k == 0 ? !axes[k]->labels : !array->name && !axes[k]->joined)
+                continue;
             json_put_open(json, NULL, '{');
             json_put_text(json, "name", axes[k]->name);
-            json_put_open(json, "labels", '[');
-            for (size_t label = 0; label < axes[k]->size; label++)
-                json_put_text(json, NULL, axes[k]->labels[label].plain);
-            json_put_close(json, ']');
+            put_labels(json, "labels", axes[k]);
             json_put_close(json, '}');
         }
         json_put_close(json, ']');

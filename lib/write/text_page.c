@@ -624,6 +624,7 @@ static int write_heading(const struct matrices *matrices, size_t width, struct e
     sheet_add_sharing(&line, sheet, matrices->count, language);
     buf_format(&line, say(language, " · rows: %s, columns: %s"), say(language, sheet->rows.name),
                say(language, sheet->columns.name));
+    sheet_add_joined(&line, sheet, language);
     if (text_is_cut(rows))
         buf_format(&line, say(language, "\n(%zu of %zu rows"), rows->front + rows->back,
                    rows->size);
