@@ -26,6 +26,8 @@ enum {
     OF_ALL = (2 << ITEM_PAIR) - 1,        /* fields of all commands */
     OF_TEXTS = 1 << ITEM_TEXT | 1 << ITEM_IDS | 1 << ITEM_CLEAN | 1 << ITEM_GOOD | 1 << ITEM_BAD |
                1 << ITEM_POSITIVE,
+    ARE_MARKED = 1 << ITEM_TEXT | 1 << ITEM_CLEAN | 1 << ITEM_CORRUPT | 1 << ITEM_GOOD |
+                 1 << ITEM_BAD, /* texts with marks between regions */
     ARE_TEXTS = (OF_TEXTS & ~(1 << ITEM_IDS)) | 1 << ITEM_SOURCE | 1 << ITEM_PAIR |
                 1 << ITEM_CORRUPT | 1 << ITEM_CORRUPT_SOURCE | 1 << ITEM_BAD | 1 << ITEM_NEGATIVE,
 };
@@ -279,14 +281,29 @@ static int survey_cell(struct items *items, size_t field, const char *text, size
     bool is_part = field >= ITEM_FIELDS && index < items->names.count &&
                    names_find(&index, names_of(&items->parts), items->names.items[index],
                               strlen(items->names.items[index]));
-    enum cell_kind kind = is_part ? CELL_REGION : field == ITEM_TEXT ? CELL_WITH_MARKS : CELL_TEXT;
+    enum cell_kind kind = is_part                                          ? CELL_REGION
+                          : field < ITEM_FIELDS && ARE_MARKED >> field & 1 ? CELL_WITH_MARKS
+                                                                           : CELL_TEXT;
     return is_text || is_part
                ? text_survey_add(&items->survey, text, kind, line, &items->arena, err)
                : 0;
 }
 
-/* Add the columns of an object. Invalid JSON is reported when the object is read. */
-static int note_keys(struct items *items, const struct item_start *start, struct err *err)
+/* Append a number of JSON as text. */
+static void put_number(struct buf *out, double number)
+{
+    char digits[NUM_DOUBLE_BYTES];
+    num_double(digits, number);
+    if (fabs(number) < 0x1p53 && number == (double)(long long)number)
+        buf_format(out, "%lld", (long long)number);
+    else
+        buf_text(out, digits);
+}
+
+/* Add the columns of an object, and append its values of --by. Invalid JSON is reported when the
+ * object is read. */
+static int note_keys(struct items *items, const struct item_start *start, struct buf *by,
+                     struct err *err)
 {
     struct json *root = NULL;
     json_parse(&root, start->at, start->size, err);
@@ -299,17 +316,68 @@ static int note_keys(struct items *items, const struct item_start *start, struct
         size_t field = add_column(items, json_key(member), err);
         survey_cell(items, field, text, start->line, err);
     }
+    for (size_t i = 0; i < items->by.count && json_is_object(root); i++) {
+        const struct json *member = json_member(root, items->by.items[i]);
+        const char *text = "";
+        double number = 0;
+        buf_text(by, i ? ", " : "");
+        if (json_get_number(member, &number))
+            put_number(by, number);
+        else if (json_get_text(member, &text))
+            buf_text(by, text);
+    }
     json_free(root);
     return err->kind ? err_prefix(err, "'%s' line %zu", shown_path(items->path), start->line) : 0;
 }
 
-/* One item for each line that is not blank or, with ITEMS_KEEP_BLANK, for each line of text up to
+/* The values of --by of the texts of a table of one word a row, "trial, reader". */
+struct by_values {
+    struct texts keys;
+    struct hash_index found;
+};
+
+static int by_values_begin(struct by_values *values, struct items *items, struct err *err)
+{
+    size_t lines = 1;
+    for (const char *at = items->reader.at; at < items->reader.end; at++)
+        lines += *at == '\n';
+    return hash_index_init(&values->found, num_min(lines, HASH_NUMBER_MAX), &items->arena, err);
+}
+
+/* True if a row begins a text: if its values of --by, which are kept, differ from those of the row
+ * before. Refused: values of an earlier text. */
+static bool begins_text(struct by_values *values, struct items *items, struct buf *key, size_t line,
+                        struct err *err)
+{
+    struct texts *keys = &values->keys;
+    const char *last = keys->count ? keys->items[keys->count - 1] : NULL;
+    const char *own = buf_keep(key, &items->arena, err);
+    if (!own || (last && strcmp(last, own) == 0))
+        return false;
+    struct hash_probe probe = hash_probe(&values->found, hash_bytes(own, strlen(own)));
+    for (uint32_t index; hash_next(&probe, &index);)
+        if (strcmp(keys->items[index], own) == 0) {
+            err_set(err,
+                    "'%s' line %zu: --by: expected the rows of '%s' together, found others "
+                    "between: sort the table",
+                    shown_path(items->path), line, own);
+            return false;
+        }
+    hash_put(&probe, (uint32_t)keys->count);
+    return !texts_add(keys, own, &items->arena, err);
+}
+
+/* One item for each line that is not blank (with --by, for neighbouring objects with the same
+ * values) or, with ITEMS_KEEP_BLANK, for each line of text up to
  * the last that is not blank. Numbers count blank lines, too. */
 static int find_lines(struct items *items, struct err *err)
 {
     bool keeps_blank = items->fields & ITEMS_KEEP_BLANK && items->kind == ITEMS_LINES;
     const char *at = items->reader.at, *end = items->reader.end;
     size_t first = items->count, count = first; /* items up to the last that is not blank */
+    struct by_values values = {0};
+    if (items->by.count && by_values_begin(&values, items, err))
+        return -1;
     for (size_t line = 1; at < end; line++) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         size_t size = (size_t)((newline ? newline : end) - at);
@@ -319,8 +387,14 @@ static int find_lines(struct items *items, struct err *err)
             if (add_start(items, at, size, line, err))
                 return -1;
             struct item_start *start = &items->starts[items->count - 1];
-            start->number = first + line - 1;
-            if (items->kind == ITEMS_JSONL && note_keys(items, start, err))
+            struct buf key = {0};
+            start->number = first + (items->by.count ? values.keys.count : line - 1);
+            if (items->kind == ITEMS_JSONL && note_keys(items, start, &key, err))
+                return -1;
+            items->records += items->by.count > 0;
+            if (items->by.count && !begins_text(&values, items, &key, line, err))
+                items->count--;
+            if (err->kind)
                 return -1;
         }
         count = is_blank ? count : items->count;
@@ -328,6 +402,7 @@ static int find_lines(struct items *items, struct err *err)
     }
     items->count = count;
     items->survey.blank = count ? items->starts[count - 1].number + 1 - count : 0;
+    items->survey.blank *= !items->by.count;
     return 0;
 }
 
@@ -343,31 +418,6 @@ static const char *value_of(const struct items *items, const struct csv_record *
     return "";
 }
 
-/* True if a record begins a text: if the values of --by differ from those of the record before.
- * They are added to the keys. Refused: values of an earlier text. */
-static bool begins_text(struct items *items, struct texts *keys, struct hash_index *found,
-                        const struct csv_record *record, struct err *err)
-{
-    struct buf key = {0};
-    for (size_t i = 0; i < items->by.count; i++)
-        buf_format(&key, "%s%s", i ? ", " : "", value_of(items, record, items->by.items[i]));
-    const char *last = keys->count ? keys->items[keys->count - 1] : NULL;
-    const char *own = buf_keep(&key, &items->arena, err);
-    if (!own || (last && strcmp(last, own) == 0))
-        return false;
-    struct hash_probe probe = hash_probe(found, hash_bytes(own, strlen(own)));
-    for (uint32_t index; hash_next(&probe, &index);)
-        if (strcmp(keys->items[index], own) == 0) {
-            err_set(err,
-                    "'%s' line %zu: --by: expected the rows of '%s' together, found others "
-                    "between: sort the table",
-                    shown_path(items->path), record->line, own);
-            return false;
-        }
-    hash_put(&probe, (uint32_t)keys->count);
-    return !texts_add(keys, own, &items->arena, err);
-}
-
 /* One item for each record of CSV that is not blank (`;;`, as spreadsheets write) or, with
  * ITEMS_KEEP_BLANK, for each record up to the last that is not blank; with --by, for neighbouring
  * records with the same values. Errors in a record are reported when the item is read. */
@@ -375,14 +425,11 @@ static int find_records(struct items *items, struct err *err)
 {
     struct arena arena = {0};
     struct csv_record record;
-    struct texts keys = {0};
-    struct hash_index found = {0};
-    size_t first = items->count, number = first, blank = 0, lines = 1;
+    struct by_values values = {0};
+    size_t first = items->count, number = first, blank = 0;
     size_t last = first; /* items up to the last that is not blank */
     bool by = items->by.count;
-    for (const char *at = items->reader.at; by && at < items->reader.end; at++)
-        lines += *at == '\n';
-    if (by && hash_index_init(&found, num_min(lines, HASH_NUMBER_MAX), &items->arena, err))
+    if (by && by_values_begin(&values, items, err))
         return -1;
     do {
         const char *at = items->reader.at;
@@ -398,7 +445,11 @@ static int find_records(struct items *items, struct err *err)
         bool is_blank = count && filled == count && (by || !(items->fields & ITEMS_KEEP_BLANK));
         blank += is_blank;
         items->records += count && !is_blank;
-        if (is_blank ? by : by && record.line && !begins_text(items, &keys, &found, &record, err))
+        struct buf key = {0};
+        for (size_t i = 0; i < items->by.count && record.line && !is_blank; i++)
+            buf_format(&key, "%s%s", i ? ", " : "", value_of(items, &record, items->by.items[i]));
+        if (is_blank ? by
+                     : by && record.line && !begins_text(&values, items, &key, record.line, err))
             continue;
         if (!is_blank && record.line && !err->kind && !add_start(items, at, 0, record.line, err))
             items->starts[items->count - 1].number = number;
@@ -638,8 +689,8 @@ static int check_columns(const struct items *items, struct err *err)
                  {"--by", &items->by},
                  {"--id-column", &id},
                  {"--text-column", &text}};
-    if (items->by.count && items->kind != ITEMS_CSV)
-        return err_usage(err, "--word-column: expected a table in CSV");
+    if (items->by.count && items->kind < ITEMS_JSONL)
+        return err_usage(err, "--word-column: expected a table in CSV or JSONL");
     for (size_t i = 0, index; i < sizeof lists / sizeof *lists; i++)
         for (size_t k = 0; k < lists[i].columns->count; k++) {
             const char *name = lists[i].columns->items[k];
@@ -914,53 +965,6 @@ static int read_record(const struct items *items, struct item *item, struct csv_
     return 0;
 }
 
-/* Read the records of an item: one or, with --by, those up to the next item. Their words are joined
- * to its text; its columns are those with the same value in all records. */
-static int read_records(const struct items *items, struct item *item,
-                        const struct item_start *start, struct arena *arena, struct err *err)
-{
-    struct csv_reader reader = {start->at, items->reader.end, start->line, items->reader.separator};
-    const struct item_start *next = start + 1, *end = items->starts + items->count;
-    const char *stop = next < end && next->at ? next->at : items->reader.end;
-    struct identity_column *same = item->columns;
-    size_t columns = item->column_count, count = 0;
-    struct score_region *rows = NULL;
-    const char **words = NULL;
-    if (!items->by.count)
-        return read_record(items, item, &reader, arena, err) ||
-               (items->parts.count && join_columns(items, item, arena, err));
-    while (reader.at < stop && !err->kind) {
-        bool is_blank = true;
-        item->columns = arena_alloc(arena, columns + 1, sizeof *same, err);
-        for (size_t i = 0; item->columns && i < columns; i++)
-            item->columns[i].name = same[i].name;
-        if (!item->columns || read_record(items, item, &reader, arena, err))
-            return -1;
-        for (size_t i = 0; i < columns; i++)
-            is_blank &= !item->columns[i].value;
-        if (is_blank)
-            continue;
-        rows = arena_grow(arena, rows, count, sizeof *rows, err);
-        words = arena_grow(arena, words, count, sizeof *words, err);
-        if (!rows || !words)
-            return -1;
-        for (size_t i = 0; i < columns; i++) {
-            const char *value = item->columns[i].value;
-            bool is_same = value && same[i].value && strcmp(value, same[i].value) == 0;
-            same[i].value = !count || is_same ? value : NULL;
-        }
-        const char *region = item_column(item, "region");
-        words[count] = item_column(item, items->parts.items[0]);
-        rows[count] = (struct score_region){.name = region ? region : "",
-                                            .number = (long long)count + 1,
-                                            .columns = item->columns,
-                                            .column_count = columns};
-        count++;
-    }
-    item->columns = same;
-    return regions_join(item, rows, words, count, items->options->input.joint, arena, err);
-}
-
 /* Store the value of a member as text: a list of ids with commas between them, each text of a list
  * under `continue`, another list or object that is only copied as it is written. An empty list of
  * ids or continuations stores nothing. */
@@ -993,11 +997,8 @@ static int read_member(const struct items *items, struct item *item, const struc
             return err_set(err, "field '%s': expected a text, a number, true or false%s, found %s",
                            json_key(member), is_list ? " in a list" : "",
                            json_describe(part, digits, sizeof digits));
-        } else if (fabs(number) < 0x1p53 && number == (double)(long long)number) {
-            buf_format(&text, "%lld", (long long)number);
         } else {
-            num_double(digits, number);
-            buf_text(&text, digits);
+            put_number(&text, number);
         }
         if (field >= ITEM_FIELDS)
             item->columns[field - ITEM_FIELDS].literal = !string && isfinite(number);
@@ -1037,13 +1038,101 @@ static int read_object(const struct items *items, struct item *item, const struc
     return err_if(failed);
 }
 
+/* Read the next record of CSV or line of JSONL. */
+static int read_row(const struct items *items, struct item *item, struct csv_reader *reader,
+                    struct arena *arena, struct err *err)
+{
+    const char *at = reader->at, *newline = memchr(at, '\n', (size_t)(reader->end - at));
+    const char *end = newline ? newline : reader->end;
+    const struct item_start line = {at, (size_t)(end - at), 0, 0};
+    if (items->kind == ITEMS_CSV)
+        return read_record(items, item, reader, arena, err);
+    reader->at = newline ? newline + 1 : end;
+    return json_blanks_end(at, end) == end ? 0 : read_object(items, item, &line, arena, err);
+}
+
+/* Read the records of an item: one or, with --by, those up to the next item. Their words are joined
+ * to its text; its columns are those with the same value in all records. */
+static int read_records(const struct items *items, struct item *item,
+                        const struct item_start *start, struct arena *arena, struct err *err)
+{
+    struct csv_reader reader = {start->at, items->reader.end, start->line, items->reader.separator};
+    const struct item_start *next = start + 1, *end = items->starts + items->count;
+    const char *stop = next < end && next->at ? next->at : items->reader.end;
+    struct identity_column *same = item->columns;
+    size_t columns = item->column_count, count = 0;
+    struct score_region *rows = NULL;
+    const char **words = NULL;
+    if (!items->by.count)
+        return read_record(items, item, &reader, arena, err) ||
+               (items->parts.count && join_columns(items, item, arena, err));
+    while (reader.at < stop && !err->kind) {
+        bool is_blank = true;
+        item->columns = arena_alloc(arena, columns + 1, sizeof *same, err);
+        for (size_t i = 0; item->columns && i < columns; i++)
+            item->columns[i].name = same[i].name;
+        if (!item->columns || read_row(items, item, &reader, arena, err))
+            return -1;
+        for (size_t i = 0; i < columns; i++)
+            is_blank &= !item->columns[i].value;
+        if (is_blank)
+            continue;
+        rows = arena_grow(arena, rows, count, sizeof *rows, err);
+        words = arena_grow(arena, words, count, sizeof *words, err);
+        if (!rows || !words)
+            return -1;
+        for (size_t i = 0; i < columns; i++) {
+            const char *value = item->columns[i].value;
+            bool is_same = value && same[i].value && strcmp(value, same[i].value) == 0;
+            same[i].value = !count || is_same ? value : NULL;
+            same[i].literal = item->columns[i].literal;
+        }
+        const char *region = item_column(item, "region");
+        words[count] = item_column(item, items->parts.items[0]);
+        rows[count] = (struct score_region){.name = region ? region : "",
+                                            .number = (long long)count + 1,
+                                            .columns = item->columns,
+                                            .column_count = columns};
+        count++;
+    }
+    item->columns = same;
+    return regions_join(item, rows, words, count, items->options->input.joint, arena, err);
+}
+
+/* Divide the text of an item, and its bad or corrupt text, which must have as many regions. */
+static int read_regions(struct item *item, const char *numbers, struct arena *arena,
+                        struct err *err)
+{
+    static const enum item_field others[] = {ITEM_BAD, ITEM_CORRUPT};
+    if (regions_read(item, numbers, arena, err))
+        return -1;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        const enum item_field field = others[i];
+        struct item other = *item;
+        other.fields[ITEM_TEXT] = item->fields[field];
+        other.region_count = 0;
+        if (!item->fields[field])
+            continue;
+        if (regions_read(&other, numbers, arena, err))
+            return err_prefix(err, "column '%s'", known_columns[field].name);
+        if (other.region_count != item->region_count)
+            return err_set(err, "column '%s': expected %zu regions as in the other text, found %zu",
+                           known_columns[field].name, item->region_count, other.region_count);
+        if (other.region_count && set_value(item, field, other.input.text, arena, err))
+            return -1;
+        item->other_regions = other.regions;
+    }
+    return 0;
+}
+
 /* Read a record or an object, which must have a text, ids or, if accepted, a source. */
 static int read_fields(const struct items *items, struct item *item, const struct item_start *start,
                        struct arena *arena, struct err *err)
 {
     char guess[NAMES_GUESS_BYTES];
-    if ((items->kind == ITEMS_CSV ? read_records : read_object)(items, item, start, arena, err) ||
-        (items->kind == ITEMS_JSONL && items->parts.count && join_columns(items, item, arena, err)))
+    bool of_rows = items->kind == ITEMS_CSV || items->by.count;
+    if ((of_rows ? read_records : read_object)(items, item, start, arena, err) ||
+        (!of_rows && items->parts.count && join_columns(items, item, arena, err)))
         return -1;
     item->is_joined = items->parts.count > 0;
     if (items->kind == ITEMS_CSV && items->fields & ITEMS_KEEP_BLANK && !item->fields[ITEM_IDS] &&
@@ -1072,7 +1161,7 @@ static int read_fields(const struct items *items, struct item *item, const struc
         return ids ? -1 : err_about(err, ERR_ABOUT_EMPTY);
     }
     const char *numbers = items->numbers.count ? items->numbers.items[start->line - 1] : NULL;
-    if (items->survey.marks && !item->is_joined && regions_read(item, numbers, arena, err))
+    if (items->survey.marks && !item->is_joined && read_regions(item, numbers, arena, err))
         return -1;
     return check_ids(&item->options.input, err);
 }

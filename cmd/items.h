@@ -65,6 +65,7 @@ struct item {
     struct identity_column *columns; /* [column_count + text_count] to copy; the last is the text */
     size_t column_count, text_count; /* text_count: 0, or 1 if the file is a table of texts */
     const struct score_region *regions; /* [region_count] ranges of bytes, not tokens (stimuli.h) */
+    const struct score_region *other_regions; /* [region_count] of the bad or corrupt text */
     size_t region_count;
     bool is_joined;       /* the regions are columns or rows, whose cells are the text */
     const char *sentence; /* the text of its tokens; NULL: not tokenized */

@@ -649,9 +649,11 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
     }
     if (bad && !err->kind) { /* the bad text has positions by name of its own */
         struct item other = *item;
+        other.regions = item->other_regions;
         other.input = input_of(bad, item->options.input.pair);
         if (session_read_item(&driver->session, &other, &text->pairs[1], arena, err))
             return err_prefix(err, "column 'bad'");
+        text->bad_parts = regions_find(&text->pairs[1].sentence, &other, arena, err);
         if (task->view.words)
             find_words(&text->pairs[1].sentence, viewer, arena, err);
     }
@@ -675,6 +677,15 @@ static const char *whole_text(const struct tokenized *text, struct arena *arena,
         buf_bytes(&whole, text->pair.bytes, text->pair.size);
     }
     return buf_keep(&whole, arena, err);
+}
+
+/* Compare the total of a good text, or of a region of it, with that of the bad one. */
+static void compare_pair(struct score_total *total, double bad)
+{
+    bool ties = !(total->logprob < bad || total->logprob > bad);
+    total->count = 1;
+    total->bad_logprob = bad;
+    total->correct = ties ? 0.5 : total->logprob > bad;
 }
 
 /* Report an item. `total` is of its text, or of the tokens or words of --query; it also has, with
@@ -707,10 +718,7 @@ static int report_item(const struct score_state *task, struct job *job, struct a
     }
     total->number = task->table.are_single ? (long long)job->item.number : COLUMN_MISSING;
     if (own->count && is_pair) {
-        total->count = 1;
-        total->bad_logprob = score_total_of(&text->scored[1], 0, text->scored[1].count).logprob;
-        bool ties = !(total->logprob < total->bad_logprob || total->logprob > total->bad_logprob);
-        total->correct = ties ? 0.5 : total->logprob > total->bad_logprob;
+        compare_pair(total, score_total_of(&text->scored[1], 0, text->scored[1].count).logprob);
         total->bad = whole_text(&text->pairs[1].sentence, arena, err);
     }
 
@@ -730,6 +738,10 @@ static int report_item(const struct score_state *task, struct job *job, struct a
         if (part) {
             row = score_total_of(&text->scored[text->continues ? i : 0], part->first, part->count);
             row.number = text->continues ? total->number : part->number;
+            const struct score_region *bad = is_pair ? &text->bad_parts[i] : NULL;
+            if (bad)
+                compare_pair(&row,
+                             score_total_of(&text->scored[1], bad->first, bad->count).logprob);
         }
         keys[1] = part ? part->name : keys[0];
         row.keys = &keys[!names_text];

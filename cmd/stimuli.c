@@ -131,8 +131,11 @@ static struct texts split(const char *text, struct arena *arena, struct err *err
 
 int regions_read(struct item *item, const char *numbers, struct arena *arena, struct err *err)
 {
-    const char *marked = item->fields[ITEM_TEXT], *column = item_column(item, "regions");
+    static const enum item_field texts[] = {ITEM_TEXT, ITEM_GOOD, ITEM_CLEAN};
+    const char *marked = NULL, *column = item_column(item, "regions");
     struct buf text = {0};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        marked = marked ? marked : item->fields[texts[i]];
     if (!marked || (!find_mark(marked, marked) && !column))
         return 0;
     struct texts parts = split(marked, arena, err);

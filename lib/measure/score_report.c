@@ -122,6 +122,15 @@ static size_t rows_of(const struct score_view *view, const struct tokenized *sen
     return view->words ? sentence->word_count : sentence->count;
 }
 
+/* The name of the region that has a token; NULL: none. */
+static const char *region_of(const struct score_region *parts, size_t count, size_t token)
+{
+    const char *name = NULL;
+    for (size_t i = 0; i < count; i++)
+        name = token - parts[i].first < parts[i].count ? parts[i].name : name;
+    return name;
+}
+
 /* Put the row of a token or word, unless it is outside a continuation; a word has the entropy of
  * its first token. Integers of a blank text are 0 here; add_scores makes them missing. */
 static void put_score(struct table_rows *rows, const struct score_view *view,
@@ -135,7 +144,6 @@ static void put_score(struct table_rows *rows, const struct score_view *view,
     const struct scored *scored = &text->scored[part];
     bool words = view->words, is_blank = !rows_of(view, sentence);
     const struct score_region *own = text->continues && !is_blank ? &text->parts[part] : &no_part;
-    const char *region = NULL;
     const struct label *labels = words ? sentence->word_labels : sentence->labels;
     struct word_span span = words && !is_blank ? sentence->words[row] : (struct word_span){row, 1};
     size_t first = num_max(own->first, span.first), end = span.first + span.count;
@@ -162,11 +170,9 @@ static void put_score(struct table_rows *rows, const struct score_view *view,
     rows_label(rows, "text", COLUMN_KEY | COLUMN_SHRINKS, is_blank ? no_label : labels[row]);
     if (view->of_pairs)
         rows_integer(rows, "segment", KEY, sentence->second && first >= sentence->second);
-    for (size_t i = 0; i < text->part_count && !text->continues; i++)
-        if (first - text->parts[i].first < text->parts[i].count)
-            region = text->parts[i].name;
     if (view->has_regions)
-        rows_text(rows, "region", COLUMN_KEY, region);
+        rows_text(rows, "region", COLUMN_KEY,
+                  text->continues ? NULL : region_of(text->parts, text->part_count, first));
     put_float(rows, "logprob_nats", 0, logprob);
     put_float(rows, surprisal_name(view), COLUMN_COLOURED, surprisal_of(view, logprob));
     put_float(rows, view->bits ? "entropy_bits" : "entropy_nats", 0, entropy);
@@ -322,6 +328,10 @@ int score_pair_report(struct report *report, const struct score_view *view,
         double surprisals[2];
         surprisals[0] = put_side(&rows, view, text, 0, in_good ? i : SIZE_MAX);
         surprisals[1] = put_side(&rows, view, text, 1, in_bad ? j : SIZE_MAX);
+        if (view->has_regions)
+            rows_text(&rows, "region", COLUMN_KEY,
+                      in_good ? region_of(text->parts, text->part_count, good->words[i].first)
+                              : region_of(text->bad_parts, text->part_count, bad->words[j].first));
         put_float(&rows, view->bits ? "surprisal_good_bits" : "surprisal_good_nats", 0,
                   surprisals[0]);
         put_float(&rows, view->bits ? "surprisal_bad_bits" : "surprisal_bad_nats", 0,

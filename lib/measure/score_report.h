@@ -39,6 +39,7 @@ struct score_text {
         const struct identity_column *columns; /* [column_count] of a table of words; or NULL */
         size_t column_count;
     } * parts;
+    const struct score_region *bad_parts; /* [part_count] of a pair: regions of the bad text */
     size_t part_count;
     bool continues;   /* parts are continuations */
     const size_t *at; /* [at_count] rows to show, tokens or words; NULL: all */
