@@ -46,6 +46,7 @@ TEST_LIBS = -lcheck $(call archive,subunit) $(call archive,rt)
 EXAMPLES = life life-causal life-4-heads life-grouped life-cross journey journey-causal \
 	journey-seven nlp
 BUNDLED = tiny $(EXAMPLES) translate translate-zh cloze roles recall
+DICTIONARIES = demo
 MODEL_FILES := $(wildcard models/*/*.json models/*/*.safetensors models/*/merges.txt)
 
 objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
@@ -175,7 +176,8 @@ OUTSIDE_MATH =
 # The bundled models as bytes in a C table.
 $(BUILD)/lib/model/bundled_models.c: models/embed.sh $(MODEL_FILES)
 	@mkdir -p $(@D)
-	$(call SAY,embed,models) sh models/embed.sh $(BUNDLED) >$@.part; mv $@.part $@
+	$(call SAY,embed,models) sh models/embed.sh $(BUNDLED) -- $(DICTIONARIES) >$@.part; \
+		mv $@.part $@
 
 # The page of --format html as a C table, with the engine of live pages if `make wasm` built it.
 ENGINE = $(wildcard $(BUILD)/wasm/live.wasm)

@@ -36,7 +36,8 @@ extern const size_t command_count;
 extern const struct command command_run, command_heads, command_explain, command_page,
     command_tokenize, command_info, command_again, command_score, command_lens, command_attribute,
     command_patch, command_compare, command_generate, command_steer, command_examples,
-    command_batch, command_bench, command_init, command_train, command_lesson, command_help;
+    command_features, command_batch, command_bench, command_init, command_train, command_lesson,
+    command_help;
 
 /* All options of a command; of batch, as without --do. */
 struct option_set command_set(const struct command *command);

@@ -68,6 +68,7 @@ struct edit_values;
 struct edit_options {
     struct texts edits, ablations, knockouts;
     const char *from, *reference;
+    struct texts dictionaries;        /* --sae */
     bool are_swept;                   /* another setting may need --from and --reference */
     const struct edit_values *values; /* of attn_report; NULL: none */
 };

@@ -200,6 +200,23 @@ static const char *name_values(const struct session *session, struct arena *aren
     return buf_keep(&key, arena, err);
 }
 
+/* Open the dictionaries of --sae. */
+static int open_dictionaries(struct session *session, struct err *err)
+{
+    const struct texts *texts = &session->options->edit.dictionaries;
+    struct arena *arena = &session->arena;
+    session->dictionaries = arena_alloc(arena, texts->count, sizeof *session->dictionaries, err);
+    for (size_t i = 0; session->dictionaries && i < texts->count; i++) {
+        struct dictionary_request request;
+        if (dictionary_request_read(&request, texts->items[i], arena, err) ||
+            dictionary_open(&session->dictionaries[i], &request, &session->viewer.model.config,
+                            err))
+            return err_prefix(err, "--sae");
+        session->dictionary_count++;
+    }
+    return session->dictionaries ? 0 : -1;
+}
+
 /* Read the edits. Values of --from and --reference come from runs with the viewer's mechanism. */
 static int read_edits(struct session *session, struct err *err)
 {
@@ -382,7 +399,7 @@ int session_begin(struct session *session, struct err *err)
         print_note("'%s/config.json': a model of type \"%s\" ignores %s", viewer->model.folder.path,
                    config_kind_name(config), config->unread);
     return err_if(viewer_set_mechanism(viewer, &session->mechanism, err) ||
-                  read_edits(session, err));
+                  open_dictionaries(session, err) || read_edits(session, err));
 }
 
 int session_read_item(struct session *session, struct item *item, struct text_with_source *pair,
@@ -497,6 +514,8 @@ int session_expect(const struct session *session, double bytes, struct weights_b
 
 void session_release(struct session *session)
 {
+    for (size_t i = 0; i < session->dictionary_count; i++)
+        dictionary_release(&session->dictionaries[i]);
     viewer_release(&session->viewer);
     arena_release(&session->arena);
 }

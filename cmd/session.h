@@ -9,6 +9,7 @@
 #pragma once
 
 #include "base/file.h"
+#include "lens/dictionary.h"
 #include "lens/edits.h"
 #include "lens/report.h"
 #include "lens/selection.h"
@@ -59,6 +60,8 @@ struct session {
     enum precision precision;
     struct mechanism mechanism; /* from the options */
     struct viewer viewer;
+    struct dictionary *dictionaries; /* [dictionary_count] of --sae */
+    size_t dictionary_count;
     struct edit_list edits;
     struct edit_store *store; /* values that settings of a sweep share; NULL: none */
     bool adds_beginning;      /* --special auto found a token to put before texts */

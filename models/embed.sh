@@ -1,7 +1,8 @@
 #!/bin/sh
-# Print C code with the files of the named models: the table that lib/model/model.h declares.
+# Print C code with the files of the named models, and of dictionaries of features after `--`: the
+# tables that lib/model/model.h declares.
 #
-#     sh models/embed.sh tiny life >build/lib/model/bundled_models.c
+#     sh models/embed.sh tiny life -- demo >build/lib/model/bundled_models.c
 #
 # A table of numbers compiles in a fifth of a second and needs only standard C. Each file begins on
 # a 64-byte boundary, and data in safetensors files on 8 bytes: floats can be used in place.
@@ -29,19 +30,37 @@ print_row() { # FILE
     printf '    {"%s", (const char *)%s, sizeof %s},\n' "${1##*/}" "$name" "$name"
 }
 
+print_table() { # NAME FOLDER...
+    table=$1
+    shift
+    for folder in "$@"; do
+        for_each_file "$folder" print_bytes
+        printf '\nstatic const struct folder_file files_of_%s[] = {\n' "$(identifier "$folder")"
+        for_each_file "$folder" print_row
+        printf '};\n'
+    done
+    printf '\nconst struct folder bundled_%s[] = {\n' "$table"
+    for folder in "$@"; do
+        files=files_of_$(identifier "$folder")
+        printf '    {"%s", %s, sizeof %s / sizeof *%s},\n' "$folder" "$files" "$files" "$files"
+    done
+    printf '};\n'
+}
+
+models=
+while [ "$1" != -- ]; do
+    models="$models $1"
+    shift
+done
+shift
+
 printf '/* Made by models/embed.sh from the files in models/. */\n'
 printf '#include "model/model.h"\n'
-for model in "$@"; do
-    for_each_file "$model" print_bytes
-    printf '\nstatic const struct folder_file files_of_%s[] = {\n' "$(identifier "$model")"
-    for_each_file "$model" print_row
-    printf '};\n'
-done
-
-printf '\nconst struct folder bundled_models[] = {\n'
-for model in "$@"; do
-    files=files_of_$(identifier "$model")
-    printf '    {"%s", %s, sizeof %s / sizeof *%s},\n' "$model" "$files" "$files" "$files"
-done
-printf '};\n\nconst size_t bundled_count = %d;\n' $#
-printf 'const char bundled_default[] = "%s";\n' "$1"
+# shellcheck disable=SC2086 # a word a model
+print_table models $models
+print_table dictionaries "$@"
+# shellcheck disable=SC2086
+set -- "$#" $models
+printf '\nconst size_t bundled_count = %d;\n' $(($# - 1))
+printf 'const size_t bundled_dictionary_count = %d;\n' "$1"
+printf 'const char bundled_default[] = "%s";\n' "$2"

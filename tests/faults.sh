@@ -281,6 +281,7 @@ try run -m "$in/school" -s 'Anna is' --edit 'weights = from' --from 'Anna is' -o
 try batch "$in/texts" -m "$in/school" --sweep ablate=0.0=mean,0.1=mean \
     --reference "$in/texts" -o here.jsonl
 try examples -f "$in/plain.txt" -m "$in/school" --channel all --top 2 --format csv
+try features --sae demo --top 2 "The cat"
 for form in safetensors gguf; do
     try steer --positive "$in/plain.txt" --negative "$in/texts" -m "$in/llama" -o here.$form
 done

@@ -90,6 +90,7 @@ LINES = [
     (["patch", "-m", CAPPED, "--ids", "--clean", "3,7,1", "--corrupt", "3,8,1"], None),
     (["patch", "--clean", "The keys", "--corrupt", "The key", "--joint", "0.1,1.3"], None),
     (["examples", TEXT, "--channel", "0"], None),
+    (["features", "--sae", "demo", TEXT], None),
     (["heads", "--score", "induction,entropy"], None),
     (["heads", TEXT, "-m", "tiny", "-m", TINY], None),
     (["heads", "-m", "tiny", "-m", TINY, "--map", "induction"], None),

@@ -1,17 +1,62 @@
 #include "lens/dictionary.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "base/num.h"
 #include "math/gemm.h"
 #include "math/machine.h"
 #include "math/rows.h"
 
-enum { ROWS_AT_ONCE = 64, COLUMNS_AT_ONCE = 4096 };
+enum { COLUMNS_AT_ONCE = 4096 };
 
 static const double deviation_epsilon = 1e-5; /* as SAELens adds it */
+
+/* --- requests --------------------------------------------------------------------------------- */
+
+/* Take the last setting off a text, such as ",scale=0.5". NULL: there is none. */
+static char *cut_setting(char *text, const char *name)
+{
+    char *comma = strrchr(text, ',');
+    const size_t size = strlen(name);
+    if (!comma || strncmp(comma + 1, name, size) != 0 || comma[1 + size] != '=')
+        return NULL;
+    *comma = '\0';
+    return comma + size + 2;
+}
+
+int dictionary_request_read(struct dictionary_request *request, const char *text,
+                            struct arena *arena, struct err *err)
+{
+    static const char *const centers[] = {"as-read", "on", "off"};
+    char *path = arena_text(arena, text, strlen(text), err), *value;
+    *request = (struct dictionary_request){.path = path, .layer = -1};
+    for (bool more = path; more;) {
+        more = false;
+        if ((value = cut_setting(path, "site")))
+            request->site = value;
+        else if ((value = cut_setting(path, "scale"))) {
+            if (!num_parse_double(value, 1e-30, 1e30, &request->scale))
+                return err_usage(err, "scale: expected a number above 0, found '%s'", value);
+        } else if ((value = cut_setting(path, "center"))) {
+            size_t index = 0;
+            if (names_choose(&index, NAMES_LIST(centers), "center", value, err))
+                return -1;
+            request->center = (enum dictionary_center)index;
+        }
+        more = value;
+    }
+    char *colon = path ? strrchr(path, ':') : NULL;
+    long long layer = 0;
+    if (colon && num_parse_integer(colon + 1, 0, INT_MAX, &layer)) {
+        request->layer = (int)layer;
+        *colon = '\0';
+    }
+    return path ? 0 : -1;
+}
 
 /* --- rows in and out -------------------------------------------------------------------------- */
 
@@ -167,7 +212,7 @@ int dictionary_encode(const struct dictionary *d, struct machine *machine, struc
                       struct matrix x, struct arena *arena, struct err *err)
 {
     struct arena own = {0};
-    const size_t most = num_min(ROWS_AT_ONCE, x.rows);
+    const size_t most = num_min(FEATURE_ROWS, x.rows);
     struct matrix p = matrix_new(most, d->count, &own, err);
     struct matrix normed = matrix_new(most, d->in, &own, err);
     struct candidate *candidates = arena_room(&own, d->count, sizeof *candidates, err);

@@ -70,8 +70,12 @@ struct dictionary_request {
     const char *site; /* SITE or SITE:OUTPUT, also normalized_1 and normalized_2 (of_direction);
                        * NULL: as the files say */
     double scale;     /* of x; 0: as the files say */
-    enum { CENTER_AS_READ, CENTER_ON, CENTER_OFF } center;
+    enum dictionary_center { CENTER_AS_READ, CENTER_ON, CENTER_OFF } center;
 };
+
+/* Read DIR[:LAYER][,site=SITE[:OUTPUT]][,scale=S][,center=on|off]. The arena owns the texts. */
+int dictionary_request_read(struct dictionary_request *request, const char *text,
+                            struct arena *arena, struct err *err);
 
 /* The model, as far as a reader must know it. */
 struct dictionary_model {
@@ -101,6 +105,8 @@ struct feature_row {
 
 /* From rows of the site to what is encoded: the same, or each divided by its norm. In place. */
 void dictionary_rows(const struct dictionary *dictionary, struct matrix x);
+
+enum { FEATURE_ROWS = 64 }; /* rows that are encoded at once */
 
 /* Find the active features of each row of x [T, in]. Without a machine, on this thread, with the
  * same bits. The arena owns the features. */

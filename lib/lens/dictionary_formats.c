@@ -371,8 +371,8 @@ static int find_hook(struct hook *hook, const struct dictionary_reader *reader, 
         return model->rms ? 0
                           : err_unsupported(err,
                                             "%s: before or after the scale and shift of the norm, "
-                                            "by the version of TransformerLens: add --sae-site "
-                                            "ln_%c or normalized_%c",
+                                            "by the version of TransformerLens: say "
+                                            ",site=ln_%c or ,site=normalized_%c after the folder",
                                             name, rest[2], rest[2]);
     }
     if (strcmp(name, "hook_embed") == 0 || strcmp(name, "embed_tokens") == 0) {
@@ -382,12 +382,12 @@ static int find_hook(struct hook *hook, const struct dictionary_reader *reader, 
     return find_module(hook, name, model)
                ? 0
                : err_unsupported(err,
-                                 "expected a hook that is a site, found '%s': add --sae-site SITE "
-                                 "and --sae-layer L",
+                                 "expected a hook that is a site, found '%s': say :LAYER,site=SITE "
+                                 "after the folder",
                                  name);
 }
 
-/* Read a site of --sae-site. */
+/* Read a site of a request. */
 static int parse_site(struct hook *hook, const char *name, size_t size, struct err *err)
 {
     static const char normalized[] = "normalized_";
@@ -401,7 +401,7 @@ static int parse_site(struct hook *hook, const char *name, size_t size, struct e
     return site_find(name, size, &hook->site)
                ? 0
                : err_usage(err,
-                           "--sae-site: expected a site (info --sites), normalized_1 or "
+                           "site: expected a site (info --sites), normalized_1 or "
                            "normalized_2, found '%.*s'",
                            (int)size, name);
 }
@@ -418,8 +418,8 @@ static int take_sites(const struct dictionary_reader *reader, const char *input,
     if (site && parse_site(&in, site, colon ? (size_t)(colon - site) : strlen(site), err))
         return -1;
     if (!site && !input)
-        return err_unsupported(err, "expected the name of a hook, found none: add --sae-site SITE "
-                                    "and --sae-layer L");
+        return err_unsupported(err, "expected the name of a hook, found none: say "
+                                    ":LAYER,site=SITE after the folder");
     if (!site && find_hook(&in, reader, input, err))
         return -1;
     if (site && input && request->layer < 0) { /* the hook may be unknown, but not its layer */
@@ -493,8 +493,8 @@ static int saelens_norm(const struct dictionary_reader *reader, bool is_transcod
         return -1;
     if (!(scale > 0))
         return err_unsupported(err, "normalize_activations expected_average_only_in: expected its "
-                                    "factor in activation_scaler.json, found none: add --sae-scale "
-                                    "S, √d_in / (mean norm of the activations)");
+                                    "factor in activation_scaler.json, found none: say ,scale="
+                                    "S after the folder, √d_in / (mean norm of the activations)");
     d->scale_in = d->scale_out = scale;
     return 0;
 }
@@ -674,12 +674,11 @@ static int take_sites_of_path(const struct dictionary_reader *reader,
         const char *in = arena_format(arena, err, "blocks.%ld", layer);
         return err_if(!in || take_sites(reader, in, NULL, err));
     }
-    return err_unsupported(
-        err,
-        "'%s/%s': expected the site in the names of its folders, such as "
-        "gemma-scope-2b-pt-res/layer_20/width_16k/average_l0_71, found none: add "
-        "--sae-site SITE",
-        reader->folder.path, reader->file);
+    return err_unsupported(err,
+                           "'%s/%s': expected the site in the names of its folders, such as "
+                           "gemma-scope-2b-pt-res/layer_20/width_16k/average_l0_71, found none: "
+                           "say ,site=SITE after the folder",
+                           reader->folder.path, reader->file);
 }
 
 static int read_gemma_scope(const struct dictionary_reader *reader, struct err *err)
@@ -928,7 +927,7 @@ static int read_dictionary_learning(const struct dictionary_reader *reader, stru
         return -1;
     if (name && strncmp(name, "resid_post", 10) != 0 && !reader->request->site)
         return refuse("submodule_name", json_given(trainer, "submodule_name"),
-                      "resid_post_layer_L (or add --sae-site SITE)", err);
+                      "resid_post_layer_L (or say ,site=SITE after the folder)", err);
     const struct dict_class *class = &dict_classes[index];
     const char *hook = arena_format(&d->arena, err, "blocks.%lld.hook_resid_post", layer);
     for (size_t i = 0; i < 4 && !has(reader, bias); i++)
@@ -1107,7 +1106,10 @@ int dictionary_read(struct dictionary *dictionary, const struct dictionary_reque
     struct dictionary_opening opening = {
         .reader = {dictionary, request, model, .folder = {.path = request->path}}};
     char real[PATH_MAX];
+    const struct folder *bundled = bundled_find_dictionary(request->path);
     int failed = 0;
+    if (bundled)
+        opening.reader.folder = *bundled;
     opening.reader.path = realpath(request->path, real)
                               ? arena_text(&dictionary->arena, real, strlen(real), err)
                               : arena_path(&dictionary->arena, request->path, err);

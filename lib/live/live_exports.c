@@ -19,6 +19,8 @@ enum { FILES_MAX = 16, STANDARD_OUTPUT = 1 };
 const struct folder bundled_models[] = {{0}};
 const size_t bundled_count = 0;
 const char bundled_default[] = "";
+const struct folder bundled_dictionaries[] = {{0}};
+const size_t bundled_dictionary_count = 0;
 
 static struct folder_file files[FILES_MAX];
 static struct folder folder = {.files = files};

@@ -12,12 +12,23 @@
 #include "model/hub.h"
 #include "model/parameter_table.h"
 
+static const struct folder *find_folder(const struct folder *folders, size_t count,
+                                        const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(folders[i].path, name) == 0)
+            return &folders[i];
+    return NULL;
+}
+
 const struct folder *bundled_find(const char *name)
 {
-    for (size_t i = 0; i < bundled_count; i++)
-        if (strcmp(bundled_models[i].path, name) == 0)
-            return &bundled_models[i];
-    return NULL;
+    return find_folder(bundled_models, bundled_count, name);
+}
+
+const struct folder *bundled_find_dictionary(const char *name)
+{
+    return find_folder(bundled_dictionaries, bundled_dictionary_count, name);
 }
 
 bool model_is_there(const char *name)

@@ -16,8 +16,13 @@ extern const struct folder bundled_models[]; /* [bundled_count] */
 extern const size_t bundled_count;
 extern const char bundled_default[];
 
-/* Find a bundled model by its exact name; NULL: there is none. */
+/* The dictionaries of features in the binary (lens/dictionary.h). */
+extern const struct folder bundled_dictionaries[]; /* [bundled_dictionary_count] */
+extern const size_t bundled_dictionary_count;
+
+/* Find a bundled model, or dictionary, by its exact name; NULL: there is none. */
 const struct folder *bundled_find(const char *name);
+const struct folder *bundled_find_dictionary(const char *name);
 
 struct model {
     const char *name;           /* as it was given, the default's, or the folder's path; borrowed */

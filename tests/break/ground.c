@@ -51,9 +51,10 @@ static int copy_file(const char *from, const char *to, struct err *err)
 static int copy_model(const struct ground *ground, const char *place, const char *model,
                       struct err *err)
 {
-    static const char *const names[] = {"config.json",   "model.safetensors", "vocab.json",
-                                        "merges.txt",    "tokenizer.json",    "manifest.json",
-                                        "results.jsonl", "pytorch_model.bin", "model.gguf"};
+    static const char *const names[] = {"config.json",   "model.safetensors",      "vocab.json",
+                                        "merges.txt",    "tokenizer.json",         "manifest.json",
+                                        "results.jsonl", "pytorch_model.bin",      "model.gguf",
+                                        "cfg.json",      "sae_weights.safetensors"};
     int failed = 0;
     for (size_t i = 0; i < sizeof names / sizeof *names && !failed; i++) {
         struct buf from = {0};

@@ -1,0 +1,45 @@
+/* sparse_features.h: the features of a dictionary (lens/dictionary.h) in a text: activations, the
+ * error of the reconstruction, and the tokens that a feature promotes.
+ *
+ *     struct selection selection = {0};
+ *     features_select(&selection, &dictionary);
+ *     ... viewer_capture(&viewer, &asked, &arena, err) ...
+ *     struct feature_plan plan = {&viewer, &dictionary, .top = 5, .promoted = 5};
+ *     if (features_report(&report, &plan, &arena, err)) ...
+ */
+#pragma once
+
+#include "lens/dictionary.h"
+#include "lens/viewer.h"
+#include "model/sampler.h"
+
+struct feature_plan {
+    struct viewer *viewer;
+    const struct dictionary *dictionary;
+    size_t top;           /* features shown of each token, the largest */
+    const size_t *listed; /* [listed_count] only these, at every token; NULL: `top` */
+    size_t listed_count;
+    size_t promoted; /* tokens named for each feature; 0: none */
+    bool dense;      /* an array [tokens, features] in place of the table */
+};
+
+/* Select the sites that a dictionary reads and writes, in its layer, which must outlive it. */
+void features_select(struct selection *selection, const struct dictionary *dictionary);
+
+/* The features of each token of a captured text, and the rows [T, in] that they were found in. */
+int features_of_report(struct feature_row **rows, struct matrix *x, const struct feature_plan *plan,
+                       const struct report *report, struct arena *arena, struct err *err);
+
+/* Replace the captured arrays of a report by its table "features", a row for each token and
+ * feature, or its array, and set its facts: the mean number of active features (l0), and the share
+ * of the variance that the reconstruction does not explain. Special tokens at the beginning are
+ * left out of both. */
+int features_report(struct report *report, const struct feature_plan *plan, struct arena *arena,
+                    struct err *err);
+
+/* Whether a dictionary writes to the stream, through no more than norms, so that a feature promotes
+ * tokens; best [count, plan->promoted]: those whose logits one unit of each feature raises most,
+ * less the mean over all tokens (`logprob`). The divisor of the last norm is left out. */
+bool features_promote(const struct feature_plan *plan);
+int features_promoted(struct likely *best, const struct feature_plan *plan,
+                      const uint32_t *features, size_t count, struct arena *arena, struct err *err);
