@@ -109,11 +109,71 @@ static const struct command *read_line(struct options *options, const char *line
     return command && !options_parse(options, command, words + 2, arena, err) ? command : NULL;
 }
 
+/* The heading of a section in explain's output, and what follows; else the end. */
+static const char *find_section(const char *text, long number, bool in_html)
+{
+    char heading[NUM_COUNT_BYTES + sizeof "<h2>. "];
+    snprintf(heading, sizeof heading, in_html ? "<h2>%ld. " : "\n%ld  ", number);
+    const char *found = strstr(text, heading);
+    found = found || !in_html ? found : strstr(text, "</section>");
+    return found ? found : text + strlen(text);
+}
+
+/* Write the sections of explain's output that `parts` names: "9-12". */
+static void write_parts(struct buf *out, const char *text, const char *parts, bool in_html)
+{
+    char *end;
+    const char *first = find_section(text, strtol(parts, &end, 10), in_html);
+    const char *last = find_section(text, strtol(end + 1, NULL, 10) + 1, in_html);
+    assert(first < last); /* steps are constant */
+    buf_bytes(out, first, (size_t)(last - first));
+}
+
+/* Run a step's command; write what it writes, or its `parts`. */
+static int run_step(struct stream *out, const struct command *command,
+                    const struct options *options, const char *parts, struct err *err)
+{
+    struct buf all = {0}, some = {0};
+    if (!parts)
+        return command_start(command, options, err);
+    struct buf *outer = stream_capture(&all);
+    int failed = command_start(command, options, err);
+    stream_capture(outer);
+    failed = failed || buf_check(&all, err);
+    if (!failed) {
+        buf_bytes(&some, all.bytes, (size_t)(find_section(all.bytes, 1, false) - all.bytes));
+        write_parts(&some, all.bytes, parts, false);
+        failed = buf_check(&some, err);
+        stream_bytes(out, some.bytes, some.size);
+    }
+    buf_release(&all);
+    buf_release(&some);
+    return err_if(failed);
+}
+
+/* Write a text of a step after an empty line, and `mark` before it. */
+static void write_text(struct stream *out, const struct tour *tour, const char *mark,
+                       const char *text)
+{
+    if (!text)
+        return;
+    stream_format(out, "\n%s", mark);
+    text_wrap(out, text, utf8_width(mark, strlen(mark)), 0, tour->columns);
+}
+
+/* Write what a step says of its output. */
+static void write_texts(struct stream *out, const struct tour *tour, const struct page_lesson *step)
+{
+    write_text(out, tour, tour->lesson->look, step->look);
+    write_text(out, tour, "", step->also);
+    write_text(out, tour, tour->lesson->ask, step->question);
+    write_text(out, tour, tour->lesson->reply, step->answer);
+}
+
 /* Show a step; its command runs as if it had been typed, with the --width of the lesson. Then
  * write a line of hyphens before the next step, or else its command, or the end of the lesson. */
 static int show_step(struct tour *tour, size_t step, struct err *err)
 {
-    const char *mark = tour->lesson->look;
     const struct page_lesson *row = &tour->lesson->steps[step];
     struct stream out;
     struct options options;
@@ -130,11 +190,10 @@ static int show_step(struct tour *tour, size_t step, struct err *err)
     stream_format(&out, "\n$ %s%s\n\n", row->line,
                   has_language && tour->lesson != lessons ? " --lang zh" : "");
     stream_flush(&out); /* before the command writes */
-    int failed = !out.failure && command_start(command, &options, err);
+    int failed = !out.failure && run_step(&out, command, &options, row->parts, err);
     if (failed)
         err_prefix(err, "step %zu", step + 1);
-    stream_format(&out, "\n%s", mark);
-    text_wrap(&out, row->look, utf8_width(mark, strlen(mark)), 0, tour->columns);
+    write_texts(&out, tour, row);
     stream_char(&out, '\n');
     if (step + 1 < tour->end) {
         for (size_t i = 0; i < tour->columns; i++)
@@ -256,15 +315,15 @@ static int show_scale(struct tour *tour, struct err *err)
     int variance = 18 - (int)utf8_width(lesson->variance, strlen(lesson->variance));
     int largest = 18 - (int)utf8_width(lesson->largest, strlen(lesson->largest));
     text_wrap(&out, step->before, 0, 0, tour->columns);
-    stream_format(&out, "\n         %s%*s%s%*sw(1-w)\n", lesson->variance, variance, "",
-                  lesson->largest, largest, "");
+    stream_format(&out, "\n         %s%*s%s%*s%s\n", lesson->variance, variance, "",
+                  lesson->largest, largest, "", lesson->slope);
     stream_text(&out, "    d    q·k      q·k/√d   q·k     q·k/√d    q·k     q·k/√d\n");
     for (const struct scale_rows *row = rows; row < rows + WIDTHS; row++)
         stream_format(&out, "%5zu  %8.2f  %6.2f   %.4f  %.4f    %.4f  %.4f\n", row->width,
                       row->plain.variance, row->scaled.variance, row->plain.largest,
                       row->scaled.largest, row->plain.slope, row->scaled.slope);
-    stream_format(&out, "%s\n%s", scale_commands, lesson->look);
-    text_wrap(&out, step->look, utf8_width(lesson->look, strlen(lesson->look)), 0, tour->columns);
+    stream_text(&out, scale_commands);
+    write_texts(&out, tour, step);
     return stream_commit(&out, err);
 }
 
@@ -279,8 +338,8 @@ static int scale_html(const char **html, const struct lesson *lesson, struct are
     buf_format(&out,
                "<div class=\"walk\"><h2>%s</h2><div class=\"scroll\"><table><thead><tr><td></td>"
                "<th class=\"group\" colspan=\"2\">%s</th><th class=\"group\" colspan=\"2\">%s</th>"
-               "<th class=\"group\" colspan=\"2\">w(1-w)</th></tr><tr><th scope=\"col\">d</th>",
-               say(lesson->language, "Scale"), lesson->variance, lesson->largest);
+               "<th class=\"group\" colspan=\"2\">%s</th></tr><tr><th scope=\"col\">d</th>",
+               lesson->steps[lesson_steps].title, lesson->variance, lesson->largest, lesson->slope);
     for (int i = 0; i < 3; i++)
         buf_text(&out, "<th>q·k</th><th>q·k/√d</th>");
     buf_text(&out, "</tr></thead><tbody>");
@@ -315,16 +374,8 @@ static int read_tables(struct page_lesson *lesson, const char *line, const char 
     stream_capture(NULL);
     failed = failed || buf_check(&html, err);
     if (!failed && lesson->parts) {
-        char *end;
-        char heading[NUM_COUNT_BYTES + sizeof "<h2>. "];
-        snprintf(heading, sizeof heading, "<h2>%ld. ", strtol(lesson->parts, &end, 10));
-        const char *first = strstr(html.bytes, heading);
-        snprintf(heading, sizeof heading, "<h2>%ld. ", strtol(end + 1, NULL, 10) + 1);
-        const char *last = strstr(html.bytes, heading);
-        last = last ? last : strstr(html.bytes, "</section>");
-        assert(first && last); /* steps are constant */
         buf_text(&parts, "<div class=\"walk\">");
-        buf_bytes(&parts, first, (size_t)(last - first));
+        write_parts(&parts, html.bytes, lesson->parts, true);
         buf_text(&parts, "</div>");
     }
     lesson->arithmetic = failed ? NULL : buf_keep(lesson->parts ? &parts : &html, arena, err);
@@ -341,7 +392,7 @@ static int add_step(struct tour *tour, size_t step, struct err *err)
     const struct command *command = read_line(&options, lesson.line, &tour->arena, err);
     if (!command)
         return -1;
-    const char *tables = command == &command_explain ? lesson.line : lesson.tables;
+    const char *tables = lesson.tables || command != &command_explain ? lesson.tables : lesson.line;
     for (int i = 0; i < LESSONS; i++) {
         struct page_lesson *one = i ? &chinese : &lesson;
         if ((tables && read_tables(one, tables, lessons[i].language, &tour->arena, err)) ||
@@ -350,6 +401,8 @@ static int add_step(struct tour *tour, size_t step, struct err *err)
     }
     if (command == &command_run)
         options.select.query = options.select.key = NULL; /* the page shows all tokens */
+    else
+        options.select.head = NULL; /* and Motion all heads of the layer */
     if (lesson.show)
         options.select.show = lesson.show;
     if (lesson.walk && tour->options->model.name)

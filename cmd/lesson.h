@@ -8,11 +8,11 @@ struct lesson {
     const char *language; /* as in HTML: "zh" */
     const char *name;
     const char *page;               /* title of the HTML page */
-    const char *look;               /* before the text `look` of a step */
+    const char *look, *ask, *reply; /* before the texts `look`, `question` and `answer` of a step */
     const char *next;               /* before the command of the next step */
     const char *more;               /* on a terminal, below a screen that is not the last */
     const char *last;               /* after the last step */
-    const char *variance, *largest; /* headings of `lesson scale` */
+    const char *variance, *largest, *slope; /* headings of `lesson scale` */
     const struct page_lesson *steps;
 };
 

@@ -29,7 +29,10 @@ LC_ALL=C awk '
     }
     function put(language, field, text) {
         text = referred(text)
-        if (step)
+        if (step && field == "look" && last == "look") # one more paragraph
+            steps[language, step] = substr(steps[language, step], 1,
+                length(steps[language, step]) - 3) "\\n\\n" substr(text, 2) ",\n"
+        else if (step)
             steps[language, step] = steps[language, step] "        ." field " = " text ",\n"
         else
             words[language] = words[language] "     ." field " = " text ",\n"
@@ -46,11 +49,12 @@ LC_ALL=C awk '
         if (awaited == "")
             stop("expected a text, found a translation")
         put("zh", awaited, quoted(text))
+        last = awaited
         awaited = ""
         next
     }
     $1 == "step" { step++; next }
-    $1 ~ /^(walk|scale|scene|line|marks|show|tables|parts)$/ {
+    $1 ~ /^(walk|scale|scene|line|marks|figures|show|tables|parts)$/ {
         put("en", $1, NF == 1 && $1 != "marks" ? "true" : quoted(text))
         put("zh", $1, NF == 1 && $1 != "marks" ? "true" : quoted(text))
         next

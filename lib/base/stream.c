@@ -220,9 +220,11 @@ static void release(struct stream *stream)
 
 static struct buf *captured; /* gets standard output, or NULL */
 
-void stream_capture(struct buf *memory)
+struct buf *stream_capture(struct buf *memory)
 {
+    struct buf *before = captured;
     captured = memory;
+    return before;
 }
 
 int stream_to(struct stream *stream, int descriptor, struct err *err)

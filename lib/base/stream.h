@@ -54,8 +54,9 @@ int stream_to(struct stream *stream, int descriptor, struct err *err);
 int stream_to_memory(struct stream *stream, struct buf *memory, struct err *err);
 int stream_to_hex(struct stream *stream, struct stream *hex, struct err *err);
 
-/* From now on, stream_to opens streams to `memory` for standard output; NULL: no longer. */
-void stream_capture(struct buf *memory);
+/* From now on, stream_to opens streams to `memory` for standard output; NULL: no longer. Returns
+ * what it opened them to before. */
+struct buf *stream_capture(struct buf *memory);
 
 /* The output is not text: even a terminal gets every byte unchanged. */
 void stream_binary(struct stream *stream);

@@ -21,18 +21,20 @@
 /* A step of the lesson (cmd/lesson.c); its example is the text of the page. */
 struct page_lesson {
     const char *title;
-    const char *before; /* what the step does */
-    const char *line;   /* command line, with "attn-cli"; double quotes group words; "": none */
-    const char *look;   /* where to look in the figure */
-    const char *marks;  /* cells to frame, TENSOR:[LAYER.HEAD:]ROW:COLUMN, as in "scores:1:2
+    const char *before;  /* what the step does */
+    const char *line;    /* command line, with "attn-cli"; double quotes group words; "": none */
+    const char *look;    /* where to look: paragraphs between empty lines, a slide each */
+    const char *also;    /* commands to try, which slides leave out; NULL: none */
+    const char *marks;   /* cells to frame, TENSOR:[LAYER.HEAD:]ROW:COLUMN, as in "scores:1:2
                          * weights:0.3:1:0" */
+    const char *figures; /* what each slide shows, "motion q+k 4", as in cmd/lesson/steps.txt */
     const char *question, *answer;
-    const char *scene;  /* scenes of Motion, "softmax sum"; NULL: none */
-    const char *show;   /* tensors for a command other than `run`; NULL: the command's own */
-    const char *tables; /* explain command whose weight matrices the page shows as well, or NULL */
-    const char *parts;  /* sections of explain that the page shows, "9-12"; NULL: all */
-    const char *arithmetic;            /* output of explain or `lesson scale` as HTML, or NULL */
-    bool walk, scale;                  /* has the journey through a model; is `lesson scale` */
+    const char *scene;      /* scenes of Motion, "softmax sum"; NULL: none */
+    const char *show;       /* tensors for a command other than `run`; NULL: the command's own */
+    const char *tables;     /* explain command for the tables of the page; NULL: `line` */
+    const char *parts;      /* sections of explain that the step shows, "9-12"; NULL: all */
+    const char *arithmetic; /* output of explain or `lesson scale` as HTML, or NULL */
+    bool walk, scale;       /* has the journey through a model; is `lesson scale` */
     const struct page_lesson *chinese; /* the same texts in Chinese; NULL: none */
 };
 

@@ -603,7 +603,10 @@ static void put_lesson(struct json_writer *json, const char *name, const struct 
     json_put_text(json, "before", lesson->before);
     json_put_text(json, "line", lesson->line);
     json_put_text(json, "look", lesson->look);
+    if (lesson->also)
+        json_put_text(json, "also", lesson->also);
     json_put_text(json, "marks", lesson->marks);
+    json_put_text(json, "figures", lesson->figures);
     json_put_text(json, "question", lesson->question);
     json_put_text(json, "answer", lesson->answer);
     if (lesson->chinese)
@@ -614,6 +617,7 @@ static void put_lesson(struct json_writer *json, const char *name, const struct 
     if (lesson->scene)
         json_put_text(json, "scene", lesson->scene);
     json_put_bool(json, "walk", lesson->walk);
+    json_put_bool(json, "scale", lesson->scale);
     json_put_close(json, '}');
 }
 

@@ -164,8 +164,9 @@ class Sentence {
         this.motionTensors = [...this.explainedTensors, ...journey, ...ofHeads];
         if (json.streams) this.streams = { ...json.streams, tensors: made(json.streams.tensors) };
         const { chinese, title } = json.lesson || {};
-        for (const name of chinese ? ['title', 'before', 'look', 'question', 'answer'] : [])
-            CHINESE[json.lesson[name]] = chinese[name];
+        for (const name of chinese ? ['before', 'look', 'also', 'question', 'answer'] : [])
+            for (const [at, text] of json.lesson[name]?.split('\n\n').entries() || [])
+                CHINESE[text] = chinese[name].split('\n\n')[at];
         if (chinese) CHINESE[title] = /^(\d+ +)?/.exec(title)[0] + chinese.title;
         this.kinds = [...new Set(this.tensors.map((tensor) => tensor.kind))];
     }

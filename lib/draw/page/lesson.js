@@ -36,66 +36,72 @@ class LessonView {
         if (!this.lesson.walk) this.drawCells(told);
         this.drawQuestion(told);
         if (!state.printing) this.drawSteps(told);
-        const room = state.printing ? PAPER : shows.clientWidth;
-        this.letters = isProjecting() ? lettersLeast() : 0;
-        this.drawFigures(shows, room);
-        if (isProjecting() && !this.lesson.walk) this.project(told, shows, room);
+        if (isProjecting()) this.project(told, shows);
+        else this.drawFigures(shows, state.printing ? PAPER : shows.clientWidth);
         if (motion.step && !motion.box.hidden) drawMotion(); // its place has its size now
     }
 
-    drawFigures(shows, room) {
+    // All figures, or on a slide those that `names` lists: see cmd/lesson/steps.txt.
+    drawFigures(shows, room, names) {
         const isExplained = this.lesson.line.startsWith('attn-cli explain');
         const isWhole = isExplained || this.lesson.parts;
         shows.replaceChildren();
         shows.style.setProperty('--letters', `${this.letters}px`);
         if (this.lesson.arithmetic) this.drawArithmetic(shows, isWhole);
         if (!isWhole && !this.lesson.walk) this.drawMatrices(shows, room);
-        const moves = this.lesson.walk || this.lesson.scene;
-        if (moves && !state.printing) showStep(shows, this.sentence, this.marks);
+        for (const one of names ? shows.querySelectorAll('[data-figure]') : [])
+            one.hidden = !names.some((name) => `${one.dataset.figure}:`.startsWith(`${name}:`));
+        const opened = names?.find((name) => name.startsWith('motion'));
+        if ((this.lesson.walk || this.lesson.scene) && (opened || !names))
+            showStep(shows, this.sentence, this.marks, opened?.split(':')[1]);
+        if (state.printing && motion.step) leaveStill();
     }
 
-    // On a projector a step is a row of slides, each with one text and the figures that fit
-    // beside it: what the step does, where to look, the question, and its answer.
-    project(told, shows, room) {
-        const part = (...names) => [...told.children].filter((one) => one.matches(names.join()));
+    // On a projector a step is a row of slides, each with one text and its figures, in the largest
+    // letters that fit: what the step does, where to look, the question, and its answer.
+    project(told, shows) {
         const question = told.querySelector('.question');
-        const figures = this.largestFigures(shows, room);
-        const asked = new Set(question.textContent.match(/-?\d+\.\d+/g));
-        const found = figures.map((page) => {
-            const numbers = page.flatMap(numbersOfFigure);
-            return new Set(numbers.filter((one) => asked.has(one))).size;
-        });
-        const most = Math.max(...found);
-        const figure = figures[most ? found.lastIndexOf(most) : 0];
-        const slides = [
-            [part('.claim', '.command', '.note'), figures[0]],
-            ...figures.map((page) => [part('.look'), page]),
-            [[question], figure],
-            [[question], figure],
-        ];
-        this.slides = slides.length;
-        state.slide = clamp(state.slide, 0, slides.length - 1);
-        const [texts, shown] = slides[state.slide];
-        for (const one of told.children) one.hidden = !texts.includes(one) && !one.matches('nav');
-        for (const one of figures.flat()) one.hidden = !shown.includes(one);
-        question.open = state.slide === slides.length - 1;
-        const place = element('span', `${state.slide + 1} / ${slides.length}`, 'quiet');
+        const texts = [...told.querySelectorAll('.claim, .look'), question, question];
+        this.slides = texts.length;
+        state.slide = clamp(state.slide, 0, texts.length - 1);
+        const text = texts[state.slide];
+        for (const one of told.children)
+            one.hidden = one !== text && !one.matches(state.slide ? 'nav' : 'nav, .note');
+        question.open = state.slide === texts.length - 1;
+        const place = element('span', `${state.slide + 1} / ${texts.length}`, 'quiet');
         told.querySelector('nav').children[0].after(place);
-        let letters = inLetters(LETTERS_MOST);
-        do told.style.setProperty('--letters', `${letters--}px`);
-        while (told.scrollHeight > told.clientHeight && letters >= lettersLeast());
+        const figures = this.lesson.figures.split(' ');
+        const names = (figures[state.slide] || figures.at(-1)).split('+');
+        this.said = numbersOf(text.innerText); // without an answer that is not open
+        this.asks = text === question;
+        const inLargest = (draw, isGood) => {
+            let letters = inLetters(LETTERS_MOST) + 2;
+            do draw((letters = Math.max(letters - 2, lettersLeast())));
+            while (!isGood() && letters > lettersLeast());
+        };
+        inLargest((letters) => {
+            this.letters = letters;
+            this.drawFigures(shows, shows.clientWidth, names);
+        }, () => fits(shows));
+        inLargest((letters) => told.style.setProperty('--letters', `${letters}px`),
+            () => told.scrollHeight <= told.clientHeight); // its width depends on the figures
     }
 
-    // The figures in the largest letters that need at most one slide more than small ones.
-    largestFigures(shows, room) {
-        const count = figurePages(shows).length;
-        for (let letters = inLetters(LETTERS_MOST); ; letters -= 2) {
-            this.letters = Math.max(letters, lettersLeast());
-            this.drawFigures(shows, room);
-            const pages = figurePages(shows);
-            const isGood = pages.length <= count + 1 && pages.every((page) => fits(page, shows));
-            if (isGood || letters <= lettersLeast()) return pages;
-        }
+    // The marks of a matrix; on a slide whose text says numbers, the cells that have them: the
+    // marked ones, else one or two.
+    marksOn(tensor, index) {
+        const marks = this.marks.filter((one) => one.tensor === tensor && one.index === index);
+        if (!this.said || (!this.said.size && !this.asks)) return marks;
+        const cells = [...tensor.matrix(index)].flatMap((value, at) => {
+            const [row, column] = [Math.floor(at / tensor.columnCount), at % tensor.columnCount];
+            const number = Math.abs(value).toFixed(LESSON_PLACES);
+            const isMarked = marks.some((one) => one.row === row && one.column === column);
+            return this.said.has(number) ? { row, column, number, isMarked } : [];
+        });
+        return cells.filter(({ number, isMarked }) => {
+            const same = cells.filter((one) => one.number === number);
+            return isMarked || (same.length < 3 && !same.some((one) => one.isMarked));
+        });
     }
 
     drawHead(page) {
@@ -106,10 +112,13 @@ class LessonView {
             element('p', lesson.before, 'claim'),
         );
         if (this.sentence.untrained && !lesson.scale)
-            page.children[1].after(element('div', say(`${NOT_TRAINED}.`), 'note caption'));
+            page.append(element('div', say(`${NOT_TRAINED}.`), 'note caption'));
         if (lesson.line) page.append(commandLine(lesson.line));
-        page.append(element('p', '', 'look'));
-        page.lastChild.append(element('b', say('Look: ')), lesson.look);
+        for (const [at, look] of lesson.look.split('\n\n').entries()) {
+            page.append(element('p', '', 'look'));
+            page.lastChild.append(element('b', at && !isProjecting() ? '' : say('Look: ')), look);
+        }
+        if (lesson.also) page.append(element('p', lesson.also, 'also'));
     }
 
     // The marked cells with their exact numbers; each opens in the workbench.
@@ -138,6 +147,7 @@ class LessonView {
         const grid = element('div', '', 'compare');
         const title = say('The embeddings as arrows');
         const drawing = element('section', '', 'side', { 'aria-label': title });
+        drawing.dataset.figure = 'arrows';
         drawing.append(element('h3', title));
         page.append(grid);
         this.sentence.tensors.forEach((tensor, at) => {
@@ -146,14 +156,16 @@ class LessonView {
             const marked = this.marks.filter((one) => one.tensor === tensor);
             for (let index = 0; index < tensor.shape[0]; index++) {
                 if (marked.length && !marked.some((one) => one.index === index)) continue;
-                const name = tensor.name(index);
+                const { layers, heads } = this.sentence.attention;
+                const name = layers * heads > 1 ? tensor.name(index) : tensor.tensor;
                 const part = element('section', '', 'side', { 'aria-label': name });
+                const head = tensor.heads?.[index] ?? index;
+                part.dataset.figure = `${tensor.tensor}:${tensor.layer}.${head}`;
                 const axes = [say(tensor.rows), say(tensor.columns)];
                 const words = say('rows: #, columns: #', ...axes);
-                part.append(element('h3', name), element('p', words, 'caption'));
+                part.append(element('h3', name), element('p', words, 'caption axes'));
                 grid.append(part);
-                const marks = marked.filter((one) => one.index === index);
-                lessonMatrix(part, tensor, index, room, marks, this.letters);
+                lessonMatrix(part, tensor, index, room, this.marksOn(tensor, index), this.letters);
                 if (arrows) drawing.append(arrows.content.cloneNode(true));
             }
         });
@@ -166,9 +178,9 @@ class LessonView {
         box.translate = false; // explain wrote it in both languages
         const { arithmetic } = isChinese() ? this.lesson.chinese : this.lesson;
         const made = new DOMParser().parseFromString(arithmetic, 'text/html');
-        const said = new Set(this.lesson.look.match(/-?\d+\.\d+/g));
+        const said = this.said || numbersOf(this.lesson.look);
         for (const cell of made.querySelectorAll('td'))
-            if (said.has(cell.textContent)) cell.className = 'said';
+            if (said.has(cell.textContent.replace('-', ''))) cell.className = 'said';
         for (const table of made.querySelectorAll('table')) abridge(table);
         let section;
         for (const one of made.querySelectorAll('.walk > :not(dl)')) {
@@ -177,6 +189,8 @@ class LessonView {
             if (!isWhole || one.matches('h2')) box.append((section = element('section')));
             if (one.matches('.scroll')) one.tabIndex = 0;
             const title = one.matches('h2') && one.textContent.replace(/^\d+\. /, '');
+            if (title) section.dataset.figure = parseInt(one.textContent, 10) || 1;
+            else if (group?.textContent.startsWith('W')) one.dataset.figure = 'W';
             section.append(title ? element('h3', title) : one);
         }
         page.append(box);
@@ -219,37 +233,19 @@ function stepSlide(by) {
 const inLetters = (share) => Math.round(share * window.innerHeight);
 const lettersLeast = () => Math.max(20, inLetters(LETTERS_LEAST));
 
-// Show the figures of a page alone; do they fit?
-function fits(page, shows) {
-    for (const one of shows.querySelectorAll('section')) one.hidden = !page.includes(one);
-    const [last, whole] = [page.at(-1), shows].map((one) => one.getBoundingClientRect().bottom);
+// Does all that is shown fit, with its numbers?
+function fits(shows) {
+    const shown = [...shows.querySelectorAll('section:not([hidden])')];
+    const bottom = (one) => one.getBoundingClientRect().bottom;
     const wide = [...shows.querySelectorAll('.scroll')];
-    const isWhole = page.every(({ view }) => {
-        const few = view?.tensor.columnCount <= PLACES_COLUMNS;
-        return !view || (few ? view.hasPlaces : view.hasNumbers);
-    });
-    return last <= whole && isWhole && wide.every((one) => one.scrollWidth <= one.clientWidth);
+    const isWhole = ({ view }) =>
+        !view || (view.tensor.columnCount <= PLACES_COLUMNS ? view.hasPlaces : view.hasNumbers);
+    return shown.every((one) => bottom(one) <= bottom(shows) && isWhole(one)) &&
+        wide.every((one) => one.scrollWidth <= one.clientWidth);
 }
 
-// Figures of a projected step in groups that fit a slide.
-function figurePages(shows) {
-    const pages = [];
-    for (const one of shows.querySelectorAll('section')) {
-        const last = pages.at(-1);
-        if (last && fits([...last, one], shows)) last.push(one);
-        else pages.push([one]);
-    }
-    return pages;
-}
-
-// The numbers of a table or a matrix, as texts write them.
-function numbersOfFigure(figure) {
-    const cells = [...figure.querySelectorAll('td')].map((one) => one.textContent);
-    const { tensor, index } = figure.view || {};
-    return [...cells, ...(tensor ? tensor.matrix(index) : [])].map((one) =>
-        typeof one === 'string' ? one : one.toFixed(LESSON_PLACES),
-    );
-}
+// The numbers with decimals that a text says, without their signs.
+const numbersOf = (text) => new Set(text.match(/\d+\.\d+/g));
 
 // Leave only the first four and the last two rows and columns of a large matrix.
 function abridge(table) {
@@ -288,19 +284,26 @@ function cellWords(tensor, index, { row, column }) {
 
 // A small matrix with the number of a cell below it.
 function lessonMatrix(parent, tensor, index, room, marks = [], letters = 0) {
-    const words = element('p', '\u00a0', 'cell-words', { 'aria-live': 'polite' });
+    const words = element('p', '', 'cell-words', { 'aria-live': 'polite' });
+    const wordsOf = (cell) => {
+        const { names, value } = cellWords(tensor, index, cell);
+        return `${names}: ${letters ? placesOf(Number(value)) : value}`;
+    };
+    // On a slide, marked cells that are too narrow for all decimals are written below.
+    const usual = letters ? marks.map(wordsOf).join(', ') : '';
     const show = (cell) => {
         view.show(cell, cell, new Set(cell ? [cell.column] : []));
-        const said = cell && cellWords(tensor, index, cell);
-        words.textContent = cell ? `${said.names}: ${said.value}` : '\u00a0';
+        words.textContent = (cell ? wordsOf(cell) : usual) || '\u00a0';
     };
     const wide = element('div', '', 'scroll');
-    parent.append(wide, words);
+    parent.append(wide);
+    words.textContent = usual || '\u00a0';
     const narrow = tensor.columnCount > PLACES_COLUMNS && 0.9 * lettersLeast();
     const size = Math.min(letters, narrow || letters);
     const high = 0.87 * window.innerHeight - 4.5 * letters; // without the lines around it
     const large = letters && { most: 3 * letters, high, size, letters: size };
     const options = { marks, places: LESSON_PLACES, most: 34, ...large, point: show, keep: show };
     const view = new MatrixView(wide, tensor, index, room, options);
+    if (!letters || !view.hasPlaces) parent.append(words);
     parent.view = view;
 }

@@ -359,8 +359,10 @@ function draw(remember = true) {
     byId('workbench').hidden = state.lesson;
     if (state.lesson) {
         byId('lesson').replaceChildren();
-        for (const step of state.printing ? sentences : [current()])
-            views.lesson = new LessonView(byId('lesson'), step);
+        const { sentence } = state;
+        for (state.sentence of state.printing ? sentences.keys() : [sentence]) // Motion draws it
+            views.lesson = new LessonView(byId('lesson'), current());
+        state.sentence = sentence;
     } else {
         drawScreens();
         shownScreen().draw(); // first: reading its width after other changes forces a layout

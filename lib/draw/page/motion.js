@@ -54,7 +54,7 @@ function fitScene() {
     const [scene, player] = [byId('stage-canvas').parentElement, byId('player')];
     const below = player.getBoundingClientRect().bottom - scene.getBoundingClientRect().bottom;
     const top = scene.getBoundingClientRect().top + window.scrollY;
-    const share = motion.step?.scenes ? 0.5 : 0.66; // of the window, in a lesson
+    const share = motion.step?.scenes || isProjecting() ? 0.5 : 0.66; // of the window, in a lesson
     const room = motion.step ? share * window.innerHeight : window.innerHeight - top - below - 4;
     const high = Math.max(phone.matches ? 360 : 300, room);
     scene.style.height = `${Math.floor(high)}px`;
@@ -283,18 +283,31 @@ function takeNumbers() {
     motion.keptOf = [];
 }
 
-// Put the player above the figures of a step of the lesson, at the query of its first mark.
-function showStep(page, { lesson }, marks) {
+// Put the player above the figures of a step of the lesson, at the query of its first mark and at
+// a scene.
+function showStep(page, { lesson }, marks, scene) {
     const [mark] = marks;
-    const isOther = motion.of !== lesson;
+    const of = `${lesson.title} ${scene}`;
+    const isOther = motion.of !== of;
     motion.step = { row: mark?.row, head: mark?.index || 0, scenes: lesson.scene?.split(' '),
         marks: marks.filter(({ row }) => row === mark.row) };
     const isMarked = ({ layer }) => layer === mark?.tensor.layer;
     motion.step.at = Math.max(0, motionTensors().findIndex(isMarked));
     page.prepend(motion.box);
-    motion.of = lesson;
-    if (isOther) state.at = planOf()[0].seconds - LEAST_TIME;
+    motion.of = of;
+    const opened = planOf().find((one) => one.scene === scene) || planOf()[0];
+    if (isOther) state.at = opened.start + opened.seconds - LEAST_TIME;
     drawMotion();
+}
+
+// In its place, leave a still of the scene: paper does not move.
+function leaveStill() {
+    const canvas = byId('stage-canvas');
+    const still = element('canvas', '', 'still');
+    Object.assign(still, { width: canvas.width, height: canvas.height });
+    still.getContext('2d').drawImage(canvas, 0, 0);
+    motion.box.after(still);
+    keepMotion();
 }
 
 // Put it back, before the lesson is drawn again.
