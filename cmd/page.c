@@ -644,8 +644,9 @@ static int find_effects(struct page_run *run, struct err *err)
         next_tokens_without(&facts->without_heads, run->viewer, run->pair, WITHOUT_HEAD, run->arena,
                             err))
         return -1;
-    if (run->options->page.live || facts->lesson || cost * tokens > QUICK_PRODUCTS)
-        return 0; /* a live page finds it itself */
+    if (run->options->page.live || facts->lesson || cost * tokens > QUICK_PRODUCTS ||
+        config->mechanism.kind != ATTENTION_DENSE)
+        return 0; /* a live page finds it itself; --knockout needs dense attention */
     return next_tokens_without(&facts->without_keys, run->viewer, run->pair, WITHOUT_KEY,
                                run->arena, err);
 }

@@ -158,10 +158,11 @@ int live_write(struct live *live, struct stream *out, const struct live_request 
     struct edit_list list = {.config = config, .arena = &live->arena};
     struct selection selection = {0};
     struct text_with_source pair;
+    const char *layer = request->layer && *request->layer ? request->layer : NULL;
     arena_clear(&live->arena);
     if (read_text(live, &pair, request, &live->arena, err) ||
         selection_sites(&selection, request->show, config, err) ||
-        selection_layers(&selection, NULL, config, &live->arena, err) ||
+        selection_layers(&selection, layer, config, &live->arena, err) ||
         selection_heads(&selection, NULL, config, &live->arena, err) ||
         read_edits(&list, request, err))
         return -1;

@@ -24,6 +24,7 @@ struct live_request {
     size_t size;
     const char *added; /* ids of tokens after the text, "5,17"; NULL: none */
     const char *show;  /* as in --show */
+    const char *layer; /* as in --layer; NULL or "": all */
     const char *edits; /* as in --edit, separated by ; without files or other texts; NULL: none */
     float temperature; /* divides the scores; 0: none */
     size_t next;       /* most likely next tokens at each position; 0: no predictions */

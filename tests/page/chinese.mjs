@@ -76,6 +76,28 @@ await test('a button, a link or the language of the browser chooses Chinese', as
     });
 });
 
+await test('an address with ?lang=zh is Chinese; lists and names of heads on a phone are, too', () =>
+    withPage(
+        writePage('-s', 'The keys to the cabinet'),
+        async (page) => {
+            await page.goto(`${page.url().split('#')[0]}?lang=zh`);
+            same('zh', await page.evaluate(() => document.documentElement.lang));
+            await page.click('.thumb[data-head="0.1"]');
+            same('L0·H1 前一词元', await page.innerText('#head-title'));
+            const roles = await page.innerText('#roles');
+            yes(/L0·H2\s*、\s*L0·H3/.test(roles), roles);
+            await page.click('#screen-text');
+            await page.click('#light-flow');
+            const said = await page.innerText('#reading-said');
+            yes(/所含的信息有 \d+ % 来自“/.test(said), said);
+            for (const screen of ['matrix', 'text', 'motion', 'write']) {
+                await page.click(`#screen-${screen}`);
+                yes(!(await page.innerText('main')).includes('的的'), screen);
+            }
+        },
+        { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true },
+    ));
+
 await test('no text of a page in Chinese is English', () =>
     withPage(
         two,

@@ -153,7 +153,7 @@ export async function open(path, { hash = '', ...options } = {}) {
     page.on('pageerror', (error) => faults.push(`error: ${error.message}`));
     // blobs and data URLs, made for downloads, use no network
     page.on('request', (request) => {
-        const own = request.url() === pathToFileURL(path).href;
+        const own = request.url().split('?')[0] === pathToFileURL(path).href;
         if (!own && !/^(blob|data):/.test(request.url())) faults.push(request.url());
     });
     await page.goto(pathToFileURL(path).href + hash);

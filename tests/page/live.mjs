@@ -145,6 +145,37 @@ if (write()) {
             yes(words.includes('Scores of runs without some heads are not split'), words);
         }));
 
+    await test('motion asks for the heads of the layer that is shown, then of its neighbours', () =>
+        withPage(path, async (page) => {
+            await page.addInitScript(() => {
+                window.asked = [];
+                const open = WebAssembly.instantiate;
+                WebAssembly.instantiate = async (...all) => {
+                    const { instance } = await open(...all);
+                    const exports = { ...instance.exports };
+                    exports.live_run = (...words) => {
+                        const memory = new Uint8Array(exports.memory.buffer);
+                        const textAt = (at) =>
+                            new TextDecoder().decode(memory.slice(at, memory.indexOf(0, at)));
+                        window.asked.push([textAt(words[3]), textAt(words[4])]);
+                        return instance.exports.live_run(...words);
+                    };
+                    return { instance: { exports } };
+                };
+            });
+            await page.reload();
+            await started(page);
+            const asked = () =>
+                page.evaluate(() => window.asked.filter(([show]) => !show.includes('weights')));
+            await page.keyboard.press('v');
+            await page.waitForTimeout(1000); // a neighbour follows
+            const all = await asked();
+            same(['', '0', '1'], all.map(([, layer]) => layer));
+            yes(!/(^|,)q(,|$)/.test(all[0][0]), 'queries of all layers');
+            await page.keyboard.press('End');
+            same(3, (await asked()).length, 'asked again');
+        }));
+
     await test('words of a typed text have the points of --knockout, at every token', () =>
         withPage(path, async (page) => {
             await started(page);

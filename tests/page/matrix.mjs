@@ -173,9 +173,9 @@ await test('a presentation has keys for cells and heads, and its link; p and Esc
             for (const key of ['ArrowUp', 'ArrowUp', 'ArrowLeft']) await page.keyboard.press(key);
             same('Prediction after “small”', await page.innerText('#follows'));
             same('small', (await page.innerText('#pair')).split(' → ')[0]);
-            await page.keyboard.press('Enter'); // Why is no part of it
-            yes(!(await page.isVisible('#why')), 'Enter explains');
-            await page.keyboard.press('Escape');
+            await page.keyboard.press('Enter');
+            await page.locator('#why.open').waitFor();
+            for (const key of ['Escape', 'Escape']) await page.keyboard.press(key);
             yes(await page.isVisible('#grid'), 'Esc does not leave it');
             yes((await readout(page)).includes('query 12, key '), 'another cell is selected');
             await page.keyboard.press('p');

@@ -315,3 +315,11 @@ await test('motion: 12 layers of 12 heads are scrubbed smoothly', async () => {
         { path: writePage('-m', model, '-s', words, '--scores', 'none'), hash: '#screen=motion' },
     );
 });
+
+await test('at rest the first scene shows its vectors', () =>
+    onMotion(async (page) => {
+        await scrub(page, 0);
+        const rest = await picture(page);
+        await page.click('#scenes [data-scene="vector"]'); // calm: the finished picture
+        same(await picture(page), rest);
+    }));

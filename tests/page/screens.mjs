@@ -234,6 +234,64 @@ await test('c compares with a text or a head, by the pin of the matrix, and mark
     });
 });
 
+await test('means of layers are compared by their names, and not a layer with itself', () =>
+    withPage(path, async (page) => {
+        await go(page, 'screen=text&light=layer&pin=h0.2&head=1.3&token=8');
+        same(['mean of layer 0', 'mean of layer 1'], await texts(page, '#panes .words > b'));
+        const said = await page.innerText('#reading-said');
+        yes(said.includes('Orange: differs from mean of layer 0 by 0.10 or more.'), said);
+        await go(page, 'screen=text&light=layer&pin=h1.2&head=1.3&token=8');
+        same(1, (await lit(page)).length);
+        yes(!(await page.innerText('#reading-said')).includes('differs'), 'a difference');
+    }));
+
+await test('a page opens on the head and the query that stand out, whose role is not said of it', () =>
+    withPage(path, async (page) => {
+        const { tensors } = json('-s', TIRED, '--layer', '1', '--head', '1');
+        same('it → chicken', await page.innerText('#pair'));
+        same(tensors['h.1.weights'][0][8][1].toFixed(2), await page.innerText('#value'));
+        same('L1·H1 mostly first token, not for “it”', await page.innerText('#head-title'));
+        await page.click('#chips .chip >> nth=3');
+        same('L1·H1 first token head', await page.innerText('#head-title'));
+        await go(page, 'screen=text&token=8');
+        same(['L1·H0', 'L1·H2'], await page.$$eval('.strip', (all) =>
+            all.filter((one) => /first token/.test(one.innerText)).map((one) => one.children[0].innerText),
+        ));
+        await page.selectOption('#sentence', '2');
+        await page.keyboard.press('m');
+        same('cabinet', await page.innerText('#chips [aria-pressed="true"]'));
+    }));
+
+await test('texts in two columns have their sentences as names, that of the title at the left', () =>
+    withPage(
+        path,
+        async (page) => {
+            await go(page, 'screen=text&pin=1');
+            same([WIDE, TIRED], await texts(page, '#panes .words > b'));
+            const [other, mine] = await page.$$eval('#panes .words', (all) =>
+                all.map((one) => one.getBoundingClientRect().left),
+            );
+            yes(mine < other, `${mine} ${other}`);
+        },
+        { viewport: { width: 900, height: 700 } },
+    ));
+
+await test('a source on several lines of a phone has no arcs', () =>
+    withPage(
+        writePage('-m', 'translate', '-s', '<s> le petit chat noir dort', '--source', 'the small black cat sleeps'),
+        async (page) => {
+            await go(page, 'screen=text');
+            same(0, await page.locator('#panes .arcs:visible path').count());
+            const [source, text] = await page.$$eval('#panes .words', (all) =>
+                all.map((one) => one.getBoundingClientRect().top),
+            );
+            yes(source < text, 'the source is below');
+            await page.setViewportSize({ width: 1280, height: 720 });
+            await page.locator('#panes .arcs:visible path').first().waitFor({ state: 'attached' });
+        },
+        { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true },
+    ));
+
 await test('the flow has a level for each layer, with the lens, and of many layers some', async () => {
     await withPage(path, async (page) => {
         await go(page, 'screen=text&light=flow&token=8');
@@ -291,6 +349,7 @@ await test('in a presentation the switch is in the header, on a phone in a row o
         same(['Text'], await pressed(page, '#screens'));
         const size = await page.$eval('#panes .word', (one) => parseFloat(getComputedStyle(one).fontSize));
         yes(size >= 30, `words of ${size} pixels`);
+        yes(await page.isVisible('#second'), 'nothing to compare with');
         await page.keyboard.press('Escape');
         yes((await boxOf(page.locator('#screens'))).y > header.height / 2, 'in the header');
     });

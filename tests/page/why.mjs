@@ -275,6 +275,34 @@ await test('the panel says where query and key come from, as `attribute` does', 
         yes(Math.abs(shown - part.value) <= 0.01 * Math.abs(part.value), `${shown} ${part.value}`);
     }));
 
+await test('the panel says why the first word attends to itself', () =>
+    withPage(writePage('-s', PLACES), async (page) => {
+        await go(page, 'head=1.3&cell=0,0&why=1');
+        const words = 'The first word sees only itself: later words are masked.';
+        yes((await page.innerText('#why')).includes(words), 'a cell');
+        await go(page, 'head=1.3&cell=0,2&why=1');
+        yes((await page.innerText('#why')).includes(words), 'a masked cell');
+        await go(page, 'head=1.3&cell=2,0&why=1');
+        yes(!(await page.innerText('#why')).includes(words), 'another row');
+        await go(page, 'lang=zh&head=1.3&cell=0,0&why=1');
+        yes((await page.innerText('#why')).includes('第一个词只看得到自己'), 'in Chinese');
+    }));
+
+await test('a presentation has the sum of the row, what empty cells are, and Why', () =>
+    withPage(
+        writePage('-s', PLACES),
+        async (page) => {
+            await page.keyboard.press('p');
+            same('row sum 1.00 · no number: below 0.005', await page.innerText('#map-words'));
+            await page.keyboard.press('Enter');
+            await page.locator('#why.open').waitFor();
+            await page.keyboard.press('Escape');
+            await page.locator('#why').waitFor({ state: 'hidden' });
+            yes(page.url().includes('present=1'), 'the presentation ended');
+        },
+        { viewport: { width: 1280, height: 720 } },
+    ));
+
 await test('words have the points that the prediction loses without them: --knockout', async () => {
     const keys = 'The keys to the cabinet';
     await withPage(writePage('-s', keys), async (page) => {
@@ -286,7 +314,7 @@ await test('words have the points that the prediction loses without them: --knoc
         same('', points.pop());
         samePoints(pointsWithout(-1, [0, 1, 2, 3], keys), points);
         await page.click('.chip >> nth=2');
-        yes((await page.innerText('#without')).includes('at which it opens.'), 'no words');
+        yes((await page.innerText('#without')).includes('holds this for “cabinet”'), 'no words');
         const line = await page.locator('#without code').innerText();
         same(true, line.endsWith('lens -m tiny -s \'The keys to the cabinet\' --knockout=2:1'), line);
     });

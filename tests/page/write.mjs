@@ -597,14 +597,14 @@ await test('a page without an engine goes along its own text, and says how to ma
         async (page) => {
             await go(page, 'screen=write&token=4');
             same('cabinet', await page.innerText('#written [aria-pressed="true"]'));
-            same(9, await page.locator('.next.missing').count());
+            same(9, await page.locator('.next:disabled').count());
+            yes(await page.isEnabled('#append'), 'the next word cannot be appended');
+            yes(!(await page.innerText('#write-held')).includes('outline'), 'an outline at T = 1');
             await page.keyboard.press('Enter');
             same('are', await page.innerText('#written [aria-pressed="true"]'));
-            await page.keyboard.press('0');
-            yes(
-                (await page.innerText('#write-note')).endsWith('does not follow in this text.'),
-                'no words',
-            );
+            await page.keyboard.press('0'); // a token that does not follow
+            same('are', await page.innerText('#written [aria-pressed="true"]'));
+            yes((await page.innerText('#write-empty')).includes('type this'), 'no words');
             yes(
                 (await page.innerText('#write-command')).includes(
                     `page -m tiny -s '${KEYS} are lost.' --live`,
@@ -616,6 +616,18 @@ await test('a page without an engine goes along its own text, and says how to ma
             await page.click('#written .word >> nth=1');
             same(10, await page.locator('.next:visible').count());
             yes(page.url().includes('token=1'), page.url());
+        },
+        WIDE,
+    ));
+
+await test('keys of bars that are not there do nothing', () =>
+    withPage(
+        writePage(KEYS, '--top', '3'),
+        async (page) => {
+            await go(page, 'screen=write&token=1');
+            for (const key of ['4', '0', '9']) await page.keyboard.press(key);
+            same('keys', await page.innerText('#written [aria-pressed="true"]'));
+            same(3, await page.locator('.next:visible').count());
         },
         WIDE,
     ));

@@ -35,7 +35,7 @@ const REMEMBERED = {
     why: [() => (state.why ? '1' : ''), Boolean],
     view: [() => (state.mode === 'auto' ? '' : state.mode), String],
     scale: [() => state.scale, (text) => (['linear', 'sqrt'].includes(text) ? text : '')],
-    lang: [() => state.lang, (text) => (['en', 'zh'].includes(text) ? text : '')],
+    lang: [() => state.lang, languageOf],
     present: [() => (state.present ? '1' : ''), Boolean],
     theme: [
         () => (state.theme === 'auto' ? '' : state.theme),

@@ -155,12 +155,7 @@ const CHINESE = {
     'and the view.']: '“复制链接”保存文本、被关闭的头、注意力温度、固定的运行和视图。',
 
     // the head's name and the readout (main.js)
-    '# induction head': '# 归纳头',
-    '# previous token head': '# 前一词元头',
-    '# first token head': '# 首词元头',
-    '# own token head': '# 自身词元头',
-    '# duplicate token head': '# 重复词元头',
-    '# mixed head': '# 混合头',
+    '# ~ head': '# ~头',
     '# cross-attention': '# 交叉注意力',
     '# off: only its output is removed': '# 已关闭：只去掉它的输出',
     '# off': '# 已关闭',
@@ -185,6 +180,7 @@ const CHINESE = {
     'masked: score −∞': '被掩码：分数 −∞',
     'weight #': '权重 #',
     'scaled score #': '缩放后的分数 #',
+    'row sum #': '行和 #',
     '# to #: masked': '#1 到 #2：被掩码',
     '# to #: #': '#1 到 #2：#3',
 
@@ -229,8 +225,8 @@ const CHINESE = {
     'These two change what is drawn, not the attention.': '这两项只改变抽样，不改变注意力。',
     'Click a token, or press its number, to append it. Click a step to go back to before it.':
         '点词元或按数字键把它接上；点某一步回到它之前。',
-    'This page follows its text. A live page appends any token:': '这个页面只沿着自己的文本走。实时页面可以接任何词元：',
-    '# does not follow in this text.': '在这个文本里，接下来的不是#。',
+    ['This page can only go on with its own next word. To append any token, type this, and open ' +
+    'live.html:']: '这个页面只能接上自己文本的下一个词。要接任何词元，请输入下面的命令，再打开 live.html：',
     '# ends the text: `generate` stops here.': '#表示文本结束：`generate` 在此停止。',
     'The context of the model is full: # tokens.': '模型的上下文已满：# 个词元。',
     'A page appends at most # tokens.': '页面最多接 # 个词元。',
@@ -243,6 +239,7 @@ const CHINESE = {
     '# ends the text': '#表示文本结束',
     'Undo back to before #': '撤销到#之前',
     '← # # pt': '← # # 点',
+    'These # hold #.': '这 # 个占 #。',
     'outline: the model’s probability; these # hold #.': '虚线框：模型的概率；这 # 个占 #。',
     'Tokens with ‿ are parts of a character.': '带 ‿ 的词元是一个字符的一部分。',
     'Temperature 0: always the most likely token.': '温度 0：总是最可能的词元。',
@@ -254,6 +251,8 @@ const CHINESE = {
         '#最依赖#：如果#不能关注它，#会减少 # 个百分点。',
     '#: without any single earlier word it changes by less than half a point.':
         '#：去掉前面任何一个词，变化都不到半个百分点。',
+    'mean of layer #': '第 # 层平均',
+    '# mostly ~, not for #': '# 多为~，对#不是',
     Matrix: '矩阵',
     'Matrix (m)': '矩阵（m）',
     'Text (t)': '文本（t）',
@@ -276,7 +275,7 @@ const CHINESE = {
     ['# supplies # of what # holds after the last layer. An estimate (attention rollout): in ' +
     'each layer half of a vector stays (grey), half comes from where heads attend on average ' +
     '(blue).']:
-        '#提供 #：最后一层之后#所含信息的来源。这是估计（注意力展开）：每一层中，' +
+        '最后一层之后，#3所含的信息有 #2 来自#1。这是估计（注意力展开）：每一层中，' +
         '向量的一半留在原处（灰色），另一半来自各头平均关注的位置（蓝色）。',
     'Orange: differs from # by 0.10 or more.': '橙色：与 # 相差 0.10 或以上。',
     'No number differs from # by 0.10 or more.': '没有数字与 # 相差 0.10 或以上。',
@@ -420,7 +419,6 @@ const CHINESE = {
     'On this text': '在这个文本上，',
     'On this text no head has a clear role.': '在这个文本上，没有角色明确的头。',
     and: '和',
-    ',': '、',
     ', ': '，',
     '.': '。',
     ':': '：',
@@ -543,7 +541,6 @@ const CHINESE = {
     ' · written # × left # × match #': ' · 写入 # × 剩余 # × 匹配 #',
     ', read directly #': '，直接读取 #',
     ', replaced since #': '，此后替换 #',
-    'own token': '自己',
     'one token back': '前一个词元',
     '2 to 4 back': '前 2 到 4 个',
     'further back': '更早',
@@ -578,6 +575,8 @@ const CHINESE = {
     // why (why.js)
     'Masked: the query cannot see this key, so its weight is 0.':
         '被掩码：查询看不到这个键，所以权重是 0。',
+    'The first word sees only itself: later words are masked.':
+        '第一个词只看得到自己：后面的词被掩码。',
     '# of this query’s attention': '占这个查询注意力的 #',
     '# of this query’s attention, the highest of # visible keys':
         '占这个查询注意力的 #1，在 #2 个可见的键中最高',
@@ -639,8 +638,7 @@ const CHINESE = {
         '数字小并不证明这个词不重要：别的词可能说了同样的内容。',
     ['On the words: points of probability. − (blue): lost without the word, + (orange): gained.']:
         '词下的数字：概率的百分点。−（蓝色）：去掉这个词后减少；+（橙色）：增加。',
-    'The page holds this for the token at which it opens. For one word:':
-        '本页只含打开时所在词元的数据。单个词的命令：',
+    'The page holds this for #. Here, for one word:': '本页只含#的数据。此处单个词的命令：',
     'The page does not hold this. For one word:': '本页不含这些数据。单个词的命令：',
 
     // where query and key come from (origins.js)

@@ -83,7 +83,7 @@ function headName(one) {
 function putNames(parent, parts) {
     parts.forEach((part, at) => {
         const last = parts.length - 1;
-        if (at) parent.append(at === last ? ' and ' : ', ');
+        if (at) parent.append(at === last ? ' and ' : isChinese() ? '、' : ', ');
         parent.append(part);
     });
 }

@@ -16,6 +16,10 @@ function buttonFor(act, text, className = '', attributes = {}) {
     return button;
 }
 
+function setText(id, words) {
+    if (byId(id).textContent !== words) byId(id).textContent = words;
+}
+
 function withParts(parent, ...parts) {
     parent.append(...parts);
     return parent;

@@ -85,9 +85,9 @@ class Engine {
 
     // The JSON of a text. Throws an error with the engine's message. `added`: ids after the text.
     run(text, options = {}) {
-        const { added = [], show = 'weights', edits = '', temperature = 0 } = options;
+        const { added = [], show = 'weights', edits = '', temperature = 0, layer = '' } = options;
         const numbers = [temperature, options.next || 0, options.steps ? 1 : 0];
-        return this.call('live_run', text, [added, show, edits], numbers);
+        return this.call('live_run', text, [added, show, layer, edits], numbers);
     }
 
     // The JSON of the next tokens, and of the one that `generate` chooses as its token `index`.

@@ -92,6 +92,33 @@ function roleOf(tensor, index) {
     return found.sort((a, b) => b.value - a.value)[0] || null;
 }
 
+// Does a row of a head put most of its weight on the keys of a role?
+function fitsRole(tensor, index, row, role) {
+    const keys = targetsOf(tensor)[role.score][row] || [];
+    const weights = tensor.row(index, row);
+    return keys.reduce((sum, key) => sum + weights[key], 0) >= ROLE_LEAST;
+}
+
+// The head and the query whose attention stands out: most of it is on a word that is not next to
+// it, the farther the better; of the query that predicts, if there is such a head. The first token,
+// punctuation and added tokens are no such words; null: there is none.
+function standingOut(sentence, kind) {
+    const found = [null, null];
+    for (const one of headsOf(sentence, kind).filter(({ tensor }) => hasRoles(tensor))) {
+        const { tensor, head } = one;
+        const end = tensor.rowCount - sentence.added_after[0];
+        const words = tensor.labels('row').map((label) => /[\p{L}\p{N}]/u.test(label));
+        for (let row = 1; row < end; row++)
+            tensor.row(head, row).subarray(0, end).forEach((weight, key) => {
+                const by = weight * Math.log2(Math.max(1, Math.abs(row - key)));
+                const isFit = key && words[row] && words[key] && weight >= ROLE_LEAST;
+                const place = Number(row !== sentence.opens);
+                if (isFit && by > (found[place]?.by ?? 0)) found[place] = { ...one, row, by };
+            });
+    }
+    return found[0] || found[1];
+}
+
 // All heads of a sentence's tensors of a kind: { tensor, layer, head, name }.
 function headsOf(sentence, kind) {
     return sentence.of(kind).flatMap((tensor, layer) => {

@@ -6,15 +6,25 @@ const UNTRANSLATED = `[translate="no"], code, svg, #title, #plain, #pair, .chip 
     #bars .name, #layer-rows td, #numbers th, #why tbody th, .why-head b, #why .bar .name > *,
     #scores dt, option:not([value=""])`;
 
+// A language of an address; '': none.
+function languageOf(text) {
+    return ['en', 'zh'].includes(text) ? text : '';
+}
+
 function isChinese() {
     const usual = look.language === 'zh' ? 'zh' : navigator.language;
     return (state.lang || usual).startsWith('zh');
 }
 
-// A text in the language of the page; each # is the next value.
+// A text in the language of the page; each # is the next value, #1 the first one.
 function say(text, ...values) {
     const said = (isChinese() && CHINESE[text]) || text;
-    return said.replace(/#/g, () => values.shift());
+    return values.length ? filled(said, values) : said;
+}
+
+function filled(text, values) {
+    let next = 0;
+    return text.replace(/[#~](\d?)/g, (_, at) => values[at ? at - 1 : next++]);
 }
 
 // Entries with # (any text, or one word if they are short) or ~ (a text that has an entry itself),
@@ -42,9 +52,7 @@ function matched(text) {
     for (const { pattern, kinds, said } of patterns) {
         const found = pattern.exec(text)?.slice(1);
         const parts = found?.map((part, at) => (kinds[at] === '~' ? translated(part) : part));
-        if (!parts) continue;
-        let next = 0;
-        return said.replace(/[#~](\d?)/g, (_, at) => parts[at ? at - 1 : next++]);
+        if (parts) return filled(said, parts);
     }
     return null;
 }

@@ -52,10 +52,9 @@ function optionsOf({ text, off, t }) {
     return t === 1 ? options : [...options, '--attention-temperature', String(t)];
 }
 
-// Other tensors of a run, without predictions.
-function askTensors({ text, off, t }, show) {
-    const temperature = t === 1 ? 0 : t;
-    return JSON.parse(live.engine.run(text, { show, edits: editsOf(off), temperature }));
+// Other tensors of a run, without predictions; `layer`: of this one alone.
+function askTensors(run, show, layer) {
+    return JSON.parse(live.engine.run(run.text, { ...requestOf(run), show, layer, next: 0 }));
 }
 
 // The sentence of a run, with the equivalent options of the command line.

@@ -19,7 +19,8 @@ const state = {
     mode: 'auto', // now, pinned, change; auto: the change, if there is one
     scale: '', // linear, sqrt; '': by the median weight
     theme: 'auto',
-    lang: '', // en, zh; '': that of the lesson or the browser
+    // en, zh; '': that of the lesson or the browser
+    lang: languageOf(new URLSearchParams(location.search).get('lang')),
     text: '',
     off: new Set(), // "1.3"
     t: 1,
@@ -101,8 +102,8 @@ function runWord(tensor) {
 function selectedRow() {
     const { rowCount, row_labels: rows } = shownTensor();
     const last = rowCount - 1;
-    const { opens, tokens } = current();
-    const first = rows === 'sentence' && tokens?.[0] === rowCount ? opens : last;
+    const { opens, opensAt = opens, tokens } = current();
+    const first = rows === 'sentence' && tokens?.[0] === rowCount ? opensAt : last;
     return state.kept ? state.kept.row : clamp(state.row ?? first ?? last, 0, last);
 }
 
@@ -179,7 +180,11 @@ function headWords() {
     if (!tensor.isAttention) return name === tensor.tensor ? name : `${name} ${tensor.tensor}`;
     if (isCross(tensor)) return `${name} cross-attention`;
     const role = roleOf(tensor, state.head);
-    return `${name} ${role ? role.name : 'mixed'}${phone.matches ? '' : ' head'}`;
+    const row = Math.min(currentCell().row, tensor.rowCount - 1); // may differ from the mean
+    if (role && !fitsRole(tensor, state.head, row, role))
+        return `${name} mostly ${role.name}, not for ${quoted(tensor.label('row', row))}`;
+    const kind = role ? role.name : 'mixed';
+    return `${name} ${phone.matches ? say(kind) : `${kind} head`}`;
 }
 
 function drawMiddle() {
@@ -191,16 +196,13 @@ function drawMiddle() {
     const wide = fills ? innerWidth - 48 - beside : byId('middle').clientWidth;
     const room = state.printing ? PAPER : wide;
     const compact = phone.matches && !state.printing;
-    const isOn = fills && !state.off.has(tensor.headName(head));
-    const off = isOn ? listed([...state.off].sort().map(shownHead)) : '';
-    byId('head-title').textContent = headTitle() + (off && ` · off: ${off}`);
     const role = roleOf(tensor, head);
     byId('head-score').textContent = role ? `mean ${role.value.toFixed(2)}` : '';
     const options = {
         ...{ compact, marks: marksOfRole(tensor, head), high: innerHeight - ABOVE_AND_BELOW },
         ...{ point: hover, keep: keepCell, enter: openWhy, least: CELL_USUAL },
         ...(state.printing && { most: CELL_USUAL }),
-        ...(fills && { high: 0.81 * innerHeight, least: 0, most: 200, grows: true, enter: null }),
+        ...(fills && { high: 0.78 * innerHeight, least: 0, most: 200, grows: true }),
     };
     const alone = compact || fills || innerWidth < 1200 || !tensor.isAttention;
     const folded = alone || (room - 58 - LINES_ROOM) / tensor.columnCount < LABEL_LEAST;
@@ -210,8 +212,7 @@ function drawMiddle() {
     if (!folded) views.lines = new LinesView(stage, tensor, head, matrix, options);
     for (const id of ['head-before', 'head-after'])
         byId(id).hidden = headsOf(current(), state.kind).length < 2;
-    byId('map-words').textContent = tensor.isMixer ? mixerWords(tensor) : '';
-    byId('map-words').hidden = !tensor.isMixer || isPresenting();
+    byId('map-words').hidden = !tensor.isMixer && !fills;
     drawModes();
     drawKinds();
     drawNumbers();
@@ -282,7 +283,21 @@ function placeText(tensor, cell, hidden) {
     if (tensor.isMixer) return `${place}${memoryText(tensor, state.head, cell)}`;
     const why = explains() ? new Why(tensor, state.head, cell) : null;
     const score = why?.numbers ? why.masked : NaN;
-    return Number.isFinite(score) ? `${place} · scaled score ${brief(score)}` : place;
+    const scaled = Number.isFinite(score) && `scaled score ${brief(score)}`;
+    return [place, scaled, sumText(tensor, state.head, cell)].filter(Boolean).join(' · ');
+}
+
+// What the weights of a query add up to.
+function sumText(tensor, head, { row }) {
+    if (!tensor.isAttention || tensor.isDifference) return '';
+    const sum = tensor.row(head, row).reduce((all, value) => all + (value || 0), 0);
+    return `row sum ${sum.toFixed(2)}`;
+}
+
+function numbersNote(tensor) {
+    const isNumbered = views.matrix?.width >= CELL_NUMBER;
+    const isShort = isNumbered && (tensor.isAttention || tensor.isMixer);
+    return isShort ? `no number: below ${NUMBER_LEAST}` : '';
 }
 
 function announceReadout() {
@@ -299,10 +314,11 @@ function announce(said) {
 
 // --- all parts ---------------------------------------------------------------------------------
 
-// The head shown first: the one that the prediction needs most, if known, or the clearest one of
-// the first role in the sentence.
+// The head shown first, with its query: the one that stands out, or that the prediction needs most,
+// if that is known, or the clearest one of the first role in the sentence.
 function openHead() {
-    let best = largestEffect();
+    let best = standingOut(current(), state.kind) || largestEffect();
+    if (best?.row) current().opensAt = best.row;
     for (const one of best ? [] : headsOf(current(), state.kind)) {
         const role = roleOf(one.tensor, one.head);
         const rank = role ? Object.keys(CLAUSES).indexOf(role.score) : Infinity;
@@ -332,7 +348,7 @@ function settle() {
     state.changed = Boolean(pinned) && isChanged();
     const { rowCount, columnCount } = comparedTensors()[0];
     if (state.kept?.row >= rowCount || state.kept?.column >= columnCount) state.kept = null;
-    if (!explains() || isPresenting() || shownScreen() !== SCREENS[0]) state.why = false;
+    if (!explains() || shownScreen() !== SCREENS[0]) state.why = false;
     const dark = state.theme === 'dark' || (state.theme === 'auto' && prefersDark.matches);
     document.documentElement.dataset.theme = dark && !state.printing ? 'dark' : 'light';
     settleLanguage();
@@ -388,6 +404,12 @@ function drawMatrix() {
 }
 
 function highlightMatrix(cell) {
+    const [tensor, head] = shownMatrix();
+    const isOn = isPresenting() && !state.off.has(tensor.headName(head));
+    const off = isOn ? listed([...state.off].sort().map(shownHead)) : '';
+    setText('head-title', headTitle() + (off && ` · off: ${off}`));
+    const presented = [sumText(tensor, head, cell), numbersNote(tensor)].filter(Boolean);
+    setText('map-words', isPresenting() ? presented.join(' · ') : mixerWords(tensor));
     const keys = views.lines?.show(cell);
     views.matrix.show(cell, state.kept, (!state.kept && keys) || new Set([cell.column]));
     drawReadout(cell);
@@ -467,8 +489,7 @@ function drawFooter() {
     if (views.matrix?.marks.length) add(frame, phone.matches ? 'perfect induction' : wide);
     if (views.matrix?.cells.levels.includes(0))
         add('hatch', tensor.isMixer ? 'later tokens' : 'masked');
-    if (views.matrix?.width >= CELL_NUMBER && (tensor.isAttention || tensor.isMixer))
-        legend.append(element('span', `no number: below ${NUMBER_LEAST}`, 'quiet'));
+    if (numbersNote(tensor)) legend.append(element('span', numbersNote(tensor), 'quiet'));
     if (views.matrix && current().nextTokens && !current().masks)
         add('bit', 'stronger bar: more surprising');
     if (pinned && views.matrix) add('dashed', comparesTexts() ? 'A' : 'pinned run');

@@ -5,7 +5,7 @@ const HELD_LISTED = 8; // and those of which it says what the state holds
 const LATER_VERDICT = '# comes later: it has written nothing yet.';
 // By how many tokens back they go at most.
 const AGES = [
-    ['own token', 0],
+    ['the token itself', 0],
     ['one token back', 1],
     ['2 to 4 back', 4],
     ['further back', Infinity],
@@ -36,6 +36,7 @@ function mixerRole(tensor, index) {
 // What the matrix shows, for readers who know attention.
 function mixerWords(tensor) {
     const { rule } = ruleOf(tensor);
+    if (!tensor.isMixer) return '';
     const state =
         'No softmax: each token writes its value into a state, which fades, and later tokens ' +
         'read it. Row i, column j: how much of the value of j token i reads.';

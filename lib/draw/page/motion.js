@@ -82,7 +82,8 @@ const isOfStream = (scene) => /heads|stream|mlp|predict/.test(scene);
 function drawMotion() {
     takeNumbers();
     state.at = clamp(state.at, 0, totalTime());
-    const moment = momentAt(state.at);
+    const isAtRest = !motion.frame && !state.at; // with the first vectors in full
+    const moment = momentAt(isAtRest ? planOf()[0].seconds - LEAST_TIME : state.at);
     const journey = journeyOf(moment.at);
     const { scene, scenes } = moment;
     const place = scenes.length > 1 ? `${scenes.indexOf(scene) + 1}/${scenes.length} · ` : '';
@@ -95,11 +96,8 @@ function drawMotion() {
     drawMoment(journey, moment);
     setText('motion-note', noteOf(journey));
     if (!motion.frame) drawMotionTable();
+    takeNeighbours(moment);
     motion.row = motionRow();
-}
-
-function setText(id, words) {
-    if (byId(id).textContent !== words) byId(id).textContent = words;
 }
 
 function noteOf({ q, seen, context }) {
@@ -268,19 +266,34 @@ function turnArrows(across, down) {
     drawMotion();
 }
 
-// A live page asks the engine for what Motion draws, once for each text.
-function takeNumbers() {
+const OF_HEADS = ['q', 'k', 'v', 'scores', 'masked', 'difference', 'softmax'];
+
+// A live page asks the engine for what Motion draws, once for each text: first for the streams, and
+// then for the heads of the layer that is shown and, while nothing else happens, of its neighbours.
+function takeNumbers(at = null) {
     const sentence = current();
-    if (!live.engine || !sentence.request || sentence.taken) return;
-    sentence.taken = true;
+    if (!live.engine || !sentence.request) return;
+    const ask = (names, layer = '') => {
+        const show = sentence.sites.filter((name) => names.includes(name)).join(',');
+        motion.keptOf = [];
+        return new Sentence(askTensors(sentence.request, show, layer)).tensors;
+    };
     const parts = (sentence.blocks || []).flat().flatMap(({ adds, sums }) => [adds, ...sums]);
-    const wanted = ['q', 'k', 'v', 'scores', 'masked', 'context', 'difference', 'softmax',
-        'resid_pre', 'ln_1', ...parts];
-    const show = sentence.sites.filter((name) => wanted.includes(name)).join(',');
-    const { tensors } = new Sentence(askTensors(sentence.request, show));
-    sentence.motionTensors.push(...tensors.filter((one) => one.heads || one.kv_heads));
-    sentence.streams = { query: -1, tensors };
-    motion.keptOf = [];
+    sentence.streams ??= { query: -1, tensors: ask(['resid_pre', 'ln_1', 'context', ...parts]) };
+    const layer = motionTensors()[at ?? momentAt(state.at).at]?.layer;
+    sentence.taken ??= new Set();
+    if (layer === undefined || sentence.taken.has(layer)) return;
+    sentence.taken.add(layer);
+    sentence.motionTensors.push(...ask(OF_HEADS, String(layer)));
+}
+
+// Ask for the numbers of layers beside that of a moment, one when nothing else happens.
+function takeNeighbours({ at }) {
+    clearTimeout(motion.taking);
+    const next = [at + 1, at - 1].find((one) =>
+        motionTensors()[one] && !current().taken?.has(motionTensors()[one].layer));
+    if (!live.engine || next === undefined) return;
+    motion.taking = setTimeout(() => shownScreen().name === 'motion' && takeNumbers(next), 200);
 }
 
 // Put the player above the figures of a step of the lesson, at the query of its first mark and at

@@ -49,16 +49,21 @@ const lightNow = () => (lightsOf(shownTensor()).includes(state.light) ? state.li
 // pin another one of this text.
 function comparedHeads() {
     const tensor = shownTensor();
-    const mine = { tensor, head: state.head, name: tensor.shownHead(state.head) };
+    const isMean = lightNow() === 'layer';
+    const named = (one, at) =>
+        (isMean ? say('mean of layer #', one.layer) : one.shownHead(at));
+    const mine = { tensor, head: state.head, name: named(tensor, state.head) };
     const [layer, head] = state.pin?.head || [];
     const found = state.pin?.head ? current().of(state.kind)[layer] : pinnedTensor(tensor);
     const other = { tensor: found, head: head ?? state.head };
-    const isSame = found === tensor && other.head === state.head;
+    const isSame = found === tensor && (isMean || other.head === state.head);
     const isShown = layer === undefined || ['head', 'layer'].includes(lightNow());
     if (!found || isSame || !isShown || other.head >= found.shape[0]) return [mine];
-    other.name = found.shownHead(other.head);
+    other.name = named(found, other.head);
     if (layer === undefined)
-        [other.name, mine.name] = comparesTexts() ? ['A', 'B'] : ['pinned', 'now'];
+        [other.name, mine.name] = !comparesTexts() ? ['pinned', 'now']
+            : byId('panes').classList.contains('columns') ? [pinned.name(), current().name()]
+            : ['A', 'B'];
     return [other, mine];
 }
 
@@ -165,8 +170,10 @@ function drawText() {
     });
     keepOrMake(panes, facts, makeLine);
     panes.classList.toggle('named', lines.length > 1);
+    panes.classList.toggle('compares', heads.length > 1);
     panes.classList.toggle('flows', lightNow() === 'flow');
     panes.classList.remove('columns');
+    for (const line of panes.children) line.classList.add('one-line'); // as it is measured
     const isLine = [...panes.children].map((line) => {
         const words = line.querySelectorAll('.word');
         return words[0]?.offsetTop === words[words.length - 1]?.offsetTop;
@@ -178,6 +185,9 @@ function drawText() {
         classList.toggle('bare', line.lit && lines.length > heads.length);
     });
     panes.classList.toggle('columns', lines.length > 1 && !isLine.every(Boolean));
+    linesOfText(comparedHeads()).forEach(({ name }, at) => {
+        panes.children[at].firstChild.textContent = name;
+    });
     drawLights();
     drawSecond();
     drawHeadRows();
@@ -274,6 +284,9 @@ function lightStrip(strip, tensor, head, row) {
     const most = `${tensor.label('column', first + best)} ${smallNumber(values[best])}`;
     const worded = strip.querySelector('.most');
     if (worded) worded.textContent = most;
+    const role = roleOf(tensor, head);
+    const isOff = state.off.has(tensor.headName(head));
+    if (worded && role && !isOff) strip.children[1].hidden = !fitsRole(tensor, head, row, role);
     strip.title = `${tensor.shownHead(head)} · ${most}`;
     if (!worded) strip.setAttribute('aria-label', strip.title);
 }

@@ -118,12 +118,18 @@ class WhyPanel {
         this.panel.append(element('h2', text, 'verdict'));
     }
 
+    // Of the first token of a causal model.
+    first() {
+        if (this.why.row === 0 && this.why.tensor.causal) this.say(FIRST_WORDS, 'lead');
+    }
+
     // Without queries and keys: an explanation from the weights alone.
     share() {
         const { tensor } = this.why;
         const value = tensor.at(state.head, state.kept.row, state.kept.column);
         if (Number.isNaN(value)) this.title(MASKED_VERDICT);
         else if (tensor.isAttention) this.title(`${percent(value)} of this query’s attention`);
+        this.first();
     }
 
     // The keys of the row from the highest weight on.
@@ -134,12 +140,14 @@ class WhyPanel {
 
     verdict() {
         const { why } = this;
-        if (why.hidden) return void this.title(MASKED_VERDICT);
+        if (why.hidden) this.title(MASKED_VERDICT);
+        if (why.hidden) return this.first();
         const rows = this.sorted;
         const rank = 1 + rows.findIndex((one) => one.key === why.key);
         const place = rank === 1 ? 'the highest' : `rank ${rank}`;
         const words = `${place} of ${rows.length} visible keys`;
         this.title(`${percent(why.weight)} of this query’s attention, ${words}`);
+        this.first();
         this.rival = rank === 1 ? rows[1] : rows[0];
         if (this.rival && !why.ways.linear) this.say(this.rivalWords(rank), 'lead');
     }
@@ -194,7 +202,7 @@ class WhyPanel {
         const name = `${lead < 0 ? 'Deficit' : 'Lead'} of ${Math.abs(lead).toFixed(2)}`;
         const title = element('h3', `${name} by dimension `);
         const sign = why.ways.cap > 0 ? ', before the cap' : '';
-        const words = `q · (k − k of ${this.label('column', rival.key)}) × scale${sign}`;
+        const words = `q · (k − k of ${quoted(this.label('column', rival.key))}) × scale${sign}`;
         title.append(element('span', words, 'quiet'));
         this.panel.append(title);
         const list = [...parts].map((value, dim) => ({ name: `dim ${dim}`, value }));
@@ -356,4 +364,5 @@ class WhyPanel {
     }
 }
 
+const FIRST_WORDS = 'The first word sees only itself: later words are masked.';
 const MASKED_VERDICT = 'Masked: the query cannot see this key, so its weight is 0.';

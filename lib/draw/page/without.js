@@ -4,7 +4,7 @@
 const TRY_REST = 200; // milliseconds without a key before words are tried
 const WORDS_TRIED = 100; // at most, those with the largest weights
 const POINTS_LEAST = 0.5; // of a change that is shown
-const HELD_WHERE = 'The page holds this for the token at which it opens. For one word:';
+const HELD_WHERE = 'The page holds this for #. Here, for one word:';
 const HELD_NOWHERE = 'The page does not hold this. For one word:';
 const NO_PROOF = 'A small number is no proof that a word is not needed: another may say the same.';
 const USED_SIGNS =
@@ -89,7 +89,8 @@ let fold = null; // the trial that is shown there
 
 function drawWithout(row) {
     const box = byId('without');
-    box.hidden = Boolean(state.lesson);
+    const isDense = !current().command?.includes('--attention'); // which --knockout needs
+    box.hidden = state.lesson || !isDense;
     if (row !== undefined) box.dataset.row = row;
     const parts = box.lastElementChild;
     parts.replaceChildren();
@@ -100,7 +101,8 @@ function drawWithout(row) {
     fold = trialAtRow(sentence, query);
     if (!fold) {
         const knockout = `--knockout=${query}:${Math.max(0, query - 1)}`;
-        const said = element('p', sentence.without ? HELD_WHERE : HELD_NOWHERE);
+        const held = quoted(shown(sentence.labels.sentence[sentence.opens]));
+        const said = element('p', say(sentence.without ? HELD_WHERE : HELD_NOWHERE, held));
         parts.append(said, commandLine(commandOf(sentence, 'lens', [knockout])));
         return;
     }

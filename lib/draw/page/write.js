@@ -95,6 +95,8 @@ function setWrite(changes) {
     rememberState();
 }
 
+// Is a token the next one of a page that has no engine?
+const follows = ({ name }) => name === writing.next.words[selectedRow() + 1];
 const spaced = (label) => label.replaceAll('␣', ' ').replaceAll('↵', '\n');
 
 function stopFall() {
@@ -106,10 +108,10 @@ function stopFall() {
 function append(one, draws = {}) {
     const { room, words } = writing.next;
     const { ids } = state.write;
-    const row = selectedRow();
+    if (!one || (!live.engine && !follows(one))) return null;
+    if (!live.engine) return selectRow(selectedRow() + 1);
     const name = quoted(shown(one.name));
     const [, ...refusal] = [
-        [!live.engine && words[row + 1] !== one.name, '# does not follow in this text.', name],
         [one.ends, '# ends the text: `generate` stops here.', quoted(one.name)],
         [!room, 'The context of the model is full: # tokens.', words.length],
         [ids.length >= ADDED_MOST, 'A page appends at most # tokens.', ADDED_MOST],
@@ -120,7 +122,6 @@ function append(one, draws = {}) {
         writing.said = say(...refusal);
         return drawWriting();
     }
-    if (!live.engine) return selectRow(row + 1);
     setWrite({ ids: [...ids, one.id], ...draws });
     return announce(say('# appended. Next: #', name, shown(writing.next.likely[0].name)));
 }
@@ -219,7 +220,6 @@ function drawNext() {
     const box = byId('write-bars');
     const list = writing.next.likely.slice(0, BARS);
     const names = candidateNames(list);
-    const follows = writing.next.words[selectedRow() + 1];
     [...box.children].forEach((item, at) => {
         const one = list[at];
         item.hidden = !one;
@@ -232,15 +232,18 @@ function drawNext() {
         track.lastChild.hidden = Math.abs(one.share - one.chance) < 0.002;
         value.textContent = one.chance ? percent(one.chance) : say('cut');
         button.classList.toggle('cut', !one.chance);
-        button.classList.toggle('missing', !live.engine && one.name !== follows);
+        button.disabled = !live.engine && !follows(one);
         button.title = say(one.ends ? '# ends the text' : 'Append #', quoted(names[at]));
     });
     rove(box, '.next');
-    const held = list.reduce((sum, one) => sum + one.share, 0);
-    const words = ['outline: the model’s probability; these # hold #.'];
+    const sum = list.reduce((all, one) => all + one.share, 0);
+    const { t, k } = state.write;
+    const isSame = t === 1 && !k; // solid and dashed
+    const held = 'outline: the model’s probability; these # hold #.';
+    const words = [isSame ? 'These # hold #.' : held];
     if (list.some(({ name }) => name.includes('‿')))
         words.push('Tokens with ‿ are parts of a character.');
-    const said = words.map((one) => say(one, list.length, percent(held)));
+    const said = words.map((one) => say(one, list.length, percent(sum)));
     byId('write-held').textContent = said.join(' ');
 }
 
@@ -281,6 +284,7 @@ function drawOptions() {
     byId('write-does').textContent = say(does.find(([is]) => is)[1], k);
     for (const id of ['seed-row', 'steps-title']) byId(id).hidden = !live.engine;
     byId('draw').disabled = !live.engine;
+    byId('append').disabled = !live.engine && !follows(writing.next.likely[0]);
     byId('undo').disabled = live.engine ? !ids.length : !selectedRow();
 }
 
@@ -307,7 +311,8 @@ function drawSteps() {
     byId('write-empty').hidden = ids.length > 0;
     byId('write-empty').textContent = live.engine
         ? 'Click a token, or press its number, to append it. Click a step to go back to before it.'
-        : 'This page follows its text. A live page appends any token:';
+        : 'This page can only go on with its own next word. To append any token, type this, ' +
+          'and open live.html:';
     byId('write-command').replaceChildren(commandLine(commandOfSteps()));
 }
 
