@@ -289,7 +289,7 @@ await test('motion: pages without all heads follow one of each layer', () =>
             const expected = numbers['h.0.context'][best[0]][11];
             context.forEach((value, i) => yes(Math.abs(value - expected[i]) < 0.02, `dim ${i}: ${value} for ${expected[i]}`));
         },
-        { path: writePage(TEXT, '--explain', '1.0'), hash: '#screen=motion&head=1.0' },
+        { path: writePage(TEXT, '--explain', '1.0'), hash: '#screen=motion&head=1.0&token=11' },
     ));
 
 await test('motion: 12 layers of 12 heads are scrubbed smoothly', async () => {

@@ -38,7 +38,6 @@ function watch() {
     window.parts = () => ({
         chips: all('.chip').join(' '),
         labels: (document.querySelector('#stage .over').words || []).sort().join(' '),
-        lines: (document.querySelector('#stage .lines')?.words || []).sort().join(' '),
         prediction: text('follows') + all('#bars li:not([hidden])').join(' '),
         layers: all('#layer-rows tr').join(' '),
         entry: text('entry'),

@@ -2,7 +2,7 @@
 // entry itself (language.js).
 
 const CHINESE = {
-    // the lesson (lesson.js, commands.js); its steps are in the data of the page
+    // the lesson (lesson.js, export.js); its steps are in the data of the page
     'Attention in sixteen steps': '十六步学会注意力机制',
     '← ~': '← ~',
     '~ →': '~ →',
@@ -183,8 +183,6 @@ const CHINESE = {
     'row sum #': '行和 #',
     '# to #: masked': '#1 到 #2：被掩码',
     '# to #: #': '#1 到 #2：#3',
-
-    'The same weights as lines from queries to keys': '同样的权重，画成从查询到键的连线',
 
     // the legend
     weight: '权重',

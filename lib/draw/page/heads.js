@@ -104,12 +104,14 @@ function fitsRole(tensor, index, row, role) {
 // punctuation and added tokens are no such words; null: there is none.
 function standingOut(sentence, kind) {
     const found = [null, null];
+    const isOfOne = [sentence.streams, sentence.journey].some((one) => one?.query >= 0);
     for (const one of headsOf(sentence, kind).filter(({ tensor }) => hasRoles(tensor))) {
         const { tensor, head } = one;
         const end = tensor.rowCount - sentence.added_after[0];
         const words = tensor.labels('row').map((label) => /[\p{L}\p{N}]/u.test(label));
+        const isHeld = (row) => !isOfOne || row === sentence.opens; // of Motion
         for (let row = 1; row < end; row++)
-            tensor.row(head, row).subarray(0, end).forEach((weight, key) => {
+            if (isHeld(row)) tensor.row(head, row).subarray(0, end).forEach((weight, key) => {
                 const by = weight * Math.log2(Math.max(1, Math.abs(row - key)));
                 const isFit = key && words[row] && words[key] && weight >= ROLE_LEAST;
                 const place = Number(row !== sentence.opens);

@@ -35,7 +35,7 @@ const state = {
 const live = { engine: null, whole: true, waiting: 0, took: 0, drawn: 0, runs: 0 }; // see live.js
 let pinned = null; // the sentence that `pin` names
 let hovered = null; // a cell or a token under the pointer
-let views = {}; // of the matrix and the lines
+let views = {}; // of the matrix, or of a step of the lesson
 
 function current() {
     return sentences[state.sentence];
@@ -204,12 +204,7 @@ function drawMiddle() {
         ...(state.printing && { most: CELL_USUAL }),
         ...(fills && { high: 0.78 * innerHeight, least: 0, most: 200, grows: true }),
     };
-    const alone = compact || fills || innerWidth < 1200 || !tensor.isAttention;
-    const folded = alone || (room - 58 - LINES_ROOM) / tensor.columnCount < LABEL_LEAST;
-    const matrix = new MatrixView(stage, tensor, head, folded ? room : room - LINES_ROOM, options);
-    views = { matrix, stage };
-    options.spare = room - LINES_ROOM - matrix.across;
-    if (!folded) views.lines = new LinesView(stage, tensor, head, matrix, options);
+    views = { matrix: new MatrixView(stage, tensor, head, room, options), stage };
     for (const id of ['head-before', 'head-after'])
         byId(id).hidden = headsOf(current(), state.kind).length < 2;
     byId('map-words').hidden = !tensor.isMixer && !fills;
@@ -410,8 +405,7 @@ function highlightMatrix(cell) {
     setText('head-title', headTitle() + (off && ` · off: ${off}`));
     const presented = [sumText(tensor, head, cell), numbersNote(tensor)].filter(Boolean);
     setText('map-words', isPresenting() ? presented.join(' · ') : mixerWords(tensor));
-    const keys = views.lines?.show(cell);
-    views.matrix.show(cell, state.kept, (!state.kept && keys) || new Set([cell.column]));
+    views.matrix.show(cell, state.kept, new Set([cell.column]));
     drawReadout(cell);
     drawPrediction(Math.min(cell.row, shownTensor().rowCount - 1)); // text A may have more rows
 }

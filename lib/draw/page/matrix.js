@@ -104,10 +104,7 @@ class MatrixView {
             ...(this.enter && { 'aria-describedby': 'readout' }),
         });
         const sheet = element('div', '', 'sheet');
-        const isLarge = this.grows || this.letters > NUMBER_SIZE;
-        const beyond = isLarge ? this.reach : this.across + 24; // lines begin there
-        const width = Math.min(this.reach, beyond);
-        Object.assign(sheet.style, { width: `${width}px`, height: `${height}px` });
+        Object.assign(sheet.style, { width: `${this.reach}px`, height: `${height}px` });
         sheet.dataset.cells = [this.left, this.top, this.width, this.height];
         sheet.append(this.base, this.over);
         parent.append(sheet);
@@ -362,4 +359,44 @@ function cellText(tensor, value, width) {
     const digits = width < 38 ? 2 : 3;
     const text = Math.abs(value) < 1 ? value.toFixed(digits) : value.toPrecision(digits);
     return minus(text).replace(/e\+?/, 'e');
+}
+
+// --- the same numbers as a table ---------------------------------------------------------------
+
+const TABLE_MOST = 60000; // cells; more make browsers slow
+
+function drawTable(parent, tensor, index) {
+    const [first, left] = [firstShown(tensor), firstColumn(tensor)];
+    const most = Math.floor(TABLE_MOST / (tensor.rowCount - first));
+    const end = Math.min(tensor.columnCount, left + most);
+    const names = (axis, from, to) =>
+        Array.from({ length: to - from }, (_, at) => tensor.labels(axis)?.[from + at] ?? from + at);
+    const textOf = (row, column) => {
+        const value = tensor.at(index, first + row, left + column);
+        return Number.isNaN(value) ? '' : tensor.text(value);
+    };
+    const wide = tableRegion(parent, `Numbers of ${tensor.name(index)}`);
+    const heads = names('column', left, end);
+    wide.append(tableOf(heads, names('row', first, tensor.rowCount), textOf));
+    const caption = wide.firstChild.createCaption();
+    const { rows, columns } = tensor;
+    caption.textContent = `${tensor.name(index)}: rows are ${rows}, columns ${columns}`;
+    if (end < tensor.columnCount)
+        caption.textContent += `; the first ${end - left} of ${tensor.columnCount} columns`;
+}
+
+// A table with names of columns (`heads`) and of rows; `marked`: the current row.
+function tableOf(heads, names, textOf, { corner = '', marked, className = '' } = {}) {
+    const table = element('table', '', className);
+    const head = table.createTHead().insertRow();
+    for (const name of [corner, ...heads]) head.append(headerCell(name, 'col'));
+    const body = table.createTBody();
+    names.forEach((name, row) => {
+        const line = body.insertRow();
+        if (row === marked) line.setAttribute('aria-current', 'true');
+        line.append(headerCell(name, 'row'));
+        for (let column = 0; column < heads.length; column++)
+            line.insertCell().textContent = textOf(row, column);
+    });
+    return table;
 }
