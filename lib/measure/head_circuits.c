@@ -68,10 +68,13 @@ struct circuit {
     struct machine *machine;
     const struct config *config;
     struct weights *weights;
-    struct matrix embeddings;    /* [count, C] */
-    struct weight to_logits;     /* [C or n_word, V] */
+    struct matrix embeddings; /* [count, C] */
+    struct weight to_logits;  /* [C or n_word, V] */
+    int (*take)(struct circuit *, size_t layer, size_t head, struct matrix read, struct matrix out);
     size_t shift;                /* offset to the pair with the baseline's second word */
     struct mean *found, *random; /* [heads] */
+    struct matrix changes;       /* [heads · across, C or n_word] of words in the order of heads */
+    size_t across;
     struct arena arena, of_layer;
     struct err *err;
 };
@@ -206,7 +209,55 @@ static int count_head(struct circuit *circuit, size_t layer, size_t head, struct
     return 0;
 }
 
-static int count_layer(struct circuit *circuit, size_t layer)
+/* Note a token among the ones with the largest changes, times `sign`. */
+static void promote(struct promoted *best, float sign, uint32_t id, float change)
+{
+    size_t at = PROMOTIONS;
+    for (; at && sign * change > sign * best[at - 1].change; at--)
+        if (at < PROMOTIONS)
+            best[at] = best[at - 1];
+    if (at < PROMOTIONS)
+        best[at] = (struct promoted){id, change};
+}
+
+/* Compute what a head's own words give to the stream, before the unembedding. */
+static int change_head(struct circuit *circuit, size_t layer, size_t head, struct matrix read,
+                       struct matrix out)
+{
+    const size_t first = (layer * circuit->config->n_head + head) * circuit->across;
+    struct weight weight = {
+        .data = out.data, .in = out.rows, .out = out.columns, .stride = out.stride};
+    linear(circuit->machine, matrix_rows(circuit->changes, first, circuit->across),
+           matrix_rows(read, first, circuit->across), &weight, ACTIVATION_NONE);
+    return 0;
+}
+
+/* Find the tokens whose logits the changes raise and lower most. */
+static int find_promoted(struct circuit *circuit, struct promotion *promotions, struct arena *arena)
+{
+    struct matrix changes = circuit->changes;
+    struct matrix logits = matrix_new(ROWS_AT_ONCE, circuit->to_logits.out, arena, circuit->err);
+    for (size_t first = 0; logits.data && first < changes.rows; first += ROWS_AT_ONCE) {
+        logits.rows = num_min(changes.rows - first, ROWS_AT_ONCE);
+        linear(circuit->machine, logits, matrix_rows(changes, first, logits.rows),
+               &circuit->to_logits, ACTIVATION_NONE);
+        for (size_t i = 0; i < logits.rows; i++) {
+            struct promotion *promotion = &promotions[first + i];
+            const float *row = matrix_row(logits, i);
+            for (size_t k = 0; k < PROMOTIONS; k++) {
+                promotion->raised[k].change = -INFINITY;
+                promotion->lowered[k].change = INFINITY;
+            }
+            for (size_t id = 0; id < logits.columns; id++) {
+                promote(promotion->raised, 1, (uint32_t)id, row[id]);
+                promote(promotion->lowered, -1, (uint32_t)id, row[id]);
+            }
+        }
+    }
+    return err_if(!logits.data);
+}
+
+static int take_layer(struct circuit *circuit, size_t layer)
 {
     const struct config *c = circuit->config;
     struct matrix words = circuit->embeddings;
@@ -240,33 +291,55 @@ static int count_layer(struct circuit *circuit, size_t layer)
         const size_t context = head % contexts, values = kv_head_of(rule, context);
         if (head == contexts) /* second heads of contexts */
             scale_row(out.data, out.data, out.rows * out.columns, -lambda.lambda);
-        if (count_head(circuit, layer, head, matrix_columns(joined, values * d, d),
-                       matrix_rows(out, context * d, d)))
+        if (circuit->take(circuit, layer, head, matrix_columns(joined, values * d, d),
+                          matrix_rows(out, context * d, d)))
             return -1;
     }
     return 0;
+}
+
+static int take_heads(struct circuit *circuit, struct viewer *viewer)
+{
+    circuit->machine = &viewer->machine;
+    circuit->config = &viewer->model.config;
+    circuit->weights = &viewer->model.weights;
+    int failed = circuits_check(&viewer->model, true, circuit->err) || embed(circuit) ||
+                 weights_unembedding(circuit->weights, &circuit->to_logits, circuit->err);
+    for (size_t layer = 0; layer < circuit->config->n_layer && !failed; layer++)
+        failed = take_layer(circuit, layer);
+    arena_release(&circuit->of_layer);
+    arena_release(&circuit->arena);
+    return err_if(failed);
 }
 
 int circuits_count(struct mean *found, struct mean *random, const struct circuit_words *words,
                    struct viewer *viewer, uint64_t seed, struct err *err)
 {
     struct circuit circuit = {
-        .words = words,
-        .machine = &viewer->machine,
-        .config = &viewer->model.config,
-        .weights = &viewer->model.weights,
-        .found = found,
-        .random = random,
-        .err = err,
-    };
+        .words = words, .take = count_head, .found = found, .random = random, .err = err};
     if (words->count > 1)
         circuit.shift = 1 + rng_below(seed, 0, words->count - 1);
-    int failed = circuits_check(&viewer->model, true, err) || embed(&circuit) ||
-                 weights_unembedding(circuit.weights, &circuit.to_logits, err);
-    for (size_t layer = 0; layer < circuit.config->n_layer && !failed; layer++)
-        failed = count_layer(&circuit, layer);
-    arena_release(&circuit.of_layer);
-    arena_release(&circuit.arena);
+    return take_heads(&circuit, viewer);
+}
+
+int circuits_promote(struct promotion *promotions, size_t across, struct viewer *viewer,
+                     struct err *err)
+{
+    const struct config *c = &viewer->model.config;
+    const size_t count = c->n_layer * c->n_head * across;
+    struct arena arena = {0};
+    uint32_t *from = arena_alloc(&arena, count, sizeof *from, err);
+    const struct circuit_words words = {.from = from, .count = count};
+    struct circuit circuit = {.words = &words,
+                              .take = change_head,
+                              .changes = matrix_new(count, config_word_width(c), &arena, err),
+                              .across = across,
+                              .err = err};
+    for (size_t i = 0; from && i < count; i++)
+        from[i] = promotions[i].from;
+    int failed = !from || !circuit.changes.data || take_heads(&circuit, viewer) ||
+                 find_promoted(&circuit, promotions, &arena);
+    arena_release(&arena);
     return err_if(failed);
 }
 

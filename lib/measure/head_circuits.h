@@ -45,6 +45,23 @@ int circuits_check(const struct model *model, bool of_logits, struct err *err);
 int circuits_count(struct mean *found, struct mean *random, const struct circuit_words *words,
                    struct viewer *viewer, uint64_t seed, struct err *err);
 
+/* Tokens whose logits reading `from` raises and lowers most in a head, by the definition of copying
+ * above: its divisors are left out, so that changes compare within a head and a word. */
+enum { PROMOTIONS = 5 };
+
+struct promotion {
+    uint32_t from;
+    struct promoted {
+        uint32_t id;
+        float change;
+    } raised[PROMOTIONS], lowered[PROMOTIONS]; /* the largest change first */
+};
+
+/* Fill in the promotions of each head from their `from`: [heads, across], in which every head has
+ * `across` words. */
+int circuits_promote(struct promotion *promotions, size_t across, struct viewer *viewer,
+                     struct err *err);
+
 enum composition { COMPOSE_Q, COMPOSE_K, COMPOSE_V, COMPOSITIONS };
 
 extern const char *const composition_names[COMPOSITIONS];

@@ -63,6 +63,34 @@ TEST_LOOP(copying_agrees_with_the_reference, MODELS)
     expect("copying", &words, model);
 }
 
+/* A head that raises a word's own logit most copies it. */
+TEST_LOOP(promotions_agree_with_copying, MODELS)
+{
+    struct circuit_words words;
+    open_model(_i);
+    const struct config *c = &viewer.model.config;
+    const size_t heads = c->n_layer * c->n_head, across = c->vocab_size;
+    struct mean found[64], random[64];
+    ck_assert(!circuits_all_words(&words, &viewer, 0, &arena, &err));
+    ck_assert_msg(!circuits_count(found, random, &words, &viewer, 0, &err), "%s", err.text);
+    struct promotion *promotions = arena_alloc(&arena, heads * across, sizeof *promotions, &err);
+    for (size_t i = 0; i < heads * across; i++)
+        promotions[i].from = (uint32_t)(i % across);
+    ck_assert_msg(!circuits_promote(promotions, across, &viewer, &err), "%s", err.text);
+    for (size_t head = 0; head < heads; head++) {
+        size_t own = 0;
+        for (size_t i = 0; i < across; i++) {
+            const struct promotion *promotion = &promotions[head * across + i];
+            own += promotion->raised[0].id == i &&
+                   promotion->raised[0].change > promotion->raised[1].change;
+            for (size_t k = 1; k < PROMOTIONS; k++)
+                ck_assert(promotion->raised[k - 1].change >= promotion->raised[k].change &&
+                          promotion->lowered[k - 1].change <= promotion->lowered[k].change);
+        }
+        ck_assert_double_eq_tol((double)own, found[head].sum, 1);
+    }
+}
+
 TEST_LOOP(successors_agree_with_the_reference, MODELS)
 {
     const char *model = open_model(_i);
