@@ -11,8 +11,8 @@
 #include "base/num.h"
 #include "base/utf8.h"
 #include "command.h"
-#include "driver.h"
 #include "format/csv_read.h"
+#include "heads.h"
 #include "measure/head_circuits.h"
 
 static const char *about_score(const struct score_row *row)
@@ -24,18 +24,17 @@ static const char *about_score(const struct score_row *row)
     return text;
 }
 
-VALUES(scores, "Scores (--score, --sort, --map), averaged over all queries but the first",
-       score_row_count, score_rows[index].name, about_score(&score_rows[index]))
+VALUES_(, scores, "Scores (--score, --sort, --map), averaged over all queries but the first",
+        score_row_count, score_rows[index].name, about_score(&score_rows[index]))
 
 VALUES(compositions, NULL, COMPOSITIONS, composition_names[index], NULL)
 
 struct own_options {
-    const char *score, *sort, *map, *composition;
-    bool baseline;
+    struct heads_options heads;
 };
 
 static const struct option_row own_options[] = {
-    STRING("score", 0, "LIST", OWN(score),
+    STRING("score", 0, "LIST", OWN(heads.score),
            "scores to compute, listed below: induction,copying,offset:-2, or all (of causal models "
            "without next-token, separator, same-token and broad); default: the first five, entropy "
            "and distance, or of models that attend both ways previous-token, first-token and from "
@@ -44,21 +43,21 @@ static const struct option_row own_options[] = {
            "random tokens; (role): the table names the highest of these on the texts, if at least "
            "0.5 and twice uniform attention; (label 0.5+): it names heads with at least 0.5",
            .heading = "Scores", .values = &values_scores, .joints = ",", .flags = OPTION_FIXED),
-    STRING("sort", 0, "SCORE", OWN(sort), "highest score first (default: by layer and head)",
+    STRING("sort", 0, "SCORE", OWN(heads.sort), "highest score first (default: by layer and head)",
            .values = &values_scores, .flags = OPTION_FIXED),
     INTEGER("top", 0, "N", IN(heads.top), 1, 100000000,
             "with --sort: show only the first N heads; with --contacts: N pairs (default: 20)",
             .flags = OPTION_FIXED),
-    STRING("map", 0, "SCORE", OWN(map), "show one score as a matrix of layers by heads",
+    STRING("map", 0, "SCORE", OWN(heads.map), "show one score as a matrix of layers by heads",
            .values = &values_scores, .flags = OPTION_FIXED),
-    FLAG("baseline", 0, OWN(baseline),
+    FLAG("baseline", 0, OWN(heads.baseline),
          "add a column after each score with its baseline: the same score on random tokens in "
          "place of each text (copying, successor: on words paired at random); takes as long again",
          .flags = OPTION_FIXED),
     STRING("mean", 0, "AXES", IN(select.mean),
            "average over heads, layers; in batch also over texts", .values = &values_means,
            .joints = ",", .flags = OPTION_FIXED),
-    STRING("composition", 0, "q|k|v", OWN(composition),
+    STRING("composition", 0, "q|k|v", OWN(heads.composition),
            "instead of scores, show how strongly each head composes with earlier heads through q, "
            "k or v",
            .values = &values_compositions, .flags = OPTION_NOT_BATCH),
@@ -99,23 +98,6 @@ const struct command command_heads = {
     .shared = {text_options, model_options, edit_options, output_options, terminal_options,
                figure_options},
     .without = "words precision view token-range verbose",
-};
-
-struct heads_state {
-    const struct own_options *options;
-    struct score_list scores;
-    const struct score *map;      /* --map; NULL: all of `scores` */
-    const struct score *sort;     /* NULL: order of layers and heads */
-    size_t top;                   /* --top; 0: all */
-    size_t way;                   /* index of --composition */
-    bool has_all;                 /* --score has `all` */
-    bool in_maps;                 /* write matrices of layers by heads, not a table */
-    bool accumulates;             /* one result for all texts; false: one for each */
-    size_t layers, heads;         /* of the first model */
-    struct head_survey survey;    /* of the open model */
-    struct head_sums sums;        /* of the open model */
-    struct head_results results;  /* of all models */
-    const struct derivation *how; /* --mean */
 };
 
 /* --- scores ----------------------------------------------------------------------------------- */
@@ -188,7 +170,7 @@ static int check_materials(const struct heads_state *own, const struct driver *d
     return 0;
 }
 
-static int choose_scores(struct heads_state *own, struct driver *driver, struct err *err)
+int heads_choose(struct heads_state *own, struct driver *driver, struct err *err)
 {
     unsigned usual = 0;
     const struct options *options = driver->options;
@@ -242,7 +224,7 @@ static int prepare(void *state, struct driver *driver, struct err *err)
 {
     struct heads_state *own = state;
     const struct options *options = driver->options;
-    own->options = options_own(options);
+    own->options = &options_own(options)->heads;
     own->top = (size_t)options->heads.top;
     if (own->options->composition)
         return prepare_composition(own, driver, err);
@@ -250,7 +232,7 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     own->results.count = num_max(driver->sweep.models.count, 1);
     own->results.items =
         arena_alloc(&driver->kept, own->results.count, sizeof *own->results.items, err);
-    if (!own->results.items || choose_scores(own, driver, err))
+    if (!own->results.items || heads_choose(own, driver, err))
         return -1;
     bool joins = driver->derivation.mean_of_heads || driver->derivation.mean_of_layers;
     own->in_maps = own->map || (!joins && (format->is_picture || format_is(format, "safetensors")));
@@ -324,9 +306,8 @@ static int check_circuits(struct heads_state *own, const struct driver *driver, 
     return 0;
 }
 
-static int open(void *state, struct driver *driver, struct err *err)
+int heads_open(struct heads_state *own, struct driver *driver, struct err *err)
 {
-    struct heads_state *own = state;
     struct viewer *viewer = &driver->session.viewer;
     struct head_survey *survey = &own->survey;
     *survey = (struct head_survey){.viewer = viewer,
@@ -334,10 +315,6 @@ static int open(void *state, struct driver *driver, struct err *err)
                                    .seed = (uint64_t)driver->current.mechanism.seed,
                                    .on_texts = driver->items.count > 0,
                                    .with_baseline = own->results.with_baseline};
-    if (check_shape(own, driver, err))
-        return -1;
-    if (own->options->composition)
-        return circuits_check(&viewer->model, false, err);
     if (check_circuits(own, driver, err) || head_survey_open(survey, &driver->session.arena, err))
         return -1;
     if (driver->session.edits.by_text && (survey->with_baseline || !is_of_texts(survey)))
@@ -345,6 +322,15 @@ static int open(void *state, struct driver *driver, struct err *err)
                               "tokens and words of other scores: expected texts and scores such as "
                               "--score self,induction:texts, without --baseline");
     return 0;
+}
+
+static int open(void *state, struct driver *driver, struct err *err)
+{
+    struct heads_state *own = state;
+    if (check_shape(own, driver, err))
+        return -1;
+    return own->options->composition ? circuits_check(&driver->session.viewer.model, false, err)
+                                     : heads_open(own, driver, err);
 }
 
 /* --- words ------------------------------------------------------------------------------------ */
@@ -478,15 +464,18 @@ static int measure_needles(struct heads_state *own, struct driver *driver, struc
 
 /* --- a model, before its texts ---------------------------------------------------------------- */
 
-static int begin(void *state, struct driver *driver, struct err *err)
+int heads_begin(struct heads_state *own, struct driver *driver, struct err *err)
 {
-    struct heads_state *own = state;
-    if (own->options->composition)
-        return 0;
     return err_if(head_sums_init(&own->sums, &own->survey, &driver->kept, err) ||
                   measure_words(own, driver, OF_PAIRS, err) ||
                   measure_words(own, driver, OF_WORDS, err) || measure_needles(own, driver, err) ||
                   head_survey_run_repeats(&own->survey, &driver->session.viewer, &own->sums, err));
+}
+
+static int begin(void *state, struct driver *driver, struct err *err)
+{
+    struct heads_state *own = state;
+    return own->options->composition ? 0 : heads_begin(own, driver, err);
 }
 
 /* --- the table -------------------------------------------------------------------------------- */
@@ -537,21 +526,26 @@ static int make_report(struct report *report, const struct heads_state *own,
                   derive(report, own->how, NULL, arena, err));
 }
 
+void heads_read(const struct heads_state *own, struct driver *driver, struct job *job)
+{
+    const struct head_survey *survey = &own->survey;
+    if (survey->watch || head_survey_needs(survey, OF_TEXTS))
+        head_survey_add_memory(&job->memory, &driver->session.viewer, survey->scores->count,
+                               &job->pair);
+}
+
 static int read(void *state, struct driver *driver, struct job *job, struct arena *arena,
                 struct err *err)
 {
-    const struct head_survey *survey = &((const struct heads_state *)state)->survey;
     (void)arena;
     (void)err;
-    if (head_survey_needs(survey, OF_TEXTS))
-        head_survey_add_memory(&job->memory, &driver->session.viewer, survey->scores->count,
-                               &job->pair);
+    heads_read(state, driver, job);
     return 0;
 }
 
-static int run(void *state, const struct group *group, struct err *err)
+int heads_run(const struct heads_state *own, const struct group *group, void **watched,
+              struct err *err)
 {
-    const struct heads_state *own = state;
     struct arena *arena = group->arena;
     struct head_text *texts = arena_alloc(arena, group->count, sizeof *texts, err);
     struct head_sums *sums = arena_alloc(arena, group->count, sizeof *sums, err);
@@ -563,20 +557,29 @@ static int run(void *state, const struct group *group, struct err *err)
         texts[i] = (struct head_text){.text = viewer_text(&job->pair),
                                       .number = job->index,
                                       .sums = &sums[i],
-                                      .before = head_copies(&job->pair.sentence, arena, err)};
+                                      .before = head_copies(&job->pair.sentence, arena, err),
+                                      .watched = watched ? watched[i] : NULL};
         if (!texts[i].before || head_sums_init(&sums[i], &own->survey, arena, err))
             return -1;
     }
-    if (head_survey_needs(&own->survey, OF_TEXTS) &&
-        head_survey_run(&own->survey, group->viewer, OF_TEXTS, texts, group->count, err))
+    return watched || head_survey_needs(&own->survey, OF_TEXTS)
+               ? head_survey_run(&own->survey, group->viewer, OF_TEXTS, texts, group->count, err)
+               : 0;
+}
+
+static int run(void *state, const struct group *group, struct err *err)
+{
+    const struct heads_state *own = state;
+    if (heads_run(own, group, NULL, err))
         return -1;
     /* The result of a text: sums over this text, and sums that need no text. */
     for (size_t i = 0; i < group->count && !own->accumulates; i++) {
         struct job *job = group->jobs[i];
+        struct head_sums *sums = job->own;
         struct head_result result;
-        head_sums_merge(&sums[i], &own->survey, &own->sums);
-        if (head_result_keep(&result, &own->survey, &sums[i], arena, err) ||
-            make_report(&job->report, own, &result, arena, err))
+        head_sums_merge(sums, &own->survey, &own->sums);
+        if (head_result_keep(&result, &own->survey, sums, group->arena, err) ||
+            make_report(&job->report, own, &result, group->arena, err))
             return -1;
         job->report.sentence = job->pair.sentence;
     }
@@ -667,7 +670,7 @@ static const struct task heads_task = {
 int heads_command(const struct options *options, struct err *err)
 {
     struct task task = *command_task(&command_heads, options);
-    if (options_own(options)->composition)
+    if (options_own(options)->heads.composition)
         task.many = ITEMS_NONE;
     return driver_do(&task, options, err);
 }
