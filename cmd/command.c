@@ -18,11 +18,11 @@
 #include "text/label.h"
 
 const struct command *const commands[] = {
-    &command_run,      &command_heads,   &command_explain,  &command_page,  &command_tokenize,
-    &command_info,     &command_again,   &command_score,    &command_lens,  &command_attribute,
-    &command_patch,    &command_compare, &command_generate, &command_steer, &command_examples,
-    &command_features, &command_batch,   &command_bench,    &command_init,  &command_train,
-    &command_lesson,   &command_help,
+    &command_run,   &command_heads,    &command_explain,  &command_page,  &command_tokenize,
+    &command_info,  &command_again,    &command_score,    &command_lens,  &command_attribute,
+    &command_patch, &command_compare,  &command_generate, &command_steer, &command_examples,
+    &command_atlas, &command_features, &command_batch,    &command_bench, &command_init,
+    &command_train, &command_lesson,   &command_help,
 };
 
 const size_t command_count = sizeof commands / sizeof *commands;

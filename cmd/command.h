@@ -36,8 +36,8 @@ extern const size_t command_count;
 extern const struct command command_run, command_heads, command_explain, command_page,
     command_tokenize, command_info, command_again, command_score, command_lens, command_attribute,
     command_patch, command_compare, command_generate, command_steer, command_examples,
-    command_features, command_batch, command_bench, command_init, command_train, command_lesson,
-    command_help;
+    command_atlas, command_features, command_batch, command_bench, command_init, command_train,
+    command_lesson, command_help;
 
 /* All options of a command; of batch, as without --do. */
 struct option_set command_set(const struct command *command);
@@ -62,7 +62,8 @@ int command_start(const struct command *command, const struct options *options, 
 /* The `run` functions of the commands. */
 extern command_verb run_command, explain_command, batch_command, page_command, tokenize_command,
     info_command, init_command, train_command, compare_command, lens_command, patch_command,
-    heads_command, bench_command, lesson_command, help_command, steer_command, again_command;
+    heads_command, bench_command, lesson_command, help_command, steer_command, again_command,
+    atlas_command;
 
 /* Print the help of a command, or the overview (NULL); print the version of the program. */
 int help_of(const struct command *command, struct err *err);

@@ -11,6 +11,7 @@
 #include "base/num.h"
 #include "base/utf8.h"
 #include "command.h"
+#include "driver.h"
 #include "format/csv_read.h"
 #include "heads.h"
 #include "measure/head_circuits.h"

@@ -5,8 +5,11 @@
  * job->own is the head_sums of each text, for `add` to merge. */
 #pragma once
 
-#include "driver.h"
 #include "measure/head_scores.h"
+
+struct driver;
+struct group;
+struct job;
 
 struct heads_options {
     const char *score, *sort, *map, *composition;

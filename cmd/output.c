@@ -376,7 +376,7 @@ int provenance_begin(const struct options *options, struct err *err)
                                   : output_is_standard(output->path)
                                       ? NULL
                                       : format_find_ending(output->path, FORMAT_COUNT);
-    bool is_folder = output_is_folder(output->path); /* of figures, or with one */
+    bool is_folder = output_is_folder(output->path) || command == &command_atlas; /* with figures */
     keeps_paths = options->display.keep_paths || is_folder;
     provenance = (struct provenance){
         .version = ATTN_VERSION,

@@ -282,6 +282,8 @@ try batch "$in/texts" -m "$in/school" --sweep ablate=0.0=mean,0.1=mean \
     --reference "$in/texts" -o here.jsonl
 try examples -f "$in/plain.txt" -m "$in/school" --channel all --top 2 --format csv
 try features --sae demo --top 2 "The cat"
+try atlas -f "$in/plain.txt" -m "$in/school" -o here/
+try atlas -f "$in/plain.txt" -m "$in/school" -o here/ --format headvis --warm-up 1
 for form in safetensors gguf; do
     try steer --positive "$in/plain.txt" --negative "$in/texts" -m "$in/llama" -o here.$form
 done

@@ -91,6 +91,8 @@ LINES = [
     (["patch", "--clean", "The keys", "--corrupt", "The key", "--joint", "0.1,1.3"], None),
     (["examples", TEXT, "--channel", "0"], None),
     (["features", "--sae", "demo", TEXT], None),
+    (["atlas", TEXT, "-s", "eat", "--format", "atlas", "-o", "atlas/"], "atlas/atlas.json"),
+    (["atlas", "-f", "corpus.csv", "--format", "atlas", "-o", "corpus/"], "corpus/examples.jsonl"),
     (["heads", "--score", "induction,entropy"], None),
     (["heads", TEXT, "-m", "tiny", "-m", TINY], None),
     (["heads", "-m", "tiny", "-m", TINY, "--map", "induction"], None),
@@ -129,6 +131,7 @@ def documents():
     """Yield the arguments and each JSON object that the commands print or write."""
     pathlib.Path("items.jsonl").write_text(ITEMS)
     pathlib.Path("plain.txt").write_bytes(b"Life is\n\xff\n")
+    pathlib.Path("corpus.csv").write_text("text,side\nLife is short,left\n")
     pathlib.Path("pairs.csv").write_text("sentence,source\nLife is,the cat\n")
     pathlib.Path("results").mkdir(exist_ok=True)
     subprocess.run([ATTN, "run", TEXT, "--show", "v", "--layer", "0", "-o", "values.npy"], check=True)

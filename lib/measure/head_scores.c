@@ -5,6 +5,7 @@
 
 #include "base/names.h"
 #include "base/num.h"
+#include "lens/prediction.h"
 #include "math/portable_math.h"
 #include "math/rng.h"
 #include "math/rows.h"

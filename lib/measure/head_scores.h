@@ -18,7 +18,6 @@
 
 #include <math.h>
 
-#include "lens/prediction.h"
 #include "lens/report.h"
 #include "lens/viewer.h"
 
@@ -30,6 +29,7 @@ enum score_material { OF_REPEATS, OF_WORDS, OF_PAIRS, OF_NEEDLES, OF_TEXTS, SCOR
 enum usual_score { USUAL_CAUSAL = 1, USUAL_TWO_WAY = 2, USUAL = USUAL_CAUSAL | USUAL_TWO_WAY };
 
 struct attention_row;
+struct roles; /* lens/prediction.h */
 
 struct score_row {
     const char *name, *about;

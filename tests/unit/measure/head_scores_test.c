@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../unit.h"
+#include "lens/prediction.h"
 #include "model/new_model.h"
 #include "model/model.h"
 

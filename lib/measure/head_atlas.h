@@ -1,4 +1,4 @@
-/* atlas.h: what an atlas of heads keeps of a corpus, in memory that does not grow with it.
+/* head_atlas.h: what an atlas of heads keeps of a corpus, in memory that does not grow with it.
  *
  * Of each head: a histogram of the largest weight of each text, examples of texts by that weight,
  * and the most frequent pairs of a query and the key with its largest weight. A text's largest
@@ -152,9 +152,9 @@ static inline float atlas_entry_weight(uint32_t entry)
 
 /* --- state ------------------------------------------------------------------------------------ */
 
-struct buf;
+struct stream;
 
-/* Append all that the atlas has; set an open atlas of the same plan to that. -1 if the bytes are
- * not of such an atlas; `at` moves behind them. */
-void atlas_save(const struct atlas *atlas, struct buf *state);
-int atlas_load(struct atlas *atlas, const char **at, const char *end, struct err *err);
+/* Write all that the atlas has; set an open atlas of the same plan to the bytes that were written.
+ * Refused: other bytes. */
+void atlas_save(const struct atlas *atlas, struct stream *out);
+int atlas_load(struct atlas *atlas, const char *bytes, const char *end, struct err *err);

@@ -1,11 +1,12 @@
-#include "measure/atlas.h"
+#include "measure/head_atlas.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/memory.h"
 #include "base/num.h"
+#include "base/stream.h"
 #include "math/portable_math.h"
 #include "model/site.h"
 
@@ -388,9 +389,9 @@ int atlas_marginals(struct atlas_marginals *marginals, const struct atlas *atlas
 
 /* --- state ------------------------------------------------------------------------------------ */
 
-/* Bytes that are appended to `to` or, if that is NULL, read. */
+/* Bytes that are written to `to` or, if that is NULL, read. */
 struct state {
-    struct buf *to;
+    struct stream *to;
     const char *at, *end;
     bool is_short; /* there are fewer bytes than were asked for, or others than expected */
     struct err *err;
@@ -399,7 +400,7 @@ struct state {
 static void transfer(struct state *state, void *bytes, size_t size)
 {
     if (state->to) {
-        buf_bytes(state->to, bytes, size);
+        stream_bytes(state->to, bytes, size);
     } else if ((size_t)(state->end - state->at) < size || state->is_short) {
         state->is_short = true;
         memset(bytes, 0, size);
@@ -490,19 +491,18 @@ static void transfer_atlas(struct state *state, struct atlas *atlas)
         transfer_head(state, atlas, &atlas->heads[i]);
 }
 
-void atlas_save(const struct atlas *atlas, struct buf *to)
+void atlas_save(const struct atlas *atlas, struct stream *out)
 {
     struct err err = {0};
     struct atlas own = *atlas; /* saving changes nothing */
-    transfer_atlas(&(struct state){.to = to, .err = &err}, &own);
+    transfer_atlas(&(struct state){.to = out, .err = &err}, &own);
 }
 
-int atlas_load(struct atlas *atlas, const char **at, const char *end, struct err *err)
+int atlas_load(struct atlas *atlas, const char *bytes, const char *end, struct err *err)
 {
-    struct state state = {.at = *at, .end = end, .err = err};
+    struct state state = {.at = bytes, .end = end, .err = err};
     transfer_atlas(&state, atlas);
-    *at = state.at;
-    if (state.is_short && !err->kind)
+    if ((state.is_short || state.at != end) && !err->kind)
         err_set(err, "expected the state of this atlas, found other bytes");
     return err_if(err->kind);
 }

@@ -1,0 +1,68 @@
+/* atlas.h: the atlas of a corpus (measure/head_atlas.h) on its way into a folder. atlas.c runs the
+ * texts and keeps the state of an interrupted run; atlas_files.c writes tables and examples,
+ * headvis.c the tree of HeadVis. */
+#pragma once
+
+#include "heads.h"
+#include "items.h"
+#include "measure/head_atlas.h"
+
+struct promotion;
+struct stream;
+struct target_folder;
+
+enum { ATLAS_PAIRS = 20, ATLAS_PROMOTED = 10 }; /* of each head */
+
+/* A text of the corpus that is read again for an example. */
+struct atlas_source {
+    size_t index; /* of the item; SIZE_MAX: none yet */
+    struct item item;
+    struct text_with_source pair;
+    struct arena arena;
+};
+
+struct atlas_state {
+    struct heads_state heads; /* must be the first: hooks of heads get this state */
+    struct atlas atlas;
+    struct driver *driver;
+    bool is_headvis, is_counted;
+    size_t usable;          /* texts of two tokens or more */
+    size_t done;            /* texts of the state that was read */
+    struct head_sums saved; /* the sums of these texts */
+    const char *against;    /* folder of another atlas; NULL: none */
+    const char *state_path; /* atlas.state in the folder of the results */
+    struct atlas_source source;
+    struct head_result result;    /* when all texts are added */
+    struct atlas_mass *keys;      /* [heads, ATLAS_PROMOTED] keys with the most weight */
+    size_t *key_counts;           /* [heads] */
+    struct promotion *promotions; /* [heads, ATLAS_PROMOTED] of these keys; NULL: not known */
+};
+
+/* Read a text into own->source. */
+int atlas_source_read(struct atlas_state *own, size_t index, struct err *err);
+
+/* An atlas_ids whose context is the state. */
+const uint32_t *atlas_source_ids(void *own, size_t index, struct err *err);
+
+/* The score of a head; the index of a score with this name, or SIZE_MAX. */
+double atlas_score(const struct atlas_state *own, size_t score, size_t head);
+size_t atlas_find_score(const struct atlas_state *own, const char *name);
+
+/* Whether a layer has a head of this index: layers may have fewer heads than others, or none. */
+bool atlas_has_head(const struct atlas_state *own, size_t head);
+
+/* Write a file of the atlas, or of one head. */
+typedef int atlas_writer(struct stream *out, struct atlas_state *own, size_t head, struct err *err);
+
+struct atlas_file {
+    const char *name;
+    atlas_writer *write;
+};
+
+/* Write a file into a folder whose path ends with a slash. */
+int atlas_write_file(struct atlas_state *own, const struct atlas_file *file, size_t head,
+                     const struct target_folder *folder, struct err *err);
+
+/* Write all files, as an atlas or as the tree of HeadVis. */
+int atlas_write(struct atlas_state *own, struct err *err);
+int headvis_write(struct atlas_state *own, struct err *err);
