@@ -22,11 +22,11 @@
 struct attn_model {
     struct host_object object;
     struct viewer viewer;
-    struct tokenizer *special; /* adds special tokens; opened when it is needed */
-    size_t runs, packing_bytes;
-    size_t begin, adds_begin;   /* as in attn_counts */
-    struct mechanism mechanism; /* the model's own; a request may replace it for one call */
-    char name[];                /* a copy of the caller's name */
+    struct tokenizer *special;         /* adds special tokens; opened when it is needed */
+    size_t runs, steps, packing_bytes; /* steps: calls of one token per text */
+    size_t begin, adds_begin;          /* as in attn_counts */
+    struct mechanism mechanism;        /* the model's own; a request may replace it for one call */
+    char name[];                       /* a copy of the caller's name */
 };
 
 struct attn_cache {
@@ -257,13 +257,16 @@ int attn_set_packing(struct attn_model *model, size_t bytes, struct attn_error *
 }
 
 /* The second call packs weights: a program that runs one text would end before that pays. The first
- * one does if it has several texts and enough tokens. Calls of one token per text do not count. */
+ * one does if it has several texts and enough tokens. Calls of one token, of one text each, pack
+ * quantised weights alone, after the first ones. */
 static void count_run(struct attn_model *model, const struct attn_ids *texts, size_t count)
 {
     struct viewer *viewer = &model->viewer;
     size_t tokens = 0;
     for (size_t i = 0; i < count; i++)
         tokens += texts[i].count;
+    if (tokens == 1 && ++model->steps == 3)
+        viewer_expect_decoding(viewer, SIZE_MAX);
     if (tokens <= count)
         return;
     if (++model->runs == 2)

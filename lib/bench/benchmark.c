@@ -491,6 +491,7 @@ static int prepare(struct bench *bench, struct arena *arena, struct err *err)
     viewer->model.weights.precision = plan->precision;
     viewer->model.weights.packing = true;
     viewer->model.weights.packing_words = true;
+    viewer->model.weights.packing_quants = true;
     bench->causal = viewer->model.config.causal;
     if (choose_lengths(bench, err))
         return -1;

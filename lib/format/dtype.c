@@ -263,11 +263,44 @@ static ALWAYS_INLINE void read_blocks(struct blocks *some, const char *const fro
         }
 }
 
-/* What to do with the numbers of a block of all rows: store columns, or add products with x. */
+/* The scales and minimums of a block of all rows. */
+struct scales {
+    float scale[DTYPE_ROWS], min[DTYPE_ROWS];
+};
+
+static ALWAYS_INLINE void read_scales(struct scales *of, const struct blocks *restrict some,
+                                      part_of_block *times, part_of_block *less)
+{
+#pragma omp simd
+    for (int row = 0; row < DTYPE_ROWS; row++) {
+        uint32_t power = some->scales[row] & 255; /* half of 2^(power - 127): subnormal below 2 */
+        of->scale[row] = times != one_of_power
+                             ? float_of_half((uint16_t)some->scales[row])
+                             : float_of_bits(power < 2 ? 0x200000U << power : (power - 1) << 23);
+        of->min[row] = less ? float_of_half((uint16_t)(some->scales[row] >> HALF)) : 0;
+    }
+}
+
+/* What a number of slice i is multiplied by, and what is subtracted then, for all rows. */
+static ALWAYS_INLINE void read_steps(float *restrict step, float *restrict low,
+                                     const struct scales *restrict of,
+                                     const struct blocks *restrict some, int i,
+                                     part_of_block *times, part_of_block *less)
+{
+#pragma omp simd
+    for (int row = 0; row < DTYPE_ROWS; row++) {
+        step[row] = of->scale[row] * (float)times(some, row, i, 0);
+        low[row] = less ? of->min[row] * (float)less(some, row, i, 4) : 0;
+    }
+}
+
+/* What to do with the numbers of a block of all rows: store columns, add products with x, or pack
+ * them. */
 struct use {
     float *to; /* columns, `stride` apart; or a sum for each row */
     size_t stride;
     const float *x; /* NULL: store columns */
+    char *packed;   /* parts, `stride` bytes apart */
 };
 
 static ALWAYS_INLINE void use_numbers(const struct use *use, const struct blocks *restrict some,
@@ -275,23 +308,14 @@ static ALWAYS_INLINE void use_numbers(const struct use *use, const struct blocks
                                       part_of_block *less, bool dots)
 {
     float *restrict to = use->to;
-    float scale[DTYPE_ROWS], min[DTYPE_ROWS], sums[DTYPE_ROWS];
-#pragma omp simd
-    for (int row = 0; row < DTYPE_ROWS; row++) {
-        uint32_t power = some->scales[row] & 255; /* half of 2^(power - 127): subnormal below 2 */
-        scale[row] = times != one_of_power
-                         ? float_of_half((uint16_t)some->scales[row])
-                         : float_of_bits(power < 2 ? 0x200000U << power : (power - 1) << 23);
-        min[row] = less ? float_of_half((uint16_t)(some->scales[row] >> HALF)) : 0;
-        sums[row] = dots ? to[row] : 0;
-    }
+    float sums[DTYPE_ROWS] = {0};
+    struct scales of;
+    read_scales(&of, some, times, less);
+    if (dots)
+        memcpy(sums, to, sizeof sums);
     for (int i = 0; i < count / SLICE; i++) {
         float step[DTYPE_ROWS], low[DTYPE_ROWS];
-#pragma omp simd
-        for (int row = 0; row < DTYPE_ROWS; row++) {
-            step[row] = scale[row] * (float)times(some, row, i, 0);
-            low[row] = less ? min[row] * (float)less(some, row, i, 4) : 0;
-        }
+        read_steps(step, low, &of, some, i, times, less);
         float values[SLICE][DTYPE_ROWS];
         for (int j = 0; j < SLICE; j++) {
             float *restrict value = dots ? values[j] : to + j * use->stride;
@@ -313,47 +337,89 @@ static ALWAYS_INLINE void use_numbers(const struct use *use, const struct blocks
         memcpy(use->to, sums, sizeof sums);
 }
 
-/* In the order of the enum: type, q, factors of scale and minimum (NULL: no minimum), numbers and
- * bytes of a block, its layout. */
-#define FOR_EACH_QUANTS(DO)                                          \
-    DO(Q4_0, q4_0, one, NULL, FEW, 18, 0, 2, 16)                     \
-    DO(Q4_1, q4_1, one, minus_one, FEW, 20, 0, 4, 16)                \
-    DO(Q5_0, q5_0, one, NULL, FEW, 22, 0, 2, 20)                     \
-    DO(Q5_1, q5_1, one, minus_one, FEW, 24, 0, 4, 20)                \
-    DO(Q8_0, q8_0, one, NULL, FEW, 34, 0, 2, 32)                     \
-    DO(Q2_K, q2_k, q2_k_factor, q2_k_factor, MANY, 84, 80, 0, 80)    \
-    DO(Q3_K, q3_k, q3_k_times, NULL, MANY, 110, 108, 0, 108)         \
-    DO(Q4_K, q4_k, parts_factor, parts_factor, MANY, 144, 0, 4, 140) \
-    DO(Q5_K, q5_k, parts_factor, parts_factor, MANY, 176, 0, 4, 172) \
-    DO(Q6_K, q6_k, q6_k_times, NULL, MANY, 210, 208, 0, 208)         \
-    DO(IQ4_NL, iq4_nl, one, NULL, FEW, 18, 0, 2, 16)                 \
-    DO(IQ4_XS, iq4_xs, iq4_xs_times, NULL, MANY, 136, 0, 0, 136)     \
-    DO(MXFP4, mxfp4, one_of_power, NULL, FEW, 17, 0, 1, 16)
+static ALWAYS_INLINE void pack_numbers(const struct use *use, const struct blocks *restrict some,
+                                       int count, part_of_block *q, part_of_block *times,
+                                       part_of_block *less, struct dtype_packing packing)
+{
+    int numbers = (int)packing.numbers, bits = (int)packing.bits, of_word = 32 / bits;
+    char *to = use->packed;
+    struct scales of;
+    read_scales(&of, some, times, less);
+    for (int n = 0; n < count; n += numbers, to += use->stride) {
+        float steps[2][DTYPE_ROWS];
+        uint32_t words[FEW / WORD_BYTES][DTYPE_ROWS] = {{0}};
+        read_steps(steps[0], steps[1], &of, some, n / SLICE, times, less);
+        for (int k = n; k < n + numbers; k++) {
+#pragma omp simd
+            for (int row = 0; row < DTYPE_ROWS; row++) {
+                int integer = q(some, row, k / SLICE, k % SLICE) - packing.offset;
+                words[(k - n) / of_word][row] |= ((uint32_t)integer & ((1U << bits) - 1))
+                                                 << (k - n) % of_word * bits;
+            }
+        }
+        size_t head = sizeof steps[0] * (packing.has_less ? 2 : 1);
+        memcpy(to, steps, head);
+        memcpy(to + head, words, (size_t)(numbers / of_word) * sizeof words[0]);
+    }
+}
+
+/* In the order of the enum: type, q, factors of scale and minimum (NULL: no minimum); numbers and
+ * bytes of a block; when packed: numbers that share a step, bits and offset of an integer; the
+ * layout of the block. */
+#define FOR_EACH_QUANTS(DO)                                                    \
+    DO(Q4_0, q4_0, one, NULL, FEW, 18, 32, 4, -8, 0, 2, 16)                    \
+    DO(Q4_1, q4_1, one, minus_one, FEW, 20, 32, 4, 0, 0, 4, 16)                \
+    DO(Q5_0, q5_0, one, NULL, FEW, 22, 32, 8, 0, 0, 2, 20)                     \
+    DO(Q5_1, q5_1, one, minus_one, FEW, 24, 32, 8, 0, 0, 4, 20)                \
+    DO(Q8_0, q8_0, one, NULL, FEW, 34, 32, 8, 0, 0, 2, 32)                     \
+    DO(Q2_K, q2_k, q2_k_factor, q2_k_factor, MANY, 84, 16, 4, 0, 80, 0, 80)    \
+    DO(Q3_K, q3_k, q3_k_times, NULL, MANY, 110, 16, 4, -8, 108, 0, 108)        \
+    DO(Q4_K, q4_k, parts_factor, parts_factor, MANY, 144, 32, 4, 0, 0, 4, 140) \
+    DO(Q5_K, q5_k, parts_factor, parts_factor, MANY, 176, 32, 8, 0, 0, 4, 172) \
+    DO(Q6_K, q6_k, q6_k_times, NULL, MANY, 210, 16, 8, 0, 208, 0, 208)         \
+    DO(IQ4_NL, iq4_nl, one, NULL, FEW, 18, 32, 8, 0, 0, 2, 16)                 \
+    DO(IQ4_XS, iq4_xs, iq4_xs_times, NULL, MANY, 136, 32, 8, 0, 0, 0, 136)     \
+    DO(MXFP4, mxfp4, one_of_power, NULL, FEW, 17, 32, 8, 0, 0, 1, 16)
 
 typedef void block_loop(const struct use *use, const char *const *from, size_t ahead);
 
-#define MAKE_LOOP(loop, dots, q, times, less, count, ...)                                    \
+#define MAKE_LOOP(loop, function, how, q, times, less, count, ...)                           \
     FOR_EACH_ISA                                                                             \
     static void loop(const struct use *use, const char *const *from, size_t ahead)           \
     {                                                                                        \
         struct blocks some;                                                                  \
         read_blocks(&some, from, ahead, (struct dtype_layout){__VA_ARGS__}, (less) != NULL); \
-        use_numbers(use, &some, count, q, times, less, dots);                                \
+        function(use, &some, count, q, times, less, how);                                    \
     }
 
-#define MAKE_LOOPS(name, q, times, less, count, bytes, ...)                 \
-    MAKE_LOOP(columns_of_##name, false, q, times, less, count, __VA_ARGS__) \
-    MAKE_LOOP(dots_of_##name, true, q, times, less, count, __VA_ARGS__)
+#define PACKING(less, numbers, bits, offset)  \
+    (struct dtype_packing)                    \
+    {                                         \
+        numbers, bits, offset, (less) != NULL \
+    }
+
+#define MAKE_LOOPS(name, q, times, less, count, bytes, numbers, bits, offset, ...)            \
+    MAKE_LOOP(columns_of_##name, use_numbers, false, q, times, less, count, __VA_ARGS__)      \
+    MAKE_LOOP(dots_of_##name, use_numbers, true, q, times, less, count, __VA_ARGS__)          \
+    MAKE_LOOP(packed_of_##name, pack_numbers, PACKING(less, numbers, bits, offset), q, times, \
+              less, count, __VA_ARGS__)
 
 FOR_EACH_QUANTS(MAKE_LOOPS)
 
-#define MAKE_ROW(name, q, times, less, count, bytes, ...) \
-    [DTYPE_##name - DTYPE_COUNT] = {#name, count, bytes, columns_of_##name, dots_of_##name},
+#define MAKE_ROW(name, q, times, less, count, bytes, numbers, bits, offset, ...) \
+    [DTYPE_##name - DTYPE_COUNT] = {#name,                                       \
+                                    count,                                       \
+                                    bytes,                                       \
+                                    columns_of_##name,                           \
+                                    dots_of_##name,                              \
+                                    packed_of_##name,                            \
+                                    {numbers, bits, offset, (less) != NULL}},
 
 static const struct quants {
     const char *name;
     size_t block, bytes; /* numbers and bytes of a block */
-    block_loop *columns, *dots;
+    block_loop *columns, *dots, *packed;
+    struct dtype_packing packing;
 } quants_rows[] = {FOR_EACH_QUANTS(MAKE_ROW)};
 
 _Static_assert(sizeof quants_rows / sizeof *quants_rows == DTYPE_END - DTYPE_COUNT,
@@ -437,7 +503,7 @@ static void widen_quants(float *out, const char *in, const struct quants *quants
         some = num_min(DTYPE_ROWS, blocks);
         for (size_t i = 0; i < DTYPE_ROWS; i++) /* the last block also fills missing rows */
             from[i] = in + (i < some ? i : some - 1) * quants->bytes;
-        quants->columns(&(struct use){columns, DTYPE_ROWS, NULL}, from, 0);
+        quants->columns(&(struct use){.to = columns, .stride = DTYPE_ROWS}, from, 0);
         for (size_t i = 0; i < some; i++, in += quants->bytes)
             for (size_t n = 0; n < quants->block; n++)
                 *out++ = columns[n * DTYPE_ROWS + i];
@@ -469,6 +535,17 @@ void dtype_to_float(float *out, const void *in, enum dtype dtype, size_t count)
     }
 }
 
+struct dtype_packing dtype_packing(enum dtype dtype)
+{
+    return quants_rows[dtype - DTYPE_COUNT].packing;
+}
+
+size_t dtype_packed_bytes(const struct dtype_packing *packing)
+{
+    size_t steps = packing->has_less ? 2 : 1;
+    return DTYPE_ROWS * (steps * sizeof(float) + packing->numbers * packing->bits / 8);
+}
+
 static void use_rows(struct use use, const char *const from[DTYPE_ROWS], enum dtype dtype,
                      size_t count, size_t jump)
 {
@@ -477,8 +554,11 @@ static void use_rows(struct use use, const char *const from[DTYPE_ROWS], enum dt
     const char *at[DTYPE_ROWS];
     memcpy(at, from, sizeof at);
     for (size_t i = 0; i < count; i += quants->block) {
-        (use.x ? quants->dots : quants->columns)(&use, at, jump);
-        use.to += quants->block * use.stride;
+        (use.packed ? quants->packed : use.x ? quants->dots : quants->columns)(&use, at, jump);
+        if (use.packed)
+            use.packed += quants->block / quants->packing.numbers * use.stride;
+        else
+            use.to += use.x ? 0 : quants->block * use.stride;
         use.x += use.x ? quants->block : 0;
         for (size_t row = 0; row < DTYPE_ROWS; row++)
             at[row] += quants->bytes;
@@ -488,11 +568,17 @@ static void use_rows(struct use use, const char *const from[DTYPE_ROWS], enum dt
 void dtype_to_columns(float *to, size_t stride, const char *const from[DTYPE_ROWS],
                       enum dtype dtype, size_t count, size_t jump)
 {
-    use_rows((struct use){to, stride, NULL}, from, dtype, count, jump);
+    use_rows((struct use){.to = to, .stride = stride}, from, dtype, count, jump);
 }
 
 void dtype_add_dots(float sums[DTYPE_ROWS], const float *x, const char *const from[DTYPE_ROWS],
                     enum dtype dtype, size_t count, size_t jump)
 {
-    use_rows((struct use){sums, 0, x}, from, dtype, count, jump);
+    use_rows((struct use){.to = sums, .x = x}, from, dtype, count, jump);
+}
+
+void dtype_pack(char *to, size_t apart, const char *const from[DTYPE_ROWS], enum dtype dtype,
+                size_t count)
+{
+    use_rows((struct use){.packed = to, .stride = apart}, from, dtype, count, 0);
 }

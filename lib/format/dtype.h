@@ -82,6 +82,23 @@ void dtype_to_columns(float *to, size_t stride, const char *const from[DTYPE_ROW
 void dtype_add_dots(float sums[DTYPE_ROWS], const float *x, const char *const from[DTYPE_ROWS],
                     enum dtype dtype, size_t count, size_t jump);
 
+/* Quantised rows packed side by side, for products of one row that repeat. For some numbers of the
+ * rows: their steps [DTYPE_ROWS] as floats, what is subtracted [DTYPE_ROWS] if the type has it,
+ * and words [numbers · bits / 32][DTYPE_ROWS], the first number in the lowest bits. A number is
+ * (integer + offset) · step - less, where each product and each difference is rounded once. */
+struct dtype_packing {
+    size_t numbers; /* that share a step: 16 or 32 */
+    size_t bits;    /* of an integer: 4, without a sign, or 8, with one */
+    int offset;     /* 0 of integers of 8 bits */
+    bool has_less;
+};
+struct dtype_packing dtype_packing(enum dtype dtype);
+size_t dtype_packed_bytes(const struct dtype_packing *packing); /* of `numbers` of the rows */
+
+/* Pack `count` numbers, in whole blocks, of DTYPE_ROWS rows; parts go `apart` bytes apart. */
+void dtype_pack(char *to, size_t apart, const char *const from[DTYPE_ROWS], enum dtype dtype,
+                size_t count);
+
 static inline float float_of_bits(uint32_t bits)
 {
     float value = 0;

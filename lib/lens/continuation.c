@@ -193,6 +193,7 @@ int continuation_prepare(struct viewer *viewer, const struct generation_config *
         return -1;
     size_t steps = tokens_after(viewer, generation, 1);
     viewer_expect_steps(viewer, can_screen(viewer, generation, steps) ? 0 : texts * steps);
+    viewer_expect_decoding(viewer, beams_of(viewer, generation) ? 0 : texts * steps);
     return 0;
 }
 

@@ -21,7 +21,8 @@ enum {
     TOKENS_WORTH_LITTLE_PACKING = 1024, /* in models of NARROW_CHANNELS or less, which gain more */
     NARROW_CHANNELS = 128,
     STEPS_WORTH_PACKING = 256,
-    CHUNK_BYTES = 16 << 20, /* part of a file that a thread unmaps at a time */
+    STEPS_WORTH_PACKING_QUANTS = 24, /* packing takes as long as ten of them */
+    CHUNK_BYTES = 16 << 20,          /* part of a file that a thread unmaps at a time */
 };
 
 /* The names of classes, as a tokenizer.json whose words are whole texts. */
@@ -170,6 +171,14 @@ void viewer_expect(struct viewer *viewer, size_t tokens)
 void viewer_expect_steps(struct viewer *viewer, size_t steps)
 {
     viewer->model.weights.packing_words = steps >= STEPS_WORTH_PACKING;
+}
+
+void viewer_expect_decoding(struct viewer *viewer, size_t steps)
+{
+    struct weights *weights = &viewer->model.weights;
+    weights->packing_quants = steps >= STEPS_WORTH_PACKING_QUANTS;
+    if (weights->packing_quants && weights_bytes(weights).heap > heap_available() / 2)
+        weights->packing_quants = false;
 }
 
 void viewer_pack(struct viewer *viewer, size_t most_bytes)

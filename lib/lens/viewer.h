@@ -89,6 +89,10 @@ int viewer_set_mechanism(struct viewer *viewer, const struct mechanism *mechanis
 void viewer_expect(struct viewer *viewer, size_t tokens);
 void viewer_expect_steps(struct viewer *viewer, size_t steps);
 
+/* Announce how many passes of one token will follow, of one text each: for more than a few,
+ * quantised matrices are packed, if half of the free memory is enough. */
+void viewer_expect_decoding(struct viewer *viewer, size_t steps);
+
 /* Pack all matrices that later passes use, of any type of numbers, as long as they take no more
  * than `most_bytes`, and half of the memory that is free now. */
 void viewer_pack(struct viewer *viewer, size_t most_bytes);

@@ -175,6 +175,7 @@ static struct plan plan_choose(const struct machine *machine, const struct weigh
           PREFETCH | EVENLY | GROUPS_IN_TURN}},
         {tiles, {PAIR_COLUMNS, PAIR_CHUNK, LARGE_GROUP, 1, PREFETCH | EVENLY | GROUPS_IN_TURN}},
         {w->pairs, {PAIR_COLUMNS, PAIR_CHUNK, LARGE_GROUP, 1, PREFETCH | GROUPS_IN_TURN}},
+        {one && w->quants, {QUANT_COLUMNS, w->in, LARGE_GROUP, 1, BY_ROWS}},
         {one && w->panels && in_order && !halves,
          {num_min(panels, SUMS_ROOM), w->in, LARGE_GROUP, 1, SEVERAL_PANELS}},
         {w->rows.data && rows <= (w->panels ? 1 : dots),
@@ -445,7 +446,9 @@ static void compute_columns(void *context, size_t index, size_t thread)
     size_t count = blocking_size(&p->columns, index);
     struct matrix sums = {buffers->sums, p->x.rows, count, count}, segment = sums;
     segment.data = buffers->segment;
-    if (p->w->rows.data)
+    if (p->w->quants && p->x.rows == 1)
+        quants_multiply(sums.data, p->x.data, p->w, column);
+    else if (p->w->rows.data)
         gemv(sums, p->x, p->w, column, p->plan.flags & STRIPS);
     else
         stream_segment(p, column, sums, 0, buffers->panel);

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "format/dtype.h"
 #include "math/isa.h"
 #include "math/tensor.h"
 
@@ -146,9 +147,13 @@ struct vector_loops {
     size_t (*transpose)(float *to, size_t stride, const struct number_rows *rows, size_t count);
     size_t (*multiply)(float (*sums)[LANES], struct matrix x, const struct number_rows *rows);
     size_t rows_most;
+
+    /* y = x · QUANT_COLUMNS rows of `count` packed numbers (weight.h). */
+    void (*quants)(float *y, const float *x, const char *strip, size_t count,
+                   struct dtype_packing packing);
 };
 
-enum { PANEL_FLOATS = 32 };
+enum { PANEL_FLOATS = 32, QUANT_COLUMNS = 32 };
 enum vector_form { VECTORS_AVX512, VECTORS_AVX2, VECTORS_NEON, VECTOR_FORMS };
 extern const struct vector_loops vectors_avx512, vectors_avx2, vectors_neon;
 

@@ -7,6 +7,7 @@
  *     vector_words            WORDS words of every WORDS-th of VECTOR_FLOATS rows, side by side
  *     transpose_words         each WORDS by WORDS words of WORDS such vectors, in place
  *     IN_VECTORS              the instructions that these need, as an attribute of functions
+ *     vector_integers         integers of four bits, the lowest of words, plus an offset, as floats
  *     ROWS_MAX, REGISTERS     the rows whose sums stay in registers, and the registers of each
  *     FOR_ROWS(DO)            DO(1) up to DO(ROWS_MAX)
  *
@@ -328,7 +329,106 @@ static size_t multiply_blocks(float (*sums)[LANES], struct matrix x, const struc
     return by_count[x.rows](sums, x, rows);
 }
 
-#define VECTOR_LOOPS                                                  \
-    {                                                                 \
-        multiply_floats, transpose_blocks, multiply_blocks, ROWS_MAX, \
+/* --- quantised rows, packed side by side ------------------------------------------------------ */
+
+enum {
+    QUANT_VECTORS = QUANT_COLUMNS / VECTOR_FLOATS,
+    QUANTS_AHEAD = 4 * 1024,
+    WORD_BITS = 32,
+};
+
+typedef int32_t integers __attribute__((vector_size(VECTOR_FLOATS * WORD_BYTES)));
+
+/* Integer `i` of each word. */
+IN_VECTORS static ALWAYS_INLINE vector integer_of(words word, size_t i, size_t bits, int offset)
+{
+    if (bits == 4)
+        return vector_integers(word >> (uint32_t)(i * bits), offset);
+    integers top = (integers)(word << (uint32_t)(WORD_BITS - (i + 1) * bits));
+    return __builtin_convertvector(top >> (int32_t)(WORD_BITS - bits), vector);
+}
+
+/* sums += x · QUANT_VECTORS vectors of packed rows. `packing` is a constant in each call. */
+IN_VECTORS static ALWAYS_INLINE void add_quants(vector sums[QUANT_VECTORS], const float *x,
+                                                const char *at, struct dtype_packing packing)
+{
+    size_t of_word = WORD_BITS / packing.bits;
+    size_t bytes = dtype_packed_bytes(&packing); /* of LANES rows */
+    size_t head = LANES * FLOAT_BYTES * (packing.has_less ? 2 : 1);
+    vector steps[QUANT_VECTORS], less[QUANT_VECTORS];
+    const char *rows[QUANT_VECTORS];
+    EACH(v, QUANT_VECTORS)
+    {
+        rows[v] = at + v / GROUPS * bytes + v % GROUPS * sizeof(vector);
+        steps[v] = vector_load((const float *)(const void *)rows[v]);
+        less[v] = vector_load((const float *)(const void *)(rows[v] + head - LANES * FLOAT_BYTES));
+        rows[v] += head;
+    }
+    for (size_t k = 0; k < packing.numbers; k += of_word) {
+        words word[QUANT_VECTORS];
+        EACH(v, QUANT_VECTORS)
+        {
+            PREFETCH(rows[v] + QUANTS_AHEAD);
+            word[v] = (words)vector_load((const float *)(const void *)rows[v]);
+            rows[v] += LANES * WORD_BYTES;
+        }
+        EACH(i, of_word)
+        {
+            vector number = vector_all(x[k + i]);
+            EACH(v, QUANT_VECTORS)
+            {
+                vector value = integer_of(word[v], i, packing.bits, packing.offset) * steps[v];
+                if (packing.has_less)
+                    value = value - less[v];
+                sums[v] = vector_multiply_add(number, value, sums[v]);
+            }
+        }
+    }
+}
+
+/* QUANT_COLUMNS packed rows, one segment of the sum after the other. */
+IN_VECTORS static ALWAYS_INLINE void multiply_strip(float *y, const float *x, const char *strip,
+                                                    size_t count, struct dtype_packing packing)
+{
+    size_t slice = QUANT_COLUMNS / LANES * dtype_packed_bytes(&packing);
+    for (size_t first = 0; first < count; first += SUM_SEGMENT) {
+        vector sums[QUANT_VECTORS];
+        EACH(v, QUANT_VECTORS) sums[v] = vector_zero();
+        for (size_t k = first; k < num_min(first + SUM_SEGMENT, count); k += packing.numbers) {
+            add_quants(sums, x + k, strip, packing);
+            strip += slice;
+        }
+        EACH(v, QUANT_VECTORS)
+        {
+            float *to = y + v * VECTOR_FLOATS;
+            vector_store(to, first > 0 ? vector_add(vector_load(to), sums[v]) : sums[v]);
+        }
+    }
+}
+
+/* The packings that exist: numbers, bits, offset, something subtracted. */
+#define FOR_PACKINGS(DO) \
+    DO(16, 4, 0, true)   \
+    DO(16, 4, -8, false) \
+    DO(16, 8, 0, false)  \
+    DO(32, 4, 0, true)   \
+    DO(32, 4, -8, false) \
+    DO(32, 8, 0, true)   \
+    DO(32, 8, 0, false)
+
+#define MULTIPLY_PACKED(numbers_, bits_, offset_, less_)                                           \
+    if (packing.numbers == (numbers_) && packing.bits == (bits_) && packing.offset == (offset_) && \
+        packing.has_less == (less_))                                                               \
+        multiply_strip(y, x, strip, count,                                                         \
+                       (struct dtype_packing){(numbers_), (bits_), (offset_), (less_)});
+
+IN_VECTORS static void multiply_quants(float y[QUANT_COLUMNS], const float *x, const char *strip,
+                                       size_t count, struct dtype_packing packing)
+{
+    FOR_PACKINGS(MULTIPLY_PACKED)
+}
+
+#define VECTOR_LOOPS                                                                   \
+    {                                                                                  \
+        multiply_floats, transpose_blocks, multiply_blocks, ROWS_MAX, multiply_quants, \
     }

@@ -21,12 +21,26 @@ bool weight_can_slice(const struct weight *whole, size_t first)
            first % PANEL_COLUMNS == 0;
 }
 
+/* The bytes of a strip of packed rows; the strip that begins with a column. */
+static size_t strip_bytes(const struct weight *w)
+{
+    struct dtype_packing packing = dtype_packing(w->rows.dtype);
+    return QUANT_COLUMNS / LANES * (w->in / packing.numbers) * dtype_packed_bytes(&packing);
+}
+
+static const char *find_strip(const struct weight *w, size_t column)
+{
+    assert(column % QUANT_COLUMNS == 0);
+    return w->quants + column / QUANT_COLUMNS * strip_bytes(w);
+}
+
 struct weight weight_columns(const struct weight *whole, size_t first, size_t count)
 {
     assert(weight_can_slice(whole, first));
     struct weight part = *whole;
     bool whole_panels = whole->panels && first % PANEL_COLUMNS == 0;
     part.panels = whole_panels ? whole->panels + first * whole->in : NULL;
+    part.quants = whole->quants && first % QUANT_COLUMNS == 0 ? find_strip(whole, first) : NULL;
     part.pairs = whole->pairs ? whole->pairs + first * bf16_pairs(whole->in) : NULL;
     part.data = whole->data ? whole->data + first : NULL;
     part.halves = whole->halves ? whole->halves + first * BF16_BYTES : NULL;
@@ -387,4 +401,35 @@ void pairs_fill_column(uint32_t *pairs, const struct weight *w, size_t column,
     uint32_t *to = pairs + (column - within) * bf16_pairs(w->in) + within;
     for (size_t pair = 0; pair < bf16_pairs(w->in); pair++)
         to[pair * PAIR_COLUMNS] = rounded[pair];
+}
+
+/* --- quantised rows, packed ------------------------------------------------------------------- */
+
+_Static_assert((int)LANES == (int)DTYPE_ROWS && QUANT_COLUMNS % LANES == 0, "whole parts");
+
+size_t quants_size(const struct weight *w)
+{
+    bool packs = w->rows.data && dtype_is_quantised(w->rows.dtype) && vectors_best();
+    return packs ? (w->out + QUANT_COLUMNS - 1) / QUANT_COLUMNS * strip_bytes(w) : 0;
+}
+
+void quants_fill(char *quants, const struct weight *w)
+{
+    struct dtype_packing packing = dtype_packing(w->rows.dtype);
+    size_t bytes = dtype_packed_bytes(&packing);
+    size_t whole = w->out / QUANT_COLUMNS * strip_bytes(w);
+    memset(quants + whole, 0, quants_size(w) - whole);
+    for (size_t column = 0; column < w->out; column += LANES) {
+        struct number_rows rows = weight_number_rows(w, 0, column);
+        char *to = quants + column / QUANT_COLUMNS * strip_bytes(w);
+        for (; rows.count < LANES; rows.count++) /* their products are not used */
+            rows.at[rows.count] = rows.at[0];
+        dtype_pack(to + column % QUANT_COLUMNS / LANES * bytes, QUANT_COLUMNS / LANES * bytes,
+                   rows.at, rows.dtype, w->in);
+    }
+}
+
+void quants_multiply(float y[], const float *x, const struct weight *w, size_t column)
+{
+    vectors_best()->quants(y, x, find_strip(w, column), w->in, dtype_packing(w->rows.dtype));
 }

@@ -50,7 +50,8 @@ struct weight {
     size_t in, out;
     size_t stride;
     struct weight_rows rows;
-    const float *panels;   /* panels of [in][PANEL_COLUMNS], maybe the only form; NULL: none */
+    const float *panels; /* panels of [in][PANEL_COLUMNS], maybe the only form; NULL: none */
+    const char *quants;  /* strips of packed quantised rows, used first by one row of x; or NULL */
     const uint32_t *pairs; /* panels of [bf16_pairs(in)][PAIR_COLUMNS], used first; NULL: none */
     bool rounded;          /* the numbers are in bf16, and products round x to bf16, too */
 };
@@ -122,3 +123,14 @@ void pairs_fill_rows(uint32_t *pairs, const struct weight *w, size_t row, const 
                      const float *second);
 void pairs_fill_column(uint32_t *pairs, const struct weight *w, size_t column,
                        const uint32_t *rounded);
+
+/* --- quantised rows, packed ------------------------------------------------------------------- */
+
+/* The bytes of a quantised matrix [out, in] whose rows are packed side by side (dtype_pack), in
+ * strips of QUANT_COLUMNS rows, the last one filled up with zeros; 0: the matrix is not
+ * quantised, or this processor has no loop for them. Pack them. */
+size_t quants_size(const struct weight *w);
+void quants_fill(char *quants, const struct weight *w);
+
+/* y = x · the strip of columns from `column` on, with the bits of `linear` before the bias. */
+void quants_multiply(float y[], const float *x, const struct weight *w, size_t column);

@@ -25,6 +25,7 @@ struct parameter {
     const float *data;     /* as float32; NULL until it is used so */
     const char *halves;    /* as bf16, in the order of the file; NULL until it is used so */
     const uint32_t *pairs; /* as pairs of bf16 (weight.h); NULL until it is used so */
+    const char *quants;    /* quantised rows; NULL until they are packed */
     const float *panels;   /* NULL until it is packed; of a bias: its numbers side by side;
                             * of biases by distance: those of all distances */
     float *places;         /* of keys: rows of distances (score_rule.h); NULL until they are used */
@@ -226,6 +227,21 @@ static void pack(struct weights *weights, struct parameter *p, struct weight *we
     weight->panels = p->panels;
 }
 
+/* The same for quantised rows, which do not change. */
+static void pack_quants(struct weights *weights, struct parameter *p, struct weight *weight)
+{
+    size_t bytes = p->quants ? 0 : quants_size(weight);
+    if (bytes > 0 && bytes <= weights->packing_bytes) {
+        char *quants = arena_room(&weights->arena, bytes, 1, NULL);
+        if (quants) {
+            quants_fill(quants, weight);
+            weights->packing_bytes -= bytes;
+        }
+        p->quants = quants;
+    }
+    weight->quants = p->quants;
+}
+
 /* The length of a row of a parameter's tensor. */
 static size_t row_length(const struct parameter *p)
 {
@@ -335,6 +351,8 @@ static int load_rows(struct weights *weights, struct parameter *p, bool packing,
     }
     if (packing && (!widened || weights->packing_widened))
         pack(weights, p, weight);
+    if (weights->packing_quants)
+        pack_quants(weights, p, weight);
     return 0;
 }
 
@@ -807,9 +825,14 @@ static size_t heap_bytes_of(const struct weights *weights, const struct paramete
                      (p->slot.id == words ? weights->packing_words
                       : p->slot.layer < 0 ? false
                                           : weights->packing);
+    size_t quants = 0;
     if (is_matrix && weights->precision == PRECISION_BF16)
         return entry->count * BF16_BYTES;
-    return entry->count * sizeof(float) * ((size_t)!is_read_in_place + is_packed);
+    if (is_matrix && weights->packing_quants && dtype_is_quantised(entry->dtype)) {
+        struct dtype_packing packing = dtype_packing(entry->dtype);
+        quants = entry->count / (DTYPE_ROWS * packing.numbers) * dtype_packed_bytes(&packing);
+    }
+    return entry->count * sizeof(float) * ((size_t)!is_read_in_place + is_packed) + quants;
 }
 
 struct weights_bytes weights_bytes(const struct weights *weights)

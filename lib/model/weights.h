@@ -133,8 +133,9 @@ struct weights {
     struct arena arena;       /* of these fields, and of converted, packed or rounded tensors */
     bool packing;             /* pack matrices on their first use (math/weight.h) */
     bool packing_words;       /* pack the unembedding, too; saves time over many passes */
+    bool packing_quants;      /* pack quantised rows, for passes of one token */
     bool packing_widened;     /* pack bf16 and quantised numbers, too, which become floats */
-    size_t packing_bytes;     /* left for panels; matrices that need more are not packed */
+    size_t packing_bytes;     /* left for what is packed; matrices that need more are not */
     enum precision precision; /* of products; bf16: matrices are rounded on first use */
     const struct weights_change *change; /* NULL: none */
     bool widens; /* bf16 matrices are kept as rows, not as pairs: a pass sets this */

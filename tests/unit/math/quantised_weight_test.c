@@ -1,6 +1,7 @@
 #include "base/err.h"
 #include "math/argmax.h"
 #include "math/gemm.h"
+#include "math/kernel.h"
 #include "math/machine.h"
 
 #include <string.h>
@@ -18,10 +19,11 @@ enum { OUT_MOST = 400, IN_MOST = 1024, ROWS_MOST = 70, TENSOR_ROWS = 3 + (OUT_MO
 static const size_t out_counts[] = {1, 15, 33, 200, OUT_MOST};
 static const size_t in_counts[] = {32, 288, 256, 768, IN_MOST};
 static const size_t row_counts[] = {1, 4, 5, 8, 9, ROWS_MOST};
-static const enum dtype types[] = {DTYPE_Q4_0, DTYPE_Q5_1, DTYPE_Q8_0, DTYPE_Q4_K, DTYPE_Q6_K};
+static const enum dtype types[] = {DTYPE_Q4_0, DTYPE_Q4_1, DTYPE_Q5_1, DTYPE_Q8_0, DTYPE_Q2_K,
+                                   DTYPE_Q3_K, DTYPE_Q4_K, DTYPE_Q5_K, DTYPE_Q6_K, DTYPE_IQ4_XS};
 static const struct row_view views[] = {{0, SIZE_MAX, 0}, {3, 5, 7}};
 
-static struct guarded matrix_memory, wide_memory;
+static struct guarded matrix_memory, wide_memory, packed_memory;
 static float x[ROWS_MOST * IN_MOST], found[ROWS_MOST * OUT_MOST], expected[ROWS_MOST * OUT_MOST];
 
 static void open_memory(void)
@@ -29,6 +31,7 @@ static void open_memory(void)
     uint32_t dice = 5;
     matrix_memory = guarded_open((size_t)TENSOR_ROWS * IN_MOST);
     wide_memory = guarded_open((size_t)TENSOR_ROWS * IN_MOST);
+    packed_memory = guarded_open((size_t)(OUT_MOST + QUANT_COLUMNS) * IN_MOST);
     dice_fill(x, COUNT(x), &dice);
 }
 
@@ -36,9 +39,18 @@ static void close_memory(void)
 {
     guarded_close(&matrix_memory);
     guarded_close(&wide_memory);
+    guarded_close(&packed_memory);
 }
 
 FIXTURE_ONCE(open_memory, close_memory)
+
+/* Is a byte of a block the upper one of a scale or a minimum? Some types end with these. */
+static bool is_upper(enum dtype dtype, size_t at, size_t block)
+{
+    if (dtype == DTYPE_Q3_K || dtype == DTYPE_Q6_K)
+        return at == block - 1;
+    return dtype == DTYPE_Q2_K ? at == block - 1 || at == block - 3 : at == 1 || at == 3;
+}
 
 /* Blocks of random bits, except for the exponents of scales; they end at a guard page. */
 static const char *fill_blocks(enum dtype dtype, size_t count)
@@ -49,7 +61,7 @@ static const char *fill_blocks(enum dtype dtype, size_t count)
     char *data = matrix_memory.pages + matrix_memory.usable_bytes - bytes;
     for (size_t i = 0; i < bytes; i++) {
         size_t at = i % block;
-        bool upper = dtype == DTYPE_Q6_K ? at == 209 : at == 1 || at == 3;
+        bool upper = is_upper(dtype, at, block);
         data[i] = (char)(upper ? 0x30 | (dice_bits(&dice) >> 8 & 0x83) : dice_bits(&dice) >> 8);
     }
     return data;
@@ -85,6 +97,19 @@ static void check_product(struct machine *machine, size_t rows, const struct wei
                   rows, wide->in, wide->in, wide->out);
 }
 
+/* One row, and rows packed for it, which end at a guard page. */
+static void check_packed(struct machine *machine, struct weight quantised,
+                         const struct weight *wide)
+{
+    size_t size = quants_size(&quantised);
+    char *quants = (char *)guarded_take(&packed_memory, size / sizeof(float));
+    if (size > 0) {
+        quants_fill(quants, &quantised);
+        quantised.quants = quants;
+    }
+    check_product(machine, 1, &quantised, wide);
+}
+
 static void check_all(struct machine *machine, enum dtype dtype)
 {
     struct weight quantised;
@@ -97,6 +122,7 @@ static void check_all(struct machine *machine, enum dtype dtype)
         make_weights(&quantised, &wide, out, in, dtype, views[i % COUNT(views)]);
         check_product(machine, row_counts[i % COUNT(row_counts)], &quantised, &wide);
         check_product(machine, row_counts[(i + 3) % COUNT(row_counts)], &quantised, &wide);
+        check_packed(machine, quantised, &wide);
     }
 }
 
@@ -113,6 +139,26 @@ TEST(kernels_do_not_change_a_bit)
     struct machine machine;
     gemm_rig_machine(&machine, "generic", 1);
     check_all(&machine, DTYPE_Q4_K);
+    machine_release(&machine);
+}
+
+/* Every type in every form that this processor can run. */
+TEST_LOOP(packed_rows_have_the_bits_of_floats, VECTOR_FORMS)
+{
+    const struct vector_loops *loops = vectors_find((enum vector_form)_i);
+    struct weight quantised, wide;
+    struct machine machine;
+    gemm_rig_machine(&machine, NULL, 1);
+    for (size_t i = 0; loops && i < COUNT(types); i++) {
+        make_weights(&quantised, &wide, QUANT_COLUMNS, 768, types[i], views[1]);
+        char *quants =
+            (char *)guarded_take(&packed_memory, quants_size(&quantised) / sizeof(float));
+        quants_fill(quants, &quantised);
+        loops->quants(found, x, quants, 768, dtype_packing(types[i]));
+        multiply(&machine, expected, 1, &wide);
+        ck_assert_msg(memcmp(found, expected, QUANT_COLUMNS * sizeof *found) == 0, "%s",
+                      dtype_name(types[i]));
+    }
     machine_release(&machine);
 }
 
