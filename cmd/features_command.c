@@ -117,7 +117,9 @@ const struct command command_features = {
     .operands = "[TEXT]...",
     .examples = "attn-cli features --sae demo \"The keys to the cabinet\"\n"
                 "attn-cli features --sae demo \"The keys to the cabinet\" --feature 27,60\n"
-                "attn-cli features --sae demo -f corpus.txt --top 10 -o features.csv\n",
+                "attn-cli features --sae demo -f corpus.txt --top 10 -o features.csv\n"
+                "attn-cli run \"The keys to the cabinet\" --sae demo "
+                "--edit \"features[feature=27,token=-1] = 0\" --show logits\n",
     .task = &features_task,
     .options = own_options,
     .shared = {text_options, model_options, mechanism_options, edit_options, output_options,

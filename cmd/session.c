@@ -232,6 +232,8 @@ static int read_edits(struct session *session, struct err *err)
         return -1;
     if (options->values)
         list->values = *options->values;
+    list->dictionaries = session->dictionaries;
+    list->dictionary_count = session->dictionary_count;
     if (add_edits(list, options, NULL, err) || session_fill_edits(session, list, err))
         return -1;
     session->viewer.edits = list->edits.count ? &list->edits : NULL;
@@ -436,6 +438,8 @@ int session_read_item(struct session *session, struct item *item, struct text_wi
         *list = (struct edit_list){.config = &viewer->model.config,
                                    .arena = arena,
                                    .values = session->edits.values,
+                                   .dictionaries = session->dictionaries,
+                                   .dictionary_count = session->dictionary_count,
                                    .like = &session->edits,
                                    .of_rows = session->edits.of_rows,
                                    .tokens_of = positions_tokens,

@@ -129,6 +129,10 @@ const struct option_row edit_options[] = {
         "text whose run supplies the values for '= from'; it must have the same number of tokens"),
     STRING("reference", 0, "FILE", IN(edit.reference),
            "texts, one per line, that supply the values for '= mean' and '= resample'"),
+    STRINGS("sae", 0, "DIR", IN(edit.dictionaries),
+            "folder of a sparse autoencoder or transcoder, whose features --edit changes; "
+            "DIR:LAYER, and after it ,site=SITE ,scale=S ,center=on|off where its files do not say "
+            "it"),
     {0},
 };
 
@@ -348,6 +352,10 @@ WORDS_(, edits, "Edits",
         "add X times an array: .npy for all layers, .safetensors with h.L.SITE for "
         "each, FILE.safetensors:NAME, or a control vector of llama.cpp (.gguf); "
         "SITE = FILE replaces the tensor"},
+       {"SITE + X*DIR#N", "add X times the direction of feature N of a sparse autoencoder"},
+       {"features[PLACES] = X",
+        "change features of --sae DIR, feature=27,token=-1; also * X, + X, = mean, = from; "
+        "features = decoded is the reconstruction alone"},
        {"SITE - proj(FILE)", "remove each token's part along a vector of such a file"},
        {"token=prompt", "while generating, all of the prompt; token=-1 is each newest token"},
        {"{NAME}", "in a batch, a value of --sweep NAME=0,2,4"})

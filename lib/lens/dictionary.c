@@ -253,6 +253,29 @@ void dictionary_direction(const struct dictionary *d, float *w, size_t feature)
         w[i] = (float)((double)row[i] * unit_of(d, feature) / d->scale_out);
 }
 
+void dictionary_add(const struct dictionary *d, float *x, const float *differences)
+{
+    enum { COLUMNS = 256 };
+    const double undo = d->restores ? norm_of(d, x).undo : 1;
+    for (size_t first = 0; first < d->out; first += COLUMNS) {
+        const size_t count = num_min(COLUMNS, d->out - first);
+        double sums[COLUMNS] = {0};
+        float scratch[COLUMNS];
+        bool changes = false;
+        for (size_t i = 0; i < d->count; i++) {
+            if (differences[i] == 0)
+                continue;
+            const float *row = weight_row(&d->decoder, i, first, count, scratch);
+            const double factor = (double)differences[i] * unit_of(d, i) / d->scale_out * undo;
+            for (size_t k = 0; k < count; k++)
+                sums[k] += factor * (double)row[k];
+            changes = true;
+        }
+        for (size_t k = 0; changes && k < count; k++)
+            x[first + k] = (float)((double)x[first + k] + sums[k]);
+    }
+}
+
 int dictionary_decode(const struct dictionary *d, struct matrix y, const struct feature_row *rows,
                       struct matrix x, struct arena *arena, struct err *err)
 {

@@ -122,5 +122,8 @@ int dictionary_decode(const struct dictionary *dictionary, struct matrix y,
 /* w [out]: what one unit of a feature adds to y, where x is not normalised. */
 void dictionary_direction(const struct dictionary *dictionary, float *w, size_t feature);
 
+/* Add to a row x the directions times `differences` [count], as far as these are not 0. */
+void dictionary_add(const struct dictionary *dictionary, float *x, const float *differences);
+
 /* ‖x - y‖ / ‖x‖ */
 double dictionary_error(const float *x, const float *y, size_t count);

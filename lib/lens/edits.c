@@ -12,6 +12,7 @@
 #include "format/gguf.h"
 #include "format/npy.h"
 #include "format/safetensors.h"
+#include "lens/feature_edits.h"
 #include "lens/mean.h"
 #include "model/layer.h"
 #include "model/score_rule.h"
@@ -21,6 +22,7 @@ struct edit_reader {
     const struct config *config;
     const char *words; /* "--ablate '9.6'": starts each message */
     struct edit edit;
+    struct feature_edit *features; /* of features; NULL: of a site's own numbers */
     struct value_source source;
     struct err *err;
 };
@@ -149,6 +151,16 @@ static int choose_axis(struct edit_axis *axis, struct edit_reader *reader, struc
     struct edit *edit = &reader->edit;
     struct edit_axis axes[4];
     size_t count = 0, index = 0, heads = 0, columns = 0;
+    if (reader->features) {
+        const struct edit_axis own[] = {
+            {"token", 0, &edit->tokens},
+            {"feature", reader->features->dictionary->count, &reader->features->features}};
+        if (names_choose_item(&index, NAMES(own, 2), reader->words, name.at, name.size,
+                              reader->err))
+            return -1;
+        *axis = own[index];
+        return 0;
+    }
     bool is_map = site_axes(edit->site) == AXES_HEAD_QUERY_KEY;
     bool of_keys = site_axes(edit->site) == AXES_GROUP_TOKEN_DIM;
     bool experts = site_axes(edit->site) == AXES_TOKEN_EXPERT;
@@ -375,8 +387,42 @@ static const struct edit_value *find_value(const struct edit_values *values, con
     return NULL;
 }
 
+/* A value [NUMBER *] FILE[:TENSOR]. */
+struct file_value {
+    const char *feature; /* the number after `#`: a direction of a dictionary; NULL: a file */
+    const char *star;    /* NULL: no number */
+    const char *path;    /* [path_size], the rest of the text without the tensor */
+    size_t path_size;
+    const char *named; /* the tensor; NULL: not named */
+    bool is_file;      /* the path ends as that of a file, and the sign is not * */
+};
+
+/* Read the direction of a feature of a dictionary. */
+static int read_direction(struct npy *array, const struct edit_reader *reader, const char *path,
+                          const char *feature)
+{
+    struct arena *arena = reader->list->arena;
+    struct err *err = reader->err;
+    struct dictionary dictionary;
+    struct dictionary_request request;
+    long long number = 0;
+    if (dictionary_request_read(&request, path, arena, err) ||
+        dictionary_open(&dictionary, &request, reader->config, err))
+        return -1;
+    float *w = arena_alloc(arena, dictionary.out, sizeof *w, err);
+    *array = (struct npy){.rank = 1, .shape = {dictionary.out}, .data = w};
+    int failed = !w;
+    if (!failed && !num_parse_integer(feature, 0, (long long)dictionary.count - 1, &number))
+        failed = err_usage(err, "expected a feature from 0 to %zu, found #%s", dictionary.count - 1,
+                           feature);
+    if (!failed)
+        dictionary_direction(&dictionary, w, (size_t)number);
+    dictionary_release(&dictionary);
+    return err_if(failed);
+}
+
 /* Read the array of each layer; a .npy file, or a value of the caller, serves every layer. */
-static int open_file(struct edit_reader *reader, const char *path, const char *named)
+static int open_file(struct edit_reader *reader, const char *path, const struct file_value *form)
 {
     struct arena *arena = reader->list->arena;
     struct err *err = reader->err;
@@ -397,12 +443,13 @@ static int open_file(struct edit_reader *reader, const char *path, const char *n
                          site_name(edit->site));
     if (!source || !values || !arrays)
         return -1;
-    bool by_layer = !value && !name_ends_in(path, ".npy");
+    bool by_layer = !value && !form->feature && !name_ends_in(path, ".npy");
     if (value ? copy_array(arrays, path, value->array.shape, value->array.rank, value->array.data,
                            DTYPE_F32, arena, err)
+        : form->feature               ? read_direction(arrays, reader, path, form->feature)
         : !by_layer                   ? npy_read(arrays, path, arena, err)
         : name_ends_in(path, ".gguf") ? read_control_vector(arrays, layers, reader, path)
-                                      : read_safetensors(arrays, layers, reader, path, named))
+                                      : read_safetensors(arrays, layers, reader, path, form->named))
         return -1;
     if (by_layer && choose_file_layers(reader, arrays, layers, path))
         return -1;
@@ -424,15 +471,6 @@ static int open_file(struct edit_reader *reader, const char *path, const char *n
     return 0;
 }
 
-/* A value [NUMBER *] FILE[:TENSOR]. */
-struct file_value {
-    const char *star; /* NULL: no number */
-    const char *path; /* [path_size], the rest of the text without the tensor */
-    size_t path_size;
-    const char *named; /* the tensor; NULL: not named */
-    bool is_file;      /* the path ends as that of a file, and the sign is not * */
-};
-
 static struct file_value split_file(char sign, const char *text)
 {
     static const char *const endings[] = {".npy", ".gguf", ".safetensors"};
@@ -445,6 +483,12 @@ static struct file_value split_file(char sign, const char *text)
     value.is_file = name;
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
         value.is_file |= name_ends_in(text, endings[i]);
+    const char *mark = strrchr(value.path, '#');
+    if (mark && mark[1] && mark[1 + strspn(mark + 1, "0123456789")] == '\0') {
+        value.feature = mark + 1;
+        value.path_size = (size_t)(mark - value.path);
+        value.is_file = true;
+    }
     value.is_file &= sign != '*';
     return value;
 }
@@ -474,7 +518,7 @@ static int read_file(struct edit_reader *reader, char sign, const char *text)
         return 0;
     }
     const char *path = arena_text(reader->list->arena, value.path, value.path_size, reader->err);
-    if (!path || open_file(reader, path, value.named))
+    if (!path || open_file(reader, path, &value))
         return err_prefix(reader->err, "%s", reader->words);
     return 0;
 }
@@ -619,6 +663,76 @@ static struct edit_piece value_after(const char *sign)
     return value;
 }
 
+/* Parse what features become. */
+static int parse_feature_value(struct edit_reader *reader, char sign, struct edit_piece value)
+{
+    const char *text = arena_text(reader->list->arena, value.at, value.size, reader->err);
+    struct feature_edit *features = reader->features;
+    double number = 0;
+    if (!text)
+        return -1;
+    features->op = sign == '*' ? EDIT_SCALE : sign == '+' ? EDIT_ADD : EDIT_SET;
+    features->decoded = sign == '=' && strcmp(text, "decoded") == 0;
+    features->is_mean = sign == '=' && strcmp(text, "mean") == 0;
+    if (num_parse_double(text, -(double)FLT_MAX, (double)FLT_MAX, &number)) {
+        features->number = (float)number;
+        return sign == '-' ? err_usage(reader->err, "%s: expected = * or + before %s, found -",
+                                       reader->words, text)
+                           : 0;
+    }
+    if (features->is_mean || (sign == '=' && strcmp(text, "from") == 0)) {
+        reader->source.origin = features->is_mean ? EDIT_RESAMPLE : EDIT_FROM;
+        features->op = EDIT_TAKE;
+        return 0;
+    }
+    if (features->decoded && features->features.count)
+        return err_usage(reader->err, "%s: expected 'features = decoded' without features",
+                         reader->words);
+    return features->decoded
+               ? 0
+               : err_usage(reader->err, "%s: expected %s after '%c', found '%s'", reader->words,
+                           sign == '=' ? "a number, mean, from or decoded" : "a number", sign,
+                           text);
+}
+
+/* Parse `features[feature=27,token=-1] = 0`: an edit for each dictionary of the list. */
+static int parse_features(struct edit_reader *reader, struct edit_piece positions, char sign,
+                          struct edit_piece value)
+{
+    struct edit_list *list = reader->list;
+    if (!list->dictionary_count)
+        return err_usage(reader->err,
+                         "%s: expected --sae DIR, the folder of a sparse autoencoder, found none",
+                         reader->words);
+    for (size_t i = 0; i < list->dictionary_count; i++) {
+        const struct dictionary *dictionary = &list->dictionaries[i];
+        struct feature_edit *features = arena_alloc(list->arena, 1, sizeof *features, reader->err);
+        const bool in_layer = site_row(dictionary->site)->in_layer;
+        const ptrdiff_t layer = (ptrdiff_t)dictionary->layer;
+        struct edit_range *layers = arena_alloc(list->arena, 1, sizeof *layers, reader->err);
+        if (!features || !layers || feature_edit_check(dictionary, reader->words, reader->err))
+            return -1;
+        *layers = (struct edit_range){layer, layer};
+        *features = (struct feature_edit){.dictionary = dictionary};
+        reader->features = features;
+        reader->edit = (struct edit){.site = dictionary->site,
+                                     .layers = {in_layer ? layers : NULL, in_layer},
+                                     .function = feature_edit_apply,
+                                     .context = features};
+        if ((positions.at && parse_positions(reader, positions)) ||
+            parse_feature_value(reader, sign, value))
+            return -1;
+        if (list->like) {
+            const struct feature_edit *like = list->like->items[list->edits.count].context;
+            features->taken = like->taken;
+            features->rows = like->rows;
+        }
+        if (append(reader))
+            return -1;
+    }
+    return 0;
+}
+
 static int parse_words(struct edit_reader *reader, const char *text)
 {
     const char *end = text + strlen(text), *open = NULL, *close = NULL;
@@ -629,7 +743,11 @@ static int parse_words(struct edit_reader *reader, const char *text)
                          "such as "
                          "'h.0.context[head=1,token=-1] = 0'",
                          reader->words);
-    return err_if(parse_site(reader, trim(text, open ? open : sign)) ||
+    const struct edit_piece site = trim(text, open ? open : sign);
+    if (is_word(site, "features"))
+        return parse_features(reader, open ? trim(open + 1, close) : (struct edit_piece){NULL, 0},
+                              *sign, value_after(sign));
+    return err_if(parse_site(reader, site) ||
                   (open && parse_positions(reader, trim(open + 1, close))) ||
                   parse_value(reader, *sign, value_after(sign)) || append(reader));
 }
@@ -715,7 +833,7 @@ int edit_files(const char *edit, int (*use)(void *context, const char *path, str
         const char *text = part ? arena_text(arena, words.at, words.size, err) : NULL;
         struct file_value value = text ? split_file(*sign, text) : (struct file_value){0};
         const char *path = text ? arena_text(arena, value.path, value.path_size, err) : NULL;
-        if (!path || (value.is_file && use(context, path, err)))
+        if (!path || (value.is_file && !value.feature && use(context, path, err)))
             return -1;
         at += size;
     }
@@ -966,6 +1084,10 @@ int edit_list_fill(struct edit_list *list, struct viewer *viewer, const struct e
     int failed = make_sources(&gathering, texts) ||
                  (!site_set_is_empty(gathering.selection.sites) &&
                   (gather(&gathering, texts) || (gathering.stores && store_values(&gathering))));
+    for (size_t i = 0; i < list->edits.count && !failed; i++)
+        if (list->items[i].function == feature_edit_apply && list->sources[i].origin != EDIT_NUMBER)
+            failed =
+                feature_edit_fill(list->items[i].context, list->items[i].source, list->arena, err);
     viewer->edits = before;
     text_mean_release(&gathering.mean);
     arena_release(&gathering.pass);

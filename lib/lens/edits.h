@@ -10,6 +10,10 @@
  *     resid_post + v.gguf                       llama.cpp's control vector: direction.L of layer L
  *     resid_post - proj(v.npy)              without the part along a vector
  *     resid_post = steer                        an array or a function of the calling program
+ *     resid_post + 5*demo#27                    the direction of a feature (lens/dictionary.h)
+ *     features[feature=27,token=-1] = 0         features of the list's dictionaries, also * and +,
+ *                                               = mean and = from; what they leave out stays
+ *     features = decoded                        the reconstruction in place of the row
  *
  * Axes are layer, head (kv_head of keys and values that heads share), token (of maps: query, key)
  * and channel (of experts: expert). Positions are 3, -1, 0-2 or 1-, of tokens also prompt or @NAME.
@@ -63,6 +67,8 @@ struct edit_list {
     const struct config *config; /* with the attention mechanism; only edit_list_add reads it */
     struct arena *arena;
     struct edit_values values;
+    const struct dictionary *dictionaries; /* [dictionary_count] whose features are edited */
+    size_t dictionary_count;
     struct edits edits;
     struct edit *items;
     struct value_source *sources;

@@ -156,6 +156,13 @@ static int edits_back(struct way *way, double *u, enum site site, size_t layer)
     };
     if (!edits_have(way->edits, site, layer))
         return 0;
+    for (size_t i = 0; i < way->edits->count; i++)
+        if (way->edits->items[i].function &&
+            edits_have(&(struct edits){&way->edits->items[i], 1}, site, layer))
+            return err_unsupported(way->err,
+                                   "%s: attribution expected an edit of each number alone, found "
+                                   "one of features, or a function",
+                                   way->edits->items[i].words);
     float *rows = arena_alloc(&way->scratch, 2 * count, sizeof *rows, way->err);
     if (!rows)
         return -1;
