@@ -112,8 +112,8 @@ await test('the accessibility tree contains every part with its name and role', 
             'button L1·H1',
             'group All heads by layer',
             'button L0·H1, previous token',
-            'heading L0·H1 previous token head',
-            'application Matrix of weights L0·H1',
+            'heading L1·H3 induction head',
+            'application Matrix of weights L1·H3',
             'button Why this number? Enter',
             'list Most likely tokens',
             'table How it came about',
@@ -254,12 +254,12 @@ await test('a phone shows only buttons and parts that apply to the page', async 
         page.$$eval('.on-phone, #middle ~ section, #left > section', (all) =>
             all.flatMap((one) => (one.offsetWidth ? [one.id || one.textContent] : [])),
         );
-    const heads = ['head-before', 'head-after', 'head-score'];
-    const left = ['heads-panel', 'profile'];
+    const heads = ['head-before', 'head-after'];
+    const left = ['heads-panel'];
     for (const [words, expected] of [
         [[REPEAT], [...left, ...heads, 'right']],
         [[REPEAT, '--top', '0'], [...left, ...heads]],
-        [['-m', 'life', LIFE, '--top', '0'], [...left, 'head-score']],
+        [['-m', 'life', LIFE, '--top', '0'], left],
         [[REPEAT, '-s', LIFE], ['edit', ...left, 'run-panel', ...heads, 'right']],
     ])
         await withPage(

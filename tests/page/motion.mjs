@@ -265,7 +265,7 @@ await test('motion: heads that the page does not explain have the command that a
         async (page) => {
             await scene(page, 'softmax');
             const words = await page.innerText('#motion-missing');
-            yes(/queries, keys and values of L1·H2: about [\d,]+ bytes/.test(words), words);
+            yes(/queries, keys and values of L1·H2\. Those of one head take about [\d,]+ bytes/.test(words), words);
             yes(words.includes(`--explain 1.2 -o page.html`), words);
         },
         { path: writePage(TEXT, '--explain', 'none'), hash: '#screen=motion&head=1.2' },

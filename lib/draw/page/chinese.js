@@ -347,8 +347,6 @@ const CHINESE = {
     'drag to turn · the context at true length; of all values # is visible':
         '拖动可旋转 · 上下文向量按真实长度画出；所有值可见 #',
     'This view has no queries, keys and values of #.': '这里没有 # 的查询、键和值。',
-    'This page does not contain the queries, keys and values of #: about # bytes.':
-        '本页面不含 # 的查询、键和值：约 # 字节。',
     '# is # numbers: the residual stream, as this layer reads it.':
         '#是 # 个数：这一层读到的残差流。',
     'This model has no matrices here: query and keys are the vectors.':
@@ -474,9 +472,6 @@ const CHINESE = {
     'x switches one off': '按 x 关闭一个头',
     'disc: mean change of its weights': '圆点：权重的平均变化',
     '# on this text': '# 在这个文本上',
-    'mean weight': '平均权重',
-    'mean weight; mark: uniform attention': '平均权重；刻线：均匀的注意力',
-    'pinned → now': '已固定 → 现在',
     'outline: pinned': '虚线框：固定的运行',
     'outline: A': '虚线框：A',
     'all heads on': '所有头都打开',

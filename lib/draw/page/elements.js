@@ -75,7 +75,7 @@ function fill(select, entries, chosen) {
 }
 
 // A bar on its track: `share` from 0 to 1; with `signed` it starts at the middle.
-function meter(share, { signed = false, ghost = null, tick = null, quiet = false } = {}) {
+function meter(share, { signed = false, ghost = null, quiet = false } = {}) {
     const track = element('span', '', 'meter');
     const size = clamp(Math.abs(share), 0, 1) || 0;
     const bar = element('i', '', share < 0 ? 'below' : quiet ? 'quiet' : '');
@@ -83,7 +83,6 @@ function meter(share, { signed = false, ghost = null, tick = null, quiet = false
     if (signed) bar.style.left = `${share < 0 ? 50 - 50 * size : 50}%`;
     track.append(bar);
     if (ghost !== null) track.append(mark('ghost', 'width', ghost));
-    if (tick !== null) track.append(mark('tick', 'left', tick));
     if (signed) track.append(mark('axis', 'left', 0.5));
     return track;
 }

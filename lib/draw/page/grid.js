@@ -1,4 +1,4 @@
-// All heads as thumbnails, the profile of the selected head, and the settings of the run.
+// All heads as thumbnails, the scores of the selected head, and the settings of the run.
 
 const THUMB = 69;
 const CAPTIONED = [4, 8]; // layers and heads: larger models have small thumbnails without captions
@@ -81,7 +81,10 @@ function drawHeads() {
     const discs = grid.querySelector('.disc');
     const hint = canSwitch(shownTensor()) && !phone.matches ? 'x switches one off' : '';
     byId('grid-hint').textContent = discs ? 'disc: mean change of its weights' : hint;
-    drawProfile();
+    const tensor = shownTensor();
+    byId('memory').hidden = !tensor.isMixer;
+    if (tensor.isMixer) drawMemory(tensor);
+    drawScores(tensor);
 }
 
 // All thumbnails, a few rows a frame in an empty grid: old ones are replaced together.
@@ -127,48 +130,12 @@ function chooseHead(grid, across) {
         reveal(grid, grid.querySelector(`[data-place="${place}"]`));
 }
 
-// --- the profile of the selected head ----------------------------------------------------------
-
-function drawProfile() {
-    const box = byId('profile');
-    const tensor = shownTensor();
-    box.hidden = !hasRoles(tensor) && !tensor.isMixer;
-    if (tensor.isMixer) return void drawMemory(box, tensor);
-    if (box.hidden) return;
-    const before = sameShape(tensor, pinnedTensor()) ? pinnedTensor() : null;
-    const now = profileOf(tensor, state.head);
-    const other = before ? profileOf(before, state.head) : [];
-    const isLost = ({ score }) => !now.some((role) => role.score === score);
-    const lost = other.filter(isLost).map((role) => ({ ...role, value: NaN, even: NaN }));
-    byId('profile-title').textContent = `${tensor.shownHead(state.head)} on this text`;
-    byId('profile-note').textContent = before
-        ? `mean weight, ${comparesTexts() ? 'A → B; outline: A' : 'pinned → now; outline: pinned'}`
-        : 'mean weight; mark: uniform attention';
-    byId('profile-rows').replaceChildren(
-        ...[...now, ...lost].map((role) => {
-            const { name, value, even } = role;
-            const strong = isStrong(role);
-            const row = element('div', '', strong ? 'bar strong' : 'bar');
-            const was = before ? roleValue(before, state.head, role) : NaN;
-            const ghost = Number.isNaN(was) ? null : was;
-            const tick = before || Number.isNaN(even) ? null : even;
-            row.append(
-                element('span', name),
-                meter(value, { ghost, tick, quiet: !strong }),
-                element('b', `${before ? `${meanText(was)} → ` : ''}${meanText(value)}`),
-            );
-            return row;
-        }),
-    );
-    drawScores(box, tensor);
-}
-
 function meanText(value) {
     return Number.isNaN(value) ? '–' : value.toFixed(2);
 }
 
 // Scores of the command `heads`, where the page has them.
-function drawScores(box, tensor) {
+function drawScores(tensor) {
     const { scores } = current();
     const list = byId('scores');
     // of a layer with both, attention has the scores
@@ -246,16 +213,16 @@ function comparesTexts() {
     return state.pin?.sentence !== undefined;
 }
 
-// Compare with another text of the page, and open the weight that differs most: of the token that
-// was selected, if any.
-function compareWith(at) {
-    if (at === '') return unpin();
-    state.pin = { sentence: Number(at) };
-    pinned = sentences[state.pin.sentence];
-    state.mode = 'auto';
+// Compare with another text of the page or, in Text, another head. The matrix opens the weight that
+// differs most: of the token that was selected, if any.
+function compareWith(value) {
+    if (value === 'pin') return null;
+    if (!value) return unpin();
+    state.pin = readPin(value);
+    pinned = sentences[state.pin.sentence] || null;
     settle();
-    openLargestChange();
-    return set({});
+    if (shownScreen() === SCREENS[0]) openLargestChange();
+    return set({ mode: 'auto' });
 }
 
 function openLargestChange() {

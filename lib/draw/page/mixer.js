@@ -58,9 +58,6 @@ function mixerWords(tensor) {
     return words.map((one) => say(one)).join(' ');
 }
 
-const inner = (a, b) => a.reduce((sum, value, i) => sum + value * b[i], 0);
-const normOf = (vector) => Math.sqrt(inner(vector, vector));
-
 // A function that gives rows of the queries, keys, … of a head; null if the page has none.
 function mixerRows(tensor, index) {
     const head = tensor.heads?.[index];
@@ -94,7 +91,7 @@ function heldOf(tensor, of, { row, column }, replaced = () => {}) {
         held.forEach((value, i) => (held[i] = value * fadedBy(of, at, i)));
         if (ruleOf(tensor).rule !== 'delta') continue;
         const key = of('k', at);
-        const taken = of('step', at)[0] * inner(held, key);
+        const taken = of('step', at)[0] * dotOf(held, key);
         held.forEach((value, i) => (held[i] = value - taken * key[i]));
         replaced(at, taken);
     }
@@ -113,9 +110,9 @@ function memoryOf(tensor, index, { row, column }) {
         fading[at] = kept;
         kept = kept.map((value, i) => value * fadedBy(of, at, i));
     }
-    const read = (at) => inner(q, fading[at].map((value, i) => value * of('k', at)[i]));
+    const read = (at) => dotOf(q, fading[at].map((value, i) => value * of('k', at)[i]));
     const strength = of('step', column)[0];
-    const match = inner(q, k);
+    const match = dotOf(q, k);
     const plain = strength * read(column);
     const changes = [];
     heldOf(tensor, of, { row, column }, (at, taken) =>
@@ -125,7 +122,7 @@ function memoryOf(tensor, index, { row, column }) {
     return {
         ...{ strength, match, plain, changes, rest: of('map', row)[column] - plain },
         share: match ? read(column) / match : fading[column][0],
-        cosine: match / (normOf(q) * normOf(k)) || 0,
+        cosine: match / (Math.hypot(...q) * Math.hypot(...k)) || 0,
     };
 }
 
@@ -146,7 +143,7 @@ function placeOfMemory({ row, column }) {
 }
 
 // The shares of |map| by distance, mean over all tokens but the first, and of negative cells.
-function drawMemory(box, tensor) {
+function drawMemory(tensor) {
     const sums = AGES.map(() => 0);
     let negative = 0;
     const rows = Math.max(1, tensor.rowCount - 1);
@@ -160,8 +157,7 @@ function drawMemory(box, tensor) {
         });
     }
     const name = tensor.shownHead(state.head) || `L${tensor.layer}`;
-    byId('profile-title').textContent = `${name} on this text`;
-    byId('profile-note').textContent = 'shares of what tokens read, by its age';
+    byId('memory-title').textContent = `${name} on this text`;
     const put = (words, value) => {
         const line = element('div', '', 'bar');
         line.append(element('span', words), meter(value), element('b', meanText(value)));
@@ -171,8 +167,7 @@ function drawMemory(box, tensor) {
     if (tensor.heads) bars.push(put('negative', negative));
     const kept = keptOf(tensor, state.head);
     if (kept !== null) bars.push(put('kept per token', kept));
-    byId('profile-rows').replaceChildren(...bars);
-    drawScores(box, tensor);
+    byId('memory-rows').replaceChildren(...bars);
 }
 
 // The panel of a cell.
@@ -184,9 +179,7 @@ function drawMemoryPanel(panel, tensor) {
     const line = element('p', '', 'why-head');
     const words = element('span', `${tensor.shownHead(state.head) || `L${tensor.layer}`} · `);
     words.append(element('b', reader), ` ${row} ← `, element('b', writer), ` ${column}`);
-    const close = buttonFor(closeWhy, '', 'close');
-    close.append(element('span', 'Close', 'hidden'), element('kbd', 'Esc'), icon('close'));
-    line.append(words, close);
+    line.append(words, closeButton());
     panel.append(line);
     if (Number.isNaN(value))
         return add(say(LATER_VERDICT, quoted(writer)), 'h2', 'verdict');
@@ -204,13 +197,10 @@ function drawMemoryPanel(panel, tensor) {
         add(title, 'h3');
         if (note) add(say(note), 'p', 'quiet');
         for (const { at, value: number } of list) {
-            const bar = element('div', '', 'bar');
-            const label = element('span', '', 'name');
             const strong = at === column ? 'b' : 'span';
-            label.append(element(strong, tensor.label('column', at)), ` ${at}`);
+            const label = [element(strong, tensor.label('column', at)), ` ${at}`];
             const text = signed ? signedText(number, 2) : number.toFixed(2);
-            bar.append(label, meter(number / most, { signed }), element('span', text, 'value'));
-            panel.append(bar);
+            panel.append(whyBar(label, number / most, text, { signed }));
         }
     };
     const largest = (list, count) => {
@@ -225,7 +215,7 @@ function drawMemoryPanel(panel, tensor) {
     if (!of) return;
     const sizes = writers.map((at) => {
         const held = heldOf(tensor, of, { row, column: at });
-        return { at, value: normOf(held) };
+        return { at, value: Math.hypot(...held) };
     });
     const shown = new Set([...largest(sizes, HELD_LISTED).map((one) => one.at), column]);
     const held = sizes.filter((one) => shown.has(one.at));

@@ -154,15 +154,9 @@ function drawMissing({ tensor, index, q, sentence, row }, scene) {
     const key = `${name} ${row} ${isChinese()}`;
     if (box.dataset.shows === key) return;
     box.dataset.shows = key;
-    const { layers, heads } = sentence.attention;
-    const size = Math.ceil((sentence.explained_bytes || 0) / (layers * heads)).toLocaleString('en');
-    const said = live.engine || !/^\d+\.\d+$/.test(name)
-        ? say('This view has no queries, keys and values of #.', shownHead(name))
-        : say('This page does not contain the queries, keys and values of #: about # bytes.',
-            shownHead(name), size);
-    box.replaceChildren(element('p', said));
-    const words = ['--explain', explainedNames(sentence, name), '-o', 'page.html'];
-    if (!live.engine) box.append(commandLine(commandOf(sentence, 'page', words)));
+    const said = say('This view has no queries, keys and values of #.', shownHead(name));
+    const isLost = live.engine || !/^\d+\.\d+$/.test(name); // no command includes it
+    box.replaceChildren(...(isLost ? [element('p', said)] : lacksOfHead(sentence, name)));
 }
 
 // --- the numbers of a scene as a table ---------------------------------------------------------

@@ -214,14 +214,6 @@ function drawSecond() {
     fill(byId('second'), [['', 'none'], ...pins, ...entries], pins.length ? 'pin' : pinText());
 }
 
-function compareText(value) {
-    if (value === 'pin') return;
-    if (!value) return void unpin();
-    state.pin = readPin(value);
-    pinned = sentences[state.pin.sentence] || null;
-    set({ mode: 'auto' });
-}
-
 // A text of as many tokens, if there is one, else the next head.
 function toggleCompare() {
     if (state.pin) return unpin();
@@ -229,10 +221,10 @@ function toggleCompare() {
     const alike = counts.findIndex(
         (count, at) => at !== state.sentence && count === counts[state.sentence],
     );
-    if (alike >= 0) return compareText(String(alike));
+    if (alike >= 0) return compareWith(String(alike));
     const { layer, head } = headBeside(1);
     const isOther = layer !== state.layer || head !== state.head;
-    return isOther && compareText(`h${layer}.${head}`);
+    return isOther && compareWith(`h${layer}.${head}`);
 }
 
 // --- the row of every head ---------------------------------------------------------------------
@@ -422,7 +414,7 @@ addScreen({
     highlight: highlightText,
     focus: focusText,
     listen: () =>
-        byId('second').addEventListener('change', () => compareText(byId('second').value)),
+        byId('second').addEventListener('change', () => compareWith(byId('second').value)),
     keys: {
         ArrowLeft: () => stepQuery(-1),
         ArrowRight: () => stepQuery(1),

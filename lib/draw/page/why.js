@@ -73,6 +73,34 @@ function explainedNames(sentence, name) {
     return [...new Set([...held, name])].join(',');
 }
 
+// What a page lacks to explain a head, and the commands that include it.
+function lacksOfHead(sentence, name, ...others) {
+    const { layers, heads } = sentence.attention;
+    const bytes = sentence.explained_bytes || 0;
+    const sizes = [bytes / (layers * heads), bytes];
+    const [one, all] = sizes.map((size) => Math.ceil(size).toLocaleString('en'));
+    const words =
+        `This page does not contain the queries, keys and values of ${shownHead(name)}. ` +
+        `Those of one head take about ${one} bytes, those of all heads ${all}. To include them:`;
+    const commands = [explainedNames(sentence, name), ...others].map((list) =>
+        commandLine(commandOf(sentence, 'page', ['--explain', list, '-o', 'page.html'])),
+    );
+    return [element('p', words), ...commands];
+}
+
+function closeButton() {
+    const close = buttonFor(closeWhy, '', 'close');
+    close.append(element('span', 'Close', 'hidden'), element('kbd', 'Esc'), icon('close'));
+    return close;
+}
+
+// `name`: a text or elements.
+function whyBar(name, share, text, options) {
+    const label = withParts(element('span', '', 'name'), ...[name].flat());
+    const value = element('span', text, 'value');
+    return withParts(element('div', '', 'bar'), label, meter(share, options), value);
+}
+
 class WhyPanel {
     constructor(panel, why) {
         Object.assign(this, { panel, why });
@@ -103,10 +131,8 @@ class WhyPanel {
         const words = element('span', `${name} · query `);
         words.append(element('b', this.label('row', why.row)), ` ${why.row} → key `);
         words.append(element('b', this.label('column', key)), ` ${key}`);
-        const close = buttonFor(closeWhy, '', 'close');
-        close.append(element('span', 'Close', 'hidden'), element('kbd', 'Esc'), icon('close'));
         line.append(words);
-        if (!this.panel.firstChild) line.append(close);
+        if (!this.panel.firstChild) line.append(closeButton());
         this.panel.append(line);
     }
 
@@ -166,12 +192,8 @@ class WhyPanel {
         return `${score}, ${key} ${factor} times the weight.`;
     }
 
-    bar(name, share, text, options) {
-        const row = element('div', '', 'bar');
-        const label = element('span', '', 'name');
-        label.append(...(Array.isArray(name) ? name : [name]));
-        row.append(label, meter(share, options), element('span', text, 'value'));
-        this.panel.append(row);
+    bar(...facts) {
+        this.panel.append(whyBar(...facts));
     }
 
     rivals() {
@@ -340,19 +362,7 @@ class WhyPanel {
         const { sentence, layer } = why.tensor;
         if (live.engine) this.say('Shorter texts are explained from queries and keys, too.');
         if (why.head === null || live.engine) return;
-        const name = `${layer}.${why.head}`;
-        const { layers, heads } = sentence.attention;
-        const bytes = [sentence.explained_bytes, sentence.explained_bytes / (layers * heads)];
-        const [all, one] = bytes.map((size) => Math.ceil(size || 0).toLocaleString('en'));
-        this.say(
-            `This page does not contain the queries, keys and values of ${shownHead(name)}. ` +
-                `Those of one head take about ${one} bytes, those of all heads ${all}. ` +
-                'To include them:',
-        );
-        for (const list of [explainedNames(sentence, name), 'all']) {
-            const words = ['--explain', list, '-o', 'page.html'];
-            this.panel.append(commandLine(commandOf(sentence, 'page', words)));
-        }
+        this.panel.append(...lacksOfHead(sentence, `${layer}.${why.head}`, 'all'));
     }
 
     document() {
