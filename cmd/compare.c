@@ -9,6 +9,7 @@
 #include "items.h"
 #include "measure/comparison.h"
 #include "measure/divergence.h"
+#include "measure/weight_costs.h"
 #include "output.h"
 #include "session.h"
 #include "sweep.h"
@@ -16,7 +17,7 @@
 struct own_options {
     const char *dump, *names;
     double tolerance;
-    bool full;
+    bool full, parameters;
 };
 
 static const struct option_row own_options[] = {
@@ -25,6 +26,8 @@ static const struct option_row own_options[] = {
            .heading = "Comparison", .values = &values_attention, .joints = ",+"),
     INTEGER("seed", 0, "N", IN(mechanism.seed), 0, LLONG_MAX,
             "seed of --attention random (default: 0)"),
+    FLAG("parameters", 0, OWN(parameters),
+         "of models: compare weights by tensor, and what each layer's cost in nats"),
     STRING("dump", 0, "PATH", OWN(dump),
            "tensors of another program, a file or a folder: find where they first differ"),
     STRING("names", 0, "FILE", OWN(names),
@@ -51,6 +54,7 @@ const struct command command_compare = {
         "dense,window:2+global:1,blocked:2\n"
         "attn-cli compare -s \"Life is short\" --attention random:1,strided:2 --format json\n"
         "attn-cli compare life life-causal -s \"Life is short\"\n"
+        "attn-cli compare original.gguf quantised.gguf -f texts.txt --parameters\n"
         "attn-cli compare -m ./model --ids 1,5,9 --dump theirs.safetensors\n",
     .run = compare_command,
     .options = own_options,
@@ -119,6 +123,21 @@ static int tokenize_all(struct compare_run *run, struct err *err)
 
 /* --- comparisons ------------------------------------------------------------------------------ */
 
+/* Refuse passes that take more memory than there is, beside the weights of all models. */
+static int expect(struct compare_run *run, double bytes, struct err *err)
+{
+    struct weights_bytes weights = {0, 0};
+    size_t longest = 0;
+    for (size_t i = 0; i < run->items.count; i++)
+        longest = num_max(longest, run->pairs[i].sentence.count);
+    for (size_t i = 0; i < run->count; i++) {
+        struct weights_bytes own = weights_bytes(&run->sessions[i].viewer.model.weights);
+        weights.heap += own.heap;
+        weights.mapped += own.mapped;
+    }
+    return session_expect(&run->sessions[0], bytes + (double)weights.heap, weights, longest, err);
+}
+
 static int compare(struct compare_run *run, struct comparison_run *runs, size_t count,
                    struct err *err)
 {
@@ -135,21 +154,12 @@ static int compare(struct compare_run *run, struct comparison_run *runs, size_t 
         .draws = run->output.format->is_picture,
     };
     double bytes = 0;
-    struct weights_bytes weights = {0, 0};
-    size_t longest = 0;
     for (size_t i = 0; i < run->items.count; i++) {
         struct memory memory = {0};
         comparison_add_memory(&memory, &plan, &run->pairs[i]);
         bytes = fmax(bytes, memory.held + memory.during);
-        longest = num_max(longest, run->pairs[i].sentence.count);
     }
-    for (size_t i = 0; i < run->count; i++) {
-        struct weights_bytes own = weights_bytes(&run->sessions[i].viewer.model.weights);
-        weights.heap += own.heap;
-        weights.mapped += own.mapped;
-    }
-    bytes += (double)weights.heap;
-    if (session_expect(&run->sessions[0], bytes, weights, longest, err))
+    if (expect(run, bytes, err))
         return -1;
     char hashes[2][SHA256_DIGITS + 1]; /* of all weights: of the first model, of another */
     for (size_t i = 0; i < run->count && run->count > 1; i++) {
@@ -199,12 +209,49 @@ static int compare_settings(struct compare_run *run, const struct options *optio
     return compare(run, runs, count + 1, err);
 }
 
+/* Compare the weights of models, and what they cost. */
+static int compare_weights(struct compare_run *run, struct err *err)
+{
+    struct arena *arena = &run->sessions[0].arena;
+    struct viewer **viewers = arena_alloc(arena, run->count, sizeof *viewers, err);
+    struct report report;
+    struct progress progress;
+    const struct weight_costs_plan plan = {.viewers = viewers,
+                                           .count = run->count,
+                                           .pairs = run->pairs,
+                                           .pair_count = run->items.count,
+                                           .selection = &run->selection,
+                                           .progress = &progress.sink,
+                                           .draws = run->output.format->is_picture};
+    double bytes = 0;
+    for (size_t i = 0; viewers && i < run->count; i++) {
+        viewers[i] = &run->sessions[i].viewer;
+        if (weight_costs_check(&viewers[0]->model, &viewers[i]->model, err))
+            return -1;
+    }
+    for (size_t i = 0; viewers && i < run->items.count; i++) {
+        struct memory memory = {0};
+        weight_costs_add_memory(&memory, &plan, &run->pairs[i]);
+        bytes = fmax(bytes, memory.held + memory.during);
+    }
+    if (!viewers || expect(run, bytes, err))
+        return -1;
+    progress_begin(&progress, "passes");
+    int failed = weight_costs_make(&report, &plan, arena, err);
+    progress_end(&progress);
+    return failed ? -1 : output_write_table(&run->output, &report, &run->options, NULL, err);
+}
+
 static int compare_models(struct compare_run *run, const struct options *options, struct err *err)
 {
+    const bool of_weights = options_own(options)->parameters;
     const char *other = options_are_given(options, "attention edit ablate knockout seed");
+    const char *of_maps = of_weights ? options_are_given(options, "head hide-first") : NULL;
     const struct model *first = &run->sessions[0].viewer.model;
     if (other)
         return err_usage(err, "--%s: expected one model, found %zu", other, run->count);
+    if (of_maps)
+        return err_usage(err, "--%s: expected no --parameters, found both", of_maps);
     if (open_first(run, err))
         return -1;
     struct comparison_run *runs =
@@ -216,7 +263,9 @@ static int compare_models(struct compare_run *run, const struct options *options
             return -1;
         runs[i] = (struct comparison_run){viewer, viewer->model.name, .mechanism = NULL};
     }
-    return !runs || tokenize_all(run, err) ? -1 : compare(run, runs, run->count, err);
+    if (!runs || tokenize_all(run, err))
+        return -1;
+    return of_weights ? compare_weights(run, err) : compare(run, runs, run->count, err);
 }
 
 /* --- tensors of another program --------------------------------------------------------------- */
@@ -317,6 +366,8 @@ int compare_command(const struct options *options, struct err *err)
     for (; !failed && run.count < count; run.count++)
         run.sessions[run.count] = (struct session){
             .options = &run.options, .model = of_models ? models.items[run.count] : NULL};
+    if (!failed && !of_models && options_own(options)->parameters)
+        failed = err_usage(err, "--parameters: expected two models or more, found one");
     const char *of_dump = options_are_given(options, "names tolerance full");
     if (!failed && of_dump && !options_own(options)->dump)
         failed = err_usage(err, "--%s: expected --dump, found none", of_dump);

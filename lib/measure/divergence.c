@@ -6,10 +6,10 @@
 
 #include "base/buf.h"
 #include "base/num.h"
-#include "math/portable_math.h"
 #include "measure/alignment.h"
 #include "measure/mistakes.h"
 #include "model/layer.h"
+#include "model/sampler.h"
 
 /* A tensor of the dump beside ours. */
 struct pairing {
@@ -410,31 +410,21 @@ static int diagnose(struct divergence *d, struct diagnosis *found)
  * the same token, over the tokens that both have. */
 static void compare_logits(const struct pairing *p, const struct array *ours, struct facts *facts)
 {
-    size_t words = ours->columns.size, count = 0, same = 0;
+    const size_t words = ours->columns.size;
+    size_t count = 0, same = 0;
     double sum = 0;
     for (size_t row = 0; row < ours->rows.size; row++) {
         const float *x = ours->data + row * words, *y = p->found.values + row * words;
-        size_t best[2] = {0, 0};
-        double totals[2] = {0, 0}, kl = 0;
+        struct likely best[2] = {{0}};
         bool whole = true;
-        for (size_t i = 0; i < words; i++) {
+        for (size_t i = 0; i < words; i++)
             whole = whole && isfinite(y[i]);
-            best[0] = x[i] > x[best[0]] ? i : best[0];
-            best[1] = y[i] > y[best[1]] ? i : best[1];
-        }
         if (!whole)
             continue;
-        for (size_t i = 0; i < words; i++) {
-            totals[0] += exp_double((double)x[i] - (double)x[best[0]]);
-            totals[1] += exp_double((double)y[i] - (double)y[best[1]]);
-        }
-        double off =
-            log_double(totals[1]) - log_double(totals[0]) + (double)y[best[1]] - (double)x[best[0]];
-        for (size_t i = 0; i < words; i++)
-            kl += exp_double((double)x[i] - (double)x[best[0]]) / totals[0] *
-                  ((double)x[i] - (double)y[i] + off);
-        sum += fmax(kl, 0);
-        same += best[0] == best[1];
+        topk(&best[0], 1, x, words, 0);
+        topk(&best[1], 1, y, words, 0);
+        sum += logits_divergence(x, logsumexp(x, words), y, logsumexp(y, words), words);
+        same += best[0].id == best[1].id;
         count++;
     }
     if (!count)

@@ -55,21 +55,6 @@ struct lens_work {
     struct likely *best;
 };
 
-/* Σ p (log p - log q), where log p = x - x_sum and log q = y - y_sum. */
-FOR_EACH_ISA
-static double divergence(const float *x, double x_sum, const float *y, double y_sum, size_t count)
-{
-    double lanes[LANES] = {0};
-    double shift = x_sum - y_sum;
-    FOR_LANES(count, {
-        double log_p = (double)x[i] - x_sum;
-        double p = (double)exp_negative((float)(log_p < 0 ? log_p : 0));
-        lanes[lane] += p * ((double)x[i] - (double)y[i] - shift);
-    });
-    double sum = sum_lanes(lanes);
-    return sum > 0 ? sum : 0; /* rounding may give less */
-}
-
 static void see_row(void *context, size_t row, const float *logits, size_t count)
 {
     struct lens_work *work = context;
@@ -100,8 +85,8 @@ static void see_row(void *context, size_t row, const float *logits, size_t count
     };
     if (work->plan->is_brief)
         return;
-    cell->kl =
-        (float)divergence(work->last + row * count, work->last_sums[row], logits, sum, count);
+    cell->kl = (float)logits_divergence(work->last + row * count, work->last_sums[row], logits, sum,
+                                        count);
     cell->rank = target < 0 ? 0 : likelier(logits, count, (uint32_t)target) + 1;
 }
 

@@ -241,6 +241,20 @@ double logsumexp(const float *logits, size_t count)
 }
 
 FOR_EACH_ISA
+double logits_divergence(const float *x, double x_sum, const float *y, double y_sum, size_t count)
+{
+    double lanes[LANES] = {0};
+    double shift = x_sum - y_sum;
+    FOR_LANES(count, {
+        double log_p = (double)x[i] - x_sum;
+        double p = (double)exp_negative((float)(log_p < 0 ? log_p : 0));
+        lanes[lane] += p * ((double)x[i] - (double)y[i] - shift);
+    });
+    double sum = sum_lanes(lanes);
+    return sum > 0 ? sum : 0; /* rounding may give less */
+}
+
+FOR_EACH_ISA
 size_t likelier(const float *logits, size_t count, uint32_t id)
 {
     float logit = logits[id];

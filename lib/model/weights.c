@@ -147,6 +147,11 @@ int weights_share(struct weights *shared, const struct weights *weights,
     return 0;
 }
 
+void weights_take(struct weights *weights, const struct weights *others, size_t index)
+{
+    weights->parameters[index] = others->parameters[index];
+}
+
 /* --- numbers ---------------------------------------------------------------------------------- */
 
 /* All numbers of a parameter's holder as float32: in place, or converted. */

@@ -153,6 +153,10 @@ void weights_release(struct weights *weights);
 int weights_share(struct weights *shared, const struct weights *weights,
                   const struct config *config, struct err *err);
 
+/* Take a parameter from other weights, of a model of the same tensors, which must outlive them. A
+ * matrix and its bias, or the parts of one tensor, are taken together. */
+void weights_take(struct weights *weights, const struct weights *others, size_t index);
+
 /* A matrix with its bias; a norm; or all numbers of a slot's tensor (of its expert), float32; made
  * on first use, and kept as long as the weights. Without such a slot the matrix does not exist
  * (weight_exists), the norm has scales of 1, and the numbers are NULL. */
