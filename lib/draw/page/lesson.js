@@ -43,17 +43,15 @@ class LessonView {
 
     // All figures, or on a slide those that `names` lists: see cmd/lesson/steps.txt.
     drawFigures(shows, room, names) {
-        const isExplained = this.lesson.line.startsWith('attn-cli explain');
-        const isWhole = isExplained || this.lesson.parts;
+        const isWhole = this.lesson.parts || this.lesson.line.startsWith('attn-cli explain');
         shows.replaceChildren();
         shows.style.setProperty('--letters', `${this.letters}px`);
         if (this.lesson.arithmetic) this.drawArithmetic(shows, isWhole);
         if (!isWhole && !this.lesson.walk) this.drawMatrices(shows, room);
         for (const one of names ? shows.querySelectorAll('[data-figure]') : [])
             one.hidden = !names.some((name) => `${one.dataset.figure}:`.startsWith(`${name}:`));
-        const opened = names?.find((name) => name.startsWith('motion'));
-        if ((this.lesson.walk || this.lesson.scene) && (opened || !names))
-            showStep(shows, this.sentence, this.marks, opened?.split(':')[1]);
+        const [opened, scene] = /motion(?::(\w+))?/.exec(names || this.lesson.figures) || [];
+        if (opened) showStep(shows, this.sentence, this.marks, scene);
         if (state.printing && motion.step) leaveStill();
     }
 
@@ -125,20 +123,16 @@ class LessonView {
     drawCells(page) {
         const list = element('ul', '', 'marked');
         for (const { tensor, index, row, column } of this.marks) {
-            const item = element('li');
-            const { names, value } = cellWords(tensor, index, { row, column });
-            const open = () => {
-                const layer = this.sentence.of(tensor.tensor).indexOf(tensor);
-                const kept = { row, column };
-                set({ lesson: false, kind: tensor.tensor, layer, head: index, kept });
-            };
+            const kept = { row, column };
+            const { names, value } = cellWords(tensor, index, kept);
+            const layer = this.sentence.of(tensor.tensor).indexOf(tensor);
+            const cell = { lesson: false, kind: tensor.tensor, layer, head: index, kept };
             const words = `${tensor.name(index)} · ${names} `;
             const title = say('#: open it in the workbench', value);
-            const button = buttonFor(open, words, '', { title });
-            const number = Number(value);
-            button.append(element('b', Number.isNaN(number) ? value : placesOf(number)));
-            item.append(button);
-            list.append(item);
+            const button = buttonFor(() => set(cell), words, '', { title });
+            button.append(element('b', placesOf(value)));
+            list.append(element('li'));
+            list.lastChild.append(button);
         }
         page.append(list);
     }
@@ -205,17 +199,14 @@ class LessonView {
 
     drawSteps(page) {
         const line = element('nav', '', 'steps', { 'aria-label': say('Steps') });
-        for (const by of [-1, 1]) {
-            const [id, arrow, key] = [
-                ['lesson-before', '←', '['],
-                ['lesson-after', '→', ']'],
-            ][by < 0 ? 0 : 1];
+        const ways = [[-1, 'lesson-before', '←', '['], [1, 'lesson-after', '→', ']']];
+        for (const [by, id, ...keys] of ways) {
             const to = sentences[state.sentence + by];
             if (!to && !isProjecting()) continue;
             const name = isProjecting() ? '' : to.lesson.title;
             const words = by < 0 ? `← ${name}` : `${name} →`;
             const go = () => (isProjecting() ? stepSlide(by) : stepSentence(by));
-            const title = say('# does the same', isProjecting() ? arrow : key);
+            const title = say('# does the same', keys[isProjecting() ? 0 : 1]);
             line.append(buttonFor(go, words, '', { id, title }));
         }
         page.append(line);
@@ -267,9 +258,9 @@ function abridge(table) {
     }
 }
 
-function placesOf(number) {
-    return minus(number.toFixed(LESSON_PLACES));
-}
+// A number with the decimals of the texts; other words as they are.
+const placesOf = (value) =>
+    Number.isNaN(Number(value)) ? value : minus(Number(value).toFixed(LESSON_PLACES));
 
 // "“it” → “is”" and the exact number.
 function cellWords(tensor, index, { row, column }) {
@@ -287,7 +278,7 @@ function lessonMatrix(parent, tensor, index, room, marks = [], letters = 0) {
     const words = element('p', '', 'cell-words', { 'aria-live': 'polite' });
     const wordsOf = (cell) => {
         const { names, value } = cellWords(tensor, index, cell);
-        return `${names}: ${letters ? placesOf(Number(value)) : value}`;
+        return `${names}: ${letters ? placesOf(value) : value}`;
     };
     // On a slide, marked cells that are too narrow for all decimals are written below.
     const usual = letters ? marks.map(wordsOf).join(', ') : '';

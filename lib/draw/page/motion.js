@@ -310,8 +310,7 @@ function showStep(page, { lesson }, marks, scene) {
 // In its place, leave a still of the scene: paper does not move.
 function leaveStill() {
     const canvas = byId('stage-canvas');
-    const still = element('canvas', '', 'still');
-    Object.assign(still, { width: canvas.width, height: canvas.height });
+    const still = Object.assign(canvas.cloneNode(), { id: '', className: 'still' });
     still.getContext('2d').drawImage(canvas, 0, 0);
     motion.box.after(still);
     keepMotion();

@@ -226,7 +226,7 @@ class HeadPicture {
         const headings = tensor.isMixer ? [['taken from it', 'bar', this.at('map')]] : [
             ['k', 'k', q && !pen.small && this.at('project')],
             [q && this.barName(), 'bar', q && this.at('dot', 0, 0.1)],
-            ['weight', 'cell', this.weighs(0.6, 0.8)],
+            ['weight', 'cell', !isWeighed && this.weighs(0.6, 0.8)],
             [isWeighed ? weighed : 'v', 'v', q && this.at('values', 0, 0.3)],
         ];
         for (const [words, column, alpha] of [['key', 'name', names], ...headings])
