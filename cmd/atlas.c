@@ -5,6 +5,7 @@
  * written, from which --resume continues with the same bits.
  */
 #include <limits.h>
+#include <math.h>
 #include <string.h>
 
 #include "atlas.h"
@@ -15,13 +16,14 @@
 #include "model/layer.h"
 
 struct own_options {
-    const char *format, *score;
+    const char *format, *score, *against;
     double floor;
     long long intervals, samples, top_samples, keys, warm_up;
     bool baseline;
 };
 
-WORDS(trees, "Formats (--format)", {"atlas", "tables, and examples as lines of JSON (default)"},
+WORDS(trees, "Formats (--format)",
+      {"atlas", "tables, examples as lines of JSON, and a page (default)"},
       {"headvis", "the files of HeadVis, by the definitions of its pipeline: of causal models"})
 
 static const struct option_row own_options[] = {
@@ -47,12 +49,14 @@ static const struct option_row own_options[] = {
          .preset = 0.005),
     INTEGER("warm-up", 0, "N", OWN(warm_up), 0, 1000000,
             "number of first texts whose largest weights set the intervals (default: a tenth, from "
-            "50 to 2000)"),
+            "50 to 2000, as far as 64 MiB hold them)"),
     INTEGER("seed", 0, "N", IN(mechanism.seed), 0, LLONG_MAX,
             "seed of the samples and the random tokens (default: 0)"),
     STRING("output", 'o', "DIR/", IN(output.path), "folder to write", .heading = "Output",
            .flags = OPTION_PROCESS),
     STRING("format", 0, "FORMAT", OWN(format), "atlas or headvis", .values = &values_trees),
+    STRING("against", 0, "OTHER/", OWN(against),
+           "folder of another atlas, with whose scores the page compares"),
     FLAG("resume", 0, IN(batch.resume), "continue an interrupted atlas with the same bits",
          .flags = OPTION_PROCESS),
     FLAG("force", 0, IN(output.force), "overwrite existing files in the folder",
@@ -63,7 +67,7 @@ static const struct option_row own_options[] = {
 const struct command command_atlas = {
     .name = "atlas",
     .group = "Analyse",
-    .about = "every head over a corpus: scores, examples, frequent pairs",
+    .about = "every head over a corpus: scores, examples, a page",
     .operands = "[TEXT]...",
     .examples = "attn-cli atlas -f corpus.txt -o atlas/\n"
                 "attn-cli atlas -f corpus.txt -o atlas/ --score all --intervals 10\n"
@@ -80,7 +84,7 @@ enum {
     TEXTS_FEW = 50, /* fewer are all kept; also the least warm-up */
     WARM_UP_MAX = 2000,
     WARM_UP_SHARE = 10,
-    WARM_UP_TOKENS = 1024, /* texts of a pass of the warm-up */
+    HELD_BYTES = 64 << 20, /* of the texts of the warm-up, about, unless --warm-up is given */
     STATE_TEXTS = 1000,
 };
 
@@ -97,12 +101,15 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     options->score = given->score;
     own->driver = driver;
     own->source.index = SIZE_MAX;
+    own->against = given->against;
     own->is_headvis = given->format && strcmp(given->format, "headvis") == 0;
     if (given->format && !own->is_headvis && strcmp(given->format, "atlas") != 0)
         return err_usage(err, "--format: expected atlas or headvis, found '%s'", given->format);
-    if (own->is_headvis && (given->score || given->baseline))
+    if (own->is_headvis && (given->score || given->baseline || given->against))
         return err_usage(err, "--format headvis: expected no --%s: its scores are fixed",
-                         given->score ? "score" : "baseline");
+                         given->score      ? "score"
+                         : given->baseline ? "baseline"
+                                           : "against");
     if (own->is_headvis)
         options->score = "self,previous-token,entropy,distance,distance-variance";
     own->heads.options = options;
@@ -158,6 +165,8 @@ static int open_atlas(struct atlas_state *own, struct err *err)
     const size_t warm_up = given->warm_up ? (size_t)given->warm_up : num_min(share, WARM_UP_MAX);
     if (!own->usable)
         return err_set(err, "expected a text of at least two tokens, found none");
+    if (own->against && atlas_read_against(own, &own->driver->kept, err))
+        return -1;
     own->is_counted = true;
     own->atlas.plan = (struct atlas_plan){
         .intervals = (size_t)given->intervals,
@@ -227,67 +236,6 @@ static int run(void *state, const struct group *group, struct err *err)
     return 0;
 }
 
-/* --- the warm-up ------------------------------------------------------------------------------ */
-
-/* Run texts that are read for their largest weights alone. */
-static int warm_texts(struct atlas_state *own, struct text_with_source *pairs, size_t first,
-                      size_t count, struct arena *arena, struct err *err)
-{
-    struct viewer *viewer = &own->driver->session.viewer;
-    const struct edits *edits = viewer->edits;
-    struct head_survey survey = own->heads.survey;
-    struct head_sums sums;
-    struct head_text *texts = arena_alloc(arena, count, sizeof *texts, err);
-    struct atlas_text *seen = arena_alloc(arena, count, sizeof *seen, err);
-    survey.with_baseline = false;
-    if (!texts || !seen || head_sums_init(&sums, &survey, arena, err))
-        return -1;
-    for (size_t i = 0; i < count; i++) {
-        texts[i] = (struct head_text){.text = viewer_text(&pairs[i]),
-                                      .number = first + i,
-                                      .sums = &sums,
-                                      .watched = &seen[i]};
-        if (atlas_text_init(&seen[i], &own->atlas, pairs[i].sentence.ids, pairs[i].sentence.count,
-                            first + i, arena, err))
-            return -1;
-    }
-    if (own->driver->session.edits.by_text)
-        viewer->edits = pairs->edits;
-    int failed = head_survey_run(&survey, viewer, OF_TEXTS, texts, count, err);
-    viewer->edits = edits;
-    for (size_t i = 0; i < count && !failed; i++)
-        atlas_warm(&own->atlas, &seen[i]);
-    return err_if(failed);
-}
-
-/* Run the first texts, which are run again later as all others. */
-static int warm_up(struct atlas_state *own, struct err *err)
-{
-    struct driver *driver = own->driver;
-    struct session *session = &driver->session;
-    struct arena arena = {0};
-    const size_t most = session->edits.by_text ? 1 : WARM_UP_TOKENS;
-    struct text_with_source *pairs = arena_alloc(&session->arena, most, sizeof *pairs, err);
-    size_t next = 0;
-    int failed = !pairs;
-    while (!failed && own->atlas.warmed < own->atlas.plan.warm_up) {
-        const size_t first = next, left = own->atlas.plan.warm_up - own->atlas.warmed;
-        size_t tokens = 0, count = 0, usable = 0;
-        for (; !failed && usable < left && count < most && tokens < WARM_UP_TOKENS; count++) {
-            struct item item;
-            failed = session_open_item(session, &item, &driver->items, next++, &arena, err) ||
-                     session_read_item(session, &item, &pairs[count], &arena, err);
-            tokens += failed ? 0 : pairs[count].sentence.count;
-            usable += !failed && pairs[count].sentence.count > 1;
-        }
-        failed = failed || warm_texts(own, pairs, first, count, &arena, err);
-        progress_show(&driver->progress, own->atlas.warmed, own->atlas.plan.warm_up, "warm-up");
-        arena_clear(&arena);
-    }
-    arena_release(&arena);
-    return err_if(failed);
-}
-
 static int begin(void *state, struct driver *driver, struct err *err)
 {
     struct atlas_state *own = state;
@@ -295,7 +243,7 @@ static int begin(void *state, struct driver *driver, struct err *err)
     if (heads_begin(&own->heads, driver, err))
         return -1;
     if (!own->done)
-        return own->is_headvis ? 0 : warm_up(own, err);
+        return 0;
     memcpy(own->heads.sums.found, own->saved.found, head_sums_bytes(survey));
     memcpy(own->heads.sums.counts, own->saved.counts, sizeof own->saved.counts);
     return 0;
@@ -452,7 +400,8 @@ int atlas_command(const struct options *options, struct err *err)
     if (output_is_standard(options->output.path))
         return err_usage(err, "--output: expected a folder, such as -o atlas/, found none");
     if (options->model.names.count > 1)
-        return err_usage(err, "--model: expected one model, found %zu", options->model.names.count);
+        return err_usage(err, "--model: expected one model, found %zu: --against compares atlases",
+                         options->model.names.count);
     const char *path = arena_path(&arena, options->output.path, err);
     own.output.path = path ? arena_format(&arena, err, "%s/", path) : NULL;
     own.output.force |= options->batch.resume;

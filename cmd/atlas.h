@@ -1,6 +1,6 @@
 /* atlas.h: the atlas of a corpus (measure/head_atlas.h) on its way into a folder. atlas.c runs the
  * texts and keeps the state of an interrupted run; atlas_files.c writes tables and examples,
- * headvis.c the tree of HeadVis. */
+ * headvis.c the tree of HeadVis, atlas_page.c the page. */
 #pragma once
 
 #include "heads.h"
@@ -30,6 +30,7 @@ struct atlas_state {
     size_t done;            /* texts of the state that was read */
     struct head_sums saved; /* the sums of these texts */
     const char *against;    /* folder of another atlas; NULL: none */
+    float *others;          /* [scores, heads] its scores; NULL: none */
     const char *state_path; /* atlas.state in the folder of the results */
     struct atlas_source source;
     struct head_result result;    /* when all texts are added */
@@ -66,3 +67,7 @@ int atlas_write_file(struct atlas_state *own, const struct atlas_file *file, siz
 /* Write all files, as an atlas or as the tree of HeadVis. */
 int atlas_write(struct atlas_state *own, struct err *err);
 int headvis_write(struct atlas_state *own, struct err *err);
+atlas_writer atlas_page_write;
+
+/* Read the scores of the atlas in own->against. */
+int atlas_read_against(struct atlas_state *own, struct arena *arena, struct err *err);

@@ -292,7 +292,7 @@ int atlas_write(struct atlas_state *own, struct err *err)
     static const struct atlas_file files[] = {
         {"heads.csv", write_heads},           {"pairs.csv", write_pairs},
         {"promotions.csv", write_promotions}, {"examples.jsonl", write_examples},
-        {"atlas.json", write_settings},
+        {"index.html", atlas_page_write},     {"atlas.json", write_settings},
     };
     int failed = promote(own, err);
     for (size_t i = 0; i < sizeof files / sizeof *files && !failed; i++)

@@ -92,6 +92,7 @@ LINES = [
     (["examples", TEXT, "--channel", "0"], None),
     (["features", "--sae", "demo", TEXT], None),
     (["atlas", TEXT, "-s", "eat", "--format", "atlas", "-o", "atlas/"], "atlas/atlas.json"),
+    (["atlas", TEXT, "--format", "atlas", "-o", "one/"], "one/examples.jsonl"),
     (["atlas", "-f", "corpus.csv", "--format", "atlas", "-o", "corpus/"], "corpus/examples.jsonl"),
     (["heads", "--score", "induction,entropy"], None),
     (["heads", TEXT, "-m", "tiny", "-m", TINY], None),

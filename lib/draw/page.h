@@ -134,4 +134,7 @@ extern const struct page_part page_live;   /* live pages: the program that runs 
 extern const struct page_part page_module; /* engine, gzip-compressed; empty if not built */
 extern const struct page_part page_end;    /* up to </html> */
 
+extern const struct page_part page_atlas_before; /* of the page of an atlas (cmd/atlas_page.c) */
+extern const struct page_part page_atlas_behind;
+
 extern const struct page_part page_explanation_style; /* of the pages of explain */

@@ -42,10 +42,22 @@ int atlas_open(struct atlas *atlas, size_t layers, size_t across, struct err *er
     atlas->layers = layers;
     atlas->across = across;
     atlas->heads = heap_alloc(layers * across, sizeof *atlas->heads, err);
+    if (!atlas->plan.skips_warm_up)
+        atlas->held = heap_alloc(num_max(atlas->plan.warm_up, 1), sizeof *atlas->held, err);
     for (size_t i = 0; atlas->heads && i < layers * across; i++)
         if (open_head(&atlas->heads[i], &atlas->plan, err))
             return -1;
-    return err_if(!atlas->heads);
+    return err_if(err->kind);
+}
+
+static void release_held(struct atlas *atlas)
+{
+    for (size_t i = 0; atlas->held && i < atlas->plan.warm_up; i++) {
+        heap_free(atlas->held[i].tops);
+        heap_free(atlas->held[i].entries);
+    }
+    heap_free(atlas->held);
+    atlas->held = NULL;
 }
 
 static void release_interval(struct atlas_interval *interval)
@@ -58,6 +70,7 @@ static void release_interval(struct atlas_interval *interval)
 
 void atlas_release(struct atlas *atlas)
 {
+    release_held(atlas);
     for (size_t i = 0; atlas->heads && i < head_count(atlas); i++) {
         struct atlas_head *head = &atlas->heads[i];
         for (size_t k = 0; head->intervals && k < atlas->plan.intervals; k++)
@@ -184,15 +197,9 @@ static bool is_warming(const struct atlas *atlas)
     return atlas->warmed < atlas->plan.warm_up;
 }
 
-void atlas_warm(struct atlas *atlas, const struct atlas_text *text)
+bool atlas_is_holding(const struct atlas *atlas)
 {
-    if (text->count < 2)
-        return;
-    for (size_t i = 0; i < head_count(atlas); i++)
-        atlas->heads[i].maxima[atlas->warmed] = top_of(text, i);
-    atlas->warmed++;
-    for (size_t i = 0; i < head_count(atlas) && !is_warming(atlas); i++)
-        set_limits(&atlas->heads[i], &atlas->plan, atlas->warmed);
+    return is_warming(atlas) && !atlas->plan.skips_warm_up;
 }
 
 static size_t interval_of(const struct atlas_head *head, const struct atlas_plan *plan, float top)
@@ -289,21 +296,63 @@ static int add_head(struct atlas *atlas, const struct atlas_text *text, size_t i
     return 0;
 }
 
+/* --- the warm-up ------------------------------------------------------------------------------ */
+
+static int hold(struct atlas *atlas, const struct atlas_text *text, struct err *err)
+{
+    const size_t heads = head_count(atlas), size = heads * text->count * atlas->plan.keys;
+    struct atlas_held *held = &atlas->held[atlas->warmed];
+    *held =
+        (struct atlas_held){text->number, text->count, heap_alloc(heads, sizeof *held->tops, err),
+                            heap_alloc(size, sizeof *held->entries, err)};
+    if (!held->tops || !held->entries)
+        return -1;
+    for (size_t i = 0; i < heads; i++)
+        held->tops[i] = top_of(text, i);
+    memcpy(held->entries, text->entries, size * sizeof *held->entries);
+    return 0;
+}
+
+/* Add a text to the warm-up. After its last text, set the intervals and sample what was held. */
+static int warm(struct atlas *atlas, const struct atlas_text *text, struct err *err)
+{
+    const size_t heads = head_count(atlas);
+    if (atlas->held && hold(atlas, text, err))
+        return -1;
+    for (size_t i = 0; i < heads; i++)
+        atlas->heads[i].maxima[atlas->warmed] = top_of(text, i);
+    if (++atlas->warmed < atlas->plan.warm_up)
+        return 0;
+    for (size_t i = 0; i < heads; i++)
+        set_limits(&atlas->heads[i], &atlas->plan, atlas->warmed);
+    for (size_t t = 0; atlas->held && t < atlas->warmed; t++) {
+        const struct atlas_held *held = &atlas->held[t];
+        const struct atlas_text old = {
+            .entries = held->entries, .count = held->count, .number = held->number};
+        for (size_t i = 0; i < heads; i++)
+            if (sample(atlas, &old, i, held->tops[i], err))
+                return -1;
+    }
+    release_held(atlas);
+    return 0;
+}
+
 int atlas_add(struct atlas *atlas, const struct atlas_text *text, struct err *err)
 {
     if (text->count < 2)
         return 0;
-    const bool is_warm_up = atlas->plan.skips_warm_up && is_warming(atlas);
     atlas->texts++;
     atlas->tokens += text->count;
     for (size_t query = 0; text->copies && query < text->count; query++)
         atlas->copies += text->copies[query] > 0;
     for (size_t i = 0; i < head_count(atlas); i++)
-        if (add_head(atlas, text, i, err) ||
-            (!is_warm_up && sample(atlas, text, i, top_of(text, i), err)))
+        if (add_head(atlas, text, i, err))
             return -1;
-    if (is_warm_up)
-        atlas_warm(atlas, text);
+    if (is_warming(atlas))
+        return warm(atlas, text, err);
+    for (size_t i = 0; i < head_count(atlas); i++)
+        if (sample(atlas, text, i, top_of(text, i), err))
+            return -1;
     return 0;
 }
 

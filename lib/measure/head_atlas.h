@@ -42,7 +42,7 @@ struct atlas_plan {
     size_t keys;        /* entries of a query: its largest weights, at most ATLAS_KEYS_MAX */
     double floor;       /* least weight of an entry */
     size_t warm_up;     /* number of texts whose maxima set the intervals */
-    bool skips_warm_up; /* atlas_add adds the warm-up itself, and takes no examples from it */
+    bool skips_warm_up; /* no examples are taken from the warm-up; else its texts are held */
     bool has_induction; /* sum the weights after copies, and those of the first query */
     uint64_t seed;
     long long bos; /* token that begins texts, no key of pairs; -1: none */
@@ -63,6 +63,13 @@ struct atlas_interval {
     struct twister *random;      /* NULL: not needed yet */
 };
 
+/* A text of the warm-up, whose intervals are not known yet. */
+struct atlas_held {
+    size_t number, count;
+    float *tops;       /* [heads] */
+    uint32_t *entries; /* [heads, count, keys] */
+};
+
 struct atlas_head {
     uint64_t bins[ATLAS_BINS];
     double peaks;                     /* sum of the largest weights of all texts */
@@ -78,6 +85,7 @@ struct atlas {
     struct atlas_plan plan;
     size_t layers, across;          /* heads of a layer */
     size_t warmed;                  /* texts of the warm-up so far */
+    struct atlas_held *held;        /* [warmed] NULL: none are held */
     uint64_t texts, tokens, copies; /* texts of two tokens or more; queries with an earlier copy */
     struct atlas_head *heads;       /* [layers * across] */
 };
@@ -109,10 +117,12 @@ double atlas_text_bytes(const struct atlas *atlas, size_t count);
 /* A head_watcher whose context is an atlas_text. */
 void atlas_see(void *text, const struct attention_map_row *row);
 
-/* Add a text to the warm-up, which sets the intervals after its last text; add a text. The first
- * texts of an atlas that skips the warm-up are both. */
-void atlas_warm(struct atlas *atlas, const struct atlas_text *text);
+/* Add a text. The last text of the warm-up sets the intervals, and examples are taken from all that
+ * were held. */
 int atlas_add(struct atlas *atlas, const struct atlas_text *text, struct err *err);
+
+/* True while texts are held, of which atlas_save knows nothing. */
+bool atlas_is_holding(const struct atlas *atlas);
 
 /* --- results ---------------------------------------------------------------------------------- */
 

@@ -589,6 +589,7 @@ await import('./matrix.mjs');
 await import('./screens.mjs');
 await import('./chinese.mjs');
 await import('./weight.mjs');
+await import('./atlas.mjs');
 await import('./access.mjs');
 
 await browser.close();

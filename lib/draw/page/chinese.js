@@ -706,4 +706,35 @@ const CHINESE = {
     'Change of ~: ~ by ~. Arrow keys move.': '~ 的变化：行是~，列是~。方向键移动。',
     'Change of ~: ~ by ~. Arrow keys move, Enter explains.':
         '~ 的变化：行是~，列是~。方向键移动，回车键解释。',
+
+    // the atlas (atlas.js)
+    'Atlas of #: # texts, # tokens': '# 的注意力头图谱：# 篇文本，# 个词元',
+    'To the head': '跳到注意力头',
+    Head: '注意力头',
+    Colour: '颜色',
+    'Difference from': '与另一图谱之差：',
+    Find: '查找',
+    'A head, such as 1.3, or a token of its pairs, examples or promotions':
+        '一个头，如 1.3，或其词对、例子、提升词中的词元',
+    'A point is a head, its shape a role. Arrow keys move, Enter opens; a dragged box lists heads.':
+        '一个点是一个头，形状表示角色。方向键移动，回车键打开；拖出方框列出其中的头。',
+    'Chosen heads': '选中的头',
+    'no role': '无角色',
+    Scatter: '散点',
+    Grid: '网格',
+    Dark: '深色',
+    Light: '浅色',
+    Intervals: '区间',
+    Examples: '例子',
+    'Text # · largest weight #': '文本 # · 最大权重 #',
+    'Largest weights of # texts': '# 篇文本的最大权重',
+    'Frequent pairs': '常见词对',
+    Key: '键',
+    Count: '次数',
+    'Mean weight': '平均权重',
+    'At most too high': '至多高估',
+    'Keys, and what they promote': '键，及其提升的词元',
+    Raises: '升高',
+    Lowers: '降低',
+    'Distance from query to key': '查询到键的距离',
 };

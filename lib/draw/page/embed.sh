@@ -18,6 +18,8 @@ without_comments() { # FILE...; without indentation, too
     sed -e '/^ *\/\/ /d' -e 's/^ *//' "$@"
 }
 
+atlas_scripts='elements.js chinese.js language.js atlas.js'
+
 before() {
     printf '<style>\n'
     cat page.css
@@ -29,6 +31,21 @@ behind() {
     printf "<script>\n(() => {\n'use strict';\n"
     # shellcheck disable=SC2086 # a word a file
     without_comments $scripts
+}
+
+atlas_before() {
+    printf '<style>\n'
+    sed '/--- the top ---/,$d' page.css
+    cat atlas.css
+    printf '</style>\n</head>\n<body>\n'
+    cat atlas.html
+}
+
+atlas_behind() {
+    printf "<script>\n(() => {\n'use strict';\n"
+    # shellcheck disable=SC2086 # a word a file
+    without_comments $atlas_scripts
+    end
 }
 
 live() {
@@ -51,6 +68,8 @@ before | print_part before
 behind | print_part behind
 live | print_part live
 end | print_part end
+atlas_before | print_part atlas_before
+atlas_behind | print_part atlas_behind
 print_part explanation_style <explanation.css
 if [ -n "$module" ]; then
     gzip -9 -n -c "$module" | print_part module

@@ -98,6 +98,21 @@ TEST(the_first_of_equal_texts_stay)
         ck_assert_uint_eq(highest->items[i].text, i - 1);
 }
 
+TEST(texts_of_the_warm_up_are_sampled_once_the_intervals_are_known)
+{
+    struct atlas_plan all = plan;
+    all.skips_warm_up = false;
+    begin(&atlas, &all);
+    for (size_t number = 0; number < 50; number++) {
+        ck_assert(atlas_is_holding(&atlas));
+        add(&atlas, number, top_of(number));
+    }
+    ck_assert(!atlas_is_holding(&atlas));
+    for (size_t i = 0; i < 5; i++)
+        ck_assert_uint_eq(atlas.heads[7].intervals[i].texts, 10);
+    ck_assert_uint_eq(atlas.heads[7].intervals[4].items[0].text, 25);
+}
+
 TEST(entries_are_the_largest_weights_in_the_order_of_keys)
 {
     const float row[] = {0.004f, 0.3f, 0.1f, 0.3f, 0.29604f, 0};

@@ -1,0 +1,300 @@
+/* atlas_page.c: the atlas as one page that needs no network: styles and controls, the data as JSON,
+ * and the program that draws it (lib/draw/page/atlas.js). */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "atlas.h"
+#include "base/num.h"
+#include "command.h"
+#include "draw/page.h"
+#include "driver.h"
+#include "format/csv_read.h"
+#include "measure/head_circuits.h"
+
+enum { SHARE_MAX = 255, KEY_MAX = 65535, ENTRY_BYTES = 3 };
+
+/* --- the texts of examples, once each --------------------------------------------------------- */
+
+/* Number the texts of all examples in the order of the corpus: numbers [items], 0: not kept. */
+static size_t *number_texts(const struct atlas_state *own, struct arena *arena, struct err *err)
+{
+    const size_t count = own->driver->items.count;
+    size_t *numbers = arena_alloc(arena, count, sizeof *numbers, err);
+    for (size_t i = 0; numbers && i < own->atlas.layers * own->atlas.across; i++)
+        for (size_t k = 0; k < own->atlas.plan.intervals; k++) {
+            const struct atlas_interval *interval = &own->atlas.heads[i].intervals[k];
+            for (size_t e = 0; e < interval->count; e++)
+                numbers[interval->items[e].text] = 1;
+        }
+    for (size_t i = 0, kept = 0; numbers && i < count; i++)
+        numbers[i] = numbers[i] ? ++kept : 0;
+    return numbers;
+}
+
+static int put_texts(struct json_writer *json, struct atlas_state *own, const size_t *numbers,
+                     struct err *err)
+{
+    json_put_open(json, "\n texts", '[');
+    for (size_t i = 0; i < own->driver->items.count; i++) {
+        if (!numbers[i])
+            continue;
+        if (atlas_source_read(own, i, err))
+            return -1;
+        const struct tokenized *text = &own->source.pair.sentence;
+        json_put_open(json, "\n ", '{');
+        json_put_integer(json, "number", (long long)own->source.item.number);
+        if (text->text)
+            json_put_bytes(json, "text", text->text, text->size);
+        else
+            json_put_text(json, "ids", own->source.item.input.ids);
+        json_put_open(json, "tokens", '[');
+        for (size_t k = 0; k < text->count; k++)
+            json_put_text(json, NULL, text->labels[k].plain);
+        json_put_close(json, ']');
+        json_put_close(json, '}');
+    }
+    json_put_close(json, ']');
+    return 0;
+}
+
+/* --- a head ----------------------------------------------------------------------------------- */
+
+/* Write an example as [interval, text, max, entries]: of each query the number of its entries, then
+ * the key (16 bits) and the weight in 255ths of each, in base64. */
+static int put_example(struct json_writer *json, const struct atlas_state *own, size_t interval,
+                       const struct atlas_example *example, const size_t *numbers, struct err *err)
+{
+    const size_t keys = own->atlas.plan.keys;
+    struct buf bytes = {0};
+    for (size_t query = 0; query < example->tokens; query++) {
+        const uint32_t *entries = example->entries + query * keys;
+        size_t count = 0;
+        while (count < keys && entries[count] && atlas_entry_key(entries[count]) <= KEY_MAX)
+            count++;
+        buf_char(&bytes, (char)count);
+        for (size_t i = 0; i < count; i++) {
+            buf_integer(&bytes, atlas_entry_key(entries[i]), ENTRY_BYTES - 1);
+            buf_char(&bytes, (char)lrintf(atlas_entry_weight(entries[i]) * SHARE_MAX));
+        }
+    }
+    if (buf_check(&bytes, err)) {
+        buf_release(&bytes);
+        return -1;
+    }
+    json_put_open(json, NULL, '[');
+    json_put_integer(json, NULL, (long long)interval + 1);
+    json_put_integer(json, NULL, (long long)numbers[example->text] - 1);
+    json_put_float(json, NULL, example->top);
+    json_put_raw(json, NULL, "\"");
+    page_put_base64(json->stream, bytes.bytes, bytes.size);
+    stream_char(json->stream, '"');
+    json_put_close(json, ']');
+    buf_release(&bytes);
+    return 0;
+}
+
+static void put_token(struct json_writer *json, const struct atlas_state *own, uint32_t id,
+                      struct arena *arena, struct err *err)
+{
+    const struct label label = label_of_word(own->driver->session.viewer.tokenizer, id, arena, err);
+    json_put_text(json, NULL, label.plain);
+}
+
+static void put_pairs(struct json_writer *json, const struct atlas_state *own, size_t head,
+                      struct arena *arena, struct err *err)
+{
+    struct pair_count best[ATLAS_PAIRS];
+    const size_t count = pair_counts_best(&own->atlas.heads[head].pairs, best, ATLAS_PAIRS);
+    json_put_open(json, "pairs", '[');
+    for (size_t i = 0; i < count; i++) {
+        json_put_open(json, NULL, '[');
+        put_token(json, own, best[i].query, arena, err);
+        put_token(json, own, best[i].key, arena, err);
+        json_put_integer(json, NULL, best[i].count);
+        json_put_float(json, NULL,
+                       (float)(best[i].weight / (double)(best[i].count - best[i].over)));
+        json_put_integer(json, NULL, best[i].over);
+        json_put_close(json, ']');
+    }
+    json_put_close(json, ']');
+}
+
+/* Write [key, [tokens that it raises], [tokens that it lowers]] of each key. */
+static void put_promotions(struct json_writer *json, const struct atlas_state *own, size_t head,
+                           struct arena *arena, struct err *err)
+{
+    json_put_open(json, "promotes", '[');
+    for (size_t i = 0; own->promotions && i < own->key_counts[head]; i++) {
+        const struct promotion *promotion = &own->promotions[head * ATLAS_PROMOTED + i];
+        json_put_open(json, NULL, '[');
+        put_token(json, own, promotion->from, arena, err);
+        for (int lowers = 0; lowers < 2; lowers++) {
+            json_put_open(json, NULL, '[');
+            for (size_t k = 0; k < PROMOTIONS; k++)
+                put_token(json, own, (lowers ? promotion->lowered : promotion->raised)[k].id, arena,
+                          err);
+            json_put_close(json, ']');
+        }
+        json_put_close(json, ']');
+    }
+    json_put_close(json, ']');
+}
+
+static int put_head(struct json_writer *json, struct atlas_state *own, size_t index,
+                    const size_t *numbers, struct err *err)
+{
+    const struct atlas_head *head = &own->atlas.heads[index];
+    struct arena arena = {0};
+    struct atlas_marginals marginals;
+    int failed =
+        atlas_marginals(&marginals, &own->atlas, index, false, atlas_source_ids, own, &arena, err);
+    json_put_open(json, "bins", '[');
+    for (size_t i = 0; i < ATLAS_BINS; i++)
+        json_put_integer(json, NULL, (long long)head->bins[i]);
+    json_put_close(json, ']');
+    json_put_open(json, "distances", '[');
+    for (size_t i = 0; i < ATLAS_DISTANCES && !failed; i++)
+        json_put_float(json, NULL, (float)marginals.distances[i]);
+    json_put_close(json, ']');
+    put_pairs(json, own, index, &arena, err);
+    put_promotions(json, own, index, &arena, err);
+    json_put_open(json, "examples", '[');
+    for (size_t i = own->atlas.plan.intervals; i-- > 0;)
+        for (size_t k = 0; k < head->intervals[i].count && !failed; k++)
+            failed = put_example(json, own, i, &head->intervals[i].items[k], numbers, err);
+    json_put_close(json, ']');
+    arena_release(&arena);
+    return err_if(failed || err->kind);
+}
+
+/* --- --against -------------------------------------------------------------------------------- */
+
+/* The value of a field of a record of another heads.csv, NaN if there is none. */
+static double other_value(const struct csv_record *names, const struct csv_record *record,
+                          const char *name)
+{
+    double value = (double)NAN;
+    for (size_t i = 0; i < names->count && i < record->count; i++)
+        if (strcmp(names->fields[i], name) == 0)
+            num_parse_double(record->fields[i], -DBL_MAX, DBL_MAX, &value);
+    return value;
+}
+
+int atlas_read_against(struct atlas_state *own, struct arena *arena, struct err *err)
+{
+    const size_t heads = own->atlas.layers * own->atlas.across;
+    const size_t scores = own->heads.scores.count;
+    const char *path = arena_format(arena, err, "%s/heads.csv", own->against);
+    struct file file = {0};
+    struct csv_record names, record;
+    size_t shared = 0;
+    own->others = arena_alloc(arena, scores * heads, sizeof *own->others, err);
+    if (!path || !own->others || file_map(&file, path, err))
+        return -1;
+    for (size_t i = 0; i < scores * heads; i++)
+        own->others[i] = NAN;
+    struct csv_reader reader = {file.bytes, file.bytes + file.size, 1, ','};
+    int failed = csv_read(&reader, &names, arena, err);
+    while (!failed && !(failed = csv_read(&reader, &record, arena, err)) && record.count) {
+        const double layer = other_value(&names, &record, "layer");
+        const double head = other_value(&names, &record, "head");
+        if (!(layer >= 0 && layer < (double)own->atlas.layers && head >= 0 &&
+              head < (double)own->atlas.across))
+            continue;
+        for (size_t i = 0; i < scores; i++) {
+            const double value = other_value(&names, &record, own->heads.scores.items[i].name);
+            own->others[i * heads + (size_t)layer * own->atlas.across + (size_t)head] =
+                (float)value;
+            shared += !isnan(value);
+        }
+    }
+    file_release(&file);
+    if (!failed && !shared)
+        failed = err_set(err, "expected heads and scores of this atlas, found none: --score of "
+                              "both must share one");
+    return failed ? err_prefix(err, "'%s'", path) : 0;
+}
+
+/* --- the page --------------------------------------------------------------------------------- */
+
+static int put_heads(struct json_writer *json, struct atlas_state *own, const size_t *numbers,
+                     struct arena *arena, struct err *err)
+{
+    const size_t heads = own->atlas.layers * own->atlas.across;
+    struct report report;
+    const struct table *table = head_table_report(&report, &own->heads.results, arena, err);
+    const struct column *role = table ? table_column(table, "verdict") : NULL;
+    if (!table)
+        return -1;
+    json_put_open(json, "\n heads", '[');
+    for (size_t i = 0, row = 0; i < heads; i++) {
+        if (!atlas_has_head(own, i))
+            continue;
+        json_put_open(json, "\n ", '{');
+        json_put_integer(json, "layer", (long long)(i / own->atlas.across));
+        json_put_integer(json, "head", (long long)(i % own->atlas.across));
+        json_put_text(json, "role", role ? column_text(role, row, true) : "");
+        json_put_open(json, "values", '[');
+        for (size_t k = 0; k < own->heads.scores.count; k++)
+            json_put_float(json, NULL, (float)atlas_score(own, k, i));
+        json_put_close(json, ']');
+        if (own->others) {
+            json_put_open(json, "others", '[');
+            for (size_t k = 0; k < own->heads.scores.count; k++)
+                json_put_float(json, NULL, own->others[k * heads + i]);
+            json_put_close(json, ']');
+        }
+        if (put_head(json, own, i, numbers, err))
+            return -1;
+        json_put_close(json, '}');
+        row++;
+    }
+    json_put_close(json, ']');
+    return 0;
+}
+
+static int put_data(struct stream *out, struct atlas_state *own, struct err *err)
+{
+    struct arena arena = {0};
+    struct json_writer json = {.stream = out, .in_html = true};
+    const struct report origin = {.model = own->driver->session.viewer.model.name,
+                                  .identity = own->driver->identity};
+    const size_t *numbers = number_texts(own, &arena, err);
+    stream_text(out, "<script type=\"application/json\" id=\"atlas\">");
+    json_put_open(&json, NULL, '{');
+    json_put_text(&json, "model", report_model_name(&origin));
+    json_put_integer(&json, "layers", (long long)own->atlas.layers);
+    json_put_integer(&json, "across", (long long)own->atlas.across);
+    json_put_integer(&json, "count", (long long)own->atlas.texts);
+    json_put_integer(&json, "tokens", (long long)own->atlas.tokens);
+    json_put_integer(&json, "intervals", (long long)own->atlas.plan.intervals);
+    json_put_text(&json, "against", own->against);
+    json_put_open(&json, "scores", '[');
+    for (size_t i = 0; i < own->heads.scores.count; i++)
+        json_put_text(&json, NULL, own->heads.scores.items[i].name);
+    json_put_close(&json, ']');
+    int failed = !numbers || put_heads(&json, own, numbers, &arena, err) ||
+                 put_texts(&json, own, numbers, err);
+    json_put_close(&json, '}');
+    stream_text(out, "</script>\n");
+    arena_release(&arena);
+    return err_if(failed);
+}
+
+int atlas_page_write(struct stream *out, struct atlas_state *own, size_t head, struct err *err)
+{
+    (void)head;
+    stream_text(out, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+                     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+                     "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+                     "style-src 'unsafe-inline'; img-src data:; script-src 'unsafe-inline'\">\n"
+                     "<title>");
+    page_put_text(out, own->driver->session.viewer.model.name);
+    stream_text(out, ": atlas</title>\n");
+    stream_bytes(out, page_atlas_before.bytes, page_atlas_before.size);
+    if (put_data(out, own, err))
+        return -1;
+    stream_bytes(out, page_atlas_behind.bytes, page_atlas_behind.size);
+    return 0;
+}

@@ -1,0 +1,586 @@
+// The atlas of a corpus: all heads as points or cells, and one head with its examples.
+
+const atlas = JSON.parse(byId('atlas').textContent);
+const look = { language: 'en' };
+const state = {
+    lang: null,
+    dark: matchMedia('(prefers-color-scheme: dark)').matches,
+    view: 'scatter',
+    x: 0,
+    y: 0,
+    colour: 'layer',
+    differs: false,
+    head: null,
+    interval: null,
+    box: null,
+};
+const { scores, heads } = atlas;
+const nameOf = ({ layer, head }) => `L${layer}·H${head}`;
+
+// --- numbers -------------------------------------------------------------------------------------
+
+// The number of a head on an axis or as a colour: a score, its difference from the other atlas, or
+// the layer.
+function valueOf(one, by) {
+    if (by === 'layer') return one.layer;
+    const value = one.values[by];
+    if (!state.differs || value === null) return value;
+    return one.others?.[by] == null ? null : value - one.others[by];
+}
+
+function rangeOf(by) {
+    const values = heads.map((one) => valueOf(one, by)).filter((value) => value !== null);
+    const [least, most] = [Math.min(...values), Math.max(...values)];
+    const low = by === 'layer' || state.differs ? least : Math.min(0, least);
+    return [low, most > low ? most : low + 1];
+}
+
+function shareOf(one, by) {
+    const [low, high] = rangeOf(by);
+    const value = valueOf(one, by);
+    return value === null ? null : (value - low) / (high - low);
+}
+
+// A colour from pale to strong; none is grey.
+function colourOf(share) {
+    if (share === null) return 'var(--masked)';
+    return `color-mix(in oklab, var(--mark) ${(100 * share).toFixed(1)}%, var(--faint))`;
+}
+
+function numberText(value) {
+    return value === null ? '–' : minus(String(Number(value.toPrecision(3))));
+}
+
+// The entries of an example: for each query a list of [key, weight].
+function entriesOf(text) {
+    const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+    const rows = [];
+    for (let at = 0; at < bytes.length;) {
+        const row = Array.from({ length: bytes[at++] }, (_, i) => [
+            bytes[at + 3 * i] + 256 * bytes[at + 3 * i + 1],
+            bytes[at + 3 * i + 2] / 255,
+        ]);
+        at += 3 * row.length;
+        rows.push(row);
+    }
+    return rows;
+}
+
+// --- the map -------------------------------------------------------------------------------------
+
+const [WIDTH, HEIGHT, EDGE] = [560, 440, 36];
+const SHAPES = [
+    'M-5 0A5 5 0 1 0 5 0A5 5 0 1 0 -5 0Z',
+    'M-5 -5H5V5H-5Z',
+    'M0 -6.5L6.5 0L0 6.5L-6.5 0Z',
+    'M0 -6L6 5H-6Z',
+    'M0 6L-6 -5H6Z',
+    'M-6 -2H-2V-6H2V-2H6V2H2V6H-2V2H-6Z',
+];
+const roles = [...new Set(heads.map(({ role }) => role))].sort((a, b) =>
+    a === '' ? -1 : b === '' ? 1 : 0,
+);
+
+function placeOf(one) {
+    if (state.view === 'grid') {
+        const [across, down] = cellSize();
+        return [EDGE + (one.head + 0.5) * across, 8 + (one.layer + 0.5) * down];
+    }
+    const [x, y] = [shareOf(one, state.x), shareOf(one, state.y)];
+    if (x === null || y === null) return null;
+    return [EDGE + x * (WIDTH - 2 * EDGE), HEIGHT - EDGE - y * (HEIGHT - 2 * EDGE)];
+}
+
+function cellSize() {
+    return [(WIDTH - EDGE - 8) / atlas.across, (HEIGHT - EDGE - 8) / atlas.layers];
+}
+
+function aboutHead(one) {
+    const parts = [...new Set([state.x, state.y])].map(
+        (by) => `${scores[by]} ${numberText(valueOf(one, by))}`,
+    );
+    return [nameOf(one), one.role, ...parts].filter(Boolean).join(' · ');
+}
+
+function drawPoint(one) {
+    const place = placeOf(one);
+    if (!place) return null;
+    const isGrid = state.view === 'grid';
+    const [across, down] = cellSize();
+    const path = isGrid
+        ? `M${-across / 2} ${-down / 2}h${across}v${down}h${-across}Z`
+        : SHAPES[roles.indexOf(one.role) % SHAPES.length];
+    const point = shape('path', {
+        class: 'one',
+        d: path,
+        transform: `translate(${place.join(' ')})`,
+        role: 'button',
+        'aria-label': aboutHead(one),
+        'aria-pressed': one === state.head,
+        tabindex: -1,
+    });
+    point.style.fill = colourOf(shareOf(one, isGrid ? state.x : state.colour));
+    point.append(shape('title', {}, aboutHead(one)));
+    point.classList.toggle('faint', !isFound(one));
+    point.dataset.head = `${one.layer}.${one.head}`;
+    point.addEventListener('click', () => openHead(one));
+    point.addEventListener('keydown', (event) => {
+        if (event.key !== 'Enter' && event.key !== ' ') return;
+        event.preventDefault();
+        openHead(one);
+    });
+    return point;
+}
+
+function drawAxes(svg) {
+    const line = (attributes) => svg.append(shape('line', { class: 'axis', ...attributes }));
+    const write = (x, y, text, anchor, more = {}) =>
+        svg.append(shape('text', { x, y, 'text-anchor': anchor, ...more }, text));
+    if (state.view === 'grid') {
+        const [across, down] = cellSize();
+        for (let head = 0; head < atlas.across; head++)
+            write(EDGE + (head + 0.5) * across, HEIGHT - 12, String(head), 'middle');
+        for (let layer = 0; layer < atlas.layers; layer++)
+            write(EDGE - 6, 12 + (layer + 0.5) * down, String(layer), 'end');
+        return;
+    }
+    line({ x1: EDGE, y1: HEIGHT - EDGE, x2: WIDTH - EDGE, y2: HEIGHT - EDGE });
+    line({ x1: EDGE, y1: EDGE, x2: EDGE, y2: HEIGHT - EDGE });
+    const [x, y] = [rangeOf(state.x), rangeOf(state.y)];
+    x.forEach((value, at) =>
+        write(at ? WIDTH - EDGE : EDGE, HEIGHT - EDGE + 14, numberText(value), 'middle'),
+    );
+    y.forEach((value, at) =>
+        write(EDGE - 4, at ? EDGE + 4 : HEIGHT - EDGE, numberText(value), 'end'),
+    );
+    write(WIDTH / 2, HEIGHT - 6, scores[state.x], 'middle');
+    write(12, HEIGHT / 2, scores[state.y], 'middle', {
+        transform: `rotate(-90 12 ${HEIGHT / 2})`,
+    });
+}
+
+function drawMap() {
+    const held = document.activeElement?.dataset?.head;
+    const svg = shape('svg', { viewBox: `0 0 ${WIDTH} ${HEIGHT}` });
+    drawAxes(svg);
+    const isOpen = (one) => Number(one === state.head); // it is drawn above others
+    svg.append(
+        ...[...heads]
+            .sort((a, b) => isOpen(a) - isOpen(b))
+            .map(drawPoint)
+            .filter(Boolean),
+    );
+    byId('map').replaceChildren(svg);
+    drawLegend();
+    const points = [...svg.querySelectorAll('.one')];
+    const reached =
+        points.find((one) => one.dataset.head === held) ||
+        points.find((one) => one.getAttribute('aria-pressed') === 'true') ||
+        points[0];
+    if (reached) reached.tabIndex = 0;
+    if (held && reached) reached.focus();
+    svg.addEventListener('keydown', moveFocus);
+    svg.addEventListener('pointerdown', (event) => beginBox(svg, event));
+}
+
+// The shape of each role, of the scatter.
+function drawLegend() {
+    const entries =
+        state.view === 'grid'
+            ? []
+            : roles.map((role, at) => {
+                  const svg = shape('svg', { viewBox: '-8 -8 16 16', 'aria-hidden': 'true' });
+                  svg.append(shape('path', { d: SHAPES[at % SHAPES.length] }));
+                  return withParts(element('span', '', 'shape'), svg, role || say('no role'));
+              });
+    byId('legend').replaceChildren(...entries);
+}
+
+// Arrow keys move to the head of the next index or layer.
+function moveFocus(event) {
+    const from = heads.find((one) => event.target.dataset.head === `${one.layer}.${one.head}`);
+    const step = from && arrowOf(event);
+    if (!step) return;
+    const wanted = `${from.layer + step[0]}.${from.head + step[1]}`;
+    const to = event.currentTarget.querySelector(`[data-head="${wanted}"]`);
+    if (!to) return;
+    event.target.tabIndex = -1;
+    to.tabIndex = 0;
+    to.focus();
+}
+
+// Drag a box: its heads become a list, sorted by x.
+function beginBox(svg, event) {
+    const toMap = ({ clientX, clientY }) =>
+        new DOMPoint(clientX, clientY).matrixTransform(svg.getScreenCTM().inverse());
+    const [from, box] = [toMap(event), shape('rect', { class: 'box' })];
+    const move = (moved) => {
+        const to = toMap(moved);
+        const [x, y] = [Math.min(from.x, to.x), Math.min(from.y, to.y)];
+        state.box = [x, y, Math.abs(to.x - from.x), Math.abs(to.y - from.y)];
+        ['x', 'y', 'width', 'height'].forEach((name, at) =>
+            box.setAttribute(name, state.box[at]),
+        );
+        if (!box.isConnected && state.box[2] + state.box[3] > 4) svg.append(box);
+    };
+    const end = () => {
+        window.removeEventListener('pointermove', move);
+        if (box.isConnected) listBox();
+        box.remove();
+    };
+    window.addEventListener('pointermove', move);
+    window.addEventListener('pointerup', end, { once: true });
+}
+
+function listHeads(found) {
+    const sorted = [...found].sort(
+        (a, b) => (valueOf(b, state.x) ?? -1) - (valueOf(a, state.x) ?? -1),
+    );
+    const button = (one) =>
+        withParts(
+            element('li'),
+            buttonFor(
+                () => openHead(one),
+                `${nameOf(one)} ${numberText(valueOf(one, state.x))}`,
+                '',
+                { translate: 'no' },
+            ),
+        );
+    byId('chosen').replaceChildren(...sorted.map(button));
+}
+
+function listBox() {
+    const [x, y, width, height] = state.box;
+    const isInside = ([left, top]) =>
+        left >= x && left <= x + width && top >= y && top <= y + height;
+    listHeads(heads.filter((one) => placeOf(one) && isInside(placeOf(one))));
+}
+
+// --- find ----------------------------------------------------------------------------------------
+
+const plain = (token) => token.trim().toLowerCase();
+
+function isFound(one) {
+    const wanted = plain(byId('find').value.replace('␣', ' '));
+    if (!wanted) return true;
+    if (/^\d+(\.\d*)?$/.test(wanted)) return `${one.layer}.${one.head}`.startsWith(wanted);
+    const among = (tokens) => tokens.some((token) => plain(token) === wanted);
+    return (
+        one.pairs.some((pair) => among(pair.slice(0, 2))) ||
+        one.promotes.some(([key, raised, lowered]) => among([key, ...raised, ...lowered])) ||
+        one.examples.some(([, text]) => among(atlas.texts[text].tokens))
+    );
+}
+
+// --- a head --------------------------------------------------------------------------------------
+
+function bars(values, names) {
+    const most = Math.max(...values, 1e-9);
+    const box = element('div', '', 'bars', {
+        role: 'img',
+        'aria-label': values.map(numberText).join(', '),
+    });
+    values.forEach((value, at) => {
+        const bar = element('i', '', '', { title: `${names(at)}: ${numberText(value)}` });
+        bar.style.height = `${(100 * value) / most}%`;
+        box.append(bar);
+    });
+    return box;
+}
+
+function scale(...words) {
+    return withParts(element('div', '', 'scale'), ...words.map((word) => element('span', word)));
+}
+
+function intervalName(interval) {
+    if (interval === atlas.intervals) return say('highest');
+    if (interval === 1) return say('lowest');
+    const share = (number) => Math.round((100 * number) / atlas.intervals);
+    return `${share(interval - 1)}–${share(interval)} %`;
+}
+
+// The words of an example. Pointing at one lights its keys; else each has its largest weight.
+function drawWords(rows, tokens) {
+    const line = element('p', '', 'words', { translate: 'no' });
+    const spans = tokens.map((token) => element('span', token, '', { tabindex: -1 }));
+    const largest = rows.map((row) =>
+        Math.max(0, ...row.filter(([key]) => key).map(([, weight]) => weight)),
+    );
+    const light = (query) =>
+        spans.forEach((span, at) => {
+            const weight =
+                query === null
+                    ? largest[at]
+                    : (rows[query].find(([key]) => key === at)?.[1] ?? 0);
+            span.style.setProperty('--weight', weight);
+            span.classList.toggle('query', at === query);
+            span.title = query === null ? '' : weight.toFixed(2);
+        });
+    spans.forEach((span, query) => onPoint(span, (isOn) => light(isOn ? query : null)));
+    line.append(...spans);
+    if (spans[0]) spans[0].tabIndex = 0;
+    line.addEventListener('keydown', (event) => {
+        const step = arrowOf(event);
+        const to =
+            step &&
+            spans[clamp(spans.indexOf(event.target) + step[0] + step[1], 0, spans.length - 1)];
+        if (to) to.focus();
+    });
+    light(null);
+    return line;
+}
+
+function shellWord(word) {
+    return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+function commandLine(one, text) {
+    const given = text.ids ? ['--ids', text.ids] : ['-s', text.text];
+    const words = [
+        'attn-cli',
+        'run',
+        '-m',
+        atlas.model,
+        ...given,
+        '--layer',
+        `${one.layer}`,
+        '--head',
+        `${one.head}`,
+    ];
+    const line = words.map(shellWord).join(' ');
+    const copy = buttonFor(async () => {
+        await navigator.clipboard.writeText(line);
+        copy.textContent = say('Copied');
+        setTimeout(() => (copy.textContent = say('Copy')), 2000);
+    }, say('Copy'));
+    return withParts(
+        element('p', '', 'command'),
+        element('code', line, '', { tabindex: 0 }),
+        copy,
+    );
+}
+
+function drawExample(one, [interval, at, top, entries]) {
+    const text = atlas.texts[at];
+    const box = element('article', '', 'example', {
+        'data-text': text.number,
+        'data-interval': interval,
+    });
+    const about = say('Text # · largest weight #', text.number, top.toFixed(3));
+    return withParts(
+        box,
+        element('p', about, 'quiet'),
+        drawWords(entriesOf(entries), text.tokens),
+        commandLine(one, text),
+    );
+}
+
+function table(heads_, rows) {
+    const made = element('table');
+    const head = withParts(element('tr'), ...heads_.map((text) => headerCell(text, 'col')));
+    const cell = (text) =>
+        element('td', String(text), typeof text === 'number' ? 'number' : '', {
+            translate: 'no',
+        });
+    made.append(
+        withParts(element('thead'), head),
+        withParts(
+            element('tbody'),
+            ...rows.map((row) => withParts(element('tr'), ...row.map(cell))),
+        ),
+    );
+    return made;
+}
+
+function part(title, ...content) {
+    return withParts(element('section'), element('h3', title), ...content);
+}
+
+function examplesOf(one) {
+    const intervals = [...new Set(one.examples.map(([interval]) => interval))];
+    if (!intervals.includes(state.interval)) state.interval = intervals[0];
+    const box = element('div', '', 'line start', {
+        role: 'group',
+        'aria-label': say('Intervals'),
+    });
+    drawSegments(
+        box,
+        intervals.map((interval) => [interval, intervalName(interval), {}]),
+        state.interval,
+        (chosen) => {
+            state.interval = chosen;
+            drawHead();
+        },
+    );
+    const shown = one.examples.filter(([interval]) => interval === state.interval);
+    return part(say('Examples'), box, ...shown.map((example) => drawExample(one, example)));
+}
+
+function drawHead() {
+    const one = state.head;
+    const list = element('dl', '', 'scores');
+    scores.forEach((name, at) => {
+        const other = one.others ? ` (${numberText(one.others[at])})` : '';
+        list.append(
+            withParts(
+                element('div'),
+                element('dt', name, '', { translate: 'no' }),
+                element('dd', numberText(one.values[at]) + other),
+            ),
+        );
+    });
+    const edge = (at) => (at ? 2 ** (at - 1) : 0);
+    const promoted = one.promotes.map(([key, raised, lowered]) => [
+        key,
+        raised.join('·'),
+        lowered.join('·'),
+    ]);
+    const parts = [
+        withParts(
+            element('h2'),
+            element('span', nameOf(one), '', { translate: 'no' }),
+            element('span', one.role ? ` · ${one.role}` : '', 'quiet'),
+        ),
+        list,
+        part(
+            say('Largest weights of # texts', atlas.count),
+            bars(one.bins, (at) => `${at / 50}–${(at + 1) / 50}`),
+            scale('0', '1'),
+        ),
+        examplesOf(one),
+    ];
+    if (one.pairs.length) {
+        const rows = one.pairs.map(([query, key, count, mean, over]) => [
+            query,
+            key,
+            count,
+            Number(mean.toFixed(3)),
+            ...(one.pairs.some((pair) => pair[4]) ? [over] : []),
+        ]);
+        const names = ['Query', 'Key', 'Count', 'Mean weight', 'At most too high'];
+        parts.push(
+            part(
+                say('Frequent pairs'),
+                table(
+                    names.slice(0, rows[0].length).map((name) => say(name)),
+                    rows,
+                ),
+            ),
+        );
+    }
+    if (promoted.length)
+        parts.push(
+            part(
+                say('Keys, and what they promote'),
+                table(
+                    ['Key', 'Raises', 'Lowers'].map((name) => say(name)),
+                    promoted,
+                ),
+            ),
+        );
+    parts.push(
+        part(
+            say('Distance from query to key'),
+            bars(one.distances, (at) => `${edge(at)}–${edge(at + 1) - 1}`),
+            scale('0', '2048'),
+        ),
+    );
+    byId('head').replaceChildren(...parts);
+}
+
+function openHead(one) {
+    state.head = one;
+    drawMap();
+    drawHead();
+    history.replaceState(null, '', `#${one.layer}.${one.head}`);
+}
+
+// --- the page ------------------------------------------------------------------------------------
+
+function drawViews() {
+    drawSegments(
+        byId('view'),
+        [
+            ['scatter', say('Scatter'), {}],
+            ['grid', say('Grid'), {}],
+        ],
+        state.view,
+        (view) => {
+            state.view = view;
+            drawViews();
+            drawMap();
+        },
+    );
+}
+
+function settleTheme() {
+    document.documentElement.dataset.theme = state.dark ? 'dark' : 'light';
+    byId('theme').textContent = say(state.dark ? 'Light' : 'Dark');
+}
+
+function drawAll() {
+    settleLanguage();
+    settleTheme();
+    byId('title').textContent = say(
+        'Atlas of #: # texts, # tokens',
+        atlas.model,
+        atlas.count,
+        atlas.tokens,
+    );
+    drawViews();
+    drawMap();
+    drawHead();
+}
+
+function listen() {
+    const entries = scores.map((name, at) => [at, name]);
+    fill(byId('x'), entries, state.x);
+    fill(byId('y'), entries, state.y);
+    fill(byId('colour'), [['layer', 'layer'], ...entries], state.colour);
+    for (const name of ['x', 'y', 'colour'])
+        byId(name).addEventListener('change', ({ target }) => {
+            state[name] = target.value === 'layer' ? 'layer' : Number(target.value);
+            drawMap();
+        });
+    byId('find').addEventListener('input', () => {
+        drawMap();
+        listHeads(byId('find').value ? heads.filter(isFound) : []);
+    });
+    byId('find').addEventListener('keydown', ({ key }) => {
+        const first = key === 'Enter' && byId('chosen').querySelector('button');
+        if (first) first.click();
+    });
+    byId('difference').addEventListener('change', ({ target }) => {
+        state.differs = target.checked;
+        drawMap();
+    });
+    byId('language').addEventListener('click', () => {
+        state.lang = isChinese() ? 'en' : 'zh';
+        drawAll();
+    });
+    byId('theme').addEventListener('click', () => {
+        state.dark = !state.dark;
+        settleTheme();
+    });
+    byId('against').hidden = !atlas.against;
+    byId('other').textContent = atlas.against || '';
+}
+
+// Open the head of the address, else the one with the largest x.
+function start() {
+    const at = (name, other) =>
+        Math.max(
+            scores.findIndex((score) => score.startsWith(name)),
+            other,
+        );
+    state.x = at('induction', 0);
+    state.y = at('previous-token', 0);
+    const named = heads.find((one) => location.hash === `#${one.layer}.${one.head}`);
+    state.head =
+        named ||
+        heads.reduce((best, one) =>
+            (one.values[state.x] ?? -1) > (best.values[state.x] ?? -1) ? one : best,
+        );
+    listen();
+    drawAll();
+}
