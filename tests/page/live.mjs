@@ -243,8 +243,15 @@ if (write()) {
                 yes(text.includes('are no longer induction heads: 0.74 → '), text);
                 yes((await page.innerText('#pinned')).includes('all heads on, attention temperature 1'));
                 const [off] = [json('-s', REPEAT, '--ablate', '0.1')].flat();
-                await page.click('[data-mode="now"]');
-                same(causal(off.tensors['h.1.weights'][1]), await weights(page, 1, 1));
+                await showHead(page, '1.1');
+                const found = (await readTable(page)).map((row) => row.map((one) => Number(one)));
+                off.tensors['h.1.weights'][1].forEach((row, at) => {
+                    const was = before[at].slice(0, at + 1).map(Number);
+                    was.forEach((value, key) => {
+                        const by = row[key] - value;
+                        yes(Math.abs(found[at][key] - by) < 1e-6, `${at} ${key}: not ${by}`);
+                    });
+                });
                 const door = page.locator('#bars li', { hasText: 'door' });
                 const share = (text) => Number(text.replace(/[^0-9.]/g, ''));
                 const change = await door.locator('.change').innerText();
@@ -307,7 +314,6 @@ if (write()) {
                 same([...shares].sort((a, b) => b - a), shares);
                 const roles = await page.innerText('#roles');
                 yes(roles.includes(`. Next token: ${plain(was)} → ${plain(is)}.`), roles);
-                await page.click('[data-mode="change"]');
                 const title = await page.innerText('#head-title');
                 same('L1·H3 off: only its output is removed', title);
                 await page.keyboard.press('p');
@@ -419,7 +425,6 @@ if (write()) {
                 await anew(page, () => page.keyboard.press('x'));
                 await anew(page, () => page.fill('#t', '1.5'));
                 await showHead(page, '1.0');
-                await page.click('[data-mode="change"]');
                 before = await state(page);
                 hash = await page.evaluate(() => location.hash.slice(1));
             },

@@ -194,9 +194,9 @@ await test('maps of layers that keep a state light words in two colours', () =>
 await test('c compares with a text or a head, by the pin of the matrix, and marks differences', async () => {
     const of = (text, ...words) => json('-s', text, ...words).tensors;
     await withPage(path, async (page) => {
-        await go(page, 'screen=text&head=1.3');
+        await go(page, 'screen=text&head=1.3&token=11');
         await page.keyboard.press('c');
-        same('#pin=1&screen=text&head=1.3', await page.evaluate(() => location.hash));
+        same('#pin=1&screen=text&head=1.3&token=11', await page.evaluate(() => location.hash));
         const [a, b] = [WIDE, TIRED].map((text) => of(text)['h.1.weights'][3].at(-1));
         const [foundA, foundB] = await lit(page);
         close(a, foundA, 'A');

@@ -33,7 +33,6 @@ const REMEMBERED = {
         toIndex,
     ],
     why: [() => (state.why ? '1' : ''), Boolean],
-    view: [() => (state.mode === 'auto' ? '' : state.mode), String],
     scale: [() => state.scale, (text) => (['linear', 'sqrt'].includes(text) ? text : '')],
     lang: [() => state.lang, languageOf],
     present: [() => (state.present ? '1' : ''), Boolean],
@@ -48,8 +47,7 @@ const REMEMBERED = {
 };
 // Names in the address that differ from those in the state.
 const STATE_NAMES = {
-    ...{ show: 'kind', cell: 'kept', token: 'row', view: 'mode' },
-    step: 'lesson',
+    ...{ show: 'kind', cell: 'kept', token: 'row', step: 'lesson' },
 };
 const usual = {};
 

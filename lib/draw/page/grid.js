@@ -222,7 +222,7 @@ function compareWith(value) {
     pinned = sentences[state.pin.sentence] || null;
     settle();
     if (shownScreen() === SCREENS[0]) openLargestChange();
-    return set({ mode: 'auto' });
+    return set({});
 }
 
 function openLargestChange() {
@@ -246,5 +246,5 @@ function openLargestChange() {
 function unpin() {
     state.pin = null;
     pinned = null;
-    set({ mode: 'auto' });
+    set({});
 }

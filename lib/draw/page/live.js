@@ -207,8 +207,7 @@ function switchHeads(off) {
     const ends = !off.length && state.pin && state.pin === live.pin;
     if (ends) state.pin = pinned = null;
     else if (!pinned) live.pin = pinRun();
-    const mode = ends ? 'auto' : state.mode;
-    if (!runLive({ off: new Set(off), mode })) [state.pin, pinned] = before;
+    if (!runLive({ off: new Set(off) })) [state.pin, pinned] = before;
 }
 
 function switchHead(name) {
@@ -232,7 +231,7 @@ function togglePin() {
     if (isPinned()) return unpin();
     pinRun();
     announce('Pinned');
-    return set({ mode: 'auto' });
+    return set({});
 }
 
 // --- beginning ---------------------------------------------------------------------------------

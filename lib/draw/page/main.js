@@ -16,7 +16,6 @@ const state = {
     kept: null, // the selected cell; null: the largest weight of the query
     why: false,
     origins: false, // the fold of the panel is open
-    mode: 'auto', // now, pinned, change; auto: the change, if there is one
     scale: '', // linear, sqrt; '': by the median weight
     theme: 'auto',
     // en, zh; '': that of the lesson or the browser
@@ -71,18 +70,15 @@ function isChanged() {
     return sameShape(shownTensor(), other) && distanceOf(shownTensor(), other, state.head) > 1e-6;
 }
 
-function mode() {
-    const other = pinnedTensor();
-    if (!other || state.mode === 'now' || shownScreen() !== SCREENS[0]) return 'now';
-    if (state.mode === 'pinned' && state.head < other.shape[0]) return 'pinned';
-    if (!sameShape(shownTensor(), other)) return 'now';
-    return state.mode === 'change' || state.changed ? 'change' : 'now';
+// Does the matrix show the change since the pin?
+function showsChange() {
+    const isMatrix = shownScreen() === SCREENS[0];
+    return isMatrix && state.changed && sameShape(shownTensor(), pinnedTensor());
 }
 
 // The tensors whose numbers the matrix shows; for a change both, the pinned one first.
 function comparedTensors() {
-    if (mode() === 'change') return [pinnedTensor(), shownTensor()];
-    return [mode() === 'pinned' ? pinnedTensor() : shownTensor()];
+    return showsChange() ? [pinnedTensor(), shownTensor()] : [shownTensor()];
 }
 
 // The tensor and the head that the matrix shows.
@@ -172,10 +168,9 @@ function headTitle() {
 function headWords() {
     const tensor = shownTensor();
     const name = tensor.shownHead(state.head) || tensor.tensor;
-    if (mode() === 'pinned') return `${name} ${comparesTexts() ? 'of A' : 'pinned'}`;
     if (tensor.isAttention && state.off.has(tensor.headName(state.head)))
         return `${name} off${isPresenting() ? '' : ': only its output is removed'}`;
-    if (mode() === 'change') return `${name} change since ${comparesTexts() ? 'A' : 'the pin'}`;
+    if (showsChange()) return `${name} change since ${comparesTexts() ? 'A' : 'the pin'}`;
     if (tensor.isMixer) return mixerTitle(tensor, name);
     if (!tensor.isAttention) return name === tensor.tensor ? name : `${name} ${tensor.tensor}`;
     if (isCross(tensor)) return `${name} cross-attention`;
@@ -208,24 +203,8 @@ function drawMiddle() {
     for (const id of ['head-before', 'head-after'])
         byId(id).hidden = headsOf(current(), state.kind).length < 2;
     byId('map-words').hidden = !tensor.isMixer && !fills;
-    drawModes();
     drawKinds();
     drawNumbers();
-}
-
-function drawModes() {
-    const box = byId('modes');
-    const names = comparesTexts()
-        ? { pinned: 'A', now: 'B', change: 'Change' }
-        : { now: 'Now', pinned: 'Pinned', change: 'Change' };
-    box.hidden = !pinnedTensor();
-    const differs = !sameShape(shownTensor(), pinnedTensor());
-    const title = 'The texts have different numbers of tokens';
-    const entries = Object.entries(names).map(([id, name]) => {
-        const isOff = id === 'change' && differs;
-        return [id, name, { 'data-mode': id, ...(isOff && { disabled: true, title }) }];
-    });
-    drawSegments(box, entries, mode(), (id) => set({ mode: id }));
 }
 
 // Tensors in the order of the pass.
@@ -256,7 +235,7 @@ function drawReadout(cell) {
     const rounds = tensor.isAttention || tensor.isMixer;
     const digits = rounds ? minus(value.toFixed(2)) : brief(value);
     const places = value && Math.abs(value) < 0.005 ? 4 : 2; // not −0.00
-    const text = mode() === 'change' ? signedText(value, places) : digits;
+    const text = showsChange() ? signedText(value, places) : digits;
     const names = [tensor.label('row', cell.row), tensor.label('column', cell.column)];
     byId('value').textContent = hidden ? (tensor.tensor === 'masked' ? '−∞' : '0') : text;
     const does = isCross(tensor) ? '# attends to #' : tensor.isMixer && '# reads what # wrote';
@@ -271,7 +250,7 @@ function placeText(tensor, cell, hidden) {
     const place = tensor.isMixer ? placeOfMemory(cell) : usual;
     if (hidden && tensor.isMixer) return `${place} · later tokens are not in the state yet`;
     if (hidden) return `${place} · masked: score −∞, weight 0`;
-    if (mode() === 'change') {
+    if (showsChange()) {
         const of = (one) => brief(one.at(state.head, cell.row, cell.column)) + runWord(one);
         return `${place} · ${comparedTensors().map(of).join(', ')}`;
     }

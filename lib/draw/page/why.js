@@ -10,7 +10,7 @@ const HEADS_LISTED = 3;
 function explains() {
     const [tensor] = comparedTensors();
     const fits = tensor.sentence.attention && WHY_TENSORS.test(tensor.tensor);
-    if (tensor.isMixer) return !state.lesson && mode() === 'now';
+    if (tensor.isMixer) return !state.lesson && !showsChange();
     const labels = tensor.labels('row');
     const tokens = tensor.sentence.tokens?.[tensor.tensor.startsWith('enc.') ? 1 : 0];
     const words = fits && labels && labels.length !== tokens; // merged subwords
