@@ -195,7 +195,7 @@ function drawMiddle() {
     byId('head-score').textContent = role ? `mean ${role.value.toFixed(2)}` : '';
     const options = {
         ...{ compact, marks: marksOfRole(tensor, head), high: innerHeight - ABOVE_AND_BELOW },
-        ...{ point: hover, keep: keepCell, enter: openWhy, least: CELL_USUAL },
+        ...{ point: hover, keep: keepCell, enter: openWhy, least: CELL_NUMBER },
         ...(state.printing && { most: CELL_USUAL }),
         ...(fills && { high: 0.78 * innerHeight, least: 0, most: 200, grows: true }),
     };

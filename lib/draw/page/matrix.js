@@ -1,8 +1,8 @@
 // A head as cells with labels. The mouse, touch and arrow keys move over it; a cell can be kept.
 
 const CELL_MOST = 64;
-const CELL_USUAL = 40; // cells that fit the width have this size even in a low window
-const CELL_NUMBER = 24; // smaller cells show no numbers
+const CELL_USUAL = 40; // at most on paper, and of matrices that are not square
+const CELL_NUMBER = 24; // smaller cells show no numbers: in a low window, too, cells have this size
 const NUMBER_LEAST = 0.005;
 const NUMBER_SIZE = 11; // size of numbers
 const LABEL_LEAST = 10; // smaller cells have every nth label

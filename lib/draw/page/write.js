@@ -15,6 +15,9 @@ const writing = {
     filled: [], // masks: texts before and after
 };
 
+// Are tokens drawn as the model predicts them?
+const isPlain = () => state.write.t === 1 && !state.write.k;
+
 // --- the next tokens ---------------------------------------------------------------------------
 
 // Of a page without an engine: those that it stores, after the selected row.
@@ -25,7 +28,8 @@ function storedNext() {
         if (k && rank >= k) return 0;
         return t ? (share / likely[0].share) ** (1 / t) : Number(!rank);
     });
-    const sum = powers.reduce((all, one) => all + one, 0);
+    const all = powers.reduce((sum, one) => sum + one, 0);
+    const sum = isPlain() ? 1 / likely[0].share : all; // tokens that are not stored have the rest
     let start = 0;
     for (const [rank, one] of likely.entries()) {
         Object.assign(one, { chance: powers[rank] / sum, start });
@@ -229,7 +233,7 @@ function drawNext() {
         name.textContent = names[at];
         track.firstChild.style.width = `${100 * one.chance}%`;
         track.lastChild.style.width = `${100 * one.share}%`;
-        track.lastChild.hidden = Math.abs(one.share - one.chance) < 0.002;
+        track.lastChild.hidden = isPlain() || Math.abs(one.share - one.chance) < 0.002;
         value.textContent = one.chance ? percent(one.chance) : say('cut');
         button.classList.toggle('cut', !one.chance);
         button.disabled = !live.engine && !follows(one);
@@ -237,10 +241,8 @@ function drawNext() {
     });
     rove(box, '.next');
     const sum = list.reduce((all, one) => all + one.share, 0);
-    const { t, k } = state.write;
-    const isSame = t === 1 && !k; // solid and dashed
     const held = 'outline: the model’s probability; these # hold #.';
-    const words = [isSame ? 'These # hold #.' : held];
+    const words = [isPlain() ? 'These # hold #.' : held];
     if (list.some(({ name }) => name.includes('‿')))
         words.push('Tokens with ‿ are parts of a character.');
     const said = words.map((one) => say(one, list.length, percent(sum)));
