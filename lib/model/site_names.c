@@ -504,6 +504,8 @@ bool site_of_name(enum site *site, int *layer, const char *name, size_t size,
     const char *text = arena_text(&names.arena, name, size, err);
     const char *pattern = text ? name_of_layers(&number, &names, text, err) : NULL;
     const struct named_site *n = text ? site_names_find(&names, text) : NULL;
+    if (n && pattern && strlen(n->name) < strlen(strstr(pattern, "{}")) - 1)
+        n = NULL; /* of another module: layers.9.final_layer_norm, where a model has 4 layers */
     if (n)
         number = (int)n->layer;
     for (size_t i = 0; pattern && !n && !err->kind && i < config_layers(config); i++) {
