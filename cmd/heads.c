@@ -236,7 +236,8 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     if (!own->results.items || heads_choose(own, driver, err))
         return -1;
     bool joins = driver->derivation.mean_of_heads || driver->derivation.mean_of_layers;
-    own->in_maps = own->map || (!joins && (format->is_picture || format_is(format, "safetensors")));
+    own->in_maps =
+        own->map || (!joins && (format->is_picture || format_is(format, "safetensors npz")));
     if (joins && (own->map || own->sort))
         return err_usage(err, "--mean %s: expected all heads of a table, found %s: leave it out",
                          options->select.mean, own->map ? "--map" : "--sort");

@@ -74,7 +74,7 @@ struct edit_options {
 };
 
 struct select_options {
-    const char *show, *layer, *head, *query, *key, *mean, *pool, *gradient;
+    const char *show, *layer, *head, *query, *key, *mean, *pool, *gradient, *names;
     bool words, bits, hide_first, stats, normalize, cosines, stack, align;
 };
 

@@ -9,11 +9,15 @@
 #include "math/rows.h"
 #include "measure/gradients.h"
 #include "model/layer.h"
-#include "model/site.h"
+#include "model/site_names.h"
 #include "write/text.h"
 #include "texts.h"
 
 static const struct task run_task;
+
+/* In the order of enum site_dialect, from NAMES_TRANSFORMER_LENS on. */
+WORDS(dialect, NULL, {"transformerlens", "its cache: blocks.0.attn.hook_z [1, token, head, dim]"},
+      {"huggingface", "attentions.0, hidden_states.0, and outputs of modules: [1, token, channel]"})
 
 VALUES(pooling, NULL, POOL_MODEL, pooling_labels[index].text, NULL)
 
@@ -34,6 +38,11 @@ static const struct option_row own_options[] = {
          "one array for all texts, [texts, ...]: -o FILE.npy or FILE.safetensors, with the tokens "
          "and columns of each text in FILE.jsonl",
          .flags = OPTION_FIXED),
+    STRING(
+        "names", 0, "PROGRAM", IN(select.names),
+        "npz, safetensors, npy: names and axes of tensors in the caches and hooks of this program, "
+        "where it has them",
+        .values = &values_dialect),
     STRING("gradient", 0, "A[:B]", IN(select.gradient),
            "the gradients of the logit of token A, or of A less that of B, at the sites of --show, "
            "instead of their values (default for attention_gradient: the most likely token)"),
@@ -137,11 +146,33 @@ static int check_gradient(struct run_state *own, const struct options *options, 
                : 0;
 }
 
+/* Read --names. */
+static int choose_names(struct derivation *how, struct driver *driver, struct err *err)
+{
+    const struct names names = {dialect_words[0], 2, sizeof *dialect_words};
+    size_t index = 0;
+    if (!driver->options->select.names)
+        return 0;
+    if (names_choose(&index, names, "--names", driver->options->select.names, err) ||
+        options_exclude(driver->options, "names", "mean pool stats align gradient", err))
+        return -1;
+    if (!format_is(driver->output.format, "npz safetensors npy"))
+        return err_usage(err, "--names: expected --format npz, safetensors or npy, found %s",
+                         driver->output.format->name);
+    if (how->head_count)
+        return err_usage(err, "--names: expected numbers in --head, found heads with layers");
+    const enum site_dialect dialect = NAMES_TRANSFORMER_LENS + (int)index;
+    how->merges_heads = dialect == NAMES_HUGGING_FACE;
+    return site_names_list(&how->names, dialect, &driver->session.viewer.model.config,
+                           &driver->session.arena, err);
+}
+
 static int open(void *state, struct driver *driver, struct err *err)
 {
     struct run_state *own = state;
     struct request *request = &own->request;
-    if (request_make(request, driver, err) || check_gradient(own, driver->options, err))
+    if (request_make(request, driver, err) || check_gradient(own, driver->options, err) ||
+        choose_names(&driver->derivation, driver, err))
         return -1;
     own->shows_classes = driver->session.viewer.model.config.n_class && !request->chosen &&
                          !own->walks && !request->derivation.mean_of_texts;

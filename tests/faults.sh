@@ -192,7 +192,7 @@ fi
 life='Life is short'
 try run -m life -s "$life"
 try run -m life "$life" 'eat dessert' --show q --format csv
-for format in markdown csv tidy json jsonl npy safetensors svg tex html; do
+for format in markdown csv tidy json jsonl npy npz safetensors svg tex html; do
     try run -m life -s "$life" --format $format -o here
     try run -m life-cross -s "$life" --source 'short Life' --show all --format $format -o here/
 done
@@ -303,7 +303,7 @@ for input in three.txt two.jsonl two.csv; do
     try batch "$in/$input" -m life --fail-fast --format tidy -o here.csv
     try batch "$in/$input" -m life --fail-fast -o here.jsonl
 done
-for format in tidy json npy safetensors svg html text; do
+for format in tidy json npy npz safetensors svg html text; do
     try batch "$in/three.txt" -m life --format $format -o here/
 done
 try batch -f "$in/three.txt" -m life --sweep scale=none,sqrt --dry-run
@@ -330,7 +330,7 @@ try init --vocab-from "$in/texts" --vocab-size 340 -o here
 try heads -m "$in/school" -s 'Anna is old' --sort induction
 try heads --contacts -m "$ROOT/tests/golden-families/esm-absolute" --ids 0,4,6,2 --format json
 try heads -m "$in/school" 'Anna is old' 'Anna is' --cells both --color always
-for format in text markdown csv tidy json jsonl npy safetensors svg tex; do
+for format in text markdown csv tidy json jsonl npy npz safetensors svg tex; do
     try heads -m "$in/school" --score self,induction --format $format -o here
     try heads -m "$in/school" --map induction --format $format -o here
 done

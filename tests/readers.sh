@@ -30,6 +30,8 @@ life='Life is short eat dessert first'
 "$attn" tokenize '|a| *b* _c_ <i>' -m tiny -o marks.md
 "$attn" run -m life -s "$life" --show weights -o life.npy
 "$attn" run -m life -s "$life" --show q,weights -o life.safetensors
+"$attn" run -m life -s "$life" --show q,weights --names transformerlens --format npz |
+    cat >life.npz
 "$attn" run -m life -s "$life" -s 'Life is' -o life.json
 "$attn" run -m life -s "$life" -s 'Life is' -o life.jsonl
 "$attn" run -m life-causal -s 'Life is Life' --show masked -o causal.csv
@@ -133,7 +135,9 @@ fi
 if python=$(python_with numpy); then
     same numpy '(1, 6, 6) float32 0.6870 True True
 [-inf, -inf]
-True' "$("$python" - <<'END' 2>&1
+True
+result.json blocks.0.attn.hook_q blocks.0.attn.hook_pattern
+True (1, 6, 1, 2) True' "$("$python" - <<'END' 2>&1
 import numpy
 life = numpy.load("life.npy", mmap_mode="r")
 print(life.shape, life.dtype, "%.4f" % life[0, 1, 1], life.flags["C_CONTIGUOUS"],
@@ -141,6 +145,10 @@ print(life.shape, life.dtype, "%.4f" % life[0, 1, 1], life.flags["C_CONTIGUOUS"]
 print([float(numpy.load("causal.npy")[0, row, row + 1]) for row in (0, 1)])
 table = numpy.genfromtxt("life.csv", delimiter=",", skip_header=1, dtype=numpy.float32)
 print((table[:, 1:] == life[0]).all())
+cache = numpy.load("life.npz")
+print(*cache.files)
+print((cache["blocks.0.attn.hook_pattern"][0] == life).all(),
+      cache["blocks.0.attn.hook_q"].shape, cache.zip.testzip() is None)
 END
     )"
 else

@@ -94,20 +94,22 @@ def check_tidy(path, documents):
             yield f"{group.tensor.iloc[0]}: a visible number is missing"
 
 
-def read_safetensors(path):
-    """Metadata, and arrays by name."""
+def read_tensors(path):
+    """The result without its tensors, and arrays by name."""
+    if path.endswith(".npz"):
+        arrays = dict(numpy.load(path))
+        return json.loads(arrays.pop("result.json")), arrays
     data = open(path, "rb").read()
     size = struct.unpack("<Q", data[:8])[0]
     header = json.loads(data[8:8 + size])
     metadata = header.pop("__metadata__")
-    return metadata, {name: numpy.frombuffer(data[8 + size:][slice(*entry["data_offsets"])], "<f4")
+    return json.loads(metadata["result"]), {name: numpy.frombuffer(data[8 + size:][slice(*entry["data_offsets"])], "<f4")
                       .reshape(entry["shape"]) for name, entry in header.items()}
 
 
-def check_safetensors(path, documents, valid):
+def check_tensors(path, documents, valid):
     document = documents[0]
-    metadata, arrays = read_safetensors(path)
-    head = json.loads(metadata["result"])
+    head, arrays = read_tensors(path)
     yield from (f"metadata: {error.message[:200]}" for error in valid.iter_errors({**head, "tensors": {}}))
     for key in set(head) & set(document) - {"provenance", "facts", "axes"}:
         if head[key] != document[key]:
@@ -140,7 +142,7 @@ def compare(attn, words, documents, valid, stem):
     with open(f"{stem}.json", "w", encoding="utf-8") as file:
         json.dump(documents, file)
     arrays, timed = {}, words[0] == "bench"
-    for form, ending in (("csv", "csv"), ("tidy", "tidy.csv"), ("safetensors", "safetensors"), ("npy", "npy")):
+    for form, ending in (("csv", "csv"), ("tidy", "tidy.csv"), ("safetensors", "safetensors"), ("npy", "npy"), ("npz", "npz")):
         path = f"{stem}.{ending}"
         done = subprocess.run([attn, *words, "--format", form, "-o", path], capture_output=True, text=True, check=False)
         if done.returncode == 2:  # several matrices or texts; the format has one
@@ -149,8 +151,9 @@ def compare(attn, words, documents, valid, stem):
             yield f"{form}: {done.stderr}"
             continue
         if form == "safetensors":
-            arrays = {} if timed else read_safetensors(path)[1]
+            arrays = {} if timed else read_tensors(path)[1]
         wrong = {"csv": lambda: check_csv(path, documents), "tidy": lambda: check_tidy(path, documents),
-                 "safetensors": lambda: check_safetensors(path, documents, valid),
+                 "safetensors": lambda: check_tensors(path, documents, valid),
+                 "npz": lambda: check_tensors(path, documents, valid),
                  "npy": lambda: check_npy(path, arrays)}[form]()
         yield from (f"{form}: {what}" for what in list(wrong)[:3])

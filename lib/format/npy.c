@@ -9,31 +9,38 @@
 #include "format/dtype.h"
 
 enum {
-    RANK_MAX = 32, /* the limit of NumPy 1 */
+    RANK_MAX = 32, /* the limit of NumPy 1: the header has room for numbers of 20 digits */
     ALIGN_BYTES = 64,
-    HEADER_BYTES = 1024, /* room for 32 dimensions of 20 digits */
-    PREFIX_BYTES = 10,   /* magic, version, length */
+    PREFIX_BYTES = 10, /* magic, version, length */
 };
 
-/* The header is a Python dictionary, padded with blanks to align the data. The shape is a tuple:
- * `()`, `(3,)`, `(3, 4)`. */
+/* After the prefix, a Python dictionary, padded with blanks to align the data. The shape is a
+ * tuple: `()`, `(3,)`, `(3, 4)`. */
+size_t npy_header(char header[NPY_HEADER_BYTES], size_t rank, const size_t *shape)
+{
+    char *text = header + PREFIX_BYTES;
+    const size_t most = NPY_HEADER_BYTES - PREFIX_BYTES;
+    assert(rank <= RANK_MAX);
+    size_t used =
+        (size_t)snprintf(text, most, "{'descr': '<f4', 'fortran_order': False, 'shape': (");
+    for (size_t i = 0; i < rank; i++)
+        used += (size_t)snprintf(text + used, most - used, i ? ", %zu" : "%zu", shape[i]);
+    used += (size_t)snprintf(text + used, most - used, rank == 1 ? ",), }" : "), }");
+    while ((PREFIX_BYTES + used + 1) % ALIGN_BYTES)
+        text[used++] = ' ';
+    text[used++] = '\n';
+    memcpy(header, "\x93NUMPY\x01\x00", PREFIX_BYTES - 2);
+    header[PREFIX_BYTES - 2] = (char)(used & 0xff);
+    header[PREFIX_BYTES - 1] = (char)(used >> 8);
+    return PREFIX_BYTES + used;
+}
+
 void npy_begin(struct stream *out, size_t rank, const size_t *shape)
 {
-    char header[HEADER_BYTES];
-    assert(rank <= RANK_MAX);
-    size_t used = (size_t)snprintf(header, HEADER_BYTES,
-                                   "{'descr': '<f4', 'fortran_order': False, 'shape': (");
-    for (size_t i = 0; i < rank; i++)
-        used += (size_t)snprintf(header + used, HEADER_BYTES - used, i ? ", %zu" : "%zu", shape[i]);
-    used += (size_t)snprintf(header + used, HEADER_BYTES - used, rank == 1 ? ",), }" : "), }");
-    while ((PREFIX_BYTES + used + 1) % ALIGN_BYTES)
-        header[used++] = ' ';
-    header[used++] = '\n';
+    char header[NPY_HEADER_BYTES];
+    const size_t size = npy_header(header, rank, shape);
     stream_binary(out);
-    stream_bytes(out, "\x93NUMPY\x01\x00", 8);
-    stream_char(out, (char)(used & 0xff));
-    stream_char(out, (char)(used >> 8));
-    stream_bytes(out, header, used);
+    stream_bytes(out, header, size);
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */

@@ -10,8 +10,10 @@
 #include "base/stream.h"
 #include "format/safetensors.h"
 
-/* Write the header of a dense array; its numbers follow. Errors stick to the stream. */
-void npy_begin(struct stream *out, size_t rank, const size_t *shape);
+/* Write the header of a dense array; its numbers follow. Returns its size. */
+enum { NPY_HEADER_BYTES = 1024 };
+size_t npy_header(char header[NPY_HEADER_BYTES], size_t rank, const size_t *shape);
+void npy_begin(struct stream *out, size_t rank, const size_t *shape); /* errors stick to it */
 
 enum { NPY_RANK_MAX = 4 };
 

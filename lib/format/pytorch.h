@@ -50,16 +50,27 @@ int zip_read(struct zip *zip, const struct file *file, struct arena *arena, stru
 int zip_check(struct zip_entry *entry, struct err *err);
 uint32_t zip_crc32(const char *bytes, size_t size);
 
-/* An archive that torch.load reads, of less than 4 GiB and 65,536 entries, none of them compressed:
+/* An archive of any size that torch.load and numpy.load read, written without going back, so that
+ * it can be a pipe: no entry is compressed, and CRC-32 and sizes follow each, in 64 bits.
  *
  *     struct zip_writer zip = {.out = &stream};
- *     zip_add(&zip, "archive/version", "3\n", 2);
- *     if (zip_end(&zip, err)) ... */
+ *     zip_begin(&zip, "archive/version");
+ *     zip_put(&zip, "3\n", 2); // or in several calls
+ *     zip_close(&zip);
+ *     if (zip_end(&zip, err)) ... // before the first entry, buf_release(&zip.directory) is enough
+ *
+ * zip_add is the three calls of an entry. Errors stick to the stream and the directory. */
 struct zip_writer {
     struct stream *out;
     struct buf directory;
+    const char *name; /* of the open entry, borrowed */
+    size_t at, size;  /* where it begins, and its bytes so far */
+    uint32_t crc;
     size_t count;
 };
 
+void zip_begin(struct zip_writer *zip, const char *name);
+void zip_put(struct zip_writer *zip, const void *bytes, size_t size);
+void zip_close(struct zip_writer *zip);
 void zip_add(struct zip_writer *zip, const char *name, const void *bytes, size_t size);
 int zip_end(struct zip_writer *zip, struct err *err);

@@ -210,47 +210,6 @@ int zip_read(struct zip *zip, const struct file *file, struct arena *arena, stru
     return at == end ? 0 : refuse_end(err);
 }
 
-/* --- an archive to write ---------------------------------------------------------------------- */
-
-void zip_add(struct zip_writer *zip, const char *name, const void *bytes, size_t size)
-{
-    struct buf *out = &zip->directory;
-    const size_t at = zip->out->written_bytes, fields = out->size + 6;
-    buf_bytes(out, "PK\1\2\24\0\24", 8); /* of version 2.0, for version 2.0 */
-    buf_repeat(out, "", 1, 8);           /* flags, method (stored), time, date */
-    buf_integer(out, zip_crc32(bytes, size), 4);
-    buf_integer(out, size, 4);
-    buf_integer(out, size, 4);
-    buf_integer(out, strlen(name), 4); /* no extra field */
-    if (!out->out_of_memory) {         /* the local header has the same fields */
-        stream_text(zip->out, "PK\3\4");
-        stream_bytes(zip->out, out->bytes + fields, out->size - fields);
-        stream_text(zip->out, name);
-        stream_bytes(zip->out, bytes, size);
-    }
-    buf_repeat(out, "", 1, 10); /* comment, disk, attributes */
-    buf_integer(out, at, 4);
-    buf_text(out, name);
-    zip->count++;
-}
-
-int zip_end(struct zip_writer *zip, struct err *err)
-{
-    const size_t at = zip->out->written_bytes, size = zip->directory.size;
-    buf_text(&zip->directory, "PK\5\6");
-    buf_integer(&zip->directory, 0, 4); /* disks */
-    buf_integer(&zip->directory, zip->count, 2);
-    buf_integer(&zip->directory, zip->count, 2);
-    buf_integer(&zip->directory, size, 4);
-    buf_integer(&zip->directory, at, 4);
-    buf_integer(&zip->directory, 0, 2); /* comment */
-    int failed = buf_check(&zip->directory, err);
-    if (!failed)
-        stream_bytes(zip->out, zip->directory.bytes, zip->directory.size);
-    buf_release(&zip->directory);
-    return failed;
-}
-
 /* --- the checksum -------------------------------------------------------------------------------
  *
  * Tables for eight bytes at a time, or carry-less products if the processor has them, which are
@@ -320,10 +279,11 @@ IN_CLMUL static uint32_t add_blocks(uint32_t crc, const char *bytes, size_t bloc
 
 #endif
 
-uint32_t zip_crc32(const char *bytes, size_t size)
+/* The CRC-32 of bytes that follow those whose CRC-32 is `crc`. */
+static uint32_t add_to_crc(uint32_t crc, const char *bytes, size_t size)
 {
-    uint32_t crc = UINT32_MAX;
     size_t done = 0;
+    crc = ~crc;
 #ifdef __x86_64__
     if (size >= 64 && __builtin_cpu_supports("pclmul")) {
         crc = add_blocks(crc, bytes, size / 64);
@@ -331,6 +291,11 @@ uint32_t zip_crc32(const char *bytes, size_t size)
     }
 #endif
     return ~add_bytes(crc, bytes + done, size - done);
+}
+
+uint32_t zip_crc32(const char *bytes, size_t size)
+{
+    return add_to_crc(0, bytes, size);
 }
 
 int zip_check(struct zip_entry *entry, struct err *err)
@@ -343,4 +308,120 @@ int zip_check(struct zip_entry *entry, struct err *err)
                            "entry '%.*s': expected data with CRC-32 %08" PRIx32 ", found %08" PRIx32
                            ": the file is damaged",
                            (int)entry->name_size, entry->name, entry->crc, found);
+}
+
+/* --- an archive to write ---------------------------------------------------------------------- */
+
+enum { VERSION = 45 }; /* 4.5, of archives with fields of 64 bits */
+
+/* A number of 64 bits in every field of 32 that an extra field replaces. */
+static void put_all_ones(struct buf *out, size_t bytes)
+{
+    buf_repeat(out, "\xff", 1, bytes);
+}
+
+/* The fields of both headers up to the length of the name. */
+static void put_fields(struct buf *out, const struct zip_writer *zip)
+{
+    buf_integer(out, VERSION, 2);
+    buf_integer(out, HAS_DESCRIPTOR, 2);
+    buf_repeat(out, "", 1, 6); /* method (stored), time, date */
+    buf_integer(out, zip->crc, 4);
+    put_all_ones(out, 8); /* sizes */
+    buf_integer(out, strlen(zip->name), 2);
+}
+
+static void put_sizes(struct buf *out, const struct zip_writer *zip)
+{
+    buf_integer(out, zip->size, 8);
+    buf_integer(out, zip->size, 8);
+}
+
+/* Send what has been appended to the directory since it had `size` bytes, and take it off again. */
+static void send(struct zip_writer *zip, size_t size)
+{
+    struct buf *out = &zip->directory;
+    if (!out->out_of_memory)
+        stream_bytes(zip->out, out->bytes + size, out->size - size);
+    out->size = size;
+}
+
+void zip_begin(struct zip_writer *zip, const char *name)
+{
+    struct buf *out = &zip->directory;
+    const size_t before = out->size;
+    zip->name = name;
+    zip->at = zip->out->written_bytes;
+    zip->size = 0;
+    zip->crc = 0;
+    buf_text(out, "PK\3\4");
+    put_fields(out, zip);
+    buf_integer(out, EXTRA_BYTES + 16, 2);
+    buf_text(out, name);
+    buf_bytes(out, "\1\0\20\0", EXTRA_BYTES);
+    put_sizes(out, zip);
+    send(zip, before);
+}
+
+void zip_put(struct zip_writer *zip, const void *bytes, size_t size)
+{
+    zip->crc = add_to_crc(zip->crc, bytes, size);
+    zip->size += size;
+    stream_bytes(zip->out, bytes, size);
+}
+
+void zip_close(struct zip_writer *zip)
+{
+    struct buf *out = &zip->directory;
+    const size_t before = out->size;
+    buf_text(out, "PK\7\10");
+    buf_integer(out, zip->crc, 4);
+    put_sizes(out, zip);
+    send(zip, before);
+    buf_text(out, "PK\1\2");
+    buf_integer(out, VERSION, 2);
+    put_fields(out, zip);
+    buf_integer(out, EXTRA_BYTES + 24, 2);
+    buf_repeat(out, "", 1, 10); /* comment, disk, attributes */
+    put_all_ones(out, 4);       /* where its local header is */
+    buf_text(out, zip->name);
+    buf_bytes(out, "\1\0\30\0", EXTRA_BYTES);
+    put_sizes(out, zip);
+    buf_integer(out, zip->at, 8);
+    zip->count++;
+}
+
+void zip_add(struct zip_writer *zip, const char *name, const void *bytes, size_t size)
+{
+    zip_begin(zip, name);
+    zip_put(zip, bytes, size);
+    zip_close(zip);
+}
+
+int zip_end(struct zip_writer *zip, struct err *err)
+{
+    struct buf *out = &zip->directory;
+    const size_t at = zip->out->written_bytes, size = out->size;
+    buf_text(out, "PK\6\6");
+    buf_integer(out, END64_BYTES - 12, 8); /* what follows */
+    buf_integer(out, VERSION, 2);
+    buf_integer(out, VERSION, 2);
+    buf_integer(out, 0, 8); /* disks */
+    buf_integer(out, zip->count, 8);
+    buf_integer(out, zip->count, 8);
+    buf_integer(out, size, 8);
+    buf_integer(out, at, 8);
+    buf_text(out, "PK\6\7");
+    buf_integer(out, 0, 4);
+    buf_integer(out, at + size, 8);
+    buf_integer(out, 1, 4); /* disks */
+    buf_text(out, "PK\5\6");
+    buf_integer(out, 0, 4);
+    put_all_ones(out, 12); /* counts, size and where: see the record of 64 bits */
+    buf_integer(out, 0, 2);
+    int failed = buf_check(out, err);
+    if (!failed)
+        send(zip, 0);
+    buf_release(out);
+    return failed;
 }

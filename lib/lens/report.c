@@ -127,6 +127,8 @@ bool array_is_mean_of_layers(const struct array *array)
 
 const char *array_name(char name[SITE_NAME_BYTES], const struct array *array)
 {
+    if (array->theirs)
+        return array->theirs;
     const char *stack = site_stack(array->site);
     const char *site = array->name ? array->name : site_name_in_layer(array->site);
     const char *whole = array->name ? site : site_name(array->site);
@@ -848,8 +850,14 @@ int derive(struct report *report, const struct derivation *how, const struct tok
     const struct tokenized *texts[] = {&report->sentence, &report->source};
     if (!arrays)
         return -1;
-    for (size_t i = 0; i < report->array_count; i++)
-        arrays[i] = report->arrays[i];
+    for (size_t i = 0; i < report->array_count; i++) {
+        struct array *array = &arrays[i];
+        *array = report->arrays[i];
+        if (how->names && !array->name)
+            array->theirs = how->names[SITE_COUNT * (size_t)(array->layer < 0 ? 0 : array->layer) +
+                                       array->site];
+        array->merges_heads = how->merges_heads;
+    }
     report->arrays = arrays;
     if (how->head_count && !(report->arrays = arrays = choose_heads(report, how, arena, err)))
         return -1;

@@ -183,6 +183,9 @@ struct derivation {
     struct pooling_rule pool; /* a row that replaces the rows of an array's tokens */
     bool stats;               /* tables: mean, variance, minimum and maximum of each matrix */
     bool align; /* tables: of the first matrix, the keys of each predicted token, by weight */
+    const char *const
+        *names;        /* [layers, SITE_COUNT] of another program (site_names_list), or NULL */
+    bool merges_heads; /* see struct array */
 };
 
 /* Axes with means: texts; layers and texts; heads, layers and texts; all and regions. */

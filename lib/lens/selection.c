@@ -57,8 +57,11 @@ static struct site_set all_sites(const struct config *config)
 bool selection_other_name(enum site *site, int *layer, const struct site_word *word,
                           const struct config *config, site_note *note, struct err *err)
 {
+    static const char *const words[] = {"all", "tokens"};
     char own[SITE_NAME_BYTES];
-    if (site_find(word->name, word->size, site))
+    size_t index = 0;
+    if (site_find(word->name, word->size, site) ||
+        names_find(&index, NAMES_LIST(words), word->name, word->size))
         return false;
     if (!site_of_name(site, layer, word->name, word->size, config, err)) {
         err_prefix(err, "%s", word->option);

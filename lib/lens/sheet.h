@@ -83,6 +83,8 @@ struct array {
     size_t shared_by;     /* query heads per key/value head, as in a sheet */
     bool bits;            /* an entropy in bits; the name says so */
     const char *gradient; /* "gradient.q": of the site, in place of its values; NULL: values */
+    const char *theirs;   /* its name in another program, whose axes files have; NULL: ours */
+    bool merges_heads;    /* which has heads side by side, [token, head * dim] */
     struct display display;
 };
 

@@ -97,6 +97,7 @@ static int put(struct site_names *names, const char *name, struct named_site ite
         return -1;
     *added = item;
     added->name = name;
+    added->dialect = names->dialect;
     added->factor = added->factor == 0 ? 1 : added->factor;
     if (map_get(&names->map, name, strlen(name), &index)) {
         struct named_site *last = names->items[index];
@@ -300,6 +301,7 @@ static int put_fields(struct site_names *names, struct err *err)
         {"encoder_hidden_states", "encoder_attentions", "encoder_last_hidden_state"}};
     const struct config *c = names->config;
     struct arena *arena = &names->arena;
+    names->dialect = NAMES_HUGGING_FACE;
     const struct embed_rule *embed = &stack_of(c, PART_SENTENCE)->embed;
     bool plain = embed->positions == POSITIONS_NONE && !embed->norm && !embed->segments;
     for (enum site_part part = PART_SENTENCE; part <= PART_SOURCE; part++) {
@@ -321,6 +323,7 @@ static int put_fields(struct site_names *names, struct err *err)
         if (layers && put_in(names, stacks[part][2], end, SITE_PASS_END, last, err))
             return -1;
     }
+    names->dialect = NAMES_LLAMA_CPP;
     for (size_t i = 0; i < LLAMA_CPP_NAMES; i++) {
         const struct llama_cpp_name *n = &llama_cpp_names[i];
         bool in_layer = site_row(n->site)->in_layer, is_q = n->site == SITE_Q;
@@ -334,6 +337,7 @@ static int put_fields(struct site_names *names, struct err *err)
                        n->site, normed ? SITE_PASS_END : n->other, layer, err))
                 return -1;
     }
+    names->dialect = NAMES_TRANSFORMER_LENS;
     for (size_t layer = 0; layer < c->n_layer; layer++)
         for (enum site site = SITE_Q; site <= SITE_K; site++)
             if (site_is_in_layer(c, site == SITE_Q ? SITE_Q_PRE : SITE_K_PRE, layer) &&
@@ -356,8 +360,10 @@ static int put_sites(struct site_names *names, struct err *err)
              layer++) {
             const char *own = site_tensor_name(name, site, (int)layer);
             own = arena_text(&names->arena, own, strlen(own), err);
+            names->dialect = NAMES_OURS;
             if (!own || put_in(names, own, site, SITE_PASS_END, layer, err))
                 return -1;
+            names->dialect = NAMES_TRANSFORMER_LENS;
             bool in_layer = alias && strncmp(alias, lens, sizeof lens - 1) == 0;
             if (alias && put_in(names,
                                 in_layer ? arena_format(&names->arena, err, "blocks.%zu.%s", layer,
@@ -372,7 +378,7 @@ static int put_sites(struct site_names *names, struct err *err)
 
 int site_names_make(struct site_names *names, const struct config *config, struct err *err)
 {
-    *names = (struct site_names){.config = config};
+    *names = (struct site_names){.config = config, .dialect = NAMES_HUGGING_FACE};
     if (!put_modules(names, err) && !put_sites(names, err) && !put_fields(names, err))
         return 0;
     site_names_release(names);
@@ -521,21 +527,48 @@ bool site_of_name(enum site *site, int *layer, const char *name, size_t size,
     return found;
 }
 
+/* A name with the prefix of the model's modules, such as "model.", unless it is none of these. */
+static const char *whole_name(const struct site_names *names, size_t index,
+                              const struct named_site *n, struct arena *arena, struct err *err)
+{
+    const enum site id = site_id(n->site);
+    const bool outside = index >= names->module_count || id == SITE_LOGITS || id == SITE_TRANSFORM;
+    return arena_format(arena, err, "%s%s", outside ? "" : names->config->family->names->prefix,
+                        n->name);
+}
+
+int site_names_list(const char *const **list, enum site_dialect dialect,
+                    const struct config *config, struct arena *arena, struct err *err)
+{
+    struct site_names names;
+    const char **first = arena_alloc(arena, SITE_COUNT * config_layers(config), sizeof *first, err);
+    if (!first || site_names_make(&names, config, err))
+        return -1;
+    for (size_t i = 0; i < names.count; i++)
+        for (const struct named_site *n = names.items[i]; n && !err->kind; n = n->next) {
+            const char **name = &first[SITE_COUNT * n->layer + n->site];
+            const bool is_whole = n->factor == 1 && !n->width && !strchr(n->name, ' ');
+            if (n->dialect == dialect && !*name && is_whole)
+                *name = whole_name(&names, i, n, arena, err);
+        }
+    site_names_release(&names);
+    *list = first;
+    return err_if(err->kind);
+}
+
 const char *site_names_module(const struct site_names *names, enum site site, struct arena *arena,
                               struct err *err)
 {
-    const char *prefix = names->config->family->names->prefix;
     for (size_t i = 0; i < names->module_count; i++)
         for (const struct named_site *n = names->items[i]; n; n = n->next) {
             char number[24];
             if (n->site != site)
                 continue;
+            const char *name = whole_name(names, i, n, arena, err);
             size_t size = (size_t)snprintf(number, sizeof number, ".%zu", n->layer);
-            const char *at = site_row(site)->in_layer ? strstr(n->name, number) : NULL;
-            bool of_end = site_id(site) == SITE_LOGITS || site_id(site) == SITE_TRANSFORM;
-            return at ? arena_format(arena, err, "%s%.*s.L%s", prefix, (int)(at - n->name), n->name,
-                                     at + size)
-                      : arena_format(arena, err, "%s%s", of_end ? "" : prefix, n->name);
+            const char *at = name && site_row(site)->in_layer ? strstr(name, number) : NULL;
+            return at ? arena_format(arena, err, "%.*s.L%s", (int)(at - name), name, at + size)
+                      : name;
         }
     return NULL;
 }

@@ -19,8 +19,11 @@
 #include "base/hash.h"
 #include "model/weights.h"
 
+enum site_dialect { NAMES_OURS, NAMES_TRANSFORMER_LENS, NAMES_HUGGING_FACE, NAMES_LLAMA_CPP };
+
 struct named_site {
     const char *name;
+    enum site_dialect dialect;
     enum site site;
     enum site other; /* what else has this name in some programs, or SITE_PASS_END */
     size_t layer;    /* 0 outside of layers */
@@ -33,6 +36,7 @@ struct named_site {
 
 struct site_names {
     const struct config *config;
+    enum site_dialect dialect; /* of names that are added */
     struct named_site **items; /* [count] the first of each name */
     size_t count;
     size_t module_count; /* the first of these are modules */
@@ -59,6 +63,11 @@ const struct named_site *site_names_find(const struct site_names *names, const c
  * without: it is no such name. */
 bool site_of_name(enum site *site, int *layer, const char *name, size_t size,
                   const struct config *config, struct err *err);
+
+/* The first name of each site and layer in one dialect, [layers, SITE_COUNT], in the arena; NULL
+ * for sites without one of their own there. */
+int site_names_list(const char *const **list, enum site_dialect dialect,
+                    const struct config *config, struct arena *arena, struct err *err);
 
 /* The name of a site's module, with L as the layer; llama.cpp's name, with -L. NULL: none. */
 const char *site_names_module(const struct site_names *names, enum site site, struct arena *arena,

@@ -241,6 +241,7 @@ void writer_release(struct writer *writer)
     }
     buf_release(&writer->line);
     buf_release(&writer->columns);
+    buf_release(&writer->zip.directory);
     arena_release(&writer->arena);
 }
 

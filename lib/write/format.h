@@ -16,6 +16,7 @@
 #include "base/sha256.h"
 #include "base/stream.h"
 #include "format/json_writer.h"
+#include "format/pytorch.h"
 #include "lens/report.h"
 #include "model/weights.h"
 #include "write/style.h"
@@ -121,7 +122,7 @@ struct format {
  * table.working (lens/sheet.h): explain has those. */
 #define FORMATS(row)                                                                              \
     row(text) row(markdown) row(html) row(json) row(csv) row(excel) row(tidy) row(jsonl) row(npy) \
-        row(safetensors) row(svg) row(tex) row(png) row(pdf)
+        row(npz) row(safetensors) row(svg) row(tex) row(png) row(pdf)
 
 #define FORMAT_DECLARE(name) extern const struct format format_##name;
 #define FORMAT_ONE(name) +1
@@ -146,8 +147,10 @@ struct writer {
     const struct layout *layout;
     size_t array, sheet; /* next sheet: index of its array, and index in that array */
     struct json_writer json;
-    char separator, decimal;     /* of excel */
-    struct buf line, columns;    /* for the format's use; released by the writer */
+    char separator, decimal;  /* of excel */
+    struct buf line, columns; /* for the format's use; released by the writer */
+    struct zip_writer zip;    /* of npz, whose tensors have these names and shapes */
+    const struct safetensors_tensor *tensors;
     struct folder_files *folder; /* NULL: writes to a stream */
     struct arena arena;
 };

@@ -1,14 +1,25 @@
-/* tensors_report.c: safetensors (all tensors of a report in one file) and npy (one tensor). A stack
- * of reports has one tensor, [reports, …], without an axis of one token; a site in several layers
- * is [reports, layers, …].
+/* tensors_report.c: safetensors and npz (all tensors of a report in one file) and npy (one tensor).
+ * A stack of reports has one tensor, [reports, …], without an axis of one token; a site in several
+ * layers is [reports, layers, …].
  *
- * The metadata, a map of strings, has "format": "pt", which readers expect, and, without a stack,
- * "result": the object that json writes, without its tensors. */
+ * The metadata of safetensors, a map of strings, has "format": "pt", which readers expect, and,
+ * without a stack, "result": the object that json writes, without its tensors. In npz this object
+ * is the entry result.json, of which numpy gives the bytes.
+ *
+ * A tensor with a name of another program has the axes it has there: first one of the batch, and
+ * [token, head, dim] for [head, token, dim]. */
 #include <string.h>
 
 #include "format/npy.h"
 #include "format/safetensors.h"
 #include "write/format.h"
+
+/* True for an array [head, token, dim] that is [token, head, dim] in the program of its name. */
+static bool has_heads_inside(const struct array *array)
+{
+    const enum site_axes axes = site_axes(array->site);
+    return array->theirs && (axes == AXES_HEAD_TOKEN_DIM || axes == AXES_GROUP_TOKEN_DIM);
+}
 
 static struct safetensors_tensor *name_tensors(const struct writer *writer, struct arena *arena,
                                                struct err *err)
@@ -39,19 +50,24 @@ static struct safetensors_tensor *name_tensors(const struct writer *writer, stru
         char *name = arena_alloc(arena, SITE_NAME_BYTES, 1, err);
         const struct tensor tensor = array_tensor(array);
         size_t *shape = arena_alloc(arena, tensor.rank + 2, sizeof *shape, err);
-        size_t rank = 0;
+        size_t rank = 0, axes = array_rank(array);
         if (!name || !shape)
             return NULL;
-        if (stacked)
-            shape[rank++] = writer->report->identity.count;
+        if (stacked || array->theirs)
+            shape[rank++] = stacked ? report->identity.count : 1;
         if (of_layers && count > 1)
             shape[rank++] = count;
-        for (size_t axis = 0; axis < array_rank(array); axis++)
+        for (size_t axis = 0; axis < axes; axis++)
             if (!stacked || axis + 2 != tensor.rank || tensor.shape[axis] > 1)
                 shape[rank++] = tensor.shape[axis];
-        array_name(name, array);
+        if (has_heads_inside(array) && rank >= 3) {
+            size_t *end = shape + rank, heads = end[-3];
+            end[-3] = end[-2];
+            end[-2] = array->merges_heads ? heads * end[-1] : heads;
+            rank -= array->merges_heads;
+        }
         tensors[i] = (struct safetensors_tensor){
-            of_layers && count > 1 ? site_name(array->site) : name, rank, shape};
+            of_layers && count > 1 ? site_name(array->site) : array_name(name, array), rank, shape};
     }
     return tensors;
 }
@@ -85,17 +101,83 @@ static int array_begin(struct writer *writer, struct err *err)
     return tensors ? 0 : -1;
 }
 
+/* Set `*bytes` to values that are complete, and return their size; 0: more heads are to follow. */
+static size_t next_values(const void **bytes, struct writer *writer, const struct sheet *sheet,
+                          struct err *err)
+{
+    const struct array *array = &writer->report->arrays[writer->array];
+    const size_t columns = sheet->columns.size, row = columns * sizeof *sheet->values;
+    const size_t heads = array_matrix_count(array), size = sheet->rows.size * row;
+    struct buf *all = &writer->line;
+    *bytes = sheet->values;
+    if (!has_heads_inside(array))
+        return size;
+    if (writer->sheet == 0) {
+        buf_clear(all);
+        buf_repeat(all, "", 1, heads * size);
+    }
+    if (buf_check(all, err))
+        return 0;
+    for (size_t i = 0; i < sheet->rows.size; i++)
+        memcpy(all->bytes + (i * heads + writer->sheet) * row, sheet->values + i * columns, row);
+    *bytes = all->bytes;
+    return writer_at_last(writer) ? heads * size : 0;
+}
+
 static int array_sheet(struct writer *writer, const struct sheet *sheet, struct err *err)
 {
-    (void)err;
-    stream_bytes(writer->out, sheet->values,
-                 sheet->rows.size * sheet->columns.size * sizeof *sheet->values);
+    const void *bytes = NULL;
+    const size_t size = next_values(&bytes, writer, sheet, err);
+    stream_bytes(writer->out, bytes, size);
+    return err_if(err->kind);
+}
+
+/* --- npz -------------------------------------------------------------------------------------- */
+
+static int npz_begin(struct writer *writer, struct err *err)
+{
+    stream_binary(writer->out);
+    writer->zip.out = writer->out;
+    json_report_metadata(&writer->columns, writer->report);
+    writer->tensors = name_tensors(writer, &writer->arena, err);
+    if (!writer->tensors || buf_check(&writer->columns, err))
+        return -1;
+    zip_add(&writer->zip, "result.json", writer->columns.bytes, writer->columns.size);
     return 0;
+}
+
+static int npz_sheet(struct writer *writer, const struct sheet *sheet, struct err *err)
+{
+    char header[NPY_HEADER_BYTES];
+    const void *bytes = NULL;
+    if (writer->sheet == 0) {
+        const struct safetensors_tensor *tensor = &writer->tensors[writer->array];
+        const char *name = arena_format(&writer->arena, err, "%s.npy", tensor->name);
+        if (!name)
+            return -1;
+        zip_begin(&writer->zip, name);
+        zip_put(&writer->zip, header, npy_header(header, tensor->rank, tensor->shape));
+    }
+    const size_t size = next_values(&bytes, writer, sheet, err);
+    zip_put(&writer->zip, bytes, size);
+    if (writer_at_last(writer))
+        zip_close(&writer->zip);
+    return err_if(err->kind);
+}
+
+static int npz_end(struct writer *writer, struct err *err)
+{
+    return zip_end(&writer->zip, err);
 }
 
 FORMAT_ROW(npy, ".npy", "NumPy file with one float32 array", UNIT_ARRAY, .for_files = true,
            .one_sentence = true, .cell_bytes = 4, .keeps_shape = true, .begin = array_begin,
            .sheet = array_sheet)
+
+FORMAT_ROW(npz, ".npz", "all tensors by name, float32, for numpy.load; tokens in result.json",
+           UNIT_SENTENCE, .for_files = true, .one_sentence = true, .has_tokens = true,
+           .has_origin = true, .cell_bytes = 4, .keeps_shape = true, .begin = npz_begin,
+           .sheet = npz_sheet, .end = npz_end)
 
 FORMAT_ROW(safetensors, ".safetensors", "all tensors by name, float32; tokens in the metadata",
            UNIT_SENTENCE, .for_files = true, .one_sentence = true, .has_tokens = true,
