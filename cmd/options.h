@@ -42,6 +42,7 @@ struct input_options {
     struct texts operands; /* texts, or what the command's `operands` says */
     struct texts sentences;
     const char *file, *ids, *source, *pair, *special;
+    const char *weights, *tokens; /* of another program: weights_file.h */
     const char *text_column, *id_column, *regions, *joint, *word_column, *by;
     bool literal_special, any_length, document, chat, trim;
     bool is_hosted;              /* attn_report: standard input is not the default */

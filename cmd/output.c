@@ -260,8 +260,12 @@ int options_files(const struct options *options,
 {
     const char *reference = options->edit.reference;
     const char *const files[] = {reference && strcmp(reference, "-") == 0 ? NULL : reference,
-                                 options->heads.pairs, options->heads.needles,
-                                 options->score.unigrams, options->lens.jacobian};
+                                 options->heads.pairs,
+                                 options->heads.needles,
+                                 options->score.unigrams,
+                                 options->lens.jacobian,
+                                 options->input.weights,
+                                 options->input.tokens};
     const struct texts *const edits[] = {&options->edit.edits, &options->edit.ablations};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         if (files[i] && use(context, files[i], err))

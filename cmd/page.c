@@ -31,6 +31,11 @@ static const struct option_row own_options[] = {
     FLAG("live", 0, IN(page.live),
          "include the model, to run and continue other texts in the "
          "browser"),
+    STRING("weights", 0, "FILE", IN(input.weights),
+           "attention weights of another program, without a model: npy, npz, safetensors, "
+           "BertViz's JSON"),
+    STRING("tokens", 0, "FILE", IN(input.tokens),
+           "--weights: the tokens, a line for each, or a list in JSON"),
     STRING("output", 'o', "FILE", IN(output.path), "page to write (default: standard output)",
            .heading = "Output", .flags = OPTION_PROCESS),
     {0},

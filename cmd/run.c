@@ -53,6 +53,11 @@ static const struct option_row own_options[] = {
     FLAG("align", 0, IN(select.align),
          "encoder-decoders: instead, for each token of the text those of the source, by the mean "
          "weight of the selected heads where they predict it"),
+    STRING("weights", 0, "FILE", IN(input.weights),
+           "attention weights of another program, without a model: npy, npz, safetensors, "
+           "BertViz's JSON"),
+    STRING("tokens", 0, "FILE", IN(input.tokens),
+           "--weights: the tokens, a line for each, or a list in JSON"),
     {0},
 };
 

@@ -278,8 +278,7 @@ int sweep_set(struct sweep *sweep, size_t setting, struct options *options, stru
 
 /* --- models ----------------------------------------------------------------------------------- */
 
-/* Order of names by their numbers: step8, step64, step512. A shorter number comes first. */
-static int compare_names(const void *a, const void *b)
+int compare_by_numbers(const void *a, const void *b)
 {
     static const char digits[] = "0123456789";
     const char *one = *(const char *const *)a;
@@ -304,7 +303,7 @@ static int add_pattern(struct texts *found, const char *pattern, struct arena *a
         return err_set(err, "--model '%s': cannot read the folders: %s", pattern, strerror(errno));
     failed = 0;
     if (paths.gl_pathc)
-        qsort(paths.gl_pathv, paths.gl_pathc, sizeof *paths.gl_pathv, compare_names);
+        qsort(paths.gl_pathv, paths.gl_pathc, sizeof *paths.gl_pathv, compare_by_numbers);
     for (size_t i = 0; i < paths.gl_pathc && !failed; i++) {
         const char *path = arena_text(arena, paths.gl_pathv[i], strlen(paths.gl_pathv[i]), err);
         failed = !path || (file_is_directory(path) && texts_add(found, path, arena, err));

@@ -44,6 +44,10 @@ bool sweep_has(const struct sweep *sweep, const char *name);
 /* The first name in braces, {strength}, of an edit; NULL: it has none. */
 const char *edit_name(size_t *size, const char *edit);
 
+/* Order of names, as qsort compares them, by numbers: step8, step64, step512. A shorter number
+ * comes first. */
+int compare_by_numbers(const void *a, const void *b);
+
 /* List the models of --model. A pattern, pythia/step*, gives the directories that match, in the
  * order of the numbers in their names. A pattern without a match is refused. */
 int models_read(struct texts *models, const struct options *options, struct arena *arena,

@@ -1,4 +1,5 @@
 #include "texts.h"
+#include "weights_file.h"
 
 #include <math.h>
 #include <string.h>
@@ -231,7 +232,8 @@ int page_command(const struct options *options, struct err *err)
     if (!output_is_standard(path) && strchr(name, '.') && !name_has_ending(path, ".html"))
         return err_usage(err, "--output: expected an HTML file such as page.html, found '%s'",
                          path); /* browsers would not open a file of another name */
-    return driver_do(&page_task, &own, err);
+    return weights_file_is_asked(&own) ? weights_file_show(&own, true, err)
+                                       : driver_do(&page_task, &own, err);
 }
 
 /* HTML is written by `page` if it shows whole texts one by one; otherwise it is a page without the
@@ -239,6 +241,8 @@ int page_command(const struct options *options, struct err *err)
 int run_command(const struct options *options, struct err *err)
 {
     struct output output = {.path = NULL};
+    if (weights_file_is_asked(options))
+        return weights_file_show(options, false, err);
     if (output_choose(&output, &options->output, err))
         return -1;
     const struct select_options *select = &options->select;

@@ -373,6 +373,25 @@ except attn.Error as error:
 else:
     raise AssertionError("an unknown option")
 END
+check 'a page of weights of another program has its numbers and tokens' "$python" - <<'END'
+import attn, numpy, re
+run = attn.Model("tiny").run("Life is short")
+layers = [run["h.%d.weights" % i][None] for i in range(2)]
+pages = [attn.page(given, ["Life", "Ġis", "Ġshort"]) for given in (layers, numpy.array(layers))]
+assert "_repr_html_" in dir(pages[0]) and '"title": "Life is short"' in pages[0]
+values = [re.findall('"values": "([^"]*)"', page) for page in pages]
+assert values[0] == values[1] and len(values[0]) >= 2 and '"--weights"' in pages[0]
+assert '"layer": 0' not in attn.page(layers, layer="1").partition('"tensors"')[2][:400]
+for wrong, tokens, why in ((layers, ["Life"], "expected 3 tokens"),
+                           (3 * layers[0][0], None, "from 0 to 1"),
+                           (layers[0][0, 0], None, "found another shape")):
+    try:
+        attn.page(wrong, tokens)
+    except attn.Error as error:
+        assert why in str(error), error
+    else:
+        raise AssertionError(why)
+END
 check 'reports of the program are tables; edits are numbers, arrays, functions' "$python" - <<'END'
 import csv, os, subprocess
 import attn, numpy

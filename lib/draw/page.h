@@ -78,6 +78,8 @@ struct page_facts {
     size_t command_count;
     const char *run; /* "edited" or "unedited" if the page compares both */
 
+    const char *weights, *tokens; /* files of another program, in place of a model; NULL: none */
+
     bool untrained; /* the model: see model_is_untrained */
     const struct roles *roles;
     const struct sheet *scores;       /* a row for each head; NaN: no data */

@@ -659,6 +659,16 @@ static void put_facts(struct json_writer *json, const struct page_facts *facts)
         json_put_integer(json, "splits", (long long)part);
     if (facts->untrained)
         json_put_bool(json, "untrained", true);
+    if (facts->weights) { /* commands name these files, and the page has no other sites */
+        json_put_open(json, "\nfiles", '[');
+        json_put_text(json, NULL, "--weights");
+        json_put_text(json, NULL, facts->weights);
+        if (facts->tokens) {
+            json_put_text(json, NULL, "--tokens");
+            json_put_text(json, NULL, facts->tokens);
+        }
+        json_put_close(json, ']');
+    }
     put_sites(json, facts->config);
     if (facts->scores)
         put_scores(json, facts->scores);

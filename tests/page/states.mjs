@@ -3,10 +3,10 @@
 //
 // page.mjs imports it. PAGE_TYPING: seconds of typing (15).
 import { execFileSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
-import { attn, attnJson, percent, same, scratch, test, withPage, writePage, yes } from './harness.mjs';
+import { attn, attnJson, percent, run, same, scratch, test, withPage, writePage, yes } from './harness.mjs';
 
 const SECONDS = Number(process.env.PAGE_TYPING || 15);
 const KEYS = 'The keys to the cabinet';
@@ -228,6 +228,24 @@ await test('the command heads, a page and a live page give heads the same roles'
             await note.waitFor({ state: 'attached' });
             same(rolesOfCommand(text), await rolesOfPage(page), text);
         }
+    });
+});
+
+await test('a page of weights of another program has heads, and no predictions or explanations', async () => {
+    const [weights, tokens] = ['weights.safetensors', 'tokens.txt'].map((name) => join(scratch, name));
+    run('The cat sat on the mat', '--layer', 'all', '-o', weights);
+    writeFileSync(tokens, ['The', ' cat', ' sat', ' on', ' the', ' mat'].join('\n'));
+    await withPage(writePage('--weights', weights, '--tokens', tokens), async (page) => {
+        same('Matrix,Text', await page.locator('#screens button').allInnerTexts().then(String));
+        const said = 'Weights of another program, without a model: nothing is predicted or explained.';
+        yes((await page.innerText('#roles')).startsWith(said), 'the note');
+        await page.click('#why-button');
+        const why = await page.innerText('#why');
+        yes(why.includes(said) && !why.includes('attn-cli') && !why.includes('come from'), why);
+        await page.keyboard.press('Escape');
+        await page.click('#command');
+        const command = await page.locator('dialog .command code').first().innerText();
+        yes(command.startsWith(`attn-cli run --weights ${weights} --tokens ${tokens} --layer`), command);
     });
 });
 

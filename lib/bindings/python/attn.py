@@ -12,6 +12,7 @@
         model.score(pairs=[("Life is short", "Life is eat")]).frame()
         model.generate("Life is", 8).text
         model.page("Life is short")     # the program's interactive page, shown in a notebook
+        attn.page(out.attentions, tokens)                       # of another program's weights
         model.run(texts, show=["weights", "resid_post"], query=-1)  # lists; rows of the last token
         model.attribute("Life is", answer=" short: eat").frame()     # likewise lens, heads, compare
         model.patch("The keys", "The key", answer=" are: is").frame()
@@ -326,6 +327,26 @@ class Page(str):
     def _repr_html_(self):
         return ('<iframe srcdoc="%s" style="width: 100%%; height: 40em; border: 0"></iframe>'
                 % html.escape(self))
+
+
+def page(attentions, tokens=None, **options) -> Page:
+    """The page of attention weights that another program computed, without a model: an array
+    [layers, heads, tokens, tokens], with or without an axis of 1 text after the layers; or a list
+    of those of each layer, such as output.attentions of Hugging Face's models. `tokens` are texts;
+    options are layer="0-3", head="1", view="lines". A notebook shows the page."""
+    def numbers(array):
+        array = array.detach().cpu().float() if hasattr(array, "detach") else array
+        return numpy.asarray(array, numpy.float32)
+    several = isinstance(attentions, (list, tuple))
+    array = numpy.stack([numbers(x) for x in attentions]) if several else numbers(attentions)
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "attention.npy")
+        numpy.save(path, array)
+        if tokens is not None:
+            options["tokens"] = os.path.join(folder, "tokens.json")
+            with open(options["tokens"], "w", encoding="utf-8") as file:
+                json.dump([str(token) for token in tokens], file)
+        return Page(_report("page", weights=path, **options))
 
 
 Place = collections.namedtuple("Place", "name layer text first axes")

@@ -96,6 +96,8 @@ const CHINESE = {
     'Without ': '去掉 ',
     ', #, the most of all heads. ': ' 后，#，在所有头中变化最大。',
     ', #, the most of all heads of attention. ': ' 后，#，在所有注意力头中变化最大。',
+    'Weights of another program, without a model: nothing is predicted or explained.':
+        '这是另一个程序的权重，没有模型：不能预测，也不能解释。',
     'This model is not trained: its numbers show the computation, not language':
         '这个模型没有训练过：它的数字只展示计算过程，不反映语言',
     'This model is not trained: its numbers show the computation, not language.':

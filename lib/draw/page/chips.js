@@ -2,6 +2,7 @@
 
 const ROLES_LISTED = 6; // heads named for each role, at most
 const EFFECT_LEAST = 0.01; // smallest effect of a head that is named
+const NO_MODEL = 'Weights of another program, without a model: nothing is predicted or explained.';
 const NOT_TRAINED = 'This model is not trained: its numbers show the computation, not language';
 
 const CHIPS = { source: 'source', chips: 'sentence' }; // boxes, and the labels that they show
@@ -128,8 +129,9 @@ function drawRoles() {
 
 // Notes on the model and the text, before all other sentences.
 function putNotes(box) {
-    const { untrained, splits, labels } = current();
+    const { untrained, files, splits, labels } = current();
     if (untrained) box.append(element('b', `${NOT_TRAINED}.`), ' ');
+    if (files) box.append(element('b', NO_MODEL), ' ');
     if (splits === undefined) return;
     const words = 'Some characters are not in the vocabulary and are split into bytes, such as #.';
     const label = labels.sentence[splits - Number(look.hide_first)];

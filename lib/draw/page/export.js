@@ -6,12 +6,14 @@ function shellWord(word) {
     return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
-// A command on a text of the page: model, text or ids, attention options, then `words`.
+// A command on a text of the page: model, text or ids, attention options, then `words`. Weights of
+// another program have files in place of a model.
 function commandOf(sentence, command, words) {
     const ids = sentence.ids && !sentence.text;
+    const text = ids ? ['--ids', sentence.ids.join(',')] : ['-s', sentence.text ?? sentence.title];
     return [
-        ...['attn-cli', command, '-m', sentence.model],
-        ...(ids ? ['--ids', sentence.ids.join(',')] : ['-s', sentence.text ?? sentence.title]),
+        ...['attn-cli', command],
+        ...(sentence.files || ['-m', sentence.model, ...text]),
         ...(sentence.command || []),
         ...words,
     ]

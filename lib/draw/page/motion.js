@@ -400,10 +400,11 @@ addScreen({
             (text) => Number(text) || 0,
         ],
     },
-    isAvailable() { // pages with the maps of a whole text
+    isAvailable() { // pages of a model with the maps of a whole text
         const [first] = motionTensors();
         const isHead = first && (first.heads || first.isMixer) && !first.mean_of;
-        return Boolean(isHead && first.row_labels !== 'words' && first.labels('row'));
+        const isOfModel = isHead && !current().files;
+        return Boolean(isOfModel && first.row_labels !== 'words' && first.labels('row'));
     },
     draw: drawMotion,
     highlight: () => motion.row !== motionRow() && drawMotion(),

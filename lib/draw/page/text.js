@@ -438,6 +438,7 @@ function commandOfLight(tensor, head) {
         all: '--layer all --mean heads,layers',
         flow: `--show rollout --layer ${attentionOf(tensor).at(-1)?.layer}`,
     }[lightNow()];
-    if (!words) return commandOfView(tensor, head);
+    if (!words || (tensor.sentence.files && words.includes('--show')))
+        return commandOfView(tensor, head);
     return commandOf(tensor.sentence, 'run', words.split(' '));
 }

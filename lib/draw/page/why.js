@@ -282,7 +282,7 @@ class WhyPanel {
         const hidden = why.numbers
             ? why.hidden
             : Number.isNaN(this.keys.at(state.head, cell.row, column));
-        if (!isHead || hidden) return;
+        if (!isHead || hidden || why.tensor.sentence.files) return;
         const name = 'Where do query and key come from?';
         const fold = this.fold(name, '', (to) => new OriginView(to, why, cell));
         fold.open = state.origins; // as on the way to this head
@@ -361,7 +361,8 @@ class WhyPanel {
         const { why } = this;
         const { sentence, layer } = why.tensor;
         if (live.engine) this.say('Shorter texts are explained from queries and keys, too.');
-        if (why.head === null || live.engine) return;
+        if (sentence.files) this.say(NO_MODEL);
+        if (why.head === null || live.engine || sentence.files) return;
         this.panel.append(...lacksOfHead(sentence, `${layer}.${why.head}`, 'all'));
     }
 
