@@ -141,6 +141,7 @@ static enum site site_of_slot(const struct config *c, struct slot slot)
     } sites[] = {
         {SLOT_NORM_1, SITE_LN_1},
         {SLOT_Q, SITE_Q},
+        {SLOT_Q_UP, SITE_Q},
         {SLOT_K, SITE_K},
         {SLOT_V, SITE_V},
         {SLOT_Q_NORM, SITE_Q},
@@ -176,8 +177,10 @@ static enum site site_of_slot(const struct config *c, struct slot slot)
         const struct head_rule *head = stack_head(c, (enum site_part)slot.part, (size_t)slot.layer);
         bool is_q = site == SITE_Q, is_norm = slot.id == SLOT_Q_NORM || slot.id == SLOT_K_NORM;
         bool normed = site != SITE_V && (is_q ? head->norm.q : head->norm.k);
-        if (head->by != HEADS_PROJECTED || head->clip > 0 || (site == SITE_V && head->norm.v) ||
-            (normed && !is_norm && !head->norm.after_rotary))
+        const bool is_half =
+            head->by == HEADS_LATENT && site == SITE_K; /* before its rotated part */
+        if (head->by == HEADS_AS_IS || is_half || head->clip > 0 ||
+            (site == SITE_V && head->norm.v) || (normed && !is_norm && !head->norm.after_rotary))
             return SITE_PASS_END;
         if (site != SITE_V && head->rotary && !(is_norm && head->norm.after_rotary))
             site = is_q ? SITE_Q_PRE : SITE_K_PRE;
