@@ -325,10 +325,12 @@ static int make_report(struct report *report, struct weights_file *file,
             return -1;
     }
     struct derivation how = {.hide_first = select->hide_first};
-    return err_if(
-        make_sentence(&report->sentence, file) ||
-        (select->mean && derive_read_mean(&how, select->mean, MEAN_OF_LAYERS, file->err)) ||
-        derive(report, &how, NULL, arena, file->err));
+    if (select->mean && derive_read_mean(&how, select->mean, MEAN_AXES, file->err))
+        return -1;
+    if (how.mean_of_texts)
+        return err_usage(file->err, "--mean: expected heads or layers of --weights, found texts");
+    return err_if(make_sentence(&report->sentence, file) ||
+                  derive(report, &how, NULL, arena, file->err));
 }
 
 static int write_report(struct report *report, const struct config *config,
