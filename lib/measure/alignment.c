@@ -72,6 +72,7 @@ struct difference difference_of(const struct array *ours, const float *theirs, d
     d.median = count ? (medians[(count - 1) / 2] + medians[count / 2]) / 2 : (double)NAN;
     d.nmse = off > 0 ? off / size : 0;
     d.cosine = size > 0 && theirs_size > 0 ? product / sqrt(size * theirs_size) : off > 0 ? 0 : 1;
+    d.factor = size > 0 ? product / size : 0;
     d.agrees = !d.masked_in_one && d.compared &&
                d.max <= tolerance * d.largest + (printed ? PRINTED_ERROR : 0);
     return d;

@@ -13,13 +13,13 @@
 
 /* Their numbers compared with ours; of maps, keys that a mask hides in both do not count. */
 struct difference {
-    double nmse;         /* sum of squares of differences / sum of squares of ours */
-    double max, largest; /* the largest difference; the largest of our numbers */
-    double cosine;
-    double median;        /* over tokens: norm of the difference / norm of ours */
-    size_t compared;      /* finite in both */
-    size_t masked_in_one; /* infinite in one of them */
-    bool agrees;          /* max <= tolerance · largest, and the same numbers are infinite */
+    double nmse;           /* sum of squares of differences / sum of squares of ours */
+    double max, largest;   /* the largest difference; the largest of our numbers */
+    double cosine, factor; /* `factor` of ours is nearest to theirs */
+    double median;         /* over tokens: norm of the difference / norm of ours */
+    size_t compared;       /* finite in both */
+    size_t masked_in_one;  /* infinite in one of them */
+    bool agrees;           /* max <= tolerance · largest, and the same numbers are infinite */
 };
 
 struct alignment {

@@ -507,7 +507,10 @@ static const char *write_note(const struct divergence *d, const struct diagnosis
                 buf_format(&note, "or with: %s (NMSE %.2g)\n", found->list[i].words,
                            found->list[i].difference.nmse);
     } else if (d->first < d->count) {
+        const struct difference *f = &d->pairs[d->first].found.difference;
         buf_format(&note, "none of %zu usual mistakes explains it\n", found->tried);
+        if (f->cosine > 0.999999 && !f->masked_in_one && fabs(f->factor - 1) > 1e-3)
+            buf_format(&note, "theirs is ours times %.4g\n", f->factor);
     }
     if (d->unknown_count) {
         buf_format(&note, "%zu names are not known: ", d->unknown_count);

@@ -230,7 +230,20 @@ static void keep(void *context, const struct edit_block *block)
     trial->kept[site_id(block->site) == SITE_K_PRE] = copy_of(trial, block).data;
 }
 
-enum { TURN_OTHER_PAIRS, TURN_BACK, TURN_NEXT, TURN_PREVIOUS, TURN_NONE, TURNS };
+/* From TURN_THETAS on: another base. */
+enum {
+    TURN_OTHER_PAIRS,
+    TURN_BACK,
+    TURN_NEXT,
+    TURN_PREVIOUS,
+    TURN_NONE,
+    TURN_UNSCALED,
+    TURN_THETAS,
+};
+
+static const double turn_thetas[] = {10000, 1000000, 500000};
+
+enum { TURNS = TURN_THETAS + sizeof turn_thetas / sizeof *turn_thetas };
 
 /* Rotate queries or keys again, by angles of the variant. */
 static void turn(void *context, const struct edit_block *block)
@@ -246,6 +259,10 @@ static void turn(void *context, const struct edit_block *block)
     if (!from.data || !table.data)
         return;
     rotary.neighbours ^= trial->variant == TURN_OTHER_PAIRS;
+    if (trial->variant == TURN_UNSCALED)
+        rotary.scaling = ROTARY_PLAIN;
+    if (trial->variant >= TURN_THETAS)
+        rotary.theta = turn_thetas[trial->variant - TURN_THETAS];
     rotary_fill(table, &rotary, trial->variant == TURN_NEXT, rows.rows);
     for (size_t row = rows.rows; trial->variant == TURN_PREVIOUS && row > 0; row--)
         memcpy(matrix_row(table, row), matrix_row(table, row - 1),
@@ -267,19 +284,25 @@ static int try_rotary(struct trial *trial)
         [TURN_BACK] = "rotary embedding in the other direction",
         [TURN_NEXT] = "rotary embedding offset by one: positions begin at 1",
         [TURN_PREVIOUS] = "rotary embedding offset by one: positions begin at -1",
-        [TURN_NONE] = "rotary embedding missing"};
+        [TURN_NONE] = "rotary embedding missing",
+        [TURN_UNSCALED] = "scaling of the rotary embedding missing"};
     const struct config *config = &trial->viewer.model.config;
     const size_t half = config->rotary.components / 2;
-    if (trial->variant >= TURNS)
+    if (trial->variant >= (int)TURNS)
         return TRIAL_LAST;
+    const double theta =
+        trial->variant < TURN_THETAS ? 0 : turn_thetas[trial->variant - TURN_THETAS];
     if (trial->from.part != PART_SENTENCE || !config_rotates(config) ||
-        config->head_norm.after_rotary)
+        config->head_norm.after_rotary || theta == config->rotary.theta ||
+        (trial->variant == TURN_UNSCALED && config->rotary.scaling == ROTARY_PLAIN))
         return TRIAL_NONE;
     edit_by(trial, SITE_Q_PRE, keep);
     edit_by(trial, SITE_K_PRE, keep);
     edit_by(trial, SITE_Q, turn);
     edit_by(trial, SITE_K, turn);
-    if (trial->variant)
+    if (theta > 0)
+        SAY("base %g of the rotary embedding, not %g", theta, config->rotary.theta);
+    else if (trial->variant)
         SAY("%s", words[trial->variant]);
     else if (config->rotary.neighbours)
         SAY("halves as rotary pairs (i, i + %zu), not neighbours (2i, 2i + 1)", half);

@@ -255,8 +255,19 @@ def embedding_scale(model, patches):
     return True
 
 
+def rotary_base(model, patches):
+    """Frequencies of base 1000000, without scaling."""
+    found = [module for module in model.modules() if hasattr(module, "inv_freq")]
+    for module in found:
+        half = module.inv_freq.numel()
+        frequencies = 1e6 ** (-torch.arange(half, dtype=torch.float64) / half)
+        module.inv_freq = frequencies.to(module.inv_freq.dtype)
+    return bool(found)
+
+
 MISTAKES = {
     "pairs": (pairs, "rotary pairs"),
+    "base": (rotary_base, "base 1e+06 of the rotary embedding"),
     "offset": (offset, "offset by one"),
     "scale_missing": (attention(scale_missing), "scale of the scores missing"),
     "scale_twice": (attention(scale_twice), "scale of the scores twice"),
@@ -335,7 +346,7 @@ def check(program, family, log=print):
     return missed, planted
 
 
-STORED = {"pairs": "qwen2", "offset": "opt", "scale_missing": "phi3", "scale_twice": "llama",
+STORED = {"pairs": "qwen2", "base": "llama", "offset": "opt", "scale_missing": "phi3", "scale_twice": "llama",
           "mask": "gpt_neox", "epsilon": "llama", "plus_one": "gemma3_text", "bias": "bert",
           "gate_up": "qwen3", "gelu": "gemma3_text", "head_order": "opt", "head_groups": "llama",
           "softmax": "qwen2", "embedding": "gemma3_text"}
