@@ -369,6 +369,9 @@ try compare -m "$in/school" -m "$in/school" -s 'Anna is old' --format csv
 try compare -m "$ROOT/tests/golden-families/llama" --ids 3,1,4,1,5,9 \
     --dump "$ROOT/tests/dumps/llama.safetensors" --format csv -o here.csv
 try compare -m "$ROOT/tests/gguf/llama.gguf" --ids 1,5,9 --dump "$ROOT/tests/dumps/llama.log"
+try compare "$ROOT/tests/gguf/q5_0.gguf" "$ROOT/tests/gguf/q4_0.gguf" --ids 3,4 --parameters \
+    -o here.svg
+try compare -m "$in/school" -m "$in/school" -m "$in/school" -s 'Anna is old' --format csv
 for format in text csv excel json svg tidy; do
     try lens -m "$in/school" 'Anna is old' --target Anna --show best,kl --format $format -o here
 done

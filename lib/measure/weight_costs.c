@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/hash.h"
+#include "base/names.h"
 #include "base/num.h"
 #include "model/layer.h"
 #include "model/sampler.h"
@@ -33,7 +34,7 @@ struct weight_kind {
     struct weight_sums sums, *of_units; /* [unit_count] */
     double largest;                     /* distance of a tensor */
     int in_layer;
-    struct buf types[2]; /* "Q4_K Q6_K" */
+    const char *types[2]; /* "Q4_K Q6_K" */
 };
 
 struct weight_costs {
@@ -266,14 +267,13 @@ static void put_cost(struct table_rows *rows, const struct weight_unit *unit)
     rows_next(rows);
 }
 
-/* Append a type, unless it is there. */
-static void add_type(struct buf *types, const char *type)
+/* Append a type to a list, unless it is there. */
+static void add_type(const char **types, const char *type, struct weight_costs *w)
 {
-    buf_char(types, '\0');
-    if (strstr(types->bytes ? types->bytes : "", type))
-        type = "";
-    types->size--;
-    buf_format(types, "%s%s", types->size && *type ? " " : "", type);
+    if (!*types)
+        *types = type;
+    else if (!name_is_among(*types, type))
+        *types = arena_format(w->arena, w->err, "%s %s", *types, type);
 }
 
 static int compare_tensors(struct weight_costs *w)
@@ -295,7 +295,7 @@ static int compare_tensors(struct weight_costs *w)
         put_cost(w->data, NULL);
         add_sums(&kind->sums, &sums);
         for (size_t side = 0; side < 2; side++)
-            add_type(&kind->types[side], types[side]);
+            add_type(&kind->types[side], types[side], w);
         if (distance_of(&sums) > kind->largest) {
             kind->largest = distance_of(&sums);
             kind->in_layer = a.slot.layer;
@@ -317,10 +317,7 @@ static int make_tables(struct table tables[2], struct weight_costs *w)
     struct table_rows units = {.most = w->unit_count, .arena = w->arena, .err = w->err};
     for (size_t i = 0; i < w->kind_count; i++, rows_next(&kinds)) {
         struct weight_kind *kind = &w->kinds[i];
-        const char *types[2];
-        for (size_t side = 0; side < 2; side++)
-            types[side] = buf_keep(&kind->types[side], w->arena, w->err);
-        put_names(&kinds, w, kind->name, -1, types);
+        put_names(&kinds, w, kind->name, -1, kind->types);
         put_sums(&kinds, &kind->sums, false);
         rows_float(&kinds, (struct column){"largest", .digits = 4}, kind->largest);
         rows_integer(&kinds, "in layer", 0, kind->in_layer < 0 ? COLUMN_MISSING : kind->in_layer);
@@ -419,8 +416,6 @@ static int compare_model(struct report *report, struct table tables[2], struct w
     int failed = !w->kinds || list_units(w) || compare_tensors(w) ||
                  (w->predicts && run_texts(w)) || make_tables(tables, w) ||
                  (w->plan->draws && draw(report, w));
-    for (size_t i = 0; i < 2 * w->kind_count; i++)
-        buf_release(&w->kinds[i / 2].types[i % 2]);
     map_release(&w->kind_of);
     arena_release(&w->first);
     arena_release(&w->mixed);
