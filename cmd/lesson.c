@@ -314,6 +314,7 @@ static int show_scale(struct tour *tour, struct err *err)
         return -1;
     int variance = 18 - (int)utf8_width(lesson->variance, strlen(lesson->variance));
     int largest = 18 - (int)utf8_width(lesson->largest, strlen(lesson->largest));
+    stream_format(&out, "%s\n\n", step->title);
     text_wrap(&out, step->before, 0, 0, tour->columns);
     stream_format(&out, "\n         %s%*s%s%*s%s\n", lesson->variance, variance, "",
                   lesson->largest, largest, "", lesson->slope);

@@ -50,13 +50,14 @@ function momentAt(time) {
 // --- the picture -------------------------------------------------------------------------------
 
 // The picture gets the height that the other parts leave of the window.
-function fitScene() {
+function fitScene(isLow) {
     const [scene, player] = [byId('stage-canvas').parentElement, byId('player')];
     const below = player.getBoundingClientRect().bottom - scene.getBoundingClientRect().bottom;
     const top = scene.getBoundingClientRect().top + window.scrollY;
-    const share = motion.step?.scenes || isProjecting() ? 0.5 : 0.66; // of the window, in a lesson
+    const isShort = motion.step?.scenes || isProjecting();
+    const share = !isShort ? 0.66 : isLow ? 0.34 : 0.5; // of the window, in a lesson
     const room = motion.step ? share * window.innerHeight : window.innerHeight - top - below - 4;
-    const high = Math.max(phone.matches ? 360 : 300, room);
+    const high = Math.max(phone.matches ? 360 : isLow ? 240 : 300, room);
     scene.style.height = `${Math.floor(high)}px`;
 }
 
@@ -92,7 +93,7 @@ function drawMotion() {
     setText('scene-words', sceneWords(journey, scene));
     drawPlayer(journey, moment, title);
     drawMissing(journey, scene);
-    fitScene();
+    fitScene(motion.step?.scenes && isOfStream(scene));
     drawMoment(journey, moment);
     setText('motion-note', noteOf(journey));
     if (!motion.frame) drawMotionTable();

@@ -15,10 +15,11 @@ function likeliestWords(journey, step) {
     return [quoted(shown(best.name)), percent(best.share)];
 }
 
-// What the stream predicts after the steps of a scene, if that is known.
+// What the stream predicts after the steps of a scene, if that is known; no subject of a lesson's
+// step.
 function lensWords(journey, scene) {
     const read = journey.steps.findLast((one) => one.lens && one.part && one.scene === scene);
-    return read && likeliestWords(journey, read.lens);
+    return read && !motion.step?.scenes && likeliestWords(journey, read.lens);
 }
 
 const SCENES = {

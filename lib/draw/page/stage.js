@@ -467,7 +467,7 @@ class StreamPicture extends HeadPicture {
         super(pen, journey, moment, room);
         const { wide, high } = room;
         const { contexts, steps } = journey;
-        const reads = !pen.small && steps.some((one) => one.lens);
+        const reads = !pen.small && steps.some(({ lens }) => lens && !motion.step?.scenes);
         this.name = pen.small ? 96 : wide * 0.19;
         this.reads = reads ? wide * 0.3 : 0;
         this.width = wide - this.name - this.reads - (reads ? 16 : 2);
@@ -501,7 +501,7 @@ class StreamPicture extends HeadPicture {
                 this.stripOf(one, mix(this.y(from), y, shows), { alpha: 0.6 });
             this.stripOf(step, isFollowed ? mix(this.y(row - 1), y, shows) : y,
                 { alpha: isStream ? part(shows, 0.7, 1) : shows, frame: isMarked && '--mark' });
-            if (lens) this.drawLens(lens, row, part(shows, 0.8, 1));
+            if (lens && (this.reads || this.pen.small)) this.drawLens(lens, row, part(shows, 0.8, 1));
             parts = isStream ? [[row, step]] : [...parts, [row, step]];
             row += 1;
         }
