@@ -6,7 +6,6 @@
  *
  * Its means are over all positions, ours over all but the first of each text: the scores are scaled
  * by (N - n) / N for N tokens in n texts, and the first query, which only sees itself, is added. */
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -174,7 +173,7 @@ static int write_config(struct stream *out, struct atlas_state *own, size_t head
 
 /* Write a token as it is decoded alone. */
 static void put_token(struct json_writer *json, const char *name, const struct viewer *viewer,
-                      uint32_t id)
+                      uint32_t id, struct err *err)
 {
     struct buf text = {0};
     struct token_decoder decoder;
@@ -186,9 +185,8 @@ static void put_token(struct json_writer *json, const char *name, const struct v
     } else {
         buf_format(&text, "%u", id);
     }
-    json_put_bytes(json, name, text.bytes ? text.bytes : "", text.size);
-    if (text.out_of_memory)
-        json->stream->failure = ENOMEM;
+    if (!buf_check(&text, err))
+        json_put_bytes(json, name, text.bytes ? text.bytes : "", text.size);
     buf_release(&text);
 }
 
@@ -205,7 +203,7 @@ static int put_sequence(struct json_writer *json, struct atlas_state *own, size_
     json_put_integer(json, "interval", (long long)interval + 1);
     json_put_open(json, "tokens", '[');
     for (size_t i = 0; i < tokens; i++)
-        put_token(json, NULL, viewer, ids[i]);
+        put_token(json, NULL, viewer, ids[i], err);
     json_put_close(json, ']');
     json_put_open(json, "attention_indices", '[');
     for (size_t i = 0; i < tokens * keys; i++)
@@ -221,16 +219,16 @@ static int put_sequence(struct json_writer *json, struct atlas_state *own, size_
     json_put_integer(json, "seq_len", (long long)tokens);
     put_rounded(json, "max_activation", (double)example->top);
     json_put_close(json, '}');
-    return 0;
+    return err_if(err->kind);
 }
 
 static void put_masses(struct json_writer *json, const char *name, const struct viewer *viewer,
-                       const struct atlas_mass *masses, size_t count)
+                       const struct atlas_mass *masses, size_t count, struct err *err)
 {
     json_put_open(json, name, '[');
     for (size_t i = 0; i < count && i < TOP_TOKENS; i++) {
         json_put_open(json, NULL, '{');
-        put_token(json, "token", viewer, masses[i].id);
+        put_token(json, "token", viewer, masses[i].id, err);
         put_rounded(json, "weight", masses[i].weight);
         json_put_close(json, '}');
     }
@@ -280,8 +278,9 @@ static int write_head(struct stream *out, struct atlas_state *own, size_t index,
     json_put_close(&json, ']');
     if (!failed) {
         put_histograms(&json, head, &marginals);
-        put_masses(&json, "\n top_query_tokens", viewer, marginals.queries, marginals.query_count);
-        put_masses(&json, "\n top_key_tokens", viewer, marginals.keys, marginals.key_count);
+        put_masses(&json, "\n top_query_tokens", viewer, marginals.queries, marginals.query_count,
+                   err);
+        put_masses(&json, "\n top_key_tokens", viewer, marginals.keys, marginals.key_count, err);
         json_put_open(&json, "\n statistics", '{');
         json_put_integer(&json, "n_samples", (long long)marginals.examples);
         put_rounded(&json, "mean_max_activation", head->peaks / (double)atlas->texts);
@@ -289,7 +288,7 @@ static int write_head(struct stream *out, struct atlas_state *own, size_t index,
     }
     json_put_close(&json, '}');
     arena_release(&arena);
-    return failed;
+    return err_if(failed || err->kind);
 }
 
 /* --- all files -------------------------------------------------------------------------------- */

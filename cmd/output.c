@@ -331,13 +331,15 @@ static int shorten_in_line(const char *path, struct err *err)
     return err_if(!provenance.command_line);
 }
 
-/* Record an input file once. Standard input has no hash. */
+/* Record an input file once. Standard input and pipes, which can be read only once, have no hash. */
 static int add_file(void *context, const char *path, struct err *err)
 {
+    struct stat status;
+    bool is_pipe = strcmp(path, "-") == 0 || (!stat(path, &status) && !S_ISREG(status.st_mode));
     struct file_hash *entry = arena_alloc(&provenance_arena, 1, sizeof *entry, err);
     const char *name = entry ? short_path(path, err) : NULL;
     (void)context;
-    if (!name || (strcmp(path, "-") && file_hash(entry->digits, path, NULL, err)))
+    if (!name || (!is_pipe && file_hash(entry->digits, path, NULL, err)))
         return -1;
     for (const struct file_hash *file = provenance.files; file; file = file->next)
         if (strcmp(file->digits, entry->digits) == 0 && strcmp(file->name, name) == 0)

@@ -375,9 +375,9 @@ function drawExample(one, [interval, at, top, entries]) {
     );
 }
 
-function table(heads_, rows) {
+function table(name, columns, rows) {
     const made = element('table');
-    const head = withParts(element('tr'), ...heads_.map((text) => headerCell(text, 'col')));
+    const head = withParts(element('tr'), ...columns.map((text) => headerCell(text, 'col')));
     const cell = (text) =>
         element('td', String(text), typeof text === 'number' ? 'number' : '', {
             translate: 'no',
@@ -389,7 +389,9 @@ function table(heads_, rows) {
             ...rows.map((row) => withParts(element('tr'), ...row.map(cell))),
         ),
     );
-    return made;
+    const box = element('div');
+    tableRegion(box, name).append(made);
+    return box;
 }
 
 function part(title, ...content) {
@@ -462,6 +464,7 @@ function drawHead() {
             part(
                 say('Frequent pairs'),
                 table(
+                    say('Frequent pairs'),
                     names.slice(0, rows[0].length).map((name) => say(name)),
                     rows,
                 ),
@@ -473,6 +476,7 @@ function drawHead() {
             part(
                 say('Keys, and what they promote'),
                 table(
+                    say('Keys, and what they promote'),
                     ['Key', 'Raises', 'Lowers'].map((name) => say(name)),
                     promoted,
                 ),
