@@ -43,7 +43,6 @@ function watch() {
         entry: text('entry'),
         roles: text('roles').replace(/L\d+·H\d+: layer .*/, ''),
         grid: [...document.querySelectorAll('.thumb')].map((one) => one.ariaLabel).join(),
-        score: text('head-score'),
         readout: text('readout'),
         table: all('#numbers td, #numbers th').join(' '),
         address: new URLSearchParams(location.hash.slice(1)).get('text') || '',
