@@ -197,7 +197,7 @@ function drawMiddle() {
         ...{ compact, marks: marksOfRole(tensor, head), high: innerHeight - ABOVE_AND_BELOW },
         ...{ point: hover, keep: keepCell, enter: openWhy, least: CELL_NUMBER },
         ...(state.printing && { most: CELL_USUAL }),
-        ...(fills && { high: 0.78 * innerHeight, least: 0, most: 200, grows: true }),
+        ...(fills && { high: 0.8 * innerHeight, least: 0, most: 200, grows: true }),
     };
     views = { matrix: new MatrixView(stage, tensor, head, room, options), stage };
     for (const id of ['head-before', 'head-after'])
