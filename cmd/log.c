@@ -513,16 +513,21 @@ struct log **log_join(const char *const *paths, size_t count, struct arena *aren
         }
         *slot = log;
     }
-    size_t lacking = 0;
-    for (size_t i = 0; logs && i < found->shard.count && lacking <= MISSING_NAMED; i++) {
-        if (logs[i])
+    size_t lacking = 0; /* runs of missing shards, as Slurm's --array takes them: 3,7-9 */
+    for (size_t i = 0, end = 0; logs && i < found->shard.count && lacking <= MISSING_NAMED; i++) {
+        for (end = i; end < found->shard.count && !logs[end];)
+            end++;
+        if (end == i)
             continue;
         if (!lacking++)
-            err_set(err, "expected %zu shards, missing: %zu", found->shard.count, i + 1);
+            err_set(err, "expected %zu shards, missing: --array=%zu", found->shard.count, i + 1);
         else if (lacking <= MISSING_NAMED)
-            err_append(err, ", %zu", i + 1);
+            err_append(err, ",%zu", i + 1);
         else
-            err_append(err, ", …");
+            err_append(err, ",…");
+        if (end > i + 1 && lacking <= MISSING_NAMED)
+            err_append(err, "-%zu", end);
+        i = end;
     }
     return lacking ? NULL : logs;
 }

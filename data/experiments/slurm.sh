@@ -11,8 +11,8 @@
 #
 # Options before the script's name are those of sbatch and override the lines above; options after
 # it are those of attn-cli. `--shard auto` reads the number of the part from Slurm's variables.
-# Nodes must see this folder under the same name. --join names the parts that are missing: submit
-# the same command again; finished parts end at once, interrupted parts continue. To join when the
+# Nodes must see this folder under the same name. --join names the parts that are missing, such as
+# --array=3,7-9: submit the same command again with it; interrupted parts continue. To join when the
 # array ends: sbatch --dependency=afterany:JOB --wrap 'attn-cli batch --join …'.
 set -eu
 refuse() { # MESSAGE
