@@ -191,8 +191,6 @@ static int compare_settings(struct compare_run *run, const struct options *optio
         !(run->pairs = session_read_items(session, &run->items, err)))
         return -1;
     bool edited = session->viewer.edits != NULL;
-    if (options->select.hide_first)
-        return err_usage(err, "--hide-first: expected two models, found one");
     struct comparison_run *runs = arena_alloc(arena, count + 1, sizeof *runs, err);
     if (!runs)
         return -1;

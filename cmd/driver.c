@@ -109,6 +109,18 @@ static void set_index(struct identity *identity, const struct job *job, size_t i
     identity->blank = job->item.number - (texts ? index % texts : index);
 }
 
+/* Leave out the cells of --regions, which are the text. Returns how many columns are left. */
+static size_t leave_out_cells(struct identity_column *columns, size_t count,
+                              const struct items *items)
+{
+    const struct names parts = {items->parts.items, items->parts.count, sizeof *items->parts.items};
+    size_t left = 0, index = 0;
+    for (size_t i = 0; i < count; i++)
+        if (!names_find(&index, parts, columns[i].name, strlen(columns[i].name)))
+            columns[left++] = columns[i];
+    return left;
+}
+
 /* Columns that identify a result are the settings, then the columns of the input, of which the text
  * is the last; a setting with the name of a column is renamed. In JSON of a batch, the item is
  * "job": 5, "item": 3, "settings": {"head": "1"}, "columns": {"region": "NP"} */
@@ -149,6 +161,9 @@ int driver_identify(struct driver *driver, const struct job *job, struct identit
         json_put_integer(&json, "item", (long long)job->item.number);
     columns_put(&json, "settings", extras, settings);
     columns_put(&json, "columns", extras + settings, count - settings);
+    if (driver->options->output.no_text && !in_rows)
+        identity->extra_count =
+            settings + leave_out_cells(extras + settings, count - settings, &driver->items);
     if (members.size || members.out_of_memory)
         identity->item = buf_keep(&members, arena, err);
     for (size_t i = 0; i < settings; i++)

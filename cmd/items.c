@@ -176,7 +176,7 @@ static size_t field_of(const struct items *items, const char *name)
                     names_find(&index, names_of(&items->by), name, size) ||
                     (id && strcmp(id, name) == 0);
     unsigned fields = items->fields & ~(text || items->parts.count ? 1u << ITEM_TEXT : 0);
-    if (text && strcmp(text, name) == 0)
+    if ((text && strcmp(text, name) == 0) || (items->reads_clean && strcmp(name, "clean") == 0))
         return ITEM_TEXT;
     if (!is_named && names_find(&index, NAMES(known_columns, COLUMNS_KNOWN), name, size) &&
         fields >> known_columns[index].field & 1)
@@ -184,6 +184,19 @@ static size_t field_of(const struct items *items, const char *name)
     index = items->names.count;
     names_find(&index, (struct names){items->names.items, index, sizeof name}, name, size);
     return ITEM_FIELDS + index;
+}
+
+/* Without another text that the command reads, it reads the clean texts of a table of pairs. */
+static void choose_clean(struct items *items, const char *const *names, size_t count)
+{
+    bool has_clean = false, has_text = items->fields >> ITEM_CLEAN & 1;
+    for (size_t i = 0; i < count; i++) {
+        size_t field = field_of(items, names[i]);
+        has_clean |= strcmp(names[i], "clean") == 0;
+        has_text |= field < ITEM_FIELDS && OF_TEXTS >> field & 1;
+    }
+    items->reads_clean =
+        has_clean && !has_text && !items->options->input.text_column && !items->parts.count;
 }
 
 /* True if a model's tokenizer or --special bos joins two texts, or if a sweep may choose either.
@@ -309,6 +322,12 @@ static int note_keys(struct items *items, const struct item_start *start, struct
     json_parse(&root, start->at, start->size, err);
     if (!err->out_of_memory)
         err_clear(err);
+    if (!items->found && json_is_object(root)) {
+        struct texts keys = {0};
+        for (const struct json *member = json_first(root); member; member = json_next(member))
+            texts_add(&keys, json_key(member), &items->arena, err);
+        choose_clean(items, keys.items, keys.count);
+    }
     for (const struct json *member = json_is_object(root) ? json_first(root) : NULL;
          member && !err->kind; member = json_next(member)) {
         const char *text = "";
@@ -511,6 +530,7 @@ static int read_header(struct items *items, struct err *err)
     items->field_of_column =
         arena_alloc(&items->arena, header.count, sizeof *items->field_of_column, err);
     items->header_count = header.count;
+    choose_clean(items, header.fields, header.count);
     for (size_t i = 0; i < header.count; i++)
         find_field(items, header.fields[i]);
     size_t ignored = 0;

@@ -76,6 +76,7 @@ struct items {
     const struct options *options;
     unsigned fields;    /* 1 << ITEM_…: that the command reads */
     bool takes_sources; /* a source without a text is an item */
+    bool reads_clean;   /* the table has `clean` texts alone, which the command reads as `text` */
     enum items_kind { ITEMS_LINES, ITEMS_DOCUMENT, ITEMS_JSONL, ITEMS_CSV } kind;
     struct item_start {
         const char *at;

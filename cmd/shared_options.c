@@ -172,10 +172,11 @@ const struct option_row output_options[] = {
            "--format excel: the locale whose separator and decimal mark are used, de_DE (default: "
            "that of the environment: LC_ALL, LC_NUMERIC or LANG)",
            .flags = OPTION_FIXED),
-    FLAG("no-text", 0, IN(output.no_text),
-         "CSV of a table of texts: leave out the text, which each of its rows would repeat; the "
-         "column sentence has its number",
-         .flags = OPTION_FIXED),
+    FLAG(
+        "no-text", 0, IN(output.no_text),
+        "CSV of a table of texts: leave out the text, or the cells of --regions, which each of its "
+        "rows would repeat; the column sentence has its number",
+        .flags = OPTION_FIXED),
     {0},
 };
 

@@ -165,28 +165,46 @@ static double sink_of(const float *row, size_t keys)
     return fmax(rest, 0);
 }
 
-/* Add the differences of two tensors of weights or contexts. A sink counts as a key. */
-static void add_heads(struct compared_head *sums, const struct array *a, const struct array *b,
-                      bool has_sinks)
+/* 1 or, if the first key is hidden, the sum of the row's other weights and its sink. */
+static double whole_of(const float *row, size_t keys, bool has_sinks, size_t hidden)
 {
-    size_t keys = a->columns.size, cells = a->rows.size * keys;
-    for (size_t head = 0; head < a->heads.size; head++, sums++)
-        for (size_t i = head * cells; i < (head + 1) * cells; i++) {
-            double x = (double)a->data[i];
-            double y = (double)b->data[i];
-            if (site_id(a->site) == SITE_WEIGHTS) {
-                sums->kept += y > 0 ? x : 0;
-                sums->overlap += fmin(x, y);
-                if (!has_sinks || i % keys)
-                    continue;
-                x = sink_of(a->data + i, keys);
-                sums->kept += x;
-                sums->overlap += fmin(x, sink_of(b->data + i, keys));
-            } else {
-                sums->max = fmax(sums->max, fabs(x - y));
-                sums->sum += fabs(x - y);
+    double sum = has_sinks && hidden ? sink_of(row, keys) : 0;
+    for (size_t i = hidden; i < keys && hidden; i++)
+        sum += (double)row[i];
+    return sum > 0 ? sum : 1;
+}
+
+/* Add the differences of two tensors of weights or contexts, without the first `hidden` queries and
+ * keys. A sink counts as a key. */
+static void add_heads(struct compared_head *sums, const struct array *a, const struct array *b,
+                      bool has_sinks, size_t hidden)
+{
+    const size_t columns = a->columns.size, rows = a->rows.size;
+    for (size_t row = 0; row < a->heads.size * rows; row++) {
+        const float *x = a->data + row * columns, *y = b->data + row * columns;
+        struct compared_head *sum = &sums[row / rows];
+        if (row % rows < hidden)
+            continue;
+        if (site_id(a->site) != SITE_WEIGHTS) {
+            for (size_t i = 0; i < columns; i++) {
+                const double difference = fabs((double)x[i] - (double)y[i]);
+                sum->max = fmax(sum->max, difference);
+                sum->sum += difference;
             }
+            continue;
         }
+        const double of_x = whole_of(x, columns, has_sinks, hidden);
+        const double of_y = whole_of(y, columns, has_sinks, hidden);
+        for (size_t i = hidden; i < columns; i++) {
+            sum->kept += y[i] > 0 ? (double)x[i] / of_x : 0;
+            sum->overlap += fmin((double)x[i] / of_x, (double)y[i] / of_y);
+            if (!has_sinks || i > hidden)
+                continue;
+            const double sink = sink_of(x, columns) / of_x;
+            sum->kept += sink;
+            sum->overlap += fmin(sink, sink_of(y, columns) / of_y);
+        }
+    }
 }
 
 /* --- models ----------------------------------------------------------------------------------- */
@@ -202,15 +220,6 @@ static double divergence_of(double a, double b)
                                   : (2 - less) * log_double(2 - less) +
                                         (less > 0 ? less * log_double(less) : 0);
     return (a + b) / 4 * unlike;
-}
-
-/* 1 or, if the first key is hidden, the sum of the row's other weights and its sink. */
-static double whole_of(const float *row, size_t keys, bool has_sinks, size_t hidden)
-{
-    double sum = has_sinks && hidden ? sink_of(row, keys) : 0;
-    for (size_t i = hidden; i < keys && hidden; i++)
-        sum += (double)row[i];
-    return sum > 0 ? sum : 1;
 }
 
 struct pair_loop {
@@ -318,7 +327,8 @@ static int add_tensor(struct comparison *s, size_t run, const struct array *a,
            (group->part != site_part(a->site) || group->layer != layer))
         group++;
     if (!s->of_models) {
-        add_heads(s->of_heads + (run - 1) * s->head_count + group->first, a, b, s->config->sinks);
+        add_heads(s->of_heads + (run - 1) * s->head_count + group->first, a, b, s->config->sinks,
+                  s->plan->hide_first);
         return 0;
     }
     if (add_site(s, sums_at(s, run, a->site, layer), a, b, err))
@@ -506,6 +516,8 @@ static int report_settings(struct report *report, const struct comparison *s, st
                                    "%s\nFor predictions, use score --continue with and without "
                                    "--ablate or other edits.",
                                    table->note);
+    if (s->plan->hide_first)
+        table->note = arena_format(arena, err, "%s\nAll are without the first token.", table->note);
     if (s->plan->pair_count > 1)
         buf_format(&about, "%zu texts of up to ", s->plan->pair_count);
     buf_format(&about, "%zu token%s · %zu layer%s, %zu head%s", s->longest, num_plural(s->longest),

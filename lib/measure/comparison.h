@@ -36,7 +36,7 @@ struct comparison_plan {
     size_t pair_count;
     const struct selection *selection;    /* compared layers and heads */
     const struct progress_sink *progress; /* counts texts; NULL: none */
-    bool hide_first;   /* models: without the first token and the attention to it, renormalised */
+    bool hide_first;   /* without the first token and the attention to it, renormalised */
     bool draws;        /* models: add matrices for figures, which data do not have */
     size_t most_cells; /* limit of values of a pass, which has a layer or more; 0: 2^26 */
 };
