@@ -22,7 +22,8 @@ int instrument_numbers(struct inquiry *inquiry, struct names names, struct err *
 {
     const char *list = inquiry->options->select.show;
     const struct format *format = inquiry->driver->output.format;
-    bool for_people = format->for_people || format_is_looked_at(format);
+    bool for_people = !inquiry->driver->dose && /* --y has the names of data */
+                      (format->for_people || format_is_looked_at(format));
     inquiry->numbers = for_people ? 1 : (1u << names.count) - 1;
     if (!list && inquiry->options->lens.target)
         inquiry->numbers |= 1u << LENS_TARGET;

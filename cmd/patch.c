@@ -67,11 +67,12 @@ static const struct option_row patch_options[] = {
         "--over paths, or --path without FROM, they are the senders"),
     FLAG("noise", 0, IN(patch.noise),
          "patch values of the corrupt run into the clean run (default: the other way round)"),
-    STRING("with", 0, "text|zero|mean|resample", IN(patch.with),
+    STRING("with", 0, "text|zero|mean|resample|edits", IN(patch.with),
            "replace a value by that of the other text (default); or, without --corrupt, in the "
            "clean run by zero, its mean over the tokens or, with --reference FILE, over these "
            "texts, or that of one of them, drawn by --seed: each head and MLP is off in turn, and "
-           "the fraction is logit / clean logit",
+           "the fraction is logit / clean logit; edits: all of --edit, --ablate and --knockout at "
+           "once, one number, as for batches",
            .values = &values_withs),
     STRING("metric", 0, "METRIC", IN(patch.metric),
            "number that is measured: logit (default), probability, logprob, kl, js or "
@@ -141,6 +142,16 @@ static int parse_over(struct patching_plan *plan, const struct options *options,
         (index && options_exclude(options, "with", "corrupt corrupt-source noise", err)))
         return -1;
     plan->with = (enum patch_with)index;
+    if (plan->with == PATCH_WITH_EDITS) {
+        plan->over = PATCH_RESID_PRE;
+        return err_if(options_exclude(options, "with", "over layer joint path estimate verify",
+                                      err)) ||
+               (edit_options_are_given(&options->edit)
+                    ? 0
+                    : err_usage(
+                          err,
+                          "--with edits: expected --edit, --ablate or --knockout, found none"));
+    }
     if (plan->with && !name && !options->patch.joint && !options->patch.path)
         plan->over = PATCH_PARTS;
     if (plan->over == PATCH_PARTS && !plan->with)
@@ -361,7 +372,7 @@ static int read_references(struct inquiry *inquiry, struct err *err)
     struct edit_list *list = &((struct patch_state *)inquiry->state)->references;
     const char *reference = inquiry->options->edit.reference;
     const bool resamples = plan->with == PATCH_WITH_RESAMPLE;
-    if (!reference && !resamples)
+    if ((!reference && !resamples) || plan->with == PATCH_WITH_EDITS)
         return 0;
     if (!reference)
         return err_usage(err, "--with resample: expected --reference FILE, whose texts supply "
@@ -427,7 +438,8 @@ static int find_patch(struct inquiry *inquiry, struct arena *arena, struct err *
     if (patching_make(&found, plan, arena, err) ||
         patching_report(&job->report, &found, inquiry->numbers, arena, err))
         return -1;
-    facts_text(facts, "over", patch_overs[plan->over].name);
+    if (plan->with != PATCH_WITH_EDITS)
+        facts_text(facts, "over", patch_overs[plan->over].name);
     facts_text(facts, "patched", plan->noise || plan->with ? "clean" : "corrupt");
     if (plan->with)
         facts_text(facts, "with", patch_withs[plan->with]);

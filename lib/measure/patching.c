@@ -51,7 +51,7 @@ const struct patch_over_row patch_overs[PATCH_OVERS] = {
          "with --with: output of each head, and of each MLP at all tokens (its default)"},
 };
 
-const char *const patch_withs[PATCH_WITHS] = {"text", "zero", "mean", "resample"};
+const char *const patch_withs[PATCH_WITHS] = {"text", "zero", "mean", "resample", "edits"};
 
 const struct patch_metric_row patch_metrics[PATCH_METRICS] = {
     [METRIC_LOGIT] = {"logit", "logit of the answer, or difference of two (default)", true},
@@ -506,7 +506,9 @@ static int run_both(struct patch_sweep *s)
         capture_init(&capture, &selection, s->config, 2, &s->kept, s->err) ||
         viewer_run(viewer, &selection, &both, tap, s->err) ||
         keep(&s->base, &capture.lists[0], s) ||
-        (ablates ? replace_side(s) : keep(&s->other, &capture.lists[1], s)))
+        (s->plan->with == PATCH_WITH_EDITS ? 0
+         : ablates                         ? replace_side(s)
+                                           : keep(&s->other, &capture.lists[1], s)))
         return -1;
     s->clean_logits = clean->logits;
     question_ask(s->plan->question, clean->logits, config_logits(s->config)); /* the answer */
@@ -613,6 +615,20 @@ static int run_layer(struct patch_sweep *s, size_t row)
     }
     progress_tell(s->plan->progress, (row + 1) * found->columns, found->layers * found->columns);
     return 0;
+}
+
+/* Run the clean text with all edits, after one without any. */
+static int run_edits(struct patch_sweep *s, const struct edits *edits)
+{
+    double metric = 0;
+    size_t first = 0;
+    s->count = 1;
+    s->firsts = &first;
+    s->logits = &metric;
+    s->from_ids = s->whole = true;
+    int failed = run_to_logits(s, 0, edits);
+    s->found->logits[0] = metric;
+    return failed;
 }
 
 /* Run the patches of all rows. */
@@ -833,6 +849,7 @@ int patching_make(struct patching *patching, const struct patching_plan *plan, s
                   struct err *err)
 {
     struct viewer *viewer = plan->viewer;
+    const struct edits *edits = viewer->edits;
     struct patch_sweep s = {
         .plan = plan,
         .config = &viewer->model.config,
@@ -878,15 +895,21 @@ int patching_make(struct patching *patching, const struct patching_plan *plan, s
     s.whole = s.from_ids || s.config->mechanism.renormalise || s.config->mixer.heads ||
               !s.config->causal; /* states cannot go back */
     s.is_last = plan->question->position + 1 == s.tokens;
-    if ((plan->over == PATCH_EDGES && edges_find(&patching->edges, viewer, arena, err)) ||
-        lay_out(&s, arena))
+    patching->layers = patching->columns = 1;
+    if (plan->with == PATCH_WITH_EDITS)
+        s.edits = viewer->edits = NULL;
+    else if ((plan->over == PATCH_EDGES && edges_find(&patching->edges, viewer, arena, err)) ||
+             lay_out(&s, arena))
         return -1;
     size_t cells = patching->layers * patching->columns;
     patching->logits = arena_alloc(arena, cells, sizeof *patching->logits, err);
     for (size_t i = 0; patching->logits && i < cells; i++)
         patching->logits[i] = NAN;
     int failed = !patching->logits || run_both(&s) ||
-                 (plan->estimate ? estimate_patches(&s) : run_patches(&s));
+                 (plan->with == PATCH_WITH_EDITS ? run_edits(&s, edits)
+                  : plan->estimate               ? estimate_patches(&s)
+                                                 : run_patches(&s));
+    viewer->edits = edits;
     for (size_t i = 0; s.copies && i < s.most; i++)
         cache_release(&s.copies[i]);
     cache_release(&s.cache);
@@ -981,7 +1004,7 @@ static const char *note_of(const struct patching *patching)
     return patching->plan->estimate ? "first-order estimates" : NULL;
 }
 
-/* Report a table: a row for each listed head, and one for all at once. */
+/* Report a table: a row for each listed head, and one for all, or all edits, at once. */
 static int report_joint(struct report *report, const struct patching *patching, unsigned numbers,
                         struct arena *arena, struct err *err)
 {
@@ -990,7 +1013,7 @@ static int report_joint(struct report *report, const struct patching *patching, 
     struct table_rows rows = {.most = count + 1, .arena = arena, .err = err};
     for (size_t i = 0; table && i <= count; i++, rows_next(&rows)) {
         const struct patch_head *head = &patching->plan->heads[i];
-        rows_label(&rows, "head", COLUMN_KEY,
+        rows_label(&rows, patching->plan->with == PATCH_WITH_EDITS ? "edits" : "head", COLUMN_KEY,
                    i < count ? label_of_head(head->layer, head->head, arena, err)
                              : (struct label){"all", "all", "all"});
         for (size_t n = 0; n < PATCH_NUMBERS; n++)
@@ -1061,7 +1084,7 @@ int patching_report(struct report *report, const struct patching *patching, unsi
                                                                     : PATCH_LOGIT;
     if (patching->plan->with == PATCH_WITH_TEXT)
         report->corrupt = &patching->plan->corrupt->sentence;
-    if (patching->plan->joint)
+    if (patching->plan->joint || patching->plan->with == PATCH_WITH_EDITS)
         return report_joint(report, patching, numbers, arena, err);
     for (size_t n = 0; n < PATCH_NUMBERS * count; n++) {
         size_t number = n / count;

@@ -60,12 +60,14 @@ extern const struct patch_over_row {
 
 /* What replaces a value: that of the other text; or, of the clean text, 0 or the value's mean over
  * the text's tokens (each head and channel has its own; of weights, each head and key); or the mean
- * of reference texts, position by position, or the value of one of them. */
+ * of reference texts, position by position, or the value of one of them; or, in place of single
+ * values, what the viewer's edits change, which the clean run then lacks: one number. */
 enum patch_with {
     PATCH_WITH_TEXT,
     PATCH_WITH_ZERO,
     PATCH_WITH_MEAN,
     PATCH_WITH_RESAMPLE,
+    PATCH_WITH_EDITS,
     PATCH_WITHS
 };
 
