@@ -25,6 +25,7 @@
 #include "base/file.h"
 #include "base/names.h"
 #include "format/csv_read.h"
+#include "input_file.h"
 #include "lens/tokenized.h"
 #include "options.h"
 #include "write/format.h"
@@ -163,7 +164,3 @@ void items_print_failure(struct items *items, size_t index, const char *message)
 /* Fail with a summary if items failed, though the command continued without them. */
 int items_check_failed(size_t failed, size_t items, const char *how, const char *first,
                        struct err *err);
-
-/* Open a whole file or, for "-", standard input. shown_path is the name of a file in messages. */
-int input_file_open(struct file *file, const char *path, struct err *err);
-const char *shown_path(const char *path);
