@@ -403,7 +403,8 @@ static int find_records(struct items *items, struct err *err)
     size_t first = items->count, number = first, blank = 0;
     size_t last = first; /* items up to the last that is not blank */
     bool by = items->by.count;
-    if (by && by_values_begin(&values, items, err))
+    enum cells *cells = arena_alloc(&items->arena, items->header_count, sizeof *cells, err);
+    if (!cells || (by && by_values_begin(&values, items, err)))
         return -1;
     do {
         const char *at = items->reader.at;
@@ -411,8 +412,10 @@ static int find_records(struct items *items, struct err *err)
         size_t count = csv_read(&items->reader, &record, &arena, err) ? 0 : record.count;
         if (!err->out_of_memory)
             err_clear(err);
-        for (size_t i = 0; i < num_min(count, items->header_count); i++)
+        for (size_t i = 0; i < num_min(count, items->header_count); i++) {
             survey_cell(items, items->field_of_column[i], record.fields[i], record.line, err);
+            cells[i] = cells_add(cells[i], record.fields[i]);
+        }
         size_t filled = 0;
         while (filled < count && !*record.fields[filled])
             filled++;
@@ -439,6 +442,11 @@ static int find_records(struct items *items, struct err *err)
         return err_set(err, "'%s': expected a sentence, found only blank lines",
                        shown_path(items->path));
     items->survey.blank = blank;
+    for (size_t i = items->header_count; i-- > 0;) {
+        size_t index = items->field_of_column[i] - ITEM_FIELDS;
+        if (cells[i] == CELLS_WITH_COMMAS && index < items->names.count)
+            items->survey.commas = items->names.items[index];
+    }
     return err_if(err->kind);
 }
 
@@ -605,6 +613,16 @@ static void note_texts(struct items *items, enum items_many many)
                    "%s line %zu: --trim removes them",
                    survey->stray, num_plural(survey->stray),
                    survey->stray == 1 ? "in" : "the first in", survey->stray_line);
+    const struct output_options *output = &items->options->output;
+    const char *to = output->format ? output->format : "";
+    bool to_csv = strcmp(to, "csv") == 0 || strcmp(to, "tidy") == 0 ||
+                  (!*to && output->path && name_ends_in(output->path, ".csv"));
+    if (survey->commas && to_csv)
+        buf_format(
+            &text,
+            "; decimal commas, as in the column '%s', are copied as they are: --format excel "
+            "writes all numbers so",
+            survey->commas);
     if (text.size && !text.out_of_memory)
         print_note("'%s': %s", path, text.bytes + strlen("; "));
     buf_release(&text);

@@ -100,6 +100,7 @@ struct items {
         size_t stray;            /* texts with blanks that --trim removes */
         const char *glued_words; /* at the first glued mark: "horse|raced" */
         size_t stray_line;       /* of the first text with stray blanks */
+        const char *commas;      /* copied column of numbers with a decimal comma; NULL: none */
     } survey;
     struct texts parts;    /* columns of --regions, or that of --word-column; empty: neither */
     struct texts by;       /* columns of --by; empty: a record is a text */

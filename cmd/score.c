@@ -256,6 +256,7 @@ static int prepare_table(struct score_state *own, struct err *err)
     own->table = (struct score_totals){.kind = kind->totals,
                                        .are_single = single,
                                        .has_unigrams = own->unigrams.count > 0,
+                                       .query = options->select.query,
                                        .most = single || (by_values && kind->column) ? 0 : most,
                                        .texts = items->count};
     if (group && !(single && kind->needs & GROUP))

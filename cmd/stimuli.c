@@ -98,6 +98,16 @@ int text_survey_add(struct text_survey *survey, const char *text, enum cell_kind
     return err_if(err->kind);
 }
 
+enum cells cells_add(enum cells cells, const char *cell)
+{
+    static const char digits[] = "0123456789";
+    const char *at = cell + (*cell == '-');
+    at += strspn(at, digits);
+    const bool has_comma = *at == ',' && at[1];
+    at += has_comma ? 1 + strspn(at + 1, digits) : 0;
+    return *at ? CELLS_OTHER : has_comma && cells == CELLS_PLAIN ? CELLS_WITH_COMMAS : cells;
+}
+
 const char *text_trim(const char *text, struct arena *arena, struct err *err)
 {
     struct buf trimmed = {0};

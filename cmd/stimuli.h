@@ -22,6 +22,11 @@ enum cell_kind { CELL_TEXT, CELL_WITH_MARKS, CELL_REGION };
 int text_survey_add(struct text_survey *survey, const char *text, enum cell_kind kind, size_t line,
                     struct arena *arena, struct err *err);
 
+/* Add a cell to what the cells of a column are: some are numbers with a decimal comma, and all
+ * others whole numbers or empty; or not. */
+enum cells { CELLS_PLAIN, CELLS_WITH_COMMAS, CELLS_OTHER };
+enum cells cells_add(enum cells cells, const char *cell);
+
 /* A text without stray blanks at its ends; several within a line become one. NULL with `err`. */
 const char *text_trim(const char *text, struct arena *arena, struct err *err);
 

@@ -594,6 +594,8 @@ int score_totals_report(struct report *report, const struct score_view *view,
         table->note = arena_format(
             arena, err, "logprob and surprisal are sums over tokens, %s_per_token is the mean",
             unit);
+    else if (totals->query)
+        table->note = arena_format(arena, err, "sums over the tokens of --query %s", totals->query);
 
     *report = view->origin;
     report->tables = table;

@@ -107,6 +107,7 @@ struct score_totals {
     bool has_unigrams;        /* add SLOR */
     bool hides_text;          /* data get no text: a column of the input has it */
     bool grouped;             /* add the difference to the first text of the group */
+    const char *query;        /* --query: totals are of these tokens; NULL: of all */
     const char *const *names; /* [key_count] names of key columns; the last labels the row */
     size_t key_count;
     struct names lines; /* models or conditions */
