@@ -16,7 +16,8 @@
 #include "format/json_writer.h"
 #include "lens/edits.h"
 
-enum { ROW_FORMAT_WITHIN = 128 }; /* row_format is in these first bytes of a file */
+/* row_format is in these first bytes of a file of rows, after the columns of an item. */
+enum { ROW_FORMAT_WITHIN = 1 << 14 };
 
 static const char row_format[] = "\"format\": \"" JSON_FORMAT("row") "\"";
 
