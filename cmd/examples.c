@@ -5,9 +5,10 @@
 #include "base/num.h"
 #include "command.h"
 #include "driver.h"
+#include "measure/sparse_features.h"
 
 struct own_options {
-    const char *channel;
+    const char *channel, *feature;
     bool smallest;
 };
 
@@ -17,6 +18,10 @@ static const struct option_row own_options[] = {
            .heading = "Examples"),
     STRING("layer", 0, "LIST", IN(select.layer), "layers: 0,3-5, -1 (last, default), all"),
     STRING("channel", 0, "LIST", OWN(channel), "channels: 0,3-5, all (default)"),
+    STRING(
+        "feature", 0, "LIST", OWN(feature),
+        "features of --sae instead: 27,60-63, all; with the share of tokens where each is active, "
+        "and its mean there"),
     INTEGER("top", 0, "N", IN(lens.best), 1, 10000,
             "tokens each (default: 10); texts and positions count from 0, ranks from 1",
             .preset = 10),
@@ -37,15 +42,42 @@ struct example {
 
 struct examples_state {
     struct selection selection;
+    const struct dictionary *dictionary; /* of features; NULL: of channels */
+    struct feature_total {
+        size_t tokens; /* where it is active */
+        double sum;
+    } * totals;             /* [channel_count] of features */
+    size_t tokens;          /* of all texts, without those that begin them */
     const size_t *channels; /* [channel_count]; NULL: all */
-    size_t channel_count, top, count;
+    size_t channel_count, layers, top, count;
     float sign;           /* -1: smallest activations */
     struct example *best; /* [layers, channel_count, top] */
 };
 
-static int open(void *state, struct driver *driver, struct err *err)
+/* Select features in place of channels. */
+static int open_features(struct examples_state *own, const struct own_options *given,
+                         struct driver *driver, struct err *err)
 {
-    struct examples_state *own = state;
+    struct session *session = &driver->session;
+    if (options_exclude(session->options, "feature", "site layer channel smallest", err))
+        return -1;
+    if (session->dictionary_count != 1)
+        return err_usage(err, "--feature: expected one --sae DIR, found %zu",
+                         session->dictionary_count);
+    own->dictionary = session->dictionaries;
+    features_select(&own->selection, own->dictionary);
+    const struct index_range range = {"--feature", "dictionary", "feature", own->dictionary->count};
+    if (selection_indices(&own->channels, &own->channel_count, given->feature, &range,
+                          &session->arena, err))
+        return -1;
+    own->totals = arena_alloc(&session->arena, own->channel_count, sizeof *own->totals, err);
+    return own->totals ? 0 : -1;
+}
+
+/* Select the channels of --site. */
+static int open_channels(struct examples_state *own, const struct own_options *given,
+                         struct driver *driver, struct err *err)
+{
     const struct options *options = driver->session.options;
     const struct config *config = &driver->session.viewer.model.config;
     bool has_neurons = site_is_in_layer(config, SITE_MLP_ACT, config->n_layer - 1);
@@ -55,17 +87,26 @@ static int open(void *state, struct driver *driver, struct err *err)
     const char *layers = options->select.layer ? options->select.layer : "-1";
     struct arena *arena = &driver->session.arena;
     enum site site = 0;
-    const struct own_options *given = options_own(options);
-    *own = (struct examples_state){.top = (size_t)options->lens.best,
-                                   .sign = given->smallest ? -1 : 1};
     struct index_range range = {"--channel", "tensor", "channel", 0};
     if (selection_of_channels(&own->selection, &site, name, layers, config, arena, err))
         return -1;
     site_size(&range.count, config, site, 1, 1, 1);
-    if (selection_indices(&own->channels, &own->channel_count, given->channel, &range, arena, err))
+    own->layers = selection_layers_of(&own->selection, site).count;
+    return selection_indices(&own->channels, &own->channel_count, given->channel, &range, arena,
+                             err);
+}
+
+static int open(void *state, struct driver *driver, struct err *err)
+{
+    struct examples_state *own = state;
+    const struct options *options = driver->session.options;
+    const struct own_options *given = options_own(options);
+    *own = (struct examples_state){
+        .layers = 1, .top = (size_t)options->lens.best, .sign = given->smallest ? -1 : 1};
+    if ((given->feature ? open_features : open_channels)(own, given, driver, err))
         return -1;
-    own->count = selection_layers_of(&own->selection, site).count * own->channel_count * own->top;
-    own->best = arena_alloc(arena, own->count, sizeof *own->best, err);
+    own->count = own->layers * own->channel_count * own->top;
+    own->best = arena_alloc(&driver->session.arena, own->count, sizeof *own->best, err);
     for (size_t i = 0; own->best && i < own->count; i++)
         own->best[i].activation = -INFINITY;
     return own->best ? 0 : -1;
@@ -84,31 +125,68 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
 
 static int run(void *state, const struct group *group, struct err *err)
 {
-    return group_capture(group, &((const struct examples_state *)state)->selection, err);
+    const struct examples_state *own = state;
+    const struct feature_plan plan = {group->viewer, own->dictionary};
+    int failed = group_capture(group, &own->selection, err);
+    for (size_t i = 0; own->dictionary && i < group->count && !failed; i++) {
+        struct job *job = group->jobs[i];
+        struct feature_row *rows = NULL;
+        struct matrix x;
+        failed = features_of_report(&rows, &x, &plan, &job->report, group->arena, err);
+        job->own = rows;
+    }
+    return failed;
+}
+
+/* Offer a value at a token of a text, which the heap `best` keeps if it is large enough. */
+static void offer(struct example *best, const struct examples_state *own, const struct job *job,
+                  const struct tokenized *text, int layer, size_t row, float value)
+{
+    if (!(value > best[own->top - 1].activation)) /* the earlier of equal ones stays */
+        return;
+    size_t first = row < TOKENS_BEFORE ? 0 : row - TOKENS_BEFORE, at = own->top - 1;
+    size_t end = num_min(row + TOKENS_AFTER + 1, text->count);
+    struct example entry = {value,      layer, end < text->count, job->item.number,
+                            job->index, row,   end - first,       {0}};
+    memcpy(entry.ids, text->ids + first, entry.count * sizeof *entry.ids);
+    for (; at && value > best[at - 1].activation; at--)
+        best[at] = best[at - 1];
+    best[at] = entry;
+}
+
+/* Features of the tokens that a tokenizer puts before a text are left out. */
+static void add_features(struct examples_state *own, const struct job *job)
+{
+    const struct tokenized *text = &job->report.sentence;
+    const struct feature_row *rows = job->own;
+    for (size_t i = text->added_before; i < text->count; i++, own->tokens++)
+        for (size_t j = 0, k = 0; j < rows[i].count; j++) {
+            const struct feature *f = &rows[i].items[j];
+            while (own->channels && k < own->channel_count && own->channels[k] < f->id)
+                k++;
+            k = own->channels ? k : f->id;
+            if (k == own->channel_count || (own->channels && own->channels[k] != f->id))
+                continue;
+            own->totals[k].tokens++;
+            own->totals[k].sum += (double)f->value;
+            offer(own->best + k * own->top, own, job, text, (int)own->dictionary->layer, i,
+                  f->value);
+        }
 }
 
 static int add(void *state, struct job *job, struct err *err)
 {
     struct examples_state *own = state;
     (void)err;
-    for (size_t i = 0; i < job->report.array_count * own->channel_count; i++) {
+    if (own->dictionary)
+        add_features(own, job);
+    for (size_t i = 0; !own->dictionary && i < job->report.array_count * own->channel_count; i++) {
         const struct array *array = &job->report.arrays[i / own->channel_count];
         const struct tokenized *text = report_queries(&job->report, site_part(array->site));
         size_t k = i % own->channel_count, channel = own->channels ? own->channels[k] : k;
-        struct example *best = own->best + i * own->top;
-        for (size_t row = 0; row < array->rows.size; row++) {
-            float value = own->sign * array->data[row * array->columns.size + channel];
-            if (!(value > best[own->top - 1].activation)) /* the earlier of equal ones stays */
-                continue;
-            size_t first = row < TOKENS_BEFORE ? 0 : row - TOKENS_BEFORE, at = own->top - 1;
-            size_t end = num_min(row + TOKENS_AFTER + 1, text->count);
-            struct example entry = {value,      array->layer, end < text->count, job->item.number,
-                                    job->index, row,          end - first,       {0}};
-            memcpy(entry.ids, text->ids + first, entry.count * sizeof *entry.ids);
-            for (; at && value > best[at - 1].activation; at--)
-                best[at] = best[at - 1];
-            best[at] = entry;
-        }
+        for (size_t row = 0; row < array->rows.size; row++)
+            offer(own->best + i * own->top, own, job, text, array->layer, row,
+                  own->sign * array->data[row * array->columns.size + channel]);
     }
     return 0;
 }
@@ -147,18 +225,25 @@ static int end(void *state, struct driver *driver, struct err *err)
             *own_columns = item.columns;
         if (err->kind)
             break;
+        const struct feature_total *total = own->totals ? &own->totals[k] : NULL;
         k = own->channels ? own->channels[k] : k;
         for (size_t c = 0; c < items->names.count; c++)
             rows_text(&rows, (*own_columns)[c].name, KEY | COLUMN_DATA_ONLY,
                       (*own_columns)[c].value);
         rows_integer(&rows, "layer", COLUMN_KEY, example->layer);
-        rows_integer(&rows, "channel", KEY, (long long)k);
+        rows_integer(&rows, own->dictionary ? "feature" : "channel", KEY, (long long)k);
         rows_integer(&rows, "rank", KEY, (long long)rank + 1);
         rows_integer(&rows, "sentence", KEY, (long long)example->text);
         rows_integer(&rows, "position", COLUMN_KEY, (long long)example->position);
         rows_label(&rows, "token", COLUMN_KEY, token);
         rows_float(&rows, (struct column){"activation", .digits = 4},
                    (double)(own->sign * example->activation));
+        if (total) {
+            rows_float(&rows, (struct column){"share", .digits = 4},
+                       (double)total->tokens / (double)own->tokens);
+            rows_float(&rows, (struct column){"mean", .digits = 4},
+                       total->sum / (double)total->tokens);
+        }
         token = label_borrowed(text, false, rows.arena, err);
         rows_label(&rows, "surroundings", COLUMN_SHRINKS | COLUMN_LEADS, token);
         rows_next(&rows);
@@ -184,10 +269,11 @@ static const struct task examples_task = {
 const struct command command_examples = {
     .name = "examples",
     .group = "Analyse",
-    .about = "texts in which a neuron or channel is largest",
+    .about = "texts in which a neuron, channel or feature is largest",
     .operands = "[TEXT]...",
     .examples = "attn-cli examples -f corpus.txt --layer 1 --channel 12 --top 20\n"
-                "attn-cli examples -f corpus.txt --channel all --top 5 -o neurons.csv\n",
+                "attn-cli examples -f corpus.txt --channel all --top 5 -o neurons.csv\n"
+                "attn-cli examples -f corpus.txt --sae demo --feature 27 --top 20\n",
     .task = &examples_task,
     .options = own_options,
     .shared = {text_options, model_options, mechanism_options, edit_options, output_options,

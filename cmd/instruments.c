@@ -252,11 +252,11 @@ static const struct option_row attribute_options[] = {
     INTEGER("depth", 0, "N", IN(attribute.depth), 0, 100,
             "with --head: steps of the path behind the largest part of each side (default: 2)",
             .preset = 2),
-    STRING(
-        "by", 0, "part|pair|source|neuron|expert|token", IN(attribute.by),
-        "split by component (default), source token, neuron or expert; token: the saliency of each "
-        "token of the text; with --head, by part, pair or source",
-        .values = &values_attributions),
+    STRING("by", 0, "part|pair|source|neuron|expert|feature|token", IN(attribute.by),
+           "split by component (default), source token, neuron, expert or feature of --sae; token: "
+           "the saliency of each "
+           "token of the text; with --head, by part, pair or source",
+           .values = &values_attributions),
     STRING("method", 0, "HOW", IN(attribute.method),
            "with --by token: integrated (default) or gradient", .values = &values_methods),
     INTEGER("steps", 0, "N", IN(attribute.steps), 1, 100000,
@@ -286,6 +286,7 @@ const struct command command_attribute = {
                 "attn-cli attribute \"Life is short, eat dessert\" -o attribution.svg\n"
                 "attn-cli attribute \"Life is short\" --by neuron --format tidy > neurons.csv\n"
                 "attn-cli attribute \"Life is short, eat dessert\" --by token\n"
+                "attn-cli attribute \"Life is short, eat dessert\" --sae demo --by feature\n"
                 "attn-cli attribute \"lemon cherry apple lemon\" --head 1.3 --key 5:mean\n",
     .task = &attribute_task,
     .options = attribute_options,
@@ -454,6 +455,15 @@ static int ask_attribution(struct inquiry *inquiry, struct arena *arena, struct 
     inquiry->split.by = given && !name ? BY_TOKEN : (enum attribution_by)index;
     if (inquiry->split.by == BY_TOKEN)
         return ask_saliency(inquiry, arena, err);
+    if (inquiry->split.by == BY_FEATURE) {
+        const struct session *session = &inquiry->driver->session;
+        if (session->dictionary_count != 1)
+            return err_usage(err, "--by feature: expected one --sae DIR, found %zu",
+                             session->dictionary_count);
+        if (inquiry->options->select.layer)
+            return err_usage(err, "--by feature and --layer cannot be combined");
+        inquiry->split.dictionary = session->dictionaries;
+    }
     if (given)
         return err_usage(err, "--%s: expected --by token, found %s", given, name);
     if (inquiry->options->select.layer &&

@@ -246,11 +246,12 @@ static double unit_of(const struct dictionary *d, size_t feature)
     return d->ranked && rank_of(d, feature) != 0 ? unit / (double)rank_of(d, feature) : unit;
 }
 
-void dictionary_direction(const struct dictionary *d, float *w, size_t feature)
+void dictionary_direction(const struct dictionary *d, float *w, size_t feature, const float *x)
 {
     const float *row = weight_row(&d->decoder, feature, 0, d->out, w);
+    const double undo = x && d->restores ? norm_of(d, x).undo : 1;
     for (size_t i = 0; i < d->out; i++)
-        w[i] = (float)((double)row[i] * unit_of(d, feature) / d->scale_out);
+        w[i] = (float)((double)row[i] * unit_of(d, feature) / d->scale_out * undo);
 }
 
 void dictionary_add(const struct dictionary *d, float *x, const float *differences)

@@ -119,8 +119,10 @@ int dictionary_decode(const struct dictionary *dictionary, struct matrix y,
                       const struct feature_row *rows, struct matrix x, struct arena *arena,
                       struct err *err);
 
-/* w [out]: what one unit of a feature adds to y, where x is not normalised. */
-void dictionary_direction(const struct dictionary *dictionary, float *w, size_t feature);
+/* w [out]: what one unit of a feature adds to y, the reconstruction of x; NULL: of an x that its
+ * norm does not change. */
+void dictionary_direction(const struct dictionary *dictionary, float *w, size_t feature,
+                          const float *x);
 
 /* Add to a row x the directions times `differences` [count], as far as these are not 0. */
 void dictionary_add(const struct dictionary *dictionary, float *x, const float *differences);

@@ -416,7 +416,7 @@ static int read_direction(struct npy *array, const struct edit_reader *reader, c
         failed = err_usage(err, "expected a feature from 0 to %zu, found #%s", dictionary.count - 1,
                            feature);
     if (!failed)
-        dictionary_direction(&dictionary, w, (size_t)number);
+        dictionary_direction(&dictionary, w, (size_t)number, NULL);
     dictionary_release(&dictionary);
     return err_if(failed);
 }

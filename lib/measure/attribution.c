@@ -18,6 +18,8 @@ const struct attribution_way attribution_ways[ATTRIBUTION_WAYS] = {
     [BY_NEURON] = {"neuron", "neurons (hidden channels) of the MLPs", "attribution_by_neuron"},
     [BY_EXPERT] = {"expert", "experts of mixtures; those of a layer sum to its MLP",
                    "attribution_by_expert"},
+    [BY_FEATURE] = {"feature", "features of --sae, its bias and its error; the rest of the logit",
+                    "attribution_by_feature"},
     [BY_TOKEN] = {"token", "tokens of the text, by the gradients of the logit (--method)", NULL},
 };
 
@@ -70,6 +72,7 @@ struct way {
     double *beside; /* [C] direction in what attention read, which is added to its output, too */
     double *added;  /* [C] direction in a sublayer's output */
     double *inner;  /* [I or H · dv] direction at the input of the sublayer's last matrix */
+    bool is_split;  /* BY_FEATURE: the dictionary's site was on the way */
     double bias, edited; /* contributions of biases and edits in a stage: embedding, layer, end */
     struct axis columns[READERS]; /* columns of the result; BY_SOURCE: of each reader */
     float *cells[READERS];        /* [stages, layers or layers · heads; columns] */
@@ -125,6 +128,10 @@ static int run(struct way *way, const struct tokenized *sentence)
         if (site_exists(c, captured_sites[i]) && (!of_source || way->plan->by == BY_SOURCE))
             site_set_add(&selection.sites, captured_sites[i]);
     }
+    if (way->plan->by == BY_FEATURE) {
+        site_set_add(&selection.sites, way->plan->dictionary->site);
+        site_set_add(&selection.sites, way->plan->dictionary->site_out);
+    }
     way->rows = arena_alloc(&way->scratch, c->n_layer, sizeof *way->rows, way->err);
     way->steps = arena_alloc(&way->scratch, c->n_layer, sizeof *way->steps, way->err);
     if (!way->rows || !way->steps || selection_layers(&selection, NULL, c, &way->scratch, way->err))
@@ -134,6 +141,43 @@ static int run(struct way *way, const struct tokenized *sentence)
 }
 
 /* --- backward through edits, norms and matrices ----------------------------------------------- */
+
+enum { FEATURE_BIAS, FEATURE_ERROR, FEATURE_REST, FEATURE_TERMS };
+
+/* Split the product of the direction u and the row of the dictionary's site: features, the bias of
+ * the reconstruction (and the skip of a transcoder), and what it leaves out. */
+static int features_back(struct way *way, const double *u)
+{
+    const struct dictionary *d = way->plan->dictionary;
+    const size_t layer = site_row(d->site_out)->in_layer ? d->layer : 0;
+    const float *row = way->rows[layer][d->site], *out = way->rows[layer][d->site_out];
+    struct matrix x = matrix_new(1, d->in, &way->scratch, way->err);
+    struct matrix y = matrix_new(1, d->out, &way->scratch, way->err);
+    float *w = arena_room(&way->scratch, d->out, sizeof *w, way->err);
+    float *cells = way->cells[0], *terms = cells + d->count;
+    struct feature_row features = {0};
+    if (!x.data || !y.data || !w)
+        return -1;
+    memcpy(x.data, row, d->in * sizeof *row);
+    dictionary_rows(d, x);
+    if (dictionary_encode(d, &way->plan->viewer->machine, &features, x, &way->scratch, way->err) ||
+        dictionary_decode(d, y, &features, x, &way->scratch, way->err))
+        return -1;
+    double whole = dot_double_row(u, out, d->out), decoded = dot_double_row(u, y.data, d->out);
+    double bias = decoded;
+    for (size_t i = 0; i < features.count; i++) {
+        const struct feature *f = &features.items[i];
+        dictionary_direction(d, w, f->id, x.data);
+        const double part = (double)f->value * dot_double_row(u, w, d->out);
+        cells[f->id] += (float)part;
+        bias -= part;
+    }
+    terms[FEATURE_BIAS] += (float)bias;
+    terms[FEATURE_ERROR] += (float)(whole - decoded);
+    terms[FEATURE_REST] -= (float)whole;
+    way->is_split = true;
+    return 0;
+}
 
 /* Go back through the edits of a site, taken to map each number x to a·x + b: multiply u by a, and
  * add u·b to the contribution of edits. Editing rows of zeros and of ones gives a and b. */
@@ -154,15 +198,12 @@ static int edits_back(struct way *way, double *u, enum site site, size_t layer)
         .row_places = way->whole,
         .column_places = SIZE_MAX,
     };
+    const struct dictionary *d = way->plan->by == BY_FEATURE ? way->plan->dictionary : NULL;
+    if (d && site == d->site_out && (layer == d->layer || !site_row(site)->in_layer) &&
+        features_back(way, u))
+        return -1;
     if (!edits_have(way->edits, site, layer))
         return 0;
-    for (size_t i = 0; i < way->edits->count; i++)
-        if (way->edits->items[i].function &&
-            edits_have(&(struct edits){&way->edits->items[i], 1}, site, layer))
-            return err_unsupported(way->err,
-                                   "%s: attribution expected an edit of each number alone, found "
-                                   "one of features, or a function",
-                                   way->edits->items[i].words);
     float *rows = arena_alloc(&way->scratch, 2 * count, sizeof *rows, way->err);
     if (!rows)
         return -1;
@@ -938,6 +979,12 @@ static int make_cells(struct way *way, size_t reader, const struct tokenized *ke
     } else if (by == BY_NEURON) {
         site_most(&one, &neurons, c, SITE_MLP_ACT);
         failed = axis_of_numbers(axis, "neuron", NULL, neurons, arena, way->err);
+    } else if (by == BY_FEATURE) {
+        axis->name = "feature";
+        failed = axis_add_numbers(axis, "", way->plan->dictionary->count, arena, way->err) ||
+                 axis_add(axis, "bias", arena, way->err) ||
+                 axis_add(axis, "error", arena, way->err) ||
+                 axis_add(axis, "rest", arena, way->err);
     } else if (by == BY_EXPERT) {
         axis->name = "expert";
         failed = axis_add_numbers(axis, "", c->mixture.experts, arena, way->err) ||
@@ -969,7 +1016,7 @@ static int report_cells(struct report *report, const struct way *way, size_t rea
     const enum attribution_by by = way->plan->by;
     bool by_source = by == BY_SOURCE;
     size_t before = by == BY_PART, columns = way->columns[reader].size;
-    size_t count = listed.count ? listed.count : c->n_layer + 2 * before;
+    size_t count = by == BY_FEATURE ? 1 : listed.count ? listed.count : c->n_layer + 2 * before;
     size_t *numbers = arena_alloc(arena, count, sizeof *numbers, err);
     float *cells = way->cells[reader];
     const size_t heads = heads_of(c, reader);
@@ -992,10 +1039,12 @@ static int report_cells(struct report *report, const struct way *way, size_t rea
                 return -1;
             continue;
         }
+        if (by == BY_FEATURE)
+            numbers[i] = way->plan->dictionary->layer;
         const char *name = row < before ? "embed"
                            : row == c->n_layer + before
                                ? "final"
-                               : arena_format(arena, err, "%zu", row - before);
+                               : arena_format(arena, err, "%zu", numbers[i] - before);
         memmove(cells + i * columns, cells + row * columns, columns * sizeof *cells);
         if (axis_add(&array.rows, name, arena, err))
             return -1;
@@ -1028,7 +1077,7 @@ int attribution_make(struct attribution *attribution, struct report *report,
     if (logits_check(viewer, 0, err) || features_expect(TO_ATTRIBUTE, c, viewer->model.name, err))
         return -1;
     for (size_t i = 0; viewer->edits && i < viewer->edits->count; i++)
-        if (viewer->edits->items[i].op == EDIT_PROJECT)
+        if (viewer->edits->items[i].op == EDIT_PROJECT || viewer->edits->items[i].function)
             return err_unsupported(err,
                                    "%s: expected edits of single numbers, found one of whole rows: "
                                    "'attn-cli lens' or 'patch' measure the edited run",
@@ -1064,6 +1113,14 @@ int attribution_make(struct attribution *attribution, struct report *report,
     for (size_t of = 0; of < shown && !failed; of++)
         failed = make_cells(&way, of, of == OF_CROSS ? way.source : sentence, arena);
     failed = failed || run(&way, sentence) || logits_back(&way) || tokens_back(&way, sentence);
+    if (!failed && plan->by == BY_FEATURE) {
+        way.cells[0][plan->dictionary->count + FEATURE_REST] += (float)attribution->sum;
+        if (!way.is_split)
+            failed = err_unsupported(err,
+                                     "--by feature: expected features of what is added to the "
+                                     "stream, found those of '%s'",
+                                     site_name(plan->dictionary->site_out));
+    }
     for (size_t of = 0; of < shown && !failed; of++)
         failed = report_cells(report, &way, of, arena);
     failed =

@@ -13,9 +13,18 @@
  */
 #pragma once
 
+#include "lens/dictionary.h"
 #include "measure/question.h"
 
-enum attribution_by { BY_PART, BY_SOURCE, BY_NEURON, BY_EXPERT, BY_TOKEN, ATTRIBUTION_WAYS };
+enum attribution_by {
+    BY_PART,
+    BY_SOURCE,
+    BY_NEURON,
+    BY_EXPERT,
+    BY_FEATURE,
+    BY_TOKEN,
+    ATTRIBUTION_WAYS
+};
 
 extern const struct attribution_way {
     const char *name;  /* value of --by */
@@ -25,10 +34,11 @@ extern const struct attribution_way {
 
 struct attribution_plan {
     struct viewer *viewer;
-    enum attribution_by by;    /* not BY_TOKEN: measure/saliency.h */
-    struct question *question; /* answer -1 becomes the most likely token */
-    size_t number;             /* number of the text, for messages and `= resample` */
-    struct layers layers;      /* listed layers; none: all, with embedding and final norm */
+    enum attribution_by by;              /* not BY_TOKEN: measure/saliency.h */
+    struct question *question;           /* answer -1 becomes the most likely token */
+    size_t number;                       /* number of the text, for messages and `= resample` */
+    const struct dictionary *dictionary; /* of BY_FEATURE, which must write to the stream */
+    struct layers layers; /* listed layers; none: all, with embedding and final norm */
 };
 
 struct attribution {
@@ -39,10 +49,11 @@ struct attribution {
 /* Run the report's text up to the position, or all of it if the model is not causal, and end the
  * report's sentence there. Add arrays, owned by the arena, only of the listed layers: of all parts
  * [L + 2, H + 4] (2 H with cross-attention, + 5 with edits), of each layer's sources [H, T] (then
- * those of cross-attention [H, S]), of neurons [L, I], or of experts [L, E] (E + 1 with a shared
- * one; NaN in layers without); and for people a table of the largest. Refused: as not supported,
- * models without logits or with features that attribution lacks, neurons of models with experts,
- * and experts of others; as usage, edits of logits. */
+ * those of cross-attention [H, S]), of neurons [L, I], of experts [L, E] (E + 1 with a shared one;
+ * NaN in layers without), or of features [1, F + 3], with the bias and the error of the
+ * reconstruction and the rest of the logit; and for people a table of the largest. Refused: as not
+ * supported, models without logits or with features that attribution lacks, neurons of models with
+ * experts, and experts of others; as usage, edits of logits. */
 int attribution_make(struct attribution *attribution, struct report *report,
                      const struct attribution_plan *plan, struct arena *arena, struct err *err);
 

@@ -94,7 +94,7 @@ int features_promoted(struct likely *best, const struct feature_plan *plan,
     for (size_t first = 0; first < count && !failed; first += most) {
         w.rows = logits.rows = num_min(most, count - first);
         for (size_t i = 0; i < w.rows && !failed; i++) {
-            dictionary_direction(plan->dictionary, matrix_row(w, i), features[first + i]);
+            dictionary_direction(plan->dictionary, matrix_row(w, i), features[first + i], NULL);
             failed = towards_logits(plan, matrix_row(w, i), err);
         }
         if (failed)
