@@ -14,6 +14,7 @@
 #include "command.h"
 #include "draw/figure.h"
 #include "format/json_writer.h"
+#include "lens/dictionary.h"
 #include "lens/edits.h"
 
 /* row_format is in these first bytes of a file of rows, after the columns of an item. */
@@ -270,6 +271,9 @@ int options_files(const struct options *options,
     const struct texts *const edits[] = {&options->edit.edits, &options->edit.ablations};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         if (files[i] && use(context, files[i], err))
+            return -1;
+    for (size_t i = 0; i < options->edit.dictionaries.count; i++)
+        if (dictionary_files(options->edit.dictionaries.items[i], use, context, arena, err))
             return -1;
     for (size_t i = 0; i < sizeof edits / sizeof *edits; i++)
         for (size_t k = 0; k < edits[i]->count; k++)

@@ -12,7 +12,7 @@
 #include "session.h"
 
 struct own_options {
-    const char *positive, *negative;
+    const char *positive, *negative, *feature;
 };
 
 static const struct option_row own_options[] = {
@@ -21,6 +21,8 @@ static const struct option_row own_options[] = {
     STRING("negative", 0, "FILE", OWN(negative), "texts without it", .flags = OPTION_FIXED),
     STRING("file", 'f', "FILE", IN(input.file),
            "one table with the columns positive and negative instead", .flags = OPTION_FIXED),
+    STRING("feature", 0, "N", OWN(feature),
+           "the direction of a feature of --sae instead, without texts", .flags = OPTION_FIXED),
     STRING("site", 0, "SITE", IN(lens.site),
            "tensor to average, with a row of channels for each token (default: resid_post)",
            .heading = "Select"),
@@ -45,7 +47,8 @@ const struct command command_steer = {
         "attn-cli steer --positive good.txt --negative bad.txt -o mood.safetensors\n"
         "attn-cli generate \"I think that\" --edit \"h.15.resid_post + 4*mood.safetensors\"\n"
         "attn-cli steer -f pairs.csv --layer 15 --query all -o mood.npy\n"
-        "attn-cli steer --positive good.txt --negative bad.txt -o mood.gguf\n",
+        "attn-cli steer --positive good.txt --negative bad.txt -o mood.gguf\n"
+        "attn-cli steer --sae demo --feature 27 -o plural.gguf\n",
     .run = steer_command,
     .options = own_options,
     .shared = {text_options, model_options, mechanism_options, edit_options},
@@ -170,6 +173,23 @@ static int tokenize_side(struct steer_run *run, const struct items *items, size_
     return err_if(failed);
 }
 
+/* The differences of the means of both sides. */
+static void find_means(struct steer_run *run)
+{
+    const struct layers layers = selection_layers_of(&run->selection, run->site);
+    for (size_t i = 0; i < layers.count; i++) {
+        double square = 0;
+        for (size_t k = i * run->width; k < (i + 1) * run->width; k++) {
+            run->vectors[k] = (float)(run->sums[0][k] / (double)run->counts[0] -
+                                      run->sums[1][k] / (double)run->counts[1]);
+            square += (double)run->vectors[k] * (double)run->vectors[k];
+        }
+        print_note("%s layer %zu: norm %.4f, of the tokens themselves %.4f", site_name(run->site),
+                   layers.items[i], sqrt(square),
+                   run->norms[i] / (double)(run->counts[0] + run->counts[1]));
+    }
+}
+
 static int read_files(struct steer_run *run, struct err *err)
 {
     const struct own_options *own = options_own(&run->options);
@@ -186,6 +206,7 @@ static int read_files(struct steer_run *run, struct err *err)
         if (failed)
             return file ? -1 : err_prefix(err, side ? "--negative" : "--positive");
     }
+    find_means(run);
     return 0;
 }
 
@@ -234,23 +255,32 @@ static void put_control_vector(struct buf *out, const struct steer_run *run, str
         print_note("a control vector has no direction for layer 0: it is left out");
 }
 
+/* The direction of a feature of --sae, in the layer of its dictionary. */
+static int find_feature(struct steer_run *run, const char *feature, struct err *err)
+{
+    const struct session *session = &run->session;
+    const struct dictionary *dictionary = session->dictionaries;
+    size_t number = 0;
+    if (session->dictionary_count != 1)
+        return err_usage(err, "--feature: expected one --sae DIR, found %zu",
+                         session->dictionary_count);
+    if (!selection_index(&number, feature, strlen(feature), dictionary->count))
+        return err_usage(err, "--feature: expected a number from 0 to %zu, found '%s'",
+                         dictionary->count - 1, feature);
+    run->options.lens.site = site_name(dictionary->site_out);
+    run->options.select.layer = arena_format(&run->session.arena, err, "%zu", dictionary->layer);
+    if (!run->options.select.layer || choose_site(run, err))
+        return -1;
+    dictionary_direction(dictionary, run->vectors, number, NULL);
+    return 0;
+}
+
 static int write_vectors(struct steer_run *run, struct err *err)
 {
     struct arena *arena = &run->session.arena;
     struct stream out = {0};
     struct buf bytes = {0};
     struct layers layers = selection_layers_of(&run->selection, run->site);
-    for (size_t i = 0; i < layers.count; i++) {
-        double square = 0;
-        for (size_t k = i * run->width; k < (i + 1) * run->width; k++) {
-            run->vectors[k] = (float)(run->sums[0][k] / (double)run->counts[0] -
-                                      run->sums[1][k] / (double)run->counts[1]);
-            square += (double)run->vectors[k] * (double)run->vectors[k];
-        }
-        print_note("%s layer %zu: norm %.4f, of the tokens themselves %.4f", site_name(run->site),
-                   layers.items[i], sqrt(square),
-                   run->norms[i] / (double)(run->counts[0] + run->counts[1]));
-    }
     int failed = output_to(&out, run->options.output.path, err);
     if (!failed && strcmp(run->ending, ".npy") == 0) {
         npy_begin(&out, 1, &run->width);
@@ -284,7 +314,11 @@ int steer_command(const struct options *options, struct err *err)
         return err_usage(err,
                          "expected --positive FILE and --negative FILE, found the operand '%s'",
                          options->input.operands.items[0]);
-    if (options->input.file ? own->positive || own->negative : !own->positive || !own->negative)
+    if (options_exclude(options, "feature", "positive negative file site layer query", err))
+        return -1;
+    const bool has_texts =
+        options->input.file ? !own->positive && !own->negative : own->positive && own->negative;
+    if (!own->feature && !has_texts)
         return err_usage(err, "expected --positive FILE and --negative FILE, or --file FILE with "
                               "these columns");
     for (size_t i = 0; path && i < sizeof endings / sizeof *endings; i++)
@@ -295,8 +329,10 @@ int steer_command(const struct options *options, struct err *err)
     if (!run.options.select.query)
         run.options.select.query = "-1";
     run.session.options = &run.options;
-    int failed = session_begin(&run.session, err) || choose_site(&run, err) ||
-                 read_files(&run, err) || write_vectors(&run, err);
+    int failed = session_begin(&run.session, err) ||
+                 (own->feature ? find_feature(&run, own->feature, err)
+                               : choose_site(&run, err) || read_files(&run, err)) ||
+                 write_vectors(&run, err);
     session_release(&run.session);
     return err_if(failed);
 }

@@ -437,6 +437,11 @@ same(model.patch("The keys", with_="zero", verify=2), "patch", "--clean", "The k
      "zero", "--verify", "2", "--format", "tidy")
 same(model.examples(["the dog ran", "a cat"], channel=[3, 7], top=2), "examples", "-s",
      "the dog ran", "-s", "a cat", "--channel", "3,7", "--top", "2", "--format", "csv")
+same(model.features(["the dog ran", "a cat"], "demo", top=2), "features", "-s", "the dog ran",
+     "-s", "a cat", "--sae", "demo", "--top", "2", "--format", "csv")
+same(model.lens("The keys", target=" are: is", sae="demo", edits="features[feature=27] = 0"),
+     "lens", "The keys", "--target", " are: is", "--sae", "demo", "--edit",
+     "features[feature=27] = 0", "--format", "csv")
 same(model.heads("the dog ran", score=["self", "sink"]), "heads", "the dog ran", "--score",
      "self,sink", "--format", "csv")
 same(model.lens("Life is", layer=numpy.array([0, 1])), "lens", "Life is", "--layer", "0,1",

@@ -77,6 +77,10 @@ struct dictionary_request {
 int dictionary_request_read(struct dictionary_request *request, const char *text,
                             struct arena *arena, struct err *err);
 
+/* Call `use` with the path of each file that is read for such a text; none, if it is bundled. */
+int dictionary_files(const char *text, int (*use)(void *context, const char *path, struct err *err),
+                     void *context, struct arena *arena, struct err *err);
+
 /* The model, as far as a reader must know it. */
 struct dictionary_model {
     bool rms, post_norms;

@@ -1007,6 +1007,42 @@ static const struct dictionary_format {
     {"dictionary_learning", "config.json", "ae.pt", false, read_dictionary_learning},
 };
 
+/* The format of a folder's files; NULL: none is known. */
+static const struct dictionary_format *format_of(const struct folder *folder)
+{
+    for (size_t i = 0; i < sizeof dictionary_formats / sizeof *dictionary_formats; i++) {
+        const struct dictionary_format *format = &dictionary_formats[i];
+        if ((format->optional || folder_has(folder, format->config)) &&
+            (!format->tensors || folder_has(folder, format->tensors)))
+            return format;
+    }
+    return NULL;
+}
+
+int dictionary_files(const char *text, int (*use)(void *context, const char *path, struct err *err),
+                     void *context, struct arena *arena, struct err *err)
+{
+    struct dictionary_request request;
+    if (dictionary_request_read(&request, text, arena, err))
+        return -1;
+    const struct folder folder = {.path = request.path};
+    const struct dictionary_format *format =
+        bundled_find_dictionary(request.path) ? NULL : format_of(&folder);
+    if (!format)
+        return 0;
+    const char *tensors = format->tensors
+                              ? format->tensors
+                              : arena_format(arena, err, "layer_%d.safetensors", request.layer);
+    const char *const names[] = {format->config, tensors};
+    for (size_t i = 0; i < 2; i++) {
+        const char *path =
+            tensors ? arena_format(arena, err, "%s/%s", request.path, names[i]) : NULL;
+        if (!path || (folder_has(&folder, names[i]) && use(context, path, err)))
+            return -1;
+    }
+    return 0;
+}
+
 /* The reader while a config is open, with the row of the format. */
 struct dictionary_opening {
     struct dictionary_reader reader;
@@ -1113,13 +1149,7 @@ int dictionary_read(struct dictionary *dictionary, const struct dictionary_reque
     opening.reader.path = realpath(request->path, real)
                               ? arena_text(&dictionary->arena, real, strlen(real), err)
                               : arena_path(&dictionary->arena, request->path, err);
-    for (size_t i = 0; i < sizeof dictionary_formats / sizeof *dictionary_formats; i++) {
-        const struct dictionary_format *format = &dictionary_formats[i];
-        if (!opening.format &&
-            (format->optional || folder_has(&opening.reader.folder, format->config)) &&
-            (!format->tensors || folder_has(&opening.reader.folder, format->tensors)))
-            opening.format = format;
-    }
+    opening.format = format_of(&opening.reader.folder);
     if (!opening.format)
         failed = err_set(err, "expected the files of a sparse autoencoder or transcoder, such as "
                               "cfg.json and sae_weights.safetensors, found none of a known format");

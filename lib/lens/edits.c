@@ -833,7 +833,9 @@ int edit_files(const char *edit, int (*use)(void *context, const char *path, str
         const char *text = part ? arena_text(arena, words.at, words.size, err) : NULL;
         struct file_value value = text ? split_file(*sign, text) : (struct file_value){0};
         const char *path = text ? arena_text(arena, value.path, value.path_size, err) : NULL;
-        if (!path || (value.is_file && !value.feature && use(context, path, err)))
+        if (!path || (value.feature   ? dictionary_files(path, use, context, arena, err)
+                      : value.is_file ? use(context, path, err)
+                                      : 0))
             return -1;
         at += size;
     }

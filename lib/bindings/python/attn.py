@@ -1248,6 +1248,12 @@ class Model(_Closing):
         examples: site="resid_post", layer=0, channel="3,5", smallest=True."""
         return self._table("examples", "csv", options, text=text)
 
+    def features(self, text, sae, **options) -> Table:
+        """The active features of a sparse autoencoder or transcoder at each token of a text, or of
+        a list of texts, as attn-cli features: sae="demo", or a folder; top=10, feature="27,60",
+        promote=0. Also sae= of lens, attribute, examples, …, for edits="features[feature=27] = 0"."""
+        return self._table("features", "csv", dict(options, sae=sae), text=text)
+
     def compare(self, text, other=None, **options) -> Table:
         """What attn-cli compare finds between this model and another (`other`, a name), or between
         two settings: attention="linear"."""
