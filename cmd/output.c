@@ -336,7 +336,7 @@ static int shorten_in_line(const char *path, struct err *err)
     return err_if(!provenance.command_line);
 }
 
-/* Record an input file once. Standard input and pipes, which can be read only once, have no hash. */
+/* Record an input file once. Standard input and pipes, which are read only once, have no hash. */
 static int add_file(void *context, const char *path, struct err *err)
 {
     struct stat status;
