@@ -155,8 +155,7 @@ class LessonView {
                 const part = element('section', '', 'side', { 'aria-label': name });
                 const head = tensor.heads?.[index] ?? index;
                 part.dataset.figure = `${tensor.tensor}:${tensor.layer}.${head}`;
-                const axes = [say(tensor.rows), say(tensor.columns)];
-                const words = say('rows: #, columns: #', ...axes);
+                const words = say('rows: #, columns: #', say(tensor.rows), say(tensor.columns));
                 part.append(element('h3', name), element('p', words, 'caption axes'));
                 grid.append(part);
                 lessonMatrix(part, tensor, index, room, this.marksOn(tensor, index), this.letters);
@@ -199,8 +198,7 @@ class LessonView {
 
     drawSteps(page) {
         const line = element('nav', '', 'steps', { 'aria-label': say('Steps') });
-        const ways = [[-1, 'lesson-before', '←', '['], [1, 'lesson-after', '→', ']']];
-        for (const [by, id, ...keys] of ways) {
+        for (const [by, id, keys] of [[-1, 'lesson-before', '←['], [1, 'lesson-after', '→]']]) {
             const to = sentences[state.sentence + by];
             if (!to && !isProjecting()) continue;
             const name = isProjecting() ? '' : to.lesson.title;
@@ -228,11 +226,10 @@ const lettersLeast = () => Math.max(20, inLetters(LETTERS_LEAST));
 function fits(shows) {
     const shown = [...shows.querySelectorAll('section:not([hidden])')];
     const bottom = (one) => one.getBoundingClientRect().bottom;
-    const wide = [...shows.querySelectorAll('.scroll')];
     const isWhole = ({ view }) =>
         !view || (view.tensor.columnCount <= PLACES_COLUMNS ? view.hasPlaces : view.hasNumbers);
     return shown.every((one) => bottom(one) <= bottom(shows) && isWhole(one)) &&
-        wide.every((one) => one.scrollWidth <= one.clientWidth);
+        [...shows.querySelectorAll('.scroll')].every((one) => one.scrollWidth <= one.clientWidth);
 }
 
 // The numbers with decimals that a text says, without their signs.
@@ -275,20 +272,19 @@ function cellWords(tensor, index, { row, column }) {
 
 // A small matrix with the number of a cell below it.
 function lessonMatrix(parent, tensor, index, room, marks = [], letters = 0) {
-    const words = element('p', '', 'cell-words', { 'aria-live': 'polite' });
     const wordsOf = (cell) => {
         const { names, value } = cellWords(tensor, index, cell);
         return `${names}: ${letters ? placesOf(value) : value}`;
     };
     // On a slide, marked cells that are too narrow for all decimals are written below.
     const usual = letters ? marks.map(wordsOf).join(', ') : '';
+    const words = element('p', usual || '\u00a0', 'cell-words', { 'aria-live': 'polite' });
     const show = (cell) => {
         view.show(cell, cell, new Set(cell ? [cell.column] : []));
         words.textContent = (cell ? wordsOf(cell) : usual) || '\u00a0';
     };
     const wide = element('div', '', 'scroll');
     parent.append(wide);
-    words.textContent = usual || '\u00a0';
     const narrow = tensor.columnCount > PLACES_COLUMNS && 0.9 * lettersLeast();
     const size = Math.min(letters, narrow || letters);
     const high = 0.87 * window.innerHeight - 4.5 * letters; // without the lines around it

@@ -291,20 +291,17 @@ function takeNeighbours({ at }) {
     motion.taking = setTimeout(() => shownScreen().name === 'motion' && takeNumbers(next), 200);
 }
 
-// Put the player above the figures of a step of the lesson, at the query of its first mark and at
-// a scene.
+// Put the player above the figures of a step of the lesson: the query of its first mark, a scene.
 function showStep(page, { lesson }, marks, scene) {
     const [mark] = marks;
-    const of = `${lesson.title} ${scene}`;
-    const isOther = motion.of !== of;
     motion.step = { row: mark?.row, head: mark?.index || 0, scenes: lesson.scene?.split(' '),
         marks: marks.filter(({ row }) => row === mark.row) };
     const isMarked = ({ layer }) => layer === mark?.tensor.layer;
     motion.step.at = Math.max(0, motionTensors().findIndex(isMarked));
     page.prepend(motion.box);
-    motion.of = of;
     const opened = planOf().find((one) => one.scene === scene) || planOf()[0];
-    if (isOther) state.at = opened.start + opened.seconds - LEAST_TIME;
+    if (motion.of !== lesson.title + scene) state.at = opened.start + opened.seconds - LEAST_TIME;
+    motion.of = lesson.title + scene;
     drawMotion();
 }
 

@@ -15,8 +15,7 @@ function likeliestWords(journey, step) {
     return [quoted(shown(best.name)), percent(best.share)];
 }
 
-// What the stream predicts after the steps of a scene, if that is known; no subject of a lesson's
-// step.
+// What the stream predicts after a scene, if that is known; not in the steps of a lesson.
 function lensWords(journey, scene) {
     const read = journey.steps.findLast((one) => one.lens && one.part && one.scene === scene);
     return read && !motion.step?.scenes && likeliestWords(journey, read.lens);

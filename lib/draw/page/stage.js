@@ -501,7 +501,8 @@ class StreamPicture extends HeadPicture {
                 this.stripOf(one, mix(this.y(from), y, shows), { alpha: 0.6 });
             this.stripOf(step, isFollowed ? mix(this.y(row - 1), y, shows) : y,
                 { alpha: isStream ? part(shows, 0.7, 1) : shows, frame: isMarked && '--mark' });
-            if (lens && (this.reads || this.pen.small)) this.drawLens(lens, row, part(shows, 0.8, 1));
+            const reads = lens && (this.reads || this.pen.small);
+            if (reads) this.drawLens(lens, row, part(shows, 0.8, 1));
             parts = isStream ? [[row, step]] : [...parts, [row, step]];
             row += 1;
         }
