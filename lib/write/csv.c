@@ -317,8 +317,9 @@ static int check_columns(const struct report *report, struct err *err)
     }
     /* all sentences share a source, but not their tokens or words */
     const struct tokenized *text = report_text_of(report, &first.columns);
-    bool of_own = text == &report->sentence ||
-                  (strcmp(first.columns.name, "key") == 0 && text != &report->source);
+    bool of_own = !first.columns.joined && /* names are the same for all */
+                  (text == &report->sentence ||
+                   (strcmp(first.columns.name, "key") == 0 && text != &report->source));
     if (identity_sentences(&report->identity) > 1 && of_own)
         return err_usage(
             err,
