@@ -1251,7 +1251,7 @@ class Model(_Closing):
     def features(self, text, sae, **options) -> Table:
         """The active features of a sparse autoencoder or transcoder at each token of a text, or of
         a list of texts, as attn-cli features: sae="demo", or a folder; top=10, feature="27,60",
-        promote=0. Also sae= of lens, attribute, examples, …, for edits="features[feature=27] = 0"."""
+        promote=0. Also sae= of lens, examples and others, for edits="features[feature=27] = 0"."""
         return self._table("features", "csv", dict(options, sae=sae), text=text)
 
     def compare(self, text, other=None, **options) -> Table:
