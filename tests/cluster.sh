@@ -77,7 +77,7 @@ if has parallel; then
         ends 2 "unknown command 'none'" parallel 2 scores.jsonl lines.txt --do none
     attn-cli batch lines.txt --do score -o scores.jsonl --shard 1/2 -q
     check 'parallel: one part was there' \
-        says 'missing: 2' parallel 2 scores.jsonl lines.txt --do none
+        says 'missing: --array=2' parallel 2 scores.jsonl lines.txt --do none
     rm -rf scores.jsonl.*-of-*
     check 'parallel: scores' experiment parallel 5 scores.jsonl lines.txt --do score
     check 'parallel: scores are those of one run' cmp scores.jsonl scores.expected.jsonl
