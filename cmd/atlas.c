@@ -102,9 +102,11 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     own->driver = driver;
     own->source.index = SIZE_MAX;
     own->against = given->against;
-    own->is_headvis = given->format && strcmp(given->format, "headvis") == 0;
-    if (given->format && !own->is_headvis && strcmp(given->format, "atlas") != 0)
-        return err_usage(err, "--format: expected atlas or headvis, found '%s'", given->format);
+    const struct names trees = {*trees_words, 2, sizeof *trees_words};
+    size_t tree = 0;
+    if (names_choose(&tree, trees, "--format", given->format, err))
+        return -1;
+    own->is_headvis = tree == 1;
     if (own->is_headvis && (given->score || given->baseline || given->against))
         return err_usage(err, "--format headvis: expected no --%s: its scores are fixed",
                          given->score      ? "score"

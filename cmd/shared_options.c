@@ -335,8 +335,8 @@ WORDS_(, specials, NULL, {"auto", "as the tokenizer does in Hugging Face (defaul
        {"none", "no special tokens"}, {"bos", "only a beginning-of-text token"})
 WORDS_(, languages, "Languages", {"en", "English"}, {"zh", "Chinese"})
 WORDS_(, scales, NULL, {"none", "no scale"}, {"sqrt", "divide scores by √d_k"})
-WORDS_(, means, NULL, {"regions", "each @NAME as one row"}, {"heads", "average over heads"},
-       {"layers", "average over layers"}, {"texts", "average over texts, position by position"})
+WORDS_(, means, NULL, {"heads", "average over heads"}, {"layers", "average over layers"},
+       {"texts", "average over texts, position by position"}, {"regions", "each @NAME as one row"})
 WORDS_(, colors, NULL, {"auto", "if the terminal has colours"}, {"always", NULL}, {"never", NULL})
 WORDS_(, edits, "Edits",
        {"SITE = 0",

@@ -661,8 +661,10 @@ static int make_distances(struct table *tables, const struct comparison *s, stru
         if (rows_finish(&shown[0], &heads, "heads", "head") ||
             rows_finish(&shown[1], &sites, "sites", "site"))
             return -1;
-        shown[0].columns += keys;
-        shown[0].count -= keys + 2;
+        if (s->head_count > 0) { /* else the table has no columns */
+            shown[0].columns += keys;
+            shown[0].count -= keys + 2;
+        }
         shown[0].flags = shown[1].flags = COLUMN_TEXT_ONLY;
         if (others > 1)
             shown[0].heading = arena_format(arena, err, "compared with %s%s", other->name,
