@@ -440,10 +440,10 @@ static int ask_attribution(struct inquiry *inquiry, struct arena *arena, struct 
 {
     if (inquiry->options->attribute.head)
         return ask_score(inquiry, arena, err);
-    const char *missing = inquiry->options->attribute.key    ? "key"
-                          : inquiry->options->attribute.part ? "part"
-                          : inquiry->options->patch.corrupt  ? "corrupt"
-                                                             : NULL;
+    const char *missing = inquiry->options->attribute.key                  ? "key"
+                          : inquiry->options->attribute.part               ? "part"
+                          : options_are_given(inquiry->options, "corrupt") ? "corrupt"
+                                                                           : NULL;
     if (missing)
         return err_usage(err, "--%s: expected --head, the head whose score is split, found none",
                          missing);

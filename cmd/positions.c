@@ -326,7 +326,8 @@ static int resolve(const char **value, const struct scope *scope)
     return found ? 0 : -1;
 }
 
-/* Read the items of a list of positions, each with its name, if one of them has a name. */
+/* Read the items of a list of positions, each with its name, if one of them has a name; "-1" has:
+ * it is another number in each text. */
 static int read_named(struct named_positions *named, const char *list, struct scope scope)
 {
     const size_t most = list ? strlen(list) : 0;
@@ -341,7 +342,8 @@ static int read_named(struct named_positions *named, const char *list, struct sc
         scope.plain = *at != '@';
         if (!item || (*at == '@' ? resolve : resolve_words)(&found, &scope))
             return -1;
-        has_name |= strcmp(found, item) != 0;
+        has_name |= strcmp(found, item) != 0 ||
+                    (*item == '-' && strspn(item + 1, "0123456789") + 1 == size);
         item += *item == '@';
         labels[named->count] = (struct label){item, item, item};
         named->positions[named->count++] = found;

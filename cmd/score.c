@@ -593,6 +593,24 @@ static int check_masks(struct score_state *own, const struct tokenized *sentence
                          fills ? "with one" : "without");
 }
 
+/* A word has the region of its first token: tell of a region whose tokens all belong to words that
+ * begin before it. */
+static void note_regions(struct driver *driver, const struct job *job,
+                         const struct score_text *text)
+{
+    const struct tokenized *sentence = &text->pairs[0].sentence;
+    for (const struct score_region *r = text->parts; r < text->parts + text->part_count; r++) {
+        bool has_word = r->count == 0;
+        for (size_t i = 0; i < sentence->word_count && !has_word; i++)
+            has_word = sentence->words[i].first - r->first < r->count;
+        if (!has_word)
+            notes_add(&driver->notes, job->index,
+                      "region '%s' has no row: its word begins in the region before it (without "
+                      "--words, it has)",
+                      r->name);
+    }
+}
+
 static int read(void *state, struct driver *driver, struct job *job, struct arena *arena,
                 struct err *err)
 {
@@ -624,7 +642,9 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
         return err_set(err, "expected an item with '%s' like others, found one with '%s'",
                        kind->label, label);
     if (options_are_given(&item->options, "query") && !(kind->takes & QUERY))
-        return err_usage(err, "--query selects rows of tokens or words; %s does not apply",
+        return err_usage(err,
+                         "--query selects rows of tokens or words; %s does not apply: leave one of "
+                         "them out (--per region has a row for each region)",
                          name_of(task->asked & ~WORDS));
     if ((task->view.words || task->unigrams.count) && viewer->tokenizer &&
         find_words(sentence, viewer, arena, err))
@@ -640,6 +660,8 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
     text->parts = text->continues ? tokenize_continuations(text->pairs, &job->pair, continuations,
                                                            viewer, arena, err)
                                   : regions_find(sentence, item, arena, err);
+    if (task->view.words && !text->continues && text->parts)
+        note_regions(driver, job, text);
     for (size_t i = 0; i < own->count && text->continues && !err->kind; i++) {
         const char *more = continuations->items[i];
         if (text->pairs[i].prompt_count && /* after the text, not in place of a mask */
