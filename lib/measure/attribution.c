@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "lens/feature_edits.h"
 #include "lens/sheet.h"
 #include "model/features.h"
 #include "model/forward.h"
@@ -1077,7 +1078,8 @@ int attribution_make(struct attribution *attribution, struct report *report,
     if (logits_check(viewer, 0, err) || features_expect(TO_ATTRIBUTE, c, viewer->model.name, err))
         return -1;
     for (size_t i = 0; viewer->edits && i < viewer->edits->count; i++)
-        if (viewer->edits->items[i].op == EDIT_PROJECT || viewer->edits->items[i].function)
+        if (viewer->edits->items[i].op == EDIT_PROJECT ||
+            viewer->edits->items[i].function == feature_edit_apply)
             return err_unsupported(err,
                                    "%s: expected edits of single numbers, found one of whole rows: "
                                    "'attn-cli lens' or 'patch' measure the edited run",

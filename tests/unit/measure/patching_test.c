@@ -185,7 +185,7 @@ TEST_LOOP(a_patch_has_the_bits_of_an_edit, INSTRUMENTS_ALL + 2)
              _i < INSTRUMENTS_ALL ? instruments_families[_i] : copies[_i - INSTRUMENTS_ALL]);
     open(path, 1, "1,5,9,3,7,2", "1,6,9,8,7,2");
     expect_all_edits();
-    for (int with = PATCH_WITH_ZERO; with < PATCH_WITHS; with++) {
+    for (int with = PATCH_WITH_ZERO; with < PATCH_WITH_EDITS; with++) {
         plan.with = (enum patch_with)with;
         expect_all_edits();
         ck_assert(found.corrupt == 0 && found.clean != 0);
