@@ -398,6 +398,27 @@ await test('a projected lesson has one text and figures that fit a screen, in la
         );
 });
 
+await test('on slides the arrow keys turn the slide, whatever was clicked', () =>
+    withPage(path, async (page) => {
+        const place = async () =>
+            `${await page.inputValue('#sentence')}: ${await page.innerText('.steps .quiet')}`;
+        await page.keyboard.press('p');
+        for (const one of ['#play', '#stage-canvas', '#scrub', '#scenes button', '#sentence']) {
+            await page.selectOption('#sentence', '1');
+            while (!(await place()).startsWith('1: 1 /')) await page.keyboard.press('ArrowLeft');
+            const target = page.locator(one).first();
+            await (one === '#sentence' ? target.focus() : target.click());
+            await page.keyboard.press('ArrowRight');
+            same('1: 2 / 7', await place(), one);
+            await page.keyboard.press('ArrowLeft');
+            same('1: 1 / 7', await place(), one);
+        }
+        await page.keyboard.press('ArrowRight'); // scores and weights
+        await page.locator('.shows .over:visible').first().click();
+        await page.keyboard.press('ArrowRight');
+        same('1: 3 / 7', await place(), 'a matrix');
+    }));
+
 await test('the buttons of the next and the previous step are in a low window', () =>
     withPage(
         path,

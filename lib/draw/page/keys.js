@@ -64,9 +64,14 @@ const KEYS = {
     Escape: letGo,
 };
 
+const TURNS = /^(Arrow(Left|Right)|Page(Up|Down))$/;
+
+// Keys that turn the slides of a lesson, whatever has the focus: Play, a picture, a menu.
+const turnsSlides = ({ key }) => isProjecting() && TURNS.test(key);
+
 function press(event) {
     if (document.querySelector('dialog[open]')) return; // a dialog has its own keys
-    const field = event.target.closest?.('select, input');
+    const field = !turnsSlides(event) && event.target.closest?.('select, input');
     if (event.ctrlKey || event.metaKey || event.altKey || (field && event.key !== 'Escape')) return;
     if (/^( |Enter)$/.test(event.key) && event.target.closest?.('button, summary')) return;
     const act = (!state.lesson && screenKey(event.key)) || KEYS[event.key];
@@ -120,6 +125,11 @@ function listen() {
     on('copy-link', 'click', copyLink);
     on('command', 'click', openExport);
     document.addEventListener('keydown', press);
+    document.addEventListener('keydown', (event) => {
+        if (!turnsSlides(event)) return;
+        press(event);
+        event.stopPropagation();
+    }, true);
     for (const query of [prefersDark, phone])
         query.addEventListener('change', () => state.printing || draw());
     window.addEventListener('beforeprint', () => drawForPaper(true));
