@@ -356,7 +356,8 @@ const CHINESE = {
         'softmax 之后才掩码：# 个键（共 # 个）变成 0，其余重新合计为 1。',
     'Among them are words that are too far away.': '其中也有太远的词。',
     'No softmax: the scores are divided by their sum, #.': '没有 softmax：分数除以它们的和 #。',
-    'Softmax: exponentials divided by their sum, #.': 'softmax：指数除以它们的和 #。',
+    'Softmax: exponentials of score − highest, divided by their sum, #.':
+        'softmax：取（分数 − 最高）的指数，再除以它们的和 #。',
     '# gets # of the attention.': '#得到 # 的注意力。',
     'The weights of a second head, times λ, are subtracted: the rest weighs v.':
         '减去第二个头的权重乘以 λ：剩下的用来加权各个值。',

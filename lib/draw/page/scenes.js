@@ -84,7 +84,7 @@ const SCENES = {
         if (!order.length) return [say('No key is visible.')];
         const [top] = [...keys].sort((a, b) => b.share - a.share);
         const divides = ways.linear ? 'No softmax: the scores are divided by their sum, #.'
-            : 'Softmax: exponentials divided by their sum, #.';
+            : 'Softmax: exponentials of score − highest, divided by their sum, #.';
         return [
             Number.isFinite(sum) && say(divides, brief(sum)),
             say('# gets # of the attention.', named(top), percent(top.share)),
