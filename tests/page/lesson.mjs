@@ -236,6 +236,7 @@ const numbersShown = (page) =>
     page.evaluate(() => [
         ...window.drawn,
         ...[...document.querySelectorAll('.arithmetic td, .marked b')].map((one) => one.textContent),
+        ...[...document.querySelectorAll('.worked')].flatMap((one) => one.textContent.split(' ')),
     ]);
 
 await test('each step shows every number of its text, with its decimals', () =>
