@@ -727,16 +727,17 @@ static int align(struct report *report, struct arena *arena, struct err *err)
 
 int derive_read_mean(struct derivation *how, const char *list, enum mean_axes axes, struct err *err)
 {
-    static const char *const things[] = {"regions", "heads", "layers", "texts"};
+    static const char *const things[] = {"heads", "layers", "texts", "regions"};
     unsigned means = 0;
-    const struct names names = {things + MEAN_OF_REGIONS - axes, axes, sizeof *things};
-    if (names_choose_set(&means, names, "--mean", list, err))
+    const unsigned first = axes < MEAN_AXES ? MEAN_AXES - axes : 0;
+    if (names_choose_set(&means, (struct names){things + first, axes, sizeof *things}, "--mean",
+                         list, err))
         return -1;
-    means <<= MEAN_OF_REGIONS - axes;
-    how->mean_of_regions = means & 1;
-    how->mean_of_heads = means & 2;
-    how->mean_of_layers = means & 4;
-    how->mean_of_texts = means & 8;
+    means <<= first;
+    how->mean_of_heads = means & 1;
+    how->mean_of_layers = means & 2;
+    how->mean_of_texts = means & 4;
+    how->mean_of_regions = means & 8;
     return 0;
 }
 
