@@ -176,7 +176,7 @@ await test('the journey of a lesson accepts any model and text', async () => {
         other,
         async (page) => {
             await page.selectOption('#sentence', String(WALK));
-            same('“Life is short”', await page.locator('.told > .quiet').innerText());
+            same('“Life is short”', await page.locator('.told > .sentence').innerText());
             yes((await walk(page)).some((title) => title.endsWith('Sum')), 'no attention');
         },
         calm,

@@ -371,7 +371,7 @@ const CHINESE = {
         '上下文向量乘以 W_O，就是注意力加进来的内容。',
     '# is a vector of # numbers.': '#是一个 # 维向量。',
     '# turns it into a query q, and every word into a key k.':
-        '#把它变成查询 q，把每个词变成键 k。',
+        '# 把它变成查询 q，把每个词变成键 k。',
     'The keys are words of the source.': '键是源文本的词。',
     'Both are turned by their positions (RoPE).': '两者都按位置旋转（RoPE）。',
     'Both are normed.': '两者都经过归一化。',

@@ -36,7 +36,7 @@ class LessonView {
         if (!this.lesson.walk) this.drawCells(told);
         this.drawQuestion(told);
         if (!state.printing) this.drawSteps(told);
-        if (isProjecting()) this.project(told, shows);
+        if (isProjecting()) this.project(page, told, shows);
         else this.drawFigures(shows, state.printing ? PAPER : shows.clientWidth);
         if (motion.step && !motion.box.hidden) drawMotion(); // its place has its size now
     }
@@ -49,15 +49,16 @@ class LessonView {
         if (this.lesson.arithmetic) this.drawArithmetic(shows, isWhole);
         if (!isWhole && !this.lesson.walk) this.drawMatrices(shows, room);
         for (const one of names ? shows.querySelectorAll('[data-figure]') : [])
-            one.hidden = !names.some((name) => `${one.dataset.figure}:`.startsWith(`${name}:`));
+            one.hidden = !names.some((name) => isFigure(one.dataset.figure, name));
         const [opened, scene] = /motion(?::(\w+))?/.exec(names || this.lesson.figures) || [];
-        if (opened) showStep(shows, this.sentence, this.marks, scene);
+        if (opened) showStep(shows, this.sentence, this.marks, scene, this.said);
         if (state.printing && motion.step) leaveStill();
     }
 
     // On a projector a step is a row of slides, each with one text and its figures, in the largest
     // letters that fit: what the step does, where to look, the question, and its answer.
-    project(told, shows) {
+    project(page, told, shows) {
+        page.prepend(told.querySelector('.sentence'));
         const question = told.querySelector('.question');
         const texts = [...told.querySelectorAll('.claim, .look'), question, question];
         this.slides = texts.length;
@@ -69,9 +70,10 @@ class LessonView {
         const place = element('span', `${state.slide + 1} / ${texts.length}`, 'quiet');
         told.querySelector('nav').children[0].after(place);
         const figures = this.lesson.figures.split(' ');
-        const names = (figures[state.slide] || figures.at(-1)).split('+');
+        const shown = (figures[state.slide] || figures.at(-1)).split('+');
+        const names = shown.map((one) => one.split('@')[0]);
+        this.framed = shown.map((one) => one.split('@')).filter(([, cells]) => cells);
         this.said = numbersOf(text.innerText); // without an answer that is not open
-        this.asks = text === question;
         const inLargest = (draw, isGood) => {
             let letters = inLetters(LETTERS_MOST) + 2;
             do draw((letters = Math.max(letters - 2, lettersLeast())));
@@ -85,11 +87,13 @@ class LessonView {
             () => told.scrollHeight <= told.clientHeight); // its width depends on the figures
     }
 
-    // The marks of a matrix; on a slide whose text says numbers, the cells that have them: the
-    // marked ones, else one or two.
+    // The marks of a matrix; on a slide those of its figures, else the cells with the numbers that
+    // its text says: the marked ones, else one or two.
     marksOn(tensor, index) {
         const marks = this.marks.filter((one) => one.tensor === tensor && one.index === index);
-        if (!this.said || (!this.said.size && !this.asks)) return marks;
+        if (!this.said) return marks;
+        const named = this.framed.find(([figure]) => isFigure(figureOf(tensor, index), figure));
+        if (named) return cellsAt(tensor, ...named[1].split(':'));
         const cells = [...tensor.matrix(index)].flatMap((value, at) => {
             const [row, column] = [Math.floor(at / tensor.columnCount), at % tensor.columnCount];
             const number = Math.abs(value).toFixed(LESSON_PLACES);
@@ -106,7 +110,7 @@ class LessonView {
         const { lesson } = this;
         page.append(
             element('h2', lesson.title),
-            element('div', lesson.scale ? '' : quoted(this.sentence.title), 'quiet'),
+            element('div', lesson.scale ? '' : quoted(this.sentence.title), 'sentence quiet'),
             element('p', lesson.before, 'claim'),
         );
         if (this.sentence.untrained && !lesson.scale)
@@ -153,8 +157,7 @@ class LessonView {
                 const { layers, heads } = this.sentence.attention;
                 const name = layers * heads > 1 ? tensor.name(index) : tensor.tensor;
                 const part = element('section', '', 'side', { 'aria-label': name });
-                const head = tensor.heads?.[index] ?? index;
-                part.dataset.figure = `${tensor.tensor}:${tensor.layer}.${head}`;
+                part.dataset.figure = figureOf(tensor, index);
                 const words = say('rows: #, columns: #', say(tensor.rows), say(tensor.columns));
                 part.append(element('h3', name), element('p', words, 'caption axes'));
                 grid.append(part);
@@ -165,7 +168,8 @@ class LessonView {
         if (drawing.children.length > 1) grid.append(drawing);
     }
 
-    // Steps of `explain`, or its weight matrices alone. Numbers of the text are marked.
+    // Steps of `explain`, or its weight matrices and the sections that figures name. Numbers of the
+    // text are marked.
     drawArithmetic(page, isWhole) {
         const box = element('div', '', isWhole ? 'arithmetic' : 'arithmetic compare');
         box.translate = false; // explain wrote it in both languages
@@ -175,16 +179,26 @@ class LessonView {
         for (const cell of made.querySelectorAll('td'))
             if (said.has(cell.textContent.replace('-', ''))) cell.className = 'said';
         for (const table of made.querySelectorAll('table')) abridge(table);
-        let section;
+        const figures = this.lesson.figures.split(/[ +]|@[\d:]*/);
+        let [section, isNamed] = [null, false];
         for (const one of made.querySelectorAll('.walk > :not(dl)')) {
             const group = one.querySelector('.group:not(:empty)');
-            if (!isWhole && !group?.textContent.startsWith('W')) continue;
-            if (!isWhole || one.matches('h2')) box.append((section = element('section')));
-            if (one.matches('.scroll')) one.tabIndex = 0;
             const title = one.matches('h2') && one.textContent.replace(/^\d+\. /, '');
+            if (title) isNamed = figures.includes(String(parseInt(one.textContent, 10)));
+            const isPart = isWhole || isNamed;
+            if (!isPart && !group?.textContent.startsWith('W')) continue;
+            if (!isPart || title) box.append((section = element('section')));
+            if (one.matches('.scroll')) one.tabIndex = 0;
             if (title) section.dataset.figure = parseInt(one.textContent, 10) || 1;
             else if (group?.textContent.startsWith('W')) one.dataset.figure = 'W';
+            if (this.said && one.textContent.includes('tanh')) continue; // long, for a slide
+            if (this.said && one.matches('.worked') && !reworks(one, section, this.said)) continue;
             section.append(title ? element('h3', title) : one);
+        }
+        for (const [figure, cells] of this.framed || []) {
+            const table = box.querySelector(`[data-figure="${figure}"] table`);
+            const [row, column] = cells.split(':').map(Number);
+            if (table) table.tBodies[0].rows[row].cells[column + 1].className = 'said';
         }
         page.append(box);
     }
@@ -232,8 +246,47 @@ function fits(shows) {
         [...shows.querySelectorAll('.scroll')].every((one) => one.scrollWidth <= one.clientWidth);
 }
 
+// "weights:1.0": a matrix as steps.txt names it; "weights" names those of all heads.
+const figureOf = ({ heads, layer, tensor }, index) =>
+    `${tensor}:${layer}.${heads?.[index] ?? index}`;
+
+const isFigure = (figure, name) => `${figure}:`.startsWith(`${name}:`);
+
+// The cells of a row and a column; an empty one stands for all.
+function cellsAt({ columnCount, rowCount }, row, column) {
+    const all = (at, count) => (at ? [Number(at)] : [...Array(count).keys()]);
+    return all(row, rowCount).flatMap((one) =>
+        all(column, columnCount).map((other) => ({ row: one, column: other })));
+}
+
 // The numbers with decimals that a text says, without their signs.
 const numbersOf = (text) => new Set(text.match(/\d+\.\d+/g));
+
+// Make the worked line of a table that of the first row with a number that a slide says; false if
+// the line cannot be that of such a number.
+function reworks(line, section, said) {
+    const hasSaid = (list) => list.some((one) => said.has(one.replace('-', '')));
+    const results = line.textContent.split('=').at(-1).match(/-?\d+\.\d+/g) || [];
+    if (!said.size || hasSaid(results)) return true;
+    const rows = [...(section.lastElementChild.querySelector('tbody')?.rows || [])]
+        .map((row) => [...row.cells].map((one) => one.textContent))
+        .map(([key, ...cells]) => [parseInt(key, 10), ...cells]);
+    const from = rows.find(([key]) => key === Number(line.querySelector('sub')?.textContent));
+    const to = [...said].map((one) => rows.find(([key, ...cells]) =>
+        !Number.isNaN(key) && cells.some((cell) => cell.replace('-', '') === one))).find(Boolean);
+    if (!from || !to || !results.every((one) => from.includes(one))) return false;
+    const left = new Map(from.map((one, at) => [String(one), String(to[at])]));
+    const walker = document.createTreeWalker(line, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode())
+        walker.currentNode.data = walker.currentNode.data.replace(/\(?(-?\d+(?:\.\d+)?)\)?/g,
+            (words, number, at, text) => {
+                const other = left.get(number);
+                if (other === undefined) return words;
+                if (number !== String(from[0])) left.delete(number); // then it is the highest score
+                return other.startsWith('-') && text[at - 2] === '·' ? `(${other})` : other;
+            });
+    return true;
+}
 
 // Leave only the first four and the last two rows and columns of a large matrix.
 function abridge(table) {
@@ -277,7 +330,7 @@ function lessonMatrix(parent, tensor, index, room, marks = [], letters = 0) {
         return `${names}: ${letters ? placesOf(value) : value}`;
     };
     // On a slide, marked cells that are too narrow for all decimals are written below.
-    const usual = letters ? marks.map(wordsOf).join(', ') : '';
+    const usual = letters && marks.length < 4 ? marks.map(wordsOf).join(', ') : '';
     const words = element('p', usual || '\u00a0', 'cell-words', { 'aria-live': 'polite' });
     const show = (cell) => {
         view.show(cell, cell, new Set(cell ? [cell.column] : []));

@@ -291,11 +291,14 @@ function takeNeighbours({ at }) {
     motion.taking = setTimeout(() => shownScreen().name === 'motion' && takeNumbers(next), 200);
 }
 
-// Put the player above the figures of a step of the lesson: the query of its first mark, a scene.
-function showStep(page, { lesson }, marks, scene) {
+// Put the player above the figures of a step of the lesson: the query of its first mark, a scene;
+// on a slide with the marks whose numbers its text says.
+function showStep(page, { lesson }, marks, scene, said) {
     const [mark] = marks;
+    const isSaid = ({ tensor, index, row, column }) =>
+        !said || said.has(Math.abs(tensor.at(index, row, column)).toFixed(LESSON_PLACES));
     motion.step = { row: mark?.row, head: mark?.index || 0, scenes: lesson.scene?.split(' '),
-        marks: marks.filter(({ row }) => row === mark.row) };
+        marks: marks.filter((one) => one.row === mark.row && isSaid(one)) };
     const isMarked = ({ layer }) => layer === mark?.tensor.layer;
     motion.step.at = Math.max(0, motionTensors().findIndex(isMarked));
     page.prepend(motion.box);

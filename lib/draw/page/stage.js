@@ -125,10 +125,12 @@ class HeadPicture {
         Object.assign(this, { pen, journey, moment, wide, high });
         const { size, small } = pen;
         const { keys, order, own, q, row } = journey;
-        const spaceHigh = small ? Math.round(high * 0.38) : 0; // arrows below, on a phone
-        const spaceWide = small ? wide : Math.max(300, wide * 0.32);
-        this.space = { x: wide - spaceWide, y: small ? high - spaceHigh : 0, width: spaceWide,
-            height: small ? spaceHigh : high };
+        // No arrows on slides where values have more numbers than a drawing, or one.
+        const isDrawn = !isProjecting() || /^[23]$/.test(journey.context?.length);
+        const spaceHigh = small && isDrawn ? Math.round(high * 0.38) : 0; // below, on a phone
+        const spaceWide = !isDrawn ? 0 : small ? wide : Math.max(300, wide * 0.32);
+        this.space = isDrawn && { x: wide - spaceWide, y: small ? high - spaceHigh : 0,
+            width: spaceWide, height: small ? spaceHigh : high };
         this.band = size * (small ? 2.2 : 2.6);
         const room = high - spaceHigh - 2 * this.band - size;
         // the keys that fit: the query, the next masked one, and those with the largest weights
@@ -213,7 +215,7 @@ class HeadPicture {
         this.drawRest();
         if (!journey.q) return;
         this.drawMoving();
-        drawArrows(pen, this, this.space);
+        if (this.space) drawArrows(pen, this, this.space);
     }
 
     drawHeadings() {
@@ -468,7 +470,8 @@ class StreamPicture extends HeadPicture {
         const { wide, high } = room;
         const { contexts, steps } = journey;
         const reads = !pen.small && steps.some(({ lens }) => lens && !motion.step?.scenes);
-        this.name = pen.small ? 96 : wide * 0.19;
+        const longest = textWidth(say('stream before'), pen.size) + 16;
+        this.name = pen.small ? 96 : Math.max(wide * 0.19, longest);
         this.reads = reads ? wide * 0.3 : 0;
         this.width = wide - this.name - this.reads - (reads ? 16 : 2);
         const rows = steps.length + Number(contexts.length > 0);
@@ -530,7 +533,8 @@ class StreamPicture extends HeadPicture {
             { alpha, bold: true, size: pen.fine ? 12 : 18 });
         const x = name + width + 20;
         pen.text(words, x, y, { alpha, bold: true, room: reads * 0.4 });
-        pen.meter(x + reads * 0.42, y - 8, reads * 0.28, 16, best.share, alpha);
+        const long = this.wide - textWidth('100.0 %', pen.least) - 10 - x - reads * 0.42;
+        if (long > 8) pen.meter(x + reads * 0.42, y - 8, long, 16, best.share, alpha);
         pen.note(percent(best.share), this.wide, y, alpha, { align: 'right', colour: '--text' });
         if (!row) pen.note(say('read as the next token'), x, y + inner / 2 + pen.size * 0.7, 1,
             { room: reads });
