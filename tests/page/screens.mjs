@@ -262,7 +262,7 @@ await test('a page opens on the head and the query that stand out, whose role is
         same('cabinet', await page.innerText('#chips [aria-pressed="true"]'));
     }));
 
-await test('texts in two columns have their sentences as names, that of the title at the left', () =>
+await test('texts in two columns have their sentences as names, the other one at the left', () =>
     withPage(
         path,
         async (page) => {
@@ -271,7 +271,7 @@ await test('texts in two columns have their sentences as names, that of the titl
             const [other, mine] = await page.$$eval('#panes .words', (all) =>
                 all.map((one) => one.getBoundingClientRect().left),
             );
-            yes(mine < other, `${mine} ${other}`);
+            yes(other < mine, `${other} ${mine}`);
         },
         { viewport: { width: 900, height: 700 } },
     ));

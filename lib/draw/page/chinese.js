@@ -63,6 +63,8 @@ const CHINESE = {
 
     // the tensors of a pass (lib/model/site.c)
     'encoder: ~': '编码器：~',
+    weights: '权重',
+    scores: '分数',
     queries: '查询',
     keys: '键',
     values: '值',
@@ -119,9 +121,7 @@ const CHINESE = {
     'Previous head': '上一个头',
     'Next head': '下一个头',
     Tensor: '张量',
-    Why: '为什么',
-    'this number': '是这个数',
-    '?': '？',
+    'Why?': '为什么？',
     Enter: '回车',
     'All numbers as a table': '全部数字的表格',
     'Most likely tokens': '最可能的词元',
@@ -193,6 +193,8 @@ const CHINESE = {
     'where a perfect induction head attends': '理想的归纳头所关注的单元格',
     'no number: below #': '没有数字：小于 #',
     'pinned run': '固定的运行',
+    pinned: '固定的运行',
+    '# pinned': '# （固定）',
     'change = B − A · A: ~ · B: ~': '变化 = B − A · A：~1 · B：~2',
     edited: '已编辑',
     unedited: '未编辑',
@@ -218,8 +220,10 @@ const CHINESE = {
     'These two change what is drawn, not the attention.': '这两项只改变抽样，不改变注意力。',
     'Click a token, or press its number, to append it. Click a step to go back to before it.':
         '点词元或按数字键把它接上；点某一步回到它之前。',
-    ['This page can only go on with its own next word. To append any token, type this, and open ' +
-    'live.html:']: '这个页面只能接上自己文本的下一个词。要接任何词元，请输入下面的命令，再打开 live.html：',
+    'This page can only go on with its own next word. ': '这个页面只能接上自己文本的下一个词。',
+    'The text of this page is fixed. ': '这个页面的文本是固定的。',
+    'To edit the text or append any token, type this in a terminal, and open live.html:':
+        '要编辑文本或接任何词元，请在终端中输入下面的命令，再打开所得的页面：',
     '# ends the text: `generate` stops here.': '#表示文本结束：`generate` 在此停止。',
     'The context of the model is full: # tokens.': '模型的上下文已满：# 个词元。',
     'A page appends at most # tokens.': '页面最多接 # 个词元。',
@@ -363,8 +367,8 @@ const CHINESE = {
         '减去第二个头的权重乘以 λ：剩下的用来加权各个值。',
     'The weighted values add up to the context': '加权的值相加得到上下文向量',
     ', mostly of #.': '，主要来自#。',
-    ': it stays at #.': '：它留在#。',
-    ': it moves from # towards #.': '：它从#移向#。',
+    ': it stays at #.': '：上下文留在#。',
+    ': it moves from # towards #.': '：上下文从#移向#。',
     'Of what earlier words wrote, # reads most of #: #.': '在前面各词写入的内容中，#读取最多的是#：#。',
     'All # heads did this at once.': '# 个头同时这样做。',
     'The contexts, times W_O, are what attention adds.':
@@ -436,6 +440,7 @@ const CHINESE = {
     'From A to B': '从 A 到 B，',
     'Since the pin': '与固定的运行相比，',
     'no head changes its role.': '没有头改变角色。',
+    ' changes most at #: #, # → #. ': '在#处变化最大：#，# → #。',
     'No head changes its role.': '没有头改变角色。',
     'No other head changes its role.': '没有其他头改变角色。',
     'no other head changes its role.': '没有其他头改变角色。',
@@ -625,8 +630,8 @@ const CHINESE = {
     'Which tokens raise the prediction?': '哪些词元抬高了这个预测？',
     'A small number is no proof that a word is not needed: another may say the same.':
         '数字小并不证明这个词不重要：别的词可能说了同样的内容。',
-    ['On the words: points of probability. − (blue): lost without the word, + (orange): gained.']:
-        '词下的数字：概率的百分点。−（蓝色）：去掉这个词后减少；+（橙色）：增加。',
+    ['On the words: points of probability. − (orange): lost without the word, + (blue): gained.']:
+        '词下的数字：概率的百分点。−（橙色）：去掉这个词后减少；+（蓝色）：增加。',
     'The page holds this for #. Here, for one word:': '本页只含#的数据。此处单个词的命令：',
     'The page does not hold this. For one word:': '本页不含这些数据。单个词的命令：',
 

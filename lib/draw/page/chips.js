@@ -230,7 +230,7 @@ function putChanges(box) {
     const [changed, next] = nextChange();
     if (changed) box.append(changed, '. ');
     const others = state.off.size ? ' other head' : ' head';
-    if (!lost.size && !gained.size)
+    if (!lost.size && !gained.size && (changed || !putLargestChange(box)))
         box.append(`${changed ? 'No' : 'no'}${others} changes its role. `);
     const put = (map, singular, plural) => {
         for (const [id, list] of map) {
@@ -249,6 +249,19 @@ function putChanges(box) {
     put(lost, 'is no longer', 'are no longer');
     put(gained, 'becomes', 'become');
     box.append(next);
+    return true;
+}
+
+// "L1·H0 changes most at “it”: “road”, 0.01 → 0.97.", of the selected row or else of all; false if
+// no weight changes by DIFFERS.
+function putLargestChange(box) {
+    const [mine, any] = [largestChange(selectedRow()), largestChange(null)];
+    const most = mine?.by >= DIFFERS ? mine : any;
+    if (!(most?.by >= DIFFERS)) return false;
+    const { tensor, row, column, was, is } = most;
+    const names = [tensor.label('row', row), tensor.label('column', column)].map(quoted);
+    const words = say(' changes most at #: #, # → #. ', ...names, was.toFixed(2), is.toFixed(2));
+    box.append(headName(most), words);
     return true;
 }
 

@@ -226,21 +226,29 @@ function compareWith(value) {
 }
 
 function openLargestChange() {
+    const most = largestChange(state.kept?.row ?? state.row);
+    if (!most) return;
+    const { layer, head, row } = most;
+    Object.assign(state, { layer, head, row, kept: null });
+}
+
+// The weight that changes most since the pin: of a row, or of all; null: none does.
+function largestChange(row) {
     const { rowCount, columnCount: across } = shownTensor();
-    const row = state.kept?.row ?? state.row;
     const [from, to] = row === null ? [0, rowCount] : [row, row + 1];
-    let most = 0;
-    for (const { tensor, layer, head } of headsOf(current(), state.kind)) {
+    let most = null;
+    for (const { tensor, layer, head, name } of headsOf(current(), state.kind)) {
         const before = pinnedTensor(tensor);
-        if (!sameShape(tensor, before)) continue;
+        if (state.off.has(name) || !sameShape(tensor, before)) continue;
         const [a, b] = [before.matrix(head), tensor.matrix(head)];
         for (let i = from * across; i < to * across; i++) {
-            const size = Math.abs(b[i] - a[i]);
-            if (!(size > most)) continue;
-            most = size;
-            Object.assign(state, { layer, head, row: Math.floor(i / across), kept: null });
+            const by = Math.abs(b[i] - a[i]);
+            if (!(by > (most?.by ?? 0))) continue;
+            const place = { row: Math.floor(i / across), column: i % across };
+            most = { tensor, layer, head, name, by, was: a[i], is: b[i], ...place };
         }
     }
+    return most;
 }
 
 function unpin() {

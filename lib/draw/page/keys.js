@@ -29,7 +29,7 @@ function togglePresent() {
 
 // Esc leaves a field, closes an open panel, ends the presentation, then releases the kept cell.
 function letGo() {
-    if (document.activeElement.matches('input, select')) return focusView();
+    if (document.activeElement.matches('input, select, #line *')) return focusView();
     if (state.why) return closeWhy();
     if (isPresenting() || isProjecting()) return togglePresent();
     return keepCell(null);
@@ -65,36 +65,33 @@ const KEYS = {
 };
 
 const TURNS = /^(Arrow(Left|Right)|Page(Up|Down))$/;
+const MOVES = /^(Tab|Arrow|Home|End|Page)/;
+let isPointed = false; // the pointer was used last, not a key that moves the focus
 
 // Keys that turn the slides of a lesson, whatever has the focus: Play, a picture, a menu.
 const turnsSlides = ({ key }) => isProjecting() && TURNS.test(key);
 
+// Keys of the page. Space and Enter press a button that a key has reached; a slider has arrows.
 function press(event) {
     if (document.querySelector('dialog[open]')) return; // a dialog has its own keys
-    const field = !turnsSlides(event) && event.target.closest?.('select, input');
+    const inputs = MOVES.test(event.key) ? 'input' : 'input:not([type="range"])';
+    const fields = `select, #plain, #fixed, ${inputs}`;
+    const field = !turnsSlides(event) && event.target.closest?.(fields);
     if (event.ctrlKey || event.metaKey || event.altKey || (field && event.key !== 'Escape')) return;
-    if (/^( |Enter)$/.test(event.key) && event.target.closest?.('button, summary')) return;
+    const button = !isPointed && event.target.closest?.('button, summary');
+    if (/^( |Enter)$/.test(event.key) && button) return;
     const act = (!state.lesson && screenKey(event.key)) || KEYS[event.key];
     if (!act || (event.key.startsWith('Page') && !isProjecting())) return;
     act(event);
     event.preventDefault();
 }
 
-// --- on a phone: the legend in the matrix, and buttons for what has no key --------------------
+// --- on a phone: the legend below the matrix, and buttons for what has no key -----------------
 
-// The legend in the masked triangle, or below the matrix.
+// The legend below the matrix.
 function placeLegend() {
-    const legend = byId('legend');
-    if (!phone.matches) {
-        document.querySelector('footer').prepend(legend);
-        return;
-    }
-    const { matrix } = views;
-    const fits =
-        matrix?.tensor.causal && matrix.down - matrix.top > 240 && !matrix.tensor.isDifference;
-    byId('stage').after(legend);
-    legend.classList.toggle('in-triangle', fits);
-    legend.style.top = fits ? `${byId('stage').offsetTop + matrix.top + 12}px` : '';
+    if (phone.matches) byId('stage').after(byId('legend'));
+    else document.querySelector('footer').prepend(byId('legend'));
 }
 
 function listenToPhone() {
@@ -125,6 +122,8 @@ function listen() {
     on('copy-link', 'click', copyLink);
     on('command', 'click', openExport);
     document.addEventListener('keydown', press);
+    document.addEventListener('pointerdown', () => (isPointed = true), true);
+    document.addEventListener('keydown', ({ key }) => (isPointed &&= !MOVES.test(key)), true);
     document.addEventListener('keydown', (event) => {
         if (!turnsSlides(event)) return;
         press(event);

@@ -120,6 +120,7 @@ function runLive(changes = {}) {
         if (other.write && !changes.write && live.translates) translate();
         const run = runNow();
         sentence = runSentence(run);
+        if (other.text !== undefined) keepQuery(sentence, current(), before);
         sentences[state.sentence] = sentence;
         live.stale = false;
         showField(run.added.length ? (sentence.text ?? sentence.title) : text);
@@ -141,6 +142,18 @@ function runLive(changes = {}) {
     live.runs += 1;
     Object.assign(note.dataset, { text, runs: live.runs });
     return Boolean(sentence);
+}
+
+// A text that is edited keeps its selected word, if it is still there; else the page opens anew.
+function keepQuery(now, was, { kept, row }) {
+    const isSame = now.text === was.text || !was.nextTokens;
+    const at = kept?.row ?? row ?? (isSame ? was.opensAt : undefined);
+    const [words, old] = [now, was].map(({ labels }) => labels.sentence || []);
+    const places = [at, at + words.length - old.length, words.lastIndexOf(old[at])];
+    const found = at === was.opens ? undefined : places.find((one) => words[one] === old[at]);
+    if (at === undefined || !(found >= 0)) return;
+    now.opensAt = found;
+    if (kept || row !== null) state.row ??= found;
 }
 
 // The field has the text with the tokens that were added, on one line.

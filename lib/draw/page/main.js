@@ -145,6 +145,7 @@ function selectRow(row) {
     state.row = row;
     hovered = null;
     if (state.why) closeWhy();
+    if (pinned && !state.lesson) drawRoles();
     highlight();
     rememberState();
 }
@@ -211,7 +212,7 @@ function drawMiddle() {
 function drawKinds() {
     const order = (current().sites || []).filter((name) => typeof name === 'string');
     const kinds = [...current().kinds].sort((a, b) => order.indexOf(a) - order.indexOf(b));
-    const nameOf = (kind) => [...new Set(current().of(kind).map((one) => one.tensor))].join(', ');
+    const nameOf = (kind) => [...new Set(current().of(kind).map((one) => say(one.tensor)))].join(', ');
     const names = kinds.map((kind, at) => [
         kind,
         at && kinds.length > 2 ? `→ ${nameOf(kind)}` : nameOf(kind),
@@ -429,6 +430,8 @@ function drawTop() {
     byId('edit').hidden = sentences.length < 2 && !byId('engine');
     byId('plain').hidden = sentences.length > 1 || Boolean(byId('engine'));
     byId('plain').textContent = current().texts;
+    const ways = current().files ? [] : [say(TO_EDIT), commandLine(commandOfLive())];
+    byId('fixed').replaceChildren(say('The text of this page is fixed. '), ...ways);
 }
 
 // --- the footer --------------------------------------------------------------------------------

@@ -188,7 +188,7 @@ class MatrixView {
         context.textAlign = 'center';
         context.textBaseline = 'middle';
         const isPlain = tensor.isAttention && !tensor.isDifference;
-        const share = this.grows && isPlain ? 0.4 : 0.28;
+        const share = this.grows && tensor.isAttention ? (isPlain ? 0.4 : 0.47) : 0.28;
         const size = Math.max(letters, share * Math.min(this.width, this.height));
         context.font = font(isPlain || this.places !== undefined ? size : 0.95 * size);
         for (let row = 0; row < cells.rows; row++)
@@ -287,7 +287,7 @@ class MatrixView {
             paint(strong, columnSize);
             this.columnLabel(context, column, this.left + this.width * (i + 0.5), columnSize);
         }
-        if (this.named && !this.compact) this.drawAxes(context);
+        if (this.named) this.drawAxes(context);
     }
 
     columnLabel(context, column, x, size) {
@@ -303,11 +303,11 @@ class MatrixView {
     }
 
     drawAxes(context) {
-        const size = Math.max(this.letters, 0.7 * this.size);
+        const size = this.compact ? 10 : Math.max(this.letters, 0.7 * this.size);
         context.font = font(size);
         context.fillStyle = variable('--quiet');
         context.textAlign = 'right';
-        const [x, y] = [this.left - 7, this.top - 11];
+        const [x, y] = [this.left - (this.compact ? 4 : 7), this.top - 11];
         const { isMixer, rows, columns } = this.tensor;
         const [down, across] = isMixer ? ['reads', 'wrote'] : [rows, columns];
         context.fillText(`${say(across)} →`, x, y - 1.4 * size);

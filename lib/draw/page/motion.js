@@ -329,7 +329,8 @@ function listenToMotion() {
     motion.box = byId('motion');
     motion.box.addEventListener('keydown', (event) => {
         const act = motion.step && MOTION_KEYS[event.key];
-        const own = event.key === ' ' ? 'input, select, button, summary' : 'input, select';
+        const own = event.key === ' ' && !isPointed ? 'input, select, button, summary'
+            : 'input, select';
         if (!act || event.target.matches(own)) return;
         act();
         event.preventDefault();

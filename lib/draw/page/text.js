@@ -209,7 +209,7 @@ function drawSecond() {
     const heads = all.map(({ layer, head, name }) => [`h${layer}.${head}`, shownHead(name)]);
     const mine = [String(state.sentence), `h${state.layer}.${state.head}`];
     const entries = [...texts, ...heads].filter(([value]) => !mine.includes(value));
-    const pins = pinned && !comparesTexts() ? [['pin', 'pinned run']] : [];
+    const pins = pinned && !comparesTexts() ? [['pin', say('pinned run')]] : [];
     byId('second-row').hidden = !entries.length;
     fill(byId('second'), [['', 'none'], ...pins, ...entries], pins.length ? 'pin' : pinText());
 }
@@ -369,7 +369,7 @@ function drawTextSaid(heads) {
     const words = count
         ? 'Orange: differs from # by 0.10 or more.'
         : 'No number differs from # by 0.10 or more.';
-    said.append(element('span', say(words, heads[0].name), count ? 'differs' : ''));
+    said.append(element('span', say(words, say(heads[0].name)), count ? 'differs' : ''));
 }
 
 // "“it” attends most to “chicken”: 97 % of its attention."

@@ -8,7 +8,7 @@ const HELD_WHERE = 'The page holds this for #. Here, for one word:';
 const HELD_NOWHERE = 'The page does not hold this. For one word:';
 const NO_PROOF = 'A small number is no proof that a word is not needed: another may say the same.';
 const USED_SIGNS =
-    'On the words: points of probability. − (blue): lost without the word, + (orange): gained.';
+    'On the words: points of probability. − (orange): lost without the word, + (blue): gained.';
 
 // `likely`: tokens with their probabilities at the query; `names` and `weights` of all words;
 // `ask(at)`: these probabilities without a word. The query itself is not tried.
@@ -42,7 +42,7 @@ function lightUsed(words, trial, rank) {
     words.forEach((word, at) => {
         const by = trial?.turns.find((turn) => turn.at === at)?.points?.[rank] ?? 0;
         const isUsed = Math.abs(by) >= POINTS_LEAST;
-        fillWith(word, isUsed ? tone.colour(-by) : null);
+        fillWith(word, isUsed ? tone.colour(by) : null);
         word.lastChild.textContent = isUsed ? signedText(by, by <= -10 ? 0 : 1) : '';
     });
 }

@@ -10,6 +10,7 @@ const ADDED_MOST = 1000; // as in lib/live/growing.c
 const writing = {
     text: '', // that `next`, the next tokens (lib/live/live.h), belong to
     trials: new Map(), // of words of the text after each step: without.js
+    shares: new Map(), // of the appended tokens, by the ids up to them
     looked: 0, // the token whose changes are shown
     mark: null, // a number that is drawn
     filled: [], // masks: texts before and after
@@ -54,7 +55,7 @@ function findNext() {
     const text = JSON.stringify([run, state.sentence, selectedRow()]);
     if (text !== writing.text) Object.assign(writing, { text, looked: 0, said: '' });
     const of = JSON.stringify([{ ...run, added: null }, state.sentence]);
-    if (of !== writing.of) Object.assign(writing, { of, trials: new Map() });
+    if (of !== writing.of) Object.assign(writing, { of, trials: new Map(), shares: new Map() });
     const begins = JSON.stringify([state.text, ids.slice(0, from)]);
     if (live.engine && writing.begins !== begins)
         Object.assign(writing, { begins, start: engineNext(ids.slice(0, from)) });
@@ -126,6 +127,7 @@ function append(one, draws = {}) {
         writing.said = say(...refusal);
         return drawWriting();
     }
+    writing.shares.set(`${[...ids, one.id]}`, one.share);
     setWrite({ ids: [...ids, one.id], ...draws });
     return announce(say('# appended. Next: #', name, shown(writing.next.likely[0].name)));
 }
@@ -240,7 +242,7 @@ function drawNext() {
         button.title = say(one.ends ? '# ends the text' : 'Append #', quoted(names[at]));
     });
     rove(box, '.next');
-    const sum = list.reduce((all, one) => all + one.share, 0);
+    const sum = list.reduce((all, one) => all + one.chance, 0);
     const held = 'outline: the model’s probability; these # hold #.';
     const words = [isPlain() ? 'These # hold #.' : held];
     if (list.some(({ name }) => name.includes('‿')))
@@ -302,7 +304,8 @@ function drawSteps() {
         const rank = trial?.likely.findIndex((one) => one.id === id) ?? -1;
         const most = ids.length - at <= STEPS_TRIED && rank >= 0 && mostUsed(trial, rank);
         back.append(element('b', labels[at], '', stays));
-        if (rank >= 0) back.append(element('span', percent(trial.likely[rank].share)));
+        const share = writing.shares.get(`${ids.slice(0, at + 1)}`) ?? trial?.likely[rank]?.share;
+        if (share >= 0) back.append(element('span', percent(share)));
         if (most) {
             const words = say('← # # pt', shown(most.name), signedText(most.by, 0));
             back.append(element('span', words, 'quiet', stays));
@@ -313,14 +316,16 @@ function drawSteps() {
     byId('write-empty').hidden = ids.length > 0;
     byId('write-empty').textContent = live.engine
         ? 'Click a token, or press its number, to append it. Click a step to go back to before it.'
-        : 'This page can only go on with its own next word. To append any token, type this, ' +
-          'and open live.html:';
+        : say('This page can only go on with its own next word. ') + say(TO_EDIT);
     byId('write-command').replaceChildren(commandLine(commandOfSteps()));
 }
 
-// Without an engine: that which makes a live page.
+// What makes a live page of one without an engine.
+const TO_EDIT = 'To edit the text or append any token, type this in a terminal, and open live.html:';
+const commandOfLive = () => commandOf(current(), 'page', ['--live', '-o', 'live.html']);
+
 function commandOfSteps() {
-    if (!live.engine) return commandOf(current(), 'page', ['--live', '-o', 'live.html']);
+    if (!live.engine) return commandOfLive();
     const { t, k, seed, from, ids } = state.write;
     const words = ['-n', Math.max(1, ids.length - from)];
     if (t) words.push('--temperature', t, ...(k ? ['--top-k', k] : []), '--seed', seed);
@@ -382,7 +387,7 @@ addScreen({
     isAvailable: () => Boolean(shownTensor()) && predicts() && !current().masks,
     draw: drawWriting,
     highlight: drawWriting,
-    focus: () => byId('write-bars').querySelector('[tabindex="0"]').focus(),
+    focus: () => byId('written').focus(), // not a button, which would take Space and Enter
     trial: nextTrial,
     tried() {
         drawUsed();
