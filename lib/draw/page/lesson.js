@@ -196,9 +196,11 @@ class LessonView {
             section.append(title ? element('h3', title) : one);
         }
         for (const [figure, cells] of this.framed || []) {
-            const table = box.querySelector(`[data-figure="${figure}"] table`);
+            const shown = box.querySelector(`[data-figure="${figure}"]`);
             const [row, column] = cells.split(':').map(Number);
-            if (table) table.tBodies[0].rows[row].cells[column + 1].className = 'said';
+            shown?.querySelector('.worked')?.remove(); // it is that of another row
+            const rows = shown?.querySelector('tbody').rows;
+            if (rows) rows[row].cells[column + 1].className = 'said';
         }
         page.append(box);
     }
