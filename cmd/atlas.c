@@ -70,7 +70,7 @@ const struct command command_atlas = {
     .about = "every head over a corpus: scores, examples, a page",
     .operands = "[TEXT]...",
     .examples = "attn-cli atlas -f corpus.txt -o atlas/\n"
-                "attn-cli atlas -f corpus.txt -o atlas/ --score all --intervals 10\n"
+                "attn-cli atlas -f corpus.txt -o intervals/ --score all --intervals 10\n"
                 "attn-cli atlas -f corpus.txt -o headvis/ --format headvis\n",
     .run = atlas_command,
     .options = own_options,

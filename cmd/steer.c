@@ -45,8 +45,8 @@ const struct command command_steer = {
     .operands = "",
     .examples =
         "attn-cli steer --positive good.txt --negative bad.txt -o mood.safetensors\n"
-        "attn-cli generate \"I think that\" --edit \"h.15.resid_post + 4*mood.safetensors\"\n"
-        "attn-cli steer -f pairs.csv --layer 15 --query all -o mood.npy\n"
+        "attn-cli generate \"I think that\" --edit \"h.1.resid_post + 0.5*mood.safetensors\"\n"
+        "attn-cli steer -f pairs.csv --layer 1 --query all -o mood.npy\n"
         "attn-cli steer --positive good.txt --negative bad.txt -o mood.gguf\n"
         "attn-cli steer --sae demo --feature 27 -o plural.gguf\n",
     .run = steer_command,

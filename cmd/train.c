@@ -97,7 +97,8 @@ const struct command command_train = {
                 "attn-cli train -d fables.txt -m start --steps 64 -o fables\n"
                 "attn-cli train -d fables.txt -m fables --steps 200 --lr 0.0003 -o more\n"
                 "attn-cli train -d fables.txt --resume fables/step-00000032 -o again\n"
-                "attn-cli train -d reviews.csv --classes -m fables -o reviews\n",
+                "attn-cli init --shape tiny --vocab-from reviews.csv -o untrained\n"
+                "attn-cli train -d reviews.csv --classes -m untrained -o reviews\n",
     .run = train_command,
     .options = own_options,
     .without = "verbose",

@@ -4,9 +4,10 @@
 #     sh tests/readme.sh [BUILD [DOCUMENT...]]
 #     VERBOSE=1 sh tests/readme.sh build README.md        print each command and its output
 #     TOGETHER=no sh tests/readme.sh                      no second run in one copy
+#     LIST=1 sh tests/readme.sh                           only list what is left over, with reasons
 #
-# Commands are the lines of ```sh blocks, commands in tables (| `attn-cli …` |), and lines after $
-# in ```console blocks, whose output must be the text below them. Each document runs in its own
+# Commands are the lines of ```sh blocks, `attn-cli …` in tables and text, and lines after $ in
+# ```console blocks, whose output must be the text below them. Each document runs in its own
 # copy and in one shell, so that a command can use files of earlier ones. Then all documents run in
 # one copy, as for a reader, so that no document can spoil another. A command fails if its status
 # is not 0 or attn-cli prints `error`. These comments skip a command:
@@ -15,7 +16,8 @@
 #     # needs THING …     skipped if that program or Python module is missing; with `writes NAME`
 #                         so are the commands that read that file or folder
 #
-# A command that runs a program of $guests must have one of them.
+# A command that runs a program of $guests must have one of them. left_over.txt has other commands
+# that are not run, and blocks of other languages: a new one fails until it is there with a reason.
 #
 # ./gpt2 is a small GPT-2 with random weights. Commands that name smollm2.gguf are skipped unless
 # `make test-real` has downloaded it; so are commands that read a file that a skipped command would
@@ -37,7 +39,6 @@ unset ATTN_MODEL ATTN_MODEL_PATH NO_COLOR 2>/dev/null
 export COLUMNS=80 TERM=dumb
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # in a container the user is root
 export OMPI_MCA_rmaps_base_oversubscribe=1
-long=0
 together= # set: all documents run in one copy, and skipped commands are not reported again
 # R cannot remove its temporary folder if the path has a blank.
 mkdir "$scratch/tmp" && export TMPDIR="$scratch/tmp"
@@ -53,13 +54,18 @@ copy() { # FOLDER
         --merges tests/bpe/merges.txt -o "$1/gpt2"
 }
 
-# Prints `NUMBER:COMMAND` for each command; a line that ends with \ continues in the next. Writes
-# the expected output to expected.NUMBER.
+# Prints `NUMBER:COMMAND` for each command; a line that ends with \ continues in the next, and so
+# does a command in text. Writes the expected output to expected.NUMBER. Of a block in another
+# language it prints the line that begins it.
 commands() { # DOCUMENT
     awk -v expected="$scratch/expected." '
         /^```/ {
-            in_block = !in_block && ($0 == "```sh" || $0 == "```console")
+            in_other = !in_block && !in_other && !/^```(sh|console)$/
+            in_block = !in_block && /^```(sh|console)$/
             in_console = $0 == "```console"
+            in_span = 0
+            if (in_other && !/^```(text)?$/)
+                print NR ":" $0
             next
         }
         in_block && in_console && !whole && !sub(/^\$ /, "") {
@@ -75,12 +81,18 @@ commands() { # DOCUMENT
                 print number ":" whole
             whole = ""
         }
-        /^\|/ { tell_cells() }
-        function tell_cells(   i, count, parts) {
+        in_other && /^attn-cli [a-z]/ { print NR ":" $0 }
+        /^\|/ || !NF { in_span = 0 }
+        !in_block && !in_other { tell_spans() }
+        function tell_spans(   i, count, parts) {
             count = split($0, parts, "`")
-            for (i = 2; i <= count; i += 2)
-                if (parts[i] ~ /^attn-cli [a-z]/)
-                    print NR ":" parts[i]
+            for (i = 1; i <= count; i++) {
+                if (i > 1 && in_span && span ~ (/^\|/ ? "^attn-cli [a-z]" : "^attn-cli [a-z]+ "))
+                    print from ":" span
+                if (i > 1 && (in_span = !in_span))
+                    from = NR
+                span = i > 1 ? parts[i] : span " " parts[i]
+            }
         }' "$1"
 }
 
@@ -100,10 +112,30 @@ names_unwritten() { # LINE
     return 1
 }
 
+# Write the commands of a document to $scratch/commands, and add those that are not run, and lines
+# of left_over.txt that it lacks, to $scratch/left_over and $scratch/stale.
+divide() { # DOCUMENT
+    commands "$1" | awk -v document="$1" -v scratch="$scratch/" '
+        FNR == NR && !/^    / { reason = $0 }
+        FNR == NR && sub("^    " document ": ", "") { reasons[$0] = reason }
+        FNR == NR { next }
+        { command = $0; sub(/^[0-9]*:/, "", command) }
+        command in reasons { found[command]; $0 = $0 "    # " reasons[command] }
+        command in reasons || / # takes / { print document ":" $0 >>(scratch "left_over"); next }
+        { print >(scratch "commands") }
+        END {
+            printf "" >(scratch "commands")
+            if (FNR == NR)
+                print document ": no command" >>(scratch "stale")
+            for (command in reasons)
+                if (!(command in found))
+                    print document ": " command >>(scratch "stale")
+        }' "$root/tests/left_over.txt" -
+}
+
 # Whether a command must be skipped.
 left_out() { # LINE
     case $1 in
-    *'# takes '*) thing= ;;
     *'# needs '*)
         thing=${1##*'# needs '}
         thing=${thing%%[!A-Za-z0-9_-]*}
@@ -118,19 +150,16 @@ left_out() { # LINE
         ;;
     esac
     case $1 in
-    *'# takes '*) ;;
     *' writes '*) unwritten="$unwritten ${1##* writes }:$thing" ;;
     *' -o '*) unwritten="$unwritten $(expr "$1" : '.* -o \([^ ]*\)'):$thing" ;;
     esac
     [ -z "$together" ] || return 0
-    skipped=$((skipped + 1))
-    [ -n "$thing" ] || long=$((long + 1))
-    [ -z "$thing" ] || printf 'skipped: %s is not installed\n' "$thing"
+    leave_out "$thing is not installed"
 }
 
 # Whether a command runs a program that a bare machine lacks, without a comment that says so.
 forgets_needs() { # LINE
-    case $1 in *'# takes '* | *'# needs '*) return 1 ;; esac
+    case $1 in *'# needs '*) return 1 ;; esac
     printf '%s\n' "$1" | grep -qE "(^|[;|&(] *)($guests) "
 }
 
@@ -167,8 +196,7 @@ follow() { # DOCUMENT
 try_all() { # DOCUMENT
     rm -f "$scratch"/expected.*
     unwritten=
-    commands "$1" >"$scratch/commands"
-    [ -s "$scratch/commands" ] || fail "$1: no command to run"
+    divide "$1"
     path=$PATH
     PATH=$build:$PATH
     cd "$scratch/clone" || exit 1
@@ -187,6 +215,16 @@ document() { # DOCUMENT
     rm -rf "$scratch/clone"
 }
 
+: >"$scratch/left_over"
+: >"$scratch/stale"
+if [ -n "${LIST-}" ]; then
+    for name in "$@"; do
+        divide "$name"
+    done
+    awk '!/^    / { reason = $0 } /^    help / { print substr($0, 5) "    # " reason }' \
+        tests/left_over.txt | cat "$scratch/left_over" -
+    exit
+fi
 cat >"$scratch/gpt2.json" <<'END'
 {"model_type": "gpt2", "n_embd": 48, "n_layer": 12, "n_head": 12, "n_positions": 128,
  "vocab_size": 1024}
@@ -205,6 +243,10 @@ follow data/guides/README.md
 for name in "$@"; do
     document "$name"
 done
+check 'left_over.txt has only commands of the documents' diff /dev/null "$scratch/stale"
+skipped=$((skipped + $(wc -l <"$scratch/left_over")))
+printf 'skipped: %d lines that take minutes, a download or a cluster (LIST=1 lists them)\n' \
+    "$(wc -l <"$scratch/left_over")"
 together=' after other documents'
 [ "${TOGETHER-}" != no ] || set -- one
 [ $# = 1 ] || copy "$scratch/clone" || fail 'cannot copy the sources'
@@ -222,5 +264,4 @@ if [ $# != 1 ]; then
     fi
 fi
 
-[ $long = 0 ] || printf 'skipped: %d lines that take minutes, a download or a cluster\n' $long
 closing
