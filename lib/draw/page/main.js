@@ -212,7 +212,8 @@ function drawMiddle() {
 function drawKinds() {
     const order = (current().sites || []).filter((name) => typeof name === 'string');
     const kinds = [...current().kinds].sort((a, b) => order.indexOf(a) - order.indexOf(b));
-    const nameOf = (kind) => [...new Set(current().of(kind).map((one) => say(one.tensor)))].join(', ');
+    const namesOf = (kind) => current().of(kind).map((one) => say(one.tensor));
+    const nameOf = (kind) => [...new Set(namesOf(kind))].join(', ');
     const names = kinds.map((kind, at) => [
         kind,
         at && kinds.length > 2 ? `→ ${nameOf(kind)}` : nameOf(kind),

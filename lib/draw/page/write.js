@@ -321,7 +321,8 @@ function drawSteps() {
 }
 
 // What makes a live page of one without an engine.
-const TO_EDIT = 'To edit the text or append any token, type this in a terminal, and open live.html:';
+const TO_EDIT =
+    'To edit the text or append any token, type this in a terminal, and open live.html:';
 const commandOfLive = () => commandOf(current(), 'page', ['--live', '-o', 'live.html']);
 
 function commandOfSteps() {
