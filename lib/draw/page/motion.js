@@ -378,6 +378,15 @@ function followHead(at, head) {
     return set({ head });
 }
 
+// Begin in the layer of the selected head, at its finished first picture. With their numbers, layers
+// before it have all their scenes.
+function enterMotion() {
+    for (let at = 0; at <= state.layer; at++) takeNumbers(at);
+    if (momentAt(state.at).at === state.layer) return;
+    const found = planOf().find((one) => one.at === state.layer);
+    if (found) state.at = found.start + found.seconds - LEAST_TIME;
+}
+
 const moveQuery = (by) => selectRow(clamp(motionRow() + by, 0, motionTensors()[0].rowCount - 1));
 
 const MOTION_KEYS = {
@@ -411,6 +420,7 @@ addScreen({
     draw: drawMotion,
     highlight: () => motion.row !== motionRow() && drawMotion(),
     focus: () => byId('play').focus(),
+    enter: enterMotion,
     leave: stopMotion,
     listen: listenToMotion,
     keys: MOTION_KEYS,

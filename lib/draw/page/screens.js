@@ -13,6 +13,7 @@
 //         trial() {}, // optional: what is tried while no key is pressed (without.js), or null
 //         tried() {}, // draw what was tried
 //         commands() {}, // optional: command lines that reproduce it; else those of the head
+//         enter() {}, // optional: before the switch or its key shows it
 //         leave() {}, // optional: stop what runs, before another screen appears
 //         listen() {}, // optional: once, when the page starts
 //         keys: {}, // optional: functions by key, before those of keys.js
@@ -38,7 +39,9 @@ function shownScreen() {
 }
 
 function goTo({ name }) {
-    set({ screen: name, why: false });
+    Object.assign(state, { screen: name, why: false });
+    shownScreen().enter?.();
+    set({});
     shownScreen().focus?.();
 }
 
