@@ -361,6 +361,9 @@ test-cluster: all ## run experiments with GNU parallel, mpirun and Slurm, which 
 	@$(SETUP) cluster || true # the test skips what is missing
 	@sh tests/cluster.sh $(BUILD)
 
+test-workflows: all ## run experiments with Snakemake and Ray of PyPI
+	@sh tests/workflows.sh $(BUILD)
+
 # libxsmm's code is generated at run time and is not instrumented.
 THREADED = train_step growth mechanism edit gemm heap machine attn_step attn_host
 tsan: ## test what runs in several threads with ThreadSanitizer
@@ -559,6 +562,7 @@ help: ## list the targets
 .PHONY: all run test test-all test-hostile test-bare test-faults test-cluster test-page asan tsan
 .PHONY: coverage valgrind format format-check models bench-peers pictures tiny install
 .PHONY: uninstall clean help fuzzers fuzz long-hauls FORCE
+.PHONY: test-workflows
 .PHONY: bench-tokenizers check-published arm64 test-live wasm site dist static test-static deb
 .PHONY: release test-release wheel wheel-files
 .PHONY: test-deb test-gguf test-clang test-real test-frozen test-programs
