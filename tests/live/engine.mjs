@@ -57,7 +57,7 @@ function open(folder, name = folder) {
 function plain(json) {
     const sentence = JSON.parse(json);
     delete sentence.explained_bytes;
-    for (const name of ['command', 'roles', 'effects', 'untrained', 'origins', 'saliency', 'streams'])
+    for (const name of ['command', 'roles', 'effects', 'untrained', 'origins', 'without', 'streams'])
         delete sentence[name];
     return JSON.stringify(sentence);
 }
@@ -94,14 +94,6 @@ await test('the split of a score has the bits of the program', () => {
         const own = tiny.origin(LIFE, { layer, head, query, key, lessMean });
         same(JSON.stringify(one), JSON.stringify(JSON.parse(own)));
     }
-});
-
-await test('the numbers of tokens are those of the program', () => {
-    const { saliency, opens } = JSON.parse(sentenceOf('tiny', LIFE, 'weights'));
-    const own = JSON.parse(tiny.saliency(LIFE, { row: opens }));
-    same(opens, own.position);
-    same(JSON.stringify(saliency.saliency), JSON.stringify(own.saliency));
-    same(true, tiny.saliency(LIFE, { row: 0 }).startsWith('{"position": 0'));
 });
 
 await test('fifty sentences have the bits of the program', () => {
