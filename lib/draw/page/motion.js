@@ -378,8 +378,8 @@ function followHead(at, head) {
     return set({ head });
 }
 
-// Begin in the layer of the selected head, at its finished first picture. With their numbers, layers
-// before it have all their scenes.
+// Begin in the layer of the selected head, at its finished first picture. With their numbers, the
+// layers before it have all their scenes.
 function enterMotion() {
     for (let at = 0; at <= state.layer; at++) takeNumbers(at);
     if (momentAt(state.at).at === state.layer) return;
