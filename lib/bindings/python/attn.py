@@ -696,6 +696,14 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_Closing._after_fork)
 
 
+class _Weights:
+    def __init__(self, model):
+        self._model = model
+
+    def __getitem__(self, name):
+        return self._model.weight(name)
+
+
 class Model(_Closing):
     """A model directory or a bundled model by name; `threads` 0: one for each processor. `packing`
     limits the bytes of the copies of weights that the second run makes so that later ones take less
@@ -879,6 +887,11 @@ class Model(_Closing):
         with self._lock:
             edits.call(_library.attn_weight, self._opened(), _words("a weight", name), sink, None)
         return found[0]
+
+    @property
+    def weights(self):
+        """Weights by name: `model.weights["W_U"]` is `model.weight("W_U")`."""
+        return _Weights(self)
 
     def _sources(self, texts, source):
         """The ids of a source for each text: the same for all, or one for each."""
