@@ -508,7 +508,10 @@ static const char *write_note(const struct divergence *d, const struct diagnosis
                            found->list[i].difference.nmse);
     } else if (d->first < d->count) {
         const struct difference *f = &d->pairs[d->first].found.difference;
-        buf_format(&note, "none of %zu usual mistakes explains it\n", found->tried);
+        buf_format(&note,
+                   "none of %zu usual mistakes explains it: save more tensors before it (q, k, v, "
+                   "weights, context, …)\n",
+                   found->tried);
         if (f->cosine > 0.999999 && !f->masked_in_one && fabs(f->factor - 1) > 1e-3)
             buf_format(&note, "theirs is ours times %.4g\n", f->factor);
     }
