@@ -1,6 +1,6 @@
-/* atlas.h: the atlas of a corpus (measure/head_atlas.h) on its way into a folder. atlas.c runs the
+/* atlas.h: writes the atlas of a corpus (measure/head_atlas.h) into a folder. atlas.c runs the
  * texts and keeps the state of an interrupted run; atlas_files.c writes tables and examples,
- * headvis.c the tree of HeadVis, atlas_page.c the page. */
+ * headvis.c the tree of HeadVis, and atlas_page.c the page. */
 #pragma once
 
 #include "heads.h"
