@@ -117,8 +117,8 @@ static void add_check(struct again *again, const char *part, const char *name, c
     again->changed += !is_same && strcmp(part, "version") != 0; /* another may do the same */
 }
 
-/* Hash a model as `info` does, or a file; NULL: it cannot be opened. */
-static const char *hash_now(struct again *again, const char *name, bool is_model)
+/* Hash a model as `info` does, or a file; `*found` stays NULL if it cannot be opened. */
+static int hash_now(const char **found, struct again *again, const char *name, bool is_model)
 {
     char digits[SHA256_DIGITS + 1];
     struct err why = {0};
@@ -135,9 +135,13 @@ static const char *hash_now(struct again *again, const char *name, bool is_model
         failed = err_set(&why, "its texts came from standard input: save them in a file, and name "
                                "it with -f");
     }
+    if (why.out_of_memory)
+        return err_adopt(again->err, &why);
     if (failed)
         print_note("%s", why.text);
-    return failed ? NULL : arena_format(&again->arena, again->err, "%.*s", HASH_SHOWN, digits);
+    else
+        *found = arena_format(&again->arena, again->err, "%.*s", HASH_SHOWN, digits);
+    return err_if(!failed && !*found);
 }
 
 /* True if the command reads texts with a model, and names none: the default, or $ATTN_MODEL. */
@@ -152,7 +156,7 @@ static bool lacks_model(const struct options *command)
 static int check_list(struct again *again, const struct json *list, bool is_model, struct err *err)
 {
     for (const struct json *each = json_first(list); each; each = json_next(each)) {
-        const char *name = NULL, *hash = NULL;
+        const char *name = NULL, *hash = NULL, *found = NULL;
         if (json_text(each, "name", &name, err) || json_text(each, "hash", &hash, err))
             return -1;
         if (!name || !hash)
@@ -160,10 +164,9 @@ static int check_list(struct again *again, const struct json *list, bool is_mode
         const char *recorded =
             arena_format(&again->arena, err, "%.*s", HASH_SHOWN, *hash ? hash : "-");
         const char *kept = arena_text(&again->arena, name, strlen(name), err);
-        if (!recorded || !kept)
+        if (!recorded || !kept || hash_now(&found, again, kept, is_model))
             return -1;
-        add_check(again, is_model ? "model" : "file", kept, recorded,
-                  hash_now(again, kept, is_model));
+        add_check(again, is_model ? "model" : "file", kept, recorded, found);
         if (is_model && json_count(list) == 1 && lacks_model(&again->command))
             again->command.model.name = kept;
     }
@@ -245,7 +248,8 @@ static int run_again(struct again *again, const struct file *figure, struct err 
         failed = !before || !now;
     }
     file_release(&made);
-    unlink(path);
+    if (path)
+        unlink(path);
     rmdir(folder);
     return err_if(failed);
 }
