@@ -262,7 +262,6 @@ static int compare_all(struct divergence *d)
 
 struct candidate {
     size_t mistake;
-    int variant;
     struct trial_range from;
     struct difference difference;
     size_t agreeing; /* sites of the dump, if the pass has the mistake */
@@ -305,7 +304,7 @@ static void keep_candidate(struct diagnosis *found, const struct candidate *cand
     found->count = num_min(found->count + (at < CANDIDATES_MAX), CANDIDATES_MAX);
 }
 
-/* Run a mistake up to the first site that differs. Returns the trial's state; -1 with the error. */
+/* Run a mistake up to the first site that differs. */
 static int try_mistake(struct divergence *d, struct diagnosis *found, struct candidate candidate)
 {
     const struct pairing *p = &d->pairs[d->first];
@@ -318,11 +317,9 @@ static int try_mistake(struct divergence *d, struct diagnosis *found, struct can
     struct trial trial;
     struct report report;
     struct err failure = {0};
-    if (trial_begin(&trial, d->plan->viewer, &candidate.from, candidate.mistake, candidate.variant,
-                    d->err))
+    if (trial_begin(&trial, d->plan->viewer, &candidate.from, candidate.mistake, d->err))
         return -1;
-    int state = (int)trial.state;
-    if (state == TRIAL_READY) {
+    if (trial.is_possible) {
         found->tried++;
         if (!trial_capture(&report, &trial, asked, &scratch, &failure)) {
             const struct array *array = array_of(&report, &p->own, p->own.site);
@@ -340,7 +337,7 @@ static int try_mistake(struct divergence *d, struct diagnosis *found, struct can
     arena_release(&scratch);
     if (failure.out_of_memory) /* other failures: the mistake is not possible here */
         err_adopt(d->err, &failure);
-    return d->err->kind ? -1 : state;
+    return err_if(d->err->kind);
 }
 
 /* Count the sites that agree if our pass has a mistake. */
@@ -353,11 +350,9 @@ static int count_agreeing(struct divergence *d, struct candidate *candidate)
     if (select_all(&selection, d))
         return -1;
     const struct capture_request asked = {&selection, d->plan->pair, 1, 0, NULL, NULL};
-    int failed = trial_begin(&trial, d->plan->viewer, &candidate->from, candidate->mistake,
-                             candidate->variant, d->err);
-    if (failed)
+    if (trial_begin(&trial, d->plan->viewer, &candidate->from, candidate->mistake, d->err))
         return -1;
-    failed = trial_capture(&report, &trial, asked, &scratch, d->err) || d->err->kind;
+    int failed = trial_capture(&report, &trial, asked, &scratch, d->err) || d->err->kind;
     for (size_t i = 0; i < d->count && !failed; i++) {
         const struct pairing *p = &d->pairs[i];
         const struct array *array = array_of(&report, &p->own, p->own.site);
@@ -382,13 +377,8 @@ static int diagnose(struct divergence *d, struct diagnosis *found)
         if (again)
             from.first_layer[stack] = p->own.layer;
         for (size_t i = 0; i < mistake_count(); i++) {
-            int state = TRIAL_READY;
-            for (int variant = 0; state != TRIAL_LAST; variant++) {
-                state = try_mistake(
-                    d, found, (struct candidate){.mistake = i, .variant = variant, .from = from});
-                if (state < 0)
-                    return -1;
-            }
+            if (try_mistake(d, found, (struct candidate){.mistake = i, .from = from}))
+                return -1;
             progress_tell(d->plan->progress, i + 1, mistake_count());
         }
     }

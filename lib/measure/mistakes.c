@@ -13,10 +13,10 @@
 
 /* --- sublayers -------------------------------------------------------------------------------- */
 
-/* Change the sublayers of a kind in the layers that have the mistake; returns how many changed. */
 typedef bool sublayer_change(struct sublayer *s, int variant);
 
-static size_t change_sublayers(struct trial *trial, sublayer_change *change)
+/* Change the sublayers of a kind in the layers that have the mistake; returns whether one changed. */
+static bool change_sublayers(struct trial *trial, sublayer_change *change)
 {
     struct description *made = trial->viewer.model.config.description;
     size_t count = 0;
@@ -28,7 +28,7 @@ static size_t change_sublayers(struct trial *trial, sublayer_change *change)
                 count += change(s, trial->variant);
         }
     }
-    return count;
+    return count > 0;
 }
 
 static bool is_attention(const struct sublayer *s)
@@ -43,16 +43,6 @@ static bool change_scale(struct sublayer *s, int variant)
     const float scales[] = {1, own * own, root, own * own * own * own};
     rule->scale = scales[variant];
     return is_attention(s) && rule->scale != own;
-}
-
-static int try_scale(struct trial *trial)
-{
-    static const char *const words[] = {"scale of the scores missing", "scale of the scores twice",
-                                        "scale 1 / √d of the scores, not the model's"};
-    if (trial->variant >= 3)
-        return TRIAL_LAST;
-    SAY("%s", words[trial->variant]);
-    return change_sublayers(trial, change_scale) ? TRIAL_READY : TRIAL_NONE;
 }
 
 static bool change_mask(struct sublayer *s, int variant)
@@ -71,18 +61,10 @@ static bool change_mask(struct sublayer *s, int variant)
     return true;
 }
 
-static int try_mask(struct trial *trial)
+static bool try_mask(struct trial *trial)
 {
-    static const char *const words[] = {"causal mask missing", "window of the mask missing",
-                                        "causal mask missing, and its window",
-                                        "soft cap of the scores missing"};
-    const struct config *config = &trial->viewer.model.config;
-    if (trial->variant >= 4)
-        return TRIAL_LAST;
-    if (trial->variant == 2 && !config->window)
-        return TRIAL_NONE;
-    SAY("%s", words[trial->variant]);
-    return change_sublayers(trial, change_mask) ? TRIAL_READY : TRIAL_NONE;
+    return (trial->variant != 2 || trial->viewer.model.config.window) &&
+           change_sublayers(trial, change_mask);
 }
 
 static bool change_activation(struct sublayer *s, int variant)
@@ -95,81 +77,65 @@ static bool change_activation(struct sublayer *s, int variant)
     return true;
 }
 
-static int try_activation(struct trial *trial)
+static bool try_activation(struct trial *trial)
 {
-    if (trial->variant + 1 >= ACTIVATION_COUNT)
-        return TRIAL_LAST;
     const enum activation wanted = (enum activation)(trial->variant + 1);
     SAY("activation of the MLP: %s (%s), not the model's", activation_name(wanted),
         activation_formula(wanted));
-    return change_sublayers(trial, change_activation) ? TRIAL_READY : TRIAL_NONE;
+    return change_sublayers(trial, change_activation);
 }
 
 /* --- the embedding ---------------------------------------------------------------------------- */
 
-static int try_embedding(struct trial *trial)
+static bool try_embedding(struct trial *trial)
 {
     struct description *made = trial->viewer.model.config.description;
     const float root = sqrtf((float)made->text.width), own = made->text.embed.scale;
     const float scale = trial->variant ? own * root : 1;
-    if (trial->variant >= 2)
-        return TRIAL_LAST;
     made->text.embed.scale = made->source.embed.scale = scale;
-    if (trial->variant)
-        SAY("scale √C of the embedding, which is not the model's");
-    else
+    if (!trial->variant)
         SAY("scale of the embedding missing (%g)", (double)own);
-    return fabsf(own / scale - 1) > 1e-3f ? TRIAL_READY : TRIAL_NONE;
+    return fabsf(own / scale - 1) > 1e-3f;
 }
 
-static int try_positions(struct trial *trial)
+static bool try_positions(struct trial *trial)
 {
     struct config *config = &trial->viewer.model.config;
     const struct embed_rule *embed = &stack_of(config, PART_SENTENCE)->embed;
     const size_t own = config->position_offset, rows[] = {own + 1, own - 1, 0};
-    if (trial->variant >= 3)
-        return TRIAL_LAST;
     config->position_offset = rows[trial->variant];
     if (trial->variant == 2)
         SAY("rows of position embeddings counted from 0, not %zu", own);
-    else
-        SAY("position embeddings offset by one: of the %s token",
-            trial->variant ? "previous" : "next");
-    return embed->positions == POSITIONS_NONE || (trial->variant && !own && trial->variant == 2)
-               ? TRIAL_NONE
-               : TRIAL_READY;
+    return embed->positions != POSITIONS_NONE && (trial->variant != 2 || own);
 }
 
 /* --- numbers of the file ---------------------------------------------------------------------- */
 
-static int try_epsilon(struct trial *trial)
+static const float epsilons[] = {1e-5f, 1e-6f, 1e-12f, 1e-8f, 1e-7f, 1e-3f, 0};
+
+static bool try_epsilon(struct trial *trial)
 {
-    static const float epsilons[] = {1e-5f, 1e-6f, 1e-12f, 1e-8f, 1e-7f, 1e-3f, 0};
-    if (trial->variant >= (int)(sizeof epsilons / sizeof *epsilons))
-        return TRIAL_LAST;
     const float epsilon = epsilons[trial->variant], own = trial->viewer.model.config.epsilon;
     trial->change.epsilon = epsilon;
     SAY("epsilon %g of the norms, not %g", (double)epsilon, (double)own);
-    return epsilon != own ? TRIAL_READY : TRIAL_NONE;
+    return epsilon != own;
 }
 
-static int try_offset(struct trial *trial)
+static bool try_offset(struct trial *trial)
 {
     const struct config *config = &trial->viewer.model.config;
     trial->change.other_offset = true;
     SAY(config->norm_offset ? "scales w of the norms, not 1 + w"
                             : "scales 1 + w of the norms, not w");
-    return trial->variant ? TRIAL_LAST : config->norm_plain ? TRIAL_NONE : TRIAL_READY;
+    return !config->norm_plain;
 }
 
 /* A bias of one kind of matrix; of all. */
-static int try_bias(struct trial *trial)
+static bool try_bias(struct trial *trial)
 {
     const struct weights *weights = &trial->viewer.model.weights;
     const int id = 2 * trial->variant;
     char name[PARAMETER_NAME_BYTES] = "";
-    if (id > SLOTS)
-        return TRIAL_LAST;
     for (size_t i = 0; i < weights->parameter_count && !*name; i++) {
         struct parameter_info info = weights_parameter(weights, i);
         if (info.slot.id & 1 && (id == SLOTS || info.slot.id - 1 == id) && info.slot.expert < 0)
@@ -180,16 +146,13 @@ static int try_bias(struct trial *trial)
         SAY("all biases missing");
     else
         SAY("bias missing: %s", name);
-    return *name && id ? TRIAL_READY : TRIAL_NONE;
+    return *name && id;
 }
 
-static int try_gate(struct trial *trial)
+static bool try_gate(struct trial *trial)
 {
     trial->change.swaps_gate = true;
-    SAY("gate and up of the MLP exchanged");
-    return trial->variant                     ? TRIAL_LAST
-           : trial->viewer.model.config.gated ? TRIAL_READY
-                                              : TRIAL_NONE;
+    return trial->viewer.model.config.gated;
 }
 
 /* --- values of the pass ----------------------------------------------------------------------- */
@@ -278,37 +241,27 @@ static void turn(void *context, const struct edit_block *block)
         rotate(rows, rows, block->columns, &rotary, matrix_rows(table, 0, rows.rows));
 }
 
-static int try_rotary(struct trial *trial)
+static bool try_rotary(struct trial *trial)
 {
-    static const char *const words[] = {
-        [TURN_BACK] = "rotary embedding in the other direction",
-        [TURN_NEXT] = "rotary embedding offset by one: positions begin at 1",
-        [TURN_PREVIOUS] = "rotary embedding offset by one: positions begin at -1",
-        [TURN_NONE] = "rotary embedding missing",
-        [TURN_UNSCALED] = "scaling of the rotary embedding missing"};
     const struct config *config = &trial->viewer.model.config;
     const size_t half = config->rotary.components / 2;
-    if (trial->variant >= (int)TURNS)
-        return TRIAL_LAST;
     const double theta =
         trial->variant < TURN_THETAS ? 0 : turn_thetas[trial->variant - TURN_THETAS];
     if (trial->from.part != PART_SENTENCE || !config_rotates(config) ||
         config->head_norm.after_rotary || theta == config->rotary.theta ||
         (trial->variant == TURN_UNSCALED && config->rotary.scaling == ROTARY_PLAIN))
-        return TRIAL_NONE;
+        return false;
     edit_by(trial, SITE_Q_PRE, keep);
     edit_by(trial, SITE_K_PRE, keep);
     edit_by(trial, SITE_Q, turn);
     edit_by(trial, SITE_K, turn);
     if (theta > 0)
         SAY("base %g of the rotary embedding, not %g", theta, config->rotary.theta);
-    else if (trial->variant)
-        SAY("%s", words[trial->variant]);
-    else if (config->rotary.neighbours)
+    else if (trial->variant == TURN_OTHER_PAIRS && config->rotary.neighbours)
         SAY("halves as rotary pairs (i, i + %zu), not neighbours (2i, 2i + 1)", half);
-    else
+    else if (trial->variant == TURN_OTHER_PAIRS)
         SAY("neighbours as rotary pairs (2i, 2i + 1), not halves (i, i + %zu)", half);
-    return TRIAL_READY;
+    return true;
 }
 
 /* Round each number to float16 or bfloat16. */
@@ -322,16 +275,12 @@ static void halve(void *context, const struct edit_block *block)
         }
 }
 
-static int try_half(struct trial *trial)
+static bool try_half(struct trial *trial)
 {
-    if (trial->variant >= 4)
-        return TRIAL_LAST;
     if (trial->variant < 2)
         edit_by(trial, SITE_MASKED, halve);
     edit_by(trial, SITE_WEIGHTS, halve);
-    SAY("softmax in %s%s", trial->variant & 1 ? "bfloat16" : "float16",
-        trial->variant < 2 ? "" : ": its result alone");
-    return TRIAL_READY;
+    return true;
 }
 
 /* Where head `h` goes if key/value heads are tiled, not repeated. */
@@ -370,20 +319,10 @@ static void reorder(void *context, const struct edit_block *block)
             }
 }
 
-static int try_order(struct trial *trial)
+static bool try_order(struct trial *trial)
 {
-    static const char *const words[] = {
-        [ORDER_READ] =
-            "wrong head order: queries, keys and values read as [T, D, H], not [T, H, D]",
-        [ORDER_WRITTEN] = "wrong head order: contexts joined as [T, D, H], not [T, H, D]",
-        [ORDER_FLAT] = "wrong head order: contexts joined as [H, T, D], not [T, H, D]",
-        [ORDER_GROUPS] =
-            "wrong head order: key/value heads tiled (0 1 0 1), not repeated (0 0 1 1)"};
     const struct config *config = &trial->viewer.model.config;
     const bool rotates = site_exists(config, SITE_OF(trial->from.part, SITE_Q_PRE));
-    if (trial->variant >= ORDER_KINDS)
-        return TRIAL_LAST;
-    SAY("%s", words[trial->variant]);
     if (trial->variant == ORDER_READ) {
         edit_by(trial, rotates ? SITE_Q_PRE : SITE_Q, reorder);
         edit_by(trial, rotates ? SITE_K_PRE : SITE_K, reorder);
@@ -395,26 +334,78 @@ static int try_order(struct trial *trial)
     if (trial->variant != ORDER_READ)
         edit_by(trial, SITE_CONTEXT, reorder);
     const struct head_rule *rule = stack_head(config, trial->from.part, 0);
-    return trial->regroups && (rule->kv_heads == 1 || rule->kv_heads == rule->heads) ? TRIAL_NONE
-                                                                                     : TRIAL_READY;
+    return !trial->regroups || (rule->kv_heads > 1 && rule->kv_heads < rule->heads);
 }
 
 /* --- the list --------------------------------------------------------------------------------- */
 
-static int (*const mistakes[])(struct trial *trial) = {
-    try_rotary, try_positions, try_scale,      try_mask, try_epsilon, try_offset,
-    try_bias,   try_gate,      try_activation, try_half, try_order,   try_embedding,
+enum { WORDS = TURNS };
+
+/* In the order in which they are tried. Words that name numbers of the model are its function's. */
+static const struct mistake {
+    int variants;
+    bool (*make)(struct trial *trial); /* false: not possible in this model; NULL: `change` it */
+    sublayer_change *change;
+    const char *words[WORDS]; /* of each variant */
+} mistakes[] = {
+    {TURNS, try_rotary,
+     .words = {[TURN_BACK] = "rotary embedding in the other direction",
+               [TURN_NEXT] = "rotary embedding offset by one: positions begin at 1",
+               [TURN_PREVIOUS] = "rotary embedding offset by one: positions begin at -1",
+               [TURN_NONE] = "rotary embedding missing",
+               [TURN_UNSCALED] = "scaling of the rotary embedding missing"}},
+    {3, try_positions,
+     .words = {"position embeddings offset by one: of the next token",
+               "position embeddings offset by one: of the previous token"}},
+    {3, .change = change_scale,
+     .words = {"scale of the scores missing", "scale of the scores twice",
+               "scale 1 / √d of the scores, not the model's"}},
+    {4, try_mask,
+     .words = {"causal mask missing", "window of the mask missing",
+               "causal mask missing, and its window", "soft cap of the scores missing"}},
+    {sizeof epsilons / sizeof *epsilons, try_epsilon},
+    {1, try_offset},
+    {SLOTS / 2 + 1, try_bias},
+    {1, try_gate, .words = {"gate and up of the MLP exchanged"}},
+    {ACTIVATION_COUNT - 1, try_activation},
+    {4, try_half,
+     .words = {"softmax in float16", "softmax in bfloat16", "softmax in float16: its result alone",
+               "softmax in bfloat16: its result alone"}},
+    {ORDER_KINDS, try_order,
+     .words = {[ORDER_READ] = "wrong head order: queries, keys and values read as [T, D, H], not "
+                              "[T, H, D]",
+               [ORDER_WRITTEN] = "wrong head order: contexts joined as [T, D, H], not [T, H, D]",
+               [ORDER_FLAT] = "wrong head order: contexts joined as [H, T, D], not [T, H, D]",
+               [ORDER_GROUPS] = "wrong head order: key/value heads tiled (0 1 0 1), not repeated "
+                                "(0 0 1 1)"}},
+    {2, try_embedding, .words = {[1] = "scale √C of the embedding, which is not the model's"}},
 };
+
+/* The mistake of an index over all variants; sets which variant. NULL: the index is their number. */
+static const struct mistake *mistake_at(int *variant, size_t index)
+{
+    for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
+        *variant = (int)index;
+        if (index < (size_t)mistakes[i].variants)
+            return &mistakes[i];
+        index -= (size_t)mistakes[i].variants;
+    }
+    return NULL;
+}
 
 size_t mistake_count(void)
 {
-    return sizeof mistakes / sizeof *mistakes;
+    size_t count = 0;
+    for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++)
+        count += (size_t)mistakes[i].variants;
+    return count;
 }
 
 int trial_begin(struct trial *trial, const struct viewer *viewer, const struct trial_range *from,
-                size_t mistake, int variant, struct err *err)
+                size_t mistake, struct err *err)
 {
-    *trial = (struct trial){.from = *from, .variant = variant, .err = err};
+    *trial = (struct trial){.from = *from, .err = err};
+    const struct mistake *row = mistake_at(&trial->variant, mistake);
     trial->change = (struct weights_change){.without_bias = SLOT_NONE, .epsilon = -1};
     memcpy(trial->change.first_layer, from->first_layer, sizeof from->first_layer);
     trial->edits = viewer->edits ? *viewer->edits : (struct edits){0};
@@ -429,7 +420,9 @@ int trial_begin(struct trial *trial, const struct viewer *viewer, const struct t
     trial->edits.items = trial->items;
     trial->viewer.edits = &trial->edits;
     trial->viewer.model.weights.change = &trial->change;
-    trial->state = mistakes[mistake](trial);
+    if (trial->variant < WORDS && row->words[trial->variant])
+        SAY("%s", row->words[trial->variant]);
+    trial->is_possible = row->make ? row->make(trial) : change_sublayers(trial, row->change);
     return 0;
 }
 

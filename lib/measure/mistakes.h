@@ -2,12 +2,11 @@
  * no scale, no mask, another norm, no bias.
  *
  *     struct trial trial;
- *     for (size_t i = 0; i < mistake_count(); i++)
- *         for (int variant = 0; ; variant++) {
- *             if (trial_begin(&trial, &viewer, &from, i, variant, err)) ...
- *             if (trial.state == TRIAL_READY) ... trial_capture(&report, &trial, &asked, err) ...
- *             trial_end(&trial);
- *         }
+ *     for (size_t i = 0; i < mistake_count(); i++) {
+ *         if (trial_begin(&trial, &viewer, &from, i, err)) ...
+ *         if (trial.is_possible) ... trial_capture(&report, &trial, &asked, err) ...
+ *         trial_end(&trial);
+ *     }
  *
  * A mistake is of all layers from one on: earlier ones agree. */
 #pragma once
@@ -23,8 +22,8 @@ struct trial_range {
 enum { TRIAL_EDITS = 6, TRIAL_WORDS_BYTES = 200 };
 
 struct trial {
-    enum { TRIAL_READY, TRIAL_NONE, TRIAL_LAST } state; /* no such mistake here; no more variants */
-    char words[TRIAL_WORDS_BYTES];                      /* "scale missing" */
+    bool is_possible;              /* in this model */
+    char words[TRIAL_WORDS_BYTES]; /* "scale missing" */
     struct viewer viewer;
     struct trial_range from;
     struct weights_change change;
@@ -40,9 +39,9 @@ struct trial {
 
 size_t mistake_count(void);
 
-/* Prepare a mistake. Release the trial, whatever its state. */
+/* Prepare a mistake. Release the trial, also one that is not possible. */
 int trial_begin(struct trial *trial, const struct viewer *viewer, const struct trial_range *from,
-                size_t mistake, int variant, struct err *err);
+                size_t mistake, struct err *err);
 int trial_capture(struct report *report, struct trial *trial, struct capture_request asked,
                   struct arena *arena, struct err *err);
 void trial_end(struct trial *trial);
