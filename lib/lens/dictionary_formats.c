@@ -1,10 +1,12 @@
-/* dictionary_formats.c: the readers of dictionary.h. A format is known by its files; its function
- * fills the description from the config and the tensors. */
+/* dictionary_formats.c: the readers of dictionary.h. A format is known by its files. Tables say how
+ * each names and stores its tensors, which activation a word of its config means, where it keeps
+ * hooks, and what of it is refused; code says the rest: scales, ranks and folded weights. */
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/names.h"
 #include "base/num.h"
@@ -16,104 +18,394 @@
 #include "model/layer.h"
 #include "model/model.h"
 
-struct dictionary_reader {
-    struct dictionary *dictionary;
+#define COUNT_OF(rows) (sizeof(rows) / sizeof *(rows))
+
+/* --- the formats ------------------------------------------------------------------------------ */
+
+enum format_bit {
+    SAELENS = 1 << 0,
+    SPARSIFY = 1 << 1,
+    GEMMA = 1 << 2,
+    GEMMA_2 = 1 << 3,
+    LLAMA = 1 << 4,
+    OPENMOSS = 1 << 5,
+    TRACER = 1 << 6,   /* circuit-tracer */
+    LEARNING = 1 << 7, /* dictionary_learning */
+};
+
+enum kind_flags {
+    TRANSCODES = 1, /* reads one site and writes another */
+    SKIPS = 2,      /* has a matrix from x to y */
+    SUBTRACTS = 4,  /* the output's bias is subtracted from x, unless it transcodes */
+    RANKED = 8,     /* activations are times the length of their decoder row */
+};
+
+/* The words for a kind of dictionary in a format's config; case is ignored. */
+struct dictionary_kind {
+    const char *name;
+    enum active active;
+    unsigned flags;
+};
+
+static const struct dictionary_kind saelens_kinds[] = {
+    {"standard", ACTIVE_RELU, SUBTRACTS},
+    {"gated", ACTIVE_GATED, SUBTRACTS},
+    {"topk", ACTIVE_TOPK, SUBTRACTS},
+    {"abstopk", ACTIVE_ABSTOPK, SUBTRACTS},
+    {"jumprelu", ACTIVE_JUMPRELU, SUBTRACTS},
+    {"transcoder", ACTIVE_RELU, TRANSCODES},
+    {"skip_transcoder", ACTIVE_RELU, TRANSCODES | SKIPS},
+    {"jumprelu_transcoder", ACTIVE_JUMPRELU, TRANSCODES},
+    {"jumprelu_skip_transcoder", ACTIVE_JUMPRELU, TRANSCODES | SKIPS},
+};
+
+static const struct dictionary_kind sparsify_kinds[] = {
+    {"topk", ACTIVE_TOPK, SUBTRACTS},
+    {"groupmax", ACTIVE_GROUPMAX, SUBTRACTS},
+};
+
+static const struct dictionary_kind gemma_kinds[] = {{"jump_relu", ACTIVE_JUMPRELU, 0}};
+
+static const struct dictionary_kind plain_kinds[] = {
+    {"jumprelu", ACTIVE_JUMPRELU, 0}, {"topk", ACTIVE_TOPK, 0}, {"relu", ACTIVE_RELU, 0}};
+
+static const struct dictionary_kind learning_kinds[] = {
+    {"AutoEncoder", ACTIVE_RELU, SUBTRACTS},
+    {"AutoEncoderNew", ACTIVE_RELU, 0},
+    {"AutoEncoderTopK", ACTIVE_TOPK, SUBTRACTS},
+    {"BatchTopKSAE", ACTIVE_JUMPRELU, SUBTRACTS},
+    {"MatryoshkaBatchTopKSAE", ACTIVE_JUMPRELU, SUBTRACTS},
+    {"GatedAutoEncoder", ACTIVE_GATED, SUBTRACTS | RANKED},
+    {"JumpReluAutoEncoder", ACTIVE_JUMPRELU, RANKED},
+};
+
+/* The formats, in the order in which they are looked for. */
+static const struct dictionary_format {
+    enum format_bit bit;
+    const char *name, *config;
+    const char *tensors; /* %d: the layer */
+    const char *field;   /* the setting that has a kind's name; NULL: the first kind */
+    const struct dictionary_kind *kinds;
+    size_t kind_count;
+    const char *usual; /* the kind if the config has none; NULL: refused */
+    bool may_lack_config;
+} dictionary_formats[] = {
+#define KINDS(rows) (rows), COUNT_OF(rows)
+    {SAELENS, "SAELens", "cfg.json", "sae_weights.safetensors", "architecture",
+     KINDS(saelens_kinds), "standard"},
+    {SPARSIFY, "sparsify", "cfg.json", "sae.safetensors", "activation", KINDS(sparsify_kinds),
+     "topk"},
+    {GEMMA, "Gemma Scope", "config.json", "params.npz", NULL, KINDS(gemma_kinds), NULL, true},
+    {GEMMA_2, "Gemma Scope 2", "config.json", "params.safetensors", "architecture",
+     KINDS(gemma_kinds), "jump_relu", true},
+    {LLAMA, "Llama Scope", "hyperparams.json", "checkpoints/final.safetensors", "act_fn",
+     KINDS(plain_kinds), NULL},
+    {LLAMA, "Llama Scope", "hyperparams.json", "final.safetensors", "act_fn", KINDS(plain_kinds),
+     NULL},
+    {OPENMOSS, "OpenMOSS", "config.json", "sae_weights.safetensors", "act_fn", plain_kinds, 1,
+     NULL},
+    {TRACER, "circuit-tracer", "config.yaml", "layer_%d.safetensors", "activation",
+     KINDS(plain_kinds), "relu"},
+    {LEARNING, "dictionary_learning", "config.json", "ae.pt", "dict_class", KINDS(learning_kinds),
+     NULL},
+#undef KINDS
+};
+
+enum tensor_role { ENCODER, DECODER, SKIP, B_ENC, B_OUT, THRESHOLD, B_GATE, R_MAG, B_MAG };
+
+/* How a file stores a matrix: [in, features], [features, out] or [in, out]; or transposed. */
+enum stored { AS_IT_IS, TRANSPOSED };
+
+/* The names of a format's tensors; of several for a role, the first that is there. A skip matrix
+ * that is not optional is only that of a kind which SKIPS. */
+static const struct tensor_row {
+    unsigned formats;
+    enum tensor_role role;
+    const char *name;
+    enum stored stored;
+    bool optional;
+} tensor_rows[] = {
+    {SAELENS | GEMMA | LEARNING, ENCODER, "W_enc", AS_IT_IS},
+    {GEMMA | GEMMA_2, ENCODER, "w_enc", AS_IT_IS},
+    {TRACER, ENCODER, "W_enc", TRANSPOSED},
+    {SPARSIFY | LLAMA | OPENMOSS | LEARNING, ENCODER, "encoder.weight", TRANSPOSED},
+    {SAELENS | SPARSIFY | GEMMA | TRACER | LEARNING, DECODER, "W_dec", AS_IT_IS},
+    {GEMMA | GEMMA_2, DECODER, "w_dec", AS_IT_IS},
+    {SPARSIFY | LLAMA | OPENMOSS | LEARNING, DECODER, "decoder.weight", TRANSPOSED},
+    {SAELENS, SKIP, "W_skip", TRANSPOSED},
+    {SPARSIFY | TRACER, SKIP, "W_skip", TRANSPOSED, true},
+    {GEMMA_2, SKIP, "affine_skip_connection", AS_IT_IS, true},
+    {SAELENS, B_ENC, "b_enc", .optional = true},
+    {GEMMA | GEMMA_2 | TRACER | LEARNING, B_ENC, "b_enc"},
+    {SPARSIFY, B_ENC, "encoder.bias", .optional = true},
+    {LLAMA | OPENMOSS | LEARNING, B_ENC, "encoder.bias"},
+    {SAELENS | SPARSIFY | GEMMA | GEMMA_2 | TRACER | LEARNING, B_OUT, "b_dec"},
+    {LEARNING, B_OUT, "bias"},
+    {LEARNING, B_OUT, "decoder_bias"},
+    {LEARNING, B_OUT, "decoder.bias"},
+    {LLAMA | OPENMOSS, B_OUT, "decoder.bias", .optional = true},
+    {SAELENS | GEMMA | GEMMA_2 | LEARNING, THRESHOLD, "threshold"},
+    {TRACER, THRESHOLD, "activation_function.threshold"},
+    {OPENMOSS, THRESHOLD, "log_jumprelu_threshold"},
+    {SAELENS, B_GATE, "b_gate"},
+    {LEARNING, B_GATE, "gate_bias"},
+    {SAELENS | LEARNING, R_MAG, "r_mag"},
+    {SAELENS, B_MAG, "b_mag"},
+    {LEARNING, B_MAG, "mag_bias"},
+};
+
+/* Settings that must be absent, false or as expected. */
+static const struct setting_row {
+    unsigned formats;
+    const char *name, *expected;
+} setting_rows[] = {
+    {SAELENS, "hook_head_index", "all heads"},
+    {SAELENS, "hook_point_head_index", "all heads"},
+    {SAELENS, "fold_value_biases", "false: these rows have another basis"},
+    {SAELENS, "refactor_factored_attn_matrices", "false: these rows have another basis"},
+    {SPARSIFY, "embed_skip", "false, or none"},
+    {SPARSIFY, "gram_lookup", "false, or none"},
+    {SPARSIFY, "signed", "false, or none"},
+    {LLAMA | OPENMOSS, "use_glu_encoder", "false, or none"},
+    {LLAMA | OPENMOSS, "sae_type", "sae"},
+    {TRACER, "model_kind", "transcoder_set"},
+};
+
+/* Hooks of formats that keep them in the names of folders: a word of the path, and the hooks of the
+ * input and the output (NULL: the same). */
+static const struct path_row {
+    enum format_bit format;
+    const char *word, *input, *output;
+} path_rows[] = {
+    {GEMMA, "transcoders", "blocks.%ld.ln2.hook_normalized", "blocks.%ld.hook_mlp_out"},
+    {GEMMA, "/embedding", "hook_embed"},
+    {GEMMA, "-res/", "blocks.%ld.hook_resid_post"},
+    {GEMMA, "-mlp/", "blocks.%ld.hook_mlp_out"},
+    {GEMMA, "-att/", "blocks.%ld.attn.hook_z"},
+    {GEMMA_2, "transcoder", "blocks.%ld.mlp.hook_in", "blocks.%ld.hook_mlp_out"},
+    {GEMMA_2, "resid_post", "blocks.%ld.hook_resid_post"},
+    {GEMMA_2, "attn_out", "blocks.%ld.attn.hook_z"},
+    {GEMMA_2, "mlp_out", "blocks.%ld.hook_mlp_out"},
+};
+
+/* TransformerLens' hooks of a layer, and modules of transformers with their input or output. */
+static const struct hook_row {
+    const char *name;
+    enum site site, with_post_norms; /* 0: the same */
+    bool of_direction;
+} hook_rows[] = {
+    {"hook_resid_pre", SITE_RESID_PRE},
+    {"hook_resid_mid", SITE_RESID_MID},
+    {"hook_resid_post", SITE_RESID_POST},
+    {"ln1.hook_normalized", SITE_RESID_PRE, .of_direction = true},
+    {"ln2.hook_normalized", SITE_RESID_MID, .of_direction = true},
+    {"normalized_1", SITE_RESID_PRE, .of_direction = true}, /* as requests say it */
+    {"normalized_2", SITE_RESID_MID, .of_direction = true},
+    {"attn.hook_q", SITE_Q_PRE},
+    {"attn.hook_k", SITE_K_PRE},
+    {"attn.hook_v", SITE_V},
+    {"attn.hook_z", SITE_CONTEXT},
+    {"hook_attn_out", SITE_ATTN_OUT, SITE_LN_1_POST},
+    {"hook_mlp_in", SITE_RESID_MID},
+    {"mlp.hook_in", SITE_LN_2},
+    {"mlp.hook_post", SITE_MLP_ACT},
+    {"mlp.hook_out", SITE_MLP_OUT},
+    {"hook_mlp_out", SITE_MLP_OUT, SITE_LN_2_POST},
+    {"hook_embed", SITE_EMBEDDING},
+    {"embed_tokens", SITE_EMBEDDING},
+    {"input", SITE_RESID_PRE},
+    {"output", SITE_RESID_POST},
+    {"self_attn.o_proj.input", SITE_CONTEXT},
+    {"self_attn.output", SITE_ATTN_OUT},
+    {"attention.output", SITE_ATTN_OUT},
+    {"attn.output", SITE_ATTN_OUT},
+    {"pre_feedforward_layernorm.output", SITE_LN_2},
+    {"post_feedforward_layernorm.output", SITE_LN_2_POST},
+    {"mlp.input", SITE_LN_2},
+    {"mlp.act.output", SITE_MLP_ACT},
+    {"mlp.output", SITE_MLP_OUT},
+};
+
+struct sae_reader {
+    struct dictionary *d;
     const struct dictionary_request *request;
     const struct dictionary_model *model;
+    const struct dictionary_format *format;
+    unsigned of;               /* its bit */
     const struct json *config; /* NULL: there is none */
+    const struct dictionary_kind *kind;
+    bool transcodes;
+    int layer; /* as requested, or -1 */
     struct folder folder;
-    const char *path; /* of the folder, absolute: its names may say the site */
-    const char *file; /* of the tensors */
+    const char *path;  /* of the folder, absolute: its names may say the site */
+    const char *file;  /* of the tensors */
+    const char *where; /* its path */
+    struct err *err;
 };
+
+/* --- settings --------------------------------------------------------------------------------- */
+
+/* The object that has a setting: the config, its metadata, or an object of one of them; or NULL. */
+static const struct json *holder(const struct sae_reader *r, const char *name)
+{
+    static const char *const inside[] = {NULL, "model_from_pretrained_kwargs",
+                                         "activation_fn_kwargs", "trainer",
+                                         "dataset_average_activation_norm"};
+    const struct json *const bases[] = {json_given(r->config, "metadata"), r->config};
+    for (size_t i = 0; i < COUNT_OF(bases) * COUNT_OF(inside); i++) {
+        const struct json *object = bases[i / COUNT_OF(inside)];
+        const char *member = inside[i % COUNT_OF(inside)];
+        object = member ? json_given(object, member) : object;
+        if (json_given(object, name))
+            return object;
+    }
+    return NULL;
+}
+
+static const struct json *setting(const struct sae_reader *r, const char *name)
+{
+    return json_given(holder(r, name), name);
+}
+
+static const char *text_setting(const struct sae_reader *r, const char *name)
+{
+    const char *text = NULL;
+    return json_get_text(setting(r, name), &text) ? text : NULL;
+}
+
+static bool is_true(const struct sae_reader *r, const char *name)
+{
+    bool value = false;
+    return json_get_bool(setting(r, name), &value) && value;
+}
+
+static int refuse(const struct sae_reader *r, const char *name, const char *expected)
+{
+    json_refuse(name, setting(r, name), expected, r->err);
+    r->err->kind = ERR_UNSUPPORTED;
+    return -1;
+}
+
+static int refuse_settings(const struct sae_reader *r)
+{
+    for (size_t i = 0; i < COUNT_OF(setting_rows); i++) {
+        const struct setting_row *row = &setting_rows[i];
+        const struct json *given = (r->of & row->formats) ? setting(r, row->name) : NULL;
+        bool value = true;
+        const char *text = given ? text_setting(r, row->name) : NULL;
+        if (given && (!json_get_bool(given, &value) || value) &&
+            !(text && strcmp(text, row->expected) == 0))
+            return refuse(r, row->name, row->expected);
+    }
+    return 0;
+}
+
+/* Choose by a text of the config, ignoring case; `usual` if there is none. */
+static int choose(size_t *index, const struct sae_reader *r, const char *name, struct names names,
+                  const char *usual)
+{
+    const char *text = setting(r, name) ? text_setting(r, name) : usual;
+    char expected[512];
+    size_t used = 0;
+    if (!text && setting(r, name))
+        return refuse(r, name, "a name");
+    for (size_t i = 0; i < names.count; i++) {
+        *index = i;
+        if (text && strcasecmp(text, names_at(names, i)) == 0)
+            return 0;
+        used += (size_t)snprintf(expected + used, sizeof expected - used, "%s%s",
+                                 i ? ", " : "one of ", names_at(names, i));
+    }
+    return refuse(r, name, expected);
+}
 
 /* --- tensors ---------------------------------------------------------------------------------- */
 
-static const struct dumped *find(const struct dictionary_reader *reader, struct dumped *room,
-                                 const char *name)
+static bool find(struct dumped *found, const struct sae_reader *r, const char *name)
 {
-    const struct dump *files = &reader->dictionary->files;
+    const struct dump *files = &r->d->files;
     const struct safetensors_entry *entry = safetensors_find(&files->tensors, name);
+    *found = (struct dumped){.entry = entry ? *entry : (struct safetensors_entry){0}};
     for (size_t i = 0; !entry && i < files->count; i++)
-        if (strcmp(files->items[i].entry.name, name) == 0)
-            return &files->items[i];
-    *room = (struct dumped){.entry = entry ? *entry : (struct safetensors_entry){0}};
-    return entry ? room : NULL;
+        if (strcmp(files->items[i].entry.name, name) == 0) {
+            *found = files->items[i];
+            entry = &found->entry;
+        }
+    return entry;
 }
 
-static bool has(const struct dictionary_reader *reader, const char *name)
+/* Find the row of a role: the first whose tensor is there, else the first; NULL: the format has no
+ * such tensor, or may lack it. */
+static const struct tensor_row *find_row(const struct sae_reader *r, enum tensor_role role)
 {
-    struct dumped room;
-    return find(reader, &room, name);
+    const struct tensor_row *missing = NULL;
+    struct dumped found;
+    for (size_t i = 0; i < COUNT_OF(tensor_rows); i++) {
+        const struct tensor_row *row = &tensor_rows[i];
+        if (!(r->of & row->formats) || row->role != role)
+            continue;
+        if (find(&found, r, row->name))
+            return row;
+        missing = missing || row->optional ? missing : row;
+    }
+    return missing;
 }
 
-static int refuse_tensor(const struct dictionary_reader *reader, const char *name,
-                         const char *expected, const struct dumped *found, struct err *err)
+static int refuse_tensor(const struct sae_reader *r, const char *name, const char *expected,
+                         const struct dumped *found)
 {
-    err_set(err, "'%s/%s': tensor '%s': expected %s, found ", reader->folder.path, reader->file,
-            name, expected);
-    if (!found)
-        return err_append(err, "none");
-    err_append(err, "%s [", dtype_name(found->entry.dtype));
-    for (size_t i = 0; i < found->entry.rank; i++)
-        err_append(err, "%s%zu", i ? ", " : "", found->entry.shape[i]);
-    return err_append(err, "]");
+    const struct safetensors_entry *entry = &found->entry;
+    err_set(r->err, "'%s': tensor '%s': expected %s, found %s", r->where, name, expected,
+            entry->name ? dtype_name(entry->dtype) : "none");
+    for (size_t i = 0; entry->name && i < entry->rank; i++)
+        err_append(r->err, "%s%zu", i ? ", " : " [", entry->shape[i]);
+    return entry->name ? err_append(r->err, "%s", entry->rank ? "]" : " []") : -1;
 }
 
 /* Refuse a tensor that is missing, of another type or rank, or has numbers that are not finite. */
-static const struct dumped *expect(const struct dictionary_reader *reader, struct dumped *room,
-                                   const char *name, size_t rank, struct err *err)
+static int expect(struct dumped *found, const struct sae_reader *r, const char *name,
+                  bool is_matrix)
 {
-    const struct dumped *found = find(reader, room, name);
-    const char *expected = rank == 2 ? "a matrix of floats" : "a vector of floats";
-    const struct safetensors_entry *entry = found ? &found->entry : NULL;
-    if (!entry || !dtype_is_weight(entry->dtype) || dtype_is_quantised(entry->dtype) ||
-        (entry->rank != rank && entry->count != 1) || (rank == 2 && entry->count == 0)) {
-        refuse_tensor(reader, name, expected, found, err);
-        return NULL;
-    }
+    const struct safetensors_entry *entry = &found->entry;
     float numbers[DTYPE_BLOCK_MAX];
-    const char *at = entry->data;
+    if (!find(found, r, name) || !dtype_is_weight(entry->dtype) ||
+        dtype_is_quantised(entry->dtype) ||
+        (is_matrix ? entry->rank != 2 || !entry->count : entry->rank != 1 && entry->count != 1))
+        return refuse_tensor(r, name, is_matrix ? "a matrix of floats" : "a vector of floats",
+                             found);
     for (size_t i = 0; i < entry->count; i += DTYPE_BLOCK_MAX) {
-        size_t count = num_min(DTYPE_BLOCK_MAX, entry->count - i);
-        dtype_to_float(numbers, at + i * dtype_size_bytes(entry->dtype), entry->dtype, count);
-        size_t bad = first_nonfinite(numbers, count);
-        if (bad < count) {
-            err_set(err,
-                    "'%s/%s': tensor '%s': expected finite numbers, found infinity or nan at %zu",
-                    reader->folder.path, reader->file, name, i + bad);
-            return NULL;
-        }
+        const size_t count = num_min(DTYPE_BLOCK_MAX, entry->count - i);
+        dtype_to_float(numbers, (const char *)entry->data + i * dtype_size_bytes(entry->dtype),
+                       entry->dtype, count);
+        const size_t bad = first_nonfinite(numbers, count);
+        if (bad < count)
+            return err_set(
+                r->err, "'%s': tensor '%s': expected finite numbers, found infinity or nan at %zu",
+                r->where, name, i + bad);
     }
-    return found;
+    return 0;
 }
-
-/* How a file stores a matrix [rows, columns]; how it is kept. */
-enum stored { AS_IT_IS, TRANSPOSED };
 
 /* Read a matrix [in, out]: kept as rows of `in` numbers, for products, if `by_output`, else as rows
  * of `out`; in place if the file has it so. */
-static int take_matrix(const struct dictionary_reader *reader, struct weight *w, const char *name,
-                       enum stored stored, bool by_output, struct err *err)
+static int take_matrix(const struct sae_reader *r, struct weight *w, const char *name,
+                       enum stored stored, bool by_output)
 {
-    struct dumped room;
-    const struct dumped *found = expect(reader, &room, name, 2, err);
-    if (!found)
+    struct dumped found;
+    if (expect(&found, r, name, true))
         return -1;
-    const struct safetensors_entry *entry = &found->entry;
-    if (entry->rank != 2)
-        return refuse_tensor(reader, name, "a matrix of floats", found, err);
+    const struct safetensors_entry *entry = &found.entry;
     const size_t rows = entry->shape[0], columns = entry->shape[1];
-    const size_t in = stored == AS_IT_IS ? rows : columns,
-                 out = stored == AS_IT_IS ? columns : rows;
+    const size_t out = stored == AS_IT_IS ? columns : rows;
     const bool turns = (stored == AS_IT_IS) == by_output;
     const void *data = entry->data;
     enum dtype dtype = entry->dtype;
-    if (turns || found->is_fortran || (dtype != DTYPE_BF16 && !safetensors_floats(entry))) {
-        struct arena *arena = &reader->dictionary->arena;
+    if (turns || found.is_fortran || (dtype != DTYPE_BF16 && !safetensors_floats(entry))) {
+        struct arena *arena = &r->d->arena;
         struct arena scratch = {0};
-        float *floats = arena_room(turns ? &scratch : arena, entry->count, sizeof *floats, err);
-        float *turned = turns ? arena_room(arena, entry->count, sizeof *turned, err) : floats;
-        int failed = !floats || !turned || dump_floats(floats, found, err);
+        float *floats = arena_room(turns ? &scratch : arena, entry->count, sizeof *floats, r->err);
+        float *turned = turns ? arena_room(arena, entry->count, sizeof *turned, r->err) : floats;
+        int failed = !floats || !turned || dump_floats(floats, &found, r->err);
         if (!failed && turns)
             transpose((struct matrix){turned, columns, rows, rows},
                       (struct matrix){floats, rows, columns, columns});
@@ -123,7 +415,7 @@ static int take_matrix(const struct dictionary_reader *reader, struct weight *w,
         data = turned;
         dtype = DTYPE_F32;
     }
-    *w = (struct weight){.in = in, .out = out, .stride = out};
+    *w = (struct weight){.in = stored == AS_IT_IS ? rows : columns, .out = out, .stride = out};
     if (by_output)
         w->rows = (struct weight_rows){data, dtype, {0, out, out}, 0};
     else if (dtype == DTYPE_BF16)
@@ -134,178 +426,96 @@ static int take_matrix(const struct dictionary_reader *reader, struct weight *w,
 }
 
 /* Read a vector of `count` numbers; a single one is that of all. */
-static int take_vector(const struct dictionary_reader *reader, const float **vector,
-                       const char *name, size_t count, struct err *err)
+static int take_vector(const struct sae_reader *r, const float **vector, const char *name,
+                       size_t count)
 {
-    struct dumped room;
+    struct dumped found;
     char expected[64];
-    const struct dumped *found = expect(reader, &room, name, 1, err);
-    if (!found)
+    if (expect(&found, r, name, false))
         return -1;
     snprintf(expected, sizeof expected, "%zu floats", count);
-    if (found->entry.count != count && found->entry.rank)
-        return refuse_tensor(reader, name, expected, found, err);
-    float *numbers =
-        arena_room(&reader->dictionary->arena, num_max(count, 1), sizeof *numbers, err);
-    if (!numbers || dump_floats(numbers, found, err))
+    if (found.entry.count != count && found.entry.rank)
+        return refuse_tensor(r, name, expected, &found);
+    float *numbers = arena_room(&r->d->arena, num_max(count, 1), sizeof *numbers, r->err);
+    if (!numbers || dump_floats(numbers, &found, r->err))
         return -1;
-    for (size_t i = found->entry.count; i < count; i++)
+    for (size_t i = found.entry.count; i < count; i++)
         numbers[i] = numbers[0];
     *vector = numbers;
     return 0;
 }
 
-/* A row of vectors to read; `of_out`: as long as the output, else a number for each feature. */
-static int take_if_there(const struct dictionary_reader *reader, const float **vector,
-                         const char *name, size_t count, struct err *err)
+static int take_if_there(const struct sae_reader *r, const float **vector, const char *name,
+                         size_t count)
 {
-    return has(reader, name) ? take_vector(reader, vector, name, count, err) : 0;
+    struct dumped found;
+    return find(&found, r, name) ? take_vector(r, vector, name, count) : 0;
 }
 
-/* [count] a number for all features; the lengths of the decoder's rows times a factor. */
-static float *fill(const struct dictionary_reader *reader, double number, struct err *err)
+/* Read the matrices, and from them the sizes. */
+static int take_matrices(const struct sae_reader *r)
 {
-    struct dictionary *d = reader->dictionary;
-    float *numbers = arena_room(&d->arena, d->count, sizeof *numbers, err);
-    for (size_t i = 0; numbers && i < d->count; i++)
-        numbers[i] = (float)number;
-    return numbers;
-}
-
-static int rank_by_length(const struct dictionary_reader *reader, double factor, struct err *err)
-{
-    struct dictionary *d = reader->dictionary;
-    float *lengths = fill(reader, 0, err);
-    float *scratch = arena_room(&d->arena, d->out, sizeof *scratch, err);
-    if (!lengths || !scratch)
-        return -1;
-    for (size_t i = 0; i < d->count; i++) {
-        const float *row = weight_row(&d->decoder, i, 0, d->out, scratch);
-        lengths[i] = (float)(sqrt(dot_rows(row, row, d->out)) * factor);
+    struct dictionary *d = r->d;
+    const struct tensor_row *encoder = find_row(r, ENCODER), *decoder = find_row(r, DECODER),
+                            *skip = find_row(r, SKIP);
+    struct dumped found, bias;
+    enum stored stored = decoder->stored;
+    if (find(&found, r, "log_thresholds") && r->of & TRACER)
+        return err_unsupported(r->err, "'%s': expected no tensor 'log_thresholds', found one",
+                               r->where);
+    if (find(&found, r, decoder->name) && found.entry.rank == 3)
+        return err_unsupported(r->err,
+                               "tensor '%s': expected two axes, found three, a cross-layer "
+                               "transcoder",
+                               decoder->name);
+    if (r->of & TRACER && found.entry.rank == 2 && find(&bias, r, "b_dec")) {
+        /* files of 2025, whose config has no model_kind, are [channels, features] */
+        const size_t *shape = found.entry.shape, width = bias.entry.count;
+        if (shape[0] == width && (shape[1] != width || !setting(r, "model_kind")))
+            stored = TRANSPOSED;
     }
-    d->rank = lengths;
-    return 0;
-}
-
-/* Read the two matrices, and from them the sizes; the names of a format, and how it stores them. */
-static int take_coder(const struct dictionary_reader *reader, const char *encoder,
-                      enum stored encoder_stored, const char *decoder, enum stored decoder_stored,
-                      struct err *err)
-{
-    struct dictionary *d = reader->dictionary;
-    if (take_matrix(reader, &d->encoder, encoder, encoder_stored, true, err) ||
-        take_matrix(reader, &d->decoder, decoder, decoder_stored, false, err))
+    if (take_matrix(r, &d->encoder, encoder->name, encoder->stored, true) ||
+        take_matrix(r, &d->decoder, decoder->name, stored, false) ||
+        (skip && (skip->optional || r->kind->flags & SKIPS) &&
+         take_matrix(r, &d->skip, skip->name, skip->stored, true)))
         return -1;
     d->in = d->encoder.in;
     d->count = d->encoder.out;
     d->out = d->decoder.out;
-    if (d->decoder.in != d->count || d->count > UINT32_MAX)
-        return err_set(err,
-                       "'%s/%s': shapes: expected a row of '%s' for each of the %zu features of "
-                       "'%s', found %zu",
-                       reader->folder.path, reader->file, decoder, d->count, encoder,
-                       d->decoder.in);
-    return 0;
+    return d->decoder.in == d->count && d->count <= UINT32_MAX
+               ? 0
+               : err_set(r->err,
+                         "'%s': shapes: expected a row of '%s' for each of the %zu features of "
+                         "'%s', found %zu",
+                         r->where, decoder->name, d->count, encoder->name, d->decoder.in);
 }
 
-/* --- configs ---------------------------------------------------------------------------------- */
-
-static int refuse(const char *field, const struct json *value, const char *expected,
-                  struct err *err)
+static int take_vectors(const struct sae_reader *r)
 {
-    json_refuse(field, value, expected, err);
-    err->kind = ERR_UNSUPPORTED;
-    return -1;
-}
-
-static bool is_true(const struct json *object, const char *name)
-{
-    bool value = false;
-    const struct json *member = json_given(object, name);
-    return member && json_get_bool(member, &value) && value;
-}
-
-/* Refuse settings that only mean something else if they are true or given. */
-static int refuse_settings(const struct json *object, const char *const *names, size_t count,
-                           struct err *err)
-{
-    for (size_t i = 0; i < count; i++) {
-        const struct json *member = json_given(object, names[i]);
-        bool value = true;
-        if (member && (!json_get_bool(member, &value) || value))
-            return refuse(names[i], member, "false, or none", err);
+    struct dictionary *d = r->d;
+    const bool is_gated = d->active == ACTIVE_GATED;
+    const struct {
+        enum tensor_role role;
+        bool needed;
+        const float **vector;
+        size_t count;
+    } vectors[] = {
+        {B_OUT, true, &d->b_out, d->out},
+        {B_ENC, !is_gated, &d->b_enc, d->count},
+        {THRESHOLD, d->active == ACTIVE_JUMPRELU, &d->threshold, d->count},
+        {B_GATE, is_gated, &d->b_gate, d->count},
+        {R_MAG, is_gated, &d->r_mag, d->count},
+        {B_MAG, is_gated, &d->b_mag, d->count},
+    };
+    for (size_t i = 0; i < COUNT_OF(vectors); i++) {
+        const struct tensor_row *row = vectors[i].needed ? find_row(r, vectors[i].role) : NULL;
+        if (row && take_vector(r, vectors[i].vector, row->name, vectors[i].count))
+            return -1;
     }
     return 0;
 }
 
-static int take_k(const struct dictionary_reader *reader, const struct json *object,
-                  const char *name, struct err *err)
-{
-    struct dictionary *d = reader->dictionary;
-    long long k = 0;
-    if (json_integer(object, name, 1, (long long)d->count, &k, err))
-        return -1;
-    if (!k)
-        return json_refuse(name, NULL, "the number of active features", err);
-    d->k = (size_t)k;
-    return 0;
-}
-
-/* Choose by a text of the config; `missing` if there is none. */
-static int choose_text(size_t *index, const struct json *object, const char *name,
-                       struct names names, const char *missing, struct err *err)
-{
-    const char *text = missing;
-    const struct json *member = json_given(object, name);
-    if (member && !json_get_text(member, &text))
-        return refuse(name, member, "a name", err);
-    if (text && names_find(index, names, text, strlen(text)))
-        return 0;
-    char expected[512];
-    size_t used = 0;
-    for (size_t i = 0; i < names.count && used < sizeof expected; i++)
-        used += (size_t)snprintf(expected + used, sizeof expected - used, "%s%s",
-                                 i ? ", " : "one of ", names_at(names, i));
-    return refuse(name, member, expected, err);
-}
-
 /* --- hooks ------------------------------------------------------------------------------------ */
-
-struct hook_row {
-    const char *name;
-    enum site site, with_post_norms;
-};
-
-/* TransformerLens' hooks of a layer, and modules of transformers with their input or output. */
-static const struct hook_row block_hooks[] = {
-    {"hook_resid_pre", SITE_RESID_PRE, SITE_RESID_PRE},
-    {"hook_resid_mid", SITE_RESID_MID, SITE_RESID_MID},
-    {"hook_resid_post", SITE_RESID_POST, SITE_RESID_POST},
-    {"attn.hook_q", SITE_Q_PRE, SITE_Q_PRE},
-    {"attn.hook_k", SITE_K_PRE, SITE_K_PRE},
-    {"attn.hook_v", SITE_V, SITE_V},
-    {"attn.hook_z", SITE_CONTEXT, SITE_CONTEXT},
-    {"hook_attn_out", SITE_ATTN_OUT, SITE_LN_1_POST},
-    {"hook_mlp_in", SITE_RESID_MID, SITE_RESID_MID},
-    {"mlp.hook_in", SITE_LN_2, SITE_LN_2},
-    {"mlp.hook_post", SITE_MLP_ACT, SITE_MLP_ACT},
-    {"mlp.hook_out", SITE_MLP_OUT, SITE_MLP_OUT},
-    {"hook_mlp_out", SITE_MLP_OUT, SITE_LN_2_POST},
-};
-
-static const struct hook_row module_hooks[] = {
-    {"input", SITE_RESID_PRE, SITE_RESID_PRE},
-    {"output", SITE_RESID_POST, SITE_RESID_POST},
-    {"self_attn.o_proj.input", SITE_CONTEXT, SITE_CONTEXT},
-    {"self_attn.output", SITE_ATTN_OUT, SITE_ATTN_OUT},
-    {"attention.output", SITE_ATTN_OUT, SITE_ATTN_OUT},
-    {"attn.output", SITE_ATTN_OUT, SITE_ATTN_OUT},
-    {"pre_feedforward_layernorm.output", SITE_LN_2, SITE_LN_2},
-    {"post_feedforward_layernorm.output", SITE_LN_2_POST, SITE_LN_2_POST},
-    {"mlp.input", SITE_LN_2, SITE_LN_2},
-    {"mlp.act.output", SITE_MLP_ACT, SITE_MLP_ACT},
-    {"mlp.output", SITE_MLP_OUT, SITE_MLP_OUT},
-};
 
 struct hook {
     enum site site;
@@ -313,92 +523,67 @@ struct hook {
     bool of_direction;
 };
 
-static bool find_row(struct hook *hook, const struct hook_row *rows, size_t count, const char *name,
-                     const struct dictionary_model *model)
-{
-    size_t index;
-    if (!names_find(&index, NAMES(rows, count), name, strlen(name)))
-        return false;
-    hook->site = model->post_norms ? rows[index].with_post_norms : rows[index].site;
-    return true;
-}
-
-/* Skip a layer's number after one of the prefixes; NULL: there is none. */
-static const char *skip_layer(struct hook *hook, const char *at)
-{
-    const size_t digits = strspn(at, "0123456789");
-    long long layer = 0;
-    if (!num_parse_part(at, digits, 0, INT32_MAX, &layer))
-        return NULL;
-    hook->layer = (size_t)layer;
-    return at + digits + (at[digits] == '.');
-}
-
-static bool find_module(struct hook *hook, const char *name, const struct dictionary_model *model)
+/* Read a hook: [STACK.]blocks.N.REST, layers.N[.REST], h.N[.REST], or one outside of layers. False:
+ * it is no site; its layer may be known. */
+static bool read_hook(struct hook *hook, const char *name, const struct dictionary_model *model)
 {
     static const char *const stacks[] = {"gpt_neox.", "model.", "transformer.", "language_model."};
-    char module[64];
-    for (size_t i = 0; i < sizeof stacks / sizeof *stacks;)
+    static const char *const stems[] = {"blocks", "layers", "h"};
+    const struct names names = NAMES(hook_rows, COUNT_OF(hook_rows));
+    bool in_layer = false;
+    char output[64];
+    for (size_t i = 0; i < COUNT_OF(stacks); i++)
         if (strncmp(name, stacks[i], strlen(stacks[i])) == 0) {
             name += strlen(stacks[i]);
-            i = 0;
-        } else
-            i++;
-    size_t stem = strncmp(name, "layers", 6) == 0 ? 6 : *name == 'h';
-    if (!stem || (name[stem] != '.' && name[stem] != '_'))
+            i = (size_t)-1;
+        }
+    *hook = (struct hook){0};
+    for (size_t i = 0; i < COUNT_OF(stems) && !in_layer; i++) {
+        const char *at = name + strlen(stems[i]);
+        if (strncmp(name, stems[i], strlen(stems[i])) != 0 || (*at != '.' && *at != '_'))
+            continue;
+        const size_t digits = strspn(++at, "0123456789");
+        long long layer = 0;
+        in_layer = num_parse_part(at, digits, 0, INT32_MAX, &layer);
+        hook->layer = (size_t)layer;
+        name = at + digits + (at[digits] == '.');
+    }
+    size_t index = 0; /* a module is its output */
+    snprintf(output, sizeof output, "%s%soutput", name, *name ? "." : "");
+    if (!names_find(&index, names, name, strlen(name)) &&
+        !names_find(&index, names, output, strlen(output)))
         return false;
-    name = skip_layer(hook, name + stem + 1);
-    if (!name)
-        return false;
-    const bool has_end = name_ends_in(name, "input") || name_ends_in(name, "output");
-    snprintf(module, sizeof module, "%s%s", name, has_end ? "" : *name ? ".output" : "output");
-    return find_row(hook, module_hooks, sizeof module_hooks / sizeof *module_hooks, module, model);
+    const struct hook_row *row = &hook_rows[index];
+    hook->site = model->post_norms && row->with_post_norms ? row->with_post_norms : row->site;
+    hook->of_direction = row->of_direction;
+    return site_row(hook->site)->in_layer == in_layer;
 }
 
-static int find_hook(struct hook *hook, const struct dictionary_reader *reader, const char *name,
-                     struct err *err)
+static int find_hook(struct hook *hook, const struct sae_reader *r, const char *name)
 {
-    const struct dictionary_model *model = reader->model;
-    const char *rest =
-        strncmp(name, "blocks.", 7) == 0 ? skip_layer(hook, name + strlen("blocks.")) : NULL;
-    *hook = (struct hook){.layer = rest ? hook->layer : 0};
-    if (rest && find_row(hook, block_hooks, sizeof block_hooks / sizeof *block_hooks, rest, model))
+    if (!read_hook(hook, name, r->model))
+        return err_unsupported(
+            r->err,
+            "expected a hook that is a site, found '%s': say :LAYER,site=SITE after the folder",
+            name);
+    if (!hook->of_direction || r->model->rms)
         return 0;
-    if (rest &&
-        (strcmp(rest, "ln1.hook_normalized") == 0 || strcmp(rest, "ln2.hook_normalized") == 0)) {
-        hook->site = rest[2] == '1' ? SITE_RESID_PRE : SITE_RESID_MID;
-        hook->of_direction = true;
-        return model->rms ? 0
-                          : err_unsupported(err,
-                                            "%s: before or after the scale and shift of the norm, "
-                                            "by the version of TransformerLens: say "
-                                            ",site=ln_%c or ,site=normalized_%c after the folder",
-                                            name, rest[2], rest[2]);
-    }
-    if (strcmp(name, "hook_embed") == 0 || strcmp(name, "embed_tokens") == 0) {
-        hook->site = SITE_EMBEDDING;
-        return 0;
-    }
-    return find_module(hook, name, model)
-               ? 0
-               : err_unsupported(err,
-                                 "expected a hook that is a site, found '%s': say :LAYER,site=SITE "
-                                 "after the folder",
-                                 name);
+    const char digit = hook->site == SITE_RESID_PRE ? '1' : '2';
+    return err_unsupported(r->err,
+                           "%s: before or after the scale and shift of the norm, by the version of "
+                           "TransformerLens: say ,site=ln_%c or ,site=normalized_%c after the "
+                           "folder",
+                           name, digit, digit);
 }
 
 /* Read a site of a request. */
 static int parse_site(struct hook *hook, const char *name, size_t size, struct err *err)
 {
-    static const char normalized[] = "normalized_";
-    const size_t stem = sizeof normalized - 1;
-    if (size == stem + 1 && memcmp(name, normalized, stem) == 0 &&
-        (name[stem] == '1' || name[stem] == '2')) {
-        hook->site = name[stem] == '1' ? SITE_RESID_PRE : SITE_RESID_MID;
-        hook->of_direction = true;
-        return 0;
-    }
-    return site_find(name, size, &hook->site)
+    size_t index = 0;
+    const bool is_hook = names_find(&index, NAMES(hook_rows, COUNT_OF(hook_rows)), name, size);
+    hook->of_direction = is_hook && hook_rows[index].of_direction;
+    hook->site = hook_rows[index].site;
+    return hook->of_direction || site_find(name, size, &hook->site)
                ? 0
                : err_usage(err,
                            "site: expected a site (info --sites), normalized_1 or "
@@ -406,61 +591,115 @@ static int parse_site(struct hook *hook, const char *name, size_t size, struct e
                            (int)size, name);
 }
 
-/* Set the sites and the layer, by the hooks of the input and the output (NULL: the input's; both
- * NULL: unknown), or as requested. */
-static int take_sites(const struct dictionary_reader *reader, const char *input, const char *output,
-                      struct err *err)
+/* Find the hooks of input and output by the config, the path or the layer; NULL: unknown, or (the
+ * output's) that of the input. */
+static int find_hooks(const struct sae_reader *r, const char *hooks[2])
 {
-    struct dictionary *d = reader->dictionary;
-    const struct dictionary_request *request = reader->request;
-    struct hook in = {0}, out = {0};
-    const char *site = request->site, *colon = site ? strchr(site, ':') : NULL;
-    if (site && parse_site(&in, site, colon ? (size_t)(colon - site) : strlen(site), err))
-        return -1;
-    if (!site && !input)
-        return err_unsupported(err, "expected the name of a hook, found none: say "
-                                    ":LAYER,site=SITE after the folder");
-    if (!site && find_hook(&in, reader, input, err))
-        return -1;
-    if (site && input && request->layer < 0) { /* the hook may be unknown, but not its layer */
-        struct hook own = {0};
-        struct err ignored = {0};
-        find_hook(&own, reader, input, &ignored);
-        in.layer = own.layer;
+    static const char *const names[][2] = {{"hf_hook_name", "hf_hook_name_out"},
+                                           {"hook_name", "hook_name_out"},
+                                           {"hook_point", NULL},
+                                           {"hf_hook_point_in", "hf_hook_point_out"},
+                                           {"hook_point_in", "hook_point_out"},
+                                           {"feature_input_hook", "feature_output_hook"}};
+    struct arena *arena = &r->d->arena;
+    const char *slash = strrchr(r->path, '/'), *at = strstr(r->path, "layer_");
+    const long layer = at ? strtol(at + strlen("layer_"), NULL, 10) : 0;
+    long long own_layer = 0;
+    for (size_t i = 0; i < 2 * COUNT_OF(names); i++)
+        if (!hooks[i % 2] && names[i / 2][i % 2])
+            hooks[i % 2] = text_setting(r, names[i / 2][i % 2]);
+    if (r->of & SAELENS && !r->transcodes)
+        hooks[1] = NULL;
+    for (size_t i = 0; r->of & TRACER && i < 2; i++)
+        if (hooks[i])
+            hooks[i] = arena_format(arena, r->err, "blocks.%d.%s", r->layer, hooks[i]);
+    if (r->of & SPARSIFY) { /* the folder has the name of the module */
+        hooks[1] = slash ? slash + 1 : r->path;
+        hooks[0] = r->transcodes ? arena_format(arena, r->err, "%s.input", hooks[1]) : hooks[1];
     }
+    if (r->of & LEARNING) {
+        const char *module = text_setting(r, "submodule_name");
+        if (json_integer(holder(r, "layer"), "layer", 0, INT32_MAX, &own_layer, r->err))
+            return -1;
+        if (module && strncmp(module, "resid_post", 10) != 0 && !r->request->site)
+            return refuse(r, "submodule_name",
+                          "resid_post_layer_L (or say ,site=SITE after the folder)");
+        hooks[0] = arena_format(arena, r->err, "blocks.%lld.hook_resid_post", own_layer);
+    }
+    if (r->of & (GEMMA | GEMMA_2) && !hooks[0]) {
+        const struct path_row *row = path_rows, *end = path_rows + COUNT_OF(path_rows);
+        while (row < end && (!(r->of & row->format) || !strstr(r->path, row->word)))
+            row++;
+        if (row == end && !r->request->site)
+            return err_unsupported(r->err,
+                                   "'%s': expected the site in the names of its folders, such "
+                                   "as gemma-scope-2b-pt-res/layer_20/width_16k/average_l0_71, "
+                                   "found none: say ,site=SITE after the folder",
+                                   r->where);
+        hooks[0] = arena_format(arena, r->err, row == end ? "blocks.%ld" : row->input, layer);
+        hooks[1] =
+            row < end && row->output ? arena_format(arena, r->err, row->output, layer) : NULL;
+    }
+    return err_if(r->err->kind);
+}
+
+/* Set the sites and the layer, by the hooks or as requested. */
+static int take_sites(const struct sae_reader *r, const char *const hooks[2])
+{
+    struct dictionary *d = r->d;
+    const struct dictionary_request *request = r->request;
+    struct hook in = {0}, out;
+    const char *site = request->site, *colon = site ? strchr(site, ':') : NULL;
+    if (!site && !hooks[0])
+        return err_unsupported(r->err, "expected the name of a hook, found none: say "
+                                       ":LAYER,site=SITE after the folder");
+    if (!site && find_hook(&in, r, hooks[0]))
+        return -1;
+    if (site && hooks[0])
+        read_hook(&in, hooks[0], r->model); /* it may be unknown, but not its layer */
+    if (site && parse_site(&in, site, colon ? (size_t)(colon - site) : strlen(site), r->err))
+        return -1;
     out = in;
-    if (colon ? parse_site(&out, colon + 1, strlen(colon + 1), err)
-              : output && find_hook(&out, reader, output, err))
+    if (colon ? parse_site(&out, colon + 1, strlen(colon + 1), r->err)
+              : hooks[1] && find_hook(&out, r, hooks[1]))
         return -1;
     d->site = in.site;
     d->of_direction = in.of_direction;
     d->site_out = out.site;
-    d->layer = request->layer >= 0 ? (size_t)request->layer : in.layer;
+    d->layer = r->layer >= 0 ? (size_t)r->layer : in.layer;
     return 0;
 }
 
-/* --- SAELens ---------------------------------------------------------------------------------- */
+/* --- scales, ranks and what SAELens and TransformerLens fold ---------------------------------- */
 
-static const struct json *either(const struct json *config, const char *name, const char *former)
-{
-    const struct json *metadata = json_given(config, "metadata");
-    const struct json *found = metadata ? json_given(metadata, name) : NULL;
-    found = found ? found : json_given(config, name);
-    return found || !former ? found : either(config, former, NULL);
-}
-
-static const char *text_of(const struct json *value)
-{
-    const char *text = NULL;
-    return value && json_get_text(value, &text) ? text : NULL;
-}
-
-/* The version as major · 1000 + minor; 0: none is written, so it is old. */
-static int saelens_version(const struct json *config)
+/* The version of SAELens as major · 1000 + minor; 0: none is written, so it is old. */
+static int saelens_version(const struct sae_reader *r)
 {
     int major = 0, minor = 0;
-    const char *text = text_of(either(config, "sae_lens_version", NULL));
+    const char *text = text_setting(r, "sae_lens_version");
     return text && sscanf(text, "%3d.%3d", &major, &minor) == 2 ? major * 1000 + minor : 0;
+}
+
+static int take_kind(struct sae_reader *r)
+{
+    static const char *const functions[] = {"relu", "topk"};
+    enum { SAELENS_TOPK = 2, JUMPRELU = 0 };
+    const struct dictionary_format *format = r->format;
+    const struct names names = NAMES(format->kinds, format->kind_count);
+    const char *usual = format->usual;
+    const char *name = setting(r, "activation_fn") ? "activation_fn" : "activation_fn_str";
+    struct dumped found;
+    size_t index = 0, function = 0;
+    if (r->of & TRACER && find(&found, r, find_row(r, THRESHOLD)->name))
+        usual = names_at(names, JUMPRELU);
+    if ((format->field && choose(&index, r, format->field, names, usual)) ||
+        (r->of & SAELENS && saelens_version(r) < 6000 &&
+         choose(&function, r, name, NAMES_LIST(functions), "relu")))
+        return -1;
+    r->kind = &format->kinds[function ? SAELENS_TOPK : index];
+    r->transcodes = r->kind->flags & TRANSCODES || is_true(r, "transcode");
+    r->d->active = r->kind->active;
+    return 0;
 }
 
 static int read_scaler(void *context, const struct json *root, struct err *err)
@@ -468,496 +707,169 @@ static int read_scaler(void *context, const struct json *root, struct err *err)
     return json_double(root, "scaling_factor", 0, 1e30, context, err);
 }
 
-static int saelens_norm(const struct dictionary_reader *reader, bool is_transcoder, struct err *err)
+static int take_saelens_norm(const struct sae_reader *r)
 {
     static const char *const norms[] = {"none", "constant_norm_rescale", "layer_norm",
                                         "expected_average_only_in"};
     enum { AVERAGE = 3 };
-    struct dictionary *d = reader->dictionary;
-    const struct json *given = json_given(reader->config, "normalize_activations");
+    struct dictionary *d = r->d;
     size_t norm = 0;
     bool average = false;
-    double scale = reader->request->scale;
-    if (given && json_get_bool(given, &average))
+    double scale = r->request->scale;
+    if (json_get_bool(setting(r, "normalize_activations"), &average))
         norm = average ? AVERAGE : 0;
-    else if (choose_text(&norm, reader->config, "normalize_activations", NAMES_LIST(norms), "none",
-                         err))
+    else if (choose(&norm, r, "normalize_activations", NAMES_LIST(norms), "none"))
         return -1;
     if (norm < AVERAGE) {
         d->norm = (enum dictionary_norm)norm;
-        d->restores = norm && !is_transcoder;
+        d->restores = norm && !r->transcodes;
         return 0;
     }
-    if (!(scale > 0) && folder_has(&reader->folder, "activation_scaler.json") &&
-        json_read_file(&reader->folder, "activation_scaler.json", read_scaler, &scale, err))
+    if (!(scale > 0) && folder_has(&r->folder, "activation_scaler.json") &&
+        json_read_file(&r->folder, "activation_scaler.json", read_scaler, &scale, r->err))
         return -1;
     if (!(scale > 0))
-        return err_unsupported(err, "normalize_activations expected_average_only_in: expected its "
-                                    "factor in activation_scaler.json, found none: say ,scale="
-                                    "S after the folder, √d_in / (mean norm of the activations)");
+        return err_unsupported(r->err,
+                               "normalize_activations expected_average_only_in: expected its "
+                               "factor in activation_scaler.json, found none: say ,scale="
+                               "S after the folder, √d_in / (mean norm of the activations)");
     d->scale_in = d->scale_out = scale;
     return 0;
 }
 
-/* What TransformerLens had folded into the weights when the dictionary was trained. */
-static int saelens_folds(const struct dictionary_reader *reader, const char *hook, struct err *err)
+/* Factors of features that are learned after all else. */
+static int take_saelens_finetune(const struct sae_reader *r)
 {
-    static const char *const refused[] = {"fold_value_biases", "refactor_factored_attn_matrices"};
-    struct dictionary *d = reader->dictionary;
-    const struct json *kwargs = either(reader->config, "model_from_pretrained_kwargs", NULL);
-    for (size_t i = 0; i < 2; i++)
-        if (is_true(kwargs, refused[i]))
-            return refuse(refused[i], json_given(kwargs, refused[i]),
-                          "false: these rows have another basis", err);
-    if (is_true(kwargs, "fold_ln") && hook && strstr(hook, "hook_normalized"))
-        return refuse("fold_ln", json_given(kwargs, "fold_ln"), "false for hook_normalized", err);
-    d->centers = is_true(kwargs, "center_writing_weights") && !reader->model->rms;
-    d->may_center = !kwargs && !reader->model->rms && saelens_version(reader->config) < 3020;
-    return 0;
-}
-
-/* A factor of each feature, learned after the training of all else. */
-static int saelens_finetune(const struct dictionary_reader *reader, struct err *err)
-{
-    struct dictionary *d = reader->dictionary;
-    const bool used = is_true(reader->config, "finetuning_scaling_factor");
+    struct dictionary *d = r->d;
+    const bool used = is_true(r, "finetuning_scaling_factor");
     const float *factors = NULL;
     bool ones = true;
-    if (take_if_there(reader, &factors, "scaling_factor", d->count, err) ||
-        (used && take_if_there(reader, &d->finetune, "finetuning_scaling_factor", d->count, err)))
+    if (take_if_there(r, &factors, "scaling_factor", d->count) ||
+        (used && take_if_there(r, &d->finetune, "finetuning_scaling_factor", d->count)))
         return -1;
     for (size_t i = 0; factors && i < d->count; i++)
         ones = ones && fabsf(factors[i] - 1) < 1e-5f;
     if (!ones && !used)
-        return err_unsupported(err, "scaling_factor: expected ones, as finetuning_scaling_factor "
-                                    "is false, found others");
+        return err_unsupported(r->err,
+                               "scaling_factor: expected ones, as finetuning_scaling_factor "
+                               "is false, found others");
     d->finetune = ones ? d->finetune : factors;
     return 0;
 }
 
-static const struct saelens_kind {
-    const char *name;
-    enum active active;
-    bool is_transcoder, skips;
-} saelens_kinds[] = {
-    {"standard", ACTIVE_RELU, false, false},
-    {"gated", ACTIVE_GATED, false, false},
-    {"topk", ACTIVE_TOPK, false, false},
-    {"abstopk", ACTIVE_ABSTOPK, false, false},
-    {"jumprelu", ACTIVE_JUMPRELU, false, false},
-    {"transcoder", ACTIVE_RELU, true, false},
-    {"skip_transcoder", ACTIVE_RELU, true, true},
-    {"jumprelu_transcoder", ACTIVE_JUMPRELU, true, false},
-    {"jumprelu_skip_transcoder", ACTIVE_JUMPRELU, true, true},
-};
-
-/* Find the architecture and, of one with k, the object that has it. */
-static int saelens_architecture(const struct saelens_kind **kind, const struct json **of_k,
-                                const struct json *config, struct err *err)
+static int take_saelens(const struct sae_reader *r, const char *hook)
 {
-    static const char *const functions[] = {"relu", "topk"};
-    enum { SAELENS_TOPK = 2 };
-    const bool old = saelens_version(config) < 6000;
-    const char *name = json_given(config, "activation_fn") ? "activation_fn" : "activation_fn_str";
-    size_t index = 0, function = 0;
-    *of_k = config;
-    if (choose_text(&index, config, "architecture",
-                    NAMES(saelens_kinds, sizeof saelens_kinds / sizeof *saelens_kinds), "standard",
-                    err) ||
-        (old && choose_text(&function, config, name, NAMES_LIST(functions), "relu", err)))
-        return -1;
-    if (function) {
-        index = SAELENS_TOPK;
-        *of_k = json_given(config, "activation_fn_kwargs");
-    }
-    *kind = &saelens_kinds[index];
-    return 0;
+    struct dictionary *d = r->d;
+    const bool is_layer_norm = !r->model->rms;
+    if (is_true(r, "fold_ln") && hook && strstr(hook, "hook_normalized"))
+        return refuse(r, "fold_ln", "false for hook_normalized");
+    d->centers = is_layer_norm && is_true(r, "center_writing_weights");
+    d->may_center =
+        is_layer_norm && !setting(r, "model_from_pretrained_kwargs") && saelens_version(r) < 3020;
+    return err_if(take_saelens_norm(r) || take_saelens_finetune(r));
 }
 
-static int read_saelens(const struct dictionary_reader *reader, struct err *err)
+/* Llama Scope and OpenMOSS: the factors √d / (average norm) of input and output, or 1. */
+static int take_scales(const struct sae_reader *r, const char *const hooks[2])
 {
-    struct dictionary *d = reader->dictionary;
-    const struct json *config = reader->config, *of_k = NULL;
-    const struct saelens_kind *kind = NULL;
-    const struct json *head = either(config, "hook_head_index", "hook_point_head_index");
-    if (saelens_architecture(&kind, &of_k, config, err) ||
-        (head && refuse("hook_head_index", head, "all heads", err)) ||
-        saelens_norm(reader, kind->is_transcoder, err) ||
-        take_coder(reader, "W_enc", AS_IT_IS, "W_dec", AS_IT_IS, err) ||
-        saelens_finetune(reader, err))
+    static const char *const ways[] = {"dataset-wise", "inference"}, *const sides[] = {"in", "out"};
+    struct dictionary *d = r->d;
+    double *const scales[] = {&d->scale_in, &d->scale_out};
+    size_t way = 0;
+    if (choose(&way, r, "norm_activation", NAMES_LIST(ways), NULL))
         return -1;
-    const char *hook = text_of(either(config, "hf_hook_name", NULL));
-    hook = hook ? hook : text_of(either(config, "hook_name", "hook_point"));
-    const char *out = text_of(either(config, "hf_hook_name_out", "hook_name_out"));
-    bool subtracts = !kind->is_transcoder;
-    if (saelens_folds(reader, hook, err) ||
-        take_sites(reader, hook, kind->is_transcoder ? out : NULL, err) ||
-        json_bool(config, "apply_b_dec_to_input", &subtracts, err))
-        return -1;
-    if (subtracts && kind->is_transcoder)
-        return refuse("apply_b_dec_to_input", json_given(config, "apply_b_dec_to_input"),
-                      "false for a transcoder", err);
-    d->active = kind->active;
-    if (take_vector(reader, &d->b_out, "b_dec", d->out, err) ||
-        take_if_there(reader, &d->b_enc, "b_enc", d->count, err))
-        return -1;
-    if (subtracts)
-        d->b_in = d->b_out;
-    if (kind->active == ACTIVE_TOPK || kind->active == ACTIVE_ABSTOPK) {
-        d->ranked = is_true(config, "rescale_acts_by_decoder_norm");
-        if (take_k(reader, of_k, "k", err) || (d->ranked && rank_by_length(reader, 1, err)))
+    for (size_t i = 0; i < 2 && way == 0; i++) {
+        const float *number = NULL;
+        double norm = 0;
+        const char *name = arena_format(&d->arena, r->err, "dataset_average_activation_norm.%s",
+                                        hooks[i] ? hooks[i] : "");
+        if (!name || take_if_there(r, &number, name, 1) ||
+            json_double(holder(r, sides[i]), sides[i], 0, 1e30, &norm, r->err))
             return -1;
+        norm = number ? (double)*number : norm;
+        if (!(norm > 0))
+            return json_refuse("dataset_average_activation_norm", NULL, "two numbers above 0",
+                               r->err);
+        *scales[i] = sqrt((double)d->in) / norm;
     }
-    if (kind->active == ACTIVE_GATED)
-        return err_if(take_vector(reader, &d->b_gate, "b_gate", d->count, err) ||
-                      take_vector(reader, &d->r_mag, "r_mag", d->count, err) ||
-                      take_vector(reader, &d->b_mag, "b_mag", d->count, err));
-    return err_if((kind->active == ACTIVE_JUMPRELU &&
-                   take_vector(reader, &d->threshold, "threshold", d->count, err)) ||
-                  (kind->skips && take_matrix(reader, &d->skip, "W_skip", TRANSPOSED, true, err)));
-}
-
-/* --- sparsify --------------------------------------------------------------------------------- */
-
-static const char *last_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
-static int read_sparsify(const struct dictionary_reader *reader, struct err *err)
-{
-    static const char *const refused[] = {"embed_skip", "gram_lookup", "signed"};
-    static const char *const kinds[] = {"topk", "groupmax"};
-    struct dictionary *d = reader->dictionary;
-    const bool is_transcoder = is_true(reader->config, "transcode");
-    const bool own_decoder = has(reader, "W_dec");
-    const char *name = last_name(reader->path);
-    const char *in = arena_format(&d->arena, err, "%s%s", name, is_transcoder ? ".input" : "");
-    size_t kind = 0;
-    if (!in || refuse_settings(reader->config, refused, 3, err) ||
-        choose_text(&kind, reader->config, "activation", NAMES_LIST(kinds), "topk", err) ||
-        take_coder(reader, "encoder.weight", TRANSPOSED, own_decoder ? "W_dec" : "decoder.weight",
-                   own_decoder ? AS_IT_IS : TRANSPOSED, err) ||
-        take_k(reader, reader->config, "k", err) || take_sites(reader, in, name, err) ||
-        take_if_there(reader, &d->b_enc, "encoder.bias", d->count, err) ||
-        take_vector(reader, &d->b_out, "b_dec", d->out, err) ||
-        (has(reader, "W_skip") && take_matrix(reader, &d->skip, "W_skip", TRANSPOSED, true, err)))
-        return -1;
-    d->active = kind ? ACTIVE_GROUPMAX : ACTIVE_TOPK;
-    if (!is_transcoder)
-        d->b_in = d->b_out;
     return 0;
 }
 
-/* --- Gemma Scope ------------------------------------------------------------------------------ */
-
-/* The hook of a folder's layer: layer_20 in its path, and a word of it. */
-struct folder_hook {
-    const char *word, *input, *output;
-};
-
-static int take_sites_of_path(const struct dictionary_reader *reader,
-                              const struct folder_hook *hooks, size_t count, struct err *err)
+/* [count] a factor, times the lengths of the decoder's rows if `by_length`. */
+static float *make_ranks(struct dictionary *d, bool by_length, double factor, struct err *err)
 {
-    struct arena *arena = &reader->dictionary->arena;
-    const char *at = strstr(reader->path, "layer_");
-    const long layer = at ? strtol(at + strlen("layer_"), NULL, 10) : 0;
-    for (size_t i = 0; i < count; i++) {
-        if (!strstr(reader->path, hooks[i].word))
-            continue;
-        const char *in = arena_format(arena, err, hooks[i].input, layer);
-        const char *out = arena_format(arena, err, hooks[i].output, layer);
-        return err_if(!in || !out || take_sites(reader, in, out, err));
+    float *ranks = arena_room(&d->arena, d->count, sizeof *ranks, err);
+    float *scratch = arena_room(&d->arena, d->out, sizeof *scratch, err);
+    for (size_t i = 0; ranks && scratch && i < d->count; i++) {
+        const float *row = weight_row(&d->decoder, i, 0, d->out, scratch);
+        ranks[i] = (float)((by_length ? sqrt(dot_rows(row, row, d->out)) : 1) * factor);
     }
-    if (reader->request->site) {
-        const char *in = arena_format(arena, err, "blocks.%ld", layer);
-        return err_if(!in || take_sites(reader, in, NULL, err));
-    }
-    return err_unsupported(err,
-                           "'%s/%s': expected the site in the names of its folders, such as "
-                           "gemma-scope-2b-pt-res/layer_20/width_16k/average_l0_71, found none: "
-                           "say ,site=SITE after the folder",
-                           reader->folder.path, reader->file);
+    return scratch ? ranks : NULL;
 }
 
-static int read_gemma_scope(const struct dictionary_reader *reader, struct err *err)
+/* How activations are compared, and with what. */
+static int take_ranks(const struct sae_reader *r)
 {
-    static const struct folder_hook hooks[] = {
-        {"transcoders", "blocks.%ld.ln2.hook_normalized", "blocks.%ld.hook_mlp_out"},
-        {"/embedding", "hook_embed", "hook_embed"},
-        {"-res/", "blocks.%ld.hook_resid_post", "blocks.%ld.hook_resid_post"},
-        {"-mlp/", "blocks.%ld.hook_mlp_out", "blocks.%ld.hook_mlp_out"},
-        {"-att/", "blocks.%ld.attn.hook_z", "blocks.%ld.attn.hook_z"},
-    };
-    struct dictionary *d = reader->dictionary;
-    const bool small = has(reader, "w_enc");
-    d->active = ACTIVE_JUMPRELU;
-    if (take_coder(reader, small ? "w_enc" : "W_enc", AS_IT_IS, small ? "w_dec" : "W_dec", AS_IT_IS,
-                   err) ||
-        take_sites_of_path(reader, hooks, sizeof hooks / sizeof *hooks, err) ||
-        take_vector(reader, &d->b_enc, "b_enc", d->count, err) ||
-        take_vector(reader, &d->b_out, "b_dec", d->out, err) ||
-        take_vector(reader, &d->threshold, "threshold", d->count, err))
+    struct dictionary *d = r->d;
+    const bool is_llama = r->of & LLAMA;
+    double threshold = 0;
+    if (json_double(holder(r, "jump_relu_threshold"), "jump_relu_threshold", -1e30, 1e30,
+                    &threshold, r->err))
         return -1;
-    if (d->site == SITE_EMBEDDING) /* trained on rows before the factor √C of Gemma */
+    if (is_llama && d->active == ACTIVE_TOPK && threshold > 0)
+        d->active = ACTIVE_JUMPRELU;
+    const bool is_topk = d->active == ACTIVE_TOPK || d->active == ACTIVE_ABSTOPK;
+    const bool by_length = r->kind->flags & RANKED || is_true(r, "sparsity_include_decoder_norm") ||
+                           (is_topk && is_true(r, "rescale_acts_by_decoder_norm"));
+    /* Llama Scope's threshold is in units of the stream and of decoder rows of length 1 */
+    const double factor = !is_llama ? 1 : 1 / (by_length ? d->scale_out : d->scale_in);
+    if ((is_llama ? d->active != ACTIVE_RELU : by_length) &&
+        !(d->rank = make_ranks(d, by_length, factor, r->err)))
+        return -1;
+    d->ranked = d->rank && !(r->of & OPENMOSS);
+    float *thresholds = is_llama ? make_ranks(d, false, threshold, r->err) : (float *)d->threshold;
+    for (size_t i = 0; thresholds && i < d->count; i++) {
+        if (r->of & OPENMOSS)
+            thresholds[i] = expf(thresholds[i]);
+        if (r->kind->flags & RANKED) /* compared before the length is multiplied in */
+            thresholds[i] *= d->rank[i];
+    }
+    d->threshold = thresholds;
+    if (!is_topk && d->active != ACTIVE_GROUPMAX)
+        return err_if(is_llama && !thresholds);
+    const char *name = is_llama ? "top_k" : "k";
+    long long k = 0;
+    if (json_integer(holder(r, name), name, 1, (long long)d->count, &k, r->err))
+        return -1;
+    d->k = (size_t)k;
+    d->keeps_negative = r->of & TRACER && is_topk;
+    return k ? 0 : json_refuse(name, NULL, "the number of active features", r->err);
+}
+
+static int read_all(struct sae_reader *r)
+{
+    struct dictionary *d = r->d;
+    const char *hooks[2] = {NULL, NULL};
+    if (refuse_settings(r) || take_kind(r) || take_matrices(r) || find_hooks(r, hooks) ||
+        take_sites(r, hooks) || take_vectors(r) || (r->of & SAELENS && take_saelens(r, hooks[0])) ||
+        (r->of & (LLAMA | OPENMOSS) && take_scales(r, hooks)) || take_ranks(r))
+        return -1;
+    bool subtracts = r->kind->flags & SUBTRACTS && !r->transcodes;
+    static const char apply[] = "apply_b_dec_to_input";
+    if (r->of & SAELENS && json_bool(holder(r, apply), apply, &subtracts, r->err))
+        return -1;
+    if (subtracts && r->transcodes)
+        return refuse(r, apply, "false for a transcoder");
+    if (r->of & LLAMA)
+        subtracts = is_true(r, "apply_decoder_bias_to_pre_encoder") &&
+                    (!setting(r, "use_decoder_bias") || is_true(r, "use_decoder_bias"));
+    d->b_in = subtracts ? d->b_out : NULL;
+    if (r->of & GEMMA && d->site == SITE_EMBEDDING) /* rows before Gemma's factor √C */
         d->scale_in = d->scale_out = 1 / sqrt((double)d->in);
     return 0;
 }
 
-static int read_gemma_scope_2(const struct dictionary_reader *reader, struct err *err)
-{
-    static const struct folder_hook hooks[] = {
-        {"transcoder", "model.layers.%ld.pre_feedforward_layernorm.output",
-         "model.layers.%ld.post_feedforward_layernorm.output"},
-        {"resid_post", "model.layers.%ld.output", "model.layers.%ld.output"},
-        {"attn_out", "model.layers.%ld.self_attn.o_proj.input",
-         "model.layers.%ld.self_attn.o_proj.input"},
-        {"mlp_out", "model.layers.%ld.post_feedforward_layernorm.output",
-         "model.layers.%ld.post_feedforward_layernorm.output"},
-    };
-    static const char *const kinds[] = {"jump_relu"};
-    struct dictionary *d = reader->dictionary;
-    size_t kind = 0;
-    struct dumped room;
-    const struct dumped *decoder = find(reader, &room, "w_dec");
-    const char *in = text_of(json_given(reader->config, "hf_hook_point_in"));
-    const char *out = text_of(json_given(reader->config, "hf_hook_point_out"));
-    if (decoder && decoder->entry.rank == 3)
-        return err_unsupported(err, "tensor 'w_dec': expected two axes, found three, a cross-layer "
-                                    "transcoder");
-    d->active = ACTIVE_JUMPRELU;
-    if (choose_text(&kind, reader->config, "architecture", NAMES_LIST(kinds), *kinds, err) ||
-        take_coder(reader, "w_enc", AS_IT_IS, "w_dec", AS_IT_IS, err))
-        return -1;
-    return err_if((in ? take_sites(reader, in, out, err)
-                      : take_sites_of_path(reader, hooks, sizeof hooks / sizeof *hooks, err)) ||
-                  take_vector(reader, &d->b_enc, "b_enc", d->count, err) ||
-                  take_vector(reader, &d->b_out, "b_dec", d->out, err) ||
-                  take_vector(reader, &d->threshold, "threshold", d->count, err) ||
-                  (has(reader, "affine_skip_connection") &&
-                   take_matrix(reader, &d->skip, "affine_skip_connection", AS_IT_IS, true, err)));
-}
-
-/* --- Llama Scope and OpenMOSS ----------------------------------------------------------------- */
-
-/* The factors √d / (average norm), or 1, of the input and the output. */
-static int take_scales(const struct dictionary_reader *reader, const double norms[2],
-                       struct err *err)
-{
-    static const char *const ways[] = {"dataset-wise", "inference"};
-    struct dictionary *d = reader->dictionary;
-    size_t way = 0;
-    if (choose_text(&way, reader->config, "norm_activation", NAMES_LIST(ways), NULL, err))
-        return -1;
-    if (way)
-        return 0;
-    if (!(norms[0] > 0 && norms[1] > 0))
-        return json_refuse("dataset_average_activation_norm", NULL, "two numbers above 0", err);
-    d->scale_in = sqrt((double)d->in) / norms[0];
-    d->scale_out = sqrt((double)d->in) / norms[1];
-    return 0;
-}
-
-static int take_linear_layers(const struct dictionary_reader *reader, struct err *err)
-{
-    static const char *const refused[] = {"use_glu_encoder"}, *const types[] = {"sae"};
-    struct dictionary *d = reader->dictionary;
-    const struct json *config = reader->config;
-    size_t type = 0;
-    const char *in = text_of(json_given(config, "hook_point_in"));
-    const char *out = text_of(json_given(config, "hook_point_out"));
-    return err_if(
-        choose_text(&type, config, "sae_type", NAMES_LIST(types), "sae", err) ||
-        refuse_settings(config, refused, 1, err) ||
-        take_coder(reader, "encoder.weight", TRANSPOSED, "decoder.weight", TRANSPOSED, err) ||
-        take_sites(reader, in, out, err) ||
-        take_vector(reader, &d->b_enc, "encoder.bias", d->count, err) ||
-        take_if_there(reader, &d->b_out, "decoder.bias", d->out, err));
-}
-
-/* The threshold is in units of the model's stream and of a decoder whose rows have the length 1. */
-static int read_llama_scope(const struct dictionary_reader *reader, struct err *err)
-{
-    static const struct {
-        const char *name;
-        enum active active;
-    } kinds[] = {{"jumprelu", ACTIVE_JUMPRELU}, {"JumpReLU", ACTIVE_JUMPRELU},
-                 {"topk", ACTIVE_TOPK},         {"TopK", ACTIVE_TOPK},
-                 {"relu", ACTIVE_RELU},         {"ReLU", ACTIVE_RELU}};
-    struct dictionary *d = reader->dictionary;
-    const struct json *config = reader->config;
-    const struct json *averages = json_given(config, "dataset_average_activation_norm");
-    double norms[2] = {0}, threshold = 0;
-    size_t kind = 0;
-    if (take_linear_layers(reader, err) || json_double(averages, "in", 0, 1e30, &norms[0], err) ||
-        json_double(averages, "out", 0, 1e30, &norms[1], err) || take_scales(reader, norms, err) ||
-        choose_text(&kind, config, "act_fn", NAMES(kinds, sizeof kinds / sizeof *kinds), NULL,
-                    err) ||
-        json_double(config, "jump_relu_threshold", -1e30, 1e30, &threshold, err))
-        return -1;
-    d->active =
-        kinds[kind].active == ACTIVE_TOPK && threshold > 0 ? ACTIVE_JUMPRELU : kinds[kind].active;
-    if (is_true(config, "apply_decoder_bias_to_pre_encoder") &&
-        (!json_given(config, "use_decoder_bias") || is_true(config, "use_decoder_bias")))
-        d->b_in = d->b_out;
-    if (d->active == ACTIVE_RELU)
-        return 0;
-    d->ranked = true;
-    if (is_true(config, "sparsity_include_decoder_norm")
-            ? rank_by_length(reader, 1 / d->scale_out, err)
-            : !(d->rank = fill(reader, 1 / d->scale_in, err)))
-        return -1;
-    if (d->active == ACTIVE_TOPK)
-        return take_k(reader, config, "top_k", err);
-    d->threshold = fill(reader, threshold, err);
-    return d->threshold ? 0 : -1;
-}
-
-static int take_average(const struct dictionary_reader *reader, double *norm, const char *hook,
-                        struct err *err)
-{
-    const float *number = NULL;
-    const char *name = arena_format(&reader->dictionary->arena, err,
-                                    "dataset_average_activation_norm.%s", hook ? hook : "");
-    if (!name || take_if_there(reader, &number, name, 1, err))
-        return -1;
-    *norm = number ? (double)*number : 0;
-    return 0;
-}
-
-static int read_openmoss(const struct dictionary_reader *reader, struct err *err)
-{
-    static const char *const kinds[] = {"jumprelu", "JumpReLU"};
-    struct dictionary *d = reader->dictionary;
-    const struct json *config = reader->config;
-    double norms[2];
-    size_t kind = 0;
-    d->active = ACTIVE_JUMPRELU;
-    if (take_linear_layers(reader, err) ||
-        take_average(reader, &norms[0], text_of(json_given(config, "hook_point_in")), err) ||
-        take_average(reader, &norms[1], text_of(json_given(config, "hook_point_out")), err) ||
-        take_scales(reader, norms, err) ||
-        choose_text(&kind, config, "act_fn", NAMES_LIST(kinds), NULL, err) ||
-        take_vector(reader, &d->threshold, "log_jumprelu_threshold", d->count, err) ||
-        (is_true(config, "sparsity_include_decoder_norm") && rank_by_length(reader, 1, err)))
-        return -1;
-    float *threshold = (float *)d->threshold; /* it decides, and does not scale */
-    for (size_t i = 0; i < d->count; i++)
-        threshold[i] = expf(threshold[i]);
-    return 0;
-}
-
-/* --- circuit-tracer --------------------------------------------------------------------------- */
-
-static int read_circuit_tracer(const struct dictionary_reader *reader, struct err *err)
-{
-    static const char *const sets[] = {"transcoder_set"};
-    static const struct {
-        const char *name;
-        enum active active;
-    } kinds[] = {{"relu", ACTIVE_RELU}, {"jumprelu", ACTIVE_JUMPRELU}, {"topk", ACTIVE_TOPK}};
-    static const char threshold[] = "activation_function.threshold";
-    struct dictionary *d = reader->dictionary;
-    const struct json *config = reader->config;
-    struct arena *arena = &d->arena;
-    const int layer = reader->request->layer;
-    const char *input = text_of(json_given(config, "feature_input_hook"));
-    const char *output = text_of(json_given(config, "feature_output_hook"));
-    const char *in = input ? arena_format(arena, err, "blocks.%d.%s", layer, input) : NULL;
-    const char *out = output ? arena_format(arena, err, "blocks.%d.%s", layer, output) : NULL;
-    size_t set = 0, kind = 0;
-    struct dumped room;
-    const struct dumped *bias = find(reader, &room, "b_dec");
-    const size_t width = bias ? bias->entry.count : 0;
-    const struct dumped *decoder = find(reader, &room, "W_dec");
-    /* files of 2025, whose config has no model_kind, are [channels, features] */
-    const bool turned = decoder && decoder->entry.rank == 2 && decoder->entry.shape[0] == width &&
-                        (decoder->entry.shape[1] != width || !json_given(config, "model_kind"));
-    if (has(reader, "log_thresholds"))
-        return err_unsupported(err, "'%s/%s': expected no tensor 'log_thresholds', found one",
-                               reader->folder.path, reader->file);
-    if (choose_text(&set, config, "model_kind", NAMES_LIST(sets), *sets, err) ||
-        choose_text(&kind, config, "activation", NAMES(kinds, sizeof kinds / sizeof *kinds),
-                    has(reader, threshold) ? "jumprelu" : "relu", err) ||
-        take_coder(reader, "W_enc", TRANSPOSED, "W_dec", turned ? TRANSPOSED : AS_IT_IS, err) ||
-        take_sites(reader, in, out, err) ||
-        take_vector(reader, &d->b_enc, "b_enc", d->count, err) ||
-        take_vector(reader, &d->b_out, "b_dec", d->out, err) ||
-        (has(reader, "W_skip") && take_matrix(reader, &d->skip, "W_skip", TRANSPOSED, true, err)))
-        return -1;
-    d->active = kinds[kind].active;
-    d->keeps_negative = d->active == ACTIVE_TOPK;
-    return err_if((d->active == ACTIVE_TOPK && take_k(reader, config, "k", err)) ||
-                  (d->active == ACTIVE_JUMPRELU &&
-                   take_vector(reader, &d->threshold, threshold, d->count, err)));
-}
-
-/* --- dictionary_learning ---------------------------------------------------------------------- */
-
-enum { DICT_PLAIN, DICT_GATED, DICT_JUMP };
-
-static const struct dict_class {
-    const char *name;
-    enum active active;
-    int layout;
-    bool subtracts;
-} dict_classes[] = {
-    {"AutoEncoder", ACTIVE_RELU, DICT_PLAIN, true},
-    {"AutoEncoderNew", ACTIVE_RELU, DICT_PLAIN, false},
-    {"AutoEncoderTopK", ACTIVE_TOPK, DICT_PLAIN, true},
-    {"BatchTopKSAE", ACTIVE_JUMPRELU, DICT_PLAIN, true},
-    {"MatryoshkaBatchTopKSAE", ACTIVE_JUMPRELU, DICT_PLAIN, true},
-    {"GatedAutoEncoder", ACTIVE_GATED, DICT_GATED, true},
-    {"JumpReluAutoEncoder", ACTIVE_JUMPRELU, DICT_JUMP, false},
-};
-
-static int read_dictionary_learning(const struct dictionary_reader *reader, struct err *err)
-{
-    static const char *const biases[] = {"bias", "b_dec", "decoder_bias", "decoder.bias"};
-    struct dictionary *d = reader->dictionary;
-    const struct json *trainer = json_given(reader->config, "trainer");
-    const char *name = text_of(json_given(trainer, "submodule_name")), *bias = *biases;
-    const bool plain = has(reader, "W_enc"); /* [in, features], [features, in] */
-    size_t index = 0;
-    long long layer = 0;
-    if (choose_text(&index, trainer, "dict_class",
-                    NAMES(dict_classes, sizeof dict_classes / sizeof *dict_classes), NULL, err) ||
-        json_integer(trainer, "layer", 0, INT32_MAX, &layer, err))
-        return -1;
-    if (name && strncmp(name, "resid_post", 10) != 0 && !reader->request->site)
-        return refuse("submodule_name", json_given(trainer, "submodule_name"),
-                      "resid_post_layer_L (or say ,site=SITE after the folder)", err);
-    const struct dict_class *class = &dict_classes[index];
-    const char *hook = arena_format(&d->arena, err, "blocks.%lld.hook_resid_post", layer);
-    for (size_t i = 0; i < 4 && !has(reader, bias); i++)
-        bias = biases[i];
-    d->active = class->active;
-    if (!hook ||
-        take_coder(reader, plain ? "W_enc" : "encoder.weight", plain ? AS_IT_IS : TRANSPOSED,
-                   plain ? "W_dec" : "decoder.weight", plain ? AS_IT_IS : TRANSPOSED, err) ||
-        take_sites(reader, hook, NULL, err) || take_vector(reader, &d->b_out, bias, d->out, err))
-        return -1;
-    d->b_in = class->subtracts ? d->b_out : NULL;
-    d->ranked = class->layout != DICT_PLAIN;
-    if (d->ranked && rank_by_length(reader, 1, err))
-        return -1;
-    if (class->layout == DICT_GATED)
-        return err_if(take_vector(reader, &d->b_gate, "gate_bias", d->count, err) ||
-                      take_vector(reader, &d->r_mag, "r_mag", d->count, err) ||
-                      take_vector(reader, &d->b_mag, "mag_bias", d->count, err));
-    if (take_vector(reader, &d->b_enc, plain ? "b_enc" : "encoder.bias", d->count, err) ||
-        (d->active == ACTIVE_TOPK && take_k(reader, trainer, "k", err)) ||
-        (d->active == ACTIVE_JUMPRELU &&
-         take_vector(reader, &d->threshold, "threshold", d->count, err)))
-        return -1;
-    float *threshold = (float *)d->threshold; /* compared before the length is multiplied in */
-    for (size_t i = 0; class->layout == DICT_JUMP && i < d->count; i++)
-        threshold[i] *= d->rank[i];
-    return 0;
-}
-
-/* --- all -------------------------------------------------------------------------------------- */
+/* --- files ------------------------------------------------------------------------------------ */
 
 /* As JSON, a YAML file of lines `key: value`; lists, and what is nested, are left out. */
 static void json_of_yaml(struct buf *out, const struct file *file)
@@ -990,30 +902,19 @@ static void json_of_yaml(struct buf *out, const struct file *file)
     json_put_close(&json, '}');
 }
 
-/* The files by which a format is known, in this order; the config may be missing if `optional`. */
-static const struct dictionary_format {
-    const char *name, *config, *tensors;
-    bool optional;
-    int (*read)(const struct dictionary_reader *reader, struct err *err);
-} dictionary_formats[] = {
-    {"SAELens", "cfg.json", "sae_weights.safetensors", false, read_saelens},
-    {"sparsify", "cfg.json", "sae.safetensors", false, read_sparsify},
-    {"Gemma Scope", "config.json", "params.npz", true, read_gemma_scope},
-    {"Gemma Scope 2", "config.json", "params.safetensors", true, read_gemma_scope_2},
-    {"Llama Scope", "hyperparams.json", "checkpoints/final.safetensors", false, read_llama_scope},
-    {"Llama Scope", "hyperparams.json", "final.safetensors", false, read_llama_scope},
-    {"OpenMOSS", "config.json", "sae_weights.safetensors", false, read_openmoss},
-    {"circuit-tracer", "config.yaml", NULL, false, read_circuit_tracer},
-    {"dictionary_learning", "config.json", "ae.pt", false, read_dictionary_learning},
-};
-
-/* The format of a folder's files; NULL: none is known. */
-static const struct dictionary_format *format_of(const struct folder *folder)
+/* Find the format of a folder's files, and its file of tensors. NULL: none is known. */
+static const struct dictionary_format *find_format(const char **tensors, int layer,
+                                                   const struct folder *folder, struct arena *arena,
+                                                   struct err *err)
 {
-    for (size_t i = 0; i < sizeof dictionary_formats / sizeof *dictionary_formats; i++) {
+    for (size_t i = 0; i < COUNT_OF(dictionary_formats); i++) {
         const struct dictionary_format *format = &dictionary_formats[i];
-        if ((format->optional || folder_has(folder, format->config)) &&
-            (!format->tensors || folder_has(folder, format->tensors)))
+        const bool has_layers = strchr(format->tensors, '%');
+        *tensors = has_layers ? arena_format(arena, err, format->tensors, layer) : format->tensors;
+        if (!*tensors)
+            return NULL;
+        if ((format->may_lack_config || folder_has(folder, format->config)) &&
+            (has_layers || folder_has(folder, *tensors)))
             return format;
     }
     return NULL;
@@ -1023,39 +924,31 @@ int dictionary_files(const char *text, int (*use)(void *context, const char *pat
                      void *context, struct arena *arena, struct err *err)
 {
     struct dictionary_request request;
+    const char *names[2] = {NULL, NULL};
     if (dictionary_request_read(&request, text, arena, err))
         return -1;
     const struct folder folder = {.path = request.path};
     const struct dictionary_format *format =
-        bundled_find_dictionary(request.path) ? NULL : format_of(&folder);
-    if (!format)
-        return 0;
-    const char *tensors = format->tensors
-                              ? format->tensors
-                              : arena_format(arena, err, "layer_%d.safetensors", request.layer);
-    const char *const names[] = {format->config, tensors};
-    for (size_t i = 0; i < 2; i++) {
-        const char *path =
-            tensors ? arena_format(arena, err, "%s/%s", request.path, names[i]) : NULL;
+        bundled_find_dictionary(request.path)
+            ? NULL
+            : find_format(&names[1], request.layer, &folder, arena, err);
+    names[0] = format ? format->config : NULL;
+    for (size_t i = 0; format && i < 2; i++) {
+        const char *path = arena_format(arena, err, "%s/%s", request.path, names[i]);
         if (!path || (folder_has(&folder, names[i]) && use(context, path, err)))
             return -1;
     }
-    return 0;
+    return err_if(err->kind);
 }
-
-/* The reader while a config is open, with the row of the format. */
-struct dictionary_opening {
-    struct dictionary_reader reader;
-    const struct dictionary_format *format;
-};
 
 static int read_with(void *context, const struct json *config, struct err *err)
 {
-    struct dictionary_opening *opening = context;
-    opening->reader.config = config;
-    if (config && !json_is_object(config))
-        return err_set(err, "expected an object, found something else");
-    return opening->format->read(&opening->reader, err);
+    struct sae_reader *r = context;
+    r->config = config;
+    r->err = err;
+    return config && !json_is_object(config)
+               ? err_set(err, "expected an object, found something else")
+               : read_all(r);
 }
 
 static int read_yaml(void *context, const struct file *file, struct err *err)
@@ -1070,96 +963,84 @@ static int read_yaml(void *context, const struct file *file, struct err *err)
     return failed;
 }
 
-static int open_tensors(const struct dictionary_reader *reader, struct err *err)
+static int read_files(struct sae_reader *r)
 {
-    struct dump *files = &reader->dictionary->files;
-    if (name_ends_in(reader->file, ".safetensors"))
-        return safetensors_open(&files->tensors, &reader->folder, reader->file, err);
-    if (name_ends_in(reader->file, ".pt"))
-        return pytorch_open_nested(&files->tensors, &reader->folder, reader->file, err);
-    const char *path =
-        arena_format(&reader->dictionary->arena, err, "%s/%s", reader->folder.path, reader->file);
-    return path ? dump_open(files, path, err) : -1;
-}
-
-static int read_format(struct dictionary_opening *opening, struct err *err)
-{
-    struct dictionary_reader *reader = &opening->reader;
-    const struct dictionary_format *format = opening->format;
-    reader->dictionary->format = format->name;
-    reader->file = format->tensors;
-    if (!reader->file) {
-        if (reader->request->layer < 0)
-            return err_usage(err,
-                             "'%s': expected a layer, as the folder has a file for each: add "
-                             ":LAYER to --sae, found none",
-                             reader->folder.path);
-        reader->file = arena_format(&reader->dictionary->arena, err, "layer_%d.safetensors",
-                                    reader->request->layer);
-    }
-    if (!reader->file || open_tensors(reader, err))
+    struct dump *files = &r->d->files;
+    const struct folder *folder = &r->folder;
+    const struct dictionary_format *format = r->format =
+        find_format(&r->file, r->layer, folder, &r->d->arena, r->err);
+    if (!format)
+        return err_set(r->err,
+                       "expected the files of a sparse autoencoder or transcoder, such as "
+                       "cfg.json and sae_weights.safetensors, found none of a known format");
+    if (strchr(format->tensors, '%') && r->layer < 0)
+        return err_usage(r->err,
+                         "'%s': expected a layer, as the folder has a file for each: add "
+                         ":LAYER to --sae, found none",
+                         folder->path);
+    r->d->format = format->name;
+    r->of = format->bit;
+    r->where = arena_format(&r->d->arena, r->err, "%s/%s", folder->path, r->file);
+    if (!r->where || (name_ends_in(r->file, ".safetensors")
+                          ? safetensors_open(&files->tensors, folder, r->file, r->err)
+                      : name_ends_in(r->file, ".npz")
+                          ? dump_open(files, r->where, r->err)
+                          : pytorch_open_nested(&files->tensors, folder, r->file, r->err)))
         return -1;
-    if (name_ends_in(format->config, ".yaml"))
-        return folder_read(&reader->folder, format->config, read_yaml, opening, err);
-    if (folder_has(&reader->folder, format->config))
-        return json_read_file(&reader->folder, format->config, read_with, opening, err);
-    return read_with(opening, NULL, err);
+    if (!folder_has(folder, format->config))
+        return read_with(r, NULL, r->err);
+    return name_ends_in(format->config, ".yaml")
+               ? folder_read(folder, format->config, read_yaml, r, r->err)
+               : json_read_file(folder, format->config, read_with, r, r->err);
 }
 
 /* Limits that hold in all formats. */
-static int check(struct dictionary *d, const struct dictionary_reader *reader, struct err *err)
+static int check(const struct sae_reader *r)
 {
-    static const enum site centered[] = {SITE_RESID_PRE, SITE_RESID_MID, SITE_RESID_POST,
-                                         SITE_ATTN_OUT,  SITE_MLP_OUT,   SITE_EMBEDDING};
-    bool can_center = false;
-    for (size_t i = 0; i < sizeof centered / sizeof *centered; i++)
-        can_center = can_center || d->site == centered[i];
-    if (reader->request->center)
-        d->centers = reader->request->center == CENTER_ON;
+    struct dictionary *d = r->d;
+    const bool can_center = site_set_has(SITE_SET(SITE_RESID_PRE, SITE_RESID_MID, SITE_RESID_POST,
+                                                  SITE_ATTN_OUT, SITE_MLP_OUT, SITE_EMBEDDING),
+                                         d->site);
+    if (r->request->center)
+        d->centers = r->request->center == CENTER_ON;
     d->centers = d->centers && can_center;
     d->restores = d->restores || (d->centers && d->site == d->site_out);
-    d->may_center = d->may_center && can_center && !reader->request->center;
-    d->epsilon = reader->model->epsilon;
+    d->may_center = d->may_center && can_center && !r->request->center;
+    d->epsilon = r->model->epsilon;
+    d->encoder.bias = d->b_enc;
     if (d->active == ACTIVE_GROUPMAX && d->count % d->k)
-        return err_set(err, "k: expected a divisor of %zu, the number of features, found %zu",
+        return err_set(r->err, "k: expected a divisor of %zu, the number of features, found %zu",
                        d->count, d->k);
     if (weight_exists(&d->skip) && (d->skip.in != d->in || d->skip.out != d->out))
-        return err_set(err, "skip matrix: expected [%zu, %zu], found [%zu, %zu]", d->out, d->in,
+        return err_set(r->err, "skip matrix: expected [%zu, %zu], found [%zu, %zu]", d->out, d->in,
                        d->skip.out, d->skip.in);
     if ((d->b_in || d->restores) && d->in != d->out)
-        return err_set(err,
-                       "expected as many channels in the output as in the input, found %zu and "
-                       "%zu",
+        return err_set(r->err,
+                       "expected as many channels in the output as in the input, found %zu and %zu",
                        d->out, d->in);
-    d->encoder.bias = d->b_enc;
     return 0;
 }
 
 int dictionary_read(struct dictionary *dictionary, const struct dictionary_request *request,
                     const struct dictionary_model *model, struct err *err)
 {
-    *dictionary = (struct dictionary){.scale_in = 1, .scale_out = 1};
-    struct dictionary_opening opening = {
-        .reader = {dictionary, request, model, .folder = {.path = request->path}}};
-    char real[PATH_MAX];
     const struct folder *bundled = bundled_find_dictionary(request->path);
-    int failed = 0;
-    if (bundled)
-        opening.reader.folder = *bundled;
-    opening.reader.path = realpath(request->path, real)
-                              ? arena_text(&dictionary->arena, real, strlen(real), err)
-                              : arena_path(&dictionary->arena, request->path, err);
-    opening.format = format_of(&opening.reader.folder);
-    if (!opening.format)
-        failed = err_set(err, "expected the files of a sparse autoencoder or transcoder, such as "
-                              "cfg.json and sae_weights.safetensors, found none of a known format");
-    failed = failed || !opening.reader.path || read_format(&opening, err) ||
-             check(dictionary, &opening.reader, err);
-    if (!failed)
+    char real[PATH_MAX];
+    struct sae_reader r = {
+        .d = dictionary,
+        .request = request,
+        .model = model,
+        .layer = request->layer,
+        .err = err,
+        .folder = bundled ? *bundled : (struct folder){.path = request->path},
+    };
+    *dictionary = (struct dictionary){.scale_in = 1, .scale_out = 1};
+    r.path = realpath(request->path, real) ? arena_text(&dictionary->arena, real, strlen(real), err)
+                                           : arena_path(&dictionary->arena, request->path, err);
+    if (r.path && !read_files(&r) && !check(&r))
         return 0;
     dictionary_release(dictionary);
-    return err->about || strncmp(err->text, "'", 1) == 0 ? -1
-                                                         : err_prefix(err, "'%s'", request->path);
+    return err->about || *err->text == '\'' ? -1 : err_prefix(err, "'%s'", request->path);
 }
 
 int dictionary_open(struct dictionary *dictionary, const struct dictionary_request *request,
@@ -1177,15 +1058,18 @@ int dictionary_open(struct dictionary *dictionary, const struct dictionary_reque
     int failed = 0;
     for (size_t i = 0; i < 2 && !failed; i++) {
         const enum site site = sites[i];
-        const size_t layer = site_row(site)->in_layer ? dictionary->layer : 0;
-        if (layer >= site_layers(config, site) || !site_is_in_layer(config, site, layer))
+        const size_t layer = site_row(site)->in_layer ? dictionary->layer : 0,
+                     layers = site_layers(config, site);
+        const bool exists = layer < layers && site_is_in_layer(config, site, layer);
+        const size_t width =
+            exists ? site_heads(config, site, layer) * site_columns(config, site, layer) : 0;
+        if (!exists)
             failed = err_set(err, "expected a layer with '%s' from 0 to %zu, found %zu",
-                             site_name(site), site_layers(config, site) - 1, layer);
-        else if (site_heads(config, site, layer) * site_columns(config, site, layer) != widths[i])
+                             site_name(site), layers - 1, layer);
+        else if (width != widths[i])
             failed =
                 err_set(err, "expected %zu channels, as the model's '%s' in layer %zu, found %zu",
-                        site_heads(config, site, layer) * site_columns(config, site, layer),
-                        site_name(site), layer, widths[i]);
+                        width, site_name(site), layer, widths[i]);
     }
     if (!failed)
         return 0;
