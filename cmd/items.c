@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -142,12 +143,12 @@ static size_t field_of(const struct items *items, const char *name)
 }
 
 /* Without another text that the command reads, it reads the clean texts of a table of pairs. */
-static void choose_clean(struct items *items, const char *const *names, size_t count)
+static void choose_clean(struct items *items, struct names names)
 {
     bool has_clean = false, has_text = items->fields >> ITEM_CLEAN & 1;
-    for (size_t i = 0; i < count; i++) {
-        size_t field = field_of(items, names[i]);
-        has_clean |= strcmp(names[i], "clean") == 0;
+    for (size_t i = 0; i < names.count; i++) {
+        size_t field = field_of(items, names_at(names, i));
+        has_clean |= strcmp(names_at(names, i), "clean") == 0;
         has_text |= field < ITEM_FIELDS && OF_TEXTS >> field & 1;
     }
     items->reads_clean =
@@ -226,6 +227,157 @@ static size_t add_column(struct items *items, const char *name, struct err *err)
     return field;
 }
 
+/* --- rows of a table -------------------------------------------------------------------------- */
+
+/* A record of CSV, a line of JSONL or a line of text, which has no cells. */
+struct row {
+    struct row_cell {
+        const char *name;  /* in JSONL */
+        size_t field;      /* where the value goes: see field_of */
+        const char *value; /* NULL: none */
+        bool literal;      /* JSON other than a text, which is copied as it is written */
+    } * cells;             /* [count] */
+    size_t count;
+    const char *at; /* [size] its bytes */
+    size_t size;
+    size_t line; /* in the file, from 1; 0: no row is left */
+    bool is_blank;
+};
+
+static int read_record(struct row *row, const struct items *items, struct csv_reader *reader,
+                       struct arena *arena, struct err *err)
+{
+    struct csv_record record;
+    int failed = csv_read(reader, &record, arena, err);
+    size_t filled = 0;
+    row->line = record.line;
+    row->cells = arena_alloc(arena, items->header_count, sizeof *row->cells, err);
+    if (failed || !record.line || !row->cells)
+        return err_if(err->kind);
+    while (filled < record.count && !*record.fields[filled])
+        filled++;
+    row->is_blank = filled == record.count;
+    for (; row->count < num_min(record.count, items->header_count); row->count++) {
+        const char *value = record.fields[row->count];
+        row->cells[row->count].field = items->field_of_column[row->count];
+        row->cells[row->count].value = *value ? value : NULL;
+    }
+    if (record.count == items->header_count)
+        return 0;
+    return err_set(err, "expected %zu fields as in the header, found %zu%s", items->header_count,
+                   record.count,
+                   record.count < items->header_count ? ""
+                   : items->reader.separator == ','   ? ": a text with commas needs quotes"
+                   : items->reader.separator == ';'   ? ": a text with semicolons needs quotes"
+                                                      : ": a text with tabs needs quotes");
+}
+
+/* Append a value of JSON, or an item of a list, as text; false: it is a list or an object. */
+static bool put_value(struct buf *out, const struct json *value, bool *literal)
+{
+    char digits[NUM_DOUBLE_BYTES];
+    const char *text = "";
+    double number = 0;
+    bool truth = false;
+    *literal = !json_get_text(value, &text);
+    if (json_get_bool(value, &truth)) {
+        text = truth ? "true" : "false";
+    } else if (json_get_number(value, &number)) {
+        *literal = isfinite(number);
+        text = digits;
+        num_double(digits, number);
+        if (fabs(number) < 0x1p53 && number == (double)(long long)number)
+            snprintf(digits, sizeof digits, "%lld", (long long)number);
+    } else if (*literal)
+        return false;
+    buf_text(out, text);
+    return true;
+}
+
+/* Add the cells of a member: one, or one for each text of a list under `continue`. Ids of a list
+ * have commas between them; another list or an object is copied as it is written. An empty list of
+ * ids or continuations is none. */
+static int read_member(struct row *row, const struct items *items, const struct json *member,
+                       struct json_span written, struct arena *arena, struct err *err)
+{
+    char digits[NUM_DOUBLE_BYTES];
+    const char *name = json_key(member), *own = arena_text(arena, name, strlen(name), err);
+    const size_t field = field_of(items, name);
+    const bool is_list = json_is_array(member) && (field == ITEM_IDS || field == ITEM_CONTINUE);
+    const bool is_copied =
+        (json_is_array(member) || json_is_object(member)) && field >= ITEM_FIELDS;
+    const struct json *part = is_list ? json_first(member) : member;
+    struct buf text = {0};
+    do {
+        struct row_cell cell = {own, field, NULL, true};
+        const bool is_part = part && !is_copied && !json_is_null(member);
+        if (is_part && !put_value(&text, part, &cell.literal)) {
+            buf_release(&text);
+            return err_set(err, "field '%s': expected a text, a number, true or false%s, found %s",
+                           name, is_list ? " in a list" : "",
+                           json_describe(part, digits, sizeof digits));
+        }
+        part = part && is_list ? json_next(part) : NULL;
+        if (part && field == ITEM_IDS) {
+            buf_char(&text, ',');
+            continue;
+        }
+        cell.value = is_part     ? buf_keep(&text, arena, err)
+                     : is_copied ? arena_text(arena, written.bytes, written.size, err)
+                                 : NULL;
+        row->cells = arena_grow(arena, row->cells, row->count, sizeof cell, err);
+        if (err->kind)
+            return -1;
+        row->cells[row->count++] = cell;
+    } while (part);
+    return 0;
+}
+
+/* Read an object, also the members after one that is refused. */
+static int read_object(struct row *row, const struct items *items, struct arena *arena,
+                       struct err *err)
+{
+    char found[NUM_DOUBLE_BYTES];
+    struct json *root = NULL;
+    struct json_cursor cursor = json_cursor_at((struct json_span){row->at, row->size});
+    if (json_parse(&root, row->at, row->size, err))
+        return -1;
+    if (!json_is_object(root))
+        err_set(err, "expected an object such as {\"text\": \"…\"}, found %s",
+                json_describe(root, found, sizeof found));
+    else {
+        json_unique_keys(root, err);
+        json_cursor_skip_blanks(&cursor);
+        json_cursor_enter(&cursor);
+    }
+    for (const struct json *next = json_is_object(root) ? json_first(root) : NULL; next;
+         next = json_next(next)) {
+        struct err other = {0};
+        json_cursor_next(&cursor);
+        json_cursor_name(&cursor);
+        if (read_member(row, items, next, json_cursor_value(&cursor), arena, &other))
+            err_adopt(err, &other);
+    }
+    json_free(root);
+    return err_if(err->kind);
+}
+
+static int read_row(struct row *row, const struct items *items, struct csv_reader *reader,
+                    struct arena *arena, struct err *err)
+{
+    const char *at = reader->at, *newline = memchr(at, '\n', (size_t)(reader->end - at));
+    const char *end = newline ? newline : reader->end;
+    *row = (struct row){.at = at};
+    if (items->kind == ITEMS_CSV)
+        return read_record(row, items, reader, arena, err);
+    row->line = at < reader->end ? reader->line++ : 0;
+    row->size = (size_t)(end - at);
+    row->size -= row->size && end[-1] == '\r';
+    row->is_blank = json_blanks_end(at, at + row->size) == at + row->size;
+    reader->at = newline ? newline + 1 : end;
+    return items->kind == ITEMS_LINES || row->is_blank ? 0 : read_object(row, items, arena, err);
+}
+
 /* --- where items begin ------------------------------------------------------------------------ */
 
 static int add_start(struct items *items, const char *at, size_t size, size_t line, struct err *err)
@@ -255,53 +407,6 @@ static int survey_cell(struct items *items, size_t field, const char *text, size
     return is_text || is_part
                ? text_survey_add(&items->survey, text, kind, line, &items->arena, err)
                : 0;
-}
-
-/* Append a number of JSON as text. */
-static void put_number(struct buf *out, double number)
-{
-    char digits[NUM_DOUBLE_BYTES];
-    num_double(digits, number);
-    if (fabs(number) < 0x1p53 && number == (double)(long long)number)
-        buf_format(out, "%lld", (long long)number);
-    else
-        buf_text(out, digits);
-}
-
-/* Add the columns of an object, and append its values of --by. Invalid JSON is reported when the
- * object is read. */
-static int note_keys(struct items *items, const struct item_start *start, struct buf *by,
-                     struct err *err)
-{
-    struct json *root = NULL;
-    json_parse(&root, start->at, start->size, err);
-    if (!err->out_of_memory)
-        err_clear(err);
-    if (!items->found && json_is_object(root)) {
-        struct texts keys = {0};
-        for (const struct json *member = json_first(root); member; member = json_next(member))
-            texts_add(&keys, json_key(member), &items->arena, err);
-        choose_clean(items, keys.items, keys.count);
-    }
-    for (const struct json *member = json_is_object(root) ? json_first(root) : NULL;
-         member && !err->kind; member = json_next(member)) {
-        const char *text = "";
-        json_get_text(member, &text);
-        size_t field = add_column(items, json_key(member), err);
-        survey_cell(items, field, text, start->line, err);
-    }
-    for (size_t i = 0; i < items->by.count && json_is_object(root); i++) {
-        const struct json *member = json_member(root, items->by.items[i]);
-        const char *text = "";
-        double number = 0;
-        buf_text(by, i ? ", " : "");
-        if (json_get_number(member, &number))
-            put_number(by, number);
-        else if (json_get_text(member, &text))
-            buf_text(by, text);
-    }
-    json_free(root);
-    return err->kind ? err_prefix(err, "'%s' line %zu", shown_path(items->path), start->line) : 0;
 }
 
 /* The values of --by of the texts of a table of one word a row, "trial, reader". */
@@ -341,107 +446,78 @@ static bool begins_text(struct by_values *values, struct items *items, struct bu
     return !texts_add(keys, own, &items->arena, err);
 }
 
-/* One item for each line that is not blank (with --by, for neighbouring objects with the same
- * values) or, with ITEMS_KEEP_BLANK, for each line of text up to
- * the last that is not blank. Numbers count blank lines, too. */
-static int find_lines(struct items *items, struct err *err)
+/* Add the columns of an object. Survey the cells of a row, and append its values of --by. */
+static int note_row(struct items *items, const struct row *row, enum cells *cells, struct buf *by,
+                    struct err *err)
 {
-    bool keeps_blank = items->fields & ITEMS_KEEP_BLANK && items->kind == ITEMS_LINES;
-    const char *at = items->reader.at, *end = items->reader.end;
-    size_t first = items->count, count = first; /* items up to the last that is not blank */
-    struct by_values values = {0};
-    if (items->by.count && by_values_begin(&values, items, err))
-        return -1;
-    for (size_t line = 1; at < end; line++) {
-        const char *newline = memchr(at, '\n', (size_t)(end - at));
-        size_t size = (size_t)((newline ? newline : end) - at);
-        size -= size && at[size - 1] == '\r';
-        bool is_blank = json_blanks_end(at, at + size) == at + size;
-        if (!is_blank || keeps_blank) {
-            if (add_start(items, at, size, line, err))
-                return -1;
-            struct item_start *start = &items->starts[items->count - 1];
-            struct buf key = {0};
-            start->number = first + (items->by.count ? values.keys.count : line - 1);
-            if (items->kind == ITEMS_JSONL && note_keys(items, start, &key, err))
-                return -1;
-            items->records += items->by.count > 0;
-            if (items->by.count && !begins_text(&values, items, &key, line, err))
-                items->count--;
-            if (err->kind)
-                return -1;
-        }
-        count = is_blank ? count : items->count;
-        at = newline ? newline + 1 : end;
+    if (items->kind == ITEMS_JSONL && !items->found)
+        choose_clean(items, NAMES(row->cells, row->count));
+    for (size_t i = 0; i < row->count && !err->kind; i++) {
+        struct row_cell *cell = &row->cells[i];
+        const char *value = cell->value ? cell->value : "";
+        if (items->kind == ITEMS_JSONL)
+            cell->field = add_column(items, cell->name, err);
+        else
+            cells[i] = cells_add(cells[i], value);
+        if (!cell->literal)
+            survey_cell(items, cell->field, value, row->line, err);
     }
-    items->count = count;
-    items->survey.blank = count ? items->starts[count - 1].number + 1 - count : 0;
-    items->survey.blank *= !items->by.count;
-    return 0;
+    for (size_t i = 0; i < items->by.count; i++) {
+        const char *name = items->by.items[i], *value = NULL;
+        size_t index = items->names.count;
+        names_find(&index, names_of(&items->names), name, strlen(name));
+        for (size_t k = 0; k < row->count && !value; k++)
+            value = row->cells[k].field == ITEM_FIELDS + index ? row->cells[k].value : NULL;
+        buf_format(by, "%s%s", i ? ", " : "", value ? value : "");
+    }
+    return err_if(err->kind);
 }
 
-/* The value of a record in a column that is copied; "": none. */
-static const char *value_of(const struct items *items, const struct csv_record *record,
-                            const char *name)
+/* One item for each line of text or row of a table that is not blank or, with ITEMS_KEEP_BLANK, up
+ * to the last that is not; with --by, for neighbouring rows with the same values. Numbers count
+ * blank rows, too. Errors in a row are reported when the item is read. */
+static int find_rows(struct items *items, struct err *err)
 {
-    size_t index = 0;
-    names_find(&index, names_of(&items->names), name, strlen(name));
-    for (size_t i = 0; i < num_min(record->count, items->header_count); i++)
-        if (items->field_of_column[i] == ITEM_FIELDS + index)
-            return record->fields[i];
-    return "";
-}
-
-/* One item for each record of CSV that is not blank (`;;`, as spreadsheets write) or, with
- * ITEMS_KEEP_BLANK, for each record up to the last that is not blank; with --by, for neighbouring
- * records with the same values. Errors in a record are reported when the item is read. */
-static int find_records(struct items *items, struct err *err)
-{
+    const bool of_csv = items->kind == ITEMS_CSV, by = items->by.count;
+    const bool keeps_blank = items->fields & ITEMS_KEEP_BLANK && items->kind != ITEMS_JSONL && !by;
+    const size_t first = items->count;
+    size_t last = first, number = first; /* last: items up to the last that is not blank */
+    size_t skipped = 0, between = 0;     /* blank rows; those before the last item */
     struct arena arena = {0};
-    struct csv_record record;
     struct by_values values = {0};
-    size_t first = items->count, number = first, blank = 0;
-    size_t last = first; /* items up to the last that is not blank */
-    bool by = items->by.count;
     enum cells *cells = arena_alloc(&items->arena, items->header_count, sizeof *cells, err);
     if (!cells || (by && by_values_begin(&values, items, err)))
         return -1;
-    do {
-        const char *at = items->reader.at;
+    for (struct row row = {.line = 1}; row.line && !err->kind;) {
+        struct buf key = {0};
         arena_clear(&arena);
-        size_t count = csv_read(&items->reader, &record, &arena, err) ? 0 : record.count;
+        read_row(&row, items, &items->reader, &arena, err);
         if (!err->out_of_memory)
             err_clear(err);
-        for (size_t i = 0; i < num_min(count, items->header_count); i++) {
-            survey_cell(items, items->field_of_column[i], record.fields[i], record.line, err);
-            cells[i] = cells_add(cells[i], record.fields[i]);
+        if (!row.line || err->kind)
+            break;
+        if (note_row(items, &row, cells, &key, err)) {
+            err_prefix(err, "'%s' line %zu", shown_path(items->path), row.line);
+            break;
         }
-        size_t filled = 0;
-        while (filled < count && !*record.fields[filled])
-            filled++;
-        bool is_blank = count && filled == count && (by || !(items->fields & ITEMS_KEEP_BLANK));
-        blank += is_blank;
-        items->records += count && !is_blank;
-        struct buf key = {0};
-        for (size_t i = 0; i < items->by.count && record.line && !is_blank; i++)
-            buf_format(&key, "%s%s", i ? ", " : "", value_of(items, &record, items->by.items[i]));
-        if (is_blank ? by
-                     : by && record.line && !begins_text(&values, items, &key, record.line, err))
-            continue;
-        if (!is_blank && record.line && !err->kind && !add_start(items, at, 0, record.line, err))
+        bool is_skipped = row.is_blank && !keeps_blank;
+        skipped += is_skipped;
+        items->records += !is_skipped;
+        bool begins = !is_skipped && (!by || begins_text(&values, items, &key, row.line, err));
+        if (begins && !err->kind && !add_start(items, row.at, row.size, row.line, err))
             items->starts[items->count - 1].number = number;
-        last = !record.line || (count && filled == count) ? last : items->count;
-        number++;
-    } while (record.line && !err->kind);
-    if (last > first) { /* else the table has only blank records */
-        blank += items->count - last;
-        items->count = last;
+        if (!row.is_blank) {
+            last = items->count;
+            between = skipped;
+        }
+        number += begins || !by;
+        buf_release(&key);
     }
     arena_release(&arena);
-    if (blank && items->count == first)
-        return err_set(err, "'%s': expected a sentence, found only blank lines",
-                       shown_path(items->path));
-    items->survey.blank = blank;
+    skipped += items->count - last;
+    if (!of_csv || last > first)
+        items->count = last;
+    items->survey.blank = of_csv ? skipped : by ? 0 : between;
     for (size_t i = items->header_count; i-- > 0;) {
         size_t index = items->field_of_column[i] - ITEM_FIELDS;
         if (cells[i] == CELLS_WITH_COMMAS && index < items->names.count)
@@ -493,7 +569,7 @@ static int read_header(struct items *items, struct err *err)
     items->field_of_column =
         arena_alloc(&items->arena, header.count, sizeof *items->field_of_column, err);
     items->header_count = header.count;
-    choose_clean(items, header.fields, header.count);
+    choose_clean(items, (struct names){header.fields, header.count, sizeof *header.fields});
     for (size_t i = 0; i < header.count; i++)
         find_field(items, header.fields[i]);
     size_t ignored = 0;
@@ -713,7 +789,7 @@ static int find_in_file(struct items *items, enum items_many many, struct err *e
                        "'\\n' converts them",
                        shown_path(items->path));
     if (items->kind == ITEMS_CSV)
-        return err_if(read_header(items, err) || find_records(items, err));
+        return err_if(read_header(items, err) || find_rows(items, err));
     if (items->kind == ITEMS_DOCUMENT) {
         size_t newline = many != ITEMS_WHOLE && size && bytes[size - 1] == '\n';
         return size ? add_start(items, bytes, size - newline, 0, err) : 0;
@@ -723,7 +799,7 @@ static int find_in_file(struct items *items, enum items_many many, struct err *e
                        "'%s': expected one item per line, found a JSON array: jq -c '.[]' converts "
                        "it; --document reads it as one text",
                        shown_path(items->path));
-    return find_lines(items, err);
+    return find_rows(items, err);
 }
 
 static int find_all(struct items *items, enum items_many many, struct err *err)
@@ -768,9 +844,9 @@ static int find_all(struct items *items, enum items_many many, struct err *err)
         return err_usage(err, "expected a text, found none: use \"Life is short\" in quotes, "
                               "--sentence TEXT, --file FILE, --ids LIST or a pipe");
     return err_set(err, "'%s': expected a sentence, found %s", shown_path(items->path),
-                   items->header_count ? "only a header"
-                   : items->file.size  ? "only blank lines"
-                                       : "nothing");
+                   items->header_count && !items->survey.blank ? "only a header"
+                   : items->file.size                          ? "only blank lines"
+                                                               : "nothing");
 }
 
 int items_open(struct items *items, const struct options *options, unsigned fields,
@@ -934,120 +1010,39 @@ static int join_columns(const struct items *items, struct item *item, struct are
         regions_join(item, regions, cells, count, items->options->input.joint, arena, err));
 }
 
-static int read_record(const struct items *items, struct item *item, struct csv_reader *reader,
-                       struct arena *arena, struct err *err)
+/* Read a row and store its values, copied ones first: failures have them. A text of several rows
+ * has the first value of a field. */
+static int take_row(struct row *row, const struct items *items, struct item *item,
+                    struct csv_reader *reader, struct arena *arena, struct err *err)
 {
-    struct csv_record record;
-    if (csv_read(reader, &record, arena, err))
+    const char *earlier[ITEM_FIELDS];
+    memcpy(earlier, item->fields, sizeof earlier);
+    if (read_row(row, items, reader, arena, err) && items->kind == ITEMS_CSV)
         return -1;
-    if (record.count != items->header_count)
-        return err_set(err, "expected %zu fields as in the header, found %zu%s",
-                       items->header_count, record.count,
-                       record.count < items->header_count ? ""
-                       : items->reader.separator == ','   ? ": a text with commas needs quotes"
-                       : items->reader.separator == ';'   ? ": a text with semicolons needs quotes"
-                                                          : ": a text with tabs needs quotes");
-    for (size_t i = 0; i < 2 * record.count; i++) { /* copied columns first: failures have them */
-        const char *value = record.fields[i % record.count];
-        size_t field = items->field_of_column[i % record.count];
-        bool is_set = field < ITEM_FIELDS && item->fields[field]; /* by an earlier row of a text */
-        if (*value && field != NO_FIELD && (field < ITEM_FIELDS) == (i >= record.count) &&
-            !is_set && set_value(item, field, value, arena, err))
+    for (size_t i = 0; i < 2 * row->count; i++) {
+        const struct row_cell *cell = &row->cells[i % row->count];
+        const size_t field = cell->field;
+        if (i == row->count && err->kind)
             return -1;
-    }
-    return 0;
-}
-
-/* Store the value of a member as text: a list of ids with commas between them, each text of a list
- * under `continue`, another list or object that is only copied as it is written. An empty list of
- * ids or continuations stores nothing. */
-static int read_member(const struct items *items, struct item *item, const struct json *member,
-                       struct json_span written, struct arena *arena, struct err *err)
-{
-    char digits[NUM_DOUBLE_BYTES];
-    struct buf text = {0};
-    size_t field = field_of(items, json_key(member));
-    if (field >= ITEM_FIELDS && (json_is_array(member) || json_is_object(member))) {
-        const char *value = arena_text(arena, written.bytes, written.size, err);
-        item->columns[field - ITEM_FIELDS].literal = true;
-        return err_if(!value || set_value(item, field, value, arena, err));
-    }
-    bool is_list = json_is_array(member) && (field == ITEM_IDS || field == ITEM_CONTINUE);
-    if (field < ITEM_FIELDS && item->fields[field])
-        return err_set(err, "field '%s': expected one '%s', found another", json_key(member),
-                       known_columns[field].name);
-    for (const struct json *part = is_list ? json_first(member) : member; part;
-         part = is_list ? json_next(part) : NULL) {
-        const char *string = NULL;
-        double number = 0;
-        bool truth = false;
-        if (json_get_text(part, &string)) {
-            buf_text(&text, string);
-        } else if (json_get_bool(part, &truth)) {
-            buf_text(&text, truth ? "true" : "false");
-        } else if (!json_get_number(part, &number)) {
-            buf_release(&text);
-            return err_set(err, "field '%s': expected a text, a number, true or false%s, found %s",
-                           json_key(member), is_list ? " in a list" : "",
-                           json_describe(part, digits, sizeof digits));
-        } else {
-            put_number(&text, number);
-        }
-        if (field >= ITEM_FIELDS)
-            item->columns[field - ITEM_FIELDS].literal = !string && isfinite(number);
-        if (is_list && field == ITEM_IDS && json_next(part)) {
-            buf_char(&text, ',');
+        if (!cell->value || field == NO_FIELD || (field < ITEM_FIELDS) != (i >= row->count))
             continue;
-        }
-        const char *value = buf_keep(&text, arena, err);
-        if (!value || set_value(item, field, value, arena, err))
+        if (field >= ITEM_FIELDS)
+            item->columns[field - ITEM_FIELDS].literal = cell->literal;
+        else if (earlier[field])
+            continue;
+        else if (item->fields[field] && field != ITEM_CONTINUE)
+            return err_set(err, "field '%s': expected one '%s', found another", cell->name,
+                           known_columns[field].name);
+        if (set_value(item, field, cell->value, arena, err))
             return -1;
     }
-    return 0;
+    return err_if(err->kind);
 }
 
-static int read_object(const struct items *items, struct item *item, const struct item_start *start,
-                       struct arena *arena, struct err *err)
-{
-    char found[NUM_DOUBLE_BYTES];
-    struct json *root = NULL;
-    if (json_parse(&root, start->at, start->size, err))
-        return -1;
-    int failed = json_is_object(root)
-                     ? json_unique_keys(root, err)
-                     : err_set(err, "expected an object such as {\"text\": \"…\"}, found %s",
-                               json_describe(root, found, sizeof found));
-    struct json_cursor cursor = json_cursor_at((struct json_span){start->at, start->size});
-    json_cursor_skip_blanks(&cursor);
-    if (!failed)
-        json_cursor_enter(&cursor);
-    for (const struct json *next = json_first(root); next && !failed; next = json_next(next)) {
-        json_cursor_next(&cursor);
-        json_cursor_name(&cursor);
-        struct json_span written = json_cursor_value(&cursor);
-        failed = !json_is_null(next) && read_member(items, item, next, written, arena, err);
-    }
-    json_free(root);
-    return err_if(failed);
-}
-
-/* Read the next record of CSV or line of JSONL. */
-static int read_row(const struct items *items, struct item *item, struct csv_reader *reader,
-                    struct arena *arena, struct err *err)
-{
-    const char *at = reader->at, *newline = memchr(at, '\n', (size_t)(reader->end - at));
-    const char *end = newline ? newline : reader->end;
-    const struct item_start line = {at, (size_t)(end - at), 0, 0};
-    if (items->kind == ITEMS_CSV)
-        return read_record(items, item, reader, arena, err);
-    reader->at = newline ? newline + 1 : end;
-    return json_blanks_end(at, end) == end ? 0 : read_object(items, item, &line, arena, err);
-}
-
-/* Read the records of an item: one or, with --by, those up to the next item. Their words are joined
- * to its text; its columns are those with the same value in all records. */
-static int read_records(const struct items *items, struct item *item,
-                        const struct item_start *start, struct arena *arena, struct err *err)
+/* Read the row of an item or, with --by, the rows up to the next item. Their words are joined to
+ * its text; its columns are those with the same value in all rows. */
+static int read_rows(const struct items *items, struct item *item, const struct item_start *start,
+                     struct arena *arena, struct err *err)
 {
     struct csv_reader reader = {start->at, items->reader.end, start->line, items->reader.separator};
     const struct item_start *next = start + 1, *end = items->starts + items->count;
@@ -1056,19 +1051,17 @@ static int read_records(const struct items *items, struct item *item,
     size_t columns = item->column_count, count = 0;
     struct score_region *rows = NULL;
     const char **words = NULL;
+    struct row row;
     if (!items->by.count)
-        return read_record(items, item, &reader, arena, err) ||
+        return take_row(&row, items, item, &reader, arena, err) ||
                (items->parts.count && join_columns(items, item, arena, err));
     while (reader.at < stop && !err->kind) {
-        bool is_blank = true;
         item->columns = arena_alloc(arena, columns + 1, sizeof *same, err);
         for (size_t i = 0; item->columns && i < columns; i++)
             item->columns[i].name = same[i].name;
-        if (!item->columns || read_row(items, item, &reader, arena, err))
+        if (!item->columns || take_row(&row, items, item, &reader, arena, err))
             return -1;
-        for (size_t i = 0; i < columns; i++)
-            is_blank &= !item->columns[i].value;
-        if (is_blank)
+        if (row.is_blank || !row.line)
             continue;
         rows = arena_grow(arena, rows, count, sizeof *rows, err);
         words = arena_grow(arena, words, count, sizeof *words, err);
@@ -1123,9 +1116,7 @@ static int read_fields(const struct items *items, struct item *item, const struc
                        struct arena *arena, struct err *err)
 {
     char guess[NAMES_GUESS_BYTES];
-    bool of_rows = items->kind == ITEMS_CSV || items->by.count;
-    if ((of_rows ? read_records : read_object)(items, item, start, arena, err) ||
-        (!of_rows && items->parts.count && join_columns(items, item, arena, err)))
+    if (read_rows(items, item, start, arena, err))
         return -1;
     item->is_joined = items->parts.count > 0;
     if (items->kind == ITEMS_CSV && items->fields & ITEMS_KEEP_BLANK && !item->fields[ITEM_IDS] &&
