@@ -1,6 +1,6 @@
 #!/bin/sh
-# Run data/experiments/Snakefile and ray_batch.py with Snakemake and Ray of PyPI: after a kill, the
-# rows are those of a single run.
+# Run data/experiments/Snakefile and ray_batch.py with Snakemake and Ray of PyPI, Ray on two nodes of
+# this machine: after a kill, the rows are those of a single run.
 #
 #     sh tests/workflows.sh [BUILD]
 #
@@ -52,24 +52,35 @@ fi
 
 # --- Ray ----------------------------------------------------------------------------------------
 
-# The worker processes, by a variable that they inherit.
-workers() {
+# The processes of the cluster with PATTERN in their command, by a variable that they inherit.
+cluster() {
     grep -lz "WORKFLOWS_FOLDER=$scratch" /proc/[0-9]*/environ 2>/dev/null |
         while IFS=/ read -r _ _ id _; do
-            tr '\0' ' ' 2>/dev/null <"/proc/$id/cmdline" | grep -q 'ray::.*Scores' && echo "$id"
+            tr '\0' ' ' 2>/dev/null <"/proc/$id/cmdline" | grep -q "$1" && echo "$id"
         done
+}
+
+node() { # OPTION...: start a node with room for two workers
+    ray start --num-cpus 2 --object-store-memory 200000000 --disable-usage-stats "$@" >>nodes.log 2>&1
 }
 
 if install ray pyarrow numpy pandas; then
     export LIBATTN="$build/libattn.so" PYTHONPATH="$root/lib/bindings/python"
     unset http_proxy https_proxy HTTP_PROXY HTTPS_PROXY
     export WORKFLOWS_FOLDER="$scratch" RAY_USAGE_STATS_ENABLED=0
-    RAY_TMPDIR=$scratch python "$root/data/experiments/ray_batch.py" texts.txt scores --workers 2 \
-        >ray.log 2>&1 &
+    export RAY_AUTH_MODE=disabled # for both nodes and the driver: else each asks for a token
+    port=$((20000 + $$ % 10000))
+    node --head --port $port --include-dashboard false --temp-dir "$scratch/ray"
+    node --address "127.0.0.1:$port"
+    check 'Ray: two nodes' is 2 "$(cluster 'raylet/raylet' | wc -l)"
+    python "$root/data/experiments/ray_batch.py" texts.txt scores --workers 3 \
+        --address "127.0.0.1:$port" >ray.log 2>&1 &
     running=$!
-    until [ -n "$(workers)" ] || ! kill -0 $running 2>/dev/null; do sleep 0.2; done
+    until [ "$(cluster 'ray::.*Scores' | wc -l)" -ge 3 ] || ! kill -0 $running 2>/dev/null; do
+        sleep 0.2
+    done
     sleep 1
-    killed=$(workers | head -n 1)
+    killed=$(cluster 'ray::.*Scores' | head -n 1)
     check 'Ray: a worker was killed' kill -s KILL "${killed:-none}"
     wait $running
     check 'Ray ends' is 0 $?
@@ -83,6 +94,9 @@ for found, row in zip(rows.logprob, expected):
               for t in row["tables"]["scores"]]
     assert numpy.array_equal(numpy.float32(wanted), found, equal_nan=True), row
 END
+    for id in $(cluster 'ray'); do
+        kill -s KILL "$id" 2>/dev/null
+    done
 fi
 
 closing
