@@ -155,11 +155,20 @@ example_of_page() { # NUMBER EXPECTED
     "$scratch/page$1" >"$scratch/page$1.out" && printf '%s\n' "$2" | diff - "$scratch/page$1.out"
 }
 
-# The second program of the guide has the report of the command.
-example_of_guide() {
-    awk '/^```c$/ { nth++; inside = 1; next } /^```$/ { inside = 0 } inside && nth == 2' \
-        data/guides/library.md >"$scratch/guide.c"
-    build_with_library guide && "$scratch/guide" >"$scratch/guide.out" &&
+# Build and run a program of the guide.
+example_of_guide() { # NUMBER
+    awk -v wanted="$1" '/^```c$/ { nth++; inside = 1; next } /^```$/ { inside = 0 }
+        inside && nth == wanted' data/guides/library.md >"$scratch/guide$1.c"
+    build_with_library "guide$1" && "$scratch/guide$1"
+}
+
+guide_prints_weights() {
+    example_of_guide 1 >"$scratch/guide.out" &&
+        echo 'h.1.weights: 3 axes, first value 1' | diff - "$scratch/guide.out"
+}
+
+guide_reports_as_the_command() {
+    example_of_guide 2 >"$scratch/guide.out" &&
         "$build/attn-cli" attribute 'The keys' --answer ' are: is' --format csv \
             --edit 'h.0.resid_post[token=-1] * 2' | diff - "$scratch/guide.out"
 }
@@ -228,7 +237,8 @@ else
     check 'the second example of libattn(3)' example_of_page 2 ' is -0.000
  short -0.530'
     check 'the third example of libattn(3)' example_of_page 3 ' short, eat'
-    check 'the guide to the library makes a report with an edit by a function' example_of_guide
+    check 'the first program of the guide to the library prints a tensor' guide_prints_weights
+    check 'the second makes a report with an edit by a function' guide_reports_as_the_command
 fi
 check 'libattn(3) lists every function' page_names_all
 check 'the library exports the functions of attn.h' exports_its_header
