@@ -138,7 +138,10 @@ static int hash_now(const char **found, struct again *again, const char *name, b
     if (why.out_of_memory)
         return err_adopt(again->err, &why);
     if (failed)
-        print_note("%s", why.text);
+        print_note("%s%s", why.text,
+                   strchr(name, '/') || strcmp(name, "-") == 0
+                       ? ""
+                       : ": the figure has its name alone; --keep-paths records where it is");
     else
         *found = arena_format(&again->arena, again->err, "%.*s", HASH_SHOWN, digits);
     return err_if(!failed && !*found);

@@ -353,9 +353,12 @@ static int read_named(struct named_positions *named, const char *list, struct sc
     return err_if(scope.err->kind);
 }
 
-/* Replace a continuation @NAME of the options by the item's value in the column NAME. */
-static int name_continuations(struct item *item, struct arena *arena, struct err *err)
+/* Replace a continuation @NAME of the options by the item's value in the column NAME: after the
+ * text (is_after), with a blank before it where normal spelling has one. */
+static int name_continuations(struct item *item, bool is_after, struct arena *arena,
+                              struct err *err)
 {
+    struct buf before = {.bytes = (char *)item->input.text, .size = item->input.size};
     struct texts *texts = &item->options.score.continuations;
     const char **items = arena_alloc(arena, texts->count, sizeof *items, err);
     struct names columns = NAMES(item->columns, item->column_count + item->text_count);
@@ -370,9 +373,11 @@ static int name_continuations(struct item *item, struct arena *arena, struct err
             err_set(err, "--continue: '%s': expected a value in this column, found none", text);
             return err_about(err, ERR_ABOUT_POSITION);
         }
+        if (is_after && before.size && wording_needs_blank(&before, items[i], strlen(items[i])))
+            items[i] = arena_format(arena, err, " %s", items[i]);
     }
     texts->items = items;
-    return err_if(!items);
+    return err_if(err->kind);
 }
 
 /* Convert an index or range of words, or of tokens after words_before, to a range of all tokens. */
@@ -437,9 +442,10 @@ static int resolve_key(const char **value, struct scope scope)
 }
 
 int positions_resolve(struct item_positions *own, struct item *item, struct text_with_source *pair,
-                      const struct tokenizer *tokenizer, struct arena *arena, struct err *err)
+                      const struct viewer *viewer, struct arena *arena, struct err *err)
 {
     struct options *options = &item->options;
+    const struct tokenizer *tokenizer = viewer->tokenizer;
     struct select_options *select = &options->select;
     struct tokenized *sentence = &pair->sentence,
                      *keys = pair->source.count ? &pair->source : sentence;
@@ -471,7 +477,8 @@ int positions_resolve(struct item_positions *own, struct item *item, struct text
                                                             "--key", true, true, arena, err}) ||
         resolve(&options->explain.token,
                 &(struct scope){item, sentence, "--query", true, false, arena, err}) ||
-        (options->score.continuations.count && name_continuations(item, arena, err)))
+        (options->score.continuations.count &&
+         name_continuations(item, viewer->mask < 0, arena, err)))
         return -1;
     sentence->queries = select->query;
     keys->keys = select->key;

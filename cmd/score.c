@@ -32,12 +32,13 @@ static const struct option_row own_options[] = {
            "with --total, add SLOR: logprob minus that of the words by themselves, per word; FILE "
            "has lines of a word, a tab and its count",
            .flags = OPTION_FIXED),
-    STRING("per", 0, "COLUMN", IN(score.per),
-           "print sums and means per token for each value of a column or several: condition,region "
-           "(| separates regions in a text, a column 'regions' names them); with --words: the mean "
-           "surprisal of each word, with -o DIR/ words, totals and a figure; of minimal pairs "
-           "(columns good and bad): accuracy",
-           .flags = OPTION_FIXED),
+    STRING(
+        "per", 0, "COLUMN", IN(score.per),
+        "print sums and means per token for each value of a column or several: condition,region "
+        "(| separates regions in a text, a column 'regions' names them); with --words: the mean "
+        "surprisal of each word, with -o DIR/ words, totals and a figure; of minimal pairs "
+        "(columns good and bad): accuracy. Other columns are left out: name those that are needed",
+        .flags = OPTION_FIXED),
     STRING("mean", 0, "texts", IN(select.mean), "average over texts, by position or continuation",
            .flags = OPTION_FIXED),
     FLAG("begin-word", 0, IN(score.begin_word),
@@ -946,8 +947,10 @@ static int write_totals(struct score_state *own, struct err *err)
     struct score_totals table = own->table, *words = own->title ? NULL : own->words;
     struct score_totals *tables[] = {words, !words || own->folder ? &table : NULL};
     struct arena *arena = &driver->session.arena;
-    if (words)
+    if (words) {
         words->lines = (struct names){&table.rows->name, table.count, sizeof *table.rows};
+        words->factors = table.key_count > 1 ? driver->options->score.per : NULL;
+    }
     table.grouped = own->group && (driver->options->score.group || own->compares);
     memset(own->keys, 0, table.key_count * sizeof *own->keys);
     own->keys[table.key_count - 1] = "all";

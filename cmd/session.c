@@ -131,6 +131,11 @@ int session_fill_edits(struct session *session, struct edit_list *list, struct e
     if (asks_reference != has_reference && !(may_spare && has_reference))
         return err_usage(err, "--edit '= mean' or '= resample' and --reference FILE: expected "
                               "both, found one");
+    if (text && *text == '@' && !strchr(text, ' '))
+        return err_usage(err,
+                         "--from: expected one text for all texts, found '%s': 'attn-cli "
+                         "patch -f FILE' takes values from the other text of each row",
+                         text);
     if (!(list->origins & ~(1u << EDIT_NUMBER)))
         return 0;
     if (edit_list_is_stored(list))
@@ -428,7 +433,7 @@ int session_read_item(struct session *session, struct item *item, struct text_wi
             given[i].end = given[i].start + item->regions[i].count;
         }
     }
-    if (positions_resolve(&own, item, pair, viewer->tokenizer, arena, err))
+    if (positions_resolve(&own, item, pair, viewer, arena, err))
         return -1;
     pair->edits = viewer->edits;
     if (session->edits.by_text) { /* the edits again, with the item's positions */

@@ -94,7 +94,7 @@ struct item_positions {
  * --words, positions of queries, keys and edits count words, but no special token that is added
  * before the text. */
 int positions_resolve(struct item_positions *own, struct item *item, struct text_with_source *pair,
-                      const struct tokenizer *tokenizer, struct arena *arena, struct err *err);
+                      const struct viewer *viewer, struct arena *arena, struct err *err);
 
 /* The tokens of a position in an edit (edit_list.tokens_of); `context` is an item_positions. */
 const char *positions_tokens(void *context, bool of_source, const char *position, size_t size);

@@ -249,6 +249,8 @@ void rows_text(struct table_rows *rows, const char *name, unsigned flags, const 
 {
     struct column column = {name, .kind = COLUMN_TEXT, .flags = flags};
     *(const char **)next_cell(rows, column) = value;
+    if (value && !(flags & COLUMN_LITERAL) && !rows->err->kind)
+        rows->columns[rows->at - 1].flags &= ~(unsigned)COLUMN_LITERAL;
 }
 
 void rows_label(struct table_rows *rows, const char *name, unsigned flags, struct label value)

@@ -220,6 +220,7 @@ enum {
     COLUMN_SHRINKS = 32,  /* text: shortened if lines are too long */
     COLUMN_PLAIN = 64,    /* for people: never 1.2e-05 */
     COLUMN_LEADS = 128,   /* tidy: a leading column */
+    COLUMN_LITERAL = 256, /* texts that are values of JSON, such as 2 */
     COLUMN_HIDDEN = COLUMN_TEXT_ONLY | COLUMN_DATA_ONLY, /* the column only labels the rows */
 };
 

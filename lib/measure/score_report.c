@@ -161,8 +161,11 @@ static void put_score(struct table_rows *rows, const struct score_view *view,
         rows_text(rows, "continuation", COLUMN_KEY,
                   view->for_people ? label_borrowed(own->name, true, rows->arena, rows->err).text
                                    : own->name);
-    for (size_t i = 0; given && i < given->column_count; i++)
-        rows_text(rows, given->columns[i].name, KEY | COLUMN_LEADS, given->columns[i].value);
+    for (size_t i = 0; given && i < given->column_count; i++) {
+        const struct identity_column *column = &given->columns[i];
+        const unsigned literal = column->literal || !column->value ? COLUMN_LITERAL : 0;
+        rows_text(rows, column->name, KEY | COLUMN_LEADS | literal, column->value);
+    }
     rows_integer(rows, "position", COLUMN_KEY, (long long)row);
     rows_title(rows, words ? "word" : "token");
     if (!words)
@@ -587,9 +590,10 @@ int score_totals_report(struct report *report, const struct score_view *view,
     table->rows.size = totals->count;
     table->curves = of_words;
     if (of_words)
-        table->note = arena_format(arena, err, "%s each %s%s (%s)",
-                                   means ? "mean surprisal at" : "surprisal of", row,
-                                   means ? " position" : "", unit);
+        table->note = arena_format(
+            arena, err, "%s each %s%s (%s)%s%s", means ? "mean surprisal at" : "surprisal of", row,
+            means ? " position" : "", unit, totals->factors ? "; conditions: " : "",
+            totals->factors ? totals->factors : "");
     else if (totals->kind == TOTALS_OF_GROUPS)
         table->note = arena_format(
             arena, err, "logprob and surprisal are sums over tokens, %s_per_token is the mean",

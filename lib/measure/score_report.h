@@ -110,7 +110,8 @@ struct score_totals {
     const char *query;        /* --query: totals are of these tokens; NULL: of all */
     const char *const *names; /* [key_count] names of key columns; the last labels the row */
     size_t key_count;
-    struct names lines; /* models or conditions */
+    struct names lines;  /* models or conditions */
+    const char *factors; /* of conditions with several, in their order; NULL: one */
     struct score_total *rows;
     size_t count, first; /* rows; number of the first one, from 1 */
     size_t most;         /* number of rows at most; 0: any, and each total adds a row */

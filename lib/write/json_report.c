@@ -260,6 +260,8 @@ static void put_row(struct json_writer *json, const char *name, const struct tab
         json_put_name(json, column->name, strlen(column->name));
         if (column->kind == COLUMN_FLOAT)
             json_put_float(json, NULL, (float)column_float(column, row));
+        else if (column->flags & COLUMN_LITERAL && column_text(column, row, false))
+            json_put_raw(json, NULL, column_text(column, row, false));
         else if (column_is_text(column))
             json_put_text(json, NULL, column_text(column, row, false));
         else if (column_integer(column, row) == COLUMN_MISSING)
