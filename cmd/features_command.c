@@ -13,8 +13,9 @@ struct own_options {
 static const struct option_row own_options[] = {
     STRINGS("sae", 0, "DIR", IN(edit.dictionaries),
             "folder of a sparse autoencoder or transcoder: of SAELens, Gemma Scope, Llama Scope, "
-            "OpenMOSS, sparsify, circuit-tracer or dictionary_learning; DIR:LAYER, and after it "
-            ",site=SITE ,scale=S ,center=on|off where its files do not say it",
+            "OpenMOSS, sparsify, circuit-tracer, dictionary_learning, Qwen Scope or Goodfire; "
+            "DIR:LAYER, and after it ,site=SITE ,scale=S ,k=K ,center=on|off where its files do "
+            "not say it",
             .heading = "Features"),
     INTEGER("top", 0, "N", IN(lens.best), 1, 10000,
             "features of each token, the largest activations (default: 5)", .preset = 5),
@@ -67,8 +68,8 @@ static int open(void *state, struct driver *driver, struct err *err)
     features_select(&own->selection, dictionary);
     if (dictionary->may_center)
         print_note(
-            "the files of --sae do not say if the weights were centered in training: compare "
-            "the variance left unexplained with ,center=on and ,center=off");
+            "the files of --sae do not say if the weights were centered in training, as SAELens "
+            "before 3.20 did: add ,center=on to the folder if that leaves less unexplained");
     return selection_indices(&own->plan.listed, &own->plan.listed_count, given->listed, &range,
                              &session->arena, err);
 }

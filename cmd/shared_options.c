@@ -131,8 +131,8 @@ const struct option_row edit_options[] = {
            "texts, one per line, that supply the values for '= mean' and '= resample'"),
     STRINGS("sae", 0, "DIR", IN(edit.dictionaries),
             "folder of a sparse autoencoder or transcoder, whose features --edit changes; "
-            "DIR:LAYER, and after it ,site=SITE ,scale=S ,center=on|off where its files do not say "
-            "it"),
+            "DIR:LAYER, and after it ,site=SITE ,scale=S ,k=K ,center=on|off where its files do "
+            "not say it"),
     {0},
 };
 

@@ -41,6 +41,9 @@ int dictionary_request_read(struct dictionary_request *request, const char *text
         else if ((value = cut_setting(path, "scale"))) {
             if (!num_parse_double(value, 1e-30, 1e30, &request->scale))
                 return err_usage(err, "scale: expected a number above 0, found '%s'", value);
+        } else if ((value = cut_setting(path, "k"))) {
+            if (!num_parse_integer(value, 1, INT_MAX, &request->k))
+                return err_usage(err, "k: expected a number above 0, found '%s'", value);
         } else if ((value = cut_setting(path, "center"))) {
             size_t index = 0;
             if (names_choose(&index, NAMES_LIST(centers), "center", value, err))

@@ -1,6 +1,6 @@
 /* dictionary.h: dictionaries of sparse features: sparse autoencoders and transcoders, as SAELens,
- * Gemma Scope, Llama Scope, OpenMOSS, sparsify, circuit-tracer and dictionary_learning publish
- * them. All are read into one description:
+ * Gemma Scope, Llama Scope, OpenMOSS, sparsify, circuit-tracer, dictionary_learning, Qwen Scope
+ * and Goodfire publish them. All are read into one description:
  *
  *     x₁ = scale_in · norm(x) - b_in
  *     p  = W_enc x₁ + b_enc                                 s = p · rank, or p without one
@@ -70,10 +70,11 @@ struct dictionary_request {
     const char *site; /* SITE or SITE:OUTPUT, also normalized_1 and normalized_2 (of_direction);
                        * NULL: as the files say */
     double scale;     /* of x; 0: as the files say */
+    long long k;      /* active features of a token; 0: as the files say */
     enum dictionary_center { CENTER_AS_READ, CENTER_ON, CENTER_OFF } center;
 };
 
-/* Read DIR[:LAYER][,site=SITE[:OUTPUT]][,scale=S][,center=on|off]. The arena owns the texts. */
+/* Read DIR[:LAYER][,site=SITE[:OUTPUT]][,scale=S][,k=K][,center=on|off]. The arena owns texts. */
 int dictionary_request_read(struct dictionary_request *request, const char *text,
                             struct arena *arena, struct err *err);
 

@@ -31,6 +31,8 @@ enum format_bit {
     OPENMOSS = 1 << 5,
     TRACER = 1 << 6,   /* circuit-tracer */
     LEARNING = 1 << 7, /* dictionary_learning */
+    QWEN = 1 << 8,
+    GOODFIRE = 1 << 9,
 };
 
 enum kind_flags {
@@ -66,6 +68,7 @@ static const struct dictionary_kind sparsify_kinds[] = {
 
 static const struct dictionary_kind gemma_kinds[] = {{"jump_relu", ACTIVE_JUMPRELU, 0}};
 
+enum { JUMPRELU, TOPK, RELU };
 static const struct dictionary_kind plain_kinds[] = {
     {"jumprelu", ACTIVE_JUMPRELU, 0}, {"topk", ACTIVE_TOPK, 0}, {"relu", ACTIVE_RELU, 0}};
 
@@ -108,6 +111,11 @@ static const struct dictionary_format {
      KINDS(plain_kinds), "relu"},
     {LEARNING, "dictionary_learning", "config.json", "ae.pt", "dict_class", KINDS(learning_kinds),
      NULL},
+    {QWEN, "Qwen Scope", "config.json", "layer%d.sae.pt", NULL, &plain_kinds[TOPK], 1, NULL, true},
+    {GOODFIRE, "Goodfire", "config.json", "Llama-3.1-8B-Instruct-SAE-l%d.pth", NULL,
+     &plain_kinds[RELU], 1, NULL, true},
+    {GOODFIRE, "Goodfire", "config.json", "Llama-3.3-70B-Instruct-SAE-l%d.pt", NULL,
+     &plain_kinds[RELU], 1, NULL, true},
 #undef KINDS
 };
 
@@ -127,19 +135,24 @@ static const struct tensor_row {
 } tensor_rows[] = {
     {SAELENS | GEMMA | LEARNING, ENCODER, "W_enc", AS_IT_IS},
     {GEMMA | GEMMA_2, ENCODER, "w_enc", AS_IT_IS},
-    {TRACER, ENCODER, "W_enc", TRANSPOSED},
+    {TRACER | QWEN, ENCODER, "W_enc", TRANSPOSED},
+    {GOODFIRE, ENCODER, "encoder_linear.weight", TRANSPOSED},
     {SPARSIFY | LLAMA | OPENMOSS | LEARNING, ENCODER, "encoder.weight", TRANSPOSED},
     {SAELENS | SPARSIFY | GEMMA | TRACER | LEARNING, DECODER, "W_dec", AS_IT_IS},
     {GEMMA | GEMMA_2, DECODER, "w_dec", AS_IT_IS},
+    {QWEN, DECODER, "W_dec", TRANSPOSED},
+    {GOODFIRE, DECODER, "decoder_linear.weight", TRANSPOSED},
     {SPARSIFY | LLAMA | OPENMOSS | LEARNING, DECODER, "decoder.weight", TRANSPOSED},
     {SAELENS, SKIP, "W_skip", TRANSPOSED},
     {SPARSIFY | TRACER, SKIP, "W_skip", TRANSPOSED, true},
     {GEMMA_2, SKIP, "affine_skip_connection", AS_IT_IS, true},
     {SAELENS, B_ENC, "b_enc", .optional = true},
-    {GEMMA | GEMMA_2 | TRACER | LEARNING, B_ENC, "b_enc"},
+    {GEMMA | GEMMA_2 | TRACER | LEARNING | QWEN, B_ENC, "b_enc"},
+    {GOODFIRE, B_ENC, "encoder_linear.bias"},
     {SPARSIFY, B_ENC, "encoder.bias", .optional = true},
     {LLAMA | OPENMOSS | LEARNING, B_ENC, "encoder.bias"},
-    {SAELENS | SPARSIFY | GEMMA | GEMMA_2 | TRACER | LEARNING, B_OUT, "b_dec"},
+    {SAELENS | SPARSIFY | GEMMA | GEMMA_2 | TRACER | LEARNING | QWEN, B_OUT, "b_dec"},
+    {GOODFIRE, B_OUT, "decoder_linear.bias"},
     {LEARNING, B_OUT, "bias"},
     {LEARNING, B_OUT, "decoder_bias"},
     {LEARNING, B_OUT, "decoder.bias"},
@@ -613,6 +626,8 @@ static int find_hooks(const struct sae_reader *r, const char *hooks[2])
     for (size_t i = 0; r->of & TRACER && i < 2; i++)
         if (hooks[i])
             hooks[i] = arena_format(arena, r->err, "blocks.%d.%s", r->layer, hooks[i]);
+    if (r->of & (QWEN | GOODFIRE))
+        hooks[0] = arena_format(arena, r->err, "blocks.%d.hook_resid_post", r->layer);
     if (r->of & SPARSIFY) { /* the folder has the name of the module */
         hooks[1] = slash ? slash + 1 : r->path;
         hooks[0] = r->transcodes ? arena_format(arena, r->err, "%s.input", hooks[1]) : hooks[1];
@@ -683,7 +698,7 @@ static int saelens_version(const struct sae_reader *r)
 static int take_kind(struct sae_reader *r)
 {
     static const char *const functions[] = {"relu", "topk"};
-    enum { SAELENS_TOPK = 2, JUMPRELU = 0 };
+    enum { SAELENS_TOPK = 2 };
     const struct dictionary_format *format = r->format;
     const struct names names = NAMES(format->kinds, format->kind_count);
     const char *usual = format->usual;
@@ -807,6 +822,29 @@ static float *make_ranks(struct dictionary *d, bool by_length, double factor, st
     return scratch ? ranks : NULL;
 }
 
+/* Read the number of active features: as requested, or of the config, of a tensor of one integer,
+ * or of Qwen Scope's folder, "SAE-Res-Qwen3-8B-Base-W64K-L0_50". */
+static int take_k(const struct sae_reader *r)
+{
+    const char *name = r->of & LLAMA ? "top_k" : "k";
+    const char *path = r->of & QWEN ? strstr(r->path, "-L0_") : NULL;
+    const long long most = (long long)r->d->count;
+    struct dumped found;
+    long long k = path ? atoi(path + strlen("-L0_")) : 0;
+    if (find(&found, r, "k") && found.entry.count == 1 &&
+        (found.entry.dtype == DTYPE_I32 || found.entry.dtype == DTYPE_I64))
+        k = (long long)num_of_bytes(found.entry.data, dtype_size_bytes(found.entry.dtype));
+    if (json_integer(holder(r, name), name, 1, most, &k, r->err))
+        return -1;
+    k = r->request->k ? r->request->k : k;
+    r->d->k = (size_t)k;
+    if (k < 0 || k > most)
+        return err_set(r->err, "k: expected a number from 1 to %lld, found %lld", most, k);
+    return k ? 0
+             : json_refuse(name, NULL,
+                           "the number of active features (or say ,k=K after the folder)", r->err);
+}
+
 /* How activations are compared, and with what. */
 static int take_ranks(const struct sae_reader *r)
 {
@@ -837,13 +875,8 @@ static int take_ranks(const struct sae_reader *r)
     d->threshold = thresholds;
     if (!is_topk && d->active != ACTIVE_GROUPMAX)
         return err_if(is_llama && !thresholds);
-    const char *name = is_llama ? "top_k" : "k";
-    long long k = 0;
-    if (json_integer(holder(r, name), name, 1, (long long)d->count, &k, r->err))
-        return -1;
-    d->k = (size_t)k;
-    d->keeps_negative = r->of & TRACER && is_topk;
-    return k ? 0 : json_refuse(name, NULL, "the number of active features", r->err);
+    d->keeps_negative = r->of & (TRACER | QWEN) && is_topk;
+    return take_k(r);
 }
 
 static int read_all(struct sae_reader *r)
@@ -909,12 +942,14 @@ static const struct dictionary_format *find_format(const char **tensors, int lay
 {
     for (size_t i = 0; i < COUNT_OF(dictionary_formats); i++) {
         const struct dictionary_format *format = &dictionary_formats[i];
-        const bool has_layers = strchr(format->tensors, '%');
-        *tensors = has_layers ? arena_format(arena, err, format->tensors, layer) : format->tensors;
+        const bool needs_config = !format->may_lack_config;
+        *tensors = strchr(format->tensors, '%')
+                       ? arena_format(arena, err, format->tensors, layer < 0 ? 0 : layer)
+                       : format->tensors;
         if (!*tensors)
             return NULL;
-        if ((format->may_lack_config || folder_has(folder, format->config)) &&
-            (has_layers || folder_has(folder, *tensors)))
+        if ((!needs_config || folder_has(folder, format->config)) &&
+            ((needs_config && *tensors != format->tensors) || folder_has(folder, *tensors)))
             return format;
     }
     return NULL;

@@ -204,26 +204,37 @@ static const char *promoted_of(const struct shown_features *shown, uint32_t feat
     return found ? shown->promoted[found - shown->ids] : NULL;
 }
 
-/* Sums over the tokens that count. */
-struct feature_sums {
-    size_t tokens, active;
-    double error, variance;
-};
-
-static double sum_error(struct feature_sums *sums, struct matrix x, struct matrix y, size_t first,
-                        struct arena *arena, struct err *err)
+/* The share of the variance of x, from row `first` on, that y does not explain. */
+static double unexplained(struct matrix x, struct matrix y, size_t first, struct arena *arena,
+                          struct err *err)
 {
-    double *mean = arena_alloc(arena, x.columns, sizeof *mean, err);
+    double *mean = arena_alloc(arena, x.columns, sizeof *mean, err), errors = 0, variance = 0;
     for (size_t i = first; mean && i < x.rows; i++)
         for (size_t k = 0; k < x.columns; k++)
             mean[k] += (double)matrix_row(x, i)[k] / (double)(x.rows - first);
     for (size_t i = first; mean && i < x.rows; i++)
         for (size_t k = 0; k < x.columns; k++) {
             double value = (double)matrix_row(x, i)[k], error = value - (double)matrix_row(y, i)[k];
-            sums->error += error * error;
-            sums->variance += (value - mean[k]) * (value - mean[k]);
+            errors += error * error;
+            variance += (value - mean[k]) * (value - mean[k]);
         }
-    return sums->error / sums->variance;
+    return errors / variance;
+}
+
+/* The share for a dictionary of centered rows. */
+static double unexplained_centered(const struct feature_plan *plan, struct matrix x,
+                                   struct matrix out, size_t first, struct arena *arena,
+                                   struct err *err)
+{
+    struct dictionary d = *plan->dictionary;
+    struct feature_row *rows = arena_alloc(arena, x.rows, sizeof *rows, err);
+    struct matrix y = matrix_new(x.rows, d.out, arena, err);
+    d.centers = true;
+    d.restores = d.restores || d.site == d.site_out;
+    return rows && y.data && !dictionary_encode(&d, &plan->viewer->machine, rows, x, arena, err) &&
+                   !dictionary_decode(&d, y, rows, x, arena, err)
+               ? unexplained(out, y, first, arena, err)
+               : NAN;
 }
 
 static int make_table(struct report *report, const struct feature_plan *plan,
@@ -294,7 +305,8 @@ int features_report(struct report *report, const struct feature_plan *plan, stru
     const struct dictionary *d = plan->dictionary;
     struct feature_row *rows = NULL;
     struct matrix x, out;
-    struct feature_sums sums = {0};
+    size_t active = 0;
+    double centered = NAN;
     struct facts *facts = facts_new(arena, err);
     if (!facts || features_of_report(&rows, &x, plan, report, arena, err))
         return -1;
@@ -304,20 +316,28 @@ int features_report(struct report *report, const struct feature_plan *plan, stru
         return -1;
     const size_t first = num_min(report->sentence.added_before, x.rows);
     for (size_t i = first; i < x.rows; i++)
-        sums.active += rows[i].count;
+        active += rows[i].count;
+    const double l0 = (double)active / (double)(x.rows - first);
+    const double share = unexplained(out, y, first, arena, err);
+    if (d->may_center)
+        centered = unexplained_centered(plan, x, out, first, arena, err);
     facts_text(facts, "site", site_name(d->site));
     facts_integer(facts, "layer", (long long)d->layer);
-    facts_float(facts, "l0", (double)sums.active / (double)(x.rows - first));
-    facts_float(facts, "unexplained", sum_error(&sums, out, y, first, arena, err));
+    facts_float(facts, "l0", l0);
+    facts_float(facts, "unexplained", share);
+    if (d->may_center)
+        facts_float(facts, "unexplained_centered", centered);
     report->facts = &facts->table;
     report->arrays = NULL;
     report->array_count = 0;
     report->about =
-        arena_format(arena, err,
-                     "layer %zu %s: %.1f of %zu features active, "
-                     "unexplained variance %.3f",
-                     d->layer, site_name(d->site), (double)sums.active / (double)(x.rows - first),
-                     d->count, sums.error / sums.variance);
+        d->may_center
+            ? arena_format(arena, err,
+                           "layer %zu %s: L0 %.1f of %zu, unexplained %.3f, with ,center=on %.3f",
+                           d->layer, site_name(d->site), l0, d->count, share, centered)
+            : arena_format(arena, err,
+                           "layer %zu %s: %.1f of %zu features active, unexplained variance %.3f",
+                           d->layer, site_name(d->site), l0, d->count, share);
     return err_if(!report->about ||
                   (plan->dense ? make_array(report, plan, rows, x.rows, arena, err)
                                : make_table(report, plan, rows, out, y, arena, err)));

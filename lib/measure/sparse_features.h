@@ -32,7 +32,8 @@ int features_of_report(struct feature_row **rows, struct matrix *x, const struct
 
 /* Replace the captured arrays of a report by its table "features", a row for each token and
  * feature, or its array, and set its facts: the mean number of active features (l0), and the share
- * of the variance that the reconstruction does not explain. Special tokens at the beginning are
+ * of the variance that the reconstruction does not explain (`unexplained`; where the files do not
+ * say if rows are centered, also `unexplained_centered`). Special tokens at the beginning are
  * left out of both. */
 int features_report(struct report *report, const struct feature_plan *plan, struct arena *arena,
                     struct err *err);

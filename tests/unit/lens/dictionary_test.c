@@ -5,12 +5,14 @@
 #include <string.h>
 
 #include "../unit.h"
+#include "base/names.h"
 #include "math/machine.h"
 
 /* Files of each format, with random numbers, in tests/golden-features; in numbers.safetensors the
  * rows of the site, and the features and outputs that the publishers' own code makes of them:
  * SAELens 6.54.12 and its loaders, sparsify 9d3b136, circuit-tracer d797c82; or their formulas in
- * torch: OpenMOSS 1e710367, circuit-tracer 196e2ce, dictionary_learning 088e587. */
+ * torch: OpenMOSS 1e710367, circuit-tracer 196e2ce, dictionary_learning 088e587, Qwen Scope and
+ * Goodfire, whose files have a layer in their names. */
 #define GOLDENS "tests/golden-features/"
 
 static const struct golden {
@@ -35,9 +37,12 @@ static const struct golden {
      SITE_EMBEDDING, SITE_EMBEDDING},
     {"gemma-scope-transcoder/gemma-scope-2b-pt-transcoders/layer_1/width_16k/average_l0_9", 1, true,
      true, SITE_RESID_MID, SITE_LN_2_POST, true},
+    {"goodfire", 1, true, false, SITE_RESID_POST, SITE_RESID_POST},
     {"llama-scope/Llama3_1-8B-Base-L1R-8x", 1, true, false, SITE_RESID_POST, SITE_RESID_POST},
     {"llama-scope-transcoder/Llama3_1-8B-Base-L1TC-8x", 1, true, false, SITE_RESID_MID,
      SITE_MLP_OUT, true},
+    {"qwen-scope/SAE-Res-Qwen3-8B-Base-W64K-L0_14", 1, true, false, SITE_RESID_POST,
+     SITE_RESID_POST},
     {"saelens-centered-5", 1, false, false, SITE_RESID_PRE, SITE_RESID_PRE},
     {"saelens-finetuned-5", 0, false, false, SITE_RESID_POST, SITE_RESID_POST},
     {"saelens-gated", 0, false, false, SITE_RESID_POST, SITE_RESID_POST},
@@ -113,7 +118,9 @@ static int open_golden(struct dictionary *dictionary, const struct golden *golde
 {
     char path[160];
     const struct dictionary_model model = {golden->rms, golden->post_norms, 0};
-    const bool by_layer = strncmp(golden->folder, "circuit", 7) == 0;
+    const bool by_layer =
+        name_is_among("circuit-tracer circuit-tracer-2025 goodfire", golden->folder) ||
+        strncmp(golden->folder, "qwen", 4) == 0;
     snprintf(path, sizeof path, GOLDENS "%s", golden->folder);
     return dictionary_read(dictionary,
                            &(struct dictionary_request){path, by_layer ? golden->layer : -1},
