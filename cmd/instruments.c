@@ -382,6 +382,13 @@ static int ask_score(struct inquiry *inquiry, struct arena *arena, struct err *e
                                 .head = {(enum site_part)part, head.layer, head.head},
                                 .by = (enum score_by)by,
                                 .depth = (size_t)options->attribute.depth};
+    const struct session *session = &inquiry->driver->session;
+    if (session->dictionary_count > 1)
+        return err_usage(err, "--head: expected one --sae DIR, found %zu",
+                         session->dictionary_count);
+    if (session->dictionary_count && options_exclude(options, "sae", "corrupt", err))
+        return -1;
+    plan->dictionary = session->dictionary_count ? session->dictionaries : NULL;
     if (!inquiry->job)
         return 0;
     const struct text_with_source *pair = &inquiry->job->pair;

@@ -27,19 +27,24 @@ static const struct resid_part here = {RESID_HERE, PART_SENTENCE, -1, 0};
 
 const char *resid_part_name(char name[RESID_PART_BYTES], struct resid_part part)
 {
-    static const char *const kinds[] = {
-        [RESID_TOKEN] = "token", [RESID_PLACE] = "place", [RESID_SEGMENT] = "segment",
-        [RESID_BIAS] = "bias",   [RESID_MLP] = "mlp",     [RESID_HERE] = "here",
-        [RESID_PROBE] = "probe"};
-    char layer[16] = "", head[16];
+    static const char *const kinds[] = {[RESID_TOKEN] = "token",
+                                        [RESID_PLACE] = "place",
+                                        [RESID_SEGMENT] = "segment",
+                                        [RESID_BIAS] = "bias",
+                                        [RESID_MLP] = "mlp",
+                                        [RESID_HERE] = "here",
+                                        [RESID_PROBE] = "probe",
+                                        [RESID_FEATURE_BIAS] = "feature_bias",
+                                        [RESID_FEATURE_ERROR] = "feature_error"};
+    char layer[16] = "", head[24];
     if (part.layer >= 0)
         snprintf(layer, sizeof layer, "L%d.", part.layer);
-    snprintf(head, sizeof head, "H%d", part.head);
+    snprintf(head, sizeof head, "%s%d", part.kind == RESID_FEATURE ? "feature" : "H", part.head);
     snprintf(name, RESID_PART_BYTES, "%s%s%s%s", part.of == PART_SOURCE ? "enc." : "", layer,
              part.of == PART_CROSS ? "cross." : "",
-             part.kind == RESID_HEAD     ? head
-             : part.of == PART_PER_LAYER ? "per_layer"
-                                         : kinds[part.kind]);
+             part.kind == RESID_HEAD || part.kind == RESID_FEATURE ? head
+             : part.of == PART_PER_LAYER                           ? "per_layer"
+                                                                   : kinds[part.kind]);
     return name;
 }
 
@@ -116,6 +121,35 @@ static int keep(void *context, const struct announcement *announced, struct err 
     return 0;
 }
 
+/* Find the features of the kept rows. */
+static int find_features(struct resid_pass *pass, struct err *err)
+{
+    const struct dictionary *d = pass->dictionary;
+    const size_t rows = pass->position_count + 1;
+    const float *from = pass->kept[d->layer][d->site];
+    bool *is_active = arena_alloc(pass->arena, d->count, sizeof *is_active, err);
+    pass->active = arena_alloc(pass->arena, d->count, sizeof *pass->active, err);
+    pass->features = arena_alloc(pass->arena, rows, sizeof *pass->features, err);
+    pass->read = matrix_new(rows, d->in, pass->arena, err);
+    pass->decoded = matrix_new(rows, d->out, pass->arena, err);
+    if (!is_active || !pass->active || !pass->features || !pass->read.data || !pass->decoded.data)
+        return -1;
+    for (size_t i = 0; i < rows; i++)
+        memcpy(matrix_row(pass->read, i), from + kept_index(pass, i) * d->in, d->in * sizeof *from);
+    dictionary_rows(d, pass->read);
+    if (dictionary_encode(d, &pass->viewer->machine, pass->features, pass->read, pass->arena,
+                          err) ||
+        dictionary_decode(d, pass->decoded, pass->features, pass->read, pass->arena, err))
+        return -1;
+    for (size_t i = 0; i < rows; i++)
+        for (size_t k = 0; k < pass->features[i].count; k++)
+            is_active[pass->features[i].items[k].id] = true;
+    for (uint32_t i = 0; i < d->count; i++)
+        if (is_active[i])
+            pass->active[pass->active_count++] = i;
+    return 0;
+}
+
 int resid_capture(struct resid_pass *pass, struct arena *arena, struct err *err)
 {
     struct viewer *viewer = pass->viewer;
@@ -144,7 +178,11 @@ int resid_capture(struct resid_pass *pass, struct arena *arena, struct err *err)
             if ((part == PART_SOURCE ? encoder : decoder) && site_exists(c, SITE_OF(part, ids[i])))
                 site_set_add(&selection.sites, SITE_OF(part, ids[i]));
     }
-    return viewer_run(viewer, &selection, &one, (struct tap){.sink = keep, .context = pass}, err);
+    if (pass->dictionary)
+        site_set_add(&selection.sites, pass->dictionary->site);
+    return err_if(
+        viewer_run(viewer, &selection, &one, (struct tap){.sink = keep, .context = pass}, err) ||
+        (pass->dictionary && find_features(pass, err)));
 }
 
 /* --- attention -------------------------------------------------------------------------------- */
@@ -369,13 +407,65 @@ static size_t count_probes(const struct parts_request *asked)
     return (probe->head < 0 ? context_heads(rule) : 1) * context_width(rule);
 }
 
+/* The most parts that a dictionary makes. */
+static size_t count_features(const struct parts_request *asked)
+{
+    return asked->pass->dictionary ? asked->pass->active_count + 2 : 0;
+}
+
+/* At a site that the dictionary writes, the parts become its features, its bias and its error. */
+static int split_parts(struct resid_parts *parts, const struct parts_request *asked, enum site site,
+                       size_t layer)
+{
+    const struct resid_pass *pass = asked->pass;
+    const struct dictionary *d = pass->dictionary;
+    struct resid_part part = {RESID_FEATURE, asked->part, (int)layer, 0};
+    if (!d || pass->probe || asked->part != PART_SENTENCE || site != d->site_out ||
+        layer != d->layer)
+        return 0;
+    const size_t cells = parts->rows * parts->width;
+    float *w = arena_room(asked->arena, d->out, sizeof *w, asked->err);
+    double *sums = arena_room(asked->arena, cells, sizeof *sums, asked->err);
+    if (!w || !sums)
+        return -1;
+    for (size_t i = 0; i < cells; i++)
+        sums[i] = sum_of_parts(parts, i);
+    parts->count = 0;
+    for (size_t k = 0; k < pass->active_count; k++) {
+        part.head = (int)pass->active[k];
+        const struct matrix y = part_rows(parts, part);
+        for (size_t i = 0; i < y.rows; i++) {
+            const struct feature_row *features = &pass->features[asked->first + i];
+            for (size_t j = 0; j < features->count; j++)
+                if (features->items[j].id == pass->active[k]) {
+                    dictionary_direction(d, w, pass->active[k],
+                                         matrix_row(pass->read, asked->first + i));
+                    scale_row(matrix_row(y, i), w, d->out, features->items[j].value);
+                }
+        }
+    }
+    part.head = 0;
+    part.kind = RESID_FEATURE_BIAS;
+    const struct matrix bias = part_rows(parts, part);
+    part.kind = RESID_FEATURE_ERROR;
+    const struct matrix error = part_rows(parts, part);
+    for (size_t i = 0; i < cells; i++) {
+        const double decoded =
+            (double)matrix_row(pass->decoded, asked->first + i / d->out)[i % d->out];
+        bias.data[i] = (float)(decoded - sum_of_parts(parts, i));
+        error.data[i] = (float)(sums[i] - decoded);
+    }
+    return 0;
+}
+
 /* The most parts that a stream can have, and all that is made of it. */
 static size_t most_parts(const struct parts_request *asked)
 {
     enum { ENDS = 6 };
     const struct stack *stack = stack_of(asked->config, asked->part);
     bool whole = asked->pass->probe && asked->config->out_proj; /* all heads are one part */
-    return ENDS + count_probes(asked) + stack->layers * 2 * ((whole ? 1 : stack->heads) + 1);
+    return ENDS + count_probes(asked) + count_features(asked) +
+           stack->layers * 2 * ((whole ? 1 : stack->heads) + 1);
 }
 
 /* The parts of the embedding: tokens, positions, segments, and constants between them. */
@@ -495,7 +585,7 @@ static int output_parts(struct resid_parts *parts, const struct parts_request *a
     const struct stack *stack = stack_of(asked->config, asked->part);
     const struct resid_part bias = {RESID_BIAS, asked->part, (int)layer, 0};
     bool is_mlp = s->kind == SUBLAYER_MLP, has_bias = weight_exists(last) && last->bias;
-    size_t most = is_mlp ? 2 : s->head.heads + count_probes(asked) + 1;
+    size_t most = (is_mlp ? 2 : s->head.heads + count_probes(asked) + 1) + count_features(asked);
     if (parts_take(parts, most, asked->count, stack->width, asked->arena, asked->err) ||
         (!is_mlp && head_parts(parts, asked, s, layer, last)))
         return -1;
@@ -534,6 +624,8 @@ static int parts_before(struct resid_parts *parts, const struct parts_request *a
     for (size_t at = 0; at < stack->layers && at <= layer; at++) {
         const struct layer *own = layer_of(asked->config, asked->part, at);
         const struct resid_part bias = {RESID_BIAS, asked->part, (int)at, 0};
+        if (split_parts(parts, asked, SITE_RESID_PRE, at))
+            return -1;
         for (const struct sublayer *s = own->sublayers; s < own->sublayers + own->count; s++) {
             struct sublayer_weights w;
             struct arena scratch = {0};
@@ -543,20 +635,28 @@ static int parts_before(struct resid_parts *parts, const struct parts_request *a
             if (at == layer && s->kind != SUBLAYER_MLP && s->part == reader)
                 return 0;
             if (weights_sublayer(asked->weights, s, at, &w, asked->err) ||
-                output_parts(&out, &of_output, s, at, &w.last)) {
+                output_parts(&out, &of_output, s, at, &w.last) ||
+                split_parts(&out, &of_output, s->at_out, at)) {
                 arena_release(&scratch);
                 return -1;
             }
-            if (s->norm_out)
+            int failed = 0;
+            if (s->norm_out) {
                 norm_parts(&out, &w.post, bias);
+                failed = split_parts(&out, &of_output, s->at_out_norm, at);
+            }
             if (s->adds_to_normed)
                 norm_parts(parts, &w.norm, bias);
             if (s->replaces)
                 parts->count = 0;
             add_parts(parts, 0, &out, s->factor);
-            int failed = s->scales && scale_parts(parts, asked, at);
+            failed = failed || (s->scales && scale_parts(parts, asked, at));
+            for (size_t i = 0; i < 3 && !failed; i++)
+                failed = split_parts(parts, asked, s->at_sum[i], at);
             if (s->norm_after)
                 norm_parts(parts, &w.norm, bias);
+            for (size_t i = 0; i < 3 && !failed; i++)
+                failed = split_parts(parts, asked, s->at_after[i], at);
             arena_release(&scratch);
             if (failed)
                 return -1;

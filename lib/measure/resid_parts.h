@@ -11,6 +11,7 @@
  *         resid_side_parts(&parts, &pass, RESID_QUERY, query, arena, err)) ... */
 #pragma once
 
+#include "lens/dictionary.h"
 #include "lens/viewer.h"
 #include "model/layer.h"
 
@@ -20,9 +21,12 @@ enum resid_part_kind {
     RESID_SEGMENT,
     RESID_BIAS, /* of a layer, or of the embedding and, in an encoder, of its last norm */
     RESID_HEAD,
-    RESID_MLP,   /* with PART_PER_LAYER: the step of a layer's own input */
-    RESID_HERE,  /* constants of the head whose query, keys or values are asked for */
-    RESID_PROBE, /* of channel `head` of a layer's context: see struct resid_pass */
+    RESID_MLP,           /* with PART_PER_LAYER: the step of a layer's own input */
+    RESID_HERE,          /* constants of the head whose query, keys or values are asked for */
+    RESID_PROBE,         /* of channel `head` of a layer's context: see struct resid_pass */
+    RESID_FEATURE,       /* number `head` of a dictionary */
+    RESID_FEATURE_BIAS,  /* what the dictionary writes besides: its bias, and a skip matrix */
+    RESID_FEATURE_ERROR, /* what it does not explain */
 };
 
 struct resid_part {
@@ -72,12 +76,18 @@ struct resid_pass {
     const struct resid_part *probe; /* a head, or with head -1 all of a layer: each channel of its
                                      * context gets a part RESID_PROBE, what a 1 there would add;
                                      * divisors of norms leave it out. NULL: none */
+    const struct dictionary *dictionary; /* of a site of the text's layers: the parts there are its
+                                          * features, its bias and its error. NULL: none */
 
     /* Set by resid_capture. */
     bool keeps_all; /* the rows of all tokens are kept: later passes up to lower heads of the same
                      * stack may borrow `kept` */
     const float *(*kept)[SITE_COUNT]; /* [layer] kept rows, heads side by side; of keys and values
                                        * those of all tokens, head by head */
+    struct feature_row *features;     /* [position_count + 1] of each row */
+    struct matrix decoded, read;      /* reconstructions, and the rows that they are of */
+    uint32_t *active;                 /* [active_count] features of any row */
+    size_t active_count;
     struct arena *arena;
 };
 

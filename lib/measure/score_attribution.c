@@ -157,7 +157,8 @@ static int make_side(struct splitting *s, struct side *side, struct key_range ro
                      const double *shares)
 {
     const struct config *c = s->config;
-    const size_t floats = 4 * (c->n_layer + 1) * (2 * c->n_head + 4) * c->n_embd;
+    const size_t floats =
+        4 * ((c->n_layer + 1) * (2 * c->n_head + 4) + s->pass.active_count) * c->n_embd;
     const size_t step = num_max(FLOATS_OF_KEYS / floats, 1);
     for (size_t first = rows.first, end; first < rows.end; first = end) {
         struct arena arena = {0};
@@ -184,6 +185,14 @@ static int make_side(struct splitting *s, struct side *side, struct key_range ro
     return 0;
 }
 
+static int refuse_dictionary(const struct score_plan *plan, struct err *err)
+{
+    const struct dictionary *d = plan->dictionary;
+    return err_unsupported(
+        err, "--sae: expected features of what head %zu.%zu reads, found '%s' in layer %zu",
+        plan->head.layer, plan->head.head, site_name(d->site_out), d->layer);
+}
+
 static int make_pairs(struct splitting *s, struct score_attribution *found)
 {
     struct side *query = &s->sides[RESID_QUERY], *key = &s->sides[RESID_KEY];
@@ -192,6 +201,12 @@ static int make_pairs(struct splitting *s, struct score_attribution *found)
     if (make_side(s, query, (struct key_range){at_query, at_query + 1}, &whole) ||
         make_side(s, key, (struct key_range){0, at_query}, s->shares))
         return -1;
+    const struct dictionary *dictionary = s->plan->dictionary;
+    bool is_split = !dictionary;
+    for (size_t i = 0; i < key->count; i++)
+        is_split = is_split || key->parts[i].kind == RESID_FEATURE_ERROR;
+    if (!is_split)
+        return refuse_dictionary(s->plan, s->err);
     s->pairs = arena_alloc(&s->scratch, query->count * key->count, sizeof *s->pairs, s->err);
     if (!s->pairs)
         return -1;
@@ -243,6 +258,7 @@ static int split(struct splitting *s, struct score_attribution *found,
         .pass = {.viewer = plan->viewer,
                  .pair = pair,
                  .at = plan->head,
+                 .dictionary = plan->dictionary,
                  .number = plan->number,
                  .query = plan->query},
         .sides = {{.name = "query", .at = {&s->pass, RESID_QUERY, 0}, .token = plan->query},
@@ -603,10 +619,15 @@ static int add_pairs(struct table *table, struct splitting *s)
  * constants; a column for each head, and other kinds of parts. */
 static int add_grid(struct report *report, const struct splitting *s, const struct side *side)
 {
-    static const char *const kinds[] = {"mlp", "bias", "token", "place", "segment", "per_layer"};
-    enum { PER_LAYER = 5 };
-    static const size_t columns_of[] = {[RESID_MLP] = 0,   [RESID_BIAS] = 1,  [RESID_HERE] = 1,
-                                        [RESID_TOKEN] = 2, [RESID_PLACE] = 3, [RESID_SEGMENT] = 4};
+    static const char *const kinds[] = {"mlp",          "bias",          "token",
+                                        "place",        "segment",       "features",
+                                        "feature_bias", "feature_error", "per_layer"};
+    enum { FEATURES = 5, PER_LAYER = 8 };
+    static const size_t columns_of[] = {
+        [RESID_MLP] = 0,     [RESID_BIAS] = 1,         [RESID_HERE] = 1,
+        [RESID_TOKEN] = 2,   [RESID_PLACE] = 3,        [RESID_SEGMENT] = 4,
+        [RESID_FEATURE] = 5, [RESID_FEATURE_BIAS] = 6, [RESID_FEATURE_ERROR] = 7};
+    const size_t others = s->plan->dictionary ? PER_LAYER : FEATURES;
     const size_t heads = site_heads(s->config, SITE_CONTEXT, 0),
                  crossing = has_encoder(s->config) ? heads : 0;
     struct array array = {
@@ -624,8 +645,8 @@ static int add_grid(struct report *report, const struct splitting *s, const stru
                  axis_add(&array.rows, "here", s->arena, s->err) ||
                  axis_add_numbers(&array.columns, "", heads, s->arena, s->err) ||
                  axis_add_numbers(&array.columns, "cross_", crossing, s->arena, s->err);
-    for (size_t i = 0; i < PER_LAYER + (s->config->given > 0) && !failed; i++)
-        failed = axis_add(&array.columns, kinds[i], s->arena, s->err);
+    for (size_t i = 0; i < others + (s->config->given > 0) && !failed; i++)
+        failed = axis_add(&array.columns, kinds[i < others ? i : PER_LAYER], s->arena, s->err);
     const size_t rows = array.rows.size, columns = array.columns.size;
     float *cells = arena_alloc(s->arena, rows * columns, sizeof *cells, s->err);
     if (failed || !cells || !array.name)
@@ -633,7 +654,7 @@ static int add_grid(struct report *report, const struct splitting *s, const stru
     for (size_t i = 0; i < side->count; i++) {
         const struct resid_part part = side->parts[i];
         size_t row = part.kind == RESID_HERE ? rows - 1 : (size_t)(part.layer + 1);
-        size_t column = part.of == PART_PER_LAYER ? heads + crossing + PER_LAYER
+        size_t column = part.of == PART_PER_LAYER ? heads + crossing + others
                         : part.kind != RESID_HEAD ? heads + crossing + columns_of[part.kind]
                         : part.of == PART_CROSS   ? heads + (size_t)part.head
                                                   : (size_t)part.head;
@@ -713,6 +734,10 @@ int score_attribution_make(struct score_attribution *found, struct report *repor
         return -1;
     if (viewer->edits && viewer->edits->count)
         return err_unsupported(err, "--head: expected a run without edits");
+    const struct dictionary *d = plan->dictionary;
+    if (d && (plan->head.part != PART_SENTENCE || d->layer > plan->head.layer ||
+              !site_row(d->site)->in_layer || !site_row(d->site_out)->in_layer))
+        return refuse_dictionary(plan, err);
     int failed =
         split(&s, found, plan, pair, arena, err) || (plan->corrupt && subtract_corrupt(&s, found));
     if (!failed) {

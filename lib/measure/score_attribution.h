@@ -46,6 +46,7 @@ struct score_plan {
     enum score_by by;
     size_t depth; /* most steps of the path behind the largest part of each side; 0: no path */
     const struct text_with_source *corrupt; /* a text whose pairs are subtracted; NULL: none */
+    const struct dictionary *dictionary;    /* whose features are parts; NULL: none */
     size_t number;                          /* of the text, for messages */
 };
 
@@ -59,7 +60,8 @@ struct score_attribution {
  * + 2, columns], `score_pairs`, or for each layer `score_query_source` and `score_key_source`
  * [heads, tokens], with `cross_` before these names of cross-attention. Set its tables: the sums of
  * parts, the largest pairs and the path; unless by part, only those for people. Refused: as usage,
- * a key that is hidden from the query; as not supported, edits. */
+ * a key that is hidden from the query; as not supported, edits, and a dictionary of what the head
+ * does not read. */
 int score_attribution_make(struct score_attribution *found, struct report *report,
                            const struct score_plan *plan, const struct text_with_source *pair,
                            struct arena *arena, struct err *err);
