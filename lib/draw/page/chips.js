@@ -18,15 +18,15 @@ function drawTokens(id, labels, next) {
     const box = byId(id);
     const all = labels.map((label, at) => ({ label, at, surprisal: next?.surprisal(at) ?? NaN }));
     keepOrMake(box, all, ({ label, at, surprisal }) => {
-        const chip = buttonFor(() => pickToken(id, at, true), '', 'chip', { 'data-at': at });
-        const bar = element('i');
+        const isKnown = !Number.isNaN(surprisal);
         const bits = `, surprisal ${(surprisal / Math.LN2).toFixed(1)} bits`;
-        chip.title = `${at}: ${label}${Number.isNaN(surprisal) ? '' : bits}`;
-        bar.style.opacity = Number.isNaN(surprisal) ? 0 : clamp(surprisal / 7, 0.14, 1);
-        chip.append(element('span', shown(label)), bar);
+        const marks = { 'data-at': at, title: `${at}: ${label}${isKnown ? bits : ''}` };
+        const bar = element('i');
+        bar.style.opacity = isKnown ? clamp(surprisal / 7, 0.14, 1) : 0;
+        const parts = [element('span', shown(label)), bar];
+        const chip = buttonFor(() => pickToken(id, at, true), parts, 'chip', marks);
         chip.classList.toggle('second', at > 0 && id === 'chips' && at === current().second);
-        chip.addEventListener('mouseenter', () => pickToken(id, at));
-        chip.addEventListener('mouseleave', () => hover(null));
+        onPoint(chip, (isOn) => (isOn ? pickToken(id, at) : hover(null)), HOVERS);
         return chip;
     });
     const isRow = shownTensor().row_labels === CHIPS[id];
@@ -74,27 +74,23 @@ const CLAUSES = {
     separator: 'attend to the token that ends texts',
 };
 
-function headName(one) {
-    const go = () => set({ layer: one.layer, head: one.head, kept: null });
-    const pressed = one.layer === state.layer && one.head === state.head;
-    const marks = { 'aria-pressed': pressed, 'data-head': one.name };
-    return buttonFor(go, shownHead(one.name), 'name', marks);
+// A button that selects a head.
+function headName({ layer, head, name }, changes = { kept: null }, parts = shownHead(name)) {
+    const pressed = layer === state.layer && head === state.head;
+    const marks = { 'aria-pressed': pressed, 'data-head': name };
+    return buttonFor(() => set({ layer, head, ...changes }), parts, 'name', marks);
 }
 
-function putNames(parent, parts) {
-    parts.forEach((part, at) => {
-        const last = parts.length - 1;
-        if (at) parent.append(at === last ? ' and ' : isChinese() ? '、' : ', ');
-        parent.append(part);
-    });
-}
+// "L1·H0, L1·H1 and L1·H3"
+const namesOf = (parts) => parts.flatMap((part, at) =>
+    (!at ? [part] : [at === parts.length - 1 ? ' and ' : isChinese() ? '、' : ', ', part]));
 
 // "1.0 and 1.1 are induction heads: they attend to …."; of one head "1.0 is an induction head".
 function putRole(parent, id, heads) {
     const several = heads.length > 1;
     const names = heads.slice(0, ROLES_LISTED).map((one) => headName(one));
     if (heads.length > ROLES_LISTED) names.push(`${heads.length - ROLES_LISTED} more`);
-    putNames(parent, names);
+    parent.append(...namesOf(names));
     const clause = CLAUSES[id];
     const singular = clause.replace('attend', 'attends').replace('their', 'its');
     if (id === 'induction')
@@ -194,35 +190,26 @@ function largestEffect() {
 
 // "Without 0.1 ✕ and 1.3 ✕"
 function putOff(box, end) {
-    box.append('Without ');
-    putNames(
-        box,
-        [...state.off].sort().map((name) => {
-            const words = shownHead(name);
-            const marks = { title: `Turn ${words} on again`, 'data-head': name };
-            return buttonFor(() => switchHead(name), `${words} ✕`, 'name off', marks);
-        }),
-    );
-    box.append(say(end));
+    const names = [...state.off].sort().map((name) => {
+        const words = shownHead(name);
+        const marks = { title: `Turn ${words} on again`, 'data-head': name };
+        return buttonFor(() => switchHead(name), `${words} ✕`, 'name off', marks);
+    });
+    box.append('Without ', ...namesOf(names), say(end));
 }
 
 // Describe heads whose role changed since the pin; false if the texts cannot be compared.
 function putChanges(box) {
     if (!hasRoles(shownTensor()) || !sameShape(shownTensor(), pinnedTensor())) return false;
-    const lost = new Map();
-    const gained = new Map();
-    const add = (map, id, one) => map.set(id, [...(map.get(id) || []), one]);
+    const changes = [new Map(), new Map()]; // by role: heads that lost it, and that gained it
     for (const one of headsOf(current(), state.kind)) {
-        const before = pinnedTensor(one.tensor);
-        const was = roleOf(before, one.head);
-        const is = roleOf(one.tensor, one.head);
+        const tensors = [pinnedTensor(one.tensor), one.tensor];
+        const [was, is] = tensors.map((tensor) => roleOf(tensor, one.head));
         if (state.off.has(one.name) || was?.score === is?.score) continue;
-        if (was) {
-            const values = [before, one.tensor].map((tensor) =>
-                meanText(roleValue(tensor, one.head, was)),
-            );
-            add(lost, was.score, { ...one, values: values.join(' → ') });
-        } else add(gained, is.score, { ...one, values: is.value.toFixed(2) });
+        const values = tensors.map((tensor) => meanText(roleValue(tensor, one.head, was || is)));
+        const [map, { name }] = [changes[Number(!was)], was || is];
+        const made = { ...one, values: was ? values.join(' → ') : values[1] };
+        map.set(name, [...(map.get(name) || []), made]);
     }
     if (state.off.size) putOff(box, ', ');
     else if (comparesTexts()) box.append('From A to B ');
@@ -230,24 +217,17 @@ function putChanges(box) {
     const [changed, next] = nextChange();
     if (changed) box.append(changed, '. ');
     const others = state.off.size ? ' other head' : ' head';
-    if (!lost.size && !gained.size && (changed || !putLargestChange(box)))
+    if (!changes.some((map) => map.size) && (changed || !putLargestChange(box)))
         box.append(`${changed ? 'No' : 'no'}${others} changes its role. `);
-    const put = (map, singular, plural) => {
-        for (const [id, list] of map) {
-            const role = ROLES.find((one) => one.score === id);
-            const some = list.slice(0, ROLES_LISTED);
-            const names = some.map((one) => headName(one));
-            putNames(box, names);
-            const article = /^[aeiou]/.test(role.name) ? 'an' : 'a';
-            const words =
-                list.length > 1
-                    ? ` ${plural} ${role.name} heads: `
-                    : ` ${singular} ${article} ${role.name} head: `;
-            box.append(words, listed(some.map((one) => one.values)), '. ');
-        }
-    };
-    put(lost, 'is no longer', 'are no longer');
-    put(gained, 'becomes', 'become');
+    changes.forEach((map, isGained) => map.forEach((list, role) => {
+        const some = list.slice(0, ROLES_LISTED);
+        const article = /^[aeiou]/.test(role) ? 'an' : 'a';
+        const words = list.length > 1
+            ? ` ${isGained ? 'become' : 'are no longer'} ${role} heads: `
+            : ` ${isGained ? 'becomes' : 'is no longer'} ${article} ${role} head: `;
+        box.append(...namesOf(some.map((one) => headName(one))), words,
+            listed(some.map((one) => one.values)), '. ');
+    }));
     box.append(next);
     return true;
 }

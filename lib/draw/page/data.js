@@ -193,6 +193,12 @@ function stepName({ step, layer }) {
     return step === 'embedding' ? step : `${step === 'mlp' ? 'MLP' : step} ${layer}`;
 }
 
+// A row of a head of a tensor, which may hold that of one query alone; null if it is not there.
+function heldRow(tensor, head, row, query = -1) {
+    const at = tensor?.rowCount === 1 && query >= 0 ? row - query : row;
+    return at >= 0 && at < tensor?.rowCount && head < tensor.shape[0] ? tensor.row(head, at) : null;
+}
+
 class Sentence {
     constructor(json) {
         Object.assign(this, json);
@@ -216,34 +222,37 @@ class Sentence {
         return this.madeNext;
     }
 
-    // The tensors that explain the cells of a head, by names without enc. and cross_; null if the
-    // page does not hold them.
-    explainedHead(tensor, head, tensors = this.explainedTensors) {
+    // The numbers behind a head, as a function of a name without enc. and cross_, and of a row, and
+    // the tensor of its weights; null if `tensors` lack them.
+    rowsOfHead(tensor, index, tensors = this.explainedTensors) {
         const found = {};
         const prefix = /^(enc\.|cross_|mix_)?/.exec(tensor.tensor)[0];
-        for (const other of tensors) {
+        const head = tensor.heads?.[index];
+        const { differs, heads, queries_of_a_key: shares } = this.attention || {};
+        const shared = tensor.isMixer ? this.mixer.heads_of_a_key : shares?.[tensor.layer];
+        const context = differs ? head % (heads / 2) : head; // then two heads make one
+        for (const other of head === undefined ? [] : tensors) {
             if (other.layer !== tensor.layer || !other.tensor.startsWith(prefix)) continue;
             const name = other.tensor.slice(prefix.length);
             if (/^(enc\.|cross_|mix_)/.test(name)) continue;
-            const ofKeys = tensor.isMixer
-                ? Boolean(other.kv_heads)
+            const ofKeys = tensor.isMixer ? Boolean(other.kv_heads)
                 : ['k_pre', 'k', 'v'].includes(name);
-            const shared = tensor.isMixer
-                ? this.mixer.heads_of_a_key
-                : this.attention.queries_of_a_key[tensor.layer];
-            const { differs, heads } = this.attention; // then two heads make one context
-            const context = differs ? head % (heads / 2) : head;
-            const one = ['difference', 'context', 'v'].includes(name) ? context : head;
-            const of = (wanted) =>
-                ofKeys
-                    ? other.kv_heads.indexOf(Math.floor(wanted / shared))
-                    : other.heads.indexOf(wanted);
+            const of = (wanted) => (ofKeys ? other.kv_heads.indexOf(Math.floor(wanted / shared))
+                : other.heads.indexOf(wanted));
+            const at = of(['difference', 'context', 'v'].includes(name) ? context : head);
             const second = differs && name === 'v' ? of(context + heads / 2) : -1;
-            if (of(one) >= 0) found[name] ??= { tensor: other, index: of(one), second };
+            if (at >= 0) found[name] ??= { tensor: other, at, second };
         }
         const isDrawn = tensors !== this.explainedTensors; // the page has its weights elsewhere
         const whole = tensor.isMixer ? found.step && found.decay : found.weights || isDrawn;
-        return head !== null && whole && found.q && found.k ? found : null;
+        if (!whole || !found.q || !found.k) return null;
+        const rowsOf = (name, row) => {
+            const { tensor: held, at, second } = found[name] || {};
+            const first = heldRow(held, at, row, this.journey?.query);
+            return first && second >= 0 ? Float32Array.of(...first, ...held.row(second, row))
+                : first;
+        };
+        return Object.assign(rowsOf, { weights: found.weights?.tensor });
     }
 
     // The text, after its source if it has one.

@@ -2,16 +2,19 @@
 
 const byId = (id) => document.getElementById(id);
 
-function element(name, text = '', className = '', attributes = {}) {
+const on = (id, event, act) => byId(id).addEventListener(event, act);
+
+// An element with a text or a list of parts, of which those that are empty are left out.
+function element(name, parts = '', className = '', attributes = {}) {
     const made = document.createElement(name);
-    made.textContent = text;
+    made.append(...[parts].flat().filter((part) => part || part === 0));
     if (className) made.className = className;
     for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
     return made;
 }
 
-function buttonFor(act, text, className = '', attributes = {}) {
-    const button = element('button', text, className, { type: 'button', ...attributes });
+function buttonFor(act, parts, className = '', attributes = {}) {
+    const button = element('button', parts, className, { type: 'button', ...attributes });
     button.addEventListener('click', act);
     return button;
 }
@@ -25,10 +28,13 @@ function withParts(parent, ...parts) {
     return parent;
 }
 
+const HOVERS = { mouseenter: true, mouseleave: false };
+const POINTS = { ...HOVERS, focus: true, blur: false };
+
 // Call act(true) when the pointer or the focus reaches an element, and act(false) when it leaves.
-function onPoint(one, act) {
-    for (const event of ['mouseenter', 'focus']) one.addEventListener(event, () => act(true));
-    for (const event of ['mouseleave', 'blur']) one.addEventListener(event, () => act(false));
+function onPoint(one, act, events = POINTS) {
+    for (const [event, isOn] of Object.entries(events))
+        one.addEventListener(event, () => act(isOn));
 }
 
 // An element of SVG.
@@ -75,22 +81,13 @@ function fill(select, entries, chosen) {
 }
 
 // A bar on its track: `share` from 0 to 1; with `signed` it starts at the middle.
-function meter(share, { signed = false, ghost = null, quiet = false } = {}) {
-    const track = element('span', '', 'meter');
+function meter(share, { signed, ghost, quiet } = {}) {
     const size = clamp(Math.abs(share), 0, 1) || 0;
     const bar = element('i', '', share < 0 ? 'below' : quiet ? 'quiet' : '');
     bar.style.width = `${(signed ? 50 : 100) * size}%`;
     if (signed) bar.style.left = `${share < 0 ? 50 - 50 * size : 50}%`;
-    track.append(bar);
-    if (ghost !== null) track.append(mark('ghost', 'width', ghost));
-    if (signed) track.append(mark('axis', 'left', 0.5));
-    return track;
-}
-
-function mark(className, side, share) {
-    const made = element('span', '', className);
-    made.style[side] = `${100 * clamp(share, 0, 1)}%`;
-    return made;
+    const marks = [ghost && element('span', '', 'ghost'), signed && element('span', '', 'axis')];
+    return element('span', [bar, ...marks], 'meter');
 }
 
 function headerCell(text, scope) {

@@ -13,35 +13,28 @@ function phi(value) {
 }
 
 class Why {
-    // A column is a key or a dim. `numbers` is null if the page cannot explain the cell.
-    constructor(tensor, index, cell) {
-        const head = tensor.heads ? tensor.heads[index] : null;
-        this.row = cell.row;
-        this.numbers = tensor.sentence.explainedHead(tensor, head);
-        this.ways = tensor.sentence.attention;
-        this.layer = tensor.layer;
-        this.head = head;
-        this.tensor = tensor;
-        this.scale = this.ways.scales[`${this.prefix()}weights`]?.[tensor.layer];
-        if (cell.column === this.numbers?.weights.tensor.columnCount) this.numbers = null; // a sink
-        if (!this.numbers) return;
-        this.key = tensor.columns === 'key' ? cell.column : this.strongest();
-        this.dim = tensor.columns === 'key' ? null : cell.column;
+    // A column is a key or a dim. `of` gives a row of one of the head's tensors; it is null if the
+    // page cannot explain the cell.
+    constructor(tensor, index, { row, column }) {
+        const { layer, sentence } = tensor;
+        const rows = sentence.rowsOfHead(tensor, index);
+        const isSink = column === rows?.weights.columnCount;
+        const ways = sentence.attention;
+        const head = tensor.heads?.[index] ?? null;
+        Object.assign(this, { tensor, layer, head, row, ways, of: isSink ? null : rows });
+        this.scale = ways.scales[`${this.prefix()}weights`]?.[layer];
+        if (!this.of) return;
+        this.key = tensor.columns === 'key' ? column : this.strongest();
+        this.dim = tensor.columns === 'key' ? null : column;
+        [this.score, this.masked, this.weight] = ['scores', 'masked', 'weights'].map(
+            (name) => this.of(name, row)?.[this.key]);
+        this.hidden = this.masked === -Infinity || Number.isNaN(this.masked);
     }
 
     strongest() {
         const weights = this.of('weights', this.row);
         const beats = (value, best) => value > best || (Number.isNaN(best) && value >= 0);
         return weights.reduce((best, value, at) => (beats(value, weights[best]) ? at : best), 0);
-    }
-
-    // A row of one of the head's tensors; null if there is none.
-    of(name, row) {
-        const found = this.numbers[name];
-        if (!found) return null;
-        const first = found.tensor.row(found.index, row);
-        if (!(found.second >= 0)) return first;
-        return Float32Array.of(...first, ...found.tensor.row(found.second, row));
     }
 
     // Query and key vectors; in linear attention φ of both.
@@ -60,22 +53,6 @@ class Why {
         const [q, k] = this.pair();
         const [, rival] = this.pair(other);
         return q.map((value, i) => value * (k[i] - rival[i]) * this.scale);
-    }
-
-    get score() {
-        return this.of('scores', this.row)[this.key];
-    }
-
-    get masked() {
-        return this.of('masked', this.row)[this.key];
-    }
-
-    get weight() {
-        return this.of('weights', this.row)[this.key];
-    }
-
-    get hidden() {
-        return this.masked === -Infinity || Number.isNaN(this.masked);
     }
 
     // The steps from the score to the input of the softmax: name, formula, number.
@@ -110,20 +87,15 @@ class Why {
     softmax() {
         const masked = this.of(this.ways.renormalise ? 'softmax' : 'masked', this.row);
         const weights = this.of('weights', this.row);
-        const seen = [...masked].filter(Number.isFinite);
-        const most = Math.max(...seen);
-        return [...weights].map((weight, key) => ({
-            key,
-            masked: masked[key],
-            power: this.ways.linear || this.ways.renormalise ? NaN : Math.exp(masked[key] - most),
-            weight,
-        }));
+        const most = Math.max(...masked.filter(Number.isFinite));
+        return [...weights].map((weight, key) =>
+            ({ key, masked: masked[key], power: Math.exp(masked[key] - most), weight }));
     }
 
     // The command that prints this explanation on a terminal.
     command() {
-        const part = { 'enc.': 'encoder', cross_: 'cross' }[this.prefix()];
-        const labels = this.numbers.weights.tensor.labels('row') || [];
+        const part = this.part();
+        const labels = this.of.weights.labels('row') || [];
         const place = String(this.row); // with the token if another token looks like an index
         const token = labels.includes(place) ? `${place}:${labels[this.row]}` : place;
         return commandOf(this.tensor.sentence, 'explain', [
@@ -131,6 +103,11 @@ class Why {
             ...['--query', token, '--full'],
             ...(part ? ['--part', part] : []),
         ]);
+    }
+
+    // The value of --part; undefined: the decoder's own attention.
+    part() {
+        return { 'enc.': 'encoder', cross_: 'cross' }[this.prefix()];
     }
 
     prefix() {

@@ -24,41 +24,25 @@ function headFacts({ tensor, head, layer, name }, captions) {
     };
 }
 
-// Discs show changes by their area, at most 12 pixels across.
-function changeDisc(changed) {
-    const disc = element('span', `${changed} `, 'disc');
-    const dot = element('i');
-    dot.style.width = dot.style.height = `${Math.max(4, 14 * Math.sqrt(changed))}px`;
-    disc.append(dot);
-    return disc;
-}
-
 function headButton({ layer, head, name, label, off, role, changed, captions, switches }) {
-    const box = element('div', '', off ? 'head is-off' : 'head');
     const words = [label, off ? 'off' : role?.name, changed && `changed by ${changed}`];
-    const button = buttonFor(() => set({ layer, head, kept: null }), '', 'thumb', {
+    const disc = element('i'); // shows the change by its area, at most 12 pixels across
+    disc.style.width = disc.style.height = `${Math.max(4, 14 * Math.sqrt(changed))}px`;
+    const parts = [element('canvas'),
+        changed && captions && element('span', [`${changed} `, disc], 'disc')];
+    const button = buttonFor(() => set({ layer, head, kept: null }), parts, 'thumb', {
         'aria-label': words.filter(Boolean).join(', '),
         ...{ 'data-head': name, 'data-place': `${layer} ${head}`, title: shownHead(name) },
     });
-    button.append(element('canvas'));
-    if (changed && captions) button.append(changeDisc(changed));
-    box.append(button);
-    if (!captions) return box;
-    const caption = element('div', '', 'caption');
-    caption.append(element('b', label, '', { 'aria-hidden': true }));
-    if (switches) caption.append(powerButton(name, off));
-    box.append(caption);
-    if (role) box.append(element('span', role.brief, 'role', { 'aria-hidden': true }));
-    return box;
-}
-
-function powerButton(name, off) {
     const title = `Turn ${shownHead(name)} ${off ? 'on again' : 'off (x)'}`;
-    const button = buttonFor(() => switchHead(name), '', 'power', {
-        ...{ 'aria-label': title, title, tabindex: -1, 'data-head': name },
-    });
-    button.append(icon('power'));
-    return button;
+    const power = () => buttonFor(() => switchHead(name), icon('power'), 'power',
+        { 'aria-label': title, title, tabindex: -1, 'data-head': name });
+    const isHidden = { 'aria-hidden': true };
+    const caption = captions ? [
+        element('div', [element('b', label, '', isHidden), switches && power()], 'caption'),
+        role && element('span', role.brief, 'role', isHidden),
+    ] : [];
+    return element('div', [button, ...caption], off ? 'head is-off' : 'head');
 }
 
 function drawHeads() {
@@ -145,24 +129,16 @@ function drawScores(tensor) {
         one.tensor === 'weights' ? one.heads : one.isMixer && !one.mean_of && isAlone(one);
     list.hidden = !scores || !isScored(tensor);
     if (list.hidden) return;
-    const valuesOf = (one) =>
-        scores.values[
-            scores.heads.indexOf(`${one.tensor.layer}.${one.tensor.heads?.[one.head] ?? 0}`)
-        ];
+    const nameOf = (one) => `${one.tensor.layer}.${one.tensor.heads?.[one.head] ?? 0}`;
+    const valuesOf = (one) => scores.values[scores.heads.indexOf(nameOf(one))];
     const found = valuesOf({ tensor, head: state.head });
     const all = headsOf(current(), state.kind).filter((one) => isScored(one.tensor));
     const highest = (i) => all.reduce((a, b) => (valuesOf(b)[i] > valuesOf(a)[i] ? b : a));
-    list.querySelector('dl').replaceChildren(
-        ...scores.names.flatMap((name, i) => {
-            const best = element('dd', '', 'highest');
-            best.append(headName(highest(i)));
-            return [
-                element('dt', name),
-                element('dd', found[i] === null ? '–' : brief(found[i])),
-                best,
-            ];
-        }),
-    );
+    list.querySelector('dl').replaceChildren(...scores.names.flatMap((name, i) => [
+        element('dt', name),
+        element('dd', found[i] === null ? '–' : brief(found[i])),
+        element('dd', headName(highest(i)), 'highest'),
+    ]));
 }
 
 // --- run: temperature, heads, pin --------------------------------------------------------------
@@ -187,15 +163,16 @@ function drawRun() {
     const pinWords = pinned ? 'Pin this run' : 'Pin as baseline';
     byId('pin').querySelector('span').textContent = live.engine && isPinned() ? 'Unpin' : pinWords;
     byId('all-on').hidden = !off.length;
-    byId('off-note').textContent = off.length
-        ? `off: ${listed(off.map(shownHead))}`
+    byId('off-note').textContent = off.length ? `off: ${listed(off.map(shownHead))}`
         : 'nothing switched off';
     byId('off-note').hidden = !live.engine;
-    const others = sentences.map((one, at) => [at, one.name()]);
-    const entries = [['', 'none'], ...others.filter(([at]) => at !== state.sentence)];
     byId('compare-row').hidden = sentences.length < 2;
-    fill(byId('compare'), entries, state.pin?.sentence ?? '');
+    fill(byId('compare'), [['', 'none'], ...otherTexts()], state.pin?.sentence ?? '');
 }
+
+// The texts that this one can be compared with.
+const otherTexts = () => sentences.map((one, at) => [String(at), one.name()])
+    .filter(([at]) => at !== String(state.sentence));
 
 function drawPinned() {
     const box = byId('pinned');
@@ -204,9 +181,8 @@ function drawPinned() {
     const words = comparesTexts()
         ? `A: ${pinned.name()}`
         : `Pinned: ${runWords(state.pin)}${state.pin.text === state.text ? '' : ', other text'}`;
-    const name = element('span', '', 'pin-name');
-    name.append(icon('pin'), words);
-    box.append(name, buttonFor(unpin, comparesTexts() ? 'Stop comparing' : 'Unpin', 'link'));
+    box.append(element('span', [icon('pin'), words], 'pin-name'),
+        buttonFor(unpin, comparesTexts() ? 'Stop comparing' : 'Unpin', 'link'));
 }
 
 function comparesTexts() {

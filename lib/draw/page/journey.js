@@ -25,28 +25,17 @@ function kept(name, make) {
     return motion.kept.get(name);
 }
 
-// A row of a head of a tensor, which may hold that of one query alone; null if it is not there.
-function heldRow(tensor, head, row, query = -1) {
-    const at = tensor?.rowCount === 1 && query >= 0 ? row - query : row;
-    return at >= 0 && at < tensor?.rowCount && head < tensor.shape[0] ? tensor.row(head, at) : null;
-}
-
 function streamRow(sentence, name, layer, row, head = 0) {
     const { tensors, query } = sentence.streams || { tensors: [] };
     const isIt = (one) => one.tensor === name && one.layer === layer;
     return heldRow(sentence.tensors.find(isIt) || tensors.find(isIt), head, row, query);
 }
 
-// The numbers of a head: a function of a name and a row; null: the page lacks them.
+// The numbers of a head of attention: a function of a name and a row; null: the page lacks them.
 function headRows(tensor, index) {
     const { sentence } = tensor;
-    const head = tensor.heads && !tensor.isMixer ? tensor.heads[index] : null;
-    const found = sentence.explainedHead(tensor, head, sentence.motionTensors);
-    return (name, row) => {
-        const { tensor: held, index: place, second } = found?.[name] || {};
-        const first = heldRow(held, place, row, sentence.journey?.query);
-        return first && second >= 0 ? Float32Array.of(...first, ...held.row(second, row)) : first;
-    };
+    const rows = !tensor.isMixer && sentence.rowsOfHead(tensor, index, sentence.motionTensors);
+    return rows || (() => null);
 }
 
 // The head that is followed in a layer: the selected one, or the one whose row is the most pointed,

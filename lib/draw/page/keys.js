@@ -107,7 +107,6 @@ function listenToPhone() {
 // --- beginning ---------------------------------------------------------------------------------
 
 function listen() {
-    const on = (id, event, act) => byId(id).addEventListener(event, act);
     on('skip', 'click', focusView);
     on('sentence', 'change', () => set({ sentence: Number(byId('sentence').value) }));
     on('tensor', 'change', () => set({ kind: byId('tensor').value }));

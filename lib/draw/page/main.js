@@ -212,13 +212,10 @@ function drawMiddle() {
 function drawKinds() {
     const order = (current().sites || []).filter((name) => typeof name === 'string');
     const kinds = [...current().kinds].sort((a, b) => order.indexOf(a) - order.indexOf(b));
-    const namesOf = (kind) => current().of(kind).map((one) => say(one.tensor));
-    const nameOf = (kind) => [...new Set(namesOf(kind))].join(', ');
-    const names = kinds.map((kind, at) => [
-        kind,
-        at && kinds.length > 2 ? `→ ${nameOf(kind)}` : nameOf(kind),
-    ]);
-    fill(byId('tensor'), names, state.kind);
+    const wordsOf = (kind) => new Set(current().of(kind).map((one) => say(one.tensor)));
+    const arrow = (at) => (at && kinds.length > 2 ? '→ ' : '');
+    fill(byId('tensor'), kinds.map((kind, at) => [kind, arrow(at) + [...wordsOf(kind)].join(', ')]),
+        state.kind);
     byId('tensor').closest('label').hidden = kinds.length < 2;
 }
 
@@ -258,7 +255,7 @@ function placeText(tensor, cell, hidden) {
     }
     if (tensor.isMixer) return `${place}${memoryText(tensor, state.head, cell)}`;
     const why = explains() ? new Why(tensor, state.head, cell) : null;
-    const score = why?.numbers ? why.masked : NaN;
+    const score = why?.of ? why.masked : NaN;
     const scaled = Number.isFinite(score) && `scaled score ${brief(score)}`;
     return [place, scaled, sumText(tensor, state.head, cell)].filter(Boolean).join(' · ');
 }
@@ -441,41 +438,34 @@ function drawFooter() {
     const [tensor, head] = shownMatrix();
     const tones = tonesOf(tensor, head);
     const tone = tones(firstShown(tensor));
-    const legend = byId('legend');
     const rows = look.range === 'row' && !tensor.isDifference && !tensor.isAttention;
     const round = (value) => (phone.matches ? Number(value.toPrecision(2)) : value);
     const number = (value) => `${tone.signed && value > 0 ? '+' : ''}${brief(round(value))}`;
     const ends = rows ? ['lowest', 'highest'] : [number(tone.low), number(tone.high)];
     const name = tensor.isDifference ? `change of ${wordOf(tensor)}` : wordOf(tensor);
-    legend.replaceChildren(element('span', name), element('span', ends[0]));
     const levels = Uint8Array.from({ length: LEVELS }, (_, at) => at + 1);
     const colours = { rows: 1, columns: LEVELS, levels, ramp: tone.ramp };
-    const ramp = canvasOfCells(colours, element('canvas', '', 'ramp'));
-    legend.append(ramp, element('span', ends[1]));
-    if (tone.scale !== 'linear') legend.append(element('b', scaleWords(tone.scale)));
     const other = tone.scale === 'linear' ? 'sqrt' : 'linear';
     const title = `Show small numbers ${other === 'sqrt' ? 'more strongly' : 'in proportion'} (s)`;
-    legend.append(buttonFor(() => set({ scale: other }), scaleWords(other), 'link', { title }));
-    const add = (className, words) => {
-        const part = element('span', '', 'key');
-        part.append(element('i', '', className), words);
-        legend.append(part);
-    };
-    const wide = 'where a perfect induction head attends';
-    const frame = tensor.isDifference ? 'frame change' : 'frame';
-    if (views.matrix?.marks.length) add(frame, phone.matches ? 'perfect induction' : wide);
-    if (views.matrix?.cells.levels.includes(0))
-        add('hatch', tensor.isMixer ? 'later tokens' : 'masked');
-    if (numbersNote(tensor)) legend.append(element('span', numbersNote(tensor), 'quiet'));
-    if (views.matrix && current().nextTokens && !current().masks)
-        add('bit', 'stronger bar: more surprising');
-    if (pinned && views.matrix) add('dashed', comparesTexts() ? 'A' : 'pinned run');
-    if (comparesTexts()) {
-        const texts = `A: ${pinned.name()} · B: ${current().name()}`;
-        const words = views.matrix ? `change = B − A · ${texts}` : texts;
-        legend.prepend(element('span', words, 'compared'));
-    }
-    drawNotes(legend, tensor);
+    const key = (is, className, words) =>
+        is && element('span', [element('i', '', className), words], 'key');
+    const { matrix } = views;
+    const induction = phone.matches ? 'perfect induction' : 'where a perfect induction head attends';
+    const predicts = matrix && current().nextTokens && !current().masks;
+    const texts = comparesTexts() && `A: ${pinned.name()} · B: ${current().name()}`;
+    byId('legend').replaceChildren(...[
+        texts && element('span', `${matrix ? 'change = B − A · ' : ''}${texts}`, 'compared'),
+        ...[element('span', name), element('span', ends[0])],
+        ...[canvasOfCells(colours, element('canvas', '', 'ramp')), element('span', ends[1])],
+        tone.scale !== 'linear' && element('b', scaleWords(tone.scale)),
+        buttonFor(() => set({ scale: other }), scaleWords(other), 'link', { title }),
+        key(matrix?.marks.length, tensor.isDifference ? 'frame change' : 'frame', induction),
+        key(matrix?.cells.levels.includes(0), 'hatch', tensor.isMixer ? 'later tokens' : 'masked'),
+        numbersNote(tensor) && element('span', numbersNote(tensor), 'quiet'),
+        key(predicts, 'bit', 'stronger bar: more surprising'),
+        key(pinned && matrix, 'dashed', comparesTexts() ? 'A' : 'pinned run'),
+        ...notesOf(tensor).map((note) => element('span', note, 'note')),
+    ].filter(Boolean));
     placeLegend();
 }
 
@@ -488,14 +478,13 @@ function scaleWords(scale) {
     return { linear: 'linear scale', sqrt: 'square root scale', log: 'log scale' }[scale];
 }
 
-function drawNotes(legend, tensor) {
+function notesOf(tensor) {
     const { rowStep = 1, columnStep = 1 } = views.matrix?.cells || {};
-    const notes = [];
-    if (tensor.coding !== 'exact') notes.push('numbers in this page are accurate to 1 %');
-    if (look.hide_first) notes.push('the first token is left out');
-    if (rowStep * columnStep > 1)
-        notes.push(`a cell shows the largest of ${rowStep} × ${columnStep} numbers`);
-    for (const note of notes) legend.append(element('span', note, 'note'));
+    return [
+        tensor.coding !== 'exact' && 'numbers in this page are accurate to 1 %',
+        look.hide_first && 'the first token is left out',
+        rowStep * columnStep > 1 && `a cell shows the largest of ${rowStep} × ${columnStep} numbers`,
+    ].filter(Boolean);
 }
 
 // --- on paper ----------------------------------------------------------------------------------

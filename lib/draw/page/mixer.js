@@ -58,13 +58,6 @@ function mixerWords(tensor) {
     return words.map((one) => say(one)).join(' ');
 }
 
-// A function that gives rows of the queries, keys, … of a head; null if the page has none.
-function mixerRows(tensor, index) {
-    const head = tensor.heads?.[index];
-    const parts = head === undefined ? null : tensor.sentence.explainedHead(tensor, head);
-    return parts && ((name, at) => parts[name].tensor.row(parts[name].index, at));
-}
-
 // What fading leaves after token `at` of one component of a key.
 function fadedBy(of, at, i) {
     const decay = of('decay', at);
@@ -73,7 +66,7 @@ function fadedBy(of, at, i) {
 
 // The mean of what a token leaves of the state, fading alone; null if unknown.
 function keptOf(tensor, index) {
-    const of = mixerRows(tensor, index);
+    const of = tensor.sentence.rowsOfHead(tensor, index);
     if (!of) return null;
     let sum = 0;
     for (let at = 0; at < tensor.rowCount; at++)
@@ -101,7 +94,7 @@ function heldOf(tensor, of, { row, column }, replaced = () => {}) {
 // The parts of a cell of a head: how strongly token j wrote, what fading leaves of that at token i,
 // and how the query of i matches the key of j; `changes` are those by tokens that replaced it.
 function memoryOf(tensor, index, { row, column }) {
-    const of = mixerRows(tensor, index);
+    const of = tensor.sentence.rowsOfHead(tensor, index);
     if (!of || column > row) return null;
     const [q, k] = [of('q', row), of('k', column)];
     const fading = []; // from each token to the reader
@@ -146,28 +139,24 @@ function placeOfMemory({ row, column }) {
 function drawMemory(tensor) {
     const sums = AGES.map(() => 0);
     let negative = 0;
-    const rows = Math.max(1, tensor.rowCount - 1);
+    const count = Math.max(1, tensor.rowCount - 1);
     for (let row = Math.min(1, tensor.rowCount - 1); row < tensor.rowCount; row++) {
         const cells = [...tensor.row(state.head, row)].slice(0, row + 1);
         const all = cells.reduce((sum, value) => sum + Math.abs(value), 0) || 1;
         cells.forEach((value, key) => {
             const age = AGES.findIndex(([, most]) => row - key <= most);
-            sums[age] += Math.abs(value) / all / rows;
-            if (value < 0) negative -= value / all / rows;
+            sums[age] += Math.abs(value) / all / count;
+            if (value < 0) negative -= value / all / count;
         });
     }
     const name = tensor.shownHead(state.head) || `L${tensor.layer}`;
     byId('memory-title').textContent = `${name} on this text`;
-    const put = (words, value) => {
-        const line = element('div', '', 'bar');
-        line.append(element('span', words), meter(value), element('b', meanText(value)));
-        return line;
-    };
-    const bars = AGES.map(([words], at) => put(words, sums[at]));
-    if (tensor.heads) bars.push(put('negative', negative));
+    const rows = AGES.map(([words], at) => [words, sums[at]]);
+    if (tensor.heads) rows.push(['negative', negative]);
     const kept = keptOf(tensor, state.head);
-    if (kept !== null) bars.push(put('kept per token', kept));
-    byId('memory-rows').replaceChildren(...bars);
+    if (kept !== null) rows.push(['kept per token', kept]);
+    byId('memory-rows').replaceChildren(...rows.map(([words, value]) =>
+        whyBar(words, value, meanText(value))));
 }
 
 // The panel of a cell.
@@ -175,27 +164,23 @@ function drawMemoryPanel(panel, tensor) {
     const { row, column } = state.kept;
     const [reader, writer] = [tensor.label('row', row), tensor.label('column', column)];
     const value = tensor.at(state.head, row, column);
-    const add = (text, name, className) => panel.append(element(name, text, className));
-    const line = element('p', '', 'why-head');
-    const words = element('span', `${tensor.shownHead(state.head) || `L${tensor.layer}`} · `);
-    words.append(element('b', reader), ` ${row} ← `, element('b', writer), ` ${column}`);
-    line.append(words, closeButton());
-    panel.append(line);
-    if (Number.isNaN(value))
-        return add(say(LATER_VERDICT, quoted(writer)), 'h2', 'verdict');
+    const add = (...facts) => panel.append(element(...facts));
+    putWhyHead(panel, `${tensor.shownHead(state.head) || `L${tensor.layer}`} · `,
+        element('b', reader), ` ${row} ← `, element('b', writer), ` ${column}`);
+    if (Number.isNaN(value)) return add('h2', say(LATER_VERDICT, quoted(writer)), 'verdict');
     const size = minus(value.toFixed(2));
     const verdict = tensor.heads
         ? 'At #, the state gives # times the value that # wrote.'
         : 'At #, all channels together give # (a size) of what # wrote.';
     const names = [`${quoted(reader)} ${row}`, size, `${quoted(writer)} ${column}`];
-    add(say(verdict, ...names), 'h2', 'verdict');
-    if (value < 0) add(say('Negative: that value is subtracted from what this token reads.'), 'p');
+    add('h2', say(verdict, ...names), 'verdict');
+    if (value < 0) add('p', say('Negative: that value is subtracted from what this token reads.'));
     const parts = memoryOf(tensor, state.head, state.kept);
     if (parts) drawParts(panel, tensor, parts, { names, value });
     const bars = (title, note, list, { signed = Boolean(tensor.heads) } = {}) => {
         const most = Math.max(...list.map((one) => Math.abs(one.value))) || 1;
-        add(title, 'h3');
-        if (note) add(say(note), 'p', 'quiet');
+        add('h3', title);
+        if (note) add('p', say(note), 'quiet');
         for (const { at, value: number } of list) {
             const strong = at === column ? 'b' : 'span';
             const label = [element(strong, tensor.label('column', at)), ` ${at}`];
@@ -208,15 +193,13 @@ function drawMemoryPanel(panel, tensor) {
         const least = NUMBER_LEAST * Math.abs(sorted[0]?.value);
         return sorted.slice(0, count).filter((one) => Math.abs(one.value) >= least);
     };
-    const writers = Array.from({ length: row + 1 }, (_, at) => at);
-    const cells = writers.map((at) => ({ at, value: tensor.at(state.head, row, at) }));
+    const cells = [...tensor.row(state.head, row)].slice(0, row + 1)
+        .map((number, at) => ({ at, value: number }));
     bars(say('What # reads, by size', names[0]), '', largest(cells, MEMORY_LISTED));
-    const of = mixerRows(tensor, state.head);
+    const of = tensor.sentence.rowsOfHead(tensor, state.head);
     if (!of) return;
-    const sizes = writers.map((at) => {
-        const held = heldOf(tensor, of, { row, column: at });
-        return { at, value: Math.hypot(...held) };
-    });
+    const sizes = cells.map(({ at }) =>
+        ({ at, value: Math.hypot(...heldOf(tensor, of, { row, column: at })) }));
     const shown = new Set([...largest(sizes, HELD_LISTED).map((one) => one.at), column]);
     const held = sizes.filter((one) => shown.has(one.at));
     const note = 'how strongly it holds the value of each token, also of those not read here';
@@ -234,12 +217,10 @@ function drawParts(panel, tensor, parts, { names: [reader, , writer], value }) {
         const name = `${quoted(tensor.label('column', first.at))} ${first.at}`;
         panel.append(element('p', say(words, name, writer), 'lead'));
     }
-    const step = (name, number) => {
-        const one = element('p', '', 'sum part');
-        one.dataset.number = number;
-        one.append(element('span', name), ' ', element('b', minus(number.toFixed(3))));
-        panel.append(one);
-    };
+    const put = (className, name, text, marks) =>
+        panel.append(element('p', [element('span', name), ' ', text], className, marks));
+    const step = (name, number) => put('sum part', name,
+        element('b', minus(number.toFixed(3))), { 'data-number': number });
     step(say('written: how strongly # wrote', writer), parts.strength);
     step(say('left: what fading since then leaves'), parts.share);
     const cosine = minus(parts.cosine.toFixed(2));
@@ -247,12 +228,10 @@ function drawParts(panel, tensor, parts, { names: [reader, , writer], value }) {
     step(say('written × left × match'), parts.plain);
     if (!delta && row === column) step(say('read directly, past the state'), parts.rest);
     if (delta && row > column) step(say('replaced since by other tokens'), parts.rest);
-    for (const { at, value: change } of parts.changes.slice(0, MEMORY_LISTED))
-        if (Math.abs(change) >= NUMBER_LEAST) {
-            const one = element('p', '', 'part by');
-            const name = `${tensor.label('column', at)} ${at}`;
-            one.append(element('span', say('by #', name)), element('span', signedText(change, 3)));
-            panel.append(one);
-        }
+    for (const { at, value: change } of parts.changes.slice(0, MEMORY_LISTED)) {
+        const name = say('by #', `${tensor.label('column', at)} ${at}`);
+        if (Math.abs(change) >= NUMBER_LEAST)
+            put('part by', name, element('span', signedText(change, 3)));
+    }
     step(say('together: the cell of mix_map'), value);
 }

@@ -336,7 +336,6 @@ function listenToMotion() {
         event.preventDefault();
         event.stopPropagation();
     });
-    const on = (id, event, act) => byId(id).addEventListener(event, act);
     on('play', 'click', togglePlay);
     on('step-back', 'click', () => stepScene(-1));
     on('step-on', 'click', () => stepScene(1));

@@ -6,18 +6,14 @@ const HEAD_PART = /^(enc\.)?L(\d+)\.(cross\.)?H(\d+)$/;
 
 // The split of a cell that the page holds or its engine makes; null: there is none.
 function originOf(why, cell, lessMean) {
-    const { sentence, tensor, layer } = why.tensor;
-    const of = `${/^(enc\.|cross_)?/.exec(tensor)[0]}weights`;
-    const asked = { of, layer, head: why.head, query: cell.row, key: cell.column };
-    const held = (sentence.origins || []).find(
-        (one) =>
-            one.less_mean === lessMean && Object.keys(asked).every((at) => one[at] === asked[at]),
-    );
+    const { sentence } = why.tensor;
+    const asked = { of: `${why.prefix()}weights`, layer: why.layer, head: why.head,
+        query: cell.row, key: cell.column };
+    const held = sentence.origins?.find((one) =>
+        one.less_mean === lessMean && Object.keys(asked).every((at) => one[at] === asked[at]));
     const run = live.engine && sentence.request;
     if (held || !run || run.off.length) return held || null;
-    return JSON.parse(
-        live.engine.origin(run.text, { ...requestOf(run), ...asked, lessMean }),
-    );
+    return JSON.parse(live.engine.origin(run.text, { ...requestOf(run), ...asked, lessMean }));
 }
 
 // A head of the page by the name of a part; null: it is no head, or the page does not show it.
@@ -25,9 +21,7 @@ function headOfPart(part) {
     const [found, encoder, layer, cross, head] = HEAD_PART.exec(part) || [];
     if (!found) return null;
     const kind = `${encoder ? 'enc.' : cross ? 'cross_' : ''}weights`;
-    const at = current()
-        .of(kind)
-        .findIndex((tensor) => tensor.layer === Number(layer));
+    const at = current().of(kind).findIndex((tensor) => tensor.layer === Number(layer));
     const index = current().of(kind)[at]?.heads?.indexOf(Number(head)) ?? -1;
     return index < 0 ? null : { kind, layer: at, head: index };
 }
@@ -38,11 +32,7 @@ function partWords(part) {
     const head = HEAD_PART.exec(part);
     const words = {
         ...{ token: 'the token itself', place: 'its position', segment: 'its segment' },
-        ...{
-            here: 'constants of this head',
-            mlp: `MLP ${layer}`,
-            bias: `biases of layer ${layer}`,
-        },
+        ...{ here: 'constants of this head', mlp: `MLP ${layer}`, bias: `biases of layer ${layer}` },
     };
     const said = head ? `L${head[2]}·${head[3] ? 'cross ' : ''}H${head[4]}` : words[name] || part;
     return encoder && layer !== undefined ? `encoder ${said}` : said;
@@ -50,49 +40,36 @@ function partWords(part) {
 
 // --- following a head --------------------------------------------------------------------------
 
-function placeNow() {
-    return `${state.kind} ${state.layer} ${state.head}`;
-}
+const placeNow = () => `${state.kind} ${state.layer} ${state.head}`;
 
 // The cells from which the reader followed heads to this one.
-function trail() {
-    return state.trail?.at === placeNow() ? state.trail.steps : [];
-}
+const trail = () => (state.trail?.at === placeNow() ? state.trail.steps : []);
 
-// Go to a head's row of a token, at its strongest key.
-function follow(place, row) {
-    const steps = [...trail(), { ...here(), kept: state.kept }];
-    const keys = current().of(place.kind)[place.layer].row(place.head, row);
-    const column = keys.reduce((best, value, at) => (value > (keys[best] || 0) ? at : best), 0);
-    set({ ...place, kept: { row, column }, row });
+// Go to a cell of a head, after `steps`.
+function goAlong(steps, place) {
+    set(place);
     state.trail = { at: placeNow(), steps };
     drawWhy();
 }
 
-function here() {
-    return { kind: state.kind, layer: state.layer, head: state.head };
-}
-
-function goBack(at) {
-    const steps = trail();
-    set(steps[at]);
-    state.trail = { at: placeNow(), steps: steps.slice(0, at) };
-    drawWhy();
+// Go to a head's row of a token, at its strongest key.
+function follow(place, row) {
+    const { kind, layer, head, kept } = state;
+    const keys = current().of(place.kind)[place.layer].row(place.head, row);
+    const column = keys.reduce((best, value, at) => (value > (keys[best] || 0) ? at : best), 0);
+    goAlong([...trail(), { kind, layer, head, kept }], { ...place, kept: { row, column }, row });
 }
 
 function drawTrail(panel) {
     const steps = trail();
     if (!steps.length) return;
-    const line = element('nav', '', 'names trail', { 'aria-label': 'heads that led here' });
-    steps.forEach((step, at) => {
+    const names = steps.flatMap((step, at) => {
         const name = current().of(step.kind)[step.layer].shownHead(step.head);
-        line.append(
-            buttonFor(() => goBack(at), name, 'name'),
-            element('span', ' ← '),
-        );
+        const goBack = () => goAlong(steps.slice(0, at), step);
+        return [buttonFor(goBack, name, 'name'), element('span', ' ← ')];
     });
-    line.append(element('b', shownTensor().shownHead(state.head)));
-    panel.append(line);
+    const parts = [...names, element('b', shownTensor().shownHead(state.head))];
+    panel.append(element('nav', parts, 'names trail', { 'aria-label': 'heads that led here' }));
 }
 
 // --- the fold ----------------------------------------------------------------------------------
@@ -104,8 +81,8 @@ class OriginView {
         this.draw(true);
     }
 
-    add(name, text, className, attributes) {
-        const made = element(name, text, className, attributes);
+    add(...facts) {
+        const made = element(...facts);
         this.box.append(made);
         return made;
     }
@@ -114,27 +91,17 @@ class OriginView {
         this.box.replaceChildren();
         this.origin = originOf(this.why, this.cell, lessMean);
         if (!this.origin) return void this.lacks();
-        const line = this.add('p', '', 'names');
-        for (const [words, mean] of [
-            ['less the mean key', true],
-            ['the score alone', false],
-        ]) {
-            const pressed = { 'aria-pressed': mean === lessMean };
-            line.append(buttonFor(() => this.draw(mean), words, 'name', pressed));
-        }
+        const ways = [['less the mean key', true], ['the score alone', false]];
+        this.add('p', ways.map(([words, mean]) => buttonFor(() => this.draw(mean), words, 'name',
+            { 'aria-pressed': mean === lessMean })), 'names');
         const { score } = this.origin;
         const side = score < 0 ? 'below' : 'above';
-        const size = Math.abs(score).toFixed(2);
-        this.add(
-            'p',
-            lessMean
-                ? `Score ${size} ${side} the mean of this query’s keys: a sum of pairs`
-                : `Score ${signedText(score, 2)}: a sum of pairs`,
-        );
+        this.add('p', lessMean
+            ? `Score ${Math.abs(score).toFixed(2)} ${side} the mean of this query’s keys: a sum of pairs`
+            : `Score ${signedText(score, 2)}: a sum of pairs`);
         this.pairs();
-        this.side('key');
-        this.side('query');
-        this.path();
+        for (const one of ['key', 'query']) this.side(one);
+        for (const one of ['key', 'query']) this.path(one);
         this.proof();
     }
 
@@ -143,11 +110,11 @@ class OriginView {
         if (live.engine && sentence.request?.off.length)
             return void this.add('p', 'Scores of runs without some heads are not split.');
         const name = `${layer}.${this.why.head}`;
-        const place = ['--head', name, '--query', String(this.cell.row)];
-        const words = [...place, '--key', `${this.cell.column}:mean`, ...this.partOption()];
-        const isHeld = (sentence.origins || []).some(
-            (one) => one.layer === layer && one.head === this.why.head,
-        );
+        const part = this.why.part();
+        const words = ['--head', name, '--query', String(this.cell.row),
+            ...['--key', `${this.cell.column}:mean`], ...(part ? ['--part', part] : [])];
+        const isHeld = sentence.origins?.some(
+            (one) => one.layer === layer && one.head === this.why.head);
         const lacks = `The page does not hold this for ${shownHead(name)}.`;
         const only = 'The page holds this for the strongest key of each query. Here:';
         this.add('p', isHeld ? only : `${lacks} On the command line, or in a page:`);
@@ -156,57 +123,45 @@ class OriginView {
         if (!isHeld) this.box.append(commandLine(commandOf(sentence, 'page', list)));
     }
 
-    partOption() {
-        const part = { 'enc.': 'encoder', cross_: 'cross' }[this.why.prefix()];
-        return part ? ['--part', part] : [];
-    }
-
+    // The position of a side, and its label.
     position(side) {
         return side === 'key' ? this.cell.column : this.cell.row;
     }
 
-    label(axis, at) {
+    label(side, at = this.position(side)) {
         const { tensor } = this.why;
-        return tensor.columns === 'key' || axis === 'row' ? tensor.label(axis, at) : String(at);
+        const label = tensor.columns === 'key' || side === 'query'
+            ? tensor.label(side === 'key' ? 'column' : 'row', at) : String(at);
+        return [element('b', label, '', { translate: 'no' }), ` ${at}`];
     }
 
     // A part, which leads to its matrix if it is a head.
     part(part, side, source) {
         const place = headOfPart(part);
         const words = partWords(part);
-        const box = element('span');
         const go = () => follow(place, this.position(side));
-        box.append(place ? buttonFor(go, words, 'name') : element('b', words));
-        if (source !== null && source !== undefined) {
-            const tensor = place && current().of(place.kind)[place.layer];
-            const label = tensor ? tensor.label('column', source) : '';
-            box.append(' reading ', element('b', label, '', { translate: 'no' }), ` ${source}`);
+        const parts = [place ? buttonFor(go, words, 'name') : element('b', words)];
+        if (typeof source === 'number') {
+            const label = place ? current().of(place.kind)[place.layer].label('column', source) : '';
+            parts.push(' reading ', element('b', label, '', { translate: 'no' }), ` ${source}`);
         }
-        return box;
+        return element('span', parts);
     }
 
     pairs() {
-        const list = this.add('ol', '', 'pairs');
-        for (const [value, query, key, ofQuery, ofKey] of this.origin.score_pairs.slice(
-            0,
-            PAIRS_SHOWN,
-        )) {
-            const line = element('li');
-            line.append(element('b', signedText(value, 2), value < 0 ? 'value below' : 'value'));
-            line.append(this.part(key, 'key', ofKey), ' on the key side × ');
-            line.append(this.part(query, 'query', ofQuery), ' on the query side');
-            list.append(line);
-        }
+        const pairs = this.origin.score_pairs.slice(0, PAIRS_SHOWN);
+        this.add('ol', pairs.map(([value, query, key, ofQuery, ofKey]) => element('li', [
+            element('b', signedText(value, 2), value < 0 ? 'value below' : 'value'),
+            ...[this.part(key, 'key', ofKey), ' on the key side × '],
+            ...[this.part(query, 'query', ofQuery), ' on the query side'],
+        ])), 'pairs');
     }
 
     // What each part of a side adds with all of the other side: layers by heads and other parts.
     side(side) {
         const { columns } = this.origin;
         const cells = this.cells(side);
-        const at = this.position(side);
-        const title = this.add('h3', `${side} side `);
-        const label = this.label(side === 'key' ? 'column' : 'row', at);
-        title.append(element('b', label, '', { translate: 'no' }), ` ${at}`);
+        this.add('h3', [`${side} side `, ...this.label(side)]);
         const most = Math.max(1e-30, ...cells.map(({ value }) => Math.abs(value)));
         const tone = new Tone(-most, most, 'sqrt');
         const grid = this.add('div', '', 'parts', { role: 'group', 'aria-label': `${side} side` });
@@ -221,15 +176,21 @@ class OriginView {
             const last = cell + columns.length === cells.length;
             if (Number.isInteger(row))
                 grid.append(element('span', row === 0 ? 'in' : last ? 'here' : `${row - 1}`));
-            grid.append(this.partCell(part, side, value, tone));
+            const place = value ? headOfPart(part) : null;
+            const title = `${partWords(part)} · ${signedText(value, 3)}`;
+            const go = () => follow(place, this.position(side));
+            const made = place ? buttonFor(go, '', '', { title, 'aria-label': title })
+                : element('i', '', '', value ? { title } : {});
+            made.style.background = css(tone.colour(value));
+            grid.append(made);
         });
         rove(grid, 'button', columns.length);
     }
 
     // The name of a cell's part (resid_part_name).
     partName(side, row, rows, column) {
-        const encodes = this.origin.of === 'enc.weights' || this.origin.of === 'cross_weights';
-        const prefix = encodes && !(side === 'query' && this.origin.of === 'cross_weights');
+        const { of } = this.origin;
+        const prefix = of === 'enc.weights' || (of === 'cross_weights' && side !== 'query');
         const name = column.replace('cross_', 'cross.').replace(/\d+$/, 'H$&');
         if (row === rows - 1) return 'here';
         return `${prefix ? 'enc.' : ''}${row ? `L${row - 1}.` : ''}${name}`;
@@ -247,64 +208,34 @@ class OriginView {
         });
     }
 
-    partCell(part, side, value, tone) {
-        const place = value ? headOfPart(part) : null;
-        const title = `${partWords(part)} · ${signedText(value, 3)}`;
-        const marks = { title, ...(place && { 'aria-label': title }) };
-        const go = () => follow(place, this.position(side));
-        const cell = place
-            ? buttonFor(go, '', '', marks)
-            : element('i', '', '', value ? marks : {});
-        cell.style.background = css(tone.colour(value));
-        return cell;
-    }
-
     // The largest part of a side, and what made that: “Mary” 3 → MLP 0 → L16·H0 → L18·H6.
-    path() {
-        for (const side of ['key', 'query']) {
-            const steps = this.origin.score_path.filter((step) => step[0] === side);
-            if (!steps.length) continue;
-            const [, , , at, reads] = steps.at(-1);
-            const line = this.add('p', `${side} path: `, 'path');
-            const axis = side === 'key' ? 'column' : 'row';
-            const start = reads ?? at;
-            line.append(
-                element('b', this.label(axis, start), '', { translate: 'no' }),
-                ` ${start} → `,
-            );
-            for (const [, , part, place, , weight] of [...steps].reverse()) {
-                const head = headOfPart(part);
-                const go = () => follow(head, place);
-                line.append(head ? buttonFor(go, partWords(part), 'name') : partWords(part));
-                line.append(weight === null ? ' → ' : ` (weight ${weight.toFixed(2)}) → `);
-            }
-            line.append(element('b', this.why.tensor.shownHead(state.head)));
-        }
+    path(side) {
+        const steps = this.origin.score_path.filter((step) => step[0] === side).reverse();
+        if (!steps.length) return;
+        const [[, , , at, reads]] = steps;
+        const parts = steps.flatMap(([, , part, place, , weight]) => {
+            const head = headOfPart(part);
+            const words = partWords(part);
+            return [head ? buttonFor(() => follow(head, place), words, 'name') : words,
+                weight === null ? ' → ' : ` (weight ${weight.toFixed(2)}) → `];
+        });
+        this.add('p', [`${side} path: `, ...this.label(side, reads ?? at), ' → ', ...parts,
+            element('b', this.why.tensor.shownHead(state.head))], 'path');
     }
 
     // A large part is no proof of need: a run without the largest head of the key side.
     proof() {
-        const { sentence, layer } = this.why.tensor;
-        this.add(
-            'p',
-            'A large part is no proof of need: see what the weight is without it.',
-            'quiet',
-        );
+        const { head: to, layer, tensor } = this.why;
+        const words = 'A large part is no proof of need: see what the weight is without it.';
+        this.add('p', words, 'quiet');
         const heads = this.cells('key').filter(({ part }) => /^L\d+\.H/.test(part));
         const [best] = heads.sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
         if (!best?.value || this.origin.of === 'cross_weights') return;
         const [, , from, , head] = HEAD_PART.exec(best.part);
         const edit = `h.${from}.context[head=${head},token=${this.cell.column}] = 0`;
-        const place = ['--layer', String(layer), '--head', String(this.why.head)];
-        const words = [
-            '--edit',
-            edit,
-            '--show',
-            'weights',
-            ...place,
-            '--query',
-            String(this.cell.row),
-        ];
-        this.box.append(commandLine(commandOf(sentence, 'run', words)));
+        this.box.append(commandLine(commandOf(tensor.sentence, 'run', [
+            ...['--edit', edit, '--show', 'weights', '--layer', String(layer)],
+            ...['--head', String(to), '--query', String(this.cell.row)],
+        ])));
     }
 }

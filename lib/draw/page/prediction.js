@@ -8,11 +8,8 @@ const STEPS_LISTED = 3;
 const bars = []; // rows of the list, reused so that bars animate
 
 function barRow() {
-    const row = element('li', '', 'bar');
-    const part = (one) => element('span', '', one);
-    const [name, value, change] = ['name', 'value', 'change'].map(part);
-    const track = meter(0, { ghost: 0 });
-    row.append(name, track, value, change);
+    const [name, value, change] = ['name', 'value', 'change'].map((one) => element('span', '', one));
+    const row = element('li', [name, meter(0, { ghost: true }), value, change], 'bar');
     onPoint(row, (on) => highlightWord(on ? row.dataset.name : null));
     bars.push(row);
     return row;
@@ -106,21 +103,17 @@ function drawLayers(next, row) {
         byId('likely-note').textContent = 'the most likely classes after each step';
     const actual = current().masks ? null : current().labels.sentence[row + 1];
     const tone = new Tone(0, 1, 'linear');
-    byId('layer-rows').append(
-        ...steps.map((step) => {
-            const line = element('tr');
-            line.append(headerCell(stepName(step), 'row'));
-            const list = next.likeliest(row, step).slice(0, STEPS_LISTED);
-            const names = candidateNames(list);
-            list.forEach((one, i) => {
-                const cell = element('td', '', one.name === actual ? 'actual' : '');
-                fillWith(cell, tone.colour(one.share));
-                cell.append(element('span', names[i]), element('span', percent(one.share)));
-                line.append(cell);
-            });
-            return line;
-        }),
-    );
+    byId('layer-rows').append(...steps.map((step) => {
+        const list = next.likeliest(row, step).slice(0, STEPS_LISTED);
+        const names = candidateNames(list);
+        const cells = list.map(({ name, share }, i) => {
+            const parts = [element('span', names[i]), element('span', percent(share))];
+            const cell = element('td', parts, name === actual ? 'actual' : '');
+            fillWith(cell, tone.colour(share));
+            return cell;
+        });
+        return element('tr', [headerCell(stepName(step), 'row'), ...cells]);
+    }));
     drawEntry(next, row);
 }
 

@@ -87,28 +87,24 @@ function wordsOf({ tensor, axis }) {
 
 // A word with room for a number below it; a button if it does something.
 function wordElement(label, className = 'word', attributes = {}, act = null) {
-    const name = shown(label);
-    if (!act) return withParts(element('span', name, className, attributes), element('i'));
+    if (!act) return element('span', [shown(label), element('i')], className, attributes);
     const number = element('i', '', '', { 'aria-hidden': true });
-    return withParts(buttonFor(act, name, className, attributes), number);
+    return buttonFor(act, [shown(label), number], className, attributes);
 }
 
 function makeLine({ name, words, chooses, second }) {
-    const line = element('div', '', words.length > WORDS_LARGE ? 'words long' : 'words');
-    const text = element('p', '', '', { translate: 'no' });
     const marks = words.some(([, label]) => label.startsWith('␣')); // of words' first tokens
-    for (const [at, label] of words) {
+    const parts = words.flatMap(([at, label]) => {
         const select = chooses ? () => selectRow(at) : null;
         const word = wordElement(label, 'word', { 'data-at': at }, select);
-        if (at && at === second) text.append(element('span', '', 'second'));
+        if (chooses) onPoint(word, (isOn) => hover(isOn ? { row: at } : null), HOVERS);
         const begins = marks ? label.startsWith('␣') : !label.startsWith('##');
-        text.append(begins ? ' ' : '', word);
-        if (!chooses) continue;
-        word.addEventListener('mouseenter', () => hover({ row: at }));
-        word.addEventListener('mouseleave', () => hover(null));
-    }
+        return [at && at === second && element('span', '', 'second'), begins && ' ', word];
+    });
     const svg = shape('svg', { class: 'arcs', 'aria-hidden': 'true' });
-    return withParts(line, element('b', name), svg, text);
+    const text = element('p', parts, '', { translate: 'no' });
+    const className = words.length > WORDS_LARGE ? 'words long' : 'words';
+    return element('div', [element('b', name), svg, text], className);
 }
 
 function lightWord(word, value, { tone, isQuery, before, lit }) {
@@ -205,10 +201,9 @@ function drawLights() {
 // What the text can be compared with: other texts, and other heads of this one.
 function drawSecond() {
     const all = headsOf(current(), state.kind);
-    const texts = sentences.map((one, at) => [String(at), one.name()]);
-    const heads = all.map(({ layer, head, name }) => [`h${layer}.${head}`, shownHead(name)]);
-    const mine = [String(state.sentence), `h${state.layer}.${state.head}`];
-    const entries = [...texts, ...heads].filter(([value]) => !mine.includes(value));
+    const heads = all.map(({ layer, head, name }) => [`h${layer}.${head}`, shownHead(name)])
+        .filter(([value]) => value !== `h${state.layer}.${state.head}`);
+    const entries = [...otherTexts(), ...heads];
     const pins = pinned && !comparesTexts() ? [['pin', say('pinned run')]] : [];
     byId('second-row').hidden = !entries.length;
     fill(byId('second'), [['', 'none'], ...pins, ...entries], pins.length ? 'pin' : pinText());
@@ -248,15 +243,15 @@ function makeHeadRow(heads) {
     const [{ isWorded, label: first }] = heads;
     const strips = heads.map(({ label, name, role, layer, head }) => {
         const go = () => set({ layer, head, light: 'head', kept: null });
-        const strip = buttonFor(go, '', 'strip', { 'data-head': name });
         const most = element('span', '', 'most', { translate: 'no' });
         const words = [element('b', label), element('span', role, 'quiet')];
-        strip.append(...(isWorded ? [...words, element('canvas'), most] : [element('canvas')]));
-        onPoint(strip, (on) => on && (byId('strip-said').textContent = strip.title));
+        const parts = isWorded ? [...words, element('canvas'), most] : element('canvas');
+        const strip = buttonFor(go, parts, 'strip', { 'data-head': name });
+        onPoint(strip, (isOn) => isOn && (byId('strip-said').textContent = strip.title));
         return strip;
     });
-    const layer = isWorded ? [] : [element('span', first.split('·')[0], 'quiet')];
-    return withParts(element('div', '', 'row'), ...layer, ...strips);
+    const layer = !isWorded && element('span', first.split('·')[0], 'quiet');
+    return element('div', [layer, ...strips], 'row');
 }
 
 // The place of the largest number, by size.

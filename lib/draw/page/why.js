@@ -83,40 +83,39 @@ function lacksOfHead(sentence, name, ...others) {
         `This page does not contain the queries, keys and values of ${shownHead(name)}. ` +
         `Those of one head take about ${one} bytes, those of all heads ${all}. To include them:`;
     const commands = [explainedNames(sentence, name), ...others].map((list) =>
-        commandLine(commandOf(sentence, 'page', ['--explain', list, '-o', 'page.html'])),
-    );
+        commandLine(commandOf(sentence, 'page', ['--explain', list, '-o', 'page.html'])));
     return [element('p', words), ...commands];
 }
 
-function closeButton() {
-    const close = buttonFor(closeWhy, '', 'close');
-    close.append(element('span', 'Close', 'hidden'), element('kbd', 'Esc'), icon('close'));
-    return close;
+// What a panel is about, with a button that closes it in the first of two.
+function putWhyHead(panel, ...words) {
+    const close = [element('span', 'Close', 'hidden'), element('kbd', 'Esc'), icon('close')];
+    const button = !panel.firstChild && buttonFor(closeWhy, close, 'close');
+    panel.append(element('p', [element('span', words), button], 'why-head'));
 }
 
 // `name`: a text or elements.
 function whyBar(name, share, text, options) {
-    const label = withParts(element('span', '', 'name'), ...[name].flat());
-    const value = element('span', text, 'value');
-    return withParts(element('div', '', 'bar'), label, meter(share, options), value);
+    const parts = [element('span', name, 'name'), meter(share, options)];
+    return element('div', [...parts, element('span', text, 'value')], 'bar');
 }
 
 class WhyPanel {
     constructor(panel, why) {
         Object.assign(this, { panel, why });
-        this.keys = why.numbers ? why.numbers.weights.tensor : why.tensor;
+        this.keys = why.of?.weights || why.tensor;
+        this.column = why.key ?? state.kept.column;
         this.heading();
         drawTrail(panel);
-        if (why.numbers) {
+        if (why.of) {
             this.verdict();
             this.rivals();
             this.lead();
         } else this.share();
         this.otherHeads();
         this.origins();
-        if (why.numbers) this.tables();
+        if (why.of) this.tables();
         else this.cost();
-        this.document();
     }
 
     label(axis, at) {
@@ -124,58 +123,46 @@ class WhyPanel {
     }
 
     heading() {
-        const { why } = this;
-        const line = element('p', '', 'why-head');
-        const key = why.key ?? state.kept.column;
+        const { column, panel, why } = this;
         const name = why.tensor.shownHead(state.head) + runWord(why.tensor);
-        const words = element('span', `${name} · query `);
-        words.append(element('b', this.label('row', why.row)), ` ${why.row} → key `);
-        words.append(element('b', this.label('column', key)), ` ${key}`);
-        line.append(words);
-        if (!this.panel.firstChild) line.append(closeButton());
-        this.panel.append(line);
+        const [query, key] = [this.label('row', why.row), this.label('column', column)];
+        putWhyHead(panel, `${name} · query `, element('b', query), ` ${why.row} → key `,
+            element('b', key), ` ${column}`);
     }
 
-    say(text, className) {
-        this.panel.append(element('p', text, className));
-    }
-
-    title(text) {
-        this.panel.append(element('h2', text, 'verdict'));
+    add(name, parts, className) {
+        this.panel.append(element(name, parts, className));
     }
 
     // Of the first token of a causal model.
     first() {
-        if (this.why.row === 0 && this.why.tensor.causal) this.say(FIRST_WORDS, 'lead');
+        if (this.why.row === 0 && this.why.tensor.causal) this.add('p', FIRST_WORDS, 'lead');
     }
 
     // Without queries and keys: an explanation from the weights alone.
     share() {
         const { tensor } = this.why;
         const value = tensor.at(state.head, state.kept.row, state.kept.column);
-        if (Number.isNaN(value)) this.title(MASKED_VERDICT);
-        else if (tensor.isAttention) this.title(`${percent(value)} of this query’s attention`);
+        if (Number.isNaN(value)) this.add('h2', MASKED_VERDICT, 'verdict');
+        else if (tensor.isAttention)
+            this.add('h2', `${percent(value)} of this query’s attention`, 'verdict');
         this.first();
-    }
-
-    // The keys of the row from the highest weight on.
-    get sorted() {
-        const rows = this.why.softmax().filter((one) => Number.isFinite(one.masked));
-        return rows.sort((a, b) => b.weight - a.weight);
     }
 
     verdict() {
         const { why } = this;
-        if (why.hidden) this.title(MASKED_VERDICT);
-        if (why.hidden) return this.first();
-        const rows = this.sorted;
-        const rank = 1 + rows.findIndex((one) => one.key === why.key);
+        // the keys of the row from the highest weight on
+        this.sorted = why.softmax().filter((one) => Number.isFinite(one.masked))
+            .sort((a, b) => b.weight - a.weight);
+        const rank = 1 + this.sorted.findIndex((one) => one.key === why.key);
         const place = rank === 1 ? 'the highest' : `rank ${rank}`;
-        const words = `${place} of ${rows.length} visible keys`;
-        this.title(`${percent(why.weight)} of this query’s attention, ${words}`);
+        const words = `${place} of ${this.sorted.length} visible keys`;
+        this.add('h2', why.hidden ? MASKED_VERDICT
+            : `${percent(why.weight)} of this query’s attention, ${words}`, 'verdict');
         this.first();
-        this.rival = rank === 1 ? rows[1] : rows[0];
-        if (this.rival && !why.ways.linear) this.say(this.rivalWords(rank), 'lead');
+        if (why.hidden) return;
+        this.rival = this.sorted[rank === 1 ? 1 : 0];
+        if (this.rival && !why.ways.linear) this.add('p', this.rivalWords(rank), 'lead');
     }
 
     // "Its scaled score, 14.42, is 1.43 above “red” 0, the next key: 4.2 times the weight."
@@ -192,95 +179,73 @@ class WhyPanel {
         return `${score}, ${key} ${factor} times the weight.`;
     }
 
-    bar(...facts) {
-        this.panel.append(whyBar(...facts));
-    }
-
     rivals() {
-        const { why } = this;
+        const { panel, sorted, why } = this;
         if (why.hidden) return;
-        const rows = this.sorted;
-        const mine = rows.find((one) => one.key === why.key);
-        const others = rows.filter((one) => one !== mine);
-        const name = (one, strong) => [
-            element(strong ? 'b' : 'span', this.label('column', one.key)),
-            ` ${one.key}`,
-        ];
-        this.bar(name(mine, true), mine.weight, percent(mine.weight));
-        for (const one of others.slice(0, RIVALS - 1))
-            this.bar(name(one), one.weight, percent(one.weight), { quiet: true });
-        const rest = others.slice(RIVALS - 1);
-        const sum = rest.reduce((all, one) => all + one.weight, 0);
+        const put = (name, share, quiet) =>
+            panel.append(whyBar(name, share, percent(share), { quiet }));
+        const others = sorted.filter((one) => one.key !== why.key);
+        const rest = others.splice(RIVALS - 1);
+        for (const one of [sorted.find(({ key }) => key === why.key), ...others]) {
+            const isOther = one.key !== why.key;
+            const name = element(isOther ? 'span' : 'b', this.label('column', one.key));
+            put([name, ` ${one.key}`], one.weight, isOther);
+        }
         const words = `${rest.length} other key${rest.length > 1 ? 's' : ''}`;
-        if (rest.length) this.bar(words, sum, percent(sum), { quiet: true });
+        if (rest.length) put(words, rest.reduce((all, one) => all + one.weight, 0), true);
     }
 
     // Softmax depends on differences: each dim's part of the lead over the next key.
     lead() {
-        const { why, rival } = this;
+        const { panel, rival, why } = this;
         if (why.hidden || !rival || why.ways.linear || why.ways.renormalise) return;
         const lead = why.masked - rival.masked;
         const parts = why.leadOver(rival.key);
         const name = `${lead < 0 ? 'Deficit' : 'Lead'} of ${Math.abs(lead).toFixed(2)}`;
-        const title = element('h3', `${name} by dimension `);
         const sign = why.ways.cap > 0 ? ', before the cap' : '';
         const words = `q · (k − k of ${quoted(this.label('column', rival.key))}) × scale${sign}`;
-        title.append(element('span', words, 'quiet'));
-        this.panel.append(title);
+        this.add('h3', [`${name} by dimension `, element('span', words, 'quiet')]);
         const list = [...parts].map((value, dim) => ({ name: `dim ${dim}`, value }));
         const sum = parts.reduce((all, value) => all + value, 0);
         if (!(why.ways.cap > 0) && Math.abs(lead - sum) > 1e-3)
             list.push({ name: 'position', value: lead - sum });
         list.sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
-        const top = list.slice(0, DIMS_LISTED).sort((a, b) => b.value - a.value);
-        const most = Math.max(...top.map((one) => Math.abs(one.value)));
-        const put = (name, value, quiet) =>
-            this.bar(name, value / most, signedText(value, 2), { signed: true, quiet });
-        for (const one of top) put(one.name, one.value);
-        const rest = list.slice(DIMS_LISTED);
+        const rest = list.splice(DIMS_LISTED);
+        const most = Math.abs(list[0].value);
+        list.sort((a, b) => b.value - a.value);
         const others = rest.reduce((all, one) => all + one.value, 0);
-        if (rest.length) put(`${rest.length} others`, others, true);
+        if (rest.length) list.push({ name: `${rest.length} others`, value: others, quiet: true });
+        for (const { name: of, value, quiet } of list)
+            panel.append(whyBar(of, value / most, signedText(value, 2), { signed: true, quiet }));
     }
 
     otherHeads() {
-        const { why, keys } = this;
-        const column = why.key ?? state.kept.column;
+        const { column, keys, why } = this;
         const all = headsOf(keys.sentence, state.kind)
             .filter(({ tensor }) => sameShape(tensor, why.tensor) && tensor.isAttention)
             .map((one) => ({ ...one, value: one.tensor.at(one.head, why.row, column) }))
             .filter(({ value }) => value > 0)
             .sort((a, b) => b.value - a.value);
         if (all.length < 2) return;
-        this.panel.append(element('h3', 'Heads with the most weight on this cell'));
-        const line = element('p', '', 'names');
-        for (const one of all.slice(0, HEADS_LISTED)) {
-            const go = () =>
-                set({ layer: one.layer, head: one.head, kept: { row: why.row, column } });
-            const here = one.layer === state.layer && one.head === state.head;
-            const own = buttonFor(go, '', 'name', { 'aria-pressed': here });
-            own.append(element('b', shownHead(one.name)), ` ${one.value.toFixed(2)}`);
-            line.append(own);
-        }
-        this.panel.append(line);
+        this.add('h3', 'Heads with the most weight on this cell');
+        const kept = { row: why.row, column };
+        this.add('p', all.slice(0, HEADS_LISTED).map((one) => headName(one, { kept },
+            [element('b', shownHead(one.name)), ` ${one.value.toFixed(2)}`])), 'names');
     }
 
     fold(name, note, fill) {
-        const details = element('details');
-        const summary = element('summary');
-        summary.append(icon('chevron'), element('span', name), element('span', note, 'quiet'));
-        details.append(summary);
+        const words = [icon('chevron'), element('span', name), element('span', note, 'quiet')];
+        const details = element('details', [element('summary', words)]);
         details.addEventListener('toggle', () => fill(details), { once: true });
         this.panel.append(details);
         return details;
     }
 
     origins() {
-        const { why } = this;
-        const column = why.key ?? state.kept.column;
+        const { column, why } = this;
         const cell = { row: state.kept.row, column };
         const isHead = why.head !== null && why.tensor.columns === 'key';
-        const hidden = why.numbers
-            ? why.hidden
+        const hidden = why.of ? why.hidden
             : Number.isNaN(this.keys.at(state.head, cell.row, column));
         if (!isHead || hidden || why.tensor.sentence.files) return;
         const name = 'Where do query and key come from?';
@@ -295,6 +260,8 @@ class WhyPanel {
         this.fold('Query times key', dims, (to) => this.product(to));
         this.fold('Scale, mask, softmax', `${why.softmax().length} keys`, (to) => this.softmax(to));
         this.fold('Weighted value', 'added to the context', (to) => this.values(to));
+        this.fold('All steps as a document', '', (to) =>
+            to.append(...['', ' -o walk.html'].map((end) => commandLine(why.command() + end))));
     }
 
     product(to) {
@@ -307,21 +274,16 @@ class WhyPanel {
         }
         const [q, k] = why.pair();
         const names = why.ways.linear ? ['φ(q)', 'φ(k)'] : ['q', 'k'];
-        const products = [`${names[0]} · ${names[1]}`, why.products()];
-        to.append(dimTable([[names[0], q], [names[1], k], products]));
+        to.append(dimTable([[names[0], q], [names[1], k], [names.join(' · '), why.products()]]));
     }
 
-    line(to, name, words, value, id = '') {
-        const line = element('p', '', 'sum');
-        const number = element('b', exact(value));
-        number.dataset.name = id || name;
-        line.append(element('span', name), ` ${words} = `, number);
-        to.append(line);
+    line(to, name, words, value) {
+        const number = element('b', exact(value), '', { 'data-name': name });
+        to.append(element('p', [element('span', name), ` ${words} = `, number], 'sum'));
     }
 
     softmax(to) {
         const { why } = this;
-        const { tensor } = why.numbers.weights;
         this.line(to, 'score', `sum of ${why.products().length} products`, why.score);
         for (const [name, words, value] of why.bends())
             if (!Number.isNaN(value)) this.line(to, name, words, value);
@@ -330,11 +292,12 @@ class WhyPanel {
         this.line(to, 'masked', seen, why.hidden ? -Infinity : why.masked);
         const rows = why.softmax().slice(0, WHY_LISTED);
         const { linear, renormalise } = why.ways;
-        const columns = [[renormalise ? 'softmax' : 'masked', rows.map((row) => row.masked)]];
-        if (!linear && !renormalise)
-            columns.push(['e^(masked − max)', rows.map((row) => row.power)]);
-        columns.push(['weight', rows.map((row) => row.weight)]);
-        const names = rows.map((row) => `${row.key} ${tensor.label('column', row.key)}`);
+        const columns = [
+            [renormalise ? 'softmax' : 'masked', 'masked'],
+            !linear && !renormalise && ['e^(masked − max)', 'power'],
+            ['weight', 'weight'],
+        ].filter(Boolean).map(([name, of]) => [name, rows.map((row) => row[of])]);
+        const names = rows.map(({ key }) => `${key} ${this.label('column', key)}`);
         to.append(whyTable('key', names, columns, why.key));
         const words = `of ${quoted(this.label('column', why.key))}`;
         this.line(to, 'weight', words, why.hidden ? 0 : why.weight);
@@ -348,30 +311,21 @@ class WhyPanel {
     values(to) {
         const { why } = this;
         const value = why.of('v', why.key);
-        const name = why.numbers.difference ? 'difference' : 'weight';
-        const weight = why.of('difference', why.row)?.[why.key] ?? why.weight;
+        const differences = why.of('difference', why.row);
+        const weight = differences?.[why.key] ?? why.weight;
         const parts = value.map((number) => Math.fround((weight || 0) * number));
         const context = why.of('context', why.row);
-        const columns = Object.entries({ v: value, [`${name} · v`]: parts, context });
-        to.append(dimTable(columns, why.dim));
+        const name = `${differences ? 'difference' : 'weight'} · v`;
+        to.append(dimTable(Object.entries({ v: value, [name]: parts, context }), why.dim));
     }
 
     // Tensors that the page lacks, their size, and the command that adds them.
     cost() {
-        const { why } = this;
-        const { sentence, layer } = why.tensor;
-        if (live.engine) this.say('Shorter texts are explained from queries and keys, too.');
-        if (sentence.files) this.say(NO_MODEL);
-        if (why.head === null || live.engine || sentence.files) return;
-        this.panel.append(...lacksOfHead(sentence, `${layer}.${why.head}`, 'all'));
-    }
-
-    document() {
-        const { why } = this;
-        if (!why.numbers) return;
-        this.fold('All steps as a document', '', (to) =>
-            to.append(commandLine(why.command()), commandLine(`${why.command()} -o walk.html`)),
-        );
+        const { head, layer, tensor: { sentence } } = this.why;
+        if (live.engine) this.add('p', 'Shorter texts are explained from queries and keys, too.');
+        if (sentence.files) this.add('p', NO_MODEL);
+        if (head === null || live.engine || sentence.files) return;
+        this.panel.append(...lacksOfHead(sentence, `${layer}.${head}`, 'all'));
     }
 }
 

@@ -214,11 +214,12 @@ function drawWritten() {
 }
 
 function nextRow(_, at) {
-    const button = buttonFor(appendBar(at), '', 'next');
-    const name = element('b', '', '', { translate: 'no' });
-    button.append(element('kbd', (at + 1) % 10), name, meter(0, { ghost: 0 }), element('span'));
-    onPoint(button, (on) => drawUsed(on ? at : 0));
-    return withParts(element('li'), button);
+    const button = buttonFor(appendBar(at), [
+        element('kbd', (at + 1) % 10), element('b', '', '', { translate: 'no' }),
+        ...[meter(0, { ghost: true }), element('span')],
+    ], 'next');
+    onPoint(button, (isOn) => drawUsed(isOn ? at : 0));
+    return element('li', button);
 }
 
 // Solid: the chance to be drawn; dashed: the probability of the model.
@@ -396,7 +397,6 @@ addScreen({
     },
     leave: stopFall,
     listen() {
-        const on = (id, event, act) => byId(id).addEventListener(event, act);
         byId('write-bars').append(...Array.from({ length: BARS }, nextRow));
         on('append', 'click', appendBar(0));
         on('draw', 'click', drawToken);
