@@ -389,6 +389,47 @@ await test('Tab reaches the lights, the comparison, a word and a strip; arrows m
         same(['Mean of the layer'], await pressed(page, '#light'));
     }));
 
+await test('a number above 0 is blue and one below 0 orange, in all parts', () =>
+    withPage(
+        writePage('-s', 'red fox green boat small lamp old door red fox green boat small lamp old'),
+        async (page) => {
+            for (const one of ['#without', '#why details']) // the former below the panel
+                await page.locator(one).first().evaluate((box) => (box.open = true));
+            await page.waitForSelector('#why .parts');
+            const found = await page.evaluate(() => {
+                const numberIn = (text) => Number(/[−+]?[\d.]+$/.exec(text)[0].replace('−', '-'));
+                const colourOf = (one) => getComputedStyle(one).backgroundColor.match(/\d+/g);
+                const of = (selector, text, coloured = (one) => one) =>
+                    [...document.querySelectorAll(selector)].map((one) =>
+                        [numberIn(text(one)), colourOf(coloured(one)).map(Number)]);
+                return {
+                    lead: of('#why .bar:has(.axis):not(:has(.quiet))',
+                        (one) => one.lastChild.textContent, (one) => one.querySelector('i')),
+                    parts: of('#why .parts > :is(i, button)[title]', (one) => one.title),
+                    words: of('#without .word:has(i:not(:empty))', (one) => one.lastChild.textContent),
+                };
+            });
+            for (const [part, list] of Object.entries(found)) {
+                const clear = list.filter(([, [red, , blue]]) => Math.abs(red - blue) > 20);
+                const wrong = clear.filter(([value, [red, , blue]]) => value > 0 !== blue > red);
+                same([], wrong, part);
+                yes(clear.length, `no colours of ${part}`);
+            }
+        },
+        { hash: '#head=1.3&cell=14,7&why=1' },
+    ));
+
+await test('a page without an engine says how its text is edited', () =>
+    withPage(writePage('-s', 'Life is short'), async (page) => {
+        yes(await page.isHidden('#fixed'), 'the note is there before it is asked for');
+        await page.click('#plain');
+        yes((await page.innerText('#fixed')).startsWith('The text of this page is fixed.'), 'no note');
+        same("attn-cli page -m tiny -s 'Life is short' --live -o live.html",
+            await page.innerText('#fixed code'));
+        await page.keyboard.press('Escape');
+        yes(await page.isHidden('#fixed'), 'Esc leaves the note');
+    }));
+
 await test('a page without weights has no switch to the text', () =>
     withPage(writePage('Life is short', '--show', 'embedding'), async (page) => {
         same(0, await page.locator('#screen-text').count());

@@ -1,7 +1,7 @@
 // Size and time to first paint of a page with 12 layers of 12 heads on 128 tokens, the lens and all
 // scores; size of a lesson.
 import { execFileSync } from 'node:child_process';
-import { statSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { attn, same, scratch, test, withPage, yes } from './harness.mjs';
@@ -49,6 +49,22 @@ await test('a page of 12 × 12 heads on 128 tokens is small and painted quickly'
             yes(took <= MOST_MILLISECONDS / 5, `${light}: another query takes ${took} ms`);
         }
     });
+});
+
+// They are one program, in which the last of two functions with one name would replace the other.
+await test('files of a page have no two names alike', () => {
+    const folder = join(process.env.ROOT, 'lib/draw/page');
+    const lists = readFileSync(join(folder, 'embed.sh'), 'utf8').matchAll(/scripts='([^']+)'/g);
+    for (const [, list] of lists) {
+        const files = list.includes('main.js') ? `${list} engine.js live.js` : list;
+        const names = files.split(/\s+/).flatMap((file) => {
+            const source = readFileSync(join(folder, file), 'utf8');
+            const made = source.matchAll(/^(?:async )?(?:function|class|const|let) ([{[].*?[}\]]|\w+)/gm);
+            return [...made].flatMap(([, words]) => words.replace(/\w+: /g, '').match(/\w+/g));
+        });
+        yes(names.length > 50, `${names.length} names`);
+        same([], names.filter((name, at) => names.indexOf(name) !== at));
+    }
 });
 
 await test('a lesson has at most 1.3 MB', () => {

@@ -221,6 +221,48 @@ if (write(path, KEYS)) {
             WIDE,
         ));
 
+    await test('Space draws after a click on a button, and presses one that a key has reached', () =>
+        withPage(
+            path,
+            async (page) => {
+                await started(page);
+                await begin(page, KEYS);
+                await press(page, 'Enter', 2);
+                await page.click('#undo');
+                same(1, (await added(page)).length);
+                await press(page, ' ');
+                same(2, (await added(page)).length, 'Space after a click');
+                await press(page, 'Tab');
+                await press(page, 'Shift+Tab');
+                same('undo', await page.evaluate(() => document.activeElement.id));
+                await press(page, ' ');
+                same(1, (await added(page)).length, 'Space on the button');
+            },
+            CALM,
+        ));
+
+    await test('an edited text keeps its selected word, if it is still there', () =>
+        withPage(
+            path,
+            async (page) => {
+                await started(page);
+                const chosen = '#chips [aria-pressed="true"]';
+                const type = async (text) => {
+                    await page.fill('#text', text);
+                    const note = `#live-note[data-text=${JSON.stringify(text)}]`;
+                    await page.locator(note).waitFor({ state: 'attached' });
+                };
+                await type(CHICKEN);
+                await page.click('.chip >> text=road');
+                await page.mouse.move(0, 0);
+                await type(CHICKEN.replace('The', 'The old'));
+                same(['road'], await page.locator(chosen).allInnerTexts());
+                await type('the dog sat on a mat');
+                same(['mat'], await page.locator(chosen).allInnerTexts());
+            },
+            WIDE,
+        ));
+
     await test('a key during the falling number appends its own token alone', () =>
         withPage(
             path,
