@@ -22,9 +22,14 @@ function say(text, ...values) {
     return values.length ? filled(said, values) : said;
 }
 
+// Between Chinese and a name in its quotes there is no blank.
 function filled(text, values) {
     let next = 0;
-    return text.replace(/[#~](\d?)/g, (_, at) => values[at ? at - 1 : next++]);
+    const place = /((?<=\p{Script=Han}) )?[#~](\d?)( (?=\p{Script=Han}))?/gu;
+    return text.replace(place, (_, before = '', at, after = '') => {
+        const value = `${values[at ? at - 1 : next++]}`;
+        return (/^“/.test(value) ? '' : before) + value + (/”$/.test(value) ? '' : after);
+    });
 }
 
 // Entries with # (any text, or one word if they are short) or ~ (a text that has an entry itself),
@@ -71,7 +76,7 @@ function translated(text) {
     const said = translations.get(words);
     if (said === words) return text;
     const [before, after] = [/^\s*/, /\s*$/].map((blank) => blank.exec(text)[0]);
-    const ends = [/^[，。；：、？）]/.test(said) ? '' : before, /[，。；：、？（]$/.test(said) ? '' : after];
+    const ends = [/^[，。；：、？）（]/.test(said) ? '' : before, /[，。；：、？（]$/.test(said) ? '' : after];
     return ends.join(said);
 }
 

@@ -116,24 +116,21 @@ function noteOf({ q, seen, context }) {
 function drawPlayer(journey, moment, title) {
     const plan = planOf();
     const isEnd = moment.scene === 'predict';
-    const buttons = (box, entries) =>
-        keepOrMake(byId(box), entries, ([id, words, pressed, number]) =>
-            buttonFor(() => stepTo(plan[number]), words, '',
-                { 'aria-pressed': pressed, 'data-scene': id }));
-    const ofLayer = plan.filter((one) => one.at === moment.at && one.scene !== 'predict');
-    buttons('scenes', ofLayer.map((one) => [one.scene, sceneName(journey, one.scene),
-        one.scene === moment.scene, plan.indexOf(one)]));
-    const layers = motionTensors().map((one, at) =>
-        [`${at}`, say(one.isMixer ? 'Layer #, mixer' : 'Layer #', one.layer),
-            at === moment.at && !isEnd, plan.findIndex((entry) => entry.at === at)]);
-    if (plan.at(-1).scene === 'predict')
-        layers.push(['end', say('Prediction'), isEnd, plan.length - 1]);
+    const go = (number) => stepTo(planOf()[number]);
+    const numberOf = (at) => plan.findIndex((one) => one.at === at);
+    const scenes = plan.flatMap(({ at, scene }, number) => (at === moment.at && scene !== 'predict'
+        ? [[number, sceneName(journey, scene), { 'data-scene': scene }]] : []));
+    const layers = motionTensors().map((one, at) => [numberOf(at),
+        say(one.isMixer ? 'Layer #, mixer' : 'Layer #', one.layer), { 'data-scene': at }]);
+    const end = plan.length - 1;
+    if (plan[end].scene === 'predict') layers.push([end, say('Prediction'), { 'data-scene': 'end' }]);
+    const chosen = isEnd ? end : numberOf(moment.at);
     const isMenu = layers.length > LAYERS_LISTED;
     byId('motion-layer').hidden = !isMenu;
     byId('motion-layers').hidden = isMenu;
-    if (!isMenu) buttons('motion-layers', layers);
-    else fill(byId('motion-layer'), layers.map(([, words, , number]) => [number, words]),
-        layers.find(([, , pressed]) => pressed)[3]);
+    drawSegments(byId('scenes'), scenes, moment.number, go);
+    if (isMenu) fill(byId('motion-layer'), layers, chosen);
+    else drawSegments(byId('motion-layers'), layers, chosen, go);
     const scrub = byId('scrub');
     Object.assign(scrub, { max: totalTime(), value: state.at });
     scrub.setAttribute('aria-valuetext', title);
@@ -342,7 +339,7 @@ function listenToMotion() {
     on('scrub', 'input', () => playFrom(Number(byId('scrub').value)));
     on('scrub', 'change', rememberState); // browsers refuse many changes of the address
     on('speed', 'change', () => (motion.speed = Number(byId('speed').value)));
-    on('motion-layer', 'change', () => stepTo(planOf()[byId('motion-layer').value]));
+    on('motion-layer', 'change', ({ target }) => stepTo(planOf()[target.value]));
     on('motion-numbers', 'toggle', drawMotionTable);
     const canvas = byId('stage-canvas');
     const within = (box, { offsetX: x, offsetY: y }) =>

@@ -126,7 +126,8 @@ function drawEntry(next, row) {
         if (shares[i] - shares[i - 1] > shares[best] - shares[best - 1]) best = i;
     if (!(shares[best] - shares[best - 1] >= 0.0005)) return;
     byId('entry').append(
-        `${quoted(shown(winner.name))} rises most with `,
+        say('# rises most with', quoted(shown(winner.name))),
+        isChinese() ? '' : ' ', // as between Chinese words
         element('b', stepName(next.layers[best])),
         ': ',
         element('span', `${percent(shares[best - 1])} → ${percent(shares[best])}.`),

@@ -357,7 +357,7 @@ function drawTextSaid(heads) {
     said.replaceChildren();
     for (const one of heads) {
         if (!isOne) said.append(element('b', one.name), ': ');
-        said.append(readingOf(one), ' ');
+        said.append(readingOf(one), isChinese() ? '' : ' ');
     }
     if (isOne || lightNow() === 'flow') return;
     const count = byId('panes').querySelectorAll('.differs').length;
