@@ -8,10 +8,7 @@ const toIds = (text) => (text || '').split('.').filter(Boolean).map(toIndex);
 // Each entry: a function that writes it ('' leaves it out) and one that reads it.
 const REMEMBERED = {
     text: [() => (live.engine && state.text !== usual.text ? state.text : ''), String],
-    off: [
-        () => [...state.off].sort().join(','),
-        (text) => new Set(text.split(',').filter(Boolean)),
-    ],
+    off: [() => [...state.off].sort().join(), (text) => new Set(text.split(',').filter(Boolean))],
     t: [() => (state.t === 1 ? '' : String(state.t)), (text) => clamp(Number(text) || 1, 0.1, 4)],
     pin: [pinText, readPin],
     sentence: [() => String(state.sentence || ''), toIndex],
@@ -28,10 +25,7 @@ const REMEMBERED = {
             return row >= 0 && column >= 0 ? { row: toIndex(row), column: toIndex(column) } : null;
         },
     ],
-    token: [
-        () => (state.kept || state.row === null ? '' : String(state.row)),
-        toIndex,
-    ],
+    token: [() => (state.kept || state.row === null ? '' : String(state.row)), toIndex],
     why: [() => (state.why ? '1' : ''), Boolean],
     scale: [() => state.scale, (text) => (['linear', 'sqrt'].includes(text) ? text : '')],
     lang: [() => state.lang, languageOf],
@@ -46,9 +40,7 @@ const REMEMBERED = {
     ],
 };
 // Names in the address that differ from those in the state.
-const STATE_NAMES = {
-    ...{ show: 'kind', cell: 'kept', token: 'row', step: 'lesson' },
-};
+const STATE_NAMES = { show: 'kind', cell: 'kept', token: 'row', step: 'lesson' };
 const usual = {};
 
 function headText() {

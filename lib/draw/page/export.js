@@ -11,20 +11,15 @@ function shellWord(word) {
 function commandOf(sentence, command, words) {
     const ids = sentence.ids && !sentence.text;
     const text = ids ? ['--ids', sentence.ids.join(',')] : ['-s', sentence.text ?? sentence.title];
-    return [
-        ...['attn-cli', command],
-        ...(sentence.files || ['-m', sentence.model, ...text]),
-        ...(sentence.command || []),
-        ...words,
-    ]
-        .map(shellWord)
-        .join(' ');
+    const input = sentence.files || ['-m', sentence.model, ...text];
+    const all = ['attn-cli', command, ...input, ...(sentence.command || []), ...words];
+    return all.map(shellWord).join(' ');
 }
 
 // A command with a button that copies it.
 function commandLine(text) {
     const copy = buttonFor(() => copyText(text, copy), say('Copy'));
-    return withParts(element('p', '', 'command'), element('code', text, '', { tabindex: 0 }), copy);
+    return element('p', [element('code', text, '', { tabindex: 0 }), copy], 'command');
 }
 
 async function copyText(text, button) {

@@ -80,7 +80,9 @@ function press(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || (field && event.key !== 'Escape')) return;
     const button = !isPointed && event.target.closest?.('button, summary');
     if (/^( |Enter)$/.test(event.key) && button) return;
-    const act = (!state.lesson && screenKey(event.key)) || KEYS[event.key];
+    const inMotion = motion.step && !turnsSlides(event) && motion.box.contains(event.target);
+    const ofLesson = inMotion && MOTION_KEYS[event.key];
+    const act = (state.lesson ? ofLesson : screenKey(event.key)) || KEYS[event.key];
     if (!act || (event.key.startsWith('Page') && !isProjecting())) return;
     act(event);
     event.preventDefault();

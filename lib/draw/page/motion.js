@@ -324,15 +324,6 @@ function keepMotion() {
 
 function listenToMotion() {
     motion.box = byId('motion');
-    motion.box.addEventListener('keydown', (event) => {
-        const act = motion.step && MOTION_KEYS[event.key];
-        const own = event.key === ' ' && !isPointed ? 'input, select, button, summary'
-            : 'input, select';
-        if (!act || event.target.matches(own)) return;
-        act();
-        event.preventDefault();
-        event.stopPropagation();
-    });
     on('play', 'click', togglePlay);
     on('step-back', 'click', () => stepScene(-1));
     on('step-on', 'click', () => stepScene(1));

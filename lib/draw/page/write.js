@@ -148,8 +148,7 @@ function drawToken() {
         const { t, seed, from } = state.write;
         append(drawn, t ? { seed, from } : {});
     };
-    const isCalm = window.matchMedia('(prefers-reduced-motion: reduce)').matches;
-    if (isCalm || !state.write.t) return rest();
+    if (calm.matches || !state.write.t) return rest();
     writing.rest = rest;
     const began = performance.now();
     const move = (now) => {
@@ -299,19 +298,17 @@ function drawSteps() {
     const labels = writing.next.words.slice(-ids.length).map(shown);
     const steps = ids.map((id, at) => {
         const title = say('Undo back to before #', quoted(labels[at]));
-        const back = buttonFor(() => undo(at), '', 'back', { title });
         const stays = { translate: 'no' };
         const trial = writing.trials.get(ids.slice(0, at).join());
         const rank = trial?.likely.findIndex((one) => one.id === id) ?? -1;
         const most = ids.length - at <= STEPS_TRIED && rank >= 0 && mostUsed(trial, rank);
-        back.append(element('b', labels[at], '', stays));
+        const used = most && say('← # # pt', shown(most.name), signedText(most.by, 0));
         const share = writing.shares.get(`${ids.slice(0, at + 1)}`) ?? trial?.likely[rank]?.share;
-        if (share >= 0) back.append(element('span', percent(share)));
-        if (most) {
-            const words = say('← # # pt', shown(most.name), signedText(most.by, 0));
-            back.append(element('span', words, 'quiet', stays));
-        }
-        return withParts(element('li'), back);
+        return element('li', buttonFor(() => undo(at), [
+            element('b', labels[at], '', stays),
+            share >= 0 && element('span', percent(share)),
+            most && element('span', used, 'quiet', stays),
+        ], 'back', { title }));
     });
     byId('write-steps').replaceChildren(...steps);
     byId('write-empty').hidden = ids.length > 0;
