@@ -4,10 +4,11 @@ const byId = (id) => document.getElementById(id);
 
 const on = (id, event, act) => byId(id).addEventListener(event, act);
 
-// An element with a text or a list of parts, of which those that are empty are left out.
+// An element with a text or a list of parts, of which those that are empty or false are left out.
 function element(name, parts = '', className = '', attributes = {}) {
     const made = document.createElement(name);
-    made.append(...[parts].flat().filter((part) => part || part === 0));
+    const list = Array.isArray(parts) ? parts : [parts === 0 ? '0' : parts];
+    made.append(...list.filter(Boolean));
     if (className) made.className = className;
     for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
     return made;
