@@ -31,6 +31,7 @@ static const struct option_row own_options[] = {
 struct features_state {
     struct selection selection;
     struct feature_plan plan; /* without a viewer */
+    bool has_noted;           /* that texts begin in another way than those of the training */
 };
 
 static int prepare(void *state, struct driver *driver, struct err *err)
@@ -91,12 +92,20 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
 
 static int run(void *state, const struct group *group, struct err *err)
 {
-    const struct features_state *own = state;
+    struct features_state *own = state;
     struct feature_plan plan = own->plan;
+    const struct dictionary *d = plan.dictionary;
     int failed = group_capture(group, &own->selection, err);
     plan.viewer = group->viewer;
-    for (size_t i = 0; i < group->count && !failed; i++)
+    for (size_t i = 0; i < group->count && !failed; i++) {
+        const bool begins = group->jobs[i]->report.sentence.added_before > 0;
         failed = features_report(&group->jobs[i]->report, &plan, group->arena, err);
+        if (!own->has_noted && d->knows_begin && d->begins != begins)
+            print_note("--sae: expected texts that begin with%s a special token, as in its "
+                       "training (prepend_bos), found others: try --special %s",
+                       d->begins ? "" : "out", d->begins ? "bos" : "none");
+        own->has_noted = own->has_noted || d->begins != begins;
+    }
     return failed;
 }
 

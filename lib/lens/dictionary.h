@@ -55,7 +55,9 @@ struct dictionary {
     bool keeps_negative; /* ACTIVE_TOPK: also those below 0 */
     bool centers;        /* x less its mean over channels, which y gets back */
     bool may_center;     /* the files do not say if rows were centered */
-    bool of_direction;   /* x is the site's row divided by its norm; see dictionary_rows */
+    bool knows_begin,
+        begins;        /* the files say if texts of its training began with a special token */
+    bool of_direction; /* x is the site's row divided by its norm; see dictionary_rows */
     enum site site, site_out;
     size_t layer;
     float epsilon; /* of that norm */

@@ -778,6 +778,7 @@ static int take_saelens(const struct sae_reader *r, const char *hook)
     const bool is_layer_norm = !r->model->rms;
     if (is_true(r, "fold_ln") && hook && strstr(hook, "hook_normalized"))
         return refuse(r, "fold_ln", "false for hook_normalized");
+    d->knows_begin = json_get_bool(setting(r, "prepend_bos"), &d->begins);
     d->centers = is_layer_norm && is_true(r, "center_writing_weights");
     d->may_center =
         is_layer_norm && !setting(r, "model_from_pretrained_kwargs") && saelens_version(r) < 3020;
