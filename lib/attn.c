@@ -12,6 +12,7 @@
 #include "lens/capture.h"
 #include "lens/continuation.h"
 #include "measure/gradients.h"
+#include "measure/sparse_features.h"
 #include "measure/token_scores.h"
 #include "model/cache.h"
 #include "model/layer.h"
@@ -926,5 +927,99 @@ int attn_step(struct attn_cache *cache, const struct attn_ids *ids,
     if (failed && cache->cache.count > past) /* its tokens were already cached */
         cache_forget(&cache->cache, past);
     host_object_drop(&cache->object);
+    return end_call(&call, failed, error);
+}
+
+/* --- sparse features -------------------------------------------------------------------------- */
+
+struct attn_dictionary {
+    struct host_object object;
+    struct attn_model *model;
+    struct dictionary dictionary;
+};
+
+_Static_assert(sizeof(struct attn_feature) == sizeof(struct feature), "they are passed on");
+
+static void free_dictionary(struct host_object *object)
+{
+    struct attn_dictionary *dictionary = (struct attn_dictionary *)object;
+    dictionary_release(&dictionary->dictionary);
+    host_object_drop(&dictionary->model->object);
+    heap_free(dictionary);
+}
+
+struct attn_dictionary *attn_dictionary_open(struct attn_model *model, const char *name,
+                                             struct attn_error *error)
+{
+    struct host_call call = {0};
+    struct dictionary_request request;
+    if (check_given(name, "a name", &call.err) || begin_call(&call, model)) {
+        end_call(&call, -1, error);
+        return NULL;
+    }
+    struct attn_dictionary *made = heap_alloc(1, sizeof *made, &call.err);
+    int failed =
+        !made || dictionary_request_read(&request, name, &call.arena, &call.err) ||
+        dictionary_open(&made->dictionary, &request, &model->viewer.model.config, &call.err);
+    if (failed) {
+        heap_free(made);
+        made = NULL;
+    } else {
+        made->model = model;
+        host_object_init(&made->object, free_dictionary);
+        host_object_hold(&model->object);
+    }
+    if (!end_call(&call, failed, error))
+        return made;
+    attn_dictionary_close(made);
+    return NULL;
+}
+
+void attn_dictionary_close(struct attn_dictionary *dictionary)
+{
+    if (dictionary)
+        host_object_close(&dictionary->object);
+}
+
+size_t attn_dictionary_count(const struct attn_dictionary *dictionary)
+{
+    return dictionary ? dictionary->dictionary.count : 0;
+}
+
+int attn_features(struct attn_dictionary *dictionary, const struct attn_ids *ids,
+                  int (*sink)(void *context, size_t token, const struct attn_feature *features,
+                              size_t count),
+                  void *context, struct attn_error *error)
+{
+    struct host_call call = {0};
+    struct err *err = &call.err;
+    if (check_given(dictionary, "a dictionary", err) || begin_call(&call, dictionary->model))
+        return end_call(&call, -1, error);
+    struct attn_model *model = dictionary->model;
+    struct viewer *viewer = &model->viewer;
+    struct text_with_source pair = {0};
+    struct selection selection;
+    struct report report = {0};
+    struct feature_row *rows = NULL;
+    struct matrix x;
+    const struct feature_plan plan = {.viewer = viewer, .dictionary = &dictionary->dictionary};
+    const struct capture_request asked = {&selection, &pair, 1, 0, &report};
+    host_object_hold(&dictionary->object);
+    features_select(&selection, &dictionary->dictionary);
+    int failed = check_request(&call, model, ids, 1, NULL) || check_texts(model, ids, 1, err);
+    if (!failed && !sink)
+        failed = err_usage(err, "expected a sink, found NULL");
+    if (!failed) {
+        pair.sentence =
+            (struct tokenized){.ids = ids->ids, .count = ids->count, .segments = ids->segments};
+        count_run(model, ids, 1);
+        failed = viewer_capture(viewer, &asked, &call.arena, err) ||
+                 features_of_report(&rows, &x, &plan, &report, &call.arena, err) ||
+                 mapping_list_check(&model->object, err);
+    }
+    for (size_t i = 0; !failed && i < ids->count; i++)
+        if (sink(context, i, (const struct attn_feature *)rows[i].items, rows[i].count))
+            failed = err_set(err, "token %zu: the sink ended the call", i);
+    host_object_drop(&dictionary->object);
     return end_call(&call, failed, error);
 }

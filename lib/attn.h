@@ -266,6 +266,39 @@ int attn_step(struct attn_cache *cache, const struct attn_ids *ids,
 size_t attn_cache_count(const struct attn_cache *cache); /* tokens in it */
 void attn_cache_close(struct attn_cache *cache);
 
+/* A dictionary of sparse features of a model: a sparse autoencoder or transcoder, by its name as
+ * attn-cli features --sae takes it: "demo", a folder, "saes:5", "saes,site=mlp_out". It needs its
+ * model, and is closed on its own.
+ *
+ *     static int print(void *context, size_t token, const struct attn_feature *f, size_t count)
+ *     {
+ *         for (size_t i = 0; i < count; i++)
+ *             printf("token %zu: feature %u, %g\n", token, (unsigned)f[i].id, f[i].activation);
+ *         return 0;
+ *     }
+ *
+ *     struct attn_dictionary *dictionary = attn_dictionary_open(model, "demo", &error);
+ *     if (!dictionary || attn_features(dictionary, &ids, print, NULL, &error)) ...
+ *     attn_dictionary_close(dictionary);
+ *
+ * attn_features runs the ids and calls the sink with the active features of each token, in the order
+ * of their numbers; if the sink returns another number than 0, the call ends. */
+struct attn_dictionary;
+
+struct attn_feature {
+    uint32_t id;
+    float activation;
+};
+
+struct attn_dictionary *attn_dictionary_open(struct attn_model *model, const char *name,
+                                             struct attn_error *error);
+size_t attn_dictionary_count(const struct attn_dictionary *dictionary); /* its features */
+int attn_features(struct attn_dictionary *dictionary, const struct attn_ids *ids,
+                  int (*sink)(void *context, size_t token, const struct attn_feature *features,
+                              size_t count),
+                  void *context, struct attn_error *error);
+void attn_dictionary_close(struct attn_dictionary *dictionary);
+
 /* Run a command line of attn-cli that reads texts, such as {"lens", "Life is short",
  * "--format=csv", NULL}: lens, attribute, patch, heads, compare, steer, examples, run, score,
  * generate, explain, page or tokenize. What the program would print goes to the sink, once, as

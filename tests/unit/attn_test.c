@@ -627,6 +627,49 @@ TEST(a_sum_of_logits_has_gradients)
     attn_close(model);
 }
 
+/* "The keys to the cabinet" with `demo`, as features prints them; the sink ends after `*left`. */
+static int look_at_features(void *context, size_t token, const struct attn_feature *features,
+                            size_t count)
+{
+    int *left = context;
+    ck_assert_uint_eq(count, 8);
+    for (size_t i = 1; i < count; i++)
+        ck_assert_uint_lt(features[i - 1].id, features[i].id);
+    for (size_t i = 0; i < count; i++)
+        if (features[i].id == 27)
+            ck_assert_float_eq_tol(features[i].activation, token == 1 ? 57.7231F : 19.4435F, 1e-3F);
+    return --*left == 0;
+}
+
+TEST(a_dictionary_has_features_of_each_token)
+{
+    struct attn_error error = {0};
+    struct attn_ids ids = {0}, wrong = {.ids = (uint32_t[]){9999}, .count = 1};
+    int left = 6;
+    struct attn_model *model = attn_open("tiny", 1, NULL);
+    ck_assert(!attn_encode(model, "The keys to the cabinet", 23, &ids, &error));
+    struct attn_dictionary *dictionary = attn_dictionary_open(model, "demo", &error);
+    ck_assert_uint_eq(attn_dictionary_count(dictionary), 128);
+    ck_assert_msg(!attn_features(dictionary, &ids, look_at_features, &left, &error), "%s",
+                  error.text);
+    ck_assert_int_eq(left, 1);
+    ck_assert_int_eq(attn_features(dictionary, &ids, look_at_features, &left, &error), -1);
+    ck_assert_str_eq(error.text, "token 0: the sink ended the call");
+    ck_assert_int_eq(attn_features(dictionary, &ids, NULL, NULL, &error), -1);
+    ck_assert_str_eq(error.text, "expected a sink, found NULL");
+    ck_assert_int_eq(attn_features(dictionary, &wrong, look_at_features, &left, &error), -1);
+    ck_assert_int_eq(attn_features(NULL, &ids, look_at_features, &left, &error), -1);
+    ck_assert_str_eq(error.text, "expected a dictionary, found NULL");
+    ck_assert(!attn_dictionary_open(model, "demo:2", &error) && error.status == 3);
+    ck_assert_str_eq(error.text, "'demo': expected a layer with 'resid_post' from 0 to 1, found 2");
+    ck_assert(!attn_dictionary_open(model, NULL, &error) && error.status == 2);
+    ck_assert_uint_eq(attn_dictionary_count(NULL), 0);
+    attn_close(model);
+    ck_assert_int_eq(attn_features(dictionary, &ids, look_at_features, &left, &error), -1);
+    attn_dictionary_close(dictionary);
+    attn_ids_free(&ids);
+}
+
 TEST(a_source_is_translated_and_scored)
 {
     struct attn_error error = {0};
