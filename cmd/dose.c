@@ -16,51 +16,45 @@ static bool is_number(const struct swept_option *swept)
     return true;
 }
 
-/* The swept option on the axis; `count`: there is none. */
-static size_t axis_of_sweep(const struct sweep *sweep)
-{
-    size_t at = 0;
-    while (at < sweep->count && !is_number(&sweep->items[at]))
-        at++;
-    return at;
-}
-
 int dose_begin(struct dose *dose, const struct sweep *sweep, const char *y, struct arena *arena,
                struct err *err)
 {
-    const size_t axis = axis_of_sweep(sweep);
-    *dose = (struct dose){.y = y, .lines = 1};
-    if (axis == sweep->count)
+    *dose = (struct dose){.y = y, .sweep = sweep, .lines = 1};
+    while (dose->axis < sweep->count && !is_number(&sweep->items[dose->axis]))
+        dose->axis++;
+    if (dose->axis == sweep->count)
         return err_usage(err,
                          "--format: expected a --sweep of numbers, such as s=-3:3:0.5, for the "
                          "figure of a batch, found none: use a folder (-o DIR/)");
-    const struct texts *values = &sweep->items[axis].values;
-    double *x = arena_alloc(arena, values->count, sizeof *x, err);
-    for (size_t i = 0; x && i < values->count; i++)
-        num_parse_double(values->items[i], -1e9, 1e9, &x[i]);
-    dose->x = x;
+    const struct texts *values = &sweep->items[dose->axis].values;
     dose->points = values->count;
-    dose->setting = sweep->items[axis].name;
     for (size_t i = 0; i < sweep->count; i++) /* repetitions are averaged */
         dose->lines *=
-            i == axis || !sweep->items[i].values.items ? 1 : sweep->items[i].values.count;
-    dose->labels = arena_alloc(arena, dose->lines, sizeof *dose->labels, err);
+            i == dose->axis || !sweep->items[i].values.items ? 1 : sweep->items[i].values.count;
+    dose->x = arena_alloc(arena, dose->points, sizeof *dose->x, err);
     dose->sums = arena_alloc(arena, dose->lines * dose->points, sizeof *dose->sums, err);
     dose->counts = arena_alloc(arena, dose->lines * dose->points, sizeof *dose->counts, err);
-    for (size_t line = 0; dose->labels && line < dose->lines; line++) {
-        struct buf label = {0};
-        size_t left = line;
-        for (size_t i = sweep->count; i-- > 0;) {
-            const struct swept_option *swept = &sweep->items[i];
-            if (i == axis || !swept->values.items)
-                continue;
-            buf_format(&label, "%s%s=%s", label.size ? ", " : "", swept->name,
-                       swept->values.items[left % swept->values.count]);
-            left /= swept->values.count;
-        }
-        dose->labels[line] = buf_keep(&label, arena, err);
-    }
+    for (size_t i = 0; dose->x && i < dose->points; i++)
+        num_parse_double(values->items[i], -1e9, 1e9, &dose->x[i]);
     return err_if(err->kind);
+}
+
+/* "layer=1, s=2": the values of the other settings in a line; the name if there is one line. */
+static const char *line_label(const struct dose *dose, size_t line, struct arena *arena,
+                              struct err *err)
+{
+    struct buf label = {0};
+    for (size_t i = dose->sweep->count; i-- > 0;) {
+        const struct swept_option *swept = &dose->sweep->items[i];
+        if (i == dose->axis || !swept->values.items)
+            continue;
+        buf_format(&label, "%s%s=%s", label.size ? ", " : "", swept->name,
+                   swept->values.items[line % swept->values.count]);
+        line /= swept->values.count;
+    }
+    if (!label.size)
+        buf_text(&label, dose->name);
+    return buf_keep(&label, arena, err);
 }
 
 /* The mean of a column over the rows that have a number, or the number of one row. */
@@ -92,8 +86,7 @@ static const struct column *find_column(const struct table *table, const char *n
     return NULL;
 }
 
-int dose_add(struct dose *dose, const struct sweep *sweep, const struct report *report,
-             struct err *err)
+int dose_add(struct dose *dose, const struct report *report, struct err *err)
 {
     const char *colon = dose->y ? strchr(dose->y, ':') : NULL;
     char name[SHEET_NAME_BYTES] = "";
@@ -128,12 +121,12 @@ int dose_add(struct dose *dose, const struct sweep *sweep, const struct report *
     const double number = number_of(column, rows, row);
     snprintf(dose->name, sizeof dose->name, "%s", column->name);
     size_t line = 0, point = 0, scale = 1;
-    for (size_t i = sweep->count; i-- > 0;) {
-        const struct swept_option *swept = &sweep->items[i];
+    for (size_t i = dose->sweep->count; i-- > 0;) {
+        const struct swept_option *swept = &dose->sweep->items[i];
         size_t index = 0;
         while (swept->values.items && strcmp(swept->values.items[index], swept->value) != 0)
             index++;
-        if (i == axis_of_sweep(sweep))
+        if (i == dose->axis)
             point = index;
         else if (swept->values.items) {
             line += index * scale;
@@ -152,6 +145,7 @@ int dose_report(struct report *report, const struct dose *dose, struct arena *ar
 {
     struct table *table = arena_alloc(arena, 1, sizeof *table, err);
     struct table_rows rows = {.most = dose->points, .arena = arena, .err = err};
+    const char *setting = dose->sweep->items[dose->axis].name;
     size_t *order = arena_alloc(arena, dose->points, sizeof *order, err);
     size_t most = 0;
     for (size_t i = 0; order && i < dose->points; i++) { /* the axis ascends */
@@ -162,20 +156,20 @@ int dose_report(struct report *report, const struct dose *dose, struct arena *ar
     }
     for (size_t i = 0; order && i < dose->points; i++, rows_next(&rows)) {
         const char *x = arena_format(arena, err, "%.6g", dose->x[order[i]]);
-        rows_label(&rows, dose->setting, COLUMN_KEY, (struct label){x, x, x});
+        rows_label(&rows, setting, COLUMN_KEY, (struct label){x, x, x});
         for (size_t line = 0; line < dose->lines; line++) {
             const size_t cell = line * dose->points + order[i], count = dose->counts[cell];
-            const char *label = *dose->labels[line] ? dose->labels[line] : dose->name;
+            const char *label = line_label(dose, line, arena, err);
             most = num_max(most, count);
             rows_float(&rows, (struct column){label, .title = label, .digits = 4},
                        count ? dose->sums[cell] / (double)count : NAN);
         }
     }
-    if (!table || !order || rows_finish(table, &rows, dose->name, dose->setting))
+    if (!table || !order || rows_finish(table, &rows, dose->name, setting))
         return -1;
     table->curves = true;
     table->note =
-        arena_format(arena, err, "%s by %s%s", dose->name, dose->setting,
+        arena_format(arena, err, "%s by %s%s", dose->name, setting,
                      most > 1 ? arena_format(arena, err, ", mean of %zu results", most) : "");
     report->tables = table;
     report->table_count = 1;

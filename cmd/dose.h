@@ -2,7 +2,7 @@
  * texts, over the first swept setting that is a number; a line for each value of the others.
  *
  *     if (dose_begin(&dose, &driver->sweep, "difference_nats:-1", arena, err)) ...
- *     dose_add(&dose, &driver->sweep, &report, err)        (each result, while its setting is open)
+ *     dose_add(&dose, &report, err)       (each result, while its setting is open)
  *     dose_report(&report, &dose, arena, err)
  */
 #pragma once
@@ -13,11 +13,11 @@
 struct dose {
     const char *y; /* NAME or NAME:ROW, of a column or a fact; NULL: the first number */
     char name[SHEET_NAME_BYTES]; /* of the number; empty: no result yet */
-    const double *x;             /* [points], in the order of the sweep */
-    const char *setting;
-    const char **labels; /* [lines] "layer=1", or the name if there is one line */
-    double *sums;        /* [lines, points] */
-    size_t *counts;      /* the numbers in each sum */
+    const struct sweep *sweep;
+    size_t axis;    /* index of the setting on the axis */
+    double *x;      /* [points], in the order of the sweep */
+    double *sums;   /* [lines, points] */
+    size_t *counts; /* the numbers in each sum */
     size_t points, lines;
 };
 
@@ -26,8 +26,7 @@ int dose_begin(struct dose *dose, const struct sweep *sweep, const char *y, stru
                struct err *err);
 
 /* Add the number of a result: of the row, or the mean over all rows that have it. */
-int dose_add(struct dose *dose, const struct sweep *sweep, const struct report *report,
-             struct err *err);
+int dose_add(struct dose *dose, const struct report *report, struct err *err);
 
 /* Set the report's table, a row for each point and a column for each line. */
 int dose_report(struct report *report, const struct dose *dose, struct arena *arena,

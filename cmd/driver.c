@@ -283,7 +283,7 @@ static int write_job(struct driver *driver, struct job *work, struct arena *aren
     struct stream *out = driver->log ? &driver->log->out : &driver->output.stream;
     if (driver->dose) {
         driver->written += !work->fault;
-        return work->fault ? 0 : dose_add(driver->dose, &driver->sweep, &work->report, err);
+        return work->fault ? 0 : dose_add(driver->dose, &work->report, err);
     }
     bool is_array = is_lines(driver) && !driver->log && format_is(driver->output.format, "json");
     bool is_made = work->bytes.size && work->before == driver->written;

@@ -411,39 +411,25 @@ static int survey_cell(struct items *items, size_t field, const char *text, size
 
 /* The values of --by of the texts of a table of one word a row, "trial, reader". */
 struct by_values {
-    struct texts keys;
-    struct hash_index found;
+    struct map known;
+    const char *last; /* of the row before */
 };
-
-static int by_values_begin(struct by_values *values, struct items *items, struct err *err)
-{
-    size_t lines = 1;
-    for (const char *at = items->reader.at; at < items->reader.end; at++)
-        lines += *at == '\n';
-    return hash_index_init(&values->found, num_min(lines, HASH_NUMBER_MAX), &items->arena, err);
-}
 
 /* True if a row begins a text: if its values of --by, which are kept, differ from those of the row
  * before. Refused: values of an earlier text. */
 static bool begins_text(struct by_values *values, struct items *items, struct buf *key, size_t line,
                         struct err *err)
 {
-    struct texts *keys = &values->keys;
-    const char *last = keys->count ? keys->items[keys->count - 1] : NULL;
     const char *own = buf_keep(key, &items->arena, err);
-    if (!own || (last && strcmp(last, own) == 0))
+    if (!own || (values->last && strcmp(values->last, own) == 0))
         return false;
-    struct hash_probe probe = hash_probe(&values->found, hash_bytes(own, strlen(own)));
-    for (uint32_t index; hash_next(&probe, &index);)
-        if (strcmp(keys->items[index], own) == 0) {
-            err_set(err,
-                    "'%s' line %zu: --by: expected the rows of '%s' together, found others "
-                    "between: sort the table",
-                    shown_path(items->path), line, own);
-            return false;
-        }
-    hash_put(&probe, (uint32_t)keys->count);
-    return !texts_add(keys, own, &items->arena, err);
+    values->last = own;
+    if (map_get(&values->known, own, strlen(own), NULL))
+        err_set(err,
+                "'%s' line %zu: --by: expected the rows of '%s' together, found others between: "
+                "sort the table",
+                shown_path(items->path), line, own);
+    return !err->kind && !map_put(&values->known, own, strlen(own), 0, err);
 }
 
 /* Add the columns of an object. Survey the cells of a row, and append its values of --by. */
@@ -485,11 +471,12 @@ static int find_rows(struct items *items, struct err *err)
     size_t skipped = 0, between = 0;     /* blank rows; those before the last item */
     struct arena arena = {0};
     struct by_values values = {0};
+    struct buf key = {0};
     enum cells *cells = arena_alloc(&items->arena, items->header_count, sizeof *cells, err);
-    if (!cells || (by && by_values_begin(&values, items, err)))
+    if (!cells)
         return -1;
     for (struct row row = {.line = 1}; row.line && !err->kind;) {
-        struct buf key = {0};
+        buf_clear(&key);
         arena_clear(&arena);
         read_row(&row, items, &items->reader, &arena, err);
         if (!err->out_of_memory)
@@ -511,8 +498,9 @@ static int find_rows(struct items *items, struct err *err)
             between = skipped;
         }
         number += begins || !by;
-        buf_release(&key);
     }
+    map_release(&values.known);
+    buf_release(&key);
     arena_release(&arena);
     skipped += items->count - last;
     if (!of_csv || last > first)

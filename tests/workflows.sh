@@ -1,6 +1,6 @@
 #!/bin/sh
-# Run data/experiments/Snakefile and ray_batch.py with Snakemake and Ray of PyPI, Ray on two nodes of
-# this machine: after a kill, the rows are those of a single run.
+# Run data/experiments/Snakefile and ray_batch.py with Snakemake and Ray of PyPI, Ray on two nodes
+# of this machine: after a kill, the rows are those of a single run.
 #
 #     sh tests/workflows.sh [BUILD]
 #
@@ -61,7 +61,8 @@ cluster() {
 }
 
 node() { # OPTION...: start a node with room for two workers
-    ray start --num-cpus 2 --object-store-memory 200000000 --disable-usage-stats "$@" >>nodes.log 2>&1
+    ray start --num-cpus 2 --object-store-memory 200000000 --disable-usage-stats "$@" \
+        >>nodes.log 2>&1
 }
 
 if install ray pyarrow numpy pandas; then

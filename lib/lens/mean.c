@@ -215,109 +215,7 @@ static int make_table(struct table *table, const struct table_mean *mean, struct
     return 0;
 }
 
-/* --- tensors of heads and layers -------------------------------------------------------------- */
-
-/* Replace the values of `mean` by the mean of `count` tensors of its shape, summed in float64 in
- * order. A key is visible if it is visible in any tensor. */
-static int take_mean(struct array *mean, const struct array *parts, size_t count,
-                     struct arena *arena, struct err *err)
-{
-    size_t cells = array_cells(mean);
-    size_t matrix = cells / array_matrix_count(mean);
-    bool hides = true;
-    for (size_t part = 0; part < count; part++)
-        hides = hides && parts[part].visible;
-    float *data = arena_alloc(arena, cells, sizeof *data, err);
-    float *visible = hides ? arena_alloc(arena, cells, sizeof *visible, err) : NULL;
-    if (!data || (hides && !visible))
-        return -1;
-    for (size_t i = 0; i < cells; i++) {
-        double sum = 0, seen = 0;
-        for (const struct array *part = parts; part < parts + count; part++) {
-            sum += (double)part->data[i];
-            if (hides)
-                seen += (double)part->visible[i / matrix * part->visible_step + i % matrix];
-        }
-        data[i] = (float)(sum / (double)count);
-        if (hides)
-            visible[i] = (float)(seen / (double)count);
-    }
-    mean->data = data;
-    mean->visible = visible;
-    mean->visible_step = matrix;
-    return 0;
-}
-
-/* Replace the tensors of each site by their mean over layers, at the index of the first. */
-static int join_layers(struct array *arrays, struct report *report, struct arena *arena,
-                       struct err *err)
-{
-    struct site_set joined = {0};
-    size_t count = 0;
-    struct array *layers = arena_alloc(arena, report->array_count, sizeof *layers, err);
-    for (size_t i = 0; layers && i < report->array_count; i++) {
-        struct array mean = arrays[i];
-        size_t found = 0;
-        if (site_set_has(joined, mean.site))
-            continue;
-        site_set_add(&joined, mean.site);
-        for (size_t k = i; k < report->array_count; k++)
-            if (arrays[k].site == mean.site)
-                layers[found++] = arrays[k];
-        if (mean.layer >= 0 && take_mean(&mean, layers, found, arena, err))
-            return -1;
-        mean.layer = -1;
-        arrays[count++] = mean;
-    }
-    report->array_count = count;
-    return layers ? 0 : -1;
-}
-
-/* Average the rows of tables over heads or layers; if there are such tables, drop the tensors. */
-static int join_rows(struct report *report, const struct derivation *how, struct arena *arena,
-                     struct err *err)
-{
-    struct table *tables = arena_alloc(arena, report->table_count, sizeof *tables, err);
-    for (size_t i = 0; tables && i < report->table_count; i++) {
-        struct table_mean mean = {.how = *how};
-        bool any = false;
-        mean.how.mean_of_texts = false;
-        tables[i] = report->tables[i];
-        for (size_t c = 0; c < tables[i].count; c++)
-            any |= column_is_averaged(&tables[i].columns[c], how);
-        if (!any)
-            continue;
-        if (add_table(&mean, &report->tables[i], arena, err) ||
-            make_table(&tables[i], &mean, arena, err))
-            return -1;
-        report->array_count = 0;
-    }
-    report->tables = tables;
-    return tables ? 0 : -1;
-}
-
-int report_take_means(struct array *arrays, struct report *report, const struct derivation *how,
-                      struct arena *arena, struct err *err)
-{
-    if (join_rows(report, how, arena, err))
-        return -1;
-    for (size_t i = 0; how->mean_of_heads && i < report->array_count; i++) {
-        struct array mean = arrays[i];
-        size_t count = mean.heads.size;
-        if (!mean.heads.name || array_is_of_copies(&mean))
-            continue;
-        struct array *heads = arena_alloc(arena, count, sizeof *heads, err);
-        for (size_t head = 0; heads && head < count; head++)
-            heads[head] = array_head(&arrays[i], head);
-        mean.heads = (struct axis){.name = NULL};
-        if (!heads || take_mean(&mean, heads, count, arena, err))
-            return -1;
-        arrays[i] = mean;
-    }
-    return err_if(how->mean_of_layers && join_layers(arrays, report, arena, err));
-}
-
-/* --- tensors and facts of texts --------------------------------------------------------------- */
+/* --- sums of tensors -------------------------------------------------------------------------- */
 
 /* The sums of a tensor: a matrix for each head, large enough for the longest text. */
 struct mean_sums {
@@ -431,6 +329,94 @@ static int begin_tensor(struct mean_sums *sums, const struct array *array, size_
         sums->kept.heads.numbers = memcpy(heads, array->heads.numbers, sheets * sizeof *heads);
     return 0;
 }
+
+/* --- tensors of heads and layers -------------------------------------------------------------- */
+
+/* Replace the values of `mean` by the mean of `count` tensors of its shape. */
+static int take_mean(struct array *mean, const struct array *parts, size_t count,
+                     struct arena *arena, struct err *err)
+{
+    struct mean_sums sums;
+    if (begin_tensor(&sums, parts, 0, arena, err))
+        return -1;
+    for (size_t part = 0; part < count; part++)
+        add(&sums, &parts[part]);
+    mean->data = divide(sums.values, &sums, arena, err);
+    mean->visible = sums.visible ? divide(sums.visible, &sums, arena, err) : NULL;
+    mean->visible_step = array_cells(mean) / array_matrix_count(mean);
+    return err_if(err->kind);
+}
+
+/* Replace the tensors of each site by their mean over layers, at the index of the first. */
+static int join_layers(struct array *arrays, struct report *report, struct arena *arena,
+                       struct err *err)
+{
+    struct site_set joined = {0};
+    size_t count = 0;
+    struct array *layers = arena_alloc(arena, report->array_count, sizeof *layers, err);
+    for (size_t i = 0; layers && i < report->array_count; i++) {
+        struct array mean = arrays[i];
+        size_t found = 0;
+        if (site_set_has(joined, mean.site))
+            continue;
+        site_set_add(&joined, mean.site);
+        for (size_t k = i; k < report->array_count; k++)
+            if (arrays[k].site == mean.site)
+                layers[found++] = arrays[k];
+        if (mean.layer >= 0 && take_mean(&mean, layers, found, arena, err))
+            return -1;
+        mean.layer = -1;
+        arrays[count++] = mean;
+    }
+    report->array_count = count;
+    return layers ? 0 : -1;
+}
+
+/* Average the rows of tables over heads or layers; if there are such tables, drop the tensors. */
+static int join_rows(struct report *report, const struct derivation *how, struct arena *arena,
+                     struct err *err)
+{
+    struct table *tables = arena_alloc(arena, report->table_count, sizeof *tables, err);
+    for (size_t i = 0; tables && i < report->table_count; i++) {
+        struct table_mean mean = {.how = *how};
+        bool any = false;
+        mean.how.mean_of_texts = false;
+        tables[i] = report->tables[i];
+        for (size_t c = 0; c < tables[i].count; c++)
+            any |= column_is_averaged(&tables[i].columns[c], how);
+        if (!any)
+            continue;
+        if (add_table(&mean, &report->tables[i], arena, err) ||
+            make_table(&tables[i], &mean, arena, err))
+            return -1;
+        report->array_count = 0;
+    }
+    report->tables = tables;
+    return tables ? 0 : -1;
+}
+
+int report_take_means(struct array *arrays, struct report *report, const struct derivation *how,
+                      struct arena *arena, struct err *err)
+{
+    if (join_rows(report, how, arena, err))
+        return -1;
+    for (size_t i = 0; how->mean_of_heads && i < report->array_count; i++) {
+        struct array mean = arrays[i];
+        size_t count = mean.heads.size;
+        if (!mean.heads.name || array_is_of_copies(&mean))
+            continue;
+        struct array *heads = arena_alloc(arena, count, sizeof *heads, err);
+        for (size_t head = 0; heads && head < count; head++)
+            heads[head] = array_head(&arrays[i], head);
+        mean.heads = (struct axis){.name = NULL};
+        if (!heads || take_mean(&mean, heads, count, arena, err))
+            return -1;
+        arrays[i] = mean;
+    }
+    return err_if(how->mean_of_layers && join_layers(arrays, report, arena, err));
+}
+
+/* --- facts of texts --------------------------------------------------------------------------- */
 
 /* Add up facts with decimals. Facts with texts are equal in all reports; integers are left out. */
 static int add_facts(struct text_mean *mean, const struct table *table, struct err *err)

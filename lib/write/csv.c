@@ -23,6 +23,7 @@
 #include "base/num.h"
 #include "base/stream.h"
 #include "base/utf8.h"
+#include "format/csv_read.h"
 #include "write/format.h"
 #include "write/text.h"
 
@@ -109,44 +110,29 @@ static void set_locale(struct writer *writer)
  * a spreadsheet would evaluate. */
 static void convert_line(struct writer *writer, struct buf *line, struct err *err)
 {
-    struct buf text = {0}, field = {0};
-    const char *at = line->bytes, *end = at + line->size;
-    char special[] = {writer->separator, '"', '\r', '\n', 0}, *rest;
-    while (at < end && *at != '\n') {
-        bool quoted = *at == '"';
-        buf_clear(&field);
-        for (at += quoted; at < end && (quoted || (*at != ',' && *at != '\n')); at++) {
-            if (quoted && *at == '"' && *++at != '"')
-                break;
-            buf_char(&field, *at);
-        }
-        buf_text(&field, "");
-        if (field.out_of_memory || text.out_of_memory)
-            break;
-        strtod(field.bytes, &rest);
-        bool is_number = field.size && !*rest;
-        for (char *c = field.bytes; is_number && *c; c++)
-            *c = *c == '.' ? writer->decimal : *c;
-        bool in_quotes = field.bytes[strcspn(field.bytes, special)];
-        bool evaluated = !is_number && field.size && strchr("=+-@\t", *field.bytes);
-        buf_text(&text, in_quotes ? "\"" : "");
-        buf_text(&text, evaluated ? "'" : "");
-        for (const char *c = field.bytes; *c; c++) {
-            buf_text(&text, *c == '"' ? "\"" : "");
-            buf_char(&text, *c);
-        }
-        buf_text(&text, in_quotes ? "\"" : "");
-        bool is_last = at >= end || *at == '\n';
-        if (!is_last)
-            buf_char(&text, writer->separator);
-        at += !is_last;
-    }
-    buf_text(&text, "\r\n");
+    struct arena arena = {0};
+    struct csv_record record;
+    struct csv_reader reader = {line->bytes, line->bytes + line->size, 1, ','};
+    const char special[] = {writer->separator, '"', '\r', '\n', 0};
+    csv_read(&reader, &record, &arena, err);
     buf_clear(line);
-    if (!buf_check(&text, err) && !buf_check(&field, err))
-        buf_bytes(line, text.bytes, text.size);
-    buf_release(&text);
-    buf_release(&field);
+    for (size_t i = 0; i < record.count; i++) {
+        const char *field = record.fields[i];
+        char *rest;
+        strtod(field, &rest);
+        const bool is_number = *field && !*rest;
+        const char *quote = field[strcspn(field, special)] ? "\"" : "";
+        buf_bytes(line, &writer->separator, i > 0);
+        buf_text(line, quote);
+        buf_text(line, !is_number && *field && strchr("=+-@\t", *field) ? "'" : "");
+        for (; *field; field++) {
+            buf_text(line, *field == '"' ? "\"" : "");
+            buf_char(line, is_number && *field == '.' ? writer->decimal : *field);
+        }
+        buf_text(line, quote);
+    }
+    buf_text(line, "\r\n");
+    arena_release(&arena);
 }
 
 /* --- cells ------------------------------------------------------------------------------------ */
