@@ -95,9 +95,9 @@ class OriginView {
         this.add('p', ways.map(([words, mean]) => buttonFor(() => this.draw(mean), words, 'name',
             { 'aria-pressed': mean === lessMean })), 'names');
         const { score } = this.origin;
-        const side = score < 0 ? 'below' : 'above';
+        const size = `${Math.abs(score).toFixed(2)} ${score < 0 ? 'below' : 'above'}`;
         this.add('p', lessMean
-            ? `Score ${Math.abs(score).toFixed(2)} ${side} the mean of this query’s keys: a sum of pairs`
+            ? `Score ${size} the mean of this query’s keys: a sum of pairs`
             : `Score ${signedText(score, 2)}: a sum of pairs`);
         this.pairs();
         for (const one of ['key', 'query']) this.side(one);

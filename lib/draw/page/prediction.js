@@ -8,7 +8,8 @@ const STEPS_LISTED = 3;
 const bars = []; // rows of the list, reused so that bars animate
 
 function barRow() {
-    const [name, value, change] = ['name', 'value', 'change'].map((one) => element('span', '', one));
+    const part = (one) => element('span', '', one);
+    const [name, value, change] = ['name', 'value', 'change'].map(part);
     const row = element('li', [name, meter(0, { ghost: true }), value, change], 'bar');
     onPoint(row, (on) => highlightWord(on ? row.dataset.name : null));
     bars.push(row);
