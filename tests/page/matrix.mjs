@@ -289,7 +289,7 @@ await test('a page of a masked model shows the words of score at the selected or
         }
         yes(!(await page.innerText('#legend')).includes('surprising'), 'its tokens have no bars');
         await page.click('#language');
-        same('“[MASK]” 处的预测', await page.innerText('#follows'));
+        same('“[MASK]”处的预测', await page.innerText('#follows'));
     });
 });
 
