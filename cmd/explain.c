@@ -18,6 +18,8 @@ static const struct option_row own_options[] = {
            "query token: its text (is), its position (1, or -1 for the last), both (1:is), "
            "positions (0-2), or all (default: the last)",
            .heading = "Query", .former = "token"),
+    STRING("key", 0, "TOKEN", IN(explain.key),
+           "key of the worked lines, if the query attends to it (default: the first)"),
     STRING("part", 0, "PART", IN(explain.part),
            "attention of an encoder-decoder model: self (the decoder, default), cross or encoder",
            .values = &values_parts),
@@ -36,6 +38,7 @@ static const struct option_row own_options[] = {
            .values = &values_languages),
     INTEGER("digits", 0, "N", IN(explain.digits), 1, NUMERAL_DIGITS_MAX,
             "number of decimals (default: 4)"),
+    FLAG("matrices", 0, IN(display.matrices), "also show the matrices, abbreviated if large"),
     FLAG("full", 0, IN(display.full),
          "show complete vectors, all keys and the matrices (json always has them)"),
     {0},
@@ -140,6 +143,23 @@ static int choose_query(struct explain_run *run, struct err *err)
     return 0;
 }
 
+/* Choose the key of --key: a token of the text of the keys. */
+static int choose_key(struct explain_run *run, struct err *err)
+{
+    const char *name = run->options->explain.key;
+    const struct tokenized *keys =
+        run->request.part == PART_SENTENCE || run->request.part == PART_SOURCE ? run->text
+                                                                               : &run->pair->source;
+    struct token_match match = {0};
+    if (name && !tokenized_find_token(&match, keys, name))
+        return err_usage(err,
+                         "--key: expected a token of the keys, or an index from 0 to %zu, "
+                         "found '%s'",
+                         keys->count - 1, name);
+    run->request.key = match.index;
+    return 0;
+}
+
 static int explain(struct explain_run *run, struct err *err)
 {
     struct progress progress;
@@ -179,13 +199,13 @@ int explain_command(const struct options *options, struct err *err)
 {
     struct explain_run run = {.options = options, .session.options = options};
     run.format = format_choose(FORMATS_OF_WORKING, &options->output, err);
-    int failed = !run.format ||
-                 names_choose(&run.part, NAMES(attention_parts, ATTENTION_PARTS), "--part",
-                              options->explain.part, err) ||
-                 items_open(&run.items, options, 0, ITEMS_ONE, err) ||
-                 session_begin(&run.session, err) ||
-                 !(run.pair = session_read_items(&run.session, &run.items, err)) ||
-                 choose_head(&run, err) || choose_query(&run, err) || explain(&run, err);
+    int failed =
+        !run.format ||
+        names_choose(&run.part, NAMES(attention_parts, ATTENTION_PARTS), "--part",
+                     options->explain.part, err) ||
+        items_open(&run.items, options, 0, ITEMS_ONE, err) || session_begin(&run.session, err) ||
+        !(run.pair = session_read_items(&run.session, &run.items, err)) || choose_head(&run, err) ||
+        choose_query(&run, err) || choose_key(&run, err) || explain(&run, err);
     session_release(&run.session);
     items_release(&run.items);
     return err_if(failed);

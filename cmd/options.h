@@ -91,7 +91,7 @@ struct display_options {
     struct texts marks;
     long long width, dpi;
     double font_size;
-    bool full, keep_paths;
+    bool full, matrices, keep_paths;
 };
 
 struct generate_options {
@@ -145,7 +145,7 @@ struct options {
     struct batch_options batch;
     struct make_options make;
     struct {
-        const char *token, *part;
+        const char *token, *key, *part;
         long long digits;
     } explain;
     struct {

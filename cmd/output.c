@@ -445,6 +445,7 @@ struct layout page_layout(const struct options *options, const struct style *sty
     layout.columns = display->width ? (size_t)display->width : known ? window.ws_col : PAGE_COLUMNS;
     layout.is_piped = !display->width && !(known && output_is_standard(options->output.path));
     layout.lines = PAGE_LINES;
+    layout.matrices = display->matrices;
     return layout;
 }
 

@@ -786,7 +786,9 @@ static int explain(struct table **end, const struct trace *trace, const struct p
                    struct arena *arena, struct err *err)
 {
     const struct explain_request *request = passes->request;
-    size_t visible = 0; /* first visible key: the example */
+    size_t visible = request->key; /* the example; else the first visible key */
+    if (trace->masked[visible] == -INFINITY)
+        visible = 0;
     while (visible + 1 < trace->keys && trace->masked[visible] == -INFINITY)
         visible++;
     struct builder builder = {

@@ -14,6 +14,7 @@ struct explain_request {
     enum site_part part;       /* PART_SENTENCE unless the model has an encoder */
     size_t layer, head;        /* must exist in the model */
     size_t query, query_count; /* consecutive tokens */
+    size_t key;                /* key of the worked lines, for queries that attend to it */
     bool is_list;              /* list the queries, even a single one */
     int digits;                /* decimals of numbers */
     size_t keys;               /* limit of keys that pages show, chosen by weight; 0: all */

@@ -767,12 +767,16 @@ static const float *take_result(struct builder *builder, const char **name, cons
 }
 
 /* Explain weight_j = e^(masked_j - max) / Σ_t e^(masked_t - max), with an example such as weight_0
- * = e^(-0.4246 - 2.4542) / 1.4566 = 0.0562 / 1.4566 = 0.0386. */
+ * = e^(-0.4246 - 2.4542) / 1.4566 = 0.0562 / 1.4566 = 0.0386. Scores that nothing masks keep the
+ * name of their last change: scaled_j. */
 void step_softmax(struct builder *builder, const struct trace *trace)
 {
-    const struct named_vector from = trace->softmax
-                                         ? take_scores(builder, COOLED)
-                                         : (struct named_vector){"masked", trace->masked};
+    const struct named_vector open = take_scores(builder, COOLED);
+    if (builder->err->kind)
+        return;
+    const bool is_open = memcmp(open.values, trace->masked, trace->keys * sizeof(float)) == 0;
+    const struct named_vector from =
+        trace->softmax || is_open ? open : (struct named_vector){"masked", trace->masked};
     const struct label *keys;
     const char *of = from.name;
     const char *to = "softmax";
@@ -803,7 +807,8 @@ void step_softmax(struct builder *builder, const struct trace *trace)
         builder_note(builder, "The sink of the head is a score that no key has: what the softmax "
                               "gives to it does not reach the context.");
     }
-    builder_column(builder, of, NULL, values);
+    builder_column(builder, trace->softmax ? of : "masked",
+                   arena_format(builder->arena, builder->err, "%s_j", of), values);
     add_summed(builder, "power", power, powers);
     add_summed(builder, to, NULL, results)->fraction = true;
     float sum = sum_of(powers, count_rows(trace));

@@ -57,6 +57,37 @@ static void show_shares(struct builder *builder)
     builder_vectors(builder, "share", "", shares, w->out)->total = trace->out;
 }
 
+/* Give the head's rows of the output projection; beside them, its context, and below them, their
+ * product. */
+static void give_projection(struct builder *builder, const float *matrix)
+{
+    const struct trace *trace = builder->trace;
+    const size_t width = context_width(&trace->rule->head), out = trace->block.self.out.out;
+    const float *gated = trace_row(trace, SITE_GATED);
+    const float *context = gated ? gated + trace->context_head * width : trace->context;
+    const char *head = arena_format(builder->arena, builder->err, "%s%zu",
+                                    say(builder->language, "head "), trace->context_head);
+    const char *symbol = arena_format(builder->arena, builder->err, "W_O, %s", head);
+    struct table *given = give_matrix(builder, "W_O", symbol, matrix, width, out);
+    float *share = builder_floats(builder, out);
+    if (!given || !share)
+        return;
+    for (size_t i = 0; i < width * out; i++)
+        share[i % out] = fmaf(context[i / out], matrix[i], share[i % out]);
+    given->rows.name = "dim";
+    given->working.total = head;
+    builder->table = given;
+    builder_column(builder, "context", "context", context);
+    builder->table = builder->step;
+    if (builder->err->kind)
+        return;
+    struct column *columns = (struct column *)given->columns; /* cast: the builder's own */
+    const struct column projection = columns[0];
+    columns[0] = columns[1];
+    columns[1] = projection;
+    columns[1].total = share;
+}
+
 /* The operands are the head's rows of the output projection, and the bias. */
 void step_output(struct builder *builder, const struct trace *trace)
 {
@@ -66,9 +97,7 @@ void step_output(struct builder *builder, const struct trace *trace)
     if (!trace->rule->head.no_out) {
         const float *matrix =
             builder_part(builder, w, trace->context_head * width, width, 0, w->out);
-        struct table *given = give_matrix(builder, "W_O", "W_O,h", matrix, width, w->out);
-        if (given)
-            given->rows.name = "dim";
+        give_projection(builder, matrix);
         give_vector(builder, "b_O", w->bias, w->out);
         builder_formula(builder, "attn_out = Σ_h %s_h · W_O,h%s", site_name(context_out(heads)),
                         w->bias ? " + b_O" : "");

@@ -54,6 +54,7 @@ struct layout {
     size_t columns;     /* text, explain in html: page width; 0: unlimited, PAGE_COLUMNS in html */
     bool is_piped;      /* no terminal reads the output: tables of text are as wide as they need */
     size_t lines;       /* text: limit of lines of a matrix or table; 0: none, explain shows all */
+    bool matrices;      /* explain also shows large matrices, abbreviated */
     const char *locale; /* excel: de_DE; NULL: that of the environment */
     bool show_tokens;   /* text: begin with the table of tokens */
     const struct style *style;             /* NULL: the default */

@@ -412,7 +412,7 @@ static void put_operands(struct json_writer *json, const struct report *report)
             if (json->comma)
                 json_put_gap(json, "\n   ");
             if (operand->rows.labels)
-                put_vectors(json, operand->columns, operand->rows.size);
+                put_vectors(json, operand->columns + operand->count - 1, operand->rows.size);
             else
                 put_vector(json, operand->name, operand->columns, operand->columns->values);
         }

@@ -12,17 +12,20 @@ enum {
     LABEL_MAX = 16,
     WIDE_GAP = 4, /* spaces before a column if the page is wide enough; else GRID_GAP */
     ELEMENTS_MIN = 2,
+    BRIEF_ROWS = 8, /* rows of a large matrix, unless it is shown whole */
 };
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-/* Make all lines, also LINE_HEADINGS; of rows of keys only those that pages show, and the sink. */
+/* Make all lines, also LINE_HEADINGS; of rows of keys only those that pages show, and the sink; of
+ * a matrix perhaps only the first and the last. */
 static int make_lines(struct grid *grid, struct arena *arena, struct err *err)
 {
     const struct table *table = grid->table;
     const struct chapter *keys = table->working.of_keys ? grid->chapter : NULL;
     size_t rows = table->rows.size;
-    size_t count = keys ? keys->shown_count + rows - keys->key_count : rows;
+    const struct text_cut cut = text_cut_to(rows, grid->is_brief ? BRIEF_ROWS : rows);
+    size_t count = keys ? keys->shown_count + rows - keys->key_count : cut.front + cut.back;
     size_t next = 0; /* next row to show */
     struct grid_line *line = arena_alloc(arena, 2 * count + 4, sizeof *line, err);
     grid->lines = line;
@@ -32,7 +35,9 @@ static int make_lines(struct grid *grid, struct arena *arena, struct err *err)
     *line++ = (struct grid_line){
         LINE_TITLES, .label = grid->has_labels ? say(grid->language, table->rows.name) : ""};
     for (size_t i = 0; i < count; i++) {
-        size_t row = !keys ? i : i < keys->shown_count ? keys->shown[i] : keys->key_count;
+        size_t row = !keys                   ? (i < cut.front ? i : rows + i - count)
+                     : i < keys->shown_count ? keys->shown[i]
+                                             : keys->key_count;
         if (row > next)
             *line++ = (struct grid_line){LINE_GAP, .label = "…"};
         *line++ = (struct grid_line){LINE_ROW, row, grid->chapter && row == table->working.own_row,
@@ -302,13 +307,14 @@ static void write_titles(struct document *document)
 }
 
 static int write_grid(struct document *document, const struct table *table,
-                      const struct sheet *sheet)
+                      const struct sheet *sheet, bool is_brief)
 {
     struct arena arena = {0};
     struct grid grid = {.table = table,
                         .sheet = sheet,
                         .chapter = document->chapter,
                         .language = document->language,
+                        .is_brief = is_brief,
                         .has_labels = document->chapter || sheet};
     int failed = make_grid(&grid, document->chapter ? document->columns : 0, &arena, document->err);
     if (!failed) {
@@ -337,12 +343,13 @@ static int write_table(struct document *document, const struct table *table)
         return -1;
     for (size_t i = 0; i < working->operand_count; i++) {
         const struct table *operand = &working->operands[i];
-        if (!operand->working.is_shown && (shows_all || operand->working.is_small) &&
-            write_grid(document, operand, NULL))
+        if (!operand->working.is_shown &&
+            (shows_all || document->layout->matrices || operand->working.is_small) &&
+            write_grid(document, operand, NULL, !shows_all))
             return -1;
     }
     bool has_grid = working->chapter ? table->rows.size : table->count || !table->heading;
-    if (has_grid && write_grid(document, table, NULL))
+    if (has_grid && write_grid(document, table, NULL, false))
         return -1;
     if (table->note && !working->chapter)
         piece(document, PIECE_REMARK, table->note);
@@ -380,7 +387,7 @@ int document_write(const struct document_format *format, struct stream *out,
                                           .width = sheet.columns.size};
             const struct table table = {.rows = sheet.rows, .columns = &column, .count = 1};
             format->piece(&document, PIECE_MATRIX, sheet_title(title, &sheet));
-            failed = send(&document) || write_grid(&document, &table, &sheet);
+            failed = send(&document) || write_grid(&document, &table, &sheet, false);
         }
     for (size_t i = 0; i < report->table_count && !failed; i++) {
         const struct table *table = &report->tables[i];

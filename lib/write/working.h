@@ -49,6 +49,7 @@ struct grid {
     const struct sheet *sheet;     /* the matrix; NULL: a table */
     const struct chapter *chapter; /* of a table with its working; else NULL */
     const char *language;
+    bool is_brief;      /* of a long list of rows, only the first and the last are shown */
     bool has_labels;    /* lines have labels; false: columns of the table label them */
     int number_width;   /* width of key numbers; 0: none */
     size_t label_width; /* of a working: width of row labels with their numbers */
