@@ -13,6 +13,7 @@
 #include "base/language.h"
 #include "base/num.h"
 #include "base/utf8.h"
+#include "math/activation.h"
 #include "math/rows.h"
 #include "train/weight_init.h"
 #include "write/text.h"
@@ -72,7 +73,7 @@ const struct command command_lesson = {
 enum {
     TITLE_COLUMN = 5,
     WORDS_MAX = 32,
-    TABLE_COLUMNS = 60, /* width of the tables on the page */
+    TABLE_COLUMNS = 70, /* width of the tables on the page */
 };
 
 static const char scale_line[] = "attn-cli lesson scale";
@@ -119,22 +120,68 @@ static const char *find_section(const char *text, long number, bool in_html)
     return found ? found : text + strlen(text);
 }
 
-/* Write the sections of explain's output that `parts` names: "9-12". */
-static void write_parts(struct buf *out, const char *text, const char *parts, bool in_html)
+/* A curve with points, in units of 44 of which the picture has 5 x 2. */
+enum { UNIT = 44, ORIGIN_X = 142, ORIGIN_Y = 76, LEFT = -3, RIGHT = 2, DOTS = 20 };
+
+/* Write an activation with points at the numbers that follow its name: "gelu_new 0.9289". */
+static void write_curve(struct buf *out, const char *curve)
+{
+    enum activation activation = ACTIVATION_NONE;
+    const size_t length = strcspn(curve, " ");
+    char name[sizeof "gelu_new"] = "";
+    assert(length < sizeof name); /* steps are constant */
+    memcpy(name, curve, length);
+    activation_find(name, &activation);
+    buf_text(out, "<div data-figure=\"curve\"><svg viewBox=\"0 0 240 106\" font-size=\"11\" "
+                  "fill=\"currentColor\" stroke-width=\"1\">"
+                  "<path d=\"M10 76H230M142 4V100\" stroke=\"currentColor\" opacity=\"0.4\"/>"
+                  "<path fill=\"none\" stroke=\"var(--bar)\" stroke-width=\"2\" d=\"");
+    for (int i = LEFT * DOTS; i <= RIGHT * DOTS; i++) {
+        float x = (float)i / DOTS, y = x;
+        activate((struct matrix){&y, 1, 1, 1}, (struct matrix){&y, 1, 1, 1}, NULL, activation);
+        if (y * UNIT < ORIGIN_Y)
+            buf_format(out, "%c%.1f %.1f", i == LEFT * DOTS ? 'M' : 'L',
+                       (double)(ORIGIN_X + x * UNIT), (double)(ORIGIN_Y - y * UNIT));
+    }
+    buf_text(out, "\"/>");
+    char *end = (char *)curve + length; /* cast: only read */
+    for (float x = strtof(end, &end), y = x;; x = y = strtof(end, &end)) {
+        activate((struct matrix){&y, 1, 1, 1}, (struct matrix){&y, 1, 1, 1}, NULL, activation);
+        const double right = (double)(ORIGIN_X + x * UNIT), down = (double)(ORIGIN_Y - y * UNIT);
+        buf_format(out,
+                   "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\" fill=\"var(--mark)\"/>"
+                   "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">%.4f → %.4f</text>",
+                   right, down, right + (x > 0 ? -6 : 12), down + (x > 0 ? -4 : 16), (double)x,
+                   (double)y);
+        if (!*end)
+            break;
+    }
+    buf_text(out, "</svg></div>");
+}
+
+/* Write the sections of explain's output that a step shows, and a curve after one of them. */
+static void write_parts(struct buf *out, const char *text, const struct page_lesson *step,
+                        bool in_html)
 {
     char *end;
-    const char *first = find_section(text, strtol(parts, &end, 10), in_html);
+    const char *first = find_section(text, strtol(step->parts, &end, 10), in_html);
     const char *last = find_section(text, strtol(end + 1, NULL, 10) + 1, in_html);
     assert(first < last); /* steps are constant */
+    if (in_html && step->curve) {
+        const char *at = find_section(text, strtol(step->curve, &end, 10) + 1, true);
+        buf_bytes(out, first, (size_t)(at - first));
+        write_curve(out, end + 1);
+        first = at;
+    }
     buf_bytes(out, first, (size_t)(last - first));
 }
 
 /* Run a step's command; write what it writes, or its `parts`. */
 static int run_step(struct stream *out, const struct command *command,
-                    const struct options *options, const char *parts, struct err *err)
+                    const struct options *options, const struct page_lesson *step, struct err *err)
 {
     struct buf all = {0}, some = {0};
-    if (!parts)
+    if (!step->parts)
         return command_start(command, options, err);
     struct buf *outer = stream_capture(&all);
     int failed = command_start(command, options, err);
@@ -142,7 +189,7 @@ static int run_step(struct stream *out, const struct command *command,
     failed = failed || buf_check(&all, err);
     if (!failed) {
         buf_bytes(&some, all.bytes, (size_t)(find_section(all.bytes, 1, false) - all.bytes));
-        write_parts(&some, all.bytes, parts, false);
+        write_parts(&some, all.bytes, step, false);
         failed = buf_check(&some, err);
         stream_bytes(out, some.bytes, some.size);
     }
@@ -190,7 +237,7 @@ static int show_step(struct tour *tour, size_t step, struct err *err)
     stream_format(&out, "\n$ %s%s\n\n", row->line,
                   has_language && tour->lesson != lessons ? " --lang zh" : "");
     stream_flush(&out); /* before the command writes */
-    int failed = !out.failure && run_step(&out, command, &options, row->parts, err);
+    int failed = !out.failure && run_step(&out, command, &options, row, err);
     if (failed)
         err_prefix(err, "step %zu", step + 1);
     write_texts(&out, tour, row);
@@ -376,7 +423,7 @@ static int read_tables(struct page_lesson *lesson, const char *line, const char 
     failed = failed || buf_check(&html, err);
     if (!failed && lesson->parts) {
         buf_text(&parts, "<div class=\"walk\">");
-        write_parts(&parts, html.bytes, lesson->parts, true);
+        write_parts(&parts, html.bytes, lesson, true);
         buf_text(&parts, "</div>");
     }
     lesson->arithmetic = failed ? NULL : buf_keep(lesson->parts ? &parts : &html, arena, err);

@@ -29,10 +29,12 @@ struct page_lesson {
                          * weights:0.3:1:0" */
     const char *figures; /* what each slide shows, "motion q+k 4", as in cmd/lesson/steps.txt */
     const char *question, *answer;
+    const char *caption;    /* in place of what Motion says; NULL: that */
     const char *scene;      /* scenes of Motion, "softmax sum"; NULL: none */
     const char *show;       /* tensors for a command other than `run`; NULL: the command's own */
     const char *tables;     /* explain command for the tables of the page; NULL: `line` */
     const char *parts;      /* sections of explain that the step shows, "9-12"; NULL: all */
+    const char *curve;      /* section, activation and numbers of a curve; NULL: none */
     const char *arithmetic; /* output of explain or `lesson scale` as HTML, or NULL */
     bool walk, scale;       /* has the journey through a model; is `lesson scale` */
     const struct page_lesson *chinese; /* the same texts in Chinese; NULL: none */

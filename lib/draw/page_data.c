@@ -605,6 +605,8 @@ static void put_lesson(struct json_writer *json, const char *name, const struct 
     json_put_text(json, "look", lesson->look);
     if (lesson->also)
         json_put_text(json, "also", lesson->also);
+    if (lesson->caption)
+        json_put_text(json, "caption", lesson->caption);
     json_put_text(json, "marks", lesson->marks);
     json_put_text(json, "figures", lesson->figures);
     json_put_text(json, "question", lesson->question);

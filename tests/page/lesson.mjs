@@ -293,14 +293,16 @@ await test('the output projection has what each head adds, and W_O', () =>
     withPage(path, async (page) => {
         await page.selectOption('#sentence', String(7));
         const part = page.locator('.arithmetic section', { has: page.getByText('Output', { exact: true }) });
-        for (const row of ['head 0', 'head 3', 'b_O', 'attn_out'])
+        for (const row of ['head 1', 'head 3', 'b_O', 'attn_out'])
             same(1, await part.locator('th', { hasText: row }).count(), row);
-        const matrix = part.locator('table', { has: page.locator('.group', { hasText: 'WO,h' }) });
-        const rows = ['0', '1', '2', '3', '…', '22', '23'];
+        const matrix = part.locator('table', { has: page.locator('.group', { hasText: 'WO, head 2' }) });
+        const rows = ['0', '1', '2', '3', '…', '20', '21', '22', '23'];
         same(rows, await matrix.locator('tbody th').allTextContents());
-        const last = ['-0.0300', '0.0605', '-0.0349', '-0.0104', '…', '-0.0499', '0.0240'];
+        const last = ['0.1479', '-0.0300', '0.0605', '-0.0349', '…', '-0.0499', '0.0240'];
         same(last, await matrix.locator('tbody tr').last().locator('td').allTextContents());
-        yes((await matrix.locator('.group').innerText()).endsWith(' (6 of 96)'), 'columns');
+        const share = ['', '-0.2000', '0.1884', '-0.1029', '…', '-0.0721', '-0.3103'];
+        same(share, await matrix.locator('tfoot td').allTextContents(), 'what head 2 adds');
+        yes((await matrix.locator('.group').last().innerText()).endsWith(' (5 of 96)'), 'columns');
     }));
 
 await test('no step has more than nine sections', () =>

@@ -1,7 +1,6 @@
 // A step of the tour: text, tensors with the cells it discusses, and a question.
 
 const LESSON_PLACES = 4; // decimals, as in the texts
-const ABRIDGED = 24; // tables with more columns show the first and the last rows and columns
 // Letters for a projector, in shares of the height: the least, and those of a short text.
 const [LETTERS_LEAST, LETTERS_MOST] = [1 / 36, 1 / 24];
 
@@ -52,6 +51,12 @@ class LessonView {
             one.hidden = !names.some((name) => isFigure(one.dataset.figure, name));
         const [opened, scene] = /motion(?::(\w+))?/.exec(names || this.lesson.figures) || [];
         if (opened) showStep(shows, this.sentence, this.marks, scene, this.said);
+        if (opened && this.lesson.caption) {
+            const words = element('p', (isChinese() ? this.lesson.chinese : this.lesson).caption,
+                'captions');
+            words.translate = false;
+            shows.prepend(words);
+        }
         if (state.printing && motion.step) leaveStill();
     }
 
@@ -69,10 +74,10 @@ class LessonView {
         question.open = state.slide === texts.length - 1;
         const place = element('span', `${state.slide + 1} / ${texts.length}`, 'quiet');
         told.querySelector('nav').children[0].after(place);
+        this.asks = state.slide === texts.length - 2;
         const figures = this.lesson.figures.split(' ');
-        const shown = (figures[state.slide] || figures.at(-1)).split('+');
-        const names = shown.map((one) => one.split('@')[0]);
-        this.framed = shown.map((one) => one.split('@')).filter(([, cells]) => cells);
+        this.figures = (figures[state.slide] || figures.at(-1)).split('+').map(readFigure);
+        const names = this.figures.map(({ name }) => name);
         this.said = numbersOf(text.innerText); // without an answer that is not open
         const inLargest = (draw, isGood) => {
             let letters = inLetters(LETTERS_MOST) + 2;
@@ -92,8 +97,9 @@ class LessonView {
     marksOn(tensor, index) {
         const marks = this.marks.filter((one) => one.tensor === tensor && one.index === index);
         if (!this.said) return marks;
-        const named = this.framed.find(([figure]) => isFigure(figureOf(tensor, index), figure));
-        if (named) return cellsAt(tensor, ...named[1].split(':'));
+        const named = this.figures.find(({ name, cells }) =>
+            cells && isFigure(figureOf(tensor, index), name));
+        if (named) return cellsAt(named.cells, tensor.rowCount, tensor.columnCount);
         const cells = [...tensor.matrix(index)].flatMap((value, at) => {
             const [row, column] = [Math.floor(at / tensor.columnCount), at % tensor.columnCount];
             const number = Math.abs(value).toFixed(LESSON_PLACES);
@@ -178,30 +184,30 @@ class LessonView {
         const said = this.said || numbersOf(this.lesson.look);
         for (const cell of made.querySelectorAll('td'))
             if (said.has(cell.textContent.replace('-', ''))) cell.className = 'said';
-        for (const table of made.querySelectorAll('table')) abridge(table);
-        const figures = this.lesson.figures.split(/[ +]|@[\d:]*/);
+        const figures = this.lesson.figures.split(/[ +]/).map((one) => readFigure(one).name);
         let [section, isNamed] = [null, false];
         for (const one of made.querySelectorAll('.walk > :not(dl)')) {
             const group = one.querySelector('.group:not(:empty)');
             const title = one.matches('h2') && one.textContent.replace(/^\d+\. /, '');
             if (title) isNamed = figures.includes(String(parseInt(one.textContent, 10)));
             const isPart = isWhole || isNamed;
-            if (!isPart && !group?.textContent.startsWith('W')) continue;
+            const [matrix] = /^W./.exec(group?.textContent) || [];
+            if (!isPart && !matrix) continue;
             if (!isPart || title) box.append((section = element('section')));
             if (one.matches('.scroll')) one.tabIndex = 0;
             if (title) section.dataset.figure = parseInt(one.textContent, 10) || 1;
-            else if (group?.textContent.startsWith('W')) one.dataset.figure = 'W';
+            else if (matrix) one.dataset.figure = matrix;
             if (this.said && one.textContent.includes('tanh')) continue; // long, for a slide
-            if (this.said && one.matches('.worked') && !reworks(one, section, this.said)) continue;
+            const results = one.matches('.worked') && one.textContent.split('=').at(-1);
+            if (this.said && results && !numbersIn(results).some((number) => said.has(number)))
+                continue; // it is that of another key
             section.append(title ? element('h3', title) : one);
         }
-        for (const [figure, cells] of this.framed || []) {
-            const shown = box.querySelector(`[data-figure="${figure}"]`);
-            const [row, column] = cells.split(':').map(Number);
-            shown?.querySelector('.worked')?.remove(); // it is that of another row
-            const rows = shown?.querySelector('tbody').rows;
-            if (rows) rows[row].cells[column + 1].className = 'said';
+        for (const figure of this.figures || []) {
+            const shown = box.querySelector(`[data-figure="${figure.name}"]`);
+            if (shown) showFigure(shown, figure);
         }
+        if (this.asks) for (const row of box.querySelectorAll('.own')) row.className = '';
         page.append(box);
     }
 
@@ -254,61 +260,36 @@ const figureOf = ({ heads, layer, tensor }, index) =>
 
 const isFigure = (figure, name) => `${figure}:`.startsWith(`${name}:`);
 
-// The cells of a row and a column; an empty one stands for all.
-function cellsAt({ columnCount, rowCount }, row, column) {
-    const all = (at, count) => (at ? [Number(at)] : [...Array(count).keys()]);
-    return all(row, rowCount).flatMap((one) =>
-        all(column, columnCount).map((other) => ({ row: one, column: other })));
+// "1/wte,h@2:": a figure of steps.txt, the rows that its table has, and the cells that it frames.
+function readFigure(words) {
+    const [, name, rows, cells] = /^([^/@]*)(?:\/([^@]*))?(?:@(.*))?/.exec(words);
+    return { name, rows, cells };
+}
+
+// Cells at lists of rows and columns, such as "1,2:0"; an empty list stands for all.
+function cellsAt(cells, rowCount, columnCount) {
+    const [rows, columns] = cells.split(':').map((list, at) =>
+        (list ? list.split(',').map(Number) : [...Array(at ? columnCount : rowCount).keys()]));
+    return rows.flatMap((row) => columns.map((column) => ({ row, column })));
+}
+
+// Show a section of explain as a slide names it. With `rows`: only its last table, with only them.
+function showFigure(section, { rows, cells }) {
+    const table = [...section.querySelectorAll('table')].at(-1);
+    if (rows !== undefined) table.closest('.scroll').removeAttribute('data-figure');
+    for (const one of rows === undefined ? [] : section.querySelectorAll('p, .scroll'))
+        if (!one.contains(table) && !one.matches('.worked, [data-figure]')) one.remove();
+    for (const row of rows ? table.querySelectorAll(':is(tbody, tfoot) tr, tr:has(.group)') : [])
+        if (!rows.split(',').includes(row.cells[0].textContent)) row.remove();
+    if (rows && !table.tBodies[0].rows.length) table.tHead.remove();
+    const body = cells ? [...table.tBodies[0].rows] : [];
+    for (const at of cells ? cellsAt(cells, body.length, body[0].cells.length - 1) : [])
+        body[at.row].cells[at.column + 1]?.classList.add('said'); // a gap has no cells
 }
 
 // The numbers with decimals that a text says, without their signs.
-const numbersOf = (text) => new Set(text.match(/\d+\.\d+/g));
-
-// Make the worked line of a table that of the first row with a number that a slide says; false if
-// the line cannot be that of such a number.
-function reworks(line, section, said) {
-    const hasSaid = (list) => list.some((one) => said.has(one.replace('-', '')));
-    const results = line.textContent.split('=').at(-1).match(/-?\d+\.\d+/g) || [];
-    if (!said.size || hasSaid(results)) return true;
-    const rows = [...(section.lastElementChild.querySelector('tbody')?.rows || [])]
-        .map((row) => [...row.cells].map((one) => one.textContent))
-        .map(([key, ...cells]) => [parseInt(key, 10), ...cells]);
-    const from = rows.find(([key]) => key === Number(line.querySelector('sub')?.textContent));
-    const to = [...said].map((one) => rows.find(([key, ...cells]) =>
-        !Number.isNaN(key) && cells.some((cell) => cell.replace('-', '') === one))).find(Boolean);
-    if (!from || !to || !results.every((one) => from.includes(one))) return false;
-    const left = new Map(from.map((one, at) => [String(one), String(to[at])]));
-    const walker = document.createTreeWalker(line, NodeFilter.SHOW_TEXT);
-    while (walker.nextNode())
-        walker.currentNode.data = walker.currentNode.data.replace(/\(?(-?\d+(?:\.\d+)?)\)?/g,
-            (words, number, at, text) => {
-                const other = left.get(number);
-                if (other === undefined) return words;
-                if (number !== String(from[0])) left.delete(number); // then it is the highest score
-                return other.startsWith('-') && text[at - 2] === '·' ? `(${other})` : other;
-            });
-    return true;
-}
-
-// Leave only the first four and the last two rows and columns of a large matrix.
-function abridge(table) {
-    const count = Math.max(...[...table.rows].map((row) => row.cells.length - 1));
-    if (count <= ABRIDGED) return;
-    const body = [...table.tBodies[0].rows];
-    const cut = body.length > ABRIDGED / 2 ? body.slice(5, -2) : [];
-    for (const row of cut) row.remove();
-    for (const row of table.rows) {
-        const group = row.querySelector('.group');
-        if (group) {
-            group.colSpan = 7;
-            group.append(` (${say('# of #', 6, count)})`);
-            continue;
-        }
-        while (row.cells.length > 8) row.deleteCell(5);
-        for (const cell of cut.length && row === body[4] ? row.cells : [row.cells[5]])
-            cell.textContent = '…';
-    }
-}
+const numbersIn = (text) => text.match(/\d+\.\d+/g) || [];
+const numbersOf = (text) => new Set(numbersIn(text));
 
 // A number with the decimals of the texts; other words as they are.
 const placesOf = (value) =>
