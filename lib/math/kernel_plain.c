@@ -9,15 +9,6 @@
 
 enum { WIDE = 4 * LANES };
 
-#ifndef fuse_columns /* lib/live/wasi defines another */
-/* Add b · a to the sums, each rounded once. */
-static inline void fuse_columns(float *restrict sums, float b, const float *restrict a, int columns)
-{
-    for (int column = 0; column < columns; column++)
-        sums[column] = fmaf(b, a[column], sums[column]);
-}
-#endif
-
 /* `columns` is a constant in each call, WIDE or LANES, so that sums stay in registers. */
 static inline void add_columns(const struct kernel_shape *shape, const float *restrict a,
                                const float *restrict b, float *restrict c, int columns)

@@ -1,6 +1,8 @@
-/* soft_fmaf.h: fused multiply-add for processors without an instruction for it. */
+/* soft_fmaf.h: fused multiply-add for processors without an instruction for it, and sums of such
+ * products, for which live pages use vectors. */
 #pragma once
 
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -21,3 +23,12 @@ static inline float soft_fmaf(float a, float b, float c)
     memcpy(&sum, &bits, sizeof sum);
     return (float)sum;
 }
+
+#ifndef fuse_columns /* lib/live/wasi has another, of whole LANES */
+/* sums += b · a, each rounded once. */
+static inline void fuse_columns(float *restrict sums, float b, const float *restrict a, int columns)
+{
+    for (int column = 0; column < columns; column++)
+        sums[column] = fmaf(b, a[column], sums[column]);
+}
+#endif

@@ -1,11 +1,11 @@
 #include "math/weight.h"
 
 #include <assert.h>
-#include <math.h>
 #include <string.h>
 
 #include "base/num.h"
 #include "math/kernel.h"
+#include "math/soft_fmaf.h"
 
 enum {
     AHEAD = 32, /* rows prefetched ahead: in a mapped file each may be on another page */
@@ -257,8 +257,7 @@ static void add_tile(float *restrict sums, const float *restrict x, const float 
     float chains[LANES];
     memcpy(chains, sums, sizeof chains);
     for (size_t i = 0; i < count; i++)
-        for (size_t lane = 0; lane < LANES; lane++)
-            chains[lane] = fmaf(x[i], tile[i * LANES + lane], chains[lane]);
+        fuse_columns(chains, x[i], tile + i * LANES, LANES);
     memcpy(sums, chains, sizeof chains);
 }
 
