@@ -7,7 +7,8 @@
  *     vector_words            WORDS words of every WORDS-th of VECTOR_FLOATS rows, side by side
  *     transpose_words         each WORDS by WORDS words of WORDS such vectors, in place
  *     IN_VECTORS              the instructions that these need, as an attribute of functions
- *     vector_integers         integers of four bits, the lowest of words, plus an offset, as floats
+ *     vector_integers         integers of four bits, the lowest of words, plus an offset, 0 or -8,
+ *                             as floats; if it is not defined, by shifts
  *     ROWS_MAX, REGISTERS     the rows whose sums stay in registers, and the registers of each
  *     FOR_ROWS(DO)            DO(1) up to DO(ROWS_MAX)
  *
@@ -342,33 +343,43 @@ typedef int32_t integers __attribute__((vector_size(VECTOR_FLOATS * WORD_BYTES))
 /* Integer `i` of each word. */
 IN_VECTORS static ALWAYS_INLINE vector integer_of(words word, size_t i, size_t bits, int offset)
 {
+#ifdef vector_integers
     if (bits == 4)
         return vector_integers(word >> (uint32_t)(i * bits), offset);
+#else
+    if (bits == 4 && !offset)
+        return __builtin_convertvector((integers)(word >> (uint32_t)(i * bits) & 15), vector);
+    if (bits == 4) /* offset -8: with its highest bit changed, the integer has a sign */
+        word ^= 0x88888888;
+#endif
     integers top = (integers)(word << (uint32_t)(WORD_BITS - (i + 1) * bits));
     return __builtin_convertvector(top >> (int32_t)(WORD_BITS - bits), vector);
 }
 
-/* sums += x · QUANT_VECTORS vectors of packed rows. `packing` is a constant in each call. */
-IN_VECTORS static ALWAYS_INLINE void add_quants(vector sums[QUANT_VECTORS], const float *x,
-                                                const char *at, struct dtype_packing packing)
+/* sums += x · QUANT_VECTORS vectors of packed rows; return what follows them. `packing` is a
+ * constant in each call, if nothing takes its address. */
+IN_VECTORS static ALWAYS_INLINE const char *add_quants(vector sums[QUANT_VECTORS], const float *x,
+                                                       const char *at, struct dtype_packing packing)
 {
     size_t of_word = WORD_BITS / packing.bits;
-    size_t bytes = dtype_packed_bytes(&packing); /* of LANES rows */
     size_t head = LANES * FLOAT_BYTES * (packing.has_less ? 2 : 1);
+    size_t bytes = head + LANES * packing.numbers * packing.bits / 8; /* of LANES rows */
     vector steps[QUANT_VECTORS], less[QUANT_VECTORS];
     const char *rows[QUANT_VECTORS];
     EACH(v, QUANT_VECTORS)
     {
         rows[v] = at + v / GROUPS * bytes + v % GROUPS * sizeof(vector);
         steps[v] = vector_load((const float *)(const void *)rows[v]);
-        less[v] = vector_load((const float *)(const void *)(rows[v] + head - LANES * FLOAT_BYTES));
+        if (packing.has_less)
+            less[v] = -vector_load((const float *)(const void *)(rows[v] + LANES * FLOAT_BYTES));
         rows[v] += head;
     }
     for (size_t k = 0; k < packing.numbers; k += of_word) {
         words word[QUANT_VECTORS];
         EACH(v, QUANT_VECTORS)
         {
-            PREFETCH(rows[v] + QUANTS_AHEAD);
+            if (v * sizeof(vector) % LINE_BYTES == 0)
+                PREFETCH(rows[v] + QUANTS_AHEAD);
             word[v] = (words)vector_load((const float *)(const void *)rows[v]);
             rows[v] += LANES * WORD_BYTES;
         }
@@ -377,27 +388,27 @@ IN_VECTORS static ALWAYS_INLINE void add_quants(vector sums[QUANT_VECTORS], cons
             vector number = vector_all(x[k + i]);
             EACH(v, QUANT_VECTORS)
             {
-                vector value = integer_of(word[v], i, packing.bits, packing.offset) * steps[v];
-                if (packing.has_less)
-                    value = value - less[v];
+                vector value = integer_of(word[v], i, packing.bits, packing.offset);
+                if (packing.has_less) /* the product is exact: at most 5 and 17 binary digits */
+                    value = vector_multiply_add(value, steps[v], less[v]);
+                else
+                    value *= steps[v];
                 sums[v] = vector_multiply_add(number, value, sums[v]);
             }
         }
     }
+    return at + QUANT_COLUMNS / LANES * bytes;
 }
 
 /* QUANT_COLUMNS packed rows, one segment of the sum after the other. */
 IN_VECTORS static ALWAYS_INLINE void multiply_strip(float *y, const float *x, const char *strip,
                                                     size_t count, struct dtype_packing packing)
 {
-    size_t slice = QUANT_COLUMNS / LANES * dtype_packed_bytes(&packing);
     for (size_t first = 0; first < count; first += SUM_SEGMENT) {
         vector sums[QUANT_VECTORS];
         EACH(v, QUANT_VECTORS) sums[v] = vector_zero();
-        for (size_t k = first; k < num_min(first + SUM_SEGMENT, count); k += packing.numbers) {
-            add_quants(sums, x + k, strip, packing);
-            strip += slice;
-        }
+        for (size_t k = first; k < num_min(first + SUM_SEGMENT, count); k += packing.numbers)
+            strip = add_quants(sums, x + k, strip, packing);
         EACH(v, QUANT_VECTORS)
         {
             float *to = y + v * VECTOR_FLOATS;

@@ -33,9 +33,6 @@ static inline IN_VECTORS void transpose_words(vector a[WORDS])
     a[3] = _mm256_shuffle_ps(high, high_too, 0xee);
 }
 
-#define vector_integers(word, offset) \
-    __builtin_convertvector((integers)((word)&15) + (offset), vector)
-
 #include "math/vectors.h"
 
 const struct vector_loops vectors_avx2 = VECTOR_LOOPS;

@@ -28,9 +28,6 @@ static inline void transpose_words(vector a[WORDS])
     a[3] = vzip2q_f32(b[1], b[3]);
 }
 
-#define vector_integers(word, offset) \
-    __builtin_convertvector((integers)((word)&15) + (offset), vector)
-
 #include "math/vectors.h"
 
 const struct vector_loops vectors_neon = VECTOR_LOOPS;
