@@ -26,6 +26,13 @@ widen F32 "$real/smollm2-f32.gguf" &
     "$python" tests/peers/graphs.py "$real/smollm2" "$build/peers" 2>"$build/peers/log"
 wait $!
 case ${PARTS-} in *bf16*) widen BF16 "$real/smollm2-bf16.gguf" ;; esac
+# The system keeps a file that was written in small pieces in small pages, which take ten times as
+# long to map as those of a file that it read, as after a start of the machine. Have it read anew.
+for file in "$real/smollm2/model.safetensors" "$real"/*.gguf; do
+    sync "$file"
+    dd if="$file" iflag=nocache count=0 2>/dev/null
+    cat "$file" >/dev/null
+done
 make_hybrids() { # NAME...: models of hybrids.py, 6 GB
     if [ ! -d "${LLAMA_CPP:=$build/peers/llama.cpp}/conversion" ]; then
         "$python" -m pip download -q --no-deps --no-binary :all: -d "$build/peers" \
