@@ -1,8 +1,11 @@
 /* atlas.c: `attn-cli atlas`: every head of a model over a corpus, in one pass and bounded memory.
  *
  * Texts run as those of `heads`, whose scores are the same; a watcher of the rows
- * (measure/head_atlas.h) keeps examples and pairs. After every STATE_TEXTS texts a state is
- * written, from which --resume continues with the same bits.
+ * (measure/head_atlas.h) keeps examples and pairs. The corpus has ATLAS_PARTS parts, the same with
+ * any number of shards, and the results of each are a file, NN.part. It is also written after every
+ * STATE_TEXTS texts, for --resume. At the end all files are merged in their order: shards have the
+ * same bits as a single run. The first part has all texts of the warm-up; a process that begins
+ * behind it runs these only to set the intervals.
  */
 #include <limits.h>
 #include <math.h>
@@ -57,6 +60,13 @@ static const struct option_row own_options[] = {
     STRING("format", 0, "FORMAT", OWN(format), "atlas or headvis", .values = &values_trees),
     STRING("against", 0, "OTHER/", OWN(against),
            "folder of another atlas, with whose scores the page compares"),
+    STRING("shard", 0, "I/N|auto", IN(batch.shard),
+           "process part I of N, at most 16, into DIR.I-of-N/; auto: from Slurm, Open MPI or PMI "
+           "variables",
+           .values = &values_shards, .flags = OPTION_PROCESS),
+    FLAG("join", 0, IN(batch.join),
+         "write the atlas of the shards DIR.*-of-N/: the same bytes as without --shard",
+         .flags = OPTION_PROCESS),
     FLAG("resume", 0, IN(batch.resume), "continue an interrupted atlas with the same bits",
          .flags = OPTION_PROCESS),
     FLAG("force", 0, IN(output.force), "overwrite existing files in the folder",
@@ -71,7 +81,9 @@ const struct command command_atlas = {
     .operands = "[TEXT]...",
     .examples = "attn-cli atlas -f corpus.txt -o atlas/\n"
                 "attn-cli atlas -f corpus.txt -o intervals/ --score all --intervals 10\n"
-                "attn-cli atlas -f corpus.txt -o headvis/ --format headvis\n",
+                "attn-cli atlas -f corpus.txt -o headvis/ --format headvis\n"
+                "for i in 1 2; do attn-cli atlas -f corpus.txt -o both/ --shard $i/2; done\n"
+                "attn-cli atlas -f corpus.txt -o both/ --join\n",
     .run = atlas_command,
     .options = own_options,
     .shared = {text_options, model_options, edit_options},
@@ -132,7 +144,7 @@ static int open(void *state, struct driver *driver, struct err *err)
     if (heads_open(&own->heads, driver, err))
         return -1;
     own->heads.survey.watch = atlas_see;
-    own->atlas.plan.has_induction = own->is_headvis;
+    own->atlas.plan.of_headvis = own->is_headvis;
     own->atlas.plan.keys = (size_t)options_own(driver->options)->keys;
     own->atlas.layers = config->n_layer;
     own->atlas.across = own->heads.survey.across;
@@ -158,13 +170,40 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
     return 0;
 }
 
+/* The warm-up: by default as many texts as are held in HELD_BYTES. */
+static size_t count_warm_up(const struct atlas_state *own, long long given)
+{
+    const double held = (double)(own->atlas.layers * own->atlas.across * own->atlas.plan.keys) *
+                        sizeof(uint32_t) * (double)own->driver->survey.tokens;
+    const size_t most = own->is_headvis ? SIZE_MAX : (size_t)(HELD_BYTES / held * (double)own->usable);
+    const size_t share = num_max(own->usable / WARM_UP_SHARE, TEXTS_FEW);
+    const size_t count = given ? (size_t)given : num_min(num_min(share, WARM_UP_MAX), most);
+    return own->is_headvis ? count : num_min(num_max(count, 1), own->usable);
+}
+
+/* Divide the corpus: the first part has the whole warm-up. Samples of HeadVis are of one part. */
+static int divide(struct atlas_state *own, struct err *err)
+{
+    const size_t count = own->driver->items.count, parts = own->is_headvis ? 1 : ATLAS_PARTS;
+    for (size_t seen = 0; seen < own->atlas.plan.warm_up && own->warmed < count; own->warmed++) {
+        if (atlas_source_read(own, own->warmed, err))
+            return -1;
+        seen += own->source.pair.sentence.count > 1;
+    }
+    const size_t first = num_max(own->warmed, count / parts);
+    own->bounds[1] = first;
+    for (size_t i = 2; i <= parts; i++)
+        own->bounds[i] = first + (count - first) * (i - 1) / (parts - 1);
+    own->bounds[parts] = count;
+    own->end_part = parts;
+    return 0;
+}
+
 /* Plan the samples, once all texts were checked. */
 static int open_atlas(struct atlas_state *own, struct err *err)
 {
     const struct own_options *given = options_own(own->driver->options);
     const bool keeps_all = own->usable < TEXTS_FEW && !own->is_headvis;
-    const size_t share = num_max(own->usable / WARM_UP_SHARE, TEXTS_FEW);
-    const size_t warm_up = given->warm_up ? (size_t)given->warm_up : num_min(share, WARM_UP_MAX);
     if (!own->usable)
         return err_set(err, "expected a text of at least two tokens, found none");
     if (own->against && atlas_read_against(own, &own->driver->kept, err))
@@ -176,13 +215,14 @@ static int open_atlas(struct atlas_state *own, struct err *err)
         .top_samples = keeps_all ? own->usable : (size_t)given->top_samples,
         .keys = (size_t)given->keys,
         .floor = given->floor,
-        .warm_up = own->is_headvis ? warm_up : num_min(warm_up, own->usable),
-        .skips_warm_up = own->is_headvis,
-        .has_induction = own->is_headvis,
+        .warm_up = count_warm_up(own, given->warm_up),
+        .of_headvis = own->is_headvis,
         .seed = (uint64_t)own->driver->options->mechanism.seed,
         .bos = own->is_headvis ? -1 : own->heads.survey.bos,
     };
-    return atlas_open(&own->atlas, own->atlas.layers, own->atlas.across, err);
+    return err_if(atlas_open(&own->atlas, own->atlas.layers, own->atlas.across, err) ||
+                  head_sums_init(&own->sums, &own->heads.survey, &own->driver->kept, err) ||
+                  divide(own, err));
 }
 
 /* --- texts ------------------------------------------------------------------------------------ */
@@ -219,85 +259,89 @@ static int run(void *state, const struct group *group, struct err *err)
 {
     const struct atlas_state *own = state;
     struct arena *arena = group->arena;
+    struct group some = *group; /* the texts of this process */
     struct atlas_job *jobs = arena_alloc(arena, group->count, sizeof *jobs, err);
     void **watched = arena_alloc(arena, group->count, sizeof *watched, err);
+    some.jobs = arena_alloc(arena, group->count, sizeof *some.jobs, err);
+    some.count = 0;
     for (size_t i = 0; i < group->count; i++) {
-        const struct tokenized *text = &group->jobs[i]->pair.sentence;
-        if (!jobs || !watched ||
-            atlas_text_init(&jobs[i].text, &own->atlas, text->ids, text->count,
-                            group->jobs[i]->index, arena, err))
+        struct job *job = group->jobs[i];
+        const struct tokenized *text = &job->pair.sentence;
+        if (!err->kind && job->index >= own->warmed && job->index < own->first)
+            continue;
+        if (err->kind || atlas_text_init(&jobs[some.count].text, &own->atlas, text->ids,
+                                         text->count, job->index, arena, err))
             return -1;
-        watched[i] = &jobs[i].text;
+        watched[some.count] = &jobs[some.count].text;
+        some.jobs[some.count++] = job;
     }
-    if (heads_run(&own->heads, group, watched, err))
+    if (some.count && heads_run(&own->heads, &some, watched, err))
         return -1;
-    for (size_t i = 0; i < group->count; i++) {
-        jobs[i].sums = group->jobs[i]->own;
-        group->jobs[i]->own = &jobs[i];
+    for (size_t i = 0; i < some.count; i++) {
+        jobs[i].sums = some.jobs[i]->own;
+        some.jobs[i]->own = &jobs[i];
     }
     return 0;
 }
 
-static int begin(void *state, struct driver *driver, struct err *err)
+/* --- the files of parts ----------------------------------------------------------------------- */
+
+static bool is_empty(const struct atlas_state *own, size_t part)
 {
-    struct atlas_state *own = state;
-    struct head_survey *survey = &own->heads.survey;
-    if (heads_begin(&own->heads, driver, err))
-        return -1;
-    if (!own->done)
-        return 0;
-    memcpy(own->heads.sums.found, own->saved.found, head_sums_bytes(survey));
-    memcpy(own->heads.sums.counts, own->saved.counts, sizeof own->saved.counts);
-    return 0;
+    return own->bounds[part] == own->bounds[part + 1];
 }
-
-/* --- the state of an interrupted run ---------------------------------------------------------- */
 
 /* All on which the result depends: version, command, corpus and model. */
-static const char *identify(struct atlas_state *own, struct err *err)
+static int identify(struct atlas_state *own, struct err *err)
 {
     const struct driver *driver = own->driver;
     char corpus[SHA256_DIGITS + 1] = "", model[WEIGHTS_SAMPLE_DIGITS + 1];
     if (driver->items.path && file_hash(corpus, driver->items.path, &driver->items.file, err))
-        return NULL;
+        return -1;
     weights_sample_hash(&driver->session.viewer.model.weights, model);
-    return arena_format(&own->driver->kept, err, "attn-cli %s atlas%s\ncorpus %s\nmodel %s\n",
-                        ATTN_VERSION, driver->options->line, corpus, model);
+    own->identity =
+        arena_format(&own->driver->kept, err, "attn-cli %s atlas%s\ncorpus %s\nmodel %s\n",
+                     ATTN_VERSION, driver->options->line, corpus, model);
+    return err_if(!own->identity);
 }
 
-static int save_state(struct atlas_state *own, size_t done, struct err *err)
+static const char *path_of_part(struct atlas_state *own, const char *folder, size_t part,
+                                struct err *err)
 {
-    const struct head_sums *sums = &own->heads.sums;
-    const char *identity = identify(own, err);
+    return arena_format(&own->driver->kept, err, "%s%02zu.part", folder, part + 1);
+}
+
+/* Write the results of the part that runs, up to an item. */
+static int save(struct atlas_state *own, size_t done, struct err *err)
+{
     const uint64_t texts = done;
     uint64_t sum = HASH_FNV_BEGIN;
     struct stream out = {0};
-    if (!identity || stream_open_inside(&out, own->state_path, true, err))
+    const char *path = path_of_part(own, own->driver->output.path, own->part, err);
+    if (!path || stream_open_inside(&out, path, true, err))
         return -1;
     out.sum = &sum;
-    stream_bytes(&out, identity, strlen(identity) + 1);
+    stream_bytes(&out, own->identity, strlen(own->identity) + 1);
     stream_bytes(&out, &texts, sizeof texts);
-    stream_bytes(&out, sums->found, head_sums_bytes(&own->heads.survey));
-    stream_bytes(&out, sums->counts, sizeof sums->counts);
+    stream_bytes(&out, own->sums.found, head_sums_bytes(&own->heads.survey));
+    stream_bytes(&out, own->sums.counts, sizeof own->sums.counts);
     atlas_save(&own->atlas, &out);
     const uint64_t whole = sum;
     stream_bytes(&out, &whole, sizeof whole);
     return stream_commit(&out, err);
 }
 
-static int load_state(struct atlas_state *own, const struct file *file, struct err *err)
+/* Read the results of a part, up to item `done`, into own->sums and an atlas. */
+static int read_part(size_t *done, struct atlas *atlas, struct atlas_state *own,
+                     const struct file *file, struct err *err)
 {
-    struct arena *arena = &own->driver->kept;
-    const char *identity = identify(own, err), *at = file->bytes;
-    const size_t size = identity ? strlen(identity) + 1 : 0;
-    const size_t sums = head_sums_bytes(&own->heads.survey), counts = sizeof own->saved.counts;
+    const size_t size = strlen(own->identity) + 1;
+    const size_t sums = head_sums_bytes(&own->heads.survey), counts = sizeof own->sums.counts;
+    const char *at = file->bytes, *end = file->bytes + file->size - sizeof(uint64_t);
     uint64_t texts = 0, whole = 0;
-    if (!identity || head_sums_init(&own->saved, &own->heads.survey, arena, err))
-        return -1;
-    if (file->size < size || memcmp(at, identity, size) != 0)
+    if (file->size < size || memcmp(at, own->identity, size) != 0)
         return err_set(err, "expected the state of this command, corpus and model, found another: "
                             "--force starts over");
-    const char *end = file->bytes + file->size - sizeof whole;
     if (file->size < size + sizeof texts + sums + counts + sizeof whole)
         return err_set(err, "expected a whole state, found a part: --force starts over");
     memcpy(&whole, end, sizeof whole);
@@ -306,58 +350,76 @@ static int load_state(struct atlas_state *own, const struct file *file, struct e
                             "starts over");
     at += size;
     memcpy(&texts, at, sizeof texts);
-    memcpy(own->saved.found, at + sizeof texts, sums);
-    memcpy(own->saved.counts, at + sizeof texts + sums, counts);
-    at += sizeof texts + sums + counts;
-    own->done = (size_t)texts;
-    return atlas_load(&own->atlas, at, end, err);
+    memcpy(own->sums.found, at + sizeof texts, sums);
+    memcpy(own->sums.counts, at + sizeof texts + sums, counts);
+    *done = (size_t)texts;
+    return atlas_load(atlas, at + sizeof texts + sums + counts, end, err);
 }
 
-/* Continue from the state in the folder. Without a state, an atlas that is there is finished. */
-static int resume(struct atlas_state *own, bool *is_finished, struct err *err)
+static int load(size_t *done, struct atlas *atlas, struct atlas_state *own, const char *path,
+                struct err *err)
 {
     struct file file = {0};
-    const char *last = own->is_headvis ? "config.json" : "atlas.json";
-    const char *folder = own->driver->options->output.path;
-    const char *path = arena_format(&own->driver->kept, err, "%s%s", folder, last);
-    if (!path)
-        return -1;
-    if (!file_exists(own->state_path)) {
-        *is_finished = file_exists(path);
-        if (*is_finished)
-            print_note("'%s' is there: nothing to resume (--force starts over)", path);
-        return 0;
-    }
-    int failed = file_map_regular(&file, own->state_path, err) ||
-                 (load_state(own, &file, err) && err_prefix(err, "'%s'", own->state_path));
+    const int failed = file_map_regular(&file, path, err) ||
+                       (read_part(done, atlas, own, &file, err) && err_prefix(err, "'%s'", path));
     file_release(&file);
-    if (!failed)
-        print_note("%zu of %zu texts skipped: already done", own->done, own->driver->items.count);
     return err_if(failed);
+}
+
+static bool has_parts(struct atlas_state *own, struct err *err)
+{
+    bool found = false;
+    for (size_t i = 0; i < ATLAS_PARTS && !found; i++) {
+        const char *path = path_of_part(own, own->driver->output.path, i, err);
+        found = path && file_exists(path);
+    }
+    return found;
+}
+
+static int remove_parts(struct atlas_state *own, struct err *err)
+{
+    for (size_t i = 0; i < ATLAS_PARTS; i++) {
+        const char *path = path_of_part(own, own->driver->output.path, i, err);
+        if (!path || (file_exists(path) && file_remove(path, err)))
+            return -1;
+    }
+    return 0;
+}
+
+/* Forget the results of the part, for the next one that has texts. */
+static void next_part(struct atlas_state *own)
+{
+    memset(own->sums.found, 0, head_sums_bytes(&own->heads.survey));
+    memset(own->sums.counts, 0, sizeof own->sums.counts);
+    atlas_clear(&own->atlas);
+    do
+        own->part++;
+    while (own->part < own->end_part && is_empty(own, own->part));
 }
 
 static int add(void *state, struct job *job, struct err *err)
 {
     struct atlas_state *own = state;
     const struct atlas_job *from = job->own;
-    head_sums_merge(&own->heads.sums, &own->heads.survey, from->sums);
+    const size_t done = job->index + 1;
+    if (job->index < own->first) { /* only the warm-up of another process */
+        if (from && from->text.count > 1 && atlas_is_warming(&own->atlas))
+            atlas_warm(&own->atlas, &from->text);
+        return 0;
+    }
+    head_sums_merge(&own->sums, &own->heads.survey, from->sums);
     if (atlas_add(&own->atlas, &from->text, err))
         return -1;
-    const size_t done = job->number + 1;
-    return done % STATE_TEXTS == 0 && done < own->driver->items.count ? save_state(own, done, err)
-                                                                      : 0;
+    const bool is_end = done == own->bounds[own->part + 1];
+    const bool holds = atlas_is_warming(&own->atlas) && !own->is_headvis;
+    if ((is_end || (done % STATE_TEXTS == 0 && !holds)) && save(own, done, err))
+        return -1;
+    if (is_end)
+        next_part(own);
+    return 0;
 }
 
 /* --- the command ------------------------------------------------------------------------------ */
-
-static int end(void *state, struct driver *driver, struct err *err)
-{
-    struct atlas_state *own = state;
-    return err_if(head_result_keep(&own->result, &own->heads.survey, &own->heads.sums,
-                                   &driver->session.arena, err) ||
-                  (own->is_headvis ? headvis_write : atlas_write)(own, err) ||
-                  file_remove(own->state_path, err));
-}
 
 static const struct task atlas_task = {
     .many = ITEMS_SOME,
@@ -366,30 +428,146 @@ static const struct task atlas_task = {
     .prepare = prepare,
     .open = open,
     .read = read,
-    .begin = begin,
     .at_once = true,
     .run = run,
     .add = add,
-    .end = end,
 };
 
-static int run_texts(struct driver *driver, struct err *err)
+/* Find where to begin: after the parts that are done, or in a part. */
+static int find_begin(struct atlas_state *own, struct err *err)
+{
+    struct driver *driver = own->driver;
+    const bool resumes = driver->options->batch.resume;
+    const size_t begin = own->bounds[own->part];
+    size_t done = begin;
+    if (own->part < own->end_part && is_empty(own, own->part))
+        next_part(own);
+    while (own->part < own->end_part) {
+        const char *path = path_of_part(own, driver->output.path, own->part, err);
+        if (!path)
+            return -1;
+        if (!resumes || !file_exists(path))
+            break;
+        if (load(&done, &own->atlas, own, path, err))
+            return -1;
+        if (done < own->bounds[own->part + 1])
+            break;
+        next_part(own);
+    }
+    if (done > begin)
+        print_note("%zu of %zu texts skipped: already done", done - begin, driver->end - begin);
+    own->first = num_max(done, own->bounds[own->part]);
+    return 0;
+}
+
+/* Run the texts of this process. Behind the first part they need the warm-up's intervals. */
+static int run_texts(struct atlas_state *own, struct err *err)
+{
+    struct driver *driver = own->driver;
+    driver->end = own->bounds[own->end_part];
+    if (find_begin(own, err))
+        return -1;
+    if (own->part == own->end_part)
+        return 0;
+    const bool warms = own->part && atlas_is_warming(&own->atlas);
+    own->warmed = warms ? own->warmed : 0;
+    signals_hint(driver->options->quiet ? ""
+                                        : "attn-cli: interrupted: add --resume to the command to "
+                                          "continue\n");
+    const int failed = driver_run(driver, warms ? 0 : own->first, err);
+    signals_hint("");
+    return failed;
+}
+
+/* The path of a part in the folder of a shard, such as atlas.2-of-4/07.part. */
+static const char *find_shard(struct atlas_state *own, size_t part, struct err *err)
+{
+    const char *folder = own->driver->output.path, *lacking = NULL;
+    struct arena *arena = &own->driver->kept;
+    for (struct job_shard shard = {.count = 1}; shard.count <= ATLAS_PARTS; shard.count++) {
+        bool has_others = false;
+        const char *path = NULL;
+        for (shard.index = 1; shard.index <= shard.count; shard.index++) {
+            size_t first = 0, end = 0;
+            const char *of_shard =
+                arena_format(arena, err, "%.*s.%zu-of-%zu/", (int)strlen(folder) - 1, folder,
+                             shard.index, shard.count);
+            if (!of_shard)
+                return NULL;
+            shard_range(&shard, ATLAS_PARTS, &first, &end);
+            has_others |= file_exists(of_shard);
+            path = part >= first && part < end ? of_shard : path;
+        }
+        const char *found = path_of_part(own, path, part, err);
+        if (!found || file_exists(found))
+            return found;
+        lacking = has_others ? path : lacking;
+    }
+    if (lacking)
+        err_set(err, "'%s': expected part %zu of %d, found none: run or --resume this shard",
+                lacking, part + 1, ATLAS_PARTS);
+    else
+        err_set(err, "expected shards, such as '%.*s.1-of-2/', found none: --shard 1/2 makes it",
+                (int)strlen(folder) - 1, folder);
+    return NULL;
+}
+
+/* Merge all parts in their order. */
+static int merge_parts(struct atlas_state *own, struct err *err)
+{
+    struct atlas part = {.plan = own->atlas.plan};
+    int failed = atlas_open(&part, own->atlas.layers, own->atlas.across, err);
+    atlas_clear(&own->atlas);
+    for (size_t i = 0; i < own->end_part && !failed; i++) {
+        size_t done = 0;
+        if (is_empty(own, i))
+            continue;
+        const char *path = own->driver->options->batch.join
+                               ? find_shard(own, i, err)
+                               : path_of_part(own, own->driver->output.path, i, err);
+        failed = !path || load(&done, &part, own, path, err);
+        if (!failed && done < own->bounds[i + 1])
+            failed = err_set(err, "'%s': expected %zu texts, found %zu: --resume this shard", path,
+                             own->bounds[i + 1] - own->bounds[i], done - own->bounds[i]);
+        if (failed)
+            break;
+        head_sums_merge(&own->heads.sums, &own->heads.survey, &own->sums);
+        failed = atlas_merge(&own->atlas, &part, err);
+        atlas_clear(&part);
+    }
+    atlas_release(&part);
+    return failed;
+}
+
+static int write_all(struct atlas_state *own, struct err *err)
+{
+    struct driver *driver = own->driver;
+    int failed = heads_begin(&own->heads, driver, err) || merge_parts(own, err) ||
+                 head_result_keep(&own->result, &own->heads.survey, &own->heads.sums,
+                                  &driver->session.arena, err) ||
+                 (own->is_headvis ? headvis_write : atlas_write)(own, err);
+    return err_if(failed || remove_parts(own, err));
+}
+
+/* Without files of parts, an atlas that is there is finished. */
+static int run_atlas(struct driver *driver, struct err *err)
 {
     struct atlas_state *own = driver->state;
     const struct options *options = driver->options;
-    own->state_path = arena_format(&driver->kept, err, "%satlas.state", options->output.path);
-    bool is_finished = false;
-    if (!own->state_path || open_atlas(own, err) ||
-        (options->batch.resume && resume(own, &is_finished, err)))
+    const char *last = own->is_headvis ? "config.json" : "atlas.json";
+    const char *path = arena_format(&driver->kept, err, "%s%s", options->output.path, last);
+    if (!path || open_atlas(own, err) || identify(own, err))
         return -1;
-    if (is_finished)
+    if (own->shard.count)
+        shard_range(&own->shard, ATLAS_PARTS, &own->part, &own->end_part);
+    if (options->batch.resume && file_exists(path) && !has_parts(own, err)) {
+        print_note("'%s' is there: nothing to resume (--force starts over)", path);
         return 0;
-    signals_hint(options->quiet ? ""
-                                : "attn-cli: interrupted: add --resume to the command to "
-                                  "continue\n");
-    int failed = driver_run(driver, own->done, err);
-    signals_hint("");
-    return failed;
+    }
+    if (output_open(&driver->output, err) || (!options->batch.resume && remove_parts(own, err)) ||
+        (!options->batch.join && run_texts(own, err)))
+        return -1;
+    return own->shard.count ? 0 : write_all(own, err);
 }
 
 int atlas_command(const struct options *options, struct err *err)
@@ -397,21 +575,40 @@ int atlas_command(const struct options *options, struct err *err)
     struct driver driver = {.is_batch = false};
     struct options own = *options;
     struct arena arena = {0};
-    if (options_exclude(options, "resume", "force", err))
+    struct job_shard shard;
+    if (options_exclude(options, "resume", "force join", err) ||
+        options_exclude(options, "shard", "join", err) ||
+        shard_read(&shard, options->batch.shard, err))
         return -1;
     if (output_is_standard(options->output.path))
         return err_usage(err, "--output: expected a folder, such as -o atlas/, found none");
     if (options->model.names.count > 1)
         return err_usage(err, "--model: expected one model, found %zu: --against compares atlases",
                          options->model.names.count);
+    if (shard.count > ATLAS_PARTS)
+        return err_usage(err, "--shard: expected at most %d shards, found %zu", ATLAS_PARTS,
+                         shard.count);
     const char *path = arena_path(&arena, options->output.path, err);
-    own.output.path = path ? arena_format(&arena, err, "%s/", path) : NULL;
+    own.output.path =
+        !path         ? NULL
+        : shard.count ? arena_format(&arena, err, "%s.%zu-of-%zu/", path, shard.index, shard.count)
+                      : arena_format(&arena, err, "%s/", path);
     own.output.force |= options->batch.resume;
-    int failed = !own.output.path || driver_prepare(&driver, &atlas_task, &own, err) ||
-                 driver_check(&driver, err) || run_texts(&driver, err);
-    if (driver.state) {
-        atlas_release(&((struct atlas_state *)driver.state)->atlas);
-        arena_release(&((struct atlas_state *)driver.state)->source.arena);
+    own.batch.shard = NULL; /* not of the driver: the shards have one result */
+    int failed = !own.output.path || driver_prepare(&driver, &atlas_task, &own, err);
+    struct atlas_state *state = driver.state;
+    if (!failed) {
+        state->shard = shard;
+        failed = (state->is_headvis && (shard.count || own.batch.join) &&
+                  err_usage(err,
+                            "--format headvis: expected no --%s: its samples are drawn in the "
+                            "order of all texts",
+                            shard.count ? "shard" : "join")) ||
+                 driver_check(&driver, err) || run_atlas(&driver, err);
+    }
+    if (state) {
+        atlas_release(&state->atlas);
+        arena_release(&state->source.arena);
     }
     driver_release(&driver);
     arena_release(&arena);

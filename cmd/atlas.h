@@ -1,17 +1,19 @@
 /* atlas.h: writes the atlas of a corpus (measure/head_atlas.h) into a folder. atlas.c runs the
- * texts and keeps the state of an interrupted run; atlas_files.c writes tables and examples,
+ * texts, in parts that it keeps in files until all are merged; atlas_files.c writes tables and examples,
  * headvis.c the tree of HeadVis, and atlas_page.c the page. */
 #pragma once
 
 #include "heads.h"
 #include "items.h"
 #include "measure/head_atlas.h"
+#include "sweep.h"
 
 struct promotion;
 struct stream;
 struct target_folder;
 
 enum { ATLAS_PAIRS = 20, ATLAS_PROMOTED = 10 }; /* of each head */
+enum { ATLAS_PARTS = 16 };                      /* of a corpus */
 
 /* A text of the corpus that is read again for an example. */
 struct atlas_source {
@@ -23,15 +25,18 @@ struct atlas_source {
 
 struct atlas_state {
     struct heads_state heads; /* must be the first: hooks of heads get this state */
-    struct atlas atlas;
+    struct atlas atlas;       /* of the part that runs; at the end of all */
+    struct head_sums sums;    /* of the texts of this part */
     struct driver *driver;
     bool is_headvis, is_counted;
-    size_t usable;          /* texts of two tokens or more */
-    size_t done;            /* texts of the state that was read */
-    struct head_sums saved; /* the sums of these texts */
-    const char *against;    /* folder of another atlas; NULL: none */
-    float *others;          /* [scores, heads] its scores; NULL: none */
-    const char *state_path; /* atlas.state in the folder of the results */
+    size_t usable;                  /* texts of two tokens or more */
+    size_t bounds[ATLAS_PARTS + 1]; /* the first item of each part */
+    size_t part, end_part;          /* that runs; after the last of this process */
+    struct job_shard shard;
+    size_t first, warmed; /* items that run: from `first`, and before `warmed` */
+    const char *identity; /* of the state in a file of a part */
+    const char *against;  /* folder of another atlas; NULL: none */
+    float *others;        /* [scores, heads] its scores; NULL: none */
     struct atlas_source source;
     struct head_result result;    /* when all texts are added */
     struct atlas_mass *keys;      /* [heads, ATLAS_PROMOTED] keys with the most weight */

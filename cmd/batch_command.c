@@ -26,7 +26,7 @@ static bool done_at(struct value *value, size_t index)
 }
 static const struct value_list values_done = {"done", NULL, done_at};
 
-WORDS(shards, NULL, {"auto", "from Slurm, Open MPI or PMI variables"})
+WORDS_(, shards, NULL, {"auto", "from Slurm, Open MPI or PMI variables"})
 
 static const struct option_row own_options[] = {
     STRING("do", 0, "COMMAND", IN(batch.instrument),

@@ -8,6 +8,7 @@
 #include "base/num.h"
 #include "base/stream.h"
 #include "math/portable_math.h"
+#include "math/rng.h"
 #include "model/site.h"
 
 static const double INDUCTION_LEAST = 0.01;
@@ -22,6 +23,11 @@ static bool is_highest(const struct atlas_plan *plan, size_t interval)
     return interval + 1 == plan->intervals;
 }
 
+static size_t room_of(const struct atlas_plan *plan, size_t interval)
+{
+    return is_highest(plan, interval) ? plan->top_samples : plan->samples;
+}
+
 /* --- memory ----------------------------------------------------------------------------------- */
 
 static int open_head(struct atlas_head *head, const struct atlas_plan *plan, struct err *err)
@@ -30,9 +36,8 @@ static int open_head(struct atlas_head *head, const struct atlas_plan *plan, str
     head->limits = heap_alloc(plan->intervals, sizeof *head->limits, err);
     head->intervals = heap_alloc(plan->intervals, sizeof *head->intervals, err);
     for (size_t i = 0; head->intervals && i < plan->intervals; i++) {
-        size_t room = is_highest(plan, i) ? plan->top_samples : plan->samples;
         struct atlas_interval *interval = &head->intervals[i];
-        interval->items = heap_alloc(room, sizeof *interval->items, err);
+        interval->items = heap_alloc(room_of(plan, i), sizeof *interval->items, err);
     }
     return err_if(err->kind);
 }
@@ -42,7 +47,7 @@ int atlas_open(struct atlas *atlas, size_t layers, size_t across, struct err *er
     atlas->layers = layers;
     atlas->across = across;
     atlas->heads = heap_alloc(layers * across, sizeof *atlas->heads, err);
-    if (!atlas->plan.skips_warm_up)
+    if (!atlas->plan.of_headvis)
         atlas->held = heap_alloc(num_max(atlas->plan.warm_up, 1), sizeof *atlas->held, err);
     for (size_t i = 0; atlas->heads && i < layers * across; i++)
         if (open_head(&atlas->heads[i], &atlas->plan, err))
@@ -60,12 +65,25 @@ static void release_held(struct atlas *atlas)
     atlas->held = NULL;
 }
 
-static void release_interval(struct atlas_interval *interval)
+static void clear_interval(struct atlas_interval *interval)
 {
     for (size_t i = 0; i < interval->count; i++)
         heap_free(interval->items[i].entries);
-    heap_free(interval->items);
     heap_free(interval->random);
+    *interval = (struct atlas_interval){.items = interval->items};
+}
+
+void atlas_clear(struct atlas *atlas)
+{
+    atlas->texts = atlas->tokens = atlas->copies = 0;
+    for (size_t i = 0; i < head_count(atlas); i++) {
+        struct atlas_head *head = &atlas->heads[i];
+        for (size_t k = 0; k < atlas->plan.intervals; k++)
+            clear_interval(&head->intervals[k]);
+        pair_counts_release(&head->pairs);
+        *head = (struct atlas_head){
+            .maxima = head->maxima, .limits = head->limits, .intervals = head->intervals};
+    }
 }
 
 void atlas_release(struct atlas *atlas)
@@ -73,8 +91,10 @@ void atlas_release(struct atlas *atlas)
     release_held(atlas);
     for (size_t i = 0; atlas->heads && i < head_count(atlas); i++) {
         struct atlas_head *head = &atlas->heads[i];
-        for (size_t k = 0; head->intervals && k < atlas->plan.intervals; k++)
-            release_interval(&head->intervals[k]);
+        for (size_t k = 0; head->intervals && k < atlas->plan.intervals; k++) {
+            clear_interval(&head->intervals[k]);
+            heap_free(head->intervals[k].items);
+        }
         heap_free(head->intervals);
         heap_free(head->maxima);
         heap_free(head->limits);
@@ -99,7 +119,7 @@ int atlas_text_init(struct atlas_text *text, const struct atlas *atlas, const ui
         .entries = arena_alloc(arena, rows, plan->keys * sizeof *text->entries, err),
         .best = arena_alloc(arena, rows, sizeof *text->best, err),
     };
-    if (plan->has_induction) {
+    if (plan->of_headvis) {
         text->induction = arena_alloc(arena, rows, sizeof *text->induction, err);
         text->copies = arena_alloc(arena, count, sizeof *text->copies, err);
     }
@@ -113,7 +133,7 @@ double atlas_text_bytes(const struct atlas *atlas, size_t count)
 {
     const size_t entries = atlas->plan.keys * sizeof(uint32_t) + sizeof(struct atlas_best);
     return (double)head_count(atlas) * (double)count *
-           (double)(entries + (atlas->plan.has_induction ? sizeof(float) : 0));
+           (double)(entries + (atlas->plan.of_headvis ? sizeof(float) : 0));
 }
 
 /* Keep the largest weights from `floor` on, of equal ones those that come first, as entries in the
@@ -192,16 +212,6 @@ static void set_limits(struct atlas_head *head, const struct atlas_plan *plan, s
     head->maxima = NULL;
 }
 
-static bool is_warming(const struct atlas *atlas)
-{
-    return atlas->warmed < atlas->plan.warm_up;
-}
-
-bool atlas_is_holding(const struct atlas *atlas)
-{
-    return is_warming(atlas) && !atlas->plan.skips_warm_up;
-}
-
 static size_t interval_of(const struct atlas_head *head, const struct atlas_plan *plan, float top)
 {
     size_t interval = 0;
@@ -210,13 +220,21 @@ static size_t interval_of(const struct atlas_head *head, const struct atlas_plan
     return interval;
 }
 
-/* The index of a new example of the highest interval, after those that are as large; it moves the
- * later ones, of which the last may drop out. */
-static size_t make_room(struct atlas_interval *interval, size_t room, float top)
+static uint64_t rank_of(const struct atlas_plan *plan, size_t head, size_t interval, float top,
+                        size_t text)
+{
+    uint32_t bits; /* of positive numbers, in their order */
+    memcpy(&bits, &top, sizeof bits);
+    return is_highest(plan, interval) ? bits : rng_fold_in(rng_fold_in(plan->seed, head), text);
+}
+
+/* The index of a new example, after those of the same rank; it moves the later ones, of which the
+ * last may drop out. */
+static size_t make_room(struct atlas_interval *interval, size_t room, uint64_t rank)
 {
     struct atlas_example *items = interval->items;
     size_t at = interval->count;
-    while (at && items[at - 1].top < top)
+    while (at && items[at - 1].rank < rank)
         at--;
     if (at == room)
         return at;
@@ -229,7 +247,7 @@ static size_t make_room(struct atlas_interval *interval, size_t room, float top)
     return at;
 }
 
-/* The index of a new example of another interval: the next, or one that it replaces. */
+/* The index of a new example of a reservoir: the next, or one that it replaces. */
 static size_t draw(struct atlas_interval *interval, size_t room, uint64_t seed, struct err *err)
 {
     if (interval->count < room)
@@ -251,19 +269,19 @@ static int sample(struct atlas *atlas, const struct atlas_text *text, size_t hea
 {
     const struct atlas_plan *plan = &atlas->plan;
     const size_t i = interval_of(&atlas->heads[head], plan, top);
-    const bool highest = is_highest(plan, i);
-    const size_t room = highest ? plan->top_samples : plan->samples;
-    const size_t size = text->count * plan->keys;
+    const bool draws = plan->of_headvis && !is_highest(plan, i);
+    const size_t room = room_of(plan, i), size = text->count * plan->keys;
+    const uint64_t rank = draws ? 0 : rank_of(plan, head, i, top, text->number);
     /* the seeds of HeadVis: those of some heads are equal */
     const uint64_t seed =
         plan->seed + 31 * (1000 * (head / atlas->across) + 100 * (head % atlas->across)) + i;
     struct atlas_interval *interval = &atlas->heads[head].intervals[i];
     interval->texts++;
-    const size_t at = highest ? make_room(interval, room, top) : draw(interval, room, seed, err);
+    const size_t at = draws ? draw(interval, room, seed, err) : make_room(interval, room, rank);
     if (at == room)
         return err_if(err->kind);
     uint32_t *entries = heap_alloc(size, sizeof *entries, err);
-    interval->items[at] = (struct atlas_example){top, text->number, text->count, entries};
+    interval->items[at] = (struct atlas_example){rank, top, text->number, text->count, entries};
     if (entries)
         memcpy(entries, text->entries + head * size, size * sizeof *entries);
     return err_if(!entries);
@@ -313,23 +331,28 @@ static int hold(struct atlas *atlas, const struct atlas_text *text, struct err *
     return 0;
 }
 
-/* Add a text to the warm-up. After its last text, set the intervals and sample what was held. */
+void atlas_warm(struct atlas *atlas, const struct atlas_text *text)
+{
+    for (size_t i = 0; i < head_count(atlas); i++)
+        atlas->heads[i].maxima[atlas->warmed] = top_of(text, i);
+    atlas->warmed++;
+    for (size_t i = 0; i < head_count(atlas) && !atlas_is_warming(atlas); i++)
+        set_limits(&atlas->heads[i], &atlas->plan, atlas->warmed);
+}
+
+/* Add a text to the warm-up. After its last text, sample what was held. */
 static int warm(struct atlas *atlas, const struct atlas_text *text, struct err *err)
 {
-    const size_t heads = head_count(atlas);
     if (atlas->held && hold(atlas, text, err))
         return -1;
-    for (size_t i = 0; i < heads; i++)
-        atlas->heads[i].maxima[atlas->warmed] = top_of(text, i);
-    if (++atlas->warmed < atlas->plan.warm_up)
+    atlas_warm(atlas, text);
+    if (atlas_is_warming(atlas))
         return 0;
-    for (size_t i = 0; i < heads; i++)
-        set_limits(&atlas->heads[i], &atlas->plan, atlas->warmed);
     for (size_t t = 0; atlas->held && t < atlas->warmed; t++) {
         const struct atlas_held *held = &atlas->held[t];
         const struct atlas_text old = {
             .entries = held->entries, .count = held->count, .number = held->number};
-        for (size_t i = 0; i < heads; i++)
+        for (size_t i = 0; i < head_count(atlas); i++)
             if (sample(atlas, &old, i, held->tops[i], err))
                 return -1;
     }
@@ -348,10 +371,48 @@ int atlas_add(struct atlas *atlas, const struct atlas_text *text, struct err *er
     for (size_t i = 0; i < head_count(atlas); i++)
         if (add_head(atlas, text, i, err))
             return -1;
-    if (is_warming(atlas))
+    if (atlas_is_warming(atlas))
         return warm(atlas, text, err);
     for (size_t i = 0; i < head_count(atlas); i++)
         if (sample(atlas, text, i, top_of(text, i), err))
+            return -1;
+    return 0;
+}
+
+/* --- parts ------------------------------------------------------------------------------------ */
+
+static int merge_head(struct atlas *atlas, size_t index, struct atlas_head *part, struct err *err)
+{
+    struct atlas_head *head = &atlas->heads[index];
+    for (size_t i = 0; i < ATLAS_BINS; i++)
+        head->bins[i] += part->bins[i];
+    head->peaks += part->peaks;
+    head->first_self += part->first_self;
+    head->first_entropy += part->first_entropy;
+    head->induction += part->induction;
+    memcpy(head->limits, part->limits, atlas->plan.intervals * sizeof *head->limits);
+    for (size_t i = 0; i < atlas->plan.intervals; i++) {
+        struct atlas_interval *to = &head->intervals[i], *from = &part->intervals[i];
+        const size_t room = room_of(&atlas->plan, i);
+        to->texts += from->texts;
+        for (size_t k = 0; k < from->count; k++) {
+            const size_t at = make_room(to, room, from->items[k].rank);
+            if (at == room)
+                break;
+            to->items[at] = from->items[k];
+            from->items[k].entries = NULL;
+        }
+    }
+    return pair_counts_merge(&head->pairs, &part->pairs, err);
+}
+
+int atlas_merge(struct atlas *atlas, struct atlas *part, struct err *err)
+{
+    atlas->texts += part->texts;
+    atlas->tokens += part->tokens;
+    atlas->copies += part->copies;
+    for (size_t i = 0; i < head_count(atlas); i++)
+        if (merge_head(atlas, i, &part->heads[i], err))
             return -1;
     return 0;
 }
@@ -471,6 +532,7 @@ static size_t transfer_count(struct state *state, size_t count, size_t most)
 static void transfer_example(struct state *state, const struct atlas_plan *plan,
                              struct atlas_example *example)
 {
+    transfer(state, &example->rank, sizeof example->rank);
     transfer(state, &example->top, sizeof example->top);
     example->text = transfer_count(state, example->text, SIZE_MAX);
     example->tokens = transfer_count(state, example->tokens, ATLAS_TOKENS_MAX);
@@ -518,15 +580,16 @@ static void transfer_head(struct state *state, const struct atlas *atlas, struct
     transfer(state, &head->first_entropy, sizeof head->first_entropy);
     transfer(state, &head->induction, sizeof head->induction);
     transfer(state, head->limits, plan->intervals * sizeof *head->limits);
-    if (is_warming(atlas)) {
-        transfer(state, head->maxima, atlas->warmed * sizeof *head->maxima);
+    if (atlas_is_warming(atlas)) {
+        state->is_short |= !head->maxima;
+        if (head->maxima)
+            transfer(state, head->maxima, atlas->warmed * sizeof *head->maxima);
     } else if (!state->to) {
         heap_free(head->maxima);
         head->maxima = NULL;
     }
     for (size_t i = 0; i < plan->intervals; i++)
-        transfer_interval(state, plan, &head->intervals[i],
-                          is_highest(plan, i) ? plan->top_samples : plan->samples);
+        transfer_interval(state, plan, &head->intervals[i], room_of(plan, i));
     transfer_pairs(state, &head->pairs);
 }
 

@@ -4,17 +4,19 @@
  * and the most frequent pairs of a query and the key with its largest weight. A text's largest
  * weight, and pairs, leave out the first token of the text, as a query and as a key, and tokens
  * that begin texts. Examples are sampled by intervals, which divide the maxima of the first texts
- * (the warm-up) into equal parts: of the highest interval the texts with the largest weights, of
- * others a reservoir (Vitter's algorithm R). A text of one token counts nowhere.
+ * (the warm-up) into equal ranges: of the highest interval the texts with the largest weights, of
+ * others those with the largest hashes of their numbers. A text of one token counts nowhere.
  *
  * Threads read the rows of different texts at once; texts are added one after another, in their
- * order: the result has the same bits with any number of threads.
+ * order: the result has the same bits with any number of threads. A corpus is read in parts, each of
+ * which may be saved, and which are merged in their order. Only the first has the warm-up's texts.
  *
  *     struct atlas atlas = {.plan = plan};
  *     if (atlas_open(&atlas, layers, heads, err)) ...
  *     if (atlas_text_init(&text, &atlas, ids, count, number, &arena, err)) ...
  *     atlas_see(&text, &row)                            of each row of the text's weights
  *     if (atlas_add(&atlas, &text, err)) ...
+ *     if (atlas_merge(&atlas, &next_part, err)) ...
  *     atlas_release(&atlas);
  */
 #pragma once
@@ -42,16 +44,20 @@ struct atlas_plan {
     size_t keys;        /* entries of a query: its largest weights, at most ATLAS_KEYS_MAX */
     double floor;       /* least weight of an entry */
     size_t warm_up;     /* number of texts whose maxima set the intervals */
-    bool skips_warm_up; /* no examples are taken from the warm-up; else its texts are held */
-    bool has_induction; /* sum the weights after copies, and those of the first query */
     uint64_t seed;
+
+    /* As HeadVis: no examples of the warm-up, whose texts are held otherwise; of other intervals
+     * than the highest a reservoir (Vitter's algorithm R), which is of one part only; and sums of
+     * the weights after copies, and of the first query. */
+    bool of_headvis;
     long long bos; /* token that begins texts, no key of pairs; -1: none */
 };
 
 /* A text of the sample. Entries are in the order of the keys. */
 struct atlas_example {
-    float top;   /* the largest weight */
-    size_t text; /* its number */
+    uint64_t rank; /* the largest stay */
+    float top;     /* the largest weight */
+    size_t text;   /* its number */
     size_t tokens;
     uint32_t *entries; /* [tokens, keys] */
 };
@@ -59,8 +65,8 @@ struct atlas_example {
 struct atlas_interval {
     uint64_t texts; /* of this interval */
     size_t count;
-    struct atlas_example *items; /* [count] the highest interval: by weight; others: in any order */
-    struct twister *random;      /* NULL: not needed yet */
+    struct atlas_example *items; /* [count] by rank */
+    struct twister *random;      /* of a reservoir; NULL: not needed yet */
 };
 
 /* A text of the warm-up, whose intervals are not known yet. */
@@ -121,8 +127,18 @@ void atlas_see(void *text, const struct attention_map_row *row);
  * were held. */
 int atlas_add(struct atlas *atlas, const struct atlas_text *text, struct err *err);
 
-/* True while texts are held, of which atlas_save knows nothing. */
-bool atlas_is_holding(const struct atlas *atlas);
+/* Let a text set the intervals that is of another part. */
+void atlas_warm(struct atlas *atlas, const struct atlas_text *text);
+
+/* True until the intervals are set; then texts may be held, of which atlas_save knows nothing. */
+static inline bool atlas_is_warming(const struct atlas *atlas)
+{
+    return atlas->warmed < atlas->plan.warm_up;
+}
+
+/* Add the next part, whose examples are moved; forget all but the intervals. */
+int atlas_merge(struct atlas *atlas, struct atlas *part, struct err *err);
+void atlas_clear(struct atlas *atlas);
 
 /* --- results ---------------------------------------------------------------------------------- */
 
@@ -164,7 +180,7 @@ static inline float atlas_entry_weight(uint32_t entry)
 
 struct stream;
 
-/* Write all that the atlas has; set an open atlas of the same plan to the bytes that were written.
+/* Write all that the atlas has; set an empty atlas of the same plan to the bytes that were written.
  * Refused: other bytes. */
 void atlas_save(const struct atlas *atlas, struct stream *out);
 int atlas_load(struct atlas *atlas, const char *bytes, const char *end, struct err *err);

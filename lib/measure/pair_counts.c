@@ -68,15 +68,33 @@ static size_t find_smallest(struct pair_counts *counts)
     return counts->hand;
 }
 
+/* The counter of a pair, or NULL. */
+static struct pair_count *find(const struct pair_counts *counts, uint32_t query, uint32_t key)
+{
+    size_t at = counts->capacity ? *chain_of(counts, query, key) : 0;
+    while (at && (counts->items[at - 1].query != query || counts->items[at - 1].key != key))
+        at = counts->next[at - 1];
+    return at ? &counts->items[at - 1] : NULL;
+}
+
+static int append(struct pair_counts *counts, struct pair_count item, struct err *err)
+{
+    if (counts->count == counts->capacity) {
+        if (pair_counts_resize(counts, counts->count + 1, err))
+            return -1;
+        pair_counts_chain(counts);
+    }
+    counts->items[counts->count] = item;
+    chain(counts, counts->count++);
+    return 0;
+}
+
 int pair_counts_add(struct pair_counts *counts, uint32_t query, uint32_t key, double weight,
                     struct err *err)
 {
-    size_t at = counts->capacity ? *chain_of(counts, query, key) : 0;
+    struct pair_count *item = find(counts, query, key);
     counts->total++;
-    for (; at; at = counts->next[at - 1]) {
-        struct pair_count *item = &counts->items[at - 1];
-        if (item->query != query || item->key != key)
-            continue;
+    if (item) {
         item->count++;
         item->weight += weight;
         return 0;
@@ -89,14 +107,59 @@ int pair_counts_add(struct pair_counts *counts, uint32_t query, uint32_t key, do
         chain(counts, index);
         return 0;
     }
-    if (counts->count == counts->capacity) {
-        if (pair_counts_resize(counts, counts->count + 1, err))
-            return -1;
-        pair_counts_chain(counts);
+    return append(counts, (struct pair_count){query, key, 1, 0, weight}, err);
+}
+
+/* Drop all but the PAIRS_MAX largest counts, of equal ones the later. */
+static int prune(struct pair_counts *counts, struct err *err)
+{
+    struct pair_count *items = counts->items;
+    uint32_t largest = 0; /* of the dropped counts, found bit by bit */
+    size_t kept = 0, above = 0;
+    for (uint32_t bit = 1u << 31; bit; bit >>= 1) {
+        size_t reach = 0;
+        for (size_t i = 0; i < counts->count; i++)
+            reach += items[i].count >= (largest | bit);
+        largest |= reach > PAIRS_MAX ? bit : 0;
     }
-    counts->items[counts->count] = (struct pair_count){query, key, 1, 0, weight};
-    chain(counts, counts->count++);
+    for (size_t i = 0; i < counts->count; i++)
+        above += items[i].count > largest;
+    for (size_t i = 0, equal = PAIRS_MAX - above; i < counts->count; i++)
+        if (items[i].count > largest || (items[i].count == largest && equal && equal--))
+            items[kept++] = items[i];
+    counts->count = kept;
+    counts->least = largest;
+    if (pair_counts_resize(counts, kept, err))
+        return -1;
+    pair_counts_chain(counts);
     return 0;
+}
+
+/* A pair that one of both lacks may have occurred there as often as its `least`. */
+int pair_counts_merge(struct pair_counts *counts, const struct pair_counts *part, struct err *err)
+{
+    const uint32_t least = counts->least;
+    for (size_t i = 0; i < counts->count; i++) {
+        counts->items[i].count += part->least;
+        counts->items[i].over += part->least;
+    }
+    for (size_t i = 0; i < part->count; i++) {
+        struct pair_count other = part->items[i];
+        struct pair_count *item = find(counts, other.query, other.key);
+        if (item) {
+            item->count += other.count - part->least;
+            item->over += other.over - part->least;
+            item->weight += other.weight;
+            continue;
+        }
+        other.count += least;
+        other.over += least;
+        if (append(counts, other, err))
+            return -1;
+    }
+    counts->total += part->total;
+    counts->least += part->least;
+    return counts->count > PAIRS_MAX ? prune(counts, err) : 0;
 }
 
 static bool is_before(const struct pair_count *one, const struct pair_count *other)

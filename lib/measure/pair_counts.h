@@ -5,6 +5,9 @@
  * a count is too high by at most `over`, and every pair with more than total / PAIRS_MAX
  * occurrences has a counter. While there are at most PAIRS_MAX different pairs, counts are exact.
  *
+ * Counts of consecutive parts of a stream are merged as Cafaro, Pulimeno and Tempesta (2016) do, with
+ * the same bound.
+ *
  *     struct pair_counts counts = {0};
  *     if (pair_counts_add(&counts, query_id, key_id, weight, err)) ...
  *     size_t found = pair_counts_best(&counts, best, 20);
@@ -28,13 +31,17 @@ struct pair_counts {
     struct pair_count *items; /* [count] */
     uint16_t *first, *next; /* [capacity] chains of counters with one hash, as index + 1; 0: end */
     size_t count, capacity;
-    size_t hand;    /* counter at which the search for the smallest continues */
-    uint32_t least; /* no count is below it */
+    size_t hand; /* counter at which the search for the smallest continues */
+    uint32_t
+        least; /* no count is below it, and a pair without a counter occurred at most as often */
     uint64_t total; /* pairs that were added */
 };
 
 int pair_counts_add(struct pair_counts *counts, uint32_t query, uint32_t key, double weight,
                     struct err *err);
+
+/* Add the counts of the next part. */
+int pair_counts_merge(struct pair_counts *counts, const struct pair_counts *part, struct err *err);
 
 /* Copy the pairs with the highest counts, at most `most`; of equal ones those with lower ids come
  * first. Returns their number. */

@@ -25,7 +25,7 @@ static const struct atlas_plan plan = {.intervals = 5,
                                        .keys = 2,
                                        .floor = 0.005,
                                        .warm_up = 50,
-                                       .skips_warm_up = true,
+                                       .of_headvis = true,
                                        .bos = -1};
 
 static const uint32_t ids[] = {5, 6, 7};
@@ -87,7 +87,7 @@ TEST(samples_are_those_of_the_reference)
 TEST(the_first_of_equal_texts_stay)
 {
     struct atlas_plan all = plan;
-    all.skips_warm_up = false;
+    all.of_headvis = false;
     all.warm_up = 0;
     begin(&atlas, &all);
     for (size_t number = 0; number < 30; number++)
@@ -101,13 +101,13 @@ TEST(the_first_of_equal_texts_stay)
 TEST(texts_of_the_warm_up_are_sampled_once_the_intervals_are_known)
 {
     struct atlas_plan all = plan;
-    all.skips_warm_up = false;
+    all.of_headvis = false;
     begin(&atlas, &all);
     for (size_t number = 0; number < 50; number++) {
-        ck_assert(atlas_is_holding(&atlas));
+        ck_assert(atlas_is_warming(&atlas));
         add(&atlas, number, top_of(number));
     }
-    ck_assert(!atlas_is_holding(&atlas));
+    ck_assert(!atlas_is_warming(&atlas));
     for (size_t i = 0; i < 5; i++)
         ck_assert_uint_eq(atlas.heads[7].intervals[i].texts, 10);
     ck_assert_uint_eq(atlas.heads[7].intervals[4].items[0].text, 25);
@@ -143,7 +143,7 @@ TEST(marginals_sum_the_entries_of_examples)
 {
     struct atlas_marginals found;
     struct atlas_plan all = plan;
-    all.skips_warm_up = false;
+    all.of_headvis = false;
     all.warm_up = 0;
     begin(&atlas, &all);
     add(&atlas, 0, 0.5f);
@@ -197,4 +197,34 @@ TEST(a_saved_atlas_continues_with_the_same_bits)
     atlas_release(&again);
     buf_release(&one);
     buf_release(&other);
+}
+
+TEST(parts_have_the_examples_of_the_whole)
+{
+    static const size_t bounds[] = {0, 50, 170, 171, 300};
+    struct atlas whole, part;
+    struct atlas_plan all = plan;
+    all.of_headvis = false;
+    begin(&whole, &all);
+    begin(&atlas, &all);
+    begin(&part, &all);
+    for (size_t i = 0; i < 4; i++) {
+        for (size_t number = bounds[i]; number < bounds[i + 1]; number++) {
+            add(&part, number, top_of(number));
+            add(&whole, number, top_of(number));
+        }
+        ck_assert_int_eq(atlas_merge(&atlas, &part, &err), 0);
+        atlas_clear(&part);
+    }
+    const struct atlas_head *one = &whole.heads[7], *other = &atlas.heads[7];
+    ck_assert_mem_eq(one->bins, other->bins, sizeof one->bins);
+    ck_assert_uint_eq(one->pairs.total, other->pairs.total);
+    for (size_t i = 0; i < 5; i++) {
+        ck_assert_uint_eq(one->intervals[i].texts, other->intervals[i].texts);
+        ck_assert_uint_eq(one->intervals[i].count, i < 4 ? 3 : 10);
+        for (size_t k = 0; k < one->intervals[i].count; k++)
+            ck_assert_uint_eq(one->intervals[i].items[k].text, other->intervals[i].items[k].text);
+    }
+    atlas_release(&whole);
+    atlas_release(&part);
 }
