@@ -175,7 +175,8 @@ static size_t count_warm_up(const struct atlas_state *own, long long given)
 {
     const double held = (double)(own->atlas.layers * own->atlas.across * own->atlas.plan.keys) *
                         sizeof(uint32_t) * (double)own->driver->survey.tokens;
-    const size_t most = own->is_headvis ? SIZE_MAX : (size_t)(HELD_BYTES / held * (double)own->usable);
+    const size_t most =
+        own->is_headvis ? SIZE_MAX : (size_t)(HELD_BYTES / held * (double)own->usable);
     const size_t share = num_max(own->usable / WARM_UP_SHARE, TEXTS_FEW);
     const size_t count = given ? (size_t)given : num_min(num_min(share, WARM_UP_MAX), most);
     return own->is_headvis ? count : num_min(num_max(count, 1), own->usable);

@@ -8,6 +8,8 @@
 #include "measure/head_atlas.h"
 #include "sweep.h"
 
+enum atlas_table { ATLAS_HEADS, ATLAS_FREQUENT, ATLAS_PROMOTES, ATLAS_TABLES };
+
 struct promotion;
 struct stream;
 struct target_folder;
@@ -42,6 +44,7 @@ struct atlas_state {
     struct atlas_mass *keys;      /* [heads, ATLAS_PROMOTED] keys with the most weight */
     size_t *key_counts;           /* [heads] */
     struct promotion *promotions; /* [heads, ATLAS_PROMOTED] of these keys; NULL: not known */
+    struct table tables[ATLAS_TABLES];
 };
 
 /* Read a text into own->source. */
@@ -57,22 +60,32 @@ size_t atlas_find_score(const struct atlas_state *own, const char *name);
 /* Whether a layer has a head of this index: layers may have fewer heads than others, or none. */
 bool atlas_has_head(const struct atlas_state *own, size_t head);
 
-/* Write a file of the atlas, or of one head. */
-typedef int atlas_writer(struct stream *out, struct atlas_state *own, size_t head, struct err *err);
+/* Write a file of the atlas: of a table, or of a head. */
+typedef int atlas_writer(struct stream *out, struct atlas_state *own, size_t index,
+                         struct err *err);
 
 struct atlas_file {
     const char *name;
     atlas_writer *write;
+    size_t index;
 };
 
 /* Write a file into a folder whose path ends with a slash. */
-int atlas_write_file(struct atlas_state *own, const struct atlas_file *file, size_t head,
+int atlas_write_file(struct atlas_state *own, const struct atlas_file *file,
                      const struct target_folder *folder, struct err *err);
+
+/* Write a file into a folder inside that of the atlas, or one of each head: "L1H3" before its name.
+ */
+int atlas_write_folder(struct atlas_state *own, const char *name, const struct atlas_file *file,
+                       bool of_heads, struct err *err);
 
 /* Write all files, as an atlas or as the tree of HeadVis. */
 int atlas_write(struct atlas_state *own, struct err *err);
 int headvis_write(struct atlas_state *own, struct err *err);
-atlas_writer atlas_page_write;
+
+/* The page; if it is split, it loads the entries of a head's examples from a script of their own. */
+bool atlas_page_is_split(const struct atlas_state *own);
+atlas_writer atlas_page_write, atlas_page_write_entries;
 
 /* Read the scores of the atlas in own->against. */
 int atlas_read_against(struct atlas_state *own, struct arena *arena, struct err *err);

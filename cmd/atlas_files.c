@@ -1,4 +1,5 @@
 /* atlas_files.c: the tables, examples and settings of an atlas. */
+#include <stdio.h>
 #include <string.h>
 
 #include "atlas.h"
@@ -6,6 +7,8 @@
 #include "command.h"
 #include "driver.h"
 #include "measure/head_circuits.h"
+
+enum { FILE_NAME_BYTES = 64 };
 
 /* --- heads ------------------------------------------------------------------------------------ */
 
@@ -72,47 +75,26 @@ static int promote(struct atlas_state *own, struct err *err)
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
-static int put_report(struct stream *out, struct report *report, struct err *err)
-{
-    const struct layout layout = {0};
-    return report_write(format_find("csv"), &(struct target){.stream = out}, report, &layout, err);
-}
-
 /* The table of heads, with the role of each as a column. */
-static int write_heads(struct stream *out, struct atlas_state *own, size_t one, struct err *err)
+static int make_heads(struct table *table, struct atlas_state *own, struct arena *arena,
+                      struct err *err)
 {
-    (void)one;
-    struct arena arena = {0};
     struct report report;
-    struct table *table = head_table_report(&report, &own->heads.results, &arena, err);
-    struct column *columns = table ? arena_alloc(&arena, table->count, sizeof *columns, err) : NULL;
-    for (size_t i = 0; columns && i < table->count; i++) {
-        columns[i] = table->columns[i];
+    const struct table *scores = head_table_report(&report, &own->heads.results, arena, err);
+    struct column *columns =
+        scores ? arena_alloc(arena, scores->count, sizeof *columns, err) : NULL;
+    for (size_t i = 0; columns && i < scores->count; i++) {
+        columns[i] = scores->columns[i];
         if (strcmp(columns[i].name, "verdict") != 0)
             continue;
         columns[i].name = "role";
         columns[i].flags = 0;
     }
-    if (columns)
-        table->columns = columns;
-    int failed = !columns || put_report(out, &report, err);
-    arena_release(&arena);
-    return err_if(failed);
-}
-
-/* Finish a table of tokens, and write it. */
-static int put_rows(struct stream *out, struct table_rows *rows, const struct atlas_state *own,
-                    struct err *err)
-{
-    struct table table;
-    struct report report;
-    int failed = viewer_report(&report, &own->driver->session.viewer, rows->arena, err) ||
-                 rows_finish(&table, rows, "tokens", "row");
-    report.tables = &table;
-    report.table_count = 1;
-    failed = failed || put_report(out, &report, err);
-    arena_release(rows->arena);
-    return err_if(failed);
+    if (!columns)
+        return -1;
+    *table = *scores;
+    table->columns = columns;
+    return 0;
 }
 
 static void put_head(struct table_rows *rows, const struct atlas_state *own, size_t head)
@@ -128,35 +110,45 @@ static void put_token(struct table_rows *rows, const struct atlas_state *own, co
     rows_label(rows, name, COLUMN_KEY, label_of_word(tokenizer, id, rows->arena, rows->err));
 }
 
-static int write_pairs(struct stream *out, struct atlas_state *own, size_t one, struct err *err)
+static void put_pair(struct table_rows *rows, const struct atlas_state *own, size_t head,
+                     size_t rank, const struct pair_count *pair)
 {
-    (void)one;
-    struct arena arena = {0};
-    struct table_rows rows = {.most = count_heads(own) * ATLAS_PAIRS, .arena = &arena, .err = err};
+    put_head(rows, own, head);
+    rows_integer(rows, "rank", COLUMN_KEY, (long long)rank + 1);
+    put_token(rows, own, "query_token", pair->query);
+    put_token(rows, own, "key_token", pair->key);
+    rows_integer(rows, "count", 0, pair->count);
+    rows_float(rows, (struct column){"mean"}, pair->weight / (double)(pair->count - pair->over));
+    rows_integer(rows, "at_most_too_high", 0, pair->over);
+}
+
+static int make_pairs(struct table *table, struct atlas_state *own, struct arena *arena,
+                      struct err *err)
+{
+    static const struct pair_count none;
+    struct table_rows rows = {
+        .most = count_heads(own) * ATLAS_PAIRS + 1, .arena = arena, .err = err};
     for (size_t head = 0; head < count_heads(own); head++) {
         struct pair_count best[ATLAS_PAIRS];
         const size_t count = pair_counts_best(&own->atlas.heads[head].pairs, best, ATLAS_PAIRS);
-        for (size_t i = 0; i < count && !err->kind; i++, rows_next(&rows)) {
-            put_head(&rows, own, head);
-            rows_integer(&rows, "rank", COLUMN_KEY, (long long)i + 1);
-            put_token(&rows, own, "query_token", best[i].query);
-            put_token(&rows, own, "key_token", best[i].key);
-            rows_integer(&rows, "count", 0, best[i].count);
-            rows_float(&rows, (struct column){"mean"},
-                       best[i].weight / (double)(best[i].count - best[i].over));
-            rows_integer(&rows, "at_most_too_high", 0, best[i].over);
-        }
+        for (size_t i = 0; i < count && !err->kind; i++, rows_next(&rows))
+            put_pair(&rows, own, head, i, &best[i]);
     }
-    return put_rows(out, &rows, own, err);
+    const bool is_empty = !rows.row;
+    if (is_empty) /* the columns of a table are those of its first row */
+        put_pair(&rows, own, 0, 0, &none);
+    rows.row += is_empty;
+    if (rows_finish(table, &rows, "tokens", "row"))
+        return -1;
+    table->rows.size -= is_empty;
+    return 0;
 }
 
-static int write_promotions(struct stream *out, struct atlas_state *own, size_t one,
-                            struct err *err)
+static int make_promotions(struct table *table, struct atlas_state *own, struct arena *arena,
+                           struct err *err)
 {
-    (void)one;
-    struct arena arena = {0};
     struct table_rows rows = {
-        .most = count_heads(own) * ATLAS_PROMOTED * PROMOTIONS, .arena = &arena, .err = err};
+        .most = count_heads(own) * ATLAS_PROMOTED * PROMOTIONS, .arena = arena, .err = err};
     for (size_t i = 0; own->promotions && i < count_heads(own) * ATLAS_PROMOTED; i++) {
         const size_t head = i / ATLAS_PROMOTED;
         const struct promotion *promotion = &own->promotions[i];
@@ -173,7 +165,29 @@ static int write_promotions(struct stream *out, struct atlas_state *own, size_t 
             rows_float(&rows, (struct column){"lowered_by"}, (double)promotion->lowered[k].change);
         }
     }
-    return put_rows(out, &rows, own, err);
+    return rows_finish(table, &rows, "tokens", "row");
+}
+
+static int make_tables(struct atlas_state *own, struct err *err)
+{
+    struct arena *arena = &own->driver->session.arena;
+    return err_if(make_heads(&own->tables[ATLAS_HEADS], own, arena, err) ||
+                  make_pairs(&own->tables[ATLAS_FREQUENT], own, arena, err) ||
+                  make_promotions(&own->tables[ATLAS_PROMOTES], own, arena, err));
+}
+
+static int write_table(struct stream *out, struct atlas_state *own, size_t index, struct err *err)
+{
+    struct arena arena = {0};
+    struct report report;
+    const struct layout layout = {0};
+    int failed = viewer_report(&report, &own->driver->session.viewer, &arena, err);
+    report.tables = &own->tables[index];
+    report.table_count = 1;
+    failed = failed || report_write(format_find("csv"), &(struct target){.stream = out}, &report,
+                                    &layout, err);
+    arena_release(&arena);
+    return err_if(failed);
 }
 
 /* --- examples and settings -------------------------------------------------------------------- */
@@ -275,28 +289,52 @@ static int write_settings(struct stream *out, struct atlas_state *own, size_t on
 
 /* --- all files -------------------------------------------------------------------------------- */
 
-int atlas_write_file(struct atlas_state *own, const struct atlas_file *file, size_t head,
+int atlas_write_file(struct atlas_state *own, const struct atlas_file *file,
                      const struct target_folder *folder, struct err *err)
 {
     struct arena arena = {0};
     struct stream out = {0};
     const char *path = arena_format(&arena, err, "%s%s", folder->path, file->name);
     int failed = !path || stream_open_inside(&out, path, folder->replaces, err) ||
-                 stream_end(&out, file->write(&out, own, head, err), err);
+                 stream_end(&out, file->write(&out, own, file->index, err), err);
     arena_release(&arena);
+    return err_if(failed);
+}
+
+int atlas_write_folder(struct atlas_state *own, const char *name, const struct atlas_file *file,
+                       bool of_heads, struct err *err)
+{
+    const struct target_folder *outer = &own->driver->output.folder;
+    const char *path = arena_format(&own->driver->kept, err, "%s%s/", outer->path, name);
+    struct target_folder folder = {.descriptor = -1};
+    int failed = !path || target_folder_open_inside(&folder, path, outer, err);
+    for (size_t i = 0; i < (of_heads ? count_heads(own) : 1) && !failed; i++) {
+        char of_head[FILE_NAME_BYTES];
+        const struct atlas_file one = {of_heads ? of_head : file->name, file->write, i};
+        snprintf(of_head, sizeof of_head, "L%zuH%zu%s", i / own->atlas.across,
+                 i % own->atlas.across, file->name);
+        failed = (!of_heads || atlas_has_head(own, i)) && atlas_write_file(own, &one, &folder, err);
+    }
+    target_folder_close(&folder);
     return err_if(failed);
 }
 
 int atlas_write(struct atlas_state *own, struct err *err)
 {
     static const struct atlas_file files[] = {
-        {"heads.csv", write_heads},           {"pairs.csv", write_pairs},
-        {"promotions.csv", write_promotions}, {"examples.jsonl", write_examples},
-        {"index.html", atlas_page_write},     {"atlas.json", write_settings},
+        {"heads.csv", write_table, ATLAS_HEADS},
+        {"pairs.csv", write_table, ATLAS_FREQUENT},
+        {"promotions.csv", write_table, ATLAS_PROMOTES},
+        {"examples.jsonl", write_examples, 0},
+        {"index.html", atlas_page_write, 0},
+        {"atlas.json", write_settings, 0},
     };
-    int failed = promote(own, err);
+    static const struct atlas_file entries = {".js", atlas_page_write_entries, 0};
+    int failed = promote(own, err) || make_tables(own, err);
+    if (!failed && atlas_page_is_split(own))
+        failed = atlas_write_folder(own, "heads", &entries, true, err);
     for (size_t i = 0; i < sizeof files / sizeof *files && !failed; i++)
-        failed = (files[i].write != write_promotions || own->promotions) &&
-                 atlas_write_file(own, &files[i], 0, &own->driver->output.folder, err);
+        failed = (files[i].index != ATLAS_PROMOTES || own->promotions) &&
+                 atlas_write_file(own, &files[i], &own->driver->output.folder, err);
     return err_if(failed);
 }

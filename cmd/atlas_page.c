@@ -12,7 +12,12 @@
 #include "format/csv_read.h"
 #include "measure/head_circuits.h"
 
-enum { SHARE_MAX = 255, KEY_MAX = 65535, ENTRY_BYTES = 3 };
+enum {
+    SHARE_MAX = 255,
+    KEY_MAX = 65535,
+    ENTRY_BYTES = 3,
+    PAGE_BYTES = 10 << 20, /* of the entries of all examples, about; else the page is split */
+};
 
 /* --- the texts of examples, once each --------------------------------------------------------- */
 
@@ -58,12 +63,55 @@ static int put_texts(struct json_writer *json, struct atlas_state *own, const si
     return 0;
 }
 
-/* --- a head ----------------------------------------------------------------------------------- */
+/* --- tables ----------------------------------------------------------------------------------- */
 
-/* Write an example as [interval, text, max, entries]: of each query the number of its entries, then
- * the key (16 bits) and the weight in 255ths of each, in base64. */
-static int put_example(struct json_writer *json, const struct atlas_state *own, size_t interval,
-                       const struct atlas_example *example, const size_t *numbers, struct err *err)
+/* {"columns": ["layer", …], "rows": [[0, …], …]} */
+static void put_table(struct json_writer *json, const char *name, const struct table *table)
+{
+    json_put_open(json, name, '{');
+    json_put_open(json, "columns", '[');
+    for (size_t i = 0; i < table->count; i++)
+        json_put_text(json, NULL, table->columns[i].name);
+    json_put_close(json, ']');
+    json_put_open(json, "rows", '[');
+    for (size_t row = 0; row < table->rows.size; row++) {
+        json_put_open(json, "\n ", '[');
+        for (size_t i = 0; i < table->count; i++) {
+            const struct column *column = &table->columns[i];
+            if (column->kind == COLUMN_FLOAT)
+                json_put_float(json, NULL, (float)column_float(column, row));
+            else if (column->kind == COLUMN_INTEGER)
+                json_put_integer(json, NULL, column_integer(column, row));
+            else
+                json_put_text(json, NULL, column_text(column, row, false));
+        }
+        json_put_close(json, ']');
+    }
+    json_put_close(json, ']');
+    json_put_close(json, '}');
+}
+
+/* --- examples --------------------------------------------------------------------------------- */
+
+bool atlas_page_is_split(const struct atlas_state *own)
+{
+    const struct atlas *atlas = &own->atlas;
+    double bytes = 0;
+    for (size_t i = 0; i < atlas->layers * atlas->across; i++)
+        for (size_t k = 0; k < atlas->plan.intervals; k++) {
+            const struct atlas_interval *interval = &atlas->heads[i].intervals[k];
+            for (size_t e = 0; e < interval->count; e++)
+                bytes += (double)interval->items[e].tokens *
+                         (double)(1 + num_min(atlas->plan.keys, interval->items[e].tokens) *
+                                          ENTRY_BYTES);
+        }
+    return bytes > PAGE_BYTES;
+}
+
+/* Write the entries of an example in base64: of each query their number, then the key (16 bits) and
+ * the weight in 255ths of each. */
+static int put_entries(struct json_writer *json, const struct atlas_state *own,
+                       const struct atlas_example *example, struct err *err)
 {
     const size_t keys = own->atlas.plan.keys;
     struct buf bytes = {0};
@@ -78,69 +126,41 @@ static int put_example(struct json_writer *json, const struct atlas_state *own, 
             buf_char(&bytes, (char)lrintf(atlas_entry_weight(entries[i]) * SHARE_MAX));
         }
     }
-    if (buf_check(&bytes, err)) {
-        buf_release(&bytes);
-        return -1;
-    }
-    json_put_open(json, NULL, '[');
-    json_put_integer(json, NULL, (long long)interval + 1);
-    json_put_integer(json, NULL, (long long)numbers[example->text] - 1);
-    json_put_float(json, NULL, example->top);
+    const int failed = buf_check(&bytes, err);
     json_put_raw(json, NULL, "\"");
-    page_put_base64(json->stream, bytes.bytes, bytes.size);
+    page_put_base64(json->stream, bytes.bytes, failed ? 0 : bytes.size);
     stream_char(json->stream, '"');
-    json_put_close(json, ']');
     buf_release(&bytes);
-    return 0;
+    return err_if(failed);
 }
 
-static void put_token(struct json_writer *json, const struct atlas_state *own, uint32_t id,
-                      struct arena *arena, struct err *err)
+/* The entries of all examples of a head, from the highest interval to the lowest. */
+static int put_all_entries(struct json_writer *json, const char *name,
+                           const struct atlas_state *own, size_t index, struct err *err)
 {
-    const struct label label = label_of_word(own->driver->session.viewer.tokenizer, id, arena, err);
-    json_put_text(json, NULL, label.plain);
-}
-
-static void put_pairs(struct json_writer *json, const struct atlas_state *own, size_t head,
-                      struct arena *arena, struct err *err)
-{
-    struct pair_count best[ATLAS_PAIRS];
-    const size_t count = pair_counts_best(&own->atlas.heads[head].pairs, best, ATLAS_PAIRS);
-    json_put_open(json, "pairs", '[');
-    for (size_t i = 0; i < count; i++) {
-        json_put_open(json, NULL, '[');
-        put_token(json, own, best[i].query, arena, err);
-        put_token(json, own, best[i].key, arena, err);
-        json_put_integer(json, NULL, best[i].count);
-        json_put_float(json, NULL,
-                       (float)(best[i].weight / (double)(best[i].count - best[i].over)));
-        json_put_integer(json, NULL, best[i].over);
-        json_put_close(json, ']');
+    int failed = 0;
+    json_put_open(json, name, '[');
+    for (size_t i = own->atlas.plan.intervals; i-- > 0;) {
+        const struct atlas_interval *interval = &own->atlas.heads[index].intervals[i];
+        for (size_t k = 0; k < interval->count && !failed; k++)
+            failed = put_entries(json, own, &interval->items[k], err);
     }
     json_put_close(json, ']');
+    return err_if(failed);
 }
 
-/* Write [key, [tokens that it raises], [tokens that it lowers]] of each key. */
-static void put_promotions(struct json_writer *json, const struct atlas_state *own, size_t head,
-                           struct arena *arena, struct err *err)
+int atlas_page_write_entries(struct stream *out, struct atlas_state *own, size_t index,
+                             struct err *err)
 {
-    json_put_open(json, "promotes", '[');
-    for (size_t i = 0; own->promotions && i < own->key_counts[head]; i++) {
-        const struct promotion *promotion = &own->promotions[head * ATLAS_PROMOTED + i];
-        json_put_open(json, NULL, '[');
-        put_token(json, own, promotion->from, arena, err);
-        for (int lowers = 0; lowers < 2; lowers++) {
-            json_put_open(json, NULL, '[');
-            for (size_t k = 0; k < PROMOTIONS; k++)
-                put_token(json, own, (lowers ? promotion->lowered : promotion->raised)[k].id, arena,
-                          err);
-            json_put_close(json, ']');
-        }
-        json_put_close(json, ']');
-    }
-    json_put_close(json, ']');
+    struct json_writer json = {.stream = out};
+    stream_format(out, "takeEntries('%zu.%zu', ", index / own->atlas.across,
+                  index % own->atlas.across);
+    const int failed = put_all_entries(&json, NULL, own, index, err);
+    stream_text(out, ");\n");
+    return failed;
 }
 
+/* Write examples as [interval, text, max]. */
 static int put_head(struct json_writer *json, struct atlas_state *own, size_t index,
                     const size_t *numbers, struct err *err)
 {
@@ -149,6 +169,7 @@ static int put_head(struct json_writer *json, struct atlas_state *own, size_t in
     struct atlas_marginals marginals;
     int failed =
         atlas_marginals(&marginals, &own->atlas, index, false, atlas_source_ids, own, &arena, err);
+    json_put_open(json, "\n ", '{');
     json_put_open(json, "bins", '[');
     for (size_t i = 0; i < ATLAS_BINS; i++)
         json_put_integer(json, NULL, (long long)head->bins[i]);
@@ -157,15 +178,29 @@ static int put_head(struct json_writer *json, struct atlas_state *own, size_t in
     for (size_t i = 0; i < ATLAS_DISTANCES && !failed; i++)
         json_put_float(json, NULL, (float)marginals.distances[i]);
     json_put_close(json, ']');
-    put_pairs(json, own, index, &arena, err);
-    put_promotions(json, own, index, &arena, err);
+    if (own->others) {
+        json_put_open(json, "others", '[');
+        for (size_t k = 0; k < own->heads.scores.count; k++)
+            json_put_float(json, NULL,
+                           own->others[k * own->atlas.layers * own->atlas.across + index]);
+        json_put_close(json, ']');
+    }
     json_put_open(json, "examples", '[');
     for (size_t i = own->atlas.plan.intervals; i-- > 0;)
-        for (size_t k = 0; k < head->intervals[i].count && !failed; k++)
-            failed = put_example(json, own, i, &head->intervals[i].items[k], numbers, err);
+        for (size_t k = 0; k < head->intervals[i].count; k++) {
+            const struct atlas_example *example = &head->intervals[i].items[k];
+            json_put_open(json, NULL, '[');
+            json_put_integer(json, NULL, (long long)i + 1);
+            json_put_integer(json, NULL, (long long)numbers[example->text] - 1);
+            json_put_float(json, NULL, example->top);
+            json_put_close(json, ']');
+        }
     json_put_close(json, ']');
+    if (!failed && !atlas_page_is_split(own))
+        failed = put_all_entries(json, "entries", own, index, err);
+    json_put_close(json, '}');
     arena_release(&arena);
-    return err_if(failed || err->kind);
+    return err_if(failed);
 }
 
 /* --- --against -------------------------------------------------------------------------------- */
@@ -218,42 +253,6 @@ int atlas_read_against(struct atlas_state *own, struct arena *arena, struct err 
 
 /* --- the page --------------------------------------------------------------------------------- */
 
-static int put_heads(struct json_writer *json, struct atlas_state *own, const size_t *numbers,
-                     struct arena *arena, struct err *err)
-{
-    const size_t heads = own->atlas.layers * own->atlas.across;
-    struct report report;
-    const struct table *table = head_table_report(&report, &own->heads.results, arena, err);
-    const struct column *role = table ? table_column(table, "verdict") : NULL;
-    if (!table)
-        return -1;
-    json_put_open(json, "\n heads", '[');
-    for (size_t i = 0, row = 0; i < heads; i++) {
-        if (!atlas_has_head(own, i))
-            continue;
-        json_put_open(json, "\n ", '{');
-        json_put_integer(json, "layer", (long long)(i / own->atlas.across));
-        json_put_integer(json, "head", (long long)(i % own->atlas.across));
-        json_put_text(json, "role", role ? column_text(role, row, true) : "");
-        json_put_open(json, "values", '[');
-        for (size_t k = 0; k < own->heads.scores.count; k++)
-            json_put_float(json, NULL, (float)atlas_score(own, k, i));
-        json_put_close(json, ']');
-        if (own->others) {
-            json_put_open(json, "others", '[');
-            for (size_t k = 0; k < own->heads.scores.count; k++)
-                json_put_float(json, NULL, own->others[k * heads + i]);
-            json_put_close(json, ']');
-        }
-        if (put_head(json, own, i, numbers, err))
-            return -1;
-        json_put_close(json, '}');
-        row++;
-    }
-    json_put_close(json, ']');
-    return 0;
-}
-
 static int put_data(struct stream *out, struct atlas_state *own, struct err *err)
 {
     struct arena arena = {0};
@@ -274,8 +273,15 @@ static int put_data(struct stream *out, struct atlas_state *own, struct err *err
     for (size_t i = 0; i < own->heads.scores.count; i++)
         json_put_text(&json, NULL, own->heads.scores.items[i].name);
     json_put_close(&json, ']');
-    int failed = !numbers || put_heads(&json, own, numbers, &arena, err) ||
-                 put_texts(&json, own, numbers, err);
+    put_table(&json, "\n heads", &own->tables[ATLAS_HEADS]);
+    put_table(&json, "\n pairs", &own->tables[ATLAS_FREQUENT]);
+    put_table(&json, "\n promotes", &own->tables[ATLAS_PROMOTES]);
+    json_put_open(&json, "\n about", '[');
+    int failed = !numbers;
+    for (size_t i = 0; i < own->atlas.layers * own->atlas.across && !failed; i++)
+        failed = atlas_has_head(own, i) && put_head(&json, own, i, numbers, err);
+    json_put_close(&json, ']');
+    failed = failed || put_texts(&json, own, numbers, err);
     json_put_close(&json, '}');
     stream_text(out, "</script>\n");
     arena_release(&arena);
@@ -288,8 +294,8 @@ int atlas_page_write(struct stream *out, struct atlas_state *own, size_t head, s
     stream_text(out, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
                      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
                      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-                     "style-src 'unsafe-inline'; img-src data:; script-src 'unsafe-inline'\">\n"
-                     "<title>");
+                     "style-src 'unsafe-inline'; img-src data:; script-src 'unsafe-inline'");
+    stream_text(out, atlas_page_is_split(own) ? " 'self' file:\">\n<title>" : "\">\n<title>");
     page_put_text(out, own->driver->session.viewer.model.name);
     stream_text(out, ": atlas</title>\n");
     stream_bytes(out, page_atlas_before.bytes, page_atlas_before.size);

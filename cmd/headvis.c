@@ -300,35 +300,17 @@ static int write_empty(struct stream *out, struct atlas_state *own, size_t head,
     return 0;
 }
 
-/* Write files into a folder inside that of the atlas: the one file, or without it one of each head.
- */
-static int write_folder(struct atlas_state *own, const char *name, const struct atlas_file *one,
-                        struct err *err)
-{
-    const struct target_folder *outer = &own->driver->output.folder;
-    const char *path = arena_format(&own->driver->kept, err, "%s%s/", outer->path, name);
-    struct target_folder folder = {.descriptor = -1};
-    int failed = !path || target_folder_open_inside(&folder, path, outer, err) ||
-                 (one && atlas_write_file(own, one, 0, &folder, err));
-    for (size_t i = 0; i < own->atlas.layers * own->atlas.across && !one && !failed; i++) {
-        char file[ROUNDED_BYTES];
-        snprintf(file, sizeof file, "L%zuH%zu.json", i / own->atlas.across, i % own->atlas.across);
-        failed = atlas_has_head(own, i) &&
-                 atlas_write_file(own, &(struct atlas_file){file, write_head}, i, &folder, err);
-    }
-    target_folder_close(&folder);
-    return err_if(failed);
-}
-
 int headvis_write(struct atlas_state *own, struct err *err)
 {
-    static const struct atlas_file manifest = {"manifest.json", write_empty};
-    static const struct atlas_file files[] = {{"server_config.json", write_empty},
-                                              {"scatter_data.json", write_scatter},
-                                              {"config.json", write_config}}; /* the last of all */
-    int failed =
-        write_folder(own, "attributions", &manifest, err) || write_folder(own, "heads", NULL, err);
+    static const struct atlas_file of_head = {".json", write_head, 0};
+    static const struct atlas_file manifest = {"manifest.json", write_empty, 0};
+    static const struct atlas_file files[] = {
+        {"server_config.json", write_empty, 0},
+        {"scatter_data.json", write_scatter, 0},
+        {"config.json", write_config, 0}}; /* the last of all */
+    int failed = atlas_write_folder(own, "attributions", &manifest, false, err) ||
+                 atlas_write_folder(own, "heads", &of_head, true, err);
     for (size_t i = 0; i < sizeof files / sizeof *files && !failed; i++)
-        failed = atlas_write_file(own, &files[i], 0, &own->driver->output.folder, err);
+        failed = atlas_write_file(own, &files[i], &own->driver->output.folder, err);
     return err_if(failed);
 }

@@ -1,5 +1,5 @@
 // The page of an atlas shows what its files have.
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { execFileSync } from 'node:child_process';
 import { attn, same, scratch, test, withPage, yes } from './harness.mjs';
@@ -92,6 +92,36 @@ await test('the page of an atlas has the pairs, promotions and commands of its h
         const table = execFileSync(attn, [...words.slice(1), '--format', 'csv']).toString();
         const tokens = await page.locator('.example').first().locator('.words span').count();
         same(tokens + 1, table.trim().split('\n').length, 'rows of the command');
+    });
+});
+
+await test('a large atlas loads the examples of a head from a file of their own', async () => {
+    const large = `${folder}-large`;
+    const more = ['--samples', '1000', '--top-samples', '1000', '--keys', '64', '--floor', '0'];
+    write(large, ...more);
+    const examples = readFileSync(join(large, 'examples.jsonl'), 'utf8').trim().split('\n');
+    const lightOf = async (page, name) => {
+        const [layer, head] = name.split('.').map(Number);
+        const example = examples
+            .map(JSON.parse)
+            .find((one) => one.layer === layer && one.head === head);
+        const words = page.locator('.example .words').first();
+        same(example.tokens.join(''), await words.evaluate((one) => one.textContent), 'tokens');
+        await words.locator('[style*="weight: 0."]').first().waitFor();
+        await words.locator('span').nth(7).hover();
+        const found = await weightsOf(words);
+        for (const [query, key, weight] of example.entries)
+            yes(query !== 7 || Math.abs(weight - found[key]) < 0.003, `weight ${key}`);
+    };
+    await withPage(join(large, 'index.html'), async (page) => {
+        await lightOf(page, '1.3');
+        await page.locator('#find').fill('0.2');
+        await page.locator('#find').press('Enter');
+        await lightOf(page, '0.2');
+    });
+    rmSync(join(large, 'heads'), { recursive: true });
+    await withPage(join(large, 'index.html'), async (page) => {
+        await page.getByText('heads/L1H3.js is missing').waitFor();
     });
 });
 

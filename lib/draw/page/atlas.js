@@ -14,8 +14,49 @@ const state = {
     interval: null,
     box: null,
 };
-const { scores, heads } = atlas;
+const { scores } = atlas;
 const nameOf = ({ layer, head }) => `L${layer}·H${head}`;
+const keyOf = ({ layer, head }) => `${layer}.${head}`;
+
+// --- data ----------------------------------------------------------------------------------------
+
+const objectsOf = ({ columns, rows }) =>
+    rows.map((row) => Object.fromEntries(columns.map((name, at) => [name, row[at]])));
+
+const heads = objectsOf(atlas.heads).map((row, at) => ({
+    ...atlas.about[at],
+    layer: row.layer,
+    head: row.head,
+    role: row.role ?? '',
+    values: scores.map((name) => row[name]),
+    pairs: [],
+    promotes: [],
+}));
+const headOf = new Map(heads.map((one) => [keyOf(one), one]));
+for (const pair of objectsOf(atlas.pairs)) headOf.get(keyOf(pair)).pairs.push(pair);
+for (const row of objectsOf(atlas.promotes)) {
+    const { promotes } = headOf.get(keyOf(row));
+    if (row.rank === 1) promotes.push({ key: row.key_token, raises: [], lowers: [] });
+    promotes.at(-1).raises.push(row.raises);
+    promotes.at(-1).lowers.push(row.lowers);
+}
+
+// The entries of a large atlas are in a script for each head, which calls this function.
+function takeEntries(key, entries) {
+    headOf.get(key).entries = entries;
+    if (state.head === headOf.get(key)) drawHead();
+}
+
+function loadEntries(one) {
+    if (one.entries || one.source) return;
+    one.source = `heads/L${one.layer}H${one.head}.js`;
+    const script = element('script', '', '', { src: one.source });
+    script.addEventListener('error', () => {
+        one.isMissing = true;
+        if (state.head === one) drawHead();
+    });
+    document.head.append(script);
+}
 
 // --- numbers -------------------------------------------------------------------------------------
 
@@ -122,7 +163,7 @@ function drawPoint(one) {
     point.style.fill = colourOf(shareOf(one, isGrid ? state.x : state.colour));
     point.append(shape('title', {}, aboutHead(one)));
     point.classList.toggle('faint', !isFound(one));
-    point.dataset.head = `${one.layer}.${one.head}`;
+    point.dataset.head = keyOf(one);
     point.addEventListener('click', () => openHead(one));
     point.addEventListener('keydown', (event) => {
         if (event.key !== 'Enter' && event.key !== ' ') return;
@@ -198,7 +239,7 @@ function drawLegend() {
 
 // Arrow keys move to the head of the next index or layer.
 function moveFocus(event) {
-    const from = heads.find((one) => event.target.dataset.head === `${one.layer}.${one.head}`);
+    const from = headOf.get(event.target.dataset.head);
     const step = from && arrowOf(event);
     if (!step) return;
     const wanted = `${from.layer + step[0]}.${from.head + step[1]}`;
@@ -263,11 +304,11 @@ const plain = (token) => token.trim().toLowerCase();
 function isFound(one) {
     const wanted = plain(byId('find').value.replace('␣', ' '));
     if (!wanted) return true;
-    if (/^\d+(\.\d*)?$/.test(wanted)) return `${one.layer}.${one.head}`.startsWith(wanted);
+    if (/^\d+(\.\d*)?$/.test(wanted)) return keyOf(one).startsWith(wanted);
     const among = (tokens) => tokens.some((token) => plain(token) === wanted);
     return (
-        one.pairs.some((pair) => among(pair.slice(0, 2))) ||
-        one.promotes.some(([key, raised, lowered]) => among([key, ...raised, ...lowered])) ||
+        one.pairs.some((pair) => among([pair.query_token, pair.key_token])) ||
+        one.promotes.some(({ key, raises, lowers }) => among([key, ...raises, ...lowers])) ||
         one.examples.some(([, text]) => among(atlas.texts[text].tokens))
     );
 }
@@ -360,8 +401,10 @@ function commandLine(one, text) {
     );
 }
 
-function drawExample(one, [interval, at, top, entries]) {
+function drawExample(one, index) {
+    const [interval, at, top] = one.examples[index];
     const text = atlas.texts[at];
+    const rows = one.entries ? entriesOf(one.entries[index]) : text.tokens.map(() => []);
     const box = element('article', '', 'example', {
         'data-text': text.number,
         'data-interval': interval,
@@ -370,7 +413,7 @@ function drawExample(one, [interval, at, top, entries]) {
     return withParts(
         box,
         element('p', about, 'quiet'),
-        drawWords(entriesOf(entries), text.tokens),
+        drawWords(rows, text.tokens),
         commandLine(one, text),
     );
 }
@@ -414,8 +457,14 @@ function examplesOf(one) {
             drawHead();
         },
     );
-    const shown = one.examples.filter(([interval]) => interval === state.interval);
-    return part(say('Examples'), box, ...shown.map((example) => drawExample(one, example)));
+    const missing = one.isMissing
+        ? [element('p', say('# is missing: keep it with this page', one.source), 'quiet')]
+        : [];
+    const shown = one.examples.flatMap(([interval], index) =>
+        interval === state.interval ? [drawExample(one, index)] : [],
+    );
+    loadEntries(one);
+    return part(say('Examples'), box, ...missing, ...shown);
 }
 
 function drawHead() {
@@ -432,10 +481,10 @@ function drawHead() {
         );
     });
     const edge = (at) => (at ? 2 ** (at - 1) : 0);
-    const promoted = one.promotes.map(([key, raised, lowered]) => [
+    const promoted = one.promotes.map(({ key, raises, lowers }) => [
         key,
-        raised.join('·'),
-        lowered.join('·'),
+        raises.join('·'),
+        lowers.join('·'),
     ]);
     const parts = [
         withParts(
@@ -452,12 +501,13 @@ function drawHead() {
         examplesOf(one),
     ];
     if (one.pairs.length) {
-        const rows = one.pairs.map(([query, key, count, mean, over]) => [
-            query,
-            key,
-            count,
-            Number(mean.toFixed(3)),
-            ...(one.pairs.some((pair) => pair[4]) ? [over] : []),
+        const isOver = one.pairs.some((pair) => pair.at_most_too_high);
+        const rows = one.pairs.map((pair) => [
+            pair.query_token,
+            pair.key_token,
+            pair.count,
+            Number(pair.mean.toFixed(3)),
+            ...(isOver ? [pair.at_most_too_high] : []),
         ]);
         const names = ['Query', 'Key', 'Count', 'Mean weight', 'At most too high'];
         parts.push(
@@ -496,7 +546,7 @@ function openHead(one) {
     state.head = one;
     drawMap();
     drawHead();
-    history.replaceState(null, '', `#${one.layer}.${one.head}`);
+    history.replaceState(null, '', `#${keyOf(one)}`);
 }
 
 // --- the page ------------------------------------------------------------------------------------
@@ -579,9 +629,8 @@ function start() {
         );
     state.x = at('induction', 0);
     state.y = at('previous-token', 0);
-    const named = heads.find((one) => location.hash === `#${one.layer}.${one.head}`);
     state.head =
-        named ||
+        headOf.get(location.hash.slice(1)) ||
         heads.reduce((best, one) =>
             (one.values[state.x] ?? -1) > (best.values[state.x] ?? -1) ? one : best,
         );

@@ -730,6 +730,7 @@ const CHINESE = {
     Examples: '例子',
     'Text # · largest weight #': '文本 # · 最大权重 #',
     'Largest weights of # texts': '# 篇文本的最大权重',
+    '# is missing: keep it with this page': '缺少 #：请将其与本页面放在一起',
     'Frequent pairs': '常见词对',
     Key: '键',
     Count: '次数',
