@@ -1,6 +1,6 @@
 /* atlas.h: writes the atlas of a corpus (measure/head_atlas.h) into a folder. atlas.c runs the
- * texts, in parts that it keeps in files until all are merged; atlas_files.c writes tables and examples,
- * headvis.c the tree of HeadVis, and atlas_page.c the page. */
+ * texts, in parts that it keeps in files until all are merged; atlas_files.c writes tables and
+ * examples, headvis.c the tree of HeadVis, and atlas_page.c the page. */
 #pragma once
 
 #include "heads.h"
@@ -74,8 +74,8 @@ struct atlas_file {
 int atlas_write_file(struct atlas_state *own, const struct atlas_file *file,
                      const struct target_folder *folder, struct err *err);
 
-/* Write a file into a folder inside that of the atlas, or one of each head: "L1H3" before its name.
- */
+/* Write a file into a folder inside that of the atlas; or one of each head, whose name begins with
+ * that of the head: "L1H3.js". */
 int atlas_write_folder(struct atlas_state *own, const char *name, const struct atlas_file *file,
                        bool of_heads, struct err *err);
 
@@ -83,7 +83,7 @@ int atlas_write_folder(struct atlas_state *own, const char *name, const struct a
 int atlas_write(struct atlas_state *own, struct err *err);
 int headvis_write(struct atlas_state *own, struct err *err);
 
-/* The page; if it is split, it loads the entries of a head's examples from a script of their own. */
+/* The page; if it is split, it loads the entries of a head's examples from a script. */
 bool atlas_page_is_split(const struct atlas_state *own);
 atlas_writer atlas_page_write, atlas_page_write_entries;
 

@@ -8,8 +8,8 @@
  * others those with the largest hashes of their numbers. A text of one token counts nowhere.
  *
  * Threads read the rows of different texts at once; texts are added one after another, in their
- * order: the result has the same bits with any number of threads. A corpus is read in parts, each of
- * which may be saved, and which are merged in their order. Only the first has the warm-up's texts.
+ * order: the result has the same bits with any number of threads. A corpus is read in parts, which
+ * are merged in their order. The first has all texts of the warm-up.
  *
  *     struct atlas atlas = {.plan = plan};
  *     if (atlas_open(&atlas, layers, heads, err)) ...

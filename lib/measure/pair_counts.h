@@ -5,8 +5,8 @@
  * a count is too high by at most `over`, and every pair with more than total / PAIRS_MAX
  * occurrences has a counter. While there are at most PAIRS_MAX different pairs, counts are exact.
  *
- * Counts of consecutive parts of a stream are merged as Cafaro, Pulimeno and Tempesta (2016) do, with
- * the same bound.
+ * Counts of consecutive parts of a stream are merged as Cafaro, Pulimeno and Tempesta (2016) do,
+ * with the same bound.
  *
  *     struct pair_counts counts = {0};
  *     if (pair_counts_add(&counts, query_id, key_id, weight, err)) ...

@@ -42,10 +42,10 @@ for (const row of objectsOf(atlas.promotes)) {
 }
 
 // The entries of a large atlas are in a script for each head, which calls this function.
-function takeEntries(key, entries) {
+window.takeEntries = (key, entries) => {
     headOf.get(key).entries = entries;
     if (state.head === headOf.get(key)) drawHead();
-}
+};
 
 function loadEntries(one) {
     if (one.entries || one.source) return;
@@ -109,7 +109,8 @@ function entriesOf(text) {
 
 // --- the map -------------------------------------------------------------------------------------
 
-const [WIDTH, HEIGHT, EDGE] = [560, 440, 36];
+let [width, height] = [560, 440];
+const EDGE = 44;
 const SHAPES = [
     'M-5 0A5 5 0 1 0 5 0A5 5 0 1 0 -5 0Z',
     'M-5 -5H5V5H-5Z',
@@ -129,11 +130,11 @@ function placeOf(one) {
     }
     const [x, y] = [shareOf(one, state.x), shareOf(one, state.y)];
     if (x === null || y === null) return null;
-    return [EDGE + x * (WIDTH - 2 * EDGE), HEIGHT - EDGE - y * (HEIGHT - 2 * EDGE)];
+    return [EDGE + x * (width - 2 * EDGE), height - EDGE - y * (height - 2 * EDGE)];
 }
 
 function cellSize() {
-    return [(WIDTH - EDGE - 8) / atlas.across, (HEIGHT - EDGE - 8) / atlas.layers];
+    return [(width - EDGE - 8) / atlas.across, (height - EDGE - 8) / atlas.layers];
 }
 
 function aboutHead(one) {
@@ -180,29 +181,32 @@ function drawAxes(svg) {
     if (state.view === 'grid') {
         const [across, down] = cellSize();
         for (let head = 0; head < atlas.across; head++)
-            write(EDGE + (head + 0.5) * across, HEIGHT - 12, String(head), 'middle');
+            write(EDGE + (head + 0.5) * across, height - 12, String(head), 'middle');
         for (let layer = 0; layer < atlas.layers; layer++)
             write(EDGE - 6, 12 + (layer + 0.5) * down, String(layer), 'end');
         return;
     }
-    line({ x1: EDGE, y1: HEIGHT - EDGE, x2: WIDTH - EDGE, y2: HEIGHT - EDGE });
-    line({ x1: EDGE, y1: EDGE, x2: EDGE, y2: HEIGHT - EDGE });
+    line({ x1: EDGE, y1: height - EDGE, x2: width - EDGE, y2: height - EDGE });
+    line({ x1: EDGE, y1: EDGE, x2: EDGE, y2: height - EDGE });
     const [x, y] = [rangeOf(state.x), rangeOf(state.y)];
     x.forEach((value, at) =>
-        write(at ? WIDTH - EDGE : EDGE, HEIGHT - EDGE + 14, numberText(value), 'middle'),
+        write(at ? width - EDGE : EDGE, height - EDGE + 14, numberText(value), 'middle'),
     );
     y.forEach((value, at) =>
-        write(EDGE - 4, at ? EDGE + 4 : HEIGHT - EDGE, numberText(value), 'end'),
+        write(EDGE - 8, at ? EDGE + 4 : height - EDGE + 4, numberText(value), 'end'),
     );
-    write(WIDTH / 2, HEIGHT - 6, scores[state.x], 'middle');
-    write(12, HEIGHT / 2, scores[state.y], 'middle', {
-        transform: `rotate(-90 12 ${HEIGHT / 2})`,
+    write(width / 2, height - 6, scores[state.x], 'middle');
+    write(12, height / 2, scores[state.y], 'middle', {
+        transform: `rotate(-90 12 ${height / 2})`,
     });
 }
 
 function drawMap() {
     const held = document.activeElement?.dataset?.head;
-    const svg = shape('svg', { viewBox: `0 0 ${WIDTH} ${HEIGHT}` });
+    width = clamp(byId('map').clientWidth, 280, 640); // texts keep their size
+    height = Math.min(0.8 * width, 440);
+    byId('y').parentElement.hidden = byId('colour').parentElement.hidden = state.view === 'grid';
+    const svg = shape('svg', { viewBox: `0 0 ${width} ${height}` });
     drawAxes(svg);
     const isOpen = (one) => Number(one === state.head); // it is drawn above others
     svg.append(
@@ -291,9 +295,9 @@ function listHeads(found) {
 }
 
 function listBox() {
-    const [x, y, width, height] = state.box;
+    const [x, y, across, down] = state.box;
     const isInside = ([left, top]) =>
-        left >= x && left <= x + width && top >= y && top <= y + height;
+        left >= x && left <= x + across && top >= y && top <= y + down;
     listHeads(heads.filter((one) => placeOf(one) && isInside(placeOf(one))));
 }
 
@@ -421,10 +425,13 @@ function drawExample(one, index) {
 function table(name, columns, rows) {
     const made = element('table');
     const head = withParts(element('tr'), ...columns.map((text) => headerCell(text, 'col')));
-    const cell = (text) =>
-        element('td', String(text), typeof text === 'number' ? 'number' : '', {
-            translate: 'no',
-        });
+    const cell = (value) =>
+        typeof value === 'number'
+            ? element('td', String(value), 'number')
+            : withParts(
+                  element('td', '', '', { translate: 'no' }),
+                  ...[value].flat().map((token) => element('span', token)),
+              );
     made.append(
         withParts(element('thead'), head),
         withParts(
@@ -481,11 +488,8 @@ function drawHead() {
         );
     });
     const edge = (at) => (at ? 2 ** (at - 1) : 0);
-    const promoted = one.promotes.map(({ key, raises, lowers }) => [
-        key,
-        raises.join('·'),
-        lowers.join('·'),
-    ]);
+    const promoted = one.promotes.map(({ key, raises, lowers }) => [key, raises, lowers]);
+    const far = 1 + one.distances.findLastIndex((mass) => mass > 0);
     const parts = [
         withParts(
             element('h2'),
@@ -535,8 +539,8 @@ function drawHead() {
     parts.push(
         part(
             say('Distance from query to key'),
-            bars(one.distances, (at) => `${edge(at)}–${edge(at + 1) - 1}`),
-            scale('0', '2048'),
+            bars(one.distances.slice(0, far), (at) => `${edge(at)}–${edge(at + 1) - 1}`),
+            scale('0', String(edge(far) - 1)),
         ),
     );
     byId('head').replaceChildren(...parts);
@@ -608,6 +612,7 @@ function listen() {
         state.differs = target.checked;
         drawMap();
     });
+    window.addEventListener('resize', drawMap);
     byId('language').addEventListener('click', () => {
         state.lang = isChinese() ? 'en' : 'zh';
         drawAll();
