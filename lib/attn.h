@@ -281,8 +281,8 @@ void attn_cache_close(struct attn_cache *cache);
  *     if (!dictionary || attn_features(dictionary, &ids, print, NULL, &error)) ...
  *     attn_dictionary_close(dictionary);
  *
- * attn_features runs the ids and calls the sink with the active features of each token, in the order
- * of their numbers; if the sink returns another number than 0, the call ends. */
+ * attn_features runs the ids and calls the sink with the active features of each token, by their
+ * numbers in rising order; if the sink returns another number than 0, the call ends. */
 struct attn_dictionary;
 
 struct attn_feature {

@@ -15,7 +15,7 @@
 
 typedef bool sublayer_change(struct sublayer *s, int variant);
 
-/* Change the sublayers of a kind in the layers that have the mistake; returns whether one changed. */
+/* Change sublayers in the layers that have the mistake; returns whether one changed. */
 static bool change_sublayers(struct trial *trial, sublayer_change *change)
 {
     struct description *made = trial->viewer.model.config.description;
@@ -381,7 +381,7 @@ static const struct mistake {
     {2, try_embedding, .words = {[1] = "scale √C of the embedding, which is not the model's"}},
 };
 
-/* The mistake of an index over all variants; sets which variant. NULL: the index is their number. */
+/* The mistake of an index over all variants; sets which variant. NULL: there are not so many. */
 static const struct mistake *mistake_at(int *variant, size_t index)
 {
     for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
