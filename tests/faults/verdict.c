@@ -166,9 +166,11 @@ static bool is_same(const struct tree_file *file, const struct tree_file *whole)
     return tree_same_bytes(file, whole) || (is_log && count_lines(file) == count_lines(whole));
 }
 
-/* The log of a batch and its header are for --resume. */
+/* The log of a batch and its header, and the parts of an atlas, are for --resume. */
 static bool is_work(const struct trial *trial, const char *path)
 {
+    if (strcmp(trial->command, "atlas") == 0)
+        return strstr(path, ".part");
     return is_batch(trial) && (strstr(path, ".part") || strstr(path, ".batch"));
 }
 
