@@ -450,7 +450,8 @@ function drawFooter() {
     const key = (is, className, words) =>
         is && element('span', [element('i', '', className), words], 'key');
     const { matrix } = views;
-    const induction = phone.matches ? 'perfect induction' : 'where a perfect induction head attends';
+    const induction = phone.matches ? 'perfect induction'
+        : 'where a perfect induction head attends';
     const predicts = matrix && current().nextTokens && !current().masks;
     const texts = comparesTexts() && `A: ${pinned.name()} · B: ${current().name()}`;
     byId('legend').replaceChildren(...[
@@ -483,7 +484,8 @@ function notesOf(tensor) {
     return [
         tensor.coding !== 'exact' && 'numbers in this page are accurate to 1 %',
         look.hide_first && 'the first token is left out',
-        rowStep * columnStep > 1 && `a cell shows the largest of ${rowStep} × ${columnStep} numbers`,
+        rowStep * columnStep > 1 &&
+            `a cell shows the largest of ${rowStep} × ${columnStep} numbers`,
     ].filter(Boolean);
 }
 

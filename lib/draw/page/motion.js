@@ -123,7 +123,8 @@ function drawPlayer(journey, moment, title) {
     const layers = motionTensors().map((one, at) => [numberOf(at),
         say(one.isMixer ? 'Layer #, mixer' : 'Layer #', one.layer), { 'data-scene': at }]);
     const end = plan.length - 1;
-    if (plan[end].scene === 'predict') layers.push([end, say('Prediction'), { 'data-scene': 'end' }]);
+    if (plan[end].scene === 'predict')
+        layers.push([end, say('Prediction'), { 'data-scene': 'end' }]);
     const chosen = isEnd ? end : numberOf(moment.at);
     const isMenu = layers.length > LAYERS_LISTED;
     byId('motion-layer').hidden = !isMenu;

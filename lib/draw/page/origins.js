@@ -32,7 +32,8 @@ function partWords(part) {
     const head = HEAD_PART.exec(part);
     const words = {
         ...{ token: 'the token itself', place: 'its position', segment: 'its segment' },
-        ...{ here: 'constants of this head', mlp: `MLP ${layer}`, bias: `biases of layer ${layer}` },
+        ...{ here: 'constants of this head', mlp: `MLP ${layer}` },
+        ...{ bias: `biases of layer ${layer}` },
     };
     const said = head ? `L${head[2]}·${head[3] ? 'cross ' : ''}H${head[4]}` : words[name] || part;
     return encoder && layer !== undefined ? `encoder ${said}` : said;
@@ -142,7 +143,8 @@ class OriginView {
         const go = () => follow(place, this.position(side));
         const parts = [place ? buttonFor(go, words, 'name') : element('b', words)];
         if (typeof source === 'number') {
-            const label = place ? current().of(place.kind)[place.layer].label('column', source) : '';
+            const layer = place && current().of(place.kind)[place.layer];
+            const label = layer ? layer.label('column', source) : '';
             parts.push(' reading ', element('b', label, '', { translate: 'no' }), ` ${source}`);
         }
         return element('span', parts);
