@@ -409,7 +409,7 @@ static void expect_tokens(struct driver *driver)
     if (driver->task->expect)
         driver->task->expect(driver->state, driver, driver->survey.tokens);
     else
-        viewer_expect(&driver->session.viewer, driver->survey.tokens);
+        viewer_expect(&driver->session.viewer, EXPECT_TOKENS, driver->survey.tokens);
 }
 
 /* Add a job to the totals, and its memory to that of a group such as read_group will make: with the

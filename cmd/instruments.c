@@ -667,8 +667,9 @@ void instrument_expect(void *state, struct driver *driver, size_t tokens)
     (void)state;
     if (once && by && strcmp(by, attribution_ways[BY_TOKEN].name) == 0)
         tokens *= (size_t)driver->options->attribute.steps;
-    viewer_expect(viewer, instrument_of(driver)->patches && !once ? tokens * steps : tokens);
-    viewer_expect_steps(viewer, steps);
+    viewer_expect(viewer, EXPECT_TOKENS,
+                  instrument_of(driver)->patches && !once ? tokens * steps : tokens);
+    viewer_expect(viewer, EXPECT_STEPS, steps);
 }
 
 int instrument_read(void *state, struct driver *driver, struct job *job, struct arena *arena,

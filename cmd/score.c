@@ -438,8 +438,9 @@ static void expect(void *state, struct driver *driver, size_t tokens)
 {
     struct viewer *viewer = &driver->session.viewer;
     (void)state;
-    viewer_expect(viewer, viewer->mask < 0 ? tokens : tokens * driver->survey.longest);
-    viewer_expect_steps(viewer, tokens);
+    viewer_expect(viewer, EXPECT_TOKENS,
+                  viewer->mask < 0 ? tokens : tokens * driver->survey.longest);
+    viewer_expect(viewer, EXPECT_STEPS, tokens);
 }
 
 /* --- continuations: a text joined with each. In a masked model, a text may have a mask token: the

@@ -267,15 +267,15 @@ static void count_run(struct attn_model *model, const struct attn_ids *texts, si
     for (size_t i = 0; i < count; i++)
         tokens += texts[i].count;
     if (tokens == 1 && ++model->steps == 3)
-        viewer_expect_decoding(viewer, SIZE_MAX);
+        viewer_expect(viewer, EXPECT_DECODING, SIZE_MAX);
     if (tokens <= count)
         return;
     if (++model->runs == 2)
         viewer_pack(viewer, model->packing_bytes);
     if (model->runs > 1 || count == 1)
         return;
-    viewer_expect(viewer, tokens);
-    viewer_expect_steps(viewer, tokens);
+    viewer_expect(viewer, EXPECT_TOKENS, tokens);
+    viewer_expect(viewer, EXPECT_STEPS, tokens);
     viewer->model.weights.packing_bytes = model->packing_bytes;
 }
 

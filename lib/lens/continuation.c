@@ -192,8 +192,8 @@ int continuation_prepare(struct viewer *viewer, const struct generation_config *
         config_read_generation(&model->config, &model->folder, err))
         return -1;
     size_t steps = tokens_after(viewer, generation, 1);
-    viewer_expect_steps(viewer, can_screen(viewer, generation, steps) ? 0 : texts * steps);
-    viewer_expect_decoding(viewer, beams_of(viewer, generation) ? 0 : texts * steps);
+    viewer_expect(viewer, EXPECT_STEPS, can_screen(viewer, generation, steps) ? 0 : texts * steps);
+    viewer_expect(viewer, EXPECT_DECODING, beams_of(viewer, generation) ? 0 : texts * steps);
     return 0;
 }
 

@@ -158,27 +158,23 @@ int viewer_set_mechanism(struct viewer *viewer, const struct mechanism *mechanis
     return config_describe(&viewer->model.config, err);
 }
 
-void viewer_expect(struct viewer *viewer, size_t tokens)
+void viewer_expect(struct viewer *viewer, enum expected what, size_t count)
 {
+    struct weights *weights = &viewer->model.weights;
     bool narrow = viewer->model.config.n_embd <= NARROW_CHANNELS;
-    size_t enough = narrow ? TOKENS_WORTH_LITTLE_PACKING : TOKENS_WORTH_PACKING;
-    struct weights *weights = &viewer->model.weights;
-    weights->packing = tokens >= enough;
-    if (weights->packing && weights_bytes(weights).heap > heap_available() / 2)
-        weights->packing = false;
-}
-
-void viewer_expect_steps(struct viewer *viewer, size_t steps)
-{
-    viewer->model.weights.packing_words = steps >= STEPS_WORTH_PACKING;
-}
-
-void viewer_expect_decoding(struct viewer *viewer, size_t steps)
-{
-    struct weights *weights = &viewer->model.weights;
-    weights->packing_quants = steps >= STEPS_WORTH_PACKING_QUANTS;
-    if (weights->packing_quants && weights_bytes(weights).heap > heap_available() / 2)
-        weights->packing_quants = false;
+    const struct {
+        bool *packs;
+        size_t enough;
+    } rows[] = {
+        [EXPECT_TOKENS] = {&weights->packing,
+                           narrow ? TOKENS_WORTH_LITTLE_PACKING : TOKENS_WORTH_PACKING},
+        [EXPECT_STEPS] = {&weights->packing_words, STEPS_WORTH_PACKING},
+        [EXPECT_DECODING] = {&weights->packing_quants, STEPS_WORTH_PACKING_QUANTS},
+    };
+    bool *packs = rows[what].packs;
+    *packs = count >= rows[what].enough;
+    if (*packs && weights_bytes(weights).heap > heap_available() / 2)
+        *packs = false;
 }
 
 void viewer_pack(struct viewer *viewer, size_t most_bytes)

@@ -83,15 +83,12 @@ struct precision_words viewer_precision(const struct viewer *viewer);
  * mechanism_check. */
 int viewer_set_mechanism(struct viewer *viewer, const struct mechanism *mechanism, struct err *err);
 
-/* Announce how many tokens will follow: for many, the matrices of layers are packed, if half of the
- * free memory is enough. Announce how many passes of one token will follow: for many, the
- * unembedding is packed. Results do not depend on it. */
-void viewer_expect(struct viewer *viewer, size_t tokens);
-void viewer_expect_steps(struct viewer *viewer, size_t steps);
-
-/* Announce how many passes of one token will follow, of one text each: for more than a few,
- * quantised matrices are packed, if half of the free memory is enough. */
-void viewer_expect_decoding(struct viewer *viewer, size_t steps);
+/* Announce how many tokens will follow, how many passes of one token, or how many of these are of
+ * one text each. For many tokens the matrices of layers are packed, for many steps the unembedding,
+ * and for more than a few steps of decoding quantised matrices, each if half of the free memory is
+ * enough. Results do not depend on it. */
+enum expected { EXPECT_TOKENS, EXPECT_STEPS, EXPECT_DECODING };
+void viewer_expect(struct viewer *viewer, enum expected what, size_t count);
 
 /* Pack all matrices that later passes use, of any type of numbers, as long as they take no more
  * than `most_bytes`, and half of the memory that is free now. */

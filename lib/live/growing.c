@@ -48,7 +48,7 @@ static int begin(struct growing *growing, struct viewer *viewer, const struct li
     if (!of->text || !of->edits || growing_begin(&growing->pair, viewer, of, arena, err) ||
         continuation_prepare(viewer, &usual, 1, err))
         return -1;
-    viewer_expect_steps(viewer, 0); /* no copy of the unembedding */
+    viewer_expect(viewer, EXPECT_STEPS, 0); /* no copy of the unembedding */
     return continuation_open(&growing->text, viewer, &growing->pair, &usual, err);
 }
 

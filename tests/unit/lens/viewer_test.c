@@ -162,7 +162,7 @@ TEST(weights_are_packed_only_in_half_of_the_free_memory)
         size_t most = pages * (size_t)sysconf(_SC_PAGESIZE) + ((more ? 16 : 1) << 20);
         struct rlimit limit = {most, RLIM_INFINITY};
         ck_assert_int_eq(setrlimit(RLIMIT_AS, &limit), 0);
-        viewer_expect(&viewer, 100000);
+        viewer_expect(&viewer, EXPECT_TOKENS, 100000);
         ck_assert_uint_eq(viewer.model.weights.packing, more);
     }
 }
@@ -178,13 +178,13 @@ TEST(packing_does_not_change_a_bit)
     read_text(&pair, "Life is short, eat dessert first");
     choose(&selection, "logits", NULL);
     ck_assert_msg(!asked(&selection, &pair, 1, &reports[0]), "%s", err.text);
-    viewer_expect(&viewer, 100);
+    viewer_expect(&viewer, EXPECT_TOKENS, 100);
     ck_assert(!viewer.model.weights.packing);
-    viewer_expect(&viewer, 100000);
+    viewer_expect(&viewer, EXPECT_TOKENS, 100000);
     ck_assert(viewer.model.weights.packing);
-    viewer_expect_steps(&viewer, 10);
+    viewer_expect(&viewer, EXPECT_STEPS, 10);
     ck_assert(!viewer.model.weights.packing_words);
-    viewer_expect_steps(&viewer, 1000);
+    viewer_expect(&viewer, EXPECT_STEPS, 1000);
     ck_assert(viewer.model.weights.packing_words);
     ck_assert_msg(!asked(&selection, &pair, 1, &reports[1]), "%s", err.text);
     ck_assert_mem_eq(reports[0].arrays[0].data, reports[1].arrays[0].data,
@@ -230,7 +230,7 @@ TEST_LOOP(a_second_viewer_has_the_same_numbers, 2)
     open_model("tiny");
     read_text(&pair, "The dog is hungry");
     choose(&selection, "weights,logits", "all");
-    viewer_expect(&viewer, _i ? 1 << 20 : 1);
+    viewer_expect(&viewer, EXPECT_TOKENS, _i ? 1 << 20 : 1);
     ck_assert_int_eq(asked(&selection, &pair, 1, &reports[0]), 0);
     ck_assert_int_eq(viewer_share(&second, &viewer, &err), 0);
     size_t shared = viewer.model.weights.arena.taken_bytes;
