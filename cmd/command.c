@@ -13,6 +13,7 @@
 #include "base/num.h"
 #include "base/platform.h"
 #include "driver.h"
+#include "lens/dictionary.h"
 #include "output.h"
 #include "progress.h"
 #include "text/label.h"
@@ -170,6 +171,16 @@ void print_note_of_tokenizer(const struct tokenizer *tokenizer)
                    most);
     if (tokenizer && tokenizer_facts(tokenizer)->pads)
         print_note("tokenizer.json: 'padding' is ignored");
+}
+
+bool print_note_of_beginning(const struct dictionary *dictionary, const struct tokenized *text)
+{
+    const bool differs = dictionary->knows_begin && dictionary->begins != (text->added_before > 0);
+    if (differs)
+        print_note("--sae: expected texts that begin with%s a special token, as in its "
+                   "training (prepend_bos), found others: try --special %s",
+                   dictionary->begins ? "" : "out", dictionary->begins ? "bos" : "none");
+    return differs;
 }
 
 void print_note_of_weights(double mapped, double others)

@@ -51,7 +51,9 @@ const struct task *command_task(const struct command *command, const struct opti
 
 /* Put a table of classes in place of the logits, the last array of a report: of a text each class;
  * of tokens the best class of each; of an answer the best token of `start` and `end`. */
+struct dictionary;
 struct report;
+struct tokenized;
 struct viewer;
 int classes_show(struct report *report, const struct viewer *viewer, struct arena *arena,
                  struct err *err);
@@ -82,6 +84,10 @@ void print_failure(const char *text);
 
 /* Print a note if a tokenizer (NULL: none) has truncation or padding, which are ignored. */
 void print_note_of_tokenizer(const struct tokenizer *tokenizer);
+
+/* Print a note if the files of a dictionary of features say that texts of its training began in
+ * another way, with a special token or without one; whether it is printed. */
+bool print_note_of_beginning(const struct dictionary *dictionary, const struct tokenized *text);
 
 /* Print a note if `mapped` bytes of a weights file do not fit into memory beside `others` bytes;
  * none if `others` bytes alone do not. */

@@ -83,9 +83,7 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
     const double numbers = (double)own->plan.dictionary->count * sizeof(float);
     (void)arena;
     (void)err;
-    viewer_add_memory(&job->memory, &driver->session.viewer, &own->selection, &job->pair,
-                      CAPTURE_ALL);
-    job->memory.during += numbers * 2 * FEATURE_ROWS;
+    features_add_memory(&job->memory, &driver->session.viewer, own->plan.dictionary, &job->pair);
     job->memory.held += own->plan.dense ? numbers * tokens : 0;
     return 0;
 }
@@ -94,17 +92,13 @@ static int run(void *state, const struct group *group, struct err *err)
 {
     struct features_state *own = state;
     struct feature_plan plan = own->plan;
-    const struct dictionary *d = plan.dictionary;
     int failed = group_capture(group, &own->selection, err);
     plan.viewer = group->viewer;
     for (size_t i = 0; i < group->count && !failed; i++) {
-        const bool begins = group->jobs[i]->report.sentence.added_before > 0;
-        failed = features_report(&group->jobs[i]->report, &plan, group->arena, err);
-        if (!own->has_noted && d->knows_begin && d->begins != begins)
-            print_note("--sae: expected texts that begin with%s a special token, as in its "
-                       "training (prepend_bos), found others: try --special %s",
-                       d->begins ? "" : "out", d->begins ? "bos" : "none");
-        own->has_noted = own->has_noted || d->begins != begins;
+        struct report *report = &group->jobs[i]->report;
+        failed = features_report(report, &plan, group->arena, err);
+        own->has_noted =
+            own->has_noted || print_note_of_beginning(plan.dictionary, &report->sentence);
     }
     return failed;
 }

@@ -9,6 +9,7 @@
 #include "measure/head_scores.h"
 #include "measure/logit_lens.h"
 #include "measure/score_attribution.h"
+#include "measure/sparse_features.h"
 #include "command.h"
 #include "driver.h"
 #include "model/layer.h"
@@ -31,6 +32,9 @@ static const struct option_row own_options[] = {
     FLAG("live", 0, IN(page.live),
          "include the model, to run and continue other texts in the "
          "browser"),
+    STRINGS("sae", 0, "DIR", IN(edit.dictionaries),
+            "show the features of a sparse autoencoder or transcoder at each token, the 8 largest; "
+            "DIR:LAYER and what follows it are those of 'attn-cli features'"),
     STRING("weights", 0, "FILE", IN(input.weights),
            "attention weights of another program, without a model: npy, npz, safetensors, "
            "BertViz's JSON"),
@@ -62,9 +66,14 @@ struct page_state {
     struct request request;
     bool *explains; /* [layers, heads] that --explain names; NULL: --explain all */
     const struct page_lesson *lesson; /* NULL: not of a lesson */
+    bool has_noted;                   /* that a text begins in another way than --sae expects */
 };
 
-enum { PAGE_NEXT_BEST = 50 };             /* default of --top */
+enum {
+    PAGE_NEXT_BEST = 50, /* default of --top */
+    FEATURES_LISTED = 8, /* of each token and dictionary, the largest */
+    FEATURE_WORDS = 5,   /* that each promotes */
+};
 static const double QUICK_PRODUCTS = 5e9; /* multiplications of half a second */
 
 /* A run of a text, by a viewer with the mechanism of the options, and with edits or without. */
@@ -523,6 +532,10 @@ static int prepare(void *state, struct driver *driver, struct err *err)
         select->key)
         return err_usage(err, "--live: expected no --layer, --head, --key, --words, --mean or "
                               "--hide-first: a live page shows everything");
+    if (options->edit.dictionaries.count)
+        return err_usage(err,
+                         "--live: expected no --sae: a live page does not find the features of "
+                         "a typed text");
     return page_live_check(err);
 }
 
@@ -656,6 +669,33 @@ static int find_effects(struct page_run *run, struct err *err)
                                run->arena, err);
 }
 
+/* Find the features of each dictionary of --sae at each token. */
+static int find_features(struct page_run *run, struct err *err)
+{
+    const struct session *session = &run->own->driver->session;
+    const size_t count = session->dictionary_count;
+    struct page_features *features = arena_alloc(run->arena, count, sizeof *features, err);
+    struct report *reports = arena_alloc(run->arena, count, sizeof *reports, err);
+    if (!features || !reports)
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        const struct feature_plan plan = {.viewer = run->viewer,
+                                          .dictionary = &session->dictionaries[i],
+                                          .top = FEATURES_LISTED,
+                                          .promoted = FEATURE_WORDS};
+        struct selection selection;
+        const struct capture_request asked = {&selection, run->pair, 1, 0, &reports[i]};
+        features_select(&selection, plan.dictionary);
+        if (viewer_capture(run->viewer, &asked, run->arena, err) ||
+            features_report(&reports[i], &plan, run->arena, err))
+            return -1;
+        features[i] = (struct page_features){run->options->edit.dictionaries.items[i], &reports[i]};
+    }
+    run->facts.features = features;
+    run->facts.feature_count = count;
+    return 0;
+}
+
 /* Check and set the model of a live page. */
 static int find_live(struct page_run *run, struct err *err)
 {
@@ -711,7 +751,7 @@ static int capture_once(struct page_run *run, const struct page_state *own,
     if (viewer_capture(viewer, &asked, group->arena, err) || find_words(run, err) ||
         find_scores(run, err) || find_explained(run, err) || find_origins(run, err) ||
         find_next(run, err) || find_effects(run, err) || find_streams(run, err) ||
-        find_journey(run, err) || find_live(run, err))
+        find_journey(run, err) || find_features(run, err) || find_live(run, err))
         return -1;
     return derive(&run->report, &own->request.derivation, viewer->tokenizer, group->arena, err)
                ? items_blame(&own->driver->items, job->index, err)
@@ -748,6 +788,8 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
     if (explains)
         memory->held += kept_bytes(&run, page_journey_sites(config), WHOLE_FLOATS * 4.0, err);
     next_tokens_add_memory(memory, &next, pair);
+    for (size_t i = 0; i < driver->session.dictionary_count; i++)
+        features_add_memory(memory, viewer, &driver->session.dictionaries[i], pair);
     memory->held *= (double)runs_of(own);
     return 0;
 }
@@ -756,7 +798,8 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
 static int run(void *state, const struct group *group, struct err *err)
 {
     static const char *const names[] = {"unedited", "edited"};
-    const struct page_state *own = state;
+    struct page_state *own = state;
+    const struct session *session = &own->driver->session;
     struct viewer *viewer = group->viewer;
     const struct edits *edits = viewer->edits;
     struct job *job = group->jobs[0];
@@ -770,6 +813,8 @@ static int run(void *state, const struct group *group, struct err *err)
         failed = capture_once(&runs[i], own, group, count > 1 ? names[i] : NULL, err);
     }
     viewer->edits = edits;
+    for (size_t i = 0; i < session->dictionary_count && !failed && !own->has_noted; i++)
+        own->has_noted = print_note_of_beginning(&session->dictionaries[i], &job->pair.sentence);
     return err_if(failed);
 }
 

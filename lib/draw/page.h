@@ -51,6 +51,12 @@ struct page_origin {
     const struct report *report; /* of score_attribution_make */
 };
 
+/* The features of a dictionary at each token, a report of features_report. */
+struct page_features {
+    const char *name; /* of the dictionary, as --sae has it */
+    const struct report *report;
+};
+
 /* What Motion draws: the stream of each layer, or queries, keys, values and masked scores. */
 struct page_journey {
     const struct report *report; /* NULL: none */
@@ -70,6 +76,9 @@ struct page_facts {
     const struct page_origin *origins;
     size_t origin_count;
     struct page_journey streams, journey; /* journey: of heads not in `explained` */
+
+    const struct page_features *features;
+    size_t feature_count; /* dictionaries */
 
     const struct next_tokens *next;
     /* Probability, without each head or key, of the token that is most likely where the page opens

@@ -596,6 +596,23 @@ void page_origin_put(struct stream *out, const struct page_origin *origin)
     put_origin(&json, origin);
 }
 
+static void put_features(struct json_writer *json, const struct page_features *features)
+{
+    const struct table *facts = features->report->facts;
+    json_put_open(json, "\n", '{');
+    json->compact = true;
+    json_put_text(json, "name", features->name);
+    for (size_t i = 0; i < facts->count; i++)
+        if (column_is_text(&facts->columns[i]))
+            json_put_text(json, facts->columns[i].name, column_text(&facts->columns[i], 0, false));
+        else
+            json_put_float(json, facts->columns[i].name,
+                           (float)column_number(&facts->columns[i], 0));
+    put_rows(json, features->report->tables);
+    json->compact = false;
+    json_put_close(json, '}');
+}
+
 static void put_lesson(struct json_writer *json, const char *name, const struct page_lesson *lesson)
 {
     json_put_open(json, name, '{');
@@ -698,6 +715,12 @@ static void put_facts(struct json_writer *json, const struct page_facts *facts)
     put_blocks(json, c);
     put_journey(json, "\nstreams", &facts->streams);
     put_journey(json, "\njourney", &facts->journey);
+    if (facts->feature_count)
+        json_put_open(json, "\nfeatures", '[');
+    for (size_t i = 0; i < facts->feature_count; i++)
+        put_features(json, &facts->features[i]);
+    if (facts->feature_count)
+        json_put_close(json, ']');
     if (facts->next)
         put_next(json, facts->next, facts->config);
     if (facts->without_heads) {

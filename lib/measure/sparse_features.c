@@ -18,6 +18,15 @@ void features_select(struct selection *selection, const struct dictionary *dicti
     site_set_add(&selection->sites, dictionary->site_out);
 }
 
+void features_add_memory(struct memory *memory, const struct viewer *viewer,
+                         const struct dictionary *dictionary, const struct text_with_source *pair)
+{
+    struct selection selection;
+    features_select(&selection, dictionary);
+    viewer_add_memory(memory, viewer, &selection, pair, CAPTURE_ALL);
+    memory->during += (double)dictionary->count * sizeof(float) * 2 * FEATURE_ROWS;
+}
+
 /* The rows of a site, [T, channels]; heads side by side. */
 static struct matrix rows_of(const struct report *report, enum site site, size_t layer,
                              struct arena *arena, struct err *err)

@@ -26,6 +26,10 @@ struct feature_plan {
 /* Select the sites that a dictionary reads and writes, in its layer, which must outlive it. */
 void features_select(struct selection *selection, const struct dictionary *dictionary);
 
+/* Add the memory of capturing these sites of a text and encoding their rows. */
+void features_add_memory(struct memory *memory, const struct viewer *viewer,
+                         const struct dictionary *dictionary, const struct text_with_source *pair);
+
 /* The features of each token of a captured text, and the rows [T, in] that they were found in. */
 int features_of_report(struct feature_row **rows, struct matrix *x, const struct feature_plan *plan,
                        const struct report *report, struct arena *arena, struct err *err);

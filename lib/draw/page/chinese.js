@@ -312,6 +312,13 @@ const CHINESE = {
     Map: '映射',
     Stream: '残差流',
     Prediction: '预测',
+    'Features at #': '# 处的特征',
+    'No feature is active here.': '这里没有激活的特征。',
+    'unexplained #': '未解释 #',
+    'layer # #': '第 # 层 #',
+    ['Words: tokens whose logits it raises most. A feature is a direction that a dictionary ' +
+    'found; what it means is a guess.']:
+        '词：logit 被该特征提高最多的词元。特征只是字典找到的一个方向，其含义只是猜测。',
     'no scale': '不缩放',
     '÷ sum': '÷ 总和',
     'exp(score − highest)': 'exp(分数 − 最高)',

@@ -64,6 +64,13 @@ function predicts() {
     return shownTensor().row_labels === 'sentence' && Boolean(current().nextTokens);
 }
 
+// Are rows tokens, whose features a dictionary found?
+function showsFeatures() {
+    return shownTensor().row_labels === 'sentence' && Boolean(current().features);
+}
+
+const hasRight = () => predicts() || showsFeatures();
+
 // Does the selected head attend differently since the pin?
 function isChanged() {
     const other = pinnedTensor();
@@ -188,7 +195,7 @@ function drawMiddle() {
     const [tensor, head] = shownMatrix();
     const fills = isPresenting();
     const { innerWidth, innerHeight } = window;
-    const beside = predicts() ? 32 + Math.max(320, 0.3 * innerWidth) : 0; // as in page.css
+    const beside = hasRight() ? 32 + Math.max(320, 0.3 * innerWidth) : 0; // as in page.css
     const wide = fills ? innerWidth - 48 - beside : byId('middle').clientWidth;
     const room = state.printing ? PAPER : wide;
     const compact = phone.matches && !state.printing;
@@ -329,8 +336,9 @@ function settle() {
     document.body.classList.toggle('is-present', isPresenting());
     document.body.classList.toggle('projects', isProjecting());
     byId('present').setAttribute('aria-pressed', isPresenting() || isProjecting());
-    for (const id of ['right', 'layers']) byId(id).hidden = !predicts();
-    byId('workbench').classList.toggle('without-right', !predicts());
+    for (const part of byId('right').children) part.hidden = !predicts(); // and features.js
+    byId('right').hidden = !hasRight();
+    byId('workbench').classList.toggle('without-right', !hasRight());
 }
 
 // Keep the focus, also on elements that are drawn again.
@@ -385,7 +393,9 @@ function highlightMatrix(cell) {
     setText('map-words', isPresenting() ? presented.join(' · ') : mixerWords(tensor));
     views.matrix.show(cell, state.kept, new Set([cell.column]));
     drawReadout(cell);
-    drawPrediction(Math.min(cell.row, shownTensor().rowCount - 1)); // text A may have more rows
+    const row = Math.min(cell.row, shownTensor().rowCount - 1); // text A may have more rows
+    drawPrediction(row);
+    drawFeatures(row);
 }
 
 addScreen({
