@@ -559,9 +559,9 @@ static const char *const copied[] = {"attention", "mask-after", "scale",   "atte
                                      "dropout",   "without",    "seed",    "source",
                                      "pair",      "precision",  "special", "literal-special",
                                      "long",      "edit",       "ablate",  "knockout",
-                                     "from",      "reference"};
+                                     "from",      "reference",  "sae"};
 
-enum { COPIED = sizeof copied / sizeof *copied, COPIED_EDITS = 5 /* the last ones */ };
+enum { COPIED = sizeof copied / sizeof *copied, COPIED_EDITS = 6 /* the last ones */ };
 
 /* Add an option with its value, or with each of its texts. A text may come from a column. */
 static int add_option(struct texts *words, const struct option_row *row, const struct page_run *run,
@@ -587,6 +587,15 @@ static int add_option(struct texts *words, const struct option_row *row, const s
     return err_if(err->kind);
 }
 
+/* Whether --edit changes features: then the commands need --sae, too. */
+static bool edits_features(const struct options *options)
+{
+    bool found = false;
+    for (size_t i = 0; i < options->edit.edits.count; i++)
+        found = found || strstr(options->edit.edits.items[i], "features");
+    return found;
+}
+
 /* Set the words of facts.command, options that reproduce the model, mechanism and edits. */
 static int find_words(struct page_run *run, struct err *err)
 {
@@ -598,7 +607,8 @@ static int find_words(struct page_run *run, struct err *err)
         return -1;
     for (size_t i = 0; i < (run->viewer->edits ? COPIED : COPIED - COPIED_EDITS); i++) {
         const struct option_row *row = option_find(options->set, copied[i], strlen(copied[i]));
-        if (adds_beginning && strcmp(copied[i], "special") == 0)
+        if ((adds_beginning && strcmp(copied[i], "special") == 0) ||
+            (strcmp(copied[i], "sae") == 0 && !edits_features(options)))
             continue;
         if (row && (row->kind == OPTION_TEXT || options_are_given(options, copied[i])) &&
             add_option(&words, row, run, err))

@@ -381,6 +381,7 @@ try lens -m "$ROOT/tests/golden-families/gemma2" --ids 1,2 \
 try lens -m "$ROOT/tests/golden-families/gemma2" --ids 1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9 \
     --fit-jacobian -o here.pt
 try page -m "$in/school" 'Anna is old' --scores all -o here.html
+try page --sae demo -s "The cat" --explain none --scores none --top 0 -o here.html
 try page -m "$in/scho*" -m "$in/trained" 'Anna is old' -o here.html
 for by in part source neuron; do
     try attribute -m "$in/school" -s 'Anna is' --by $by --answer 'old:is' --format json -o here

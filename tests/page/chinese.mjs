@@ -146,6 +146,7 @@ await test('pages of other models and without explanations are Chinese, too', as
         ['-m', 'translate', '-s', '<s> le chat', '--source', 'the cat', '--show', 'all'],
         ['-m', 'life', '-s', LIFE, '--mean', 'heads', '--hide-first'],
         ['-s', REPEAT, '--ablate', '0.1', '--unedited'],
+        ['-s', LIFE, '--sae', 'demo', '--sae', 'demo:0,k=1'],
         ['-s', '我爱 dog'],
     ])
         await withPage(

@@ -67,6 +67,37 @@ function close(expected, found, what) {
     });
 }
 
+await test('features of the selected token are those of the command, also without predictions', async () => {
+    const { tables, facts } = attnJson('features', '--sae', 'demo', '-s', KEYS, '--top', '8');
+    const read = (page) =>
+        page.$$eval('#features li', (all) =>
+            all.map((one) => [...one.children].map((part) => part.title || part.textContent)),
+        );
+    for (const more of [[], ['--top', '0']])
+        await withPage(writePage('-s', KEYS, '--sae', 'demo', ...more), async (page) => {
+            for (const at of [1, 4]) {
+                await go(page, `token=${at}`);
+                const rows = tables.features.filter((one) => one.position === at);
+                const found = await read(page);
+                same(rows.map(({ feature }) => String(feature)), found.map(([id]) => id));
+                close(rows.map((one) => one.activation), found.map((one) => Number(one[2])), 'bars');
+                same(rows.map((one) => one.promotes.replaceAll('␣', '')), found.map((one) => one[3]));
+                const name = KEYS.split(' ')[at];
+                same(`Features at “${name}”`, await page.innerText('#features-title'));
+            }
+            const widths = await page.$$eval('#features i', (all) => all.map((one) => one.style.width));
+            same('100%', widths[0]);
+            const words = await page.locator('#features p').first().innerText();
+            const share = facts.unexplained.toFixed(3);
+            same(`demo · layer 1 resid_post · L0 ${facts.l0.toFixed(1)} · unexplained ${share}`, words);
+            same(!more.length, await page.isVisible('#bars'), 'the prediction');
+        });
+    await withPage(path, async (page) => yes(!(await page.isVisible('#features')), 'no features'));
+    await withPage(writePage('-s', 'The', '--sae', 'demo'), async (page) => // has no variance
+        same('demo · layer 1 resid_post · L0 8.0', await page.locator('#features p').first().innerText()),
+    );
+});
+
 await test('keys and the switch change the view, which keeps text, query, layer and head', () =>
     withPage(path, async (page) => {
         await go(page, 'sentence=1&token=8&head=1.1');

@@ -318,7 +318,7 @@ const CHINESE = {
     'layer # #': '第 # 层 #',
     ['Words: tokens whose logits it raises most. A feature is a direction that a dictionary ' +
     'found; what it means is a guess.']:
-        '词：logit 被该特征提高最多的词元。特征只是字典找到的一个方向，其含义只是猜测。',
+        '词：该特征提升最多的词元。特征只是字典找到的一个方向，其含义只是猜测。',
     'no scale': '不缩放',
     '÷ sum': '÷ 总和',
     'exp(score − highest)': 'exp(分数 − 最高)',
