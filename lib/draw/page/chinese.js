@@ -6,7 +6,7 @@ const CHINESE = {
     'Attention in sixteen steps': '十六步学会注意力机制',
     '← ~': '← ~',
     '~ →': '~ →',
-    'Look: ': '看点：',
+    'Look: ': '请看：',
     '#: open it in the workbench': '#：在工作台中打开',
     'rows: #, columns: #': '行：#，列：#',
     'The embeddings as arrows': '画成箭头的嵌入向量',
@@ -22,11 +22,12 @@ const CHINESE = {
     query: '查询',
     key: '键',
     channel: '通道',
+    value: '值',
     dim: '维',
     word: '词',
 
     // tables of the lesson, as explain titles them
-    '# of #': '# / #',
+    '# of #': '显示 # 个，共 # 个',
     variance: '方差',
     'largest weight': '最大权重',
     sum: '和',
@@ -286,7 +287,7 @@ const CHINESE = {
     Space: '空格',
     'Enter ␣ ⌫': '回车 ␣ ⌫',
     ['in Motion: play or pause; ← → step, ↑ ↓ change the query, Home End go to an end, , . move ' +
-    'by a quarter second']: '在动画中：播放或暂停；← → 换场景，↑ ↓ 换查询，Home 和 End 键到两端，, . 移动四分之一秒',
+    'by a quarter second']: '在动画中：播放或暂停；← → 换步骤，↑ ↓ 换查询，Home 和 End 键到两端，, . 移动四分之一秒',
     // the motion: journey.js, stage.js, arrows.js, motion.js
     Motion: '动画',
     'Motion (v)': '动画（v）',
@@ -299,7 +300,7 @@ const CHINESE = {
     Pause: '暂停',
     Time: '时间',
     Speed: '速度',
-    Scenes: '场景',
+    Scenes: '步骤',
     Layer: '层',
     'Layer #, mixer': '第 # 层，状态层',
     MLP: 'MLP 层',
@@ -372,10 +373,8 @@ const CHINESE = {
     '# gets # of the attention.': '#得到 # 的注意力。',
     'The weights of a second head, times λ, are subtracted: the rest weighs v.':
         '减去第二个头的权重乘以 λ：剩下的用来加权各个值。',
-    'The weighted values add up to the context': '加权的值相加得到上下文向量',
-    ', mostly of #.': '，主要来自#。',
-    ': it stays at #.': '：上下文留在#。',
-    ': it moves from # towards #.': '：上下文从#移向#。',
+    'The weighted values add up to the context: # has the largest weight, #.':
+        '加权的值相加得到上下文向量：#的权重最大（#），对它影响最大。',
     'Of what earlier words wrote, # reads most of #: #.': '在前面各词写入的内容中，#读取最多的是#：#。',
     'All # heads did this at once.': '# 个头同时这样做。',
     'The contexts, times W_O, are what attention adds.':
@@ -408,7 +407,7 @@ const CHINESE = {
     'The result is added to the stream of #.': '结果加到#的残差流上。',
     'Then the sum is normed.': '然后对和做归一化。',
     'This model also scales or mixes the sum.': '这个模型还会缩放或混合这个和。',
-    'Read as a prediction, the stream now says # (#).': '若此时读出预测，残差流说的是#（#）。',
+    'Read as a prediction, the stream now says # (#).': '如果现在就预测，结果是#（#）。',
     'The MLP adds its part.': 'MLP 加上自己的部分。',
     'After the last layer the stream says #: #.': '最后一层之后，残差流说的是#：#。',
     'Now the stream says # (#).': '现在残差流说的是#（#）。',

@@ -96,13 +96,10 @@ const SCENES = {
             ? say('The weights of a second head, times λ, are subtracted: the rest weighs v.')
             : say('Each visible word offers its value v; its weight says how much of it passes.'),
     ]],
-    sum: ['Sum', 4, ({ own, order, query }) => {
-        const top = order.find((one) => one !== own && Math.abs(one.by) > 0.01);
-        const where = !own ? say(', mostly of #.', named(order[0]))
-            : !top ? say(': it stays at #.', quoted(query))
-            : say(': it moves from # towards #.', quoted(query), named(top));
-        return [say('The weighted values add up to the context') + where];
-    }],
+    sum: ['Sum', 4, ({ order: [top] }) => [
+        say('The weighted values add up to the context: # has the largest weight, #.', named(top),
+            brief(Number(top.by.toPrecision(2)))),
+    ]],
     map: ['Map', 4, ({ name, query, order: [top] }) => [
         say('# keeps a state in place of a softmax.', name),
         top && say('Of what earlier words wrote, # reads most of #: #.', quoted(query), named(top),
