@@ -49,7 +49,8 @@ class MatrixView {
         const widest = this.widestLabel('column') * (compact ? 1 : Math.SQRT1_2);
         const limits = compact ? [46, 60] : [highAxes, 6.5 * this.size];
         this.top = named ? clamp(Math.ceil(widest) + 14, ...limits) : this.size + 7;
-        this.free = Math.max(room - this.left, 100);
+        const slanted = named && !square && !compact ? 24 : 0; // of the last label
+        this.free = Math.max(room - this.left - slanted, 100);
         const most = Math.floor(CANVAS_MOST / 2);
         this.cells = levelsOf(tensor, this.index, most, Math.min(most, Math.floor(this.free)));
         const high = (this.high - this.top) / this.cells.rows;
