@@ -134,7 +134,11 @@ static void write_curve(struct buf *out, const char *curve)
     activation_find(name, &activation);
     buf_text(out, "<div data-figure=\"curve\"><svg viewBox=\"0 0 240 106\" font-size=\"11\" "
                   "fill=\"currentColor\" stroke-width=\"1\">"
-                  "<path d=\"M10 76H230M142 4V100\" stroke=\"currentColor\" opacity=\"0.4\"/>"
+                  "<path d=\"M10 76H230M142 4V100M54 73v6M98 73v6M186 73v6M139 54h6\" "
+                  "stroke=\"currentColor\" opacity=\"0.4\"/>"
+                  "<g text-anchor=\"middle\"><text x=\"54\" y=\"70\">-2</text>"
+                  "<text x=\"98\" y=\"70\">-1</text><text x=\"186\" y=\"89\">1</text>"
+                  "<text x=\"128\" y=\"58\">0.5</text></g>"
                   "<path fill=\"none\" stroke=\"var(--bar)\" stroke-width=\"2\" d=\"");
     for (int i = LEFT * DOTS; i <= RIGHT * DOTS; i++) {
         float x = (float)i / DOTS, y = x;

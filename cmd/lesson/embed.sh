@@ -54,7 +54,7 @@ LC_ALL=C awk '
         next
     }
     $1 == "step" { step++; next }
-    $1 ~ /^(walk|scale|scene|line|marks|figures|show|tables|parts|curve)$/ {
+    $1 ~ /^(walk|scale|scene|line|marks|figures|show|tables|parts|curve|channels)$/ {
         put("en", $1, NF == 1 && $1 != "marks" ? "true" : quoted(text))
         put("zh", $1, NF == 1 && $1 != "marks" ? "true" : quoted(text))
         next

@@ -34,6 +34,7 @@ struct page_lesson {
     const char *show;       /* tensors for a command other than `run`; NULL: the command's own */
     const char *tables;     /* explain command for the tables of the page; NULL: `line` */
     const char *parts;      /* sections of explain that the step shows, "9-12"; NULL: all */
+    const char *channels;   /* words on the axes of a state, "cat dog"; NULL: numbers */
     const char *curve;      /* section, activation and numbers of a curve; NULL: none */
     const char *arithmetic; /* output of explain or `lesson scale` as HTML, or NULL */
     bool walk, scale;       /* has the journey through a model; is `lesson scale` */

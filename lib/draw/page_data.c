@@ -633,6 +633,8 @@ static void put_lesson(struct json_writer *json, const char *name, const struct 
     if (lesson->arithmetic)
         json_put_text(json, "arithmetic", lesson->arithmetic);
     json_put_bool(json, "parts", lesson->parts != NULL);
+    if (lesson->channels)
+        json_put_text(json, "channels", lesson->channels);
     if (lesson->scene)
         json_put_text(json, "scene", lesson->scene);
     json_put_bool(json, "walk", lesson->walk);

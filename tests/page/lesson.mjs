@@ -81,6 +81,23 @@ await test('marked cells have the numbers of the models', () =>
         }
     }));
 
+await test('the state of a step has the words of its model on its axes', () =>
+    withPage(path, async (page) => {
+        const words = JSON.parse(readFileSync(join(process.env.ROOT, 'models/recall/vocab.json')));
+        await page.selectOption('#sentence', '15');
+        const sheet = page.locator('[data-figure="mix_state:0.0"] .over');
+        const [left, top, width, height] = (
+            await sheet.evaluate((one) => one.parentNode.dataset.cells)
+        ).split(',');
+        const { x, y } = await sheet.boundingBox();
+        for (const [row, column] of [['cat', 'green'], ['dog', 'blue'], ['old', 'black']]) {
+            const at = (word, first, size) => Number(first) + (words[word] + 0.5) * Number(size);
+            await page.mouse.move(x + at(column, left, width), y + at(row, top, height));
+            const found = await page.locator('[data-figure="mix_state:0.0"] .cell-words').innerText();
+            yes(found.startsWith(`“${row}” → “${column}”: `), found);
+        }
+    }));
+
 await test('a marked cell opens in its matrix', () =>
     withPage(path, async (page) => {
         await page.selectOption('#sentence', '5'); // two heads
@@ -447,15 +464,23 @@ await test('on paper the lesson has all steps, without buttons that lead elsewhe
         same(1, await page.locator('.lesson').count());
     }));
 
-await test('formulas and tables have the same symbols in Chinese', async () => {
-    const chinese = join(scratch, 'symbols.html');
-    execFileSync(attn, ['lesson', '5', '--lang', 'zh', '-o', chinese]);
-    await withPage(chinese, async (page) => {
-        const symbols = page.locator('.arithmetic :is(.formula, .worked, th:has(sub))');
-        const texts = await symbols.allTextContents();
-        yes(texts.includes('scorej'), texts.join('; '));
-        same([], texts.filter((text) => /[\u4e00-\u9fff]/.test(text)));
-    });
+await test('formulas and tables have the same symbols in Chinese, but names of columns', async () => {
+    const symbolsOf = async (...args) => {
+        const file = join(scratch, 'symbols.html');
+        execFileSync(attn, ['lesson', '5', ...args, '-o', file]);
+        let texts;
+        await withPage(file, async (page) => {
+            const symbols = page.locator('.arithmetic :is(.formula, .worked, th:has(sub))');
+            texts = await symbols.allTextContents();
+        });
+        return texts;
+    };
+    const names = { 分数: 'score', 缩放后: 'scaled', 掩码后: 'masked', 权重: 'weight', 上下文: 'context' };
+    const found = await symbolsOf('--lang', 'zh');
+    for (const name of Object.keys(names))
+        yes(found.some((text) => text.includes(name)), name);
+    const inEnglish = (text) => text.replace(/[\u4e00-\u9fff]+/g, (name) => names[name]);
+    same(await symbolsOf(), found.map(inEnglish));
 });
 
 await test('a lesson in Chinese is in Chinese', async () => {

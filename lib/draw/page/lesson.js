@@ -134,7 +134,8 @@ class LessonView {
         const list = element('ul', '', 'marked');
         for (const { tensor, index, row, column } of this.marks) {
             const kept = { row, column };
-            const { names, value } = cellWords(tensor, index, kept);
+            const shown = withChannels(tensor, this.lesson.channels);
+            const { names, value } = cellWords(shown, index, kept);
             const layer = this.sentence.of(tensor.tensor).indexOf(tensor);
             const cell = { lesson: false, kind: tensor.tensor, layer, head: index, kept };
             const words = `${tensor.name(index)} · ${names} `;
@@ -167,7 +168,8 @@ class LessonView {
                 const words = say('rows: #, columns: #', say(tensor.rows), say(tensor.columns));
                 part.append(element('h3', name), element('p', words, 'caption axes'));
                 grid.append(part);
-                lessonMatrix(part, tensor, index, room, this.marksOn(tensor, index), this.letters);
+                const shown = withChannels(tensor, this.lesson.channels);
+                lessonMatrix(part, shown, index, room, this.marksOn(tensor, index), this.letters);
                 if (arrows) drawing.append(arrows.content.cloneNode(true));
             }
         });
@@ -207,7 +209,12 @@ class LessonView {
             const shown = box.querySelector(`[data-figure="${figure.name}"]`);
             if (shown) showFigure(shown, figure);
         }
-        if (this.asks) for (const row of box.querySelectorAll('.own')) row.className = '';
+        // On a slide the query's own row stands out only if the text is about it.
+        for (const row of this.said ? box.querySelectorAll('.own') : []) {
+            const saying = [...row.parentNode.rows].filter((one) => one.querySelector('.said'));
+            if (this.asks || saying.length !== 1 || saying[0] !== row) row.className = '';
+        }
+        nameColumns(box);
         page.append(box);
     }
 
@@ -285,6 +292,28 @@ function showFigure(section, { rows, cells }) {
     const body = cells ? [...table.tBodies[0].rows] : [];
     for (const at of cells ? cellsAt(cells, body.length, body[0].cells.length - 1) : [])
         body[at.row].cells[at.column + 1]?.classList.add('said'); // a gap has no cells
+}
+
+// The names that explain gives to columns, in the words of the lesson.
+const COLUMN_NAMES = { dim: 'channel', 维: '通道' };
+const CHINESE_NAMES = { score: '分数', scaled: '缩放后', masked: '掩码后',
+    weight: '权重', context: '上下文' };
+
+function nameColumns(box) {
+    const names = isChinese() ? { ...COLUMN_NAMES, ...CHINESE_NAMES } : COLUMN_NAMES;
+    const texts = document.createTreeWalker(box, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) {
+        const { currentNode: text } = texts;
+        if (!text.parentNode.closest('th, .formula, .worked')) continue;
+        text.data = text.data.replace(/[\p{L}_]+/gu, (word) => names[word] || word);
+    }
+}
+
+// A state whose axes have the words of its keys and values.
+function withChannels(tensor, words) {
+    if (!words || tensor.rows !== 'key_dim') return tensor;
+    const axes = { rows: 'key', columns: 'value', labels: () => words.split(' ') };
+    return Object.assign(Object.create(tensor), axes);
 }
 
 // The numbers with decimals that a text says, without their signs.
