@@ -164,9 +164,15 @@ def compare_processes():
         "all attention of 100 texts to files": (
             "attention", ["batch", f"{FOLDER}/texts", "-m", model]),
         "surprisal of 100 texts to CSV": (
-            "score", ["score", "-f", f"{FOLDER}/texts", "-m", model])}
+            "score", ["score", "-f", f"{FOLDER}/texts", "-m", model]),
+        "gradients of the tokens of 100 texts to CSV": (
+            "gradient", ["attribute", "-f", f"{FOLDER}/texts", "-m", model, "--by", "token",
+                         "--method", "gradient"]),
+        "scores and largest weights of all heads over 100 texts": (
+            "atlas", ["atlas", "-f", f"{FOLDER}/texts", "-m", model])}
     outputs = {"head": ["-o", "head.csv"], "attention": ["--format", "npy", "-o", "all/"],
-               "score": ["--format", "csv", "-o", "scores/"]}
+               "score": ["--format", "csv", "-o", "scores/"],
+               "gradient": ["--format", "csv", "-o", "gradients/"], "atlas": ["-o", "atlas/"]}
     print_head(f"whole processes, float32, {ALL} threads", ["transformers", "TransformerLens",
                                                              "minicons"])
     for name, (task, command) in tasks.items():
@@ -180,8 +186,8 @@ def compare_processes():
             with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
                 return run(sys.executable, f"{HERE}/whole.py", tool, task, model,
                            f"{FOLDER}/texts", folder)
-        tools = ["transformers", *(["lens"] if task != "score" else [None]),
-                 *(["minicons"] if task == "score" else [None])]
+        tools = ["transformers", "lens" if task in ("head", "attention") else None,
+                 "minicons" if task == "score" else None]
         print_row(name, [[ours_whole(), *(tool and whole(tool) for tool in tools)]
                          for _ in range(min(MOST, 3 if task == "head" else 1))])
 

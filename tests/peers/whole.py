@@ -3,8 +3,9 @@
     python whole.py TOOL TASK MODEL TEXTS FOLDER
 
 TOOL is transformers, lens (TransformerLens) or minicons. TASK is `head` (layer 5, head 3 of the
-first text as CSV), `attention` (all weights, one numpy file per text) or `score` (the surprisal of
-every token as CSV).
+first text as CSV), `attention` (all weights, one numpy file per text), `score` (the surprisal of
+every token as CSV), `gradient` (of the likeliest next token's logit: the norm of each embedding's, as
+CSV) or `atlas` (two scores of each head and its largest weights of each text, as CSV).
 """
 import csv
 import sys
@@ -57,6 +58,35 @@ def surprisals_of(texts):
             yield list(zip(words, [0.0, *row[:len(ids) - 1].tolist()]))
 
 
+def saliencies_of(texts):
+    tokenizer = AutoTokenizer.from_pretrained(MODEL)
+    model = AutoModelForCausalLM.from_pretrained(MODEL).eval().requires_grad_(False)
+    for text in texts:
+        ids = tokenizer(text, return_tensors="pt")["input_ids"]
+        with torch.enable_grad():
+            embeddings = model.get_input_embeddings()(ids).requires_grad_()
+            model(inputs_embeds=embeddings).logits[0, -1].max().backward()
+        yield list(zip(tokenizer.convert_ids_to_tokens(ids[0]),
+                       embeddings.grad[0].norm(dim=-1).tolist()))
+
+
+def atlas_of(texts):
+    """Of each head: means of the weights on the previous token and on the first, and of each text
+    the three largest weights with their query and key."""
+    largest = {}
+    sums = 0
+    for i, (_, weights) in enumerate(attention_of(texts)):
+        previous = weights.diagonal(-1, 2, 3).sum(-1)
+        sums = sums + torch.stack([previous, weights[..., 0].sum(-1)], -1)
+        top = weights.flatten(2).topk(3)
+        for at in numpy.ndindex(*weights.shape[:2]):
+            largest.setdefault(at, []).extend(
+                (float(value), i, *divmod(int(index), weights.shape[-1]))
+                for value, index in zip(top.values[at], top.indices[at]))
+    for (layer, head), entries in largest.items():
+        yield layer, head, *sums[layer, head].tolist(), *sorted(entries, reverse=True)[:16]
+
+
 def main():
     with open(TEXTS, encoding="utf-8") as file:
         texts = file.read().splitlines()
@@ -66,11 +96,15 @@ def main():
     if TASK == "attention":
         for i, (_, weights) in enumerate(attention_of(texts)):
             numpy.save(f"{FOLDER}/{i}.npy", weights)
-    if TASK == "score":
-        with open(f"{FOLDER}/scores.csv", "w", encoding="utf-8", newline="") as file:
+    if TASK in ("score", "gradient"):
+        of_tokens = surprisals_of if TASK == "score" else saliencies_of
+        with open(f"{FOLDER}/{TASK}.csv", "w", encoding="utf-8", newline="") as file:
             out = csv.writer(file)
-            for i, tokens in enumerate(surprisals_of(texts)):
+            for i, tokens in enumerate(of_tokens(texts)):
                 out.writerows((i, word, score) for word, score in tokens)
+    if TASK == "atlas":
+        with open(f"{FOLDER}/atlas.csv", "w", encoding="utf-8", newline="") as file:
+            csv.writer(file).writerows(atlas_of(texts))
 
 
 main()
