@@ -374,7 +374,7 @@ const CHINESE = {
     'The weights of a second head, times λ, are subtracted: the rest weighs v.':
         '减去第二个头的权重乘以 λ：剩下的用来加权各个值。',
     'The weighted values add up to the context: # has the largest weight, #.':
-        '加权的值相加得到上下文向量：#的权重最大（#），对它影响最大。',
+        '加权的值相加得到上下文向量：#的权重最大（#）。',
     'Of what earlier words wrote, # reads most of #: #.': '在前面各词写入的内容中，#读取最多的是#：#。',
     'All # heads did this at once.': '# 个头同时这样做。',
     'The contexts, times W_O, are what attention adds.':
