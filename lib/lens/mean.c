@@ -332,19 +332,36 @@ static int begin_tensor(struct mean_sums *sums, const struct array *array, size_
 
 /* --- tensors of heads and layers -------------------------------------------------------------- */
 
-/* Replace the values of `mean` by the mean of `count` tensors of its shape. */
+/* Replace the values of `mean` by the mean of `count` tensors of its shape, summed in float64 in
+ * order: sums of all cells at once, as those of texts, would take three times the memory. A key is
+ * visible if it is visible in any tensor. */
 static int take_mean(struct array *mean, const struct array *parts, size_t count,
                      struct arena *arena, struct err *err)
 {
-    struct mean_sums sums;
-    if (begin_tensor(&sums, parts, 0, arena, err))
-        return -1;
+    size_t cells = array_cells(mean);
+    size_t matrix = cells / array_matrix_count(mean);
+    bool hides = true;
     for (size_t part = 0; part < count; part++)
-        add(&sums, &parts[part]);
-    mean->data = divide(sums.values, &sums, arena, err);
-    mean->visible = sums.visible ? divide(sums.visible, &sums, arena, err) : NULL;
-    mean->visible_step = array_cells(mean) / array_matrix_count(mean);
-    return err_if(err->kind);
+        hides = hides && parts[part].visible;
+    float *data = arena_alloc(arena, cells, sizeof *data, err);
+    float *visible = hides ? arena_alloc(arena, cells, sizeof *visible, err) : NULL;
+    if (!data || (hides && !visible))
+        return -1;
+    for (size_t i = 0; i < cells; i++) {
+        double sum = 0, seen = 0;
+        for (const struct array *part = parts; part < parts + count; part++) {
+            sum += (double)part->data[i];
+            if (hides)
+                seen += (double)part->visible[i / matrix * part->visible_step + i % matrix];
+        }
+        data[i] = (float)(sum / (double)count);
+        if (hides)
+            visible[i] = (float)(seen / (double)count);
+    }
+    mean->data = data;
+    mean->visible = visible;
+    mean->visible_step = matrix;
+    return 0;
 }
 
 /* Replace the tensors of each site by their mean over layers, at the index of the first. */
