@@ -436,7 +436,7 @@ static bool begins_text(struct by_values *values, struct items *items, struct bu
 static int note_row(struct items *items, const struct row *row, enum cells *cells, struct buf *by,
                     struct err *err)
 {
-    if (items->kind == ITEMS_JSONL && !items->found)
+    if (items->kind == ITEMS_JSONL && !items->found && row->count)
         choose_clean(items, NAMES(row->cells, row->count));
     for (size_t i = 0; i < row->count && !err->kind; i++) {
         struct row_cell *cell = &row->cells[i];
