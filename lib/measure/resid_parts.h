@@ -36,7 +36,7 @@ struct resid_part {
     int head;
 };
 
-enum { RESID_PART_BYTES = 48 };
+enum { RESID_PART_BYTES = 64 };
 
 /* Write a part's name, "L16.H0", "enc.token", "L0.cross.H2". Returns `name`. */
 const char *resid_part_name(char name[RESID_PART_BYTES], struct resid_part part);
