@@ -4,8 +4,8 @@
  * (measure/head_atlas.h) keeps examples and pairs. The corpus has ATLAS_PARTS parts, the same with
  * any number of shards, and the results of each are a file, NN.part. It is also written after every
  * STATE_TEXTS texts, for --resume. At the end all files are merged in their order: shards have the
- * same bits as a single run. The first part has all texts of the warm-up; a process that begins
- * behind it runs these only to set the intervals.
+ * same bits as a single run. The first part has all texts of the warm-up. A process that begins
+ * with a later part runs them, too, but only to set the intervals.
  */
 #include <limits.h>
 #include <math.h>

@@ -53,9 +53,8 @@ int atlas_source_read(struct atlas_state *own, size_t index, struct err *err);
 /* An atlas_ids whose context is the state. */
 const uint32_t *atlas_source_ids(void *own, size_t index, struct err *err);
 
-/* The score of a head; the index of a score with this name, or SIZE_MAX. */
+/* The score of a head. */
 double atlas_score(const struct atlas_state *own, size_t score, size_t head);
-size_t atlas_find_score(const struct atlas_state *own, const char *name);
 
 /* Whether a layer has a head of this index: layers may have fewer heads than others, or none. */
 bool atlas_has_head(const struct atlas_state *own, size_t head);

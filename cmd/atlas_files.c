@@ -17,14 +17,6 @@ double atlas_score(const struct atlas_state *own, size_t score, size_t head)
     return mean_value(&own->heads.sums.found[score * own->heads.survey.heads + head]);
 }
 
-size_t atlas_find_score(const struct atlas_state *own, const char *name)
-{
-    size_t i = 0;
-    while (i < own->heads.scores.count && strcmp(own->heads.scores.items[i].name, name) != 0)
-        i++;
-    return i < own->heads.scores.count ? i : SIZE_MAX;
-}
-
 bool atlas_has_head(const struct atlas_state *own, size_t head)
 {
     const size_t across = own->atlas.across;

@@ -766,9 +766,11 @@ static const float *take_result(struct builder *builder, const char **name, cons
                    : with_sink(builder, trace->weight, trace_row(trace, SITE_SINK));
 }
 
-/* Explain weight_j = e^(masked_j - max) / Σ_t e^(masked_t - max), with an example such as weight_0
- * = e^(-0.4246 - 2.4542) / 1.4566 = 0.0562 / 1.4566 = 0.0386. Scores that nothing masks keep the
- * name of their last change: scaled_j. */
+/* Explain weight_j = e^(masked_j - max) / Σ_t e^(masked_t - max), with an example:
+ *
+ *     weight_0 = e^(-0.4246 - 2.4542) / 1.4556 = 0.0562 / 1.4556 = 0.0386
+ *
+ * Scores that nothing masks have the name of their last change, scaled_j. */
 void step_softmax(struct builder *builder, const struct trace *trace)
 {
     const struct named_vector open = take_scores(builder, COOLED);

@@ -236,7 +236,7 @@ function drawLegend() {
             : roles.map((role, at) => {
                   const svg = shape('svg', { viewBox: '-8 -8 16 16', 'aria-hidden': 'true' });
                   svg.append(shape('path', { d: SHAPES[at % SHAPES.length] }));
-                  return withParts(element('span', '', 'shape'), svg, role || say('no role'));
+                  return element('span', [svg, role || say('no role')], 'shape');
               });
     byId('legend').replaceChildren(...entries);
 }
@@ -281,17 +281,11 @@ function listHeads(found) {
     const sorted = [...found].sort(
         (a, b) => (valueOf(b, state.x) ?? -1) - (valueOf(a, state.x) ?? -1),
     );
-    const button = (one) =>
-        withParts(
-            element('li'),
-            buttonFor(
-                () => openHead(one),
-                `${nameOf(one)} ${numberText(valueOf(one, state.x))}`,
-                '',
-                { translate: 'no' },
-            ),
-        );
-    byId('chosen').replaceChildren(...sorted.map(button));
+    const item = (one) => {
+        const words = `${nameOf(one)} ${numberText(valueOf(one, state.x))}`;
+        return element('li', [buttonFor(() => openHead(one), words, '', { translate: 'no' })]);
+    };
+    byId('chosen').replaceChildren(...sorted.map(item));
 }
 
 function listBox() {
@@ -334,7 +328,7 @@ function bars(values, names) {
 }
 
 function scale(...words) {
-    return withParts(element('div', '', 'scale'), ...words.map((word) => element('span', word)));
+    return element('div', words.map((word) => element('span', word)), 'scale');
 }
 
 function intervalName(interval) {
@@ -398,54 +392,39 @@ function commandLine(one, text) {
         copy.textContent = say('Copied');
         setTimeout(() => (copy.textContent = say('Copy')), 2000);
     }, say('Copy'));
-    return withParts(
-        element('p', '', 'command'),
-        element('code', line, '', { tabindex: 0 }),
-        copy,
-    );
+    return element('p', [element('code', line, '', { tabindex: 0 }), copy], 'command');
 }
 
 function drawExample(one, index) {
     const [interval, at, top] = one.examples[index];
     const text = atlas.texts[at];
     const rows = one.entries ? entriesOf(one.entries[index]) : text.tokens.map(() => []);
-    const box = element('article', '', 'example', {
+    const about = say('Text # · largest weight #', text.number, top.toFixed(3));
+    const words = drawWords(rows, text.tokens);
+    const parts = [element('p', about, 'quiet'), words, commandLine(one, text)];
+    return element('article', parts, 'example', {
         'data-text': text.number,
         'data-interval': interval,
     });
-    const about = say('Text # · largest weight #', text.number, top.toFixed(3));
-    return withParts(
-        box,
-        element('p', about, 'quiet'),
-        drawWords(rows, text.tokens),
-        commandLine(one, text),
-    );
 }
 
 function table(name, columns, rows) {
-    const made = element('table');
-    const head = withParts(element('tr'), ...columns.map((text) => headerCell(text, 'col')));
+    const head = element('tr', columns.map((text) => headerCell(text, 'col')));
+    const words = (value) => [value].flat().map((token) => element('span', token));
     const cell = (value) =>
         typeof value === 'number'
             ? element('td', String(value), 'number')
-            : withParts(
-                  element('td', '', '', { translate: 'no' }),
-                  ...[value].flat().map((token) => element('span', token)),
-              );
-    made.append(
-        withParts(element('thead'), head),
-        withParts(
-            element('tbody'),
-            ...rows.map((row) => withParts(element('tr'), ...row.map(cell))),
-        ),
-    );
+            : element('td', words(value), '', { translate: 'no' });
+    const body = rows.map((row) => element('tr', row.map(cell)));
     const box = element('div');
-    tableRegion(box, name).append(made);
+    tableRegion(box, name).append(
+        element('table', [element('thead', [head]), element('tbody', body)]),
+    );
     return box;
 }
 
 function part(title, ...content) {
-    return withParts(element('section'), element('h3', title), ...content);
+    return element('section', [element('h3', title), ...content]);
 }
 
 function examplesOf(one) {
@@ -476,27 +455,22 @@ function examplesOf(one) {
 
 function drawHead() {
     const one = state.head;
-    const list = element('dl', '', 'scores');
-    scores.forEach((name, at) => {
+    const list = scores.map((name, at) => {
         const other = one.others ? ` (${numberText(one.others[at])})` : '';
-        list.append(
-            withParts(
-                element('div'),
-                element('dt', name, '', { translate: 'no' }),
-                element('dd', numberText(one.values[at]) + other),
-            ),
-        );
+        return element('div', [
+            element('dt', name, '', { translate: 'no' }),
+            element('dd', numberText(one.values[at]) + other),
+        ]);
     });
     const edge = (at) => (at ? 2 ** (at - 1) : 0);
     const promoted = one.promotes.map(({ key, raises, lowers }) => [key, raises, lowers]);
     const far = 1 + one.distances.findLastIndex((mass) => mass > 0);
     const parts = [
-        withParts(
-            element('h2'),
+        element('h2', [
             element('span', nameOf(one), '', { translate: 'no' }),
             element('span', one.role ? ` · ${one.role}` : '', 'quiet'),
-        ),
-        list,
+        ]),
+        element('dl', list, 'scores'),
         part(
             say('Largest weights of # texts', atlas.count),
             bars(one.bins, (at) => `${at / 50}–${(at + 1) / 50}`),

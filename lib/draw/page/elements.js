@@ -24,11 +24,6 @@ function setText(id, words) {
     if (byId(id).textContent !== words) byId(id).textContent = words;
 }
 
-function withParts(parent, ...parts) {
-    parent.append(...parts);
-    return parent;
-}
-
 const HOVERS = { mouseenter: true, mouseleave: false };
 const POINTS = { ...HOVERS, focus: true, blur: false };
 
