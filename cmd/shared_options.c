@@ -126,11 +126,13 @@ const struct option_row edit_options[] = {
             "layer 0, 0.1:4:2 in one head; @NAME is a position as for --query"),
     STRING(
         "from", 0, "TEXT", IN(edit.from),
-        "text whose run supplies the values for '= from'; it must have the same number of tokens"),
+        "text whose run supplies the values for '= from', one for all texts; it must have the same "
+        "number of tokens as each"),
     STRING("reference", 0, "FILE", IN(edit.reference),
            "texts, one per line, that supply the values for '= mean' and '= resample'"),
     STRINGS("sae", 0, "DIR", IN(edit.dictionaries),
-            "folder of a sparse autoencoder or transcoder, whose features --edit changes; "
+            "folder of a sparse autoencoder or transcoder, whose features --edit changes and "
+            "'attn-cli features' lists; "
             "DIR:LAYER, and after it ,site=SITE ,scale=S ,k=K ,center=on|off where its files do "
             "not say it"),
     {0},
