@@ -916,8 +916,8 @@ static void json_of_yaml(struct buf *out, const struct file *file)
         next = stop ? stop + 1 : end;
         stop = stop ? stop : end;
         const char *colon = memchr(line, ':', (size_t)(stop - line));
-        const char *comment = memmem(line, (size_t)(stop - line), " #", 2);
-        stop = comment ? comment : stop;
+        for (const char *at = line; at + 1 < stop; at++)
+            stop = at[0] == ' ' && at[1] == '#' ? at : stop;
         if (!colon || colon > stop || strchr(" \t-#", *line))
             continue;
         const char *value = colon + 1;
@@ -1005,15 +1005,20 @@ static int read_files(struct sae_reader *r)
     const struct folder *folder = &r->folder;
     const struct dictionary_format *format = r->format =
         find_format(&r->file, r->layer, folder, &r->d->arena, r->err);
+    enum { LAYERS_MOST = 1000 };
+    int layer = r->layer;
+    while (!format && r->layer < 0 && layer < LAYERS_MOST)
+        format = find_format(&r->file, ++layer, folder, &r->d->arena, r->err);
     if (!format)
         return err_set(r->err,
                        "expected the files of a sparse autoencoder or transcoder, such as "
-                       "cfg.json and sae_weights.safetensors, found none of a known format");
+                       "cfg.json and sae_weights.safetensors, found none of a known format%s",
+                       r->layer < 0 ? "" : " for this layer");
     if (strchr(format->tensors, '%') && r->layer < 0)
         return err_usage(r->err,
                          "'%s': expected a layer, as the folder has a file for each: add "
-                         ":LAYER to --sae, found none",
-                         folder->path);
+                         ":LAYER to --sae, such as :%d, found none",
+                         folder->path, layer < 0 ? 0 : layer);
     r->d->format = format->name;
     r->of = format->bit;
     r->where = arena_format(&r->d->arena, r->err, "%s/%s", folder->path, r->file);
