@@ -173,14 +173,19 @@ void print_note_of_tokenizer(const struct tokenizer *tokenizer)
         print_note("tokenizer.json: 'padding' is ignored");
 }
 
-bool print_note_of_beginning(const struct dictionary *dictionary, const struct tokenized *text)
+bool print_note_of_training(const struct dictionary *dictionary, const struct tokenized *text)
 {
     const bool differs = dictionary->knows_begin && dictionary->begins != (text->added_before > 0);
+    const bool is_longer = dictionary->context && text->count > dictionary->context;
+    if (is_longer)
+        print_note("--sae: expected texts of at most %zu tokens, as in its training "
+                   "(context_size), found %zu: features of later tokens may be meaningless",
+                   dictionary->context, text->count);
     if (differs)
         print_note("--sae: expected texts that begin with%s a special token, as in its "
                    "training (prepend_bos), found others: try --special %s",
                    dictionary->begins ? "" : "out", dictionary->begins ? "bos" : "none");
-    return differs;
+    return differs || is_longer;
 }
 
 void print_note_of_weights(double mapped, double others)

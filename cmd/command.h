@@ -85,9 +85,9 @@ void print_failure(const char *text);
 /* Print a note if a tokenizer (NULL: none) has truncation or padding, which are ignored. */
 void print_note_of_tokenizer(const struct tokenizer *tokenizer);
 
-/* Print a note if the files of a dictionary of features say that texts of its training began in
- * another way, with a special token or without one; whether it is printed. */
-bool print_note_of_beginning(const struct dictionary *dictionary, const struct tokenized *text);
+/* Print a note if the files of a dictionary of features say that texts of its training were
+ * shorter, or began in another way, with a special token or without one; whether it is printed. */
+bool print_note_of_training(const struct dictionary *dictionary, const struct tokenized *text);
 
 /* Print a note if `mapped` bytes of a weights file do not fit into memory beside `others` bytes;
  * none if `others` bytes alone do not. */

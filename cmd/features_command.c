@@ -31,7 +31,7 @@ static const struct option_row own_options[] = {
 struct features_state {
     struct selection selection;
     struct feature_plan plan; /* without a viewer */
-    bool has_noted;           /* that texts begin in another way than those of the training */
+    bool has_noted;           /* that texts are unlike those of the training */
 };
 
 static int prepare(void *state, struct driver *driver, struct err *err)
@@ -98,7 +98,7 @@ static int run(void *state, const struct group *group, struct err *err)
         struct report *report = &group->jobs[i]->report;
         failed = features_report(report, &plan, group->arena, err);
         own->has_noted =
-            own->has_noted || print_note_of_beginning(plan.dictionary, &report->sentence);
+            own->has_noted || print_note_of_training(plan.dictionary, &report->sentence);
     }
     return failed;
 }

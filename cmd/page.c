@@ -824,7 +824,7 @@ static int run(void *state, const struct group *group, struct err *err)
     }
     viewer->edits = edits;
     for (size_t i = 0; i < session->dictionary_count && !failed && !own->has_noted; i++)
-        own->has_noted = print_note_of_beginning(&session->dictionaries[i], &job->pair.sentence);
+        own->has_noted = print_note_of_training(&session->dictionaries[i], &job->pair.sentence);
     return err_if(failed);
 }
 

@@ -57,6 +57,7 @@ struct dictionary {
     bool may_center;     /* the files do not say if rows were centered */
     bool knows_begin,
         begins;        /* the files say if texts of its training began with a special token */
+    size_t context;    /* tokens of the longest of these texts; 0: the files do not say it */
     bool of_direction; /* x is the site's row divided by its norm; see dictionary_rows */
     enum site site, site_out;
     size_t layer;

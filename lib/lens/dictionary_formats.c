@@ -776,9 +776,12 @@ static int take_saelens(const struct sae_reader *r, const char *hook)
 {
     struct dictionary *d = r->d;
     const bool is_layer_norm = !r->model->rms;
+    long long context = 0;
     if (is_true(r, "fold_ln") && hook && strstr(hook, "hook_normalized"))
         return refuse(r, "fold_ln", "false for hook_normalized");
     d->knows_begin = json_get_bool(setting(r, "prepend_bos"), &d->begins);
+    d->context =
+        json_get_integer(setting(r, "context_size"), 1, INT32_MAX, &context) ? (size_t)context : 0;
     d->centers = is_layer_norm && is_true(r, "center_writing_weights");
     d->may_center =
         is_layer_norm && !setting(r, "model_from_pretrained_kwargs") && saelens_version(r) < 3020;
