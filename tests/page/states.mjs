@@ -282,6 +282,8 @@ await test('a page says that its model is not trained, and that characters are s
         const roles = await page.innerText('#roles');
         yes(!/trained|bytes/.test(roles), roles);
     });
+    await withPage(writePage('a 我', '--hide-first'), async (page) =>
+        yes((await page.innerText('#roles')).startsWith(BYTES), 'without the first token'));
     if (!existsSync(live)) return;
     const own = writePage('--live', '-m', 'life', 'Life is short');
     await withPage(own, async (page) => {

@@ -130,8 +130,7 @@ function putNotes(box) {
     if (files) box.append(element('b', NO_MODEL), ' ');
     if (splits === undefined) return;
     const words = 'Some characters are not in the vocabulary and are split into bytes, such as #.';
-    const label = labels.sentence[splits - Number(look.hide_first)];
-    box.append(element('b', say(words, quoted(label))), ' ');
+    box.append(element('b', say(words, quoted(labels.sentence[splits]))), ' ');
 }
 
 function putRoles(box) {
