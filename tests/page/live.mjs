@@ -142,7 +142,7 @@ if (write()) {
             );
             await anew(page, () => page.keyboard.press('x'));
             const words = await page.innerText('#why .origin');
-            yes(words.includes('Scores of runs without some heads are not split'), words);
+            yes(words.includes('Scores of a changed pass are not split'), words);
         }));
 
     await test('motion asks for the heads of the layer that is shown, then of its neighbours', () =>

@@ -461,6 +461,24 @@ await test('a page without an engine says how its text is edited', () =>
         yes(await page.isHidden('#fixed'), 'Esc leaves the note');
     }));
 
+// A live page runs the unmodified model; `attribute --head` and `explain` lack some options of pages.
+await test('all commands of a page with edits of features or with another precision run', async () => {
+    const text = ['-m', 'tiny', '-s', 'The keys to the cabinet', '--lens'];
+    const edit = ['--sae', 'demo', '--edit', 'features[feature=27,token=-1] = 0'];
+    for (const options of [edit, ['--precision', 'bf16'], ['--ablate', '0.1']])
+        await withPage(writePage(...text, ...options), async (page) => {
+            await go(page, 'head=1.1&cell=3,0&why=1');
+            await page.$$eval('details', (all) => all.forEach((one) => (one.open = true)));
+            await page.locator('#without code').waitFor();
+            const lines = await page.$$eval('code', (all) => all.map((one) => one.textContent));
+            yes(lines.length > 2, 'the page has no commands');
+            for (const line of new Set(lines)) {
+                if (line.includes('--live')) yes(!line.includes(options[0]), line);
+                else execFileSync('sh', ['-c', line.replace('attn-cli', attn)], { cwd: scratch });
+            }
+        });
+});
+
 await test('a page without weights has no switch to the text', () =>
     withPage(writePage('Life is short', '--show', 'embedding'), async (page) => {
         same(0, await page.locator('#screen-text').count());

@@ -651,7 +651,7 @@ const CHINESE = {
     'Score # below the mean of this query’s keys: a sum of pairs':
         '分数比这个查询的键的平均低 #：它是各对之和',
     'Score #: a sum of pairs': '分数 #：它是各对之和',
-    'Scores of runs without some heads are not split.': '关掉了头的运行，其分数不作分解。',
+    'Scores of a changed pass are not split.': '改动过的前向计算，其分数不作分解。',
     'The page holds this for the strongest key of each query. Here:':
         '本页只含每个查询最强的键的分解。这里用命令：',
     'The page does not hold this for #. On the command line, or in a page:':

@@ -438,7 +438,8 @@ function drawTop() {
     byId('edit').hidden = sentences.length < 2 && !byId('engine');
     byId('plain').hidden = sentences.length > 1 || Boolean(byId('engine'));
     byId('plain').textContent = current().texts;
-    const ways = current().files ? [] : [say(TO_EDIT), commandLine(commandOfLive())];
+    const line = commandOfLive();
+    const ways = line ? [say(TO_EDIT), commandLine(line)] : [];
     byId('fixed').replaceChildren(say('The text of this page is fixed. '), ...ways);
 }
 

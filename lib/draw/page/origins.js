@@ -4,6 +4,12 @@
 const PAIRS_SHOWN = 3;
 const HEAD_PART = /^(enc\.)?L(\d+)\.(cross\.)?H(\d+)$/;
 
+// Options of texts; all others change the pass whose scores `attribute --head` splits.
+const TEXT_OPTIONS = ['--source', '--pair', '--special', '--literal-special', '--long'];
+
+const isChangedPass = ({ command = [] }) =>
+    command.some((word) => word.startsWith('--') && !TEXT_OPTIONS.includes(word));
+
 // The split of a cell that the page holds or its engine makes; null: there is none.
 function originOf(why, cell, lessMean) {
     const { sentence } = why.tensor;
@@ -108,8 +114,8 @@ class OriginView {
 
     lacks() {
         const { sentence, layer } = this.why.tensor;
-        if (live.engine && sentence.request?.off.length)
-            return void this.add('p', 'Scores of runs without some heads are not split.');
+        if (isChangedPass(sentence))
+            return void this.add('p', 'Scores of a changed pass are not split.');
         const name = `${layer}.${this.why.head}`;
         const part = this.why.part();
         const words = ['--head', name, '--query', String(this.cell.row),

@@ -260,8 +260,10 @@ class WhyPanel {
         this.fold('Query times key', dims, (to) => this.product(to));
         this.fold('Scale, mask, softmax', `${why.softmax().length} keys`, (to) => this.softmax(to));
         this.fold('Weighted value', 'added to the context', (to) => this.values(to));
-        this.fold('All steps as a document', '', (to) =>
-            to.append(...['', ' -o walk.html'].map((end) => commandLine(why.command() + end))));
+        const ends = ['', ' -o walk.html'];
+        if (!why.tensor.sentence.command?.includes('--precision')) // explain has no --precision
+            this.fold('All steps as a document', '', (to) =>
+                to.append(...ends.map((end) => commandLine(why.command() + end))));
     }
 
     product(to) {

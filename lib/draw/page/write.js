@@ -312,19 +312,27 @@ function drawSteps() {
     });
     byId('write-steps').replaceChildren(...steps);
     byId('write-empty').hidden = ids.length > 0;
+    const line = live.engine ? commandOfSteps() : commandOfLive();
     byId('write-empty').textContent = live.engine
         ? 'Click a token, or press its number, to append it. Click a step to go back to before it.'
-        : say('This page can only go on with its own next word. ') + say(TO_EDIT);
-    byId('write-command').replaceChildren(commandLine(commandOfSteps()));
+        : say('This page can only go on with its own next word. ') + (line && say(TO_EDIT));
+    byId('write-command').replaceChildren(line && commandLine(line));
 }
 
 // What makes a live page of one without an engine.
 const TO_EDIT =
     'To edit the text or append any token, type this in a terminal, and open live.html:';
-const commandOfLive = () => commandOf(current(), 'page', ['--live', '-o', 'live.html']);
+
+// Such a page runs one text on the unmodified model; '': it cannot show this text.
+function commandOfLive() {
+    const { command = [], files, source, text } = current();
+    const at = command.indexOf('--source'); // of a translation, whose text are ids
+    if (files || Boolean(source) !== (text === undefined) || (source && at < 0)) return '';
+    const given = { ...current(), command: source ? command.slice(at, at + 2) : [] };
+    return commandOf(given, 'page', ['--live', '-o', 'live.html']);
+}
 
 function commandOfSteps() {
-    if (!live.engine) return commandOfLive();
     const { t, k, seed, from, ids } = state.write;
     const words = ['-n', Math.max(1, ids.length - from)];
     if (t) words.push('--temperature', t, ...(k ? ['--top-k', k] : []), '--seed', seed);
