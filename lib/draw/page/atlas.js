@@ -12,7 +12,6 @@ const state = {
     differs: false,
     head: null,
     interval: null,
-    box: null,
 };
 const { scores } = atlas;
 const nameOf = ({ layer, head }) => `L${layer}·H${head}`;
@@ -88,13 +87,12 @@ function colourOf(share) {
     return `color-mix(in oklab, var(--mark) ${(100 * share).toFixed(1)}%, var(--faint))`;
 }
 
-function numberText(value) {
-    return value === null ? '–' : minus(String(Number(value.toPrecision(3))));
-}
+const numberText = (value) =>
+    (value === null ? '–' : minus(String(Number(value.toPrecision(3)))));
 
 // The entries of an example: for each query a list of [key, weight].
 function entriesOf(text) {
-    const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+    const bytes = bytesOf(text);
     const rows = [];
     for (let at = 0; at < bytes.length;) {
         const row = Array.from({ length: bytes[at++] }, (_, i) => [
@@ -120,8 +118,7 @@ const SHAPES = [
     'M-6 -2H-2V-6H2V-2H6V2H2V6H-2V2H-6Z',
 ];
 const roles = [...new Set(heads.map(({ role }) => role))].sort((a, b) =>
-    a === '' ? -1 : b === '' ? 1 : 0,
-);
+    Number(b === '') - Number(a === ''));
 
 function placeOf(one) {
     if (state.view === 'grid') {
@@ -139,8 +136,7 @@ function cellSize() {
 
 function aboutHead(one) {
     const parts = [...new Set([state.x, state.y])].map(
-        (by) => `${scores[by]} ${numberText(valueOf(one, by))}`,
-    );
+        (by) => `${scores[by]} ${numberText(valueOf(one, by))}`);
     return [nameOf(one), one.role, ...parts].filter(Boolean).join(' · ');
 }
 
@@ -149,22 +145,16 @@ function drawPoint(one) {
     if (!place) return null;
     const isGrid = state.view === 'grid';
     const [across, down] = cellSize();
-    const path = isGrid
-        ? `M${-across / 2} ${-down / 2}h${across}v${down}h${-across}Z`
-        : SHAPES[roles.indexOf(one.role) % SHAPES.length];
     const point = shape('path', {
-        class: 'one',
-        d: path,
+        class: isFound(one) ? 'one' : 'one faint',
         transform: `translate(${place.join(' ')})`,
-        role: 'button',
-        'aria-label': aboutHead(one),
-        'aria-pressed': one === state.head,
-        tabindex: -1,
+        d: isGrid ? `M${-across / 2} ${-down / 2}h${across}v${down}h${-across}Z`
+            : SHAPES[roles.indexOf(one.role) % SHAPES.length],
+        ...{ role: 'button', 'aria-label': aboutHead(one), 'aria-pressed': one === state.head },
+        ...{ tabindex: -1, 'data-head': keyOf(one) },
     });
     point.style.fill = colourOf(shareOf(one, isGrid ? state.x : state.colour));
     point.append(shape('title', {}, aboutHead(one)));
-    point.classList.toggle('faint', !isFound(one));
-    point.dataset.head = keyOf(one);
     point.addEventListener('click', () => openHead(one));
     point.addEventListener('keydown', (event) => {
         if (event.key !== 'Enter' && event.key !== ' ') return;
@@ -175,7 +165,8 @@ function drawPoint(one) {
 }
 
 function drawAxes(svg) {
-    const line = (attributes) => svg.append(shape('line', { class: 'axis', ...attributes }));
+    const line = (x1, y1, x2, y2) =>
+        svg.append(shape('line', { class: 'axis', x1, y1, x2, y2 }));
     const write = (x, y, text, anchor, more = {}) =>
         svg.append(shape('text', { x, y, 'text-anchor': anchor, ...more }, text));
     if (state.view === 'grid') {
@@ -186,19 +177,15 @@ function drawAxes(svg) {
             write(EDGE - 6, 12 + (layer + 0.5) * down, String(layer), 'end');
         return;
     }
-    line({ x1: EDGE, y1: height - EDGE, x2: width - EDGE, y2: height - EDGE });
-    line({ x1: EDGE, y1: EDGE, x2: EDGE, y2: height - EDGE });
-    const [x, y] = [rangeOf(state.x), rangeOf(state.y)];
-    x.forEach((value, at) =>
-        write(at ? width - EDGE : EDGE, height - EDGE + 14, numberText(value), 'middle'),
-    );
-    y.forEach((value, at) =>
-        write(EDGE - 8, at ? EDGE + 4 : height - EDGE + 4, numberText(value), 'end'),
-    );
+    const [right, bottom] = [width - EDGE, height - EDGE];
+    line(EDGE, bottom, right, bottom);
+    line(EDGE, EDGE, EDGE, bottom);
+    rangeOf(state.x).forEach((value, at) =>
+        write(at ? right : EDGE, bottom + 14, numberText(value), 'middle'));
+    rangeOf(state.y).forEach((value, at) =>
+        write(EDGE - 8, (at ? EDGE : bottom) + 4, numberText(value), 'end'));
     write(width / 2, height - 6, scores[state.x], 'middle');
-    write(12, height / 2, scores[state.y], 'middle', {
-        transform: `rotate(-90 12 ${height / 2})`,
-    });
+    write(12, height / 2, scores[state.y], 'middle', { transform: `rotate(-90 12 ${height / 2})` });
 }
 
 function drawMap() {
@@ -209,19 +196,13 @@ function drawMap() {
     const svg = shape('svg', { viewBox: `0 0 ${width} ${height}` });
     drawAxes(svg);
     const isOpen = (one) => Number(one === state.head); // it is drawn above others
-    svg.append(
-        ...[...heads]
-            .sort((a, b) => isOpen(a) - isOpen(b))
-            .map(drawPoint)
-            .filter(Boolean),
-    );
+    const sorted = [...heads].sort((a, b) => isOpen(a) - isOpen(b));
+    const points = sorted.map(drawPoint).filter(Boolean);
+    svg.append(...points);
     byId('map').replaceChildren(svg);
     drawLegend();
-    const points = [...svg.querySelectorAll('.one')];
-    const reached =
-        points.find((one) => one.dataset.head === held) ||
-        points.find((one) => one.getAttribute('aria-pressed') === 'true') ||
-        points[0];
+    const reached = points.find((one) => one.dataset.head === held)
+        || points.find((one) => one.getAttribute('aria-pressed') === 'true') || points[0];
     if (reached) reached.tabIndex = 0;
     if (held && reached) reached.focus();
     svg.addEventListener('keydown', moveFocus);
@@ -230,15 +211,11 @@ function drawMap() {
 
 // The shape of each role, of the scatter.
 function drawLegend() {
-    const entries =
-        state.view === 'grid'
-            ? []
-            : roles.map((role, at) => {
-                  const svg = shape('svg', { viewBox: '-8 -8 16 16', 'aria-hidden': 'true' });
-                  svg.append(shape('path', { d: SHAPES[at % SHAPES.length] }));
-                  return element('span', [svg, role || say('no role')], 'shape');
-              });
-    byId('legend').replaceChildren(...entries);
+    byId('legend').replaceChildren(...(state.view === 'grid' ? [] : roles).map((role, at) => {
+        const svg = shape('svg', { viewBox: '-8 -8 16 16', 'aria-hidden': 'true' });
+        svg.append(shape('path', { d: SHAPES[at % SHAPES.length] }));
+        return element('span', [svg, role || say('no role')], 'shape');
+    }));
 }
 
 // Arrow keys move to the head of the next index or layer.
@@ -259,18 +236,21 @@ function beginBox(svg, event) {
     const toMap = ({ clientX, clientY }) =>
         new DOMPoint(clientX, clientY).matrixTransform(svg.getScreenCTM().inverse());
     const [from, box] = [toMap(event), shape('rect', { class: 'box' })];
+    let area = [];
     const move = (moved) => {
         const to = toMap(moved);
-        const [x, y] = [Math.min(from.x, to.x), Math.min(from.y, to.y)];
-        state.box = [x, y, Math.abs(to.x - from.x), Math.abs(to.y - from.y)];
-        ['x', 'y', 'width', 'height'].forEach((name, at) =>
-            box.setAttribute(name, state.box[at]),
-        );
-        if (!box.isConnected && state.box[2] + state.box[3] > 4) svg.append(box);
+        area = [Math.min(from.x, to.x), Math.min(from.y, to.y), Math.abs(to.x - from.x),
+            Math.abs(to.y - from.y)];
+        ['x', 'y', 'width', 'height'].forEach((name, at) => box.setAttribute(name, area[at]));
+        if (!box.isConnected && area[2] + area[3] > 4) svg.append(box);
     };
     const end = () => {
         window.removeEventListener('pointermove', move);
-        if (box.isConnected) listBox();
+        const [x, y, across, down] = area;
+        const isInside = ([left, top]) =>
+            left >= x && left <= x + across && top >= y && top <= y + down;
+        if (box.isConnected)
+            listHeads(heads.filter((one) => placeOf(one) && isInside(placeOf(one))));
         box.remove();
     };
     window.addEventListener('pointermove', move);
@@ -279,20 +259,11 @@ function beginBox(svg, event) {
 
 function listHeads(found) {
     const sorted = [...found].sort(
-        (a, b) => (valueOf(b, state.x) ?? -1) - (valueOf(a, state.x) ?? -1),
-    );
-    const item = (one) => {
+        (a, b) => (valueOf(b, state.x) ?? -1) - (valueOf(a, state.x) ?? -1));
+    byId('chosen').replaceChildren(...sorted.map((one) => {
         const words = `${nameOf(one)} ${numberText(valueOf(one, state.x))}`;
-        return element('li', [buttonFor(() => openHead(one), words, '', { translate: 'no' })]);
-    };
-    byId('chosen').replaceChildren(...sorted.map(item));
-}
-
-function listBox() {
-    const [x, y, across, down] = state.box;
-    const isInside = ([left, top]) =>
-        left >= x && left <= x + across && top >= y && top <= y + down;
-    listHeads(heads.filter((one) => placeOf(one) && isInside(placeOf(one))));
+        return element('li', buttonFor(() => openHead(one), words, '', { translate: 'no' }));
+    }));
 }
 
 // --- find ----------------------------------------------------------------------------------------
@@ -304,31 +275,41 @@ function isFound(one) {
     if (!wanted) return true;
     if (/^\d+(\.\d*)?$/.test(wanted)) return keyOf(one).startsWith(wanted);
     const among = (tokens) => tokens.some((token) => plain(token) === wanted);
-    return (
-        one.pairs.some((pair) => among([pair.query_token, pair.key_token])) ||
-        one.promotes.some(({ key, raises, lowers }) => among([key, ...raises, ...lowers])) ||
-        one.examples.some(([, text]) => among(atlas.texts[text].tokens))
-    );
+    return one.pairs.some((pair) => among([pair.query_token, pair.key_token]))
+        || one.promotes.some(({ key, raises, lowers }) => among([key, ...raises, ...lowers]))
+        || one.examples.some(([, text]) => among(atlas.texts[text].tokens));
 }
 
 // --- a head --------------------------------------------------------------------------------------
 
-function bars(values, names) {
-    const most = Math.max(...values, 1e-9);
-    const box = element('div', '', 'bars', {
-        role: 'img',
-        'aria-label': values.map(numberText).join(', '),
-    });
-    values.forEach((value, at) => {
-        const bar = element('i', '', '', { title: `${names(at)}: ${numberText(value)}` });
-        bar.style.height = `${(100 * value) / most}%`;
-        box.append(bar);
-    });
-    return box;
+// A section with a title.
+function part(title, ...content) {
+    return element('section', [element('h3', title), ...content]);
 }
 
-function scale(...words) {
-    return element('div', words.map((word) => element('span', word)), 'scale');
+// Values as bars from an end of a scale to the other.
+function bars(title, values, names, ends) {
+    const most = Math.max(...values, 1e-9);
+    const list = values.map((value, at) => {
+        const bar = element('i', '', '', { title: `${names(at)}: ${numberText(value)}` });
+        bar.style.height = `${(100 * value) / most}%`;
+        return bar;
+    });
+    const marks = { role: 'img', 'aria-label': values.map(numberText).join(', ') };
+    return part(title, element('div', list, 'bars', marks),
+        element('div', ends.map((word) => element('span', word)), 'scale'));
+}
+
+// A table with numbers, tokens and lists of tokens.
+function table(title, columns, rows) {
+    const box = element('div');
+    const words = (value) => [value].flat().map((token) => element('span', token));
+    const cell = (value) => (typeof value === 'number' ? element('td', String(value), 'number')
+        : element('td', words(value), '', { translate: 'no' }));
+    const head = element('tr', columns.map((name) => headerCell(say(name), 'col')));
+    tableRegion(box, title).append(element('table', [element('thead', head),
+        element('tbody', rows.map((row) => element('tr', row.map(cell))))]));
+    return part(title, box);
 }
 
 function intervalName(interval) {
@@ -340,184 +321,85 @@ function intervalName(interval) {
 
 // The words of an example. Pointing at one lights its keys; else each has its largest weight.
 function drawWords(rows, tokens) {
-    const line = element('p', '', 'words', { translate: 'no' });
     const spans = tokens.map((token) => element('span', token, '', { tabindex: -1 }));
     const largest = rows.map((row) =>
-        Math.max(0, ...row.filter(([key]) => key).map(([, weight]) => weight)),
-    );
+        Math.max(0, ...row.filter(([key]) => key).map(([, weight]) => weight)));
     const light = (query) =>
         spans.forEach((span, at) => {
-            const weight =
-                query === null
-                    ? largest[at]
-                    : (rows[query].find(([key]) => key === at)?.[1] ?? 0);
+            const weight = query === null ? largest[at]
+                : (rows[query].find(([key]) => key === at)?.[1] ?? 0);
             span.style.setProperty('--weight', weight);
             span.classList.toggle('query', at === query);
             span.title = query === null ? '' : weight.toFixed(2);
         });
     spans.forEach((span, query) => onPoint(span, (isOn) => light(isOn ? query : null)));
-    line.append(...spans);
+    const line = element('p', spans, 'words', { translate: 'no' });
     if (spans[0]) spans[0].tabIndex = 0;
     line.addEventListener('keydown', (event) => {
         const step = arrowOf(event);
-        const to =
-            step &&
-            spans[clamp(spans.indexOf(event.target) + step[0] + step[1], 0, spans.length - 1)];
-        if (to) to.focus();
+        const to = step && spans.indexOf(event.target) + step[0] + step[1];
+        if (step) spans[clamp(to, 0, spans.length - 1)].focus();
     });
     light(null);
     return line;
 }
 
-function shellWord(word) {
-    return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
-}
-
-function commandLine(one, text) {
-    const given = text.ids ? ['--ids', text.ids] : ['-s', text.text];
-    const words = [
-        'attn-cli',
-        'run',
-        '-m',
-        atlas.model,
-        ...given,
-        '--layer',
-        `${one.layer}`,
-        '--head',
-        `${one.head}`,
-    ];
-    const line = words.map(shellWord).join(' ');
-    const copy = buttonFor(async () => {
-        await navigator.clipboard.writeText(line);
-        copy.textContent = say('Copied');
-        setTimeout(() => (copy.textContent = say('Copy')), 2000);
-    }, say('Copy'));
-    return element('p', [element('code', line, '', { tabindex: 0 }), copy], 'command');
-}
-
 function drawExample(one, index) {
     const [interval, at, top] = one.examples[index];
-    const text = atlas.texts[at];
-    const rows = one.entries ? entriesOf(one.entries[index]) : text.tokens.map(() => []);
-    const about = say('Text # · largest weight #', text.number, top.toFixed(3));
-    const words = drawWords(rows, text.tokens);
-    const parts = [element('p', about, 'quiet'), words, commandLine(one, text)];
-    return element('article', parts, 'example', {
-        'data-text': text.number,
-        'data-interval': interval,
-    });
-}
-
-function table(name, columns, rows) {
-    const head = element('tr', columns.map((text) => headerCell(text, 'col')));
-    const words = (value) => [value].flat().map((token) => element('span', token));
-    const cell = (value) =>
-        typeof value === 'number'
-            ? element('td', String(value), 'number')
-            : element('td', words(value), '', { translate: 'no' });
-    const body = rows.map((row) => element('tr', row.map(cell)));
-    const box = element('div');
-    tableRegion(box, name).append(
-        element('table', [element('thead', [head]), element('tbody', body)]),
-    );
-    return box;
-}
-
-function part(title, ...content) {
-    return element('section', [element('h3', title), ...content]);
+    const { ids, number, text, tokens } = atlas.texts[at];
+    const rows = one.entries ? entriesOf(one.entries[index]) : tokens.map(() => []);
+    const words = ['attn-cli', 'run', '-m', atlas.model, ...(ids ? ['--ids', ids] : ['-s', text]),
+        '--layer', `${one.layer}`, '--head', `${one.head}`];
+    return element('article', [
+        element('p', say('Text # · largest weight #', number, top.toFixed(3)), 'quiet'),
+        drawWords(rows, tokens), commandLine(words.map(shellWord).join(' ')),
+    ], 'example', { 'data-text': number, 'data-interval': interval });
 }
 
 function examplesOf(one) {
     const intervals = [...new Set(one.examples.map(([interval]) => interval))];
     if (!intervals.includes(state.interval)) state.interval = intervals[0];
-    const box = element('div', '', 'line start', {
-        role: 'group',
-        'aria-label': say('Intervals'),
+    const marks = { role: 'group', 'aria-label': say('Intervals') };
+    const box = element('div', '', 'line start', marks);
+    const entries = intervals.map((interval) => [interval, intervalName(interval), {}]);
+    drawSegments(box, entries, state.interval, (interval) => {
+        state.interval = interval;
+        drawHead();
     });
-    drawSegments(
-        box,
-        intervals.map((interval) => [interval, intervalName(interval), {}]),
-        state.interval,
-        (chosen) => {
-            state.interval = chosen;
-            drawHead();
-        },
-    );
-    const missing = one.isMissing
-        ? [element('p', say('# is missing: keep it with this page', one.source), 'quiet')]
-        : [];
+    const missing = say('# is missing: keep it with this page', one.source);
     const shown = one.examples.flatMap(([interval], index) =>
-        interval === state.interval ? [drawExample(one, index)] : [],
-    );
+        (interval === state.interval ? [drawExample(one, index)] : []));
     loadEntries(one);
-    return part(say('Examples'), box, ...missing, ...shown);
+    return part(say('Examples'), box, one.isMissing && element('p', missing, 'quiet'), ...shown);
 }
 
 function drawHead() {
     const one = state.head;
     const list = scores.map((name, at) => {
         const other = one.others ? ` (${numberText(one.others[at])})` : '';
-        return element('div', [
-            element('dt', name, '', { translate: 'no' }),
-            element('dd', numberText(one.values[at]) + other),
-        ]);
+        return element('div', [element('dt', name, '', { translate: 'no' }),
+            element('dd', numberText(one.values[at]) + other)]);
     });
     const edge = (at) => (at ? 2 ** (at - 1) : 0);
-    const promoted = one.promotes.map(({ key, raises, lowers }) => [key, raises, lowers]);
     const far = 1 + one.distances.findLastIndex((mass) => mass > 0);
-    const parts = [
-        element('h2', [
-            element('span', nameOf(one), '', { translate: 'no' }),
-            element('span', one.role ? ` · ${one.role}` : '', 'quiet'),
-        ]),
+    const isOver = one.pairs.some((pair) => pair.at_most_too_high);
+    const columns = ['Query', 'Key', 'Count', 'Mean weight', 'At most too high'];
+    const pairs = one.pairs.map((pair) => [pair.query_token, pair.key_token, pair.count,
+        Number(pair.mean.toFixed(3)), ...(isOver ? [pair.at_most_too_high] : [])]);
+    const promoted = one.promotes.map(({ key, raises, lowers }) => [key, raises, lowers]);
+    byId('head').replaceChildren(...[
+        element('h2', [element('span', nameOf(one), '', { translate: 'no' }),
+            element('span', one.role ? ` · ${one.role}` : '', 'quiet')]),
         element('dl', list, 'scores'),
-        part(
-            say('Largest weights of # texts', atlas.count),
-            bars(one.bins, (at) => `${at / 50}–${(at + 1) / 50}`),
-            scale('0', '1'),
-        ),
+        bars(say('Largest weights of # texts', atlas.count), one.bins,
+            (at) => `${at / 50}–${(at + 1) / 50}`, ['0', '1']),
         examplesOf(one),
-    ];
-    if (one.pairs.length) {
-        const isOver = one.pairs.some((pair) => pair.at_most_too_high);
-        const rows = one.pairs.map((pair) => [
-            pair.query_token,
-            pair.key_token,
-            pair.count,
-            Number(pair.mean.toFixed(3)),
-            ...(isOver ? [pair.at_most_too_high] : []),
-        ]);
-        const names = ['Query', 'Key', 'Count', 'Mean weight', 'At most too high'];
-        parts.push(
-            part(
-                say('Frequent pairs'),
-                table(
-                    say('Frequent pairs'),
-                    names.slice(0, rows[0].length).map((name) => say(name)),
-                    rows,
-                ),
-            ),
-        );
-    }
-    if (promoted.length)
-        parts.push(
-            part(
-                say('Keys, and what they promote'),
-                table(
-                    say('Keys, and what they promote'),
-                    ['Key', 'Raises', 'Lowers'].map((name) => say(name)),
-                    promoted,
-                ),
-            ),
-        );
-    parts.push(
-        part(
-            say('Distance from query to key'),
-            bars(one.distances.slice(0, far), (at) => `${edge(at)}–${edge(at + 1) - 1}`),
-            scale('0', String(edge(far) - 1)),
-        ),
-    );
-    byId('head').replaceChildren(...parts);
+        pairs.length && table(say('Frequent pairs'), columns.slice(0, pairs[0].length), pairs),
+        promoted.length && table(say('Keys, and what they promote'), ['Key', 'Raises', 'Lowers'],
+            promoted),
+        bars(say('Distance from query to key'), one.distances.slice(0, far),
+            (at) => `${edge(at)}–${edge(at + 1) - 1}`, ['0', String(edge(far) - 1)]),
+    ].filter(Boolean));
 }
 
 function openHead(one) {
@@ -530,19 +412,12 @@ function openHead(one) {
 // --- the page ------------------------------------------------------------------------------------
 
 function drawViews() {
-    drawSegments(
-        byId('view'),
-        [
-            ['scatter', say('Scatter'), {}],
-            ['grid', say('Grid'), {}],
-        ],
-        state.view,
-        (view) => {
-            state.view = view;
-            drawViews();
-            drawMap();
-        },
-    );
+    const entries = [['scatter', say('Scatter'), {}], ['grid', say('Grid'), {}]];
+    drawSegments(byId('view'), entries, state.view, (view) => {
+        state.view = view;
+        drawViews();
+        drawMap();
+    });
 }
 
 function settleTheme() {
@@ -553,12 +428,8 @@ function settleTheme() {
 function drawAll() {
     settleLanguage();
     settleTheme();
-    byId('title').textContent = say(
-        'Atlas of #: # texts, # tokens',
-        atlas.model,
-        atlas.count,
-        atlas.tokens,
-    );
+    const { model, count, tokens } = atlas;
+    byId('title').textContent = say('Atlas of #: # texts, # tokens', model, count, tokens);
     drawViews();
     drawMap();
     drawHead();
@@ -566,32 +437,30 @@ function drawAll() {
 
 function listen() {
     const entries = scores.map((name, at) => [at, name]);
-    fill(byId('x'), entries, state.x);
-    fill(byId('y'), entries, state.y);
-    fill(byId('colour'), [['layer', 'layer'], ...entries], state.colour);
-    for (const name of ['x', 'y', 'colour'])
-        byId(name).addEventListener('change', ({ target }) => {
-            state[name] = target.value === 'layer' ? 'layer' : Number(target.value);
+    for (const name of ['x', 'y', 'colour']) {
+        const layer = name === 'colour' ? [['layer', 'layer']] : [];
+        fill(byId(name), [...layer, ...entries], state[name]);
+        on(name, 'change', ({ target: { value } }) => {
+            state[name] = value === 'layer' ? value : Number(value);
             drawMap();
         });
-    byId('find').addEventListener('input', () => {
+    }
+    on('find', 'input', () => {
         drawMap();
         listHeads(byId('find').value ? heads.filter(isFound) : []);
     });
-    byId('find').addEventListener('keydown', ({ key }) => {
-        const first = key === 'Enter' && byId('chosen').querySelector('button');
-        if (first) first.click();
-    });
-    byId('difference').addEventListener('change', ({ target }) => {
+    on('find', 'keydown', ({ key }) =>
+        key === 'Enter' && byId('chosen').querySelector('button')?.click());
+    on('difference', 'change', ({ target }) => {
         state.differs = target.checked;
         drawMap();
     });
     window.addEventListener('resize', drawMap);
-    byId('language').addEventListener('click', () => {
+    on('language', 'click', () => {
         state.lang = isChinese() ? 'en' : 'zh';
         drawAll();
     });
-    byId('theme').addEventListener('click', () => {
+    on('theme', 'click', () => {
         state.dark = !state.dark;
         settleTheme();
     });
@@ -602,17 +471,11 @@ function listen() {
 // Open the head of the address, else the one with the largest x.
 function start() {
     const at = (name, other) =>
-        Math.max(
-            scores.findIndex((score) => score.startsWith(name)),
-            other,
-        );
-    state.x = at('induction', 0);
-    state.y = at('previous-token', 0);
-    state.head =
-        headOf.get(location.hash.slice(1)) ||
-        heads.reduce((best, one) =>
-            (one.values[state.x] ?? -1) > (best.values[state.x] ?? -1) ? one : best,
-        );
+        Math.max(scores.findIndex((score) => score.startsWith(name)), other);
+    [state.x, state.y] = [at('induction', 0), at('previous-token', 0)];
+    const larger = (best, one) =>
+        ((one.values[state.x] ?? -1) > (best.values[state.x] ?? -1) ? one : best);
+    state.head = headOf.get(location.hash.slice(1)) || heads.reduce(larger);
     listen();
     drawAll();
 }

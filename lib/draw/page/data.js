@@ -1,10 +1,5 @@
 // The numbers of the page. Each tensor is a string, decoded at its first use.
 
-function bytesOf(text) {
-    if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
-    return Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-}
-
 // float32 in little-endian order, as in the memory of all machines with browsers.
 function decodeExact(text) {
     return new Float32Array(bytesOf(text).buffer);

@@ -170,3 +170,29 @@ function rove(group, selector, across = 1) {
         list[list.indexOf(event.target) + by]?.focus();
     });
 }
+
+// --- data and commands -------------------------------------------------------------------------
+
+function bytesOf(text) {
+    if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
+    return Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+}
+
+// A word of a command line, quoted for a shell.
+function shellWord(word) {
+    return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+// A command with a button that copies it.
+function commandLine(text) {
+    const copy = buttonFor(() => copyText(text, copy), say('Copy'));
+    return element('p', [element('code', text, '', { tabindex: 0 }), copy], 'command');
+}
+
+async function copyText(text, button) {
+    await navigator.clipboard.writeText(text);
+    if (button.className) return; // the label already reports a copy
+    const before = { textContent: button.textContent, className: '' };
+    Object.assign(button, { textContent: say('Copied'), className: 'copied' });
+    setTimeout(() => Object.assign(button, before), 2000);
+}

@@ -1,10 +1,6 @@
 // Export: the shown head as PNG or CSV, and the command that reproduces it.
 
-// --- command lines, quoted for a shell ---------------------------------------------------------
-
-function shellWord(word) {
-    return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
-}
+// --- command lines -----------------------------------------------------------------------------
 
 // A command on a text of the page: model, text or ids, attention options, then `words`. Weights of
 // another program have files in place of a model.
@@ -14,20 +10,6 @@ function commandOf(sentence, command, words) {
     const input = sentence.files || ['-m', sentence.model, ...text];
     const all = ['attn-cli', command, ...input, ...(sentence.command || []), ...words];
     return all.map(shellWord).join(' ');
-}
-
-// A command with a button that copies it.
-function commandLine(text) {
-    const copy = buttonFor(() => copyText(text, copy), say('Copy'));
-    return element('p', [element('code', text, '', { tabindex: 0 }), copy], 'command');
-}
-
-async function copyText(text, button) {
-    await navigator.clipboard.writeText(text);
-    if (button.className) return; // the label already reports a copy
-    const before = { textContent: button.textContent, className: '' };
-    Object.assign(button, { textContent: say('Copied'), className: 'copied' });
-    setTimeout(() => Object.assign(button, before), 2000);
 }
 
 // --- files -------------------------------------------------------------------------------------
