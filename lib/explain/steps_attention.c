@@ -518,7 +518,7 @@ static struct named_vector take_scores(struct builder *builder, enum change last
     const struct trace *trace = builder->trace;
     struct score_rule rule = trace->rule->score;
     const struct head_bias none = {0}, *bias = &trace->bias;
-    const bool has[] = {true, true, rule.cap > 0, bias->slope > 0 || bias->near,
+    const bool has[] = {true, rule.scale != 1, rule.cap > 0, bias->slope > 0 || bias->near,
                         rule.temperature > 0};
     float *scores = builder_floats(builder, trace->keys);
     while (!has[last])
@@ -586,7 +586,8 @@ void step_capped(struct builder *builder, const struct trace *trace)
 {
     float cap = trace->rule->score.cap;
     give_number(builder, "cap", cap);
-    builder_formula(builder, "capped_j = %n · tanh(scaled_j / %n)", cap, cap);
+    builder_formula(builder, "capped_j = %n · tanh(%s_j / %n)", cap,
+                    take_scores(builder, SCALED).name, cap);
     builder_note(builder, "Small scores hardly change; none exceeds the cap.");
     show_change(builder, CAPPED, "tanh(%n / %n)", cap);
 }
@@ -770,7 +771,7 @@ static const float *take_result(struct builder *builder, const char **name, cons
  *
  *     weight_0 = e^(-0.4246 - 2.4542) / 1.4556 = 0.0562 / 1.4556 = 0.0386
  *
- * Scores that nothing masks have the name of their last change, scaled_j. */
+ * Scores that nothing masks have the name of their last change, scaled_j, or score_j. */
 void step_softmax(struct builder *builder, const struct trace *trace)
 {
     const struct named_vector open = take_scores(builder, COOLED);
