@@ -6,18 +6,29 @@ function drawArrows(pen, picture, space) {
     placeValues(journey);
     motion.space = space;
     const { x, y, width, height } = space;
-    const { keys, order, own, points } = journey;
+    const { isInput, keys, order, own, points } = journey;
     const centre = [x + width / 2, y + height / 2 + 8];
-    const visible = order.map(({ j: at }) => points[at]);
-    const reach = Math.max(...visible.map(([a, b, c]) => Math.hypot(a, b, 0.6 * c)), 1e-6);
-    const flat = turned(centre, (Math.min(width, height) / 2 - (height < 260 ? 24 : 44)) / reach);
-    for (const axis of [[1, 0, 0], [0, 1, 0], [0, 0, 1]])
-        pen.line([-1, 1].map((end) => flat(axis.map((one) => end * reach * one))), '--edge');
-    pen.note(say('values as arrows'), x + 4, y + 16);
+    const ends = [...order.map(({ j: at }) => points[at]), [0, 0, 0]];
+    const axes = [0, 1, 2].map((axis) => [Math.min, Math.max].map((end) =>
+        end(...ends.map((one) => one[axis]))));
+    const middle = axes.map(([low, high]) => (low + high) / 2);
+    const apart = (one) => one.map((value, axis) => value - middle[axis]);
+    const sizeOf = ([a, b, c]) => Math.hypot(a, b, 0.6 * c);
+    const reach = Math.max(...ends.map((one) => sizeOf(apart(one))), 1e-6);
+    const turn = turned(centre, (Math.min(width, height) / 2 - (height < 260 ? 24 : 44)) / reach);
+    const flat = (one) => turn(apart(one));
+    for (const [axis, both] of axes.entries())
+        pen.line(both.map((end) => flat(axes.map((_, one) => (one === axis ? end : 0)))),
+            '--edge');
+    pen.note(say(isInput ? 'The embeddings as arrows' : 'values as arrows'), x + 4, y + 16);
     const masking = picture.at('mask', 0.4, 0.7);
     const known = picture.weighs(0.7, 0.85);
     const weighed = picture.at('values', 0.45, 0.95);
-    const placed = []; // names
+    const shafts = ends.flatMap((one) => Array.from({ length: 12 }, (_, at) => {
+        const [left, top] = flat(one.map((value) => (value * (at + 1)) / 12));
+        return { left, y: top, wide: 0, high: 0 };
+    }));
+    const placed = { names: [], shafts, centre: flat([0, 0, 0]) };
     for (const one of order.concat(keys.filter(({ hidden }) => hidden))) {
         const tip = flat(points[one.j]);
         const mine = one === own;
@@ -62,19 +73,26 @@ function drawChain(pen, picture, flat, { x, y, width, height }) {
         { bold: true, colour: '--mark-text', room: width - 56 });
 }
 
-// A name at the tip of an arrow, moved down until it covers none of those placed; one that would
-// leave the drawing is left out.
-function nameTip(pen, space, placed, label, [tipX, tipY], options) {
+// A name near the tip of an arrow, where it covers no name and, if there is such a place, no arrow;
+// one that would leave the drawing is left out.
+function nameTip(pen, space, { names, shafts, centre }, label, [tipX, tipY], options) {
     const size = pen.least;
     const wide = textWidth(label, size);
-    const isRight = tipX >= space.x + space.width / 2;
-    const left = clamp(isRight ? tipX + 6 : tipX - 6 - wide, space.x, space.x + space.width - wide);
-    const isUp = tipY < space.y + space.height / 2 + 8;
-    let y = Math.max(tipY + (isUp ? -8 : 10), space.y + 2 * size);
-    const covers = (one) => Math.abs(one.y - y) < size * 1.05 && one.left < left + wide + 4
-        && left < one.left + one.wide + 4;
-    while (placed.some(covers)) y += size * 0.35;
-    if (y > space.y + space.height - 2 * size) return;
-    placed.push({ left, wide, y });
-    pen.note(label, left, y, 1, options);
+    const away = tipY < centre[1] ? -1 : 1;
+    const start = Math.max(tipY + (away < 0 ? -8 : 10), space.y + 2 * size);
+    const sides = [tipX + 6, tipX - wide / 2, tipX - 6 - wide];
+    if (tipX < centre[0]) sides.reverse();
+    const places = Array.from({ length: 48 }, (_, at) => {
+        const level = Math.floor(at / 3);
+        return { wide, high: size,
+            left: clamp(sides[at % 3], space.x, space.x + space.width - wide),
+            y: start + (level % 2 ? away : -away) * Math.ceil(level / 2) * size * 0.35 };
+    }).filter(({ y }) => y >= space.y + 2 * size && y <= space.y + space.height - 2 * size);
+    const isFree = (list) => (place) => !list.some((one) =>
+        Math.abs(one.y - place.y) < (size + one.high) * 0.525
+        && one.left < place.left + wide + 4 && place.left < one.left + one.wide + 4);
+    const place = places.find(isFree([...names, ...shafts])) || places.find(isFree(names));
+    if (!place) return;
+    names.push(place);
+    pen.note(label, place.left, place.y, 1, options);
 }
