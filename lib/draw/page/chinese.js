@@ -14,6 +14,8 @@ const CHINESE = {
     'Matrix of ~: ~ by ~. Arrow keys move, Enter explains.':
         '~ 的矩阵：行是~，列是~。方向键移动，回车键解释。',
     masked: '被掩码',
+    mask: '掩码',
+    'scores after the mask': '加掩码后的分数',
     Steps: '步骤',
     '# does the same': '按 # 键也可以',
     Copy: '复制',
@@ -65,6 +67,7 @@ const CHINESE = {
     // the tensors of a pass (lib/model/site.c)
     'encoder: ~': '编码器：~',
     weights: '权重',
+    'weights #': '权重 #',
     scores: '分数',
     queries: '查询',
     keys: '键',
@@ -325,6 +328,7 @@ const CHINESE = {
     'exp(score − highest)': 'exp(分数 − 最高)',
     '+ bias': '+ 偏置',
     'weight × v': '权重 × v',
+    'weight × embedding': '权重 × 嵌入',
     'difference × v': '差 × v',
     'taken from it': '从中读取',
     sink: '汇点',
@@ -332,6 +336,7 @@ const CHINESE = {
     '# heads share k and v': '# 个头共用 k 和 v',
     'values as arrows': '值向量（箭头）',
     'context of #': '#的上下文向量',
+    'vector of #': '#的向量',
     'stream before': '之前的残差流',
     heads: '各个头',
     '+ attention': '+ 注意力',
@@ -373,8 +378,9 @@ const CHINESE = {
     '# gets # of the attention.': '#得到 # 的注意力。',
     'The weights of a second head, times λ, are subtracted: the rest weighs v.':
         '减去第二个头的权重乘以 λ：剩下的用来加权各个值。',
-    'The weighted values add up to the context: # has the largest weight, #.':
-        '加权的值相加得到上下文向量：#的权重最大（#）。',
+    'The weighted # add up to the context: # has the largest weight, #.':
+        '加权的#相加得到上下文向量：#的权重最大（#）。',
+    embeddings: '嵌入向量',
     'Of what earlier words wrote, # reads most of #: #.': '在前面各词写入的内容中，#读取最多的是#：#。',
     'All # heads did this at once.': '# 个头同时这样做。',
     'The contexts, times W_O, are what attention adds.':
@@ -627,7 +633,7 @@ const CHINESE = {
     'divided / temperature #': '除以温度 #',
     'e^(masked − max)': 'e^(masked − 最大值)',
     'weight · v': '权重 · v',
-    context: '上下文',
+    context: '上下文向量',
     'Shorter texts are explained from queries and keys, too.': '较短的文本还会用查询和键来解释。',
     ['This page does not contain the queries, keys and values of #. ' +
     'Those of one head take about # bytes, those of all heads #. To include them:']:

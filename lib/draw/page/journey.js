@@ -110,6 +110,8 @@ function makeJourney(at, index) {
     const isOwn = tensor.columns === 'key' && !isCross(tensor);
     Object.assign(made, { keys, sum, sink, order, own: isOwn && !isMixer ? keys[row] : null });
     made.x = xOf(made, row);
+    const { own } = made;
+    made.isInput = q && own && q.every((value, i) => value === own.k[i] && value === own.v[i]);
     made.xs = keys.map(({ j }) => (isOwn ? xOf(made, j) : null));
     const shared = ways.queries_of_a_key[layer] || 1;
     const heads = [...Array(tensor.shape[0]).keys()];

@@ -138,7 +138,7 @@ class LessonView {
             const { names, value } = cellWords(shown, index, kept);
             const layer = this.sentence.of(tensor.tensor).indexOf(tensor);
             const cell = { lesson: false, kind: tensor.tensor, layer, head: index, kept };
-            const words = `${tensor.name(index)} · ${names} `;
+            const words = `${this.nameOf(tensor, index)} · ${names} `;
             const title = say('#: open it in the workbench', value);
             const button = buttonFor(() => set(cell), words, '', { title });
             button.append(element('b', placesOf(value)));
@@ -148,6 +148,14 @@ class LessonView {
         page.append(list);
     }
 
+    // "weights L1·H2", without the head of a model that has one.
+    nameOf(tensor, index) {
+        const { layers, heads } = this.sentence.attention;
+        if (tensor.tensor === 'masked') return 'scores after the mask';
+        return layers * heads > 1 ? tensor.name(index) : tensor.tensor;
+    }
+
+    // In the order of the slides.
     drawMatrices(page, room) {
         const grid = element('div', '', 'compare');
         const title = say('The embeddings as arrows');
@@ -155,14 +163,15 @@ class LessonView {
         drawing.dataset.figure = 'arrows';
         drawing.append(element('h3', title));
         page.append(grid);
-        this.sentence.tensors.forEach((tensor, at) => {
-            const place = `${sentences.indexOf(this.sentence)}:${at}`;
+        const { tensors } = this.sentence;
+        const placeOf = ({ tensor }) => this.lesson.figures.indexOf(tensor);
+        for (const tensor of [...tensors].sort((a, b) => placeOf(a) - placeOf(b))) {
+            const place = `${sentences.indexOf(this.sentence)}:${tensors.indexOf(tensor)}`;
             const arrows = document.querySelector(`template[data-at="${place}"]`);
             const marked = this.marks.filter((one) => one.tensor === tensor);
             for (let index = 0; index < tensor.shape[0]; index++) {
                 if (marked.length && !marked.some((one) => one.index === index)) continue;
-                const { layers, heads } = this.sentence.attention;
-                const name = layers * heads > 1 ? tensor.name(index) : tensor.tensor;
+                const name = this.nameOf(tensor, index);
                 const part = element('section', '', 'side', { 'aria-label': name });
                 part.dataset.figure = figureOf(tensor, index);
                 const words = say('rows: #, columns: #', say(tensor.rows), say(tensor.columns));
@@ -172,7 +181,7 @@ class LessonView {
                 lessonMatrix(part, shown, index, room, this.marksOn(tensor, index), this.letters);
                 if (arrows) drawing.append(arrows.content.cloneNode(true));
             }
-        });
+        }
         if (drawing.children.length > 1) grid.append(drawing);
     }
 
@@ -297,7 +306,7 @@ function showFigure(section, { rows, cells }) {
 // The names that explain gives to columns, in the words of the lesson.
 const COLUMN_NAMES = { dim: 'channel', 维: '通道' };
 const CHINESE_NAMES = { score: '分数', scaled: '缩放后', masked: '掩码后',
-    weight: '权重', context: '上下文' };
+    weight: '权重', context: '上下文向量' };
 
 function nameColumns(box) {
     const names = isChinese() ? { ...COLUMN_NAMES, ...CHINESE_NAMES } : COLUMN_NAMES;

@@ -3,7 +3,7 @@
 
 const LAYERS_LISTED = 6; // more layers are in a menu
 const calm = window.matchMedia('(prefers-reduced-motion: reduce)');
-const motion = { frame: 0, last: 0, until: 0, speed: 1, yaw: 0.35, pitch: -0.2,
+const motion = { frame: 0, last: 0, until: 0, speed: 1, yaw: -0.1, pitch: -0.2,
     heads: {}, keptOf: [], shows: [] }; // heads: chosen ones, by layer
 
 // The query that travels: the selected one, or that of a step of the lesson.
@@ -88,7 +88,8 @@ function drawMotion() {
     const journey = journeyOf(moment.at);
     const { scene, scenes } = moment;
     const place = scenes.length > 1 ? `${scenes.indexOf(scene) + 1}/${scenes.length} · ` : '';
-    const title = `${journey.name} · ${place}${sceneName(journey, scene)}`;
+    const head = motion.step?.scenes ? '' : `${journey.name} · ${place}`; // a lesson names it
+    const title = head + sceneName(journey, scene);
     setText('scene-title', title);
     setText('scene-words', sceneWords(journey, scene));
     drawPlayer(journey, moment, title);

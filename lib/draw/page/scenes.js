@@ -28,8 +28,7 @@ const SCENES = {
                 x.length)
             : say('# is a vector of # numbers.', quoted(query), x.length),
     ]],
-    project: ['q, k', 2.5, ({ name, q, queries, ways, prefix, part, x, layer, sentence }) => {
-        const isInput = q && x?.length === q.length && q.every((value, i) => value === x[i]);
+    project: ['q, k', 2.5, ({ name, q, isInput, queries, ways, prefix, part, layer, sentence }) => {
         const blocks = (prefix !== 'enc.' && sentence.blocks?.[layer]) || [];
         const isNormed = sentence.sites?.includes(`${prefix}q_pre`);
         return [
@@ -96,8 +95,9 @@ const SCENES = {
             ? say('The weights of a second head, times λ, are subtracted: the rest weighs v.')
             : say('Each visible word offers its value v; its weight says how much of it passes.'),
     ]],
-    sum: ['Sum', 4, ({ order: [top] }) => [
-        say('The weighted values add up to the context: # has the largest weight, #.', named(top),
+    sum: ['Sum', 4, ({ isInput, order: [top] }) => [
+        say('The weighted # add up to the context: # has the largest weight, #.',
+            say(isInput ? 'embeddings' : 'values'), named(top),
             brief(Number(top.by.toPrecision(2)))),
     ]],
     map: ['Map', 4, ({ name, query, order: [top] }) => [

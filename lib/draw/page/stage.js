@@ -223,7 +223,8 @@ class HeadPicture {
         const { q, tensor, ways, x } = journey;
         const { scene, p } = moment;
         const isWeighed = scene === 'sum' || (scene === 'values' && p > 0.45);
-        const weighed = ways.differs ? 'difference × v' : 'weight × v';
+        const weighed = ways.differs ? 'difference × v'
+            : journey.isInput ? 'weight × embedding' : 'weight × v';
         const names = this.at('project') || this.at('map') || Number(!x);
         const headings = tensor.isMixer ? [['taken from it', 'bar', this.at('map')]] : [
             ['k', 'k', q && !pen.small && this.at('project')],
@@ -430,7 +431,8 @@ class HeadPicture {
         const rest = journey.keys.filter((one) => !keys.includes(one));
         const weight = rest.reduce((all, one) => all + one.weight, 0);
         const known = this.weighs(0.6, 0.8) && !journey.tensor.isMixer;
-        const words = [rest.length && `+ ${rest.length}${known ? ` · ${percent(weight)}` : ''}`,
+        const others = say(rest.length > 1 ? '# other keys' : '# other key', rest.length);
+        const words = [rest.length && `${others}${known ? ` · ${percent(weight)}` : ''}`,
             journey.sink && known && `${say('sink')} ${percent(journey.sink)}`];
         pen.note(words.filter(Boolean).join(' · '), 0, this.y(keys.length) + pen.size * 0.55);
     }
@@ -497,7 +499,8 @@ class StreamPicture extends HeadPicture {
             if (isFollowed) row = this.drawHeads(row);
             const shows = !of ? 1 : isFollowed ? this.at('heads', 0.5, 0.95)
                 : isStream ? this.at(scene, 0.35, 0.85) : this.at(scene, 0, 0.35);
-            this.label(name, row, shows,
+            const isFirst = !of && motion.step?.scenes; // before a lesson says what a stream is
+            this.label(isFirst ? say('vector of #', quoted(journey.query)) : name, row, shows,
                 { bold: isStream && of, colour: isMarked ? '--mark-text' : '--text' });
             const y = this.y(row);
             for (const [from, one] of isStream && shows > 0 && shows < 1 ? parts : [])
