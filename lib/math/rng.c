@@ -65,3 +65,76 @@ void rng_fill_uniform(float *x, size_t count, uint32_t seed, float middle, float
         x[i] = middle + (float)even * unit * spread;
     }
 }
+
+/* --- MT19937 ---------------------------------------------------------------------------------- */
+
+void twister_begin(struct twister *twister, uint32_t seed)
+{
+    uint32_t *words = twister->words;
+    words[0] = seed;
+    for (uint32_t i = 1; i < TWISTER_WORDS; i++)
+        words[i] = 1812433253u * (words[i - 1] ^ words[i - 1] >> 30) + i;
+    twister->next = TWISTER_WORDS;
+}
+
+/* Mix the word before into word `i`. */
+static uint32_t mixed(const uint32_t *words, unsigned i, uint32_t factor)
+{
+    uint32_t before = words[i - 1];
+    return words[i] ^ (before ^ before >> 30) * factor;
+}
+
+/* After the last word, continue with the second: the first is a copy of the last. */
+static unsigned after(uint32_t *words, unsigned i)
+{
+    if (i + 1 < TWISTER_WORDS)
+        return i + 1;
+    words[0] = words[TWISTER_WORDS - 1];
+    return 1;
+}
+
+void twister_begin_python(struct twister *twister, uint64_t seed)
+{
+    const uint32_t key[] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
+    const uint32_t length = key[1] ? 2 : 1;
+    uint32_t *words = twister->words;
+    unsigned i = 1;
+    twister_begin(twister, 19650218);
+    for (uint32_t k = 0; k < TWISTER_WORDS; k++, i = after(words, i))
+        words[i] = mixed(words, i, 1664525) + key[k % length] + k % length;
+    for (uint32_t k = 1; k < TWISTER_WORDS; k++, i = after(words, i))
+        words[i] = mixed(words, i, 1566083941) - i;
+    words[0] = 0x80000000u;
+}
+
+/* The new value of `word`, from its top bit, the other bits of `next`, and `other`. */
+static inline uint32_t twist(uint32_t word, uint32_t next, uint32_t other)
+{
+    uint32_t joined = (word & 0x80000000u) | (next & 0x7fffffffu);
+    return other ^ joined >> 1 ^ (next & 1 ? 0x9908b0dfu : 0);
+}
+
+void twister_renew(struct twister *twister)
+{
+    enum { WORDS = TWISTER_WORDS, MIDDLE = 397 };
+    uint32_t *words = twister->words;
+    for (size_t i = 0; i < WORDS - MIDDLE; i++)
+        words[i] = twist(words[i], words[i + 1], words[i + MIDDLE]);
+    for (size_t i = WORDS - MIDDLE; i < WORDS - 1; i++)
+        words[i] = twist(words[i], words[i + 1], words[i + MIDDLE - WORDS]);
+    words[WORDS - 1] = twist(words[WORDS - 1], words[0], words[MIDDLE - 1]);
+    twister->next = 0;
+}
+
+/* Draw as many of the upper bits as the limit has, until they are below it. */
+uint32_t twister_below(struct twister *twister, uint32_t limit)
+{
+    unsigned bits = 0;
+    uint32_t drawn = 0;
+    while (bits < 32 && limit >> bits)
+        bits++;
+    do
+        drawn = twister_word(twister) >> (32 - bits);
+    while (drawn >= limit);
+    return drawn;
+}

@@ -8,7 +8,6 @@
 #include "base/num.h"
 #include "base/stream.h"
 #include "math/portable_math.h"
-#include "math/rng.h"
 #include "model/site.h"
 
 static const double INDUCTION_LEAST = 0.01;
@@ -256,7 +255,7 @@ static size_t draw(struct atlas_interval *interval, size_t room, uint64_t seed, 
         interval->random = heap_alloc(1, sizeof *interval->random, err);
         if (!interval->random)
             return room;
-        twister_begin(interval->random, seed);
+        twister_begin_python(interval->random, seed);
     }
     size_t at = twister_below(interval->random, (uint32_t)num_min(interval->texts, UINT32_MAX));
     if (at < room)

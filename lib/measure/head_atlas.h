@@ -23,7 +23,7 @@
 
 #include <stddef.h>
 
-#include "math/twister.h"
+#include "math/rng.h"
 #include "measure/pair_counts.h"
 
 enum {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/num.h"
 #include "base/progress_sink.h"
 #include "math/isa.h"
 #include "model/config.h"
@@ -12,73 +13,33 @@
 #include "model/new_model.h"
 #include "model/parameter_table.h"
 
-enum {
-    WORDS = TORCH_RANDOM_WORDS,
-    MIDDLE = 397, /* the distance of the words that mt19937 mixes */
-    BLOCK = 16,   /* normal numbers per block */
-    PAIRS = BLOCK / 2,
-};
+enum { BLOCK = 16 /* normal numbers at once */, PAIRS = BLOCK / 2 };
 
 static const double pi = 3.14159265358979323846;
 
-/* --- mt19937 ---------------------------------------------------------------------------------- */
+/* --- words ------------------------------------------------------------------------------------ */
 
 void torch_random_seed(struct torch_random *random, uint64_t seed)
 {
-    *random = (struct torch_random){.used = WORDS};
-    random->state[0] = (uint32_t)seed;
-    for (uint32_t i = 1; i < WORDS; i++) {
-        uint32_t last = random->state[i - 1];
-        random->state[i] = 1812433253u * (last ^ last >> 30) + i;
-    }
-}
-
-/* The new value of `word`, from its top bit, the other bits of `next`, and `other`. */
-static inline uint32_t twist(uint32_t word, uint32_t next, uint32_t other)
-{
-    uint32_t joined = (word & 0x80000000u) | (next & 0x7fffffffu);
-    return other ^ joined >> 1 ^ (next & 1 ? 0x9908b0dfu : 0);
-}
-
-static void renew(struct torch_random *random)
-{
-    uint32_t *state = random->state;
-    for (size_t i = 0; i < WORDS - MIDDLE; i++)
-        state[i] = twist(state[i], state[i + 1], state[i + MIDDLE]);
-    for (size_t i = WORDS - MIDDLE; i < WORDS - 1; i++)
-        state[i] = twist(state[i], state[i + 1], state[i + MIDDLE - WORDS]);
-    state[WORDS - 1] = twist(state[WORDS - 1], state[0], state[MIDDLE - 1]);
-    random->used = 0;
-}
-
-static uint32_t draw_word(struct torch_random *random)
-{
-    if (random->used == WORDS)
-        renew(random);
-    uint32_t word = random->state[random->used++];
-    word ^= word >> 11;
-    word ^= word << 7 & 0x9d2c5680u;
-    word ^= word << 15 & 0xefc60000u;
-    return word ^ word >> 18;
+    random->waiting = false;
+    twister_begin(&random->words, (uint32_t)seed);
 }
 
 void torch_random_skip_uniform(struct torch_random *random, size_t count)
 {
-    while (count > 0) {
-        if (random->used == WORDS)
-            renew(random);
-        size_t here = WORDS - random->used;
-        here = count < here ? count : here;
-        random->used += here;
-        count -= here;
+    for (size_t here; count > 0; count -= here) {
+        if (random->words.next == TWISTER_WORDS)
+            twister_renew(&random->words);
+        here = num_min(count, TWISTER_WORDS - random->words.next);
+        random->words.next += (uint32_t)here;
     }
 }
 
 /* A number in [0, 1). */
 static double draw_double(struct torch_random *random)
 {
-    uint64_t high = draw_word(random);
-    uint64_t bits = high << 32 | draw_word(random);
+    uint64_t high = twister_word(&random->words);
+    uint64_t bits = high << 32 | twister_word(&random->words);
     return (double)(bits & 0x1fffffffffffff) * 0x1p-53;
 }
 
@@ -160,7 +121,7 @@ static void make_normal(float *x, size_t blocks, float mean, float spread)
 static void draw_floats(struct torch_random *random, float *x, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        x[i] = (float)(draw_word(random) & 0xffffff) * 0x1p-24f;
+        x[i] = (float)(twister_word(&random->words) & 0xffffff) * 0x1p-24f;
 }
 
 FOR_EACH_ISA

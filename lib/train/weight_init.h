@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "math/rng.h"
 
 struct new_model;
 struct progress_sink;
@@ -59,11 +60,8 @@ enum { ORIGIN_SEED = 123 }; /* seed of the bundled random models */
  *     torch_random_uniform(&random, x, 6, 0, 1);                torch.rand(3, 2)
  */
 
-enum { TORCH_RANDOM_WORDS = 624 };
-
 struct torch_random {
-    uint32_t state[TORCH_RANDOM_WORDS];
-    size_t used;   /* words of the state that have been drawn */
+    struct twister words;
     bool waiting;  /* `second` is valid */
     double second; /* the second number of the last pair, which is drawn next */
 };

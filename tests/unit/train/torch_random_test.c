@@ -111,9 +111,9 @@ TEST(a_seed_has_32_bits)
 static void draw_from_words(uint32_t word)
 {
     torch_random_seed(&torch, 0);
-    for (size_t i = 0; i < TORCH_RANDOM_WORDS; i++)
-        torch.state[i] = word;
-    torch.used = 0;
+    for (size_t i = 0; i < TWISTER_WORDS; i++)
+        torch.words.words[i] = word;
+    torch.words.next = 0;
     torch_random_normal(&torch, x, 16, 0, 1);
 }
 
