@@ -1,4 +1,3 @@
-#include "measure/saliency.h"
 
 #include <math.h>
 #include <stdlib.h>
