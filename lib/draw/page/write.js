@@ -5,7 +5,7 @@ const STEPS_TRIED = 20; // the last ones, which say what they used
 const DRAW_FALLS = 600; // milliseconds until a drawn number has come to rest,
 const DRAW_RESTS = 450; // and until its token is appended
 const CHANCE_LEAST = 0.004; // of a token in the strip
-const ADDED_MOST = 1000; // as in lib/live/growing.c
+const ADDED_MOST = 1000; // as in lib/live/live.c
 
 const writing = {
     text: '', // that `next`, the next tokens (lib/live/live.h), belong to
