@@ -10,7 +10,7 @@
 #include "base/memory.h"
 #include "base/names.h"
 #include "base/num.h"
-#include "base/sha256.h"
+#include "base/hash.h"
 #include "command.h"
 #include "driver.h"
 #include "model/model.h"

@@ -1,12 +1,14 @@
-/* hash.h: hashes, an index of numbers by hash, and a map from byte strings to numbers.
+/* hash.h: hashes, an index of numbers by hash, a map from byte strings to numbers, and SHA-256.
  *
- * All but hash_fnv depend on two random numbers of this process, so that no vocabulary can choose
- * words that all have the same slot. No output may depend on these hashes or the order of slots. */
+ * All but hash_fnv and SHA-256 depend on two random numbers of this process, so that no vocabulary
+ * can choose words that all have the same slot. No output may depend on these hashes or the order
+ * of slots. */
 #pragma once
 
 #include <stdint.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "base/memory.h"
 
 extern uint64_t hash_keys[2]; /* set before main, and not changed */
@@ -143,3 +145,27 @@ int map_add(struct map *map, const char *what, const char *key, size_t size, uin
 bool map_get(const struct map *map, const char *key, size_t size, uint32_t *value);
 
 void map_release(struct map *map);
+
+/* SHA-256 (FIPS 180-4), with the SHA instructions of x86-64 if the processor has them.
+ *
+ *     sha256_begin(&hash);
+ *     sha256_add(&hash, "abc", 3);
+ *     sha256_end(&hash, digits);        (ba7816bf…)
+ */
+
+enum { SHA256_DIGITS = 64, SHA256_BLOCK_BYTES = 64 };
+
+struct sha256 {
+    uint32_t state[8];
+    uint64_t size_bytes;                     /* size of all additions */
+    unsigned char block[SHA256_BLOCK_BYTES]; /* an incomplete block */
+};
+
+void sha256_begin(struct sha256 *hash);
+void sha256_add(struct sha256 *hash, const void *bytes, size_t size);
+
+/* Write the hexadecimal digits and a closing 0. */
+void sha256_end(struct sha256 *hash, char digits[SHA256_DIGITS + 1]);
+
+/* For tests: do not use the SHA instructions, or use them again. */
+void sha256_plain(bool plain);

@@ -5,7 +5,6 @@
 
 #include "base/hash.h"
 #include "base/num.h"
-#include "base/sha256.h"
 #include "math/argmax.h"
 #include "math/machine.h"
 #include "math/portable_math.h"

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "base/sha256.h"
+#include "base/hash.h"
 #include "format/safetensors.h"
 #include "math/gemm.h"
 #include "math/precision.h"

@@ -8,7 +8,7 @@
 
 #include "base/num.h"
 #include "base/replacement.h"
-#include "base/sha256.h"
+#include "base/hash.h"
 #include "format/json.h"
 #include "format/json_writer.h"
 #include "format/safetensors.h"

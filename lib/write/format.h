@@ -13,7 +13,7 @@
  * a report in memory in any format. Write errors are kept in the stream. */
 #pragma once
 
-#include "base/sha256.h"
+#include "base/hash.h"
 #include "base/stream.h"
 #include "format/json_writer.h"
 #include "format/pytorch.h"
