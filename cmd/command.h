@@ -1,6 +1,9 @@
-/* command.h: the table of commands, messages on standard error, and signals. */
+/* command.h: the table of commands, messages on standard error, signals and files of texts. */
 #pragma once
 
+#include "base/err.h"
+#include "base/file.h"
+#include "items.h"
 #include "options.h"
 #include "text/tokenizer.h"
 
@@ -100,3 +103,9 @@ void signals_set(void);
 
 /* Set the line to print on an interruption. It must remain valid until the next call; "": none. */
 void signals_hint(const char *line);
+
+/* --- files of texts --------------------------------------------------------------------------- */
+
+/* Open a whole file or, for "-", standard input. shown_path is the name of a file in messages. */
+int input_file_open(struct file *file, const char *path, struct err *err);
+const char *shown_path(const char *path);

@@ -47,7 +47,6 @@
  * (exceptions: fail_job in driver.c). With -o it keeps a log. */
 #pragma once
 
-#include "dose.h"
 #include "items.h"
 #include "lens/mean.h"
 #include "log.h"

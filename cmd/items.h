@@ -25,7 +25,6 @@
 #include "base/file.h"
 #include "base/names.h"
 #include "format/csv_read.h"
-#include "input_file.h"
 #include "lens/tokenized.h"
 #include "options.h"
 #include "write/format.h"

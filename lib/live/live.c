@@ -185,7 +185,7 @@ static const float *growing_edited(struct growing *growing, struct err *err)
     return failed ? NULL : text->logits;
 }
 
-/* --- the engine ---------------------------------------------------------------------------------- */
+/* --- the engine ------------------------------------------------------------------------------- */
 
 struct live {
     struct viewer viewer;
