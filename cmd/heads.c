@@ -14,6 +14,7 @@
 #include "driver.h"
 #include "format/csv_read.h"
 #include "heads.h"
+#include "measure/contacts.h"
 #include "measure/head_circuits.h"
 
 static const char *about_score(const struct score_row *row)
@@ -676,3 +677,52 @@ int heads_command(const struct options *options, struct err *err)
         task.many = ITEMS_NONE;
     return driver_do(&task, options, err);
 }
+
+/* --- --contacts ------------------------------------------------------------------------------- */
+
+/* Contacts of residues, for protein models with a head of contacts. */
+static int contacts_task_prepare(void *state, struct driver *driver, struct err *err)
+{
+    (void)state;
+    driver->output.draws_pages = true;
+    return options_exclude(driver->options, "contacts",
+                           "score sort map baseline mean composition pairs needle source pair",
+                           err);
+}
+
+static int contacts_task_open(void *state, struct driver *driver, struct err *err)
+{
+    return contacts_open(state, &driver->session.viewer, &driver->session.arena, err);
+}
+
+static int contacts_task_read(void *state, struct driver *driver, struct job *job,
+                              struct arena *arena, struct err *err)
+{
+    (void)arena;
+    contacts_add_memory(&job->memory, state, &driver->session.viewer, &job->pair);
+    return contacts_check(&job->pair.sentence, err);
+}
+
+static int contacts_task_run(void *state, const struct group *group, struct err *err)
+{
+    long long top = group->driver->options->heads.top;
+    for (size_t i = 0; i < group->count; i++) {
+        struct job *job = group->jobs[i];
+        const struct capture_request asked = {
+            .pairs = &job->pair, .count = 1, .first = job->number, .reports = &job->report};
+        if (contacts_run(group->viewer, state, &asked, top ? (size_t)top : 20, group->arena, err))
+            return -1;
+    }
+    return 0;
+}
+
+const struct task contacts_task = {
+    .many = ITEMS_SOME,
+    .folder = "csv",
+    .state_bytes = sizeof(struct contact_head),
+    .prepare = contacts_task_prepare,
+    .open = contacts_task_open,
+    .read = contacts_task_read,
+    .at_once = true,
+    .run = contacts_task_run,
+};

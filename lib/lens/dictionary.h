@@ -19,6 +19,7 @@
 #include "format/dump.h"
 #include "math/weight.h"
 #include "model/config.h"
+#include "model/edit.h"
 #include "model/site.h"
 
 struct machine;
@@ -137,3 +138,34 @@ void dictionary_add(const struct dictionary *dictionary, float *x, const float *
 
 /* ‖x - y‖ / ‖x‖ */
 double dictionary_error(const float *x, const float *y, size_t count);
+
+/* --- edits of features ------------------------------------------------------------------------
+ *
+ * As a function of an edit (model/edit.h): each row x of the site becomes x + Σ (f' - f) · w, where
+ * f are the row's features, f' their new values and w their directions. What the dictionary does
+ * not explain stays.
+ *
+ *     struct feature_edit change = {.dictionary = &dictionary, .op = EDIT_SET};
+ *     struct edit edit = {.site = dictionary.site, .function = feature_edit_apply,
+ *                         .context = &change};
+ */
+
+struct feature_edit {
+    const struct dictionary *dictionary;
+    enum edit_op op; /* EDIT_SET, EDIT_SCALE, EDIT_ADD; EDIT_TAKE: `taken` */
+    bool decoded;    /* instead: the row becomes its reconstruction */
+    bool is_mean;    /* `taken` is the mean over the texts of the source */
+    float number;
+    struct edit_indices features; /* none: all */
+    float *taken;                 /* [rows, features of the dictionary] by the index of the token */
+    size_t rows;
+};
+
+/* Refuse a transcoder: what it reads is not what it writes. */
+int feature_edit_check(const struct dictionary *dictionary, const char *words, struct err *err);
+
+edit_function feature_edit_apply;
+
+/* Set `taken` from the texts of a source of the site. */
+int feature_edit_fill(struct feature_edit *edit, const struct edit_source *source,
+                      struct arena *arena, struct err *err);

@@ -12,7 +12,7 @@
 #include "format/gguf.h"
 #include "format/npy.h"
 #include "format/safetensors.h"
-#include "lens/feature_edits.h"
+#include "lens/dictionary.h"
 #include "lens/mean.h"
 #include "model/layer.h"
 #include "model/score_rule.h"

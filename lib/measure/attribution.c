@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "lens/feature_edits.h"
+#include "lens/dictionary.h"
 #include "lens/sheet.h"
 #include "model/features.h"
 #include "model/forward.h"
