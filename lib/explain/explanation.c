@@ -109,12 +109,12 @@ static int begin(struct trace *trace, struct selection *selection, const struct 
 
 /* --- tensors from the pass -------------------------------------------------------------------- */
 
-enum site trace_site(const struct trace *trace, enum site site)
+static enum site trace_site(const struct trace *trace, enum site site)
 {
     return site_part(site) >= ATTENTION_PARTS ? site : SITE_OF(trace->part, site);
 }
 
-const struct array *trace_find(const struct trace *trace, enum site site)
+static const struct array *trace_find(const struct trace *trace, enum site site)
 {
     return report_find(trace->report, trace_site(trace, site), trace->layer);
 }

@@ -72,13 +72,11 @@ struct trace {
     const float *out;     /* [C] output of the attention; without a projection: all contexts */
 };
 
-/* Find a tensor of the layer (trace_find), or the query's row in it (trace_row: of the traced head,
- * if it has heads); NULL: none. Sites are those of the traced part, or of sublayers beside it. The
- * site of an id of a sublayer. */
-const struct array *trace_find(const struct trace *trace, enum site site);
+/* Find the query's row in a tensor of the layer (trace_row: of the traced head, if it has heads);
+ * NULL: none. Sites are those of the traced part, or of sublayers beside it. The site of an id of a
+ * sublayer. */
 const float *trace_row(const struct trace *trace, enum site site);
 const float *trace_row_of_head(const struct trace *trace, enum site site, size_t head);
-enum site trace_site(const struct trace *trace, enum site site);
 
 static inline enum site step_site(const struct sublayer *s, enum site id)
 {

@@ -48,7 +48,10 @@ const char *resid_part_name(char name[RESID_PART_BYTES], struct resid_part part)
     return name;
 }
 
-enum site_part resid_stream(const struct config *c, struct resid_head head, enum resid_side side)
+/* The part whose stream the queries of a head are made of, or its keys and values: PART_SENTENCE or
+ * PART_SOURCE. */
+static enum site_part resid_stream(const struct config *c, struct resid_head head,
+                                   enum resid_side side)
 {
     bool reads = attention_of(c, head.part, head.layer)->kind == SUBLAYER_ATTEND_SOURCE;
     return head.part == PART_SOURCE || (reads && side != RESID_QUERY) ? PART_SOURCE : PART_SENTENCE;

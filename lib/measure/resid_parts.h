@@ -56,10 +56,7 @@ struct resid_head {
 
 enum resid_side { RESID_QUERY, RESID_KEY, RESID_VALUE };
 
-/* The part whose stream the queries of a head are made of, or its keys and values: PART_SENTENCE or
- * PART_SOURCE. The text of this stream. */
-enum site_part resid_stream(const struct config *config, struct resid_head head,
-                            enum resid_side side);
+/* The text whose stream the queries of a head are made of, or its keys and values. */
 const struct tokenized *resid_text(const struct config *config, const struct text_with_source *pair,
                                    struct resid_head head, enum resid_side side);
 

@@ -56,7 +56,9 @@ int features_of_report(struct feature_row **rows, struct matrix *x, const struct
 
 /* --- promoted tokens -------------------------------------------------------------------------- */
 
-bool features_promote(const struct feature_plan *plan)
+/* Whether a dictionary writes to the stream, through no more than norms, so that a feature promotes
+ * tokens. */
+static bool features_promote(const struct feature_plan *plan)
 {
     static const enum site written[] = {SITE_EMBEDDING,  SITE_RESID_PRE, SITE_RESID_MID,
                                         SITE_RESID_POST, SITE_ATTN_OUT,  SITE_MLP_OUT,
@@ -88,8 +90,11 @@ static int towards_logits(const struct feature_plan *plan, float *w, struct err 
     return 0;
 }
 
-int features_promoted(struct likely *best, const struct feature_plan *plan,
-                      const uint32_t *features, size_t count, struct arena *arena, struct err *err)
+/* best [count, plan->promoted]: tokens whose logits one unit of each feature raises most, less the
+ * mean over all tokens (`logprob`). The divisor of the last norm is left out. */
+static int features_promoted(struct likely *best, const struct feature_plan *plan,
+                             const uint32_t *features, size_t count, struct arena *arena,
+                             struct err *err)
 {
     struct viewer *viewer = plan->viewer;
     const size_t V = config_logits(&viewer->model.config), C = viewer->model.config.n_embd;

@@ -41,10 +41,3 @@ int features_of_report(struct feature_row **rows, struct matrix *x, const struct
  * left out of both. */
 int features_report(struct report *report, const struct feature_plan *plan, struct arena *arena,
                     struct err *err);
-
-/* Whether a dictionary writes to the stream, through no more than norms, so that a feature promotes
- * tokens; best [count, plan->promoted]: those whose logits one unit of each feature raises most,
- * less the mean over all tokens (`logprob`). The divisor of the last norm is left out. */
-bool features_promote(const struct feature_plan *plan);
-int features_promoted(struct likely *best, const struct feature_plan *plan,
-                      const uint32_t *features, size_t count, struct arena *arena, struct err *err);

@@ -23,7 +23,7 @@ static const struct family_names olmo2_names = NAMES(
     "model.", "layers.", &family_llama_names, {"post_attention_layernorm", {SLOT_NORM_1_POST}},
     {"post_feedforward_layernorm", {SLOT_NORM_2_POST}});
 
-const struct family_names family_hunyuan_names =
+static const struct family_names hunyuan_names =
     NAMES("model.", "layers.", &family_llama_names, {"self_attn.query_layernorm", {SLOT_Q_NORM}},
           {"self_attn.key_layernorm", {SLOT_K_NORM}});
 
@@ -309,7 +309,7 @@ void family_settle_switched_window(struct reading *r)
         c->layer_flags[i] |= LAYER_WINDOW;
 }
 
-void family_settle_qwen3(struct reading *r)
+static void settle_qwen3(struct reading *r)
 {
     family_settle_llama(r);
     family_settle_switched_window(r);
@@ -787,7 +787,7 @@ const struct family family_decoders[] = {
      .reads = " llama_4_scaling_beta "},
     {"qwen2", &family_llama_names, family_settle_switched_window,
      WITH(LLAMA, .n_positions = 32768, .biases = BIASED_QKV, .window = 4096), SILU},
-    {"qwen3", &family_llama_names, family_settle_qwen3,
+    {"qwen3", &family_llama_names, settle_qwen3,
      WITH(LLAMA, .n_positions = 32768, .d_k = 128, NORMED_HEADS, .window = 4096), SILU},
     {"arcee", &family_llama_names, family_settle_llama,
      WITH(DECODER, .n_positions = 4096, .rms = true, .style = STYLE_PRE, .epsilon = 1e-5f),
@@ -801,7 +801,7 @@ const struct family family_decoders[] = {
     {"ernie4_5", &family_llama_names, family_settle_ernie,
      WITH(LLAMA_5, .n_positions = 131072, .d_k = 128, .n_kv_head = 2, .tied = true, NEIGHBOURS),
      SILU_OF(5e5)},
-    {"hunyuan_v1_dense", &family_hunyuan_names, family_settle_llama,
+    {"hunyuan_v1_dense", &hunyuan_names, family_settle_llama,
      WITH(LLAMA_5, .n_positions = 2048, .head_norm = {.q = true, .k = true, .after_rotary = true}),
      SILU, .reads = " num_experts "},
     {"apertus", &apertus_names, settle_apertus,

@@ -43,8 +43,8 @@
     }
 
 /* Names of tensors, and readers of keys of config.json, that rows in several files use. */
-extern const struct family_names family_llama_names, family_gpt2_names, family_hunyuan_names,
-    family_qwen2_moe_names, family_latent_names;
+extern const struct family_names family_llama_names, family_gpt2_names, family_qwen2_moe_names,
+    family_latent_names;
 void family_settle_llama(struct reading *reading);
 void family_settle_qkv_bias(struct reading *reading);
 void family_settle_ernie(struct reading *reading);
@@ -53,7 +53,6 @@ void family_settle_window(struct reading *reading);
 /* Read a window, and which layers have it: "layer_types", else each `step`-th from `first` on. */
 void family_windows(struct reading *reading, size_t first, size_t step);
 void family_settle_switched_window(struct reading *reading);
-void family_settle_qwen3(struct reading *reading);
 void family_settle_granite(struct reading *reading);
 /* Read how many experts there are, how many a token has (NULL: `usual`), and the channels of one
  * (NULL: those of a plain MLP), for all layers. GGUF files may have other names of tensors. */
