@@ -5,59 +5,50 @@ const toIndex = (text) => Math.max(0, Math.floor(Number(text)) || 0);
 
 const toIds = (text) => (text || '').split('.').filter(Boolean).map(toIndex);
 
-// Each entry: a function that writes it ('' leaves it out) and one that reads it.
+// Each entry: how a part of the state is written, and the changes of the state that its text
+// stands for. What is as usual is left out, so the text of each usual part reads back to it.
 const REMEMBERED = {
-    text: [() => (live.engine && state.text !== usual.text ? state.text : ''), String],
-    off: [() => [...state.off].sort().join(), (text) => new Set(text.split(',').filter(Boolean))],
-    t: [() => (state.t === 1 ? '' : String(state.t)), (text) => clamp(Number(text) || 1, 0.1, 4)],
-    pin: [pinText, readPin],
-    sentence: [() => String(state.sentence || ''), toIndex],
-    screen: [
-        () => (state.screen === usual.screen ? '' : state.screen),
-        (text) => (SCREENS.some((one) => one.name === text) ? text : SCREENS[0].name),
-    ],
-    show: [() => (state.kind === usual.kind ? '' : state.kind), String],
-    head: [headText, String],
-    cell: [
-        () => (state.kept ? `${state.kept.row},${state.kept.column}` : ''),
-        (text) => {
-            const [row, column] = text.split(',').map(Number);
-            return row >= 0 && column >= 0 ? { row: toIndex(row), column: toIndex(column) } : null;
-        },
-    ],
-    token: [() => (state.kept || state.row === null ? '' : String(state.row)), toIndex],
-    why: [() => (state.why ? '1' : ''), Boolean],
-    scale: [() => state.scale, (text) => (['linear', 'sqrt'].includes(text) ? text : '')],
-    lang: [() => state.lang, languageOf],
-    present: [() => (state.present ? '1' : ''), Boolean],
-    theme: [
-        () => (state.theme === 'auto' ? '' : state.theme),
-        (text) => (THEMES.includes(text) ? text : 'auto'),
-    ],
-    step: [
-        () => (sentences[0].lesson && !state.lesson ? 'workbench' : ''),
-        (text) => Boolean(sentences[0].lesson) && text !== 'workbench',
-    ],
+    text: [({ text }) => (live.engine ? text : ''), (text) => ({ text })],
+    off: [({ off }) => [...off].sort().join(),
+        (text) => ({ off: new Set(text.split(',').filter(Boolean)) })],
+    t: [({ t }) => t, (text) => ({ t: clamp(Number(text) || 1, 0.1, 4) })],
+    pin: [pinText, (text) => ({ pin: readPin(text) })],
+    sentence: [({ sentence }) => sentence, (text) => ({ sentence: toIndex(text) })],
+    screen: [({ screen }) => screen, (text) =>
+        ({ screen: (SCREENS.find((one) => one.name === text) || SCREENS[0]).name })],
+    show: [({ kind }) => kind, (kind) => ({ kind })],
+    head: [({ layer, head }) => `${layer}.${head}`, (text) => {
+        const [layer, head] = text.split('.').map(toIndex);
+        return { layer, head: head || 0 };
+    }],
+    cell: [({ kept }) => (kept ? `${kept.row},${kept.column}` : ''), (text) => {
+        const [row, column] = text.split(',').map(Number);
+        const isCell = row >= 0 && column >= 0;
+        return { kept: isCell ? { row: toIndex(row), column: toIndex(column) } : null };
+    }],
+    token: [({ kept, row }) => (kept ? '' : (row ?? '')),
+        (text) => ({ row: text ? toIndex(text) : null })],
+    why: [({ why }) => (why ? 1 : ''), (text) => ({ why: Boolean(text) })],
+    scale: [({ scale }) => scale,
+        (text) => ({ scale: ['linear', 'sqrt'].includes(text) ? text : '' })],
+    lang: [({ lang }) => lang, (text) => ({ lang: languageOf(text) })],
+    present: [({ present }) => (present ? 1 : ''), (text) => ({ present: Boolean(text) })],
+    theme: [({ theme }) => theme, (text) => ({ theme: THEMES.includes(text) ? text : 'auto' })],
+    step: [({ lesson }) => (lesson ? '' : 'workbench'),
+        (text) => ({ lesson: Boolean(sentences[0].lesson) && text !== 'workbench' })],
 };
-// Names in the address that differ from those in the state.
-const STATE_NAMES = { show: 'kind', cell: 'kept', token: 'row', step: 'lesson' };
 const usual = {};
 
-function headText() {
-    const same = state.layer === usual.layer && state.head === usual.head;
-    return same ? '' : `${state.layer}.${state.head}`;
-}
-
-function pinText() {
-    const { pin } = state;
+function pinText({ pin, text: now } = state) {
     if (!pin) return '';
     if (pin.sentence !== undefined) return String(pin.sentence);
     if (pin.head) return `h${pin.head.join('.')}`;
-    const text = pin.text === state.text ? '' : pin.text;
+    const text = pin.text === now ? '' : pin.text;
     return [pin.off.join(','), pin.t, pin.added.join('.'), text].join('|');
 }
 
 function readPin(text) {
+    if (!text) return null;
     if (/^\d+$/.test(text)) return { sentence: clamp(Number(text), 0, sentences.length - 1) };
     const [, layer, head] = /^h(\d+)\.(\d+)$/.exec(text) || [];
     if (layer) return { head: [Number(layer), Number(head)] };
@@ -75,7 +66,8 @@ function rememberState() {
     const words = new URLSearchParams();
     const before = new URLSearchParams(location.hash.slice(1));
     for (const [name, [write]] of Object.entries(REMEMBERED)) {
-        const text = waits(name) ? before.get(name) : write();
+        const [now, other] = [state, usual].map((one) => String(write(one)));
+        const text = waits(name) ? before.get(name) : now !== other && now;
         if (text) words.set(name, text);
     }
     const hash = words.size ? `#${words}` : location.pathname + location.search;
@@ -87,13 +79,10 @@ function rememberState() {
 function recalledState() {
     const words = new URLSearchParams(location.hash.slice(1));
     const found = {};
-    for (const [name, [, read]] of Object.entries(REMEMBERED)) {
-        if (name === 'head') continue;
-        const key = STATE_NAMES[name] || name;
-        found[key] = words.has(name) && !waits(name) ? read(words.get(name)) : usual[key];
+    for (const [name, [write, read]] of Object.entries(REMEMBERED)) {
+        const text = waits(name) ? null : words.get(name);
+        Object.assign(found, read(text ?? String(write(usual))));
     }
-    const head = words.get('head') || `${usual.layer}.${usual.head}`;
-    [found.layer, found.head] = [0, 1].map((at) => toIndex(head.split('.')[at]));
     if (found.pin?.off) found.pin.text ||= found.text;
     return found;
 }

@@ -395,10 +395,8 @@ addScreen({
     parts: ['motion', 'chips'],
     state: { at: 0 },
     address: {
-        at: [
-            () => (state.at && !state.lesson ? state.at.toFixed(1) : ''),
-            (text) => Number(text) || 0,
-        ],
+        at: [({ at, lesson }) => (at && !lesson ? at.toFixed(1) : ''),
+            (text) => ({ at: Number(text) || 0 })],
     },
     isAvailable() { // pages of a model with the maps of a whole text
         const [first] = motionTensors();

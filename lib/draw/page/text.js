@@ -420,10 +420,7 @@ addScreen({
     commands: () => comparedHeads().map(({ tensor, head }) => commandOfLight(tensor, head)),
     state: { light: look.view === 'overlay' ? 'all' : 'head' },
     address: {
-        light: [
-            () => (state.light === usual.light ? '' : state.light),
-            (text) => (text in LIGHTS ? text : 'head'),
-        ],
+        light: [({ light }) => light, (text) => ({ light: text in LIGHTS ? text : 'head' })],
     },
 });
 

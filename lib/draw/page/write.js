@@ -376,16 +376,14 @@ function appendBarOf(name) {
 
 const appendBar = (at) => () => append(writing.next.likely[at]);
 
-function writeText() {
-    const of = ({ t, k, seed, from, ids }) => [t, k, seed, from, ids.join('.')].join();
-    return of(state.write) === of(usual.write) ? '' : of(state.write);
-}
+const writeText = ({ write: { t, k, seed, from, ids } }) =>
+    [t, k, seed, from, ids.join('.')].join();
 
 function readWrite(text) {
     const [t, k, seed, from, tokens] = text.split(',');
     const ids = toIds(tokens);
     const draws = { t: clamp(Number(t) || 0, 0, 3), k: toIndex(k), seed: toIndex(seed) };
-    return { ...draws, from: Math.min(toIndex(from), ids.length), ids };
+    return { write: { ...draws, from: Math.min(toIndex(from), ids.length), ids } };
 }
 
 addScreen({
