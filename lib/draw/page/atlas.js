@@ -302,14 +302,13 @@ function bars(title, values, names, ends) {
 
 // A table with numbers, tokens and lists of tokens.
 function table(title, columns, rows) {
-    const box = element('div');
     const words = (value) => [value].flat().map((token) => element('span', token));
     const cell = (value) => (typeof value === 'number' ? element('td', String(value), 'number')
         : element('td', words(value), '', { translate: 'no' }));
     const head = element('tr', columns.map((name) => headerCell(say(name), 'col')));
-    tableRegion(box, title).append(element('table', [element('thead', head),
-        element('tbody', rows.map((row) => element('tr', row.map(cell))))]));
-    return part(title, box);
+    const body = rows.map((row) => element('tr', row.map(cell)));
+    return part(title, tableRegion(title,
+        element('table', [element('thead', head), element('tbody', body)])));
 }
 
 function intervalName(interval) {

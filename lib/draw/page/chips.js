@@ -12,6 +12,8 @@ function drawChips() {
     drawTokens('source', labels.source || [], null);
     drawTokens('chips', labels.sentence || [], nextTokens);
     byId('source').hidden = byId('source-name').hidden = !labels.source;
+    highlightChips(currentCell());
+    for (const id of Object.keys(CHIPS)) if (byId(id).firstChild) rove(byId(id), '.chip');
 }
 
 function drawTokens(id, labels, next) {
@@ -29,10 +31,6 @@ function drawTokens(id, labels, next) {
         onPoint(chip, (isOn) => (isOn ? pickToken(id, at) : hover(null)), HOVERS);
         return chip;
     });
-    const isRow = shownTensor().row_labels === CHIPS[id];
-    for (const chip of box.children)
-        chip.setAttribute('aria-pressed', isRow && Number(chip.dataset.at) === selectedRow());
-    if (labels.length) rove(box, '.chip');
 }
 
 // Select a token's row, or its column where rows are of another text; without `keep` hover over it.
@@ -87,19 +85,15 @@ const namesOf = (parts) => parts.flatMap((part, at) =>
 
 // "1.0 and 1.1 are induction heads: they attend to …."; of one head "1.0 is an induction head".
 function putRole(parent, id, heads) {
-    const several = heads.length > 1;
+    const isOne = heads.length === 1;
     const names = heads.slice(0, ROLES_LISTED).map((one) => headName(one));
     if (heads.length > ROLES_LISTED) names.push(`${heads.length - ROLES_LISTED} more`);
-    parent.append(...namesOf(names));
-    const clause = CLAUSES[id];
-    const singular = clause.replace('attend', 'attends').replace('their', 'its');
-    if (id === 'induction')
-        parent.append(
-            several ? ' are induction heads: they ' : ' is an induction head: it ',
-            several ? clause : singular,
-            waitsAtFirst(heads) ? '; where nothing repeats, to the first token. ' : '. ',
-        );
-    else parent.append(` ${several ? clause : singular}. `);
+    const plural = CLAUSES[id];
+    const clause = isOne ? plural.replace('attend', 'attends').replace('their', 'its') : plural;
+    const kind = isOne ? ' is an induction head: it ' : ' are induction heads: they ';
+    const end = waitsAtFirst(heads) ? '; where nothing repeats, to the first token. ' : '. ';
+    parent.append(...namesOf(names),
+        ...(id === 'induction' ? [kind, clause, end] : [` ${clause}. `]));
 }
 
 // Do all heads put half of their weight on the first token where no word repeats?

@@ -48,7 +48,6 @@ class Tensor {
         this.sentence = sentence;
         this.rowCount = spec.shape[1];
         this.columnCount = spec.shape[2];
-        this.matrices = new Map();
     }
 
     // The columns without the last one of a model with sinks, which is no key.
@@ -82,7 +81,10 @@ class Tensor {
 
     // Head `index` row by row; NaN where the mask hides a cell.
     matrix(index) {
-        if (this.matrices.has(index)) return this.matrices.get(index);
+        return once(this, index, () => this.unpacked(index));
+    }
+
+    unpacked(index) {
         const { rowCount: rows, columnCount: columns } = this;
         const data = new Float32Array(rows * columns).fill(NaN);
         const sink = columns - this.keyCount;
@@ -97,7 +99,6 @@ class Tensor {
             at += count;
             if (sink) data[row * columns + columns - 1] = this.numbers[at - 1];
         }
-        this.matrices.set(index, data);
         return data;
     }
 
@@ -183,6 +184,10 @@ class NextTokens {
         return place ? -this.layers.at(-1).came[place - 1] : NaN;
     }
 }
+
+// The place of the largest number, by size; NaN is smaller than all.
+const largestOf = (values) => values.reduce((best, value, at) =>
+    (Math.abs(value) > Math.abs(values[best]) || Number.isNaN(values[best]) ? at : best), 0);
 
 function stepName({ step, layer }) {
     return step === 'embedding' ? step : `${step === 'mlp' ? 'MLP' : step} ${layer}`;

@@ -20,6 +20,16 @@ function buttonFor(act, parts, className = '', attributes = {}) {
     return button;
 }
 
+const memos = new WeakMap(); // by object, and name
+
+// What is made once for an object, under a name.
+function once(owner, name, make) {
+    if (!memos.has(owner)) memos.set(owner, new Map());
+    const made = memos.get(owner);
+    if (!made.has(name)) made.set(name, make());
+    return made.get(name);
+}
+
 function setText(id, words) {
     if (byId(id).textContent !== words) byId(id).textContent = words;
 }
@@ -90,13 +100,9 @@ function headerCell(text, scope) {
     return element('th', text, '', { scope });
 }
 
-// A table scrolls in its own region, which the keyboard reaches.
-function tableRegion(parent, name) {
-    const region = { role: 'region', tabindex: 0, 'aria-label': name };
-    const wide = element('div', '', 'wide', region);
-    parent.append(wide);
-    return wide;
-}
+// A table in a region of its own, in which it scrolls, and which the keyboard reaches.
+const tableRegion = (name, table) =>
+    element('div', table, 'wide', { role: 'region', tabindex: 0, 'aria-label': name });
 
 function clamp(value, least, most) {
     return Math.min(Math.max(value, least), most);

@@ -24,17 +24,11 @@ class Why {
         Object.assign(this, { tensor, layer, head, row, ways, of: isSink ? null : rows });
         this.scale = ways.scales[`${this.prefix()}weights`]?.[layer];
         if (!this.of) return;
-        this.key = tensor.columns === 'key' ? column : this.strongest();
+        this.key = tensor.columns === 'key' ? column : largestOf(this.of('weights', row));
         this.dim = tensor.columns === 'key' ? null : column;
         [this.score, this.masked, this.weight] = ['scores', 'masked', 'weights'].map(
             (name) => this.of(name, row)?.[this.key]);
         this.hidden = this.masked === -Infinity || Number.isNaN(this.masked);
-    }
-
-    strongest() {
-        const weights = this.of('weights', this.row);
-        const beats = (value, best) => value > best || (Number.isNaN(best) && value >= 0);
-        return weights.reduce((best, value, at) => (beats(value, weights[best]) ? at : best), 0);
     }
 
     // Query and key vectors; in linear attention φ of both.

@@ -18,12 +18,9 @@ function hasRollout(tensor) {
 }
 
 // A token's row of (I + mean of the heads) / 2, as in lib/lens/effective.c.
-function mixedRow(tensor, row) {
-    tensor.mixed ??= [];
-    return (tensor.mixed[row] ??= meanRow([tensor], row)
-        .subarray(0, tensor.keyCount)
+const mixedRow = (tensor, row) => once(tensor, `mixed ${row}`, () =>
+    meanRow([tensor], row).subarray(0, tensor.keyCount)
         .map((value, key) => ((value || 0) + (key === row)) / 2));
-}
 
 // The parts of shares that come from each token below layers, the first of which is the last.
 function spread(shares, layers) {

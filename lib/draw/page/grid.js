@@ -148,8 +148,10 @@ function canSwitch(tensor) {
     return Boolean(live.engine) && has && !live.translates; // whose heads have the same names
 }
 
+const listedHeads = (names) => listed([...names].sort().map(shownHead));
+
 function runWords({ off, t }) {
-    const heads = off.length ? `off: ${listed(off.map(shownHead))}` : 'all heads on';
+    const heads = off.length ? `off: ${listedHeads(off)}` : 'all heads on';
     return `${heads}, attention temperature ${t}`;
 }
 
@@ -158,12 +160,11 @@ function drawRun() {
     byId('temperature-row').hidden = !live.engine;
     byId('t').value = state.t;
     byId('t-value').textContent = Number(state.t).toFixed(1);
-    const off = [...state.off].sort();
     byId('pin').hidden = !live.engine;
     const pinWords = pinned ? 'Pin this run' : 'Pin as baseline';
     byId('pin').querySelector('span').textContent = live.engine && isPinned() ? 'Unpin' : pinWords;
-    byId('all-on').hidden = !off.length;
-    byId('off-note').textContent = off.length ? `off: ${listed(off.map(shownHead))}`
+    byId('all-on').hidden = !state.off.size;
+    byId('off-note').textContent = state.off.size ? `off: ${listedHeads(state.off)}`
         : 'nothing switched off';
     byId('off-note').hidden = !live.engine;
     byId('compare-row').hidden = sentences.length < 2;

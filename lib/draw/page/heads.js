@@ -15,8 +15,9 @@ function repeatsOf(words) {
 }
 
 // The keys that a role attends to, by role and query; null if there are none.
-function targetsOf(tensor) {
-    if (tensor.targets) return tensor.targets;
+const targetsOf = (tensor) => once(tensor, 'targets', () => findTargets(tensor));
+
+function findTargets(tensor) {
     const words = (tensor.labels('row') || []).map(shown);
     const before = repeatsOf(words);
     const each = (keys) =>
@@ -27,7 +28,7 @@ function targetsOf(tensor) {
     const added = tensor.sentence.added_after[Number(tensor.row_labels === 'source')];
     const ahead = words.length > 1 && !Number.isNaN(tensor.at(0, 0, 1));
     const ends = words.flatMap((word, at) => (added && word === words.at(-1) ? [at] : []));
-    return (tensor.targets = {
+    return {
         'previous-token': each((query) => [query - 1]),
         'first-token': each(() => [0]),
         self: each((query) => [query]),
@@ -35,13 +36,14 @@ function targetsOf(tensor) {
         'next-token': each((at) => (ahead && at + 1 < words.length ? [at + 1] : [])),
         separator: each(() => ends),
         induction: each((query) => before[query].map((at) => at + 1).filter((at) => at <= query)),
-    });
+    };
 }
 
 // The mean weight on each role's keys, and that of attention that is uniform over visible keys.
-function profileOf(tensor, index) {
-    tensor.profiles ??= new Map();
-    if (tensor.profiles.has(index)) return tensor.profiles.get(index);
+const profileOf = (tensor, index) =>
+    once(tensor, `profile ${index}`, () => makeProfile(tensor, index));
+
+function makeProfile(tensor, index) {
     const targets = targetsOf(tensor);
     const rows = Array.from({ length: tensor.rowCount }, (_, at) =>
         tensor.row(index, at).subarray(0, tensor.keyCount),
@@ -49,7 +51,7 @@ function profileOf(tensor, index) {
     const counts = rows.map((row) => row.filter((value) => !Number.isNaN(value)).length || 1);
     const isPossible = ({ score }) =>
         !/next|separator/.test(score) || targets[score].some(Boolean);
-    const profile = ROLES.filter(isPossible).map((role) => {
+    return ROLES.filter(isPossible).map((role) => {
         let [sum, even, count] = [0, 0, 0];
         targets[role.score].forEach((keys, query) => {
             if (!keys) return;
@@ -59,8 +61,6 @@ function profileOf(tensor, index) {
         });
         return { ...role, value: count ? sum / count : NaN, even: count ? even / count : NaN };
     });
-    tensor.profiles.set(index, profile);
-    return profile;
 }
 
 // The mean weight on a role's keys; NaN where the mask or the text leaves none.
@@ -147,8 +147,7 @@ function differenceOf(now, before, head) {
     for (const list of ['heads', 'kv_heads']) spec[list] &&= [spec[list][head]];
     const difference = new Tensor(spec, now.sentence);
     const [a, b] = [now.matrix(head), before.matrix(head)];
-    difference.matrices = new Map([[0, a.map((value, i) => (value === b[i] ? 0 : value - b[i]))]]);
-    difference.profiles = null;
+    difference.unpacked = () => a.map((value, i) => (value === b[i] ? 0 : value - b[i]));
     difference.isDifference = true;
     const joined = (...names) => [...new Set(names)].join('/');
     difference.label = (axis, at) => joined(before.label(axis, at), now.label(axis, at));

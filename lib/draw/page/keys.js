@@ -31,7 +31,7 @@ function togglePresent() {
 function letGo() {
     if (document.activeElement.matches('input, select, #line *')) return focusView();
     if (state.why) return closeWhy();
-    if (isPresenting() || isProjecting()) return togglePresent();
+    if (isLarge()) return togglePresent();
     return keepCell(null);
 }
 
@@ -88,27 +88,19 @@ function press(event) {
     event.preventDefault();
 }
 
-// --- on a phone: the legend below the matrix, and buttons for what has no key -----------------
-
-// The legend below the matrix.
-function placeLegend() {
-    if (phone.matches) byId('stage').after(byId('legend'));
-    else document.querySelector('footer').prepend(byId('legend'));
-}
-
-function listenToPhone() {
-    byId('edit').addEventListener('click', () => {
-        const open = document.querySelector('header').classList.toggle('editing');
-        byId('edit').setAttribute('aria-expanded', open);
-        if (open) (byId('text').hidden ? byId('sentence') : byId('text')).focus();
-    });
-    byId('head-before').addEventListener('click', () => stepHead(-1));
-    byId('head-after').addEventListener('click', () => stepHead(1));
-}
-
 // --- beginning ---------------------------------------------------------------------------------
 
+// On a phone: show the field of the text.
+function toggleField() {
+    const open = document.querySelector('header').classList.toggle('editing');
+    byId('edit').setAttribute('aria-expanded', open);
+    if (open) (byId('text').hidden ? byId('sentence') : byId('text')).focus();
+}
+
 function listen() {
+    on('edit', 'click', toggleField);
+    on('head-before', 'click', () => stepHead(-1));
+    on('head-after', 'click', () => stepHead(1));
     on('skip', 'click', focusView);
     on('sentence', 'change', () => set({ sentence: Number(byId('sentence').value) }));
     on('tensor', 'change', () => set({ kind: byId('tensor').value }));
@@ -151,7 +143,6 @@ function start() {
     listen();
     listenToExport();
     for (const screen of SCREENS) screen.listen?.();
-    listenToPhone();
     listenToAddress();
     draw(!byId('engine')); // the cell of a link may lie outside the text of the page
     if (isPresenting()) focusView();

@@ -50,14 +50,10 @@ function pinnedTensor(tensor = shownTensor()) {
     );
 }
 
-function isPresenting() {
-    return state.present && !phone.matches && !state.printing && !state.lesson;
-}
-
-// A step of the lesson in large letters, for a projector.
-function isProjecting() {
-    return state.present && !phone.matches && !state.printing && state.lesson;
-}
+// In large letters, for a projector: the workbench, or a step of the lesson.
+const isLarge = () => state.present && !phone.matches && !state.printing;
+const isPresenting = () => isLarge() && !state.lesson;
+const isProjecting = () => isLarge() && state.lesson;
 
 // Are there predictions: after each row, or of a masked model at its masks?
 function predicts() {
@@ -116,11 +112,8 @@ function currentCell() {
     if (hovered?.column !== undefined) return hovered;
     const row = clamp(hovered ? hovered.row : selectedRow(), 0, tensor.rowCount - 1);
     if (!hovered && state.kept) return state.kept;
-    const data = tensor.row(head, row);
-    let best = row < firstShown(tensor) ? row : firstColumn(tensor);
-    for (let i = best; i < data.length; i++)
-        if (Math.abs(data[i]) > Math.abs(data[best]) || Number.isNaN(data[best])) best = i;
-    return { row, column: best };
+    const first = row < firstShown(tensor) ? row : firstColumn(tensor);
+    return { row, column: first + largestOf(tensor.row(head, row).subarray(first)) };
 }
 
 // Highlight a token or a cell everywhere; null: the selected one again.
@@ -335,7 +328,7 @@ function settle() {
     document.body.classList.toggle('is-lesson', state.lesson);
     document.body.classList.toggle('is-present', isPresenting());
     document.body.classList.toggle('projects', isProjecting());
-    byId('present').setAttribute('aria-pressed', isPresenting() || isProjecting());
+    byId('present').setAttribute('aria-pressed', isLarge());
     for (const part of byId('right').children) part.hidden = !predicts(); // and features.js
     byId('right').hidden = !hasRight();
     byId('workbench').classList.toggle('without-right', !hasRight());
@@ -365,7 +358,6 @@ function draw(remember = true) {
         shownScreen().draw(); // first: reading its width after other changes forces a layout
         drawChips();
         drawFooter();
-        highlightChips(currentCell());
     }
     drawTop();
     if (remember) rememberState();
@@ -387,7 +379,7 @@ function drawMatrix() {
 function highlightMatrix(cell) {
     const [tensor, head] = shownMatrix();
     const isOn = isPresenting() && !state.off.has(tensor.headName(head));
-    const off = isOn ? listed([...state.off].sort().map(shownHead)) : '';
+    const off = isOn ? listedHeads(state.off) : '';
     setText('head-title', headTitle() + (off && ` · off: ${off}`));
     const presented = [sumText(tensor, head, cell), numbersNote(tensor)].filter(Boolean);
     setText('map-words', isPresenting() ? presented.join(' · ') : mixerWords(tensor));
@@ -425,9 +417,8 @@ function drawTop() {
     const attention = state.kind.startsWith('enc.') ? all?.encoder : all;
     const model = current().model.replace(/^.*\/(?=.)/, '');
     const count = (number, name) => say(`# ${name}${number === 1 ? '' : 's'}`, number);
-    const size = attention
-        ? `${count(attention.layers, 'layer')} × ${count(attention.heads, 'head')}`
-        : '';
+    const sizes = attention && [count(attention.layers, 'layer'), count(attention.heads, 'head')];
+    const size = sizes?.join(' × ');
     byId('title').textContent = say(look.title || model);
     if (look.title) document.title = say(look.title);
     const parts = phone.matches && size ? [size] : [size, 'attn-cli'];
@@ -478,7 +469,8 @@ function drawFooter() {
         key(pinned && matrix, 'dashed', comparesTexts() ? 'A' : 'pinned run'),
         ...notesOf(tensor).map((note) => element('span', note, 'note')),
     ].filter(Boolean));
-    placeLegend();
+    if (phone.matches) byId('stage').after(byId('legend'));
+    else document.querySelector('footer').prepend(byId('legend'));
 }
 
 function wordOf(tensor) {

@@ -255,40 +255,35 @@ class MatrixView {
     }
 
     drawLabels(current, bold) {
-        const { overContext: context, cells } = this;
-        const paint = (strong, size) => {
-            context.fillStyle = variable(strong ? '--text' : '--quiet');
-            context.font = font(size, strong ? '700' : '');
+        const { compact, cells, height, left, named, overContext: context, top, width } = this;
+        // Names at the places that fit: strong ones, and every nth that is not beside a strong one.
+        const put = (count, first, step, strong, { size, every, write }) => {
+            for (let i = 0; i < count; i++) {
+                const at = first + i * step;
+                const near = [...strong].some((one) => Math.abs(one - at) < every * step);
+                if (!strong.has(at) && (i % every || (near && every > 1))) continue;
+                context.fillStyle = variable(strong.has(at) ? '--text' : '--quiet');
+                context.font = font(size, strong.has(at) ? '700' : '');
+                write(at, i);
+            }
         };
-        const every = (pitch, size) => Math.ceil(Math.max(size, LABEL_LEAST) / Math.max(pitch, 1));
-        const size = clamp(this.height, 11, this.compact ? 12 : this.size);
-        const rowEvery = every(this.height, size);
+        const nth = (pitch, size) => Math.ceil(Math.max(size, LABEL_LEAST) / Math.max(pitch, 1));
+        const size = clamp(height, 11, compact ? 12 : this.size);
         context.textBaseline = 'middle';
-        for (let i = 0; i < cells.rows; i++) {
-            const row = this.first + i * cells.rowStep;
-            const strong = current?.row === row;
-            const near = current && Math.abs(current.row - row) < rowEvery * cells.rowStep;
-            if (!strong && (i % rowEvery || (near && rowEvery > 1))) continue;
-            paint(strong, size);
-            context.textAlign = 'right';
-            const text = shortened(this.tensor.label('row', row), this.left - 8, size);
-            context.fillText(text, this.left - 7, this.top + this.height * (i + 0.5));
-        }
-        const columnSize = this.named ? clamp(this.width, 11, this.size) : this.letters;
-        const slant = this.compact ? 1 : Math.SQRT1_2;
-        const columnEvery = this.named
-            ? every(this.width * slant, columnSize)
-            : Math.ceil(30 / this.width);
-        const apart = columnEvery * cells.columnStep;
-        for (let i = 0; i < cells.columns; i++) {
-            const column = this.leftmost + i * cells.columnStep;
-            const strong = bold.has(column);
-            const near = [...bold].some((one) => Math.abs(one - column) < apart);
-            if (!strong && (i % columnEvery || (near && columnEvery > 1))) continue;
-            paint(strong, columnSize);
-            this.columnLabel(context, column, this.left + this.width * (i + 0.5), columnSize);
-        }
-        if (this.named) this.drawAxes(context);
+        context.textAlign = 'right';
+        put(cells.rows, this.first, cells.rowStep, new Set(current ? [current.row] : []), {
+            size, every: nth(height, size),
+            write: (row, i) => context.fillText(
+                shortened(this.tensor.label('row', row), left - 8, size), left - 7,
+                top + height * (i + 0.5)),
+        });
+        const high = named ? clamp(width, 11, this.size) : this.letters;
+        const pitch = width * (compact ? 1 : Math.SQRT1_2);
+        put(cells.columns, this.leftmost, cells.columnStep, bold, {
+            size: high, every: named ? nth(pitch, high) : Math.ceil(30 / width),
+            write: (at, i) => this.columnLabel(context, at, left + width * (i + 0.5), high),
+        });
+        if (named) this.drawAxes(context);
     }
 
     columnLabel(context, column, x, size) {
@@ -376,14 +371,12 @@ function drawTable(parent, tensor, index) {
         const value = tensor.at(index, first + row, left + column);
         return Number.isNaN(value) ? '' : tensor.text(value);
     };
-    const wide = tableRegion(parent, `Numbers of ${tensor.name(index)}`);
-    const heads = names('column', left, end);
-    wide.append(tableOf(heads, names('row', first, tensor.rowCount), textOf));
-    const caption = wide.firstChild.createCaption();
-    const { rows, columns } = tensor;
-    caption.textContent = `${tensor.name(index)}: rows are ${rows}, columns ${columns}`;
-    if (end < tensor.columnCount)
-        caption.textContent += `; the first ${end - left} of ${tensor.columnCount} columns`;
+    const { columnCount, columns, rowCount, rows } = tensor;
+    const table = tableOf(names('column', left, end), names('row', first, rowCount), textOf);
+    const count = end < columnCount && `; the first ${end - left} of ${columnCount} columns`;
+    const caption = `${tensor.name(index)}: rows are ${rows}, columns ${columns}${count || ''}`;
+    table.createCaption().textContent = caption;
+    parent.append(tableRegion(`Numbers of ${tensor.name(index)}`, table));
 }
 
 // A table with names of columns (`heads`) and of rows; `marked`: the current row.

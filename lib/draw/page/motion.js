@@ -172,8 +172,8 @@ function drawMotionTable() {
     into.replaceChildren();
     if (!box.open) return;
     const { heads, rows } = tableRows(journey, scene);
-    tableRegion(into, say('All numbers as a table')).append(
-        tableOf(heads, rows.map(([name]) => name), (row, column) => rows[row][1][column]));
+    into.append(tableRegion(say('All numbers as a table'),
+        tableOf(heads, rows.map(([name]) => name), (row, column) => rows[row][1][column])));
 }
 
 // Names of columns; names and texts of rows.

@@ -62,8 +62,7 @@ function goAlong(steps, place) {
 // Go to a head's row of a token, at its strongest key.
 function follow(place, row) {
     const { kind, layer, head, kept } = state;
-    const keys = current().of(place.kind)[place.layer].row(place.head, row);
-    const column = keys.reduce((best, value, at) => (value > (keys[best] || 0) ? at : best), 0);
+    const column = largestOf(current().of(place.kind)[place.layer].row(place.head, row));
     goAlong([...trail(), { kind, layer, head, kept }], { ...place, kept: { row, column }, row });
 }
 
@@ -82,9 +81,8 @@ function drawTrail(panel) {
 // --- the fold ----------------------------------------------------------------------------------
 
 class OriginView {
-    constructor(to, why, cell) {
+    constructor(why, cell) {
         Object.assign(this, { why, cell, box: element('div', '', 'origin') });
-        to.append(this.box);
         this.draw(true);
     }
 

@@ -8,17 +8,12 @@ function font(size, weight = '') {
 }
 
 const ruler = document.createElement('canvas').getContext('2d');
-const widths = new Map();
 
 // As wide as in bold, which any label can become.
-function textWidth(text, size) {
-    const key = `${size} ${text}`;
-    if (!widths.has(key)) {
-        ruler.font = font(size, '700');
-        widths.set(key, ruler.measureText(text).width);
-    }
-    return widths.get(key);
-}
+const textWidth = (text, size) => once(ruler, `${size} ${text}`, () => {
+    ruler.font = font(size, '700');
+    return ruler.measureText(text).width;
+});
 
 function shortened(text, width, size) {
     if (textWidth(text, size) <= width) return text;

@@ -69,6 +69,15 @@ function drawPrediction(selected) {
     drawWithout(row);
 }
 
+// Show a token in a row of bars: as solid its share, and as an outline another one, if it is known.
+function setBar([name, track, value], { words, share, other, text }) {
+    name.textContent = words;
+    value.textContent = text;
+    track.firstChild.style.width = `${100 * share}%`;
+    track.lastChild.style.width = `${100 * (other || 0)}%`;
+    track.lastChild.hidden = other === null;
+}
+
 function drawBars(list, compares) {
     const box = byId('bars');
     while (bars.length < BARS) box.append(barRow());
@@ -78,15 +87,12 @@ function drawBars(list, compares) {
         const one = list[i];
         row.hidden = !one;
         if (!one) return;
-        const [name, track, value, change] = row.children;
-        row.dataset.name = one.name;
-        name.textContent = names[i];
-        name.title = one.name;
-        value.textContent = percent(one.share);
-        track.firstChild.style.width = `${100 * one.share}%`;
-        const by = Number((100 * (one.share - one.before)).toFixed(1));
-        track.lastChild.style.width = `${100 * (one.before || 0)}%`;
-        track.lastChild.hidden = !(one.before >= GHOST_LEAST);
+        const { before, name, share } = one;
+        const change = row.lastChild;
+        row.dataset.name = row.firstChild.title = name;
+        setBar(row.children, { words: names[i], share, text: percent(share),
+            other: before >= GHOST_LEAST ? before : null });
+        const by = Number((100 * (share - before)).toFixed(1));
         change.textContent = compares ? `${by ? signedText(by, 1) : '0.0'} pt` : '';
         const weight = Math.abs(by) >= STRONG_CHANGE ? ' strong' : '';
         change.className = `change${by ? '' : ' even'}${by < 0 ? ' below' : ''}${weight}`;
@@ -122,10 +128,9 @@ function drawLayers(next, row) {
 function drawEntry(next, row) {
     const [winner] = next.likeliest(row);
     const shares = next.layers.map((step) => next.shareOf(winner.id, row, step));
-    let best = 1;
-    for (let i = 2; i < shares.length; i++)
-        if (shares[i] - shares[i - 1] > shares[best] - shares[best - 1]) best = i;
-    if (!(shares[best] - shares[best - 1] >= 0.0005)) return;
+    const rises = shares.slice(1).map((share, at) => share - shares[at]);
+    const best = 1 + rises.indexOf(Math.max(...rises));
+    if (!(rises[best - 1] >= 0.0005)) return;
     byId('entry').append(
         say('# rises most with', quoted(shown(winner.name))),
         isChinese() ? '' : ' ', // as between Chinese words

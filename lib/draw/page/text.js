@@ -7,13 +7,24 @@ const ARC_WORDS = 40; // more on a line have no arcs
 const WORDS_LARGE = 80; // longer texts have smaller words
 const DIFFERS = 0.1;
 const STRIPS_WORDED = 7; // heads of a layer: strips of more have no words
-// What lights the words: its name, and the numbers of the words at a query. A share of 0 in the
-// rollout is masked in every layer.
+// What lights the words: its name, whether it can of some layers, the numbers of the words at a
+// query, the words of its title, and the options of `run` that print it. A share of 0 in the rollout
+// is masked in every layer.
 const LIGHTS = {
-    head: ['This head', (tensor, row, head) => tensor.row(head, row)],
-    layer: ['Mean of the layer', (tensor, row) => meanRow([tensor], row)],
-    all: ['All heads', (tensor, row) => meanRow(attentionOf(tensor), row)],
-    flow: ['All layers', (tensor, row) => rolloutRow(tensor, row).map((share) => share || NaN)],
+    head: { name: 'This head', isPossible: () => true,
+        values: (tensor, row, head) => tensor.row(head, row), title: () => headTitle() },
+    layer: { name: 'Mean of the layer',
+        isPossible: (layers, tensor) => layers.length && tensor.shape[0] > 1,
+        values: (tensor, row) => meanRow([tensor], row), title: ({ layer }) => `layer ${layer}`,
+        options: ({ layer }) => `--layer ${layer} --mean heads` },
+    all: { name: 'All heads', isPossible: (layers) => layers.length > 1,
+        values: (tensor, row) => meanRow(attentionOf(tensor), row), title: () => 'all heads',
+        options: () => '--layer all --mean heads,layers' },
+    flow: { name: 'All layers',
+        isPossible: (layers, tensor) => layers.length > 1 && hasRollout(tensor),
+        values: (tensor, row) => rolloutRow(tensor, row).map((share) => share || NaN),
+        title: () => '',
+        options: (tensor) => `--show rollout --layer ${attentionOf(tensor).at(-1)?.layer}` },
 };
 
 // --- what lights the words ---------------------------------------------------------------------
@@ -34,11 +45,7 @@ function meanRow(tensors, row) {
 
 function lightsOf(tensor) {
     const layers = tensor.isAttention ? attentionOf(tensor) : [];
-    const isPossible = {
-        ...{ head: true, layer: layers.length && tensor.shape[0] > 1, all: layers.length > 1 },
-        flow: layers.length > 1 && hasRollout(tensor),
-    };
-    return Object.keys(LIGHTS).filter((light) => isPossible[light]);
+    return Object.keys(LIGHTS).filter((light) => LIGHTS[light].isPossible(layers, tensor));
 }
 
 const lightNow = () => (lightsOf(shownTensor()).includes(state.light) ? state.light : 'head');
@@ -194,7 +201,7 @@ function drawText() {
 function drawLights() {
     const lights = lightsOf(shownTensor());
     byId('light').hidden = lights.length < 2;
-    const entries = lights.map((light) => [light, LIGHTS[light][0], { id: `light-${light}` }]);
+    const entries = lights.map((light) => [light, LIGHTS[light].name, { id: `light-${light}` }]);
     drawSegments(byId('light'), entries, lightNow(), (light) => set({ light }));
 }
 
@@ -254,12 +261,6 @@ function makeHeadRow(heads) {
     return element('div', [layer, ...strips], 'row');
 }
 
-// The place of the largest number, by size.
-function largestOf(values) {
-    const sizes = Array.from(values, (value) => (Number.isNaN(value) ? -1 : Math.abs(value)));
-    return sizes.indexOf(Math.max(...sizes));
-}
-
 function lightStrip(strip, tensor, head, row) {
     const first = firstColumn(tensor);
     const values = tensor.row(head, row).subarray(first);
@@ -317,7 +318,7 @@ function lightWords(row) {
         const place = one.tensor.sentence === current() ? row : pinnedRow(row);
         one.isAlike = place >= 0;
         one.row = clamp(one.isAlike ? place : row, 0, one.tensor.rowCount - 1);
-        one.values = LIGHTS[lightNow()][1](one.tensor, one.row, one.head);
+        one.values = LIGHTS[lightNow()].values(one.tensor, one.row, one.head);
         one.before = at && heads[0].isAlike ? heads[0].values : [];
     });
     linesOfText(heads).forEach((line, at) => {
@@ -343,12 +344,9 @@ function drawTextTitle({ tensor }, row) {
     const word = quoted(tensor.label('row', row));
     const verb = tensor.isMixer ? 'What # reads' : 'Where # attends';
     const isFlow = lightNow() === 'flow';
-    byId('reading-title').textContent = say(
-        isFlow ? 'Where the information at # comes from' : verb,
-        word,
-    );
-    const names = { head: headTitle(), layer: `layer ${tensor.layer}`, all: 'all heads', flow: '' };
-    byId('reading-head').textContent = names[lightNow()];
+    byId('reading-title').textContent =
+        say(isFlow ? 'Where the information at # comes from' : verb, word);
+    byId('reading-head').textContent = LIGHTS[lightNow()].title(tensor);
 }
 
 function drawTextSaid(heads) {
@@ -425,11 +423,7 @@ addScreen({
 });
 
 function commandOfLight(tensor, head) {
-    const words = {
-        layer: `--layer ${tensor.layer} --mean heads`,
-        all: '--layer all --mean heads,layers',
-        flow: `--show rollout --layer ${attentionOf(tensor).at(-1)?.layer}`,
-    }[lightNow()];
+    const words = LIGHTS[lightNow()].options?.(tensor);
     if (!words || (tensor.sentence.files && words.includes('--show')))
         return commandOfView(tensor, head);
     return commandOf(tensor.sentence, 'run', words.split(' '));

@@ -30,11 +30,10 @@ function blend(stops, share) {
     return a.map((value, i) => Math.round(value + (at - from) * (b[i] - value)));
 }
 
-const ramps = new Map();
+// A list of colours by level, kept for each theme.
+const rampOf = (signed) => once(STOPS, `${isDark()} ${signed}`, () => makeRamp(signed));
 
-function rampOf(signed) {
-    const key = `${isDark()} ${signed}`;
-    if (ramps.has(key)) return ramps.get(key);
+function makeRamp(signed) {
     const { up, down } = STOPS[isDark() ? 'dark' : 'light'];
     const most = isDark() ? SIGNED_DARK : 1;
     const ramp = [[0, 0, 0]];
@@ -47,7 +46,6 @@ function rampOf(signed) {
     }
     const pixel = ([r, g, b], at) => at && (255 << 24) | (b << 16) | (g << 8) | r; // as in memory
     ramp.pixels = Uint32Array.from(ramp, pixel);
-    ramps.set(key, ramp);
     return ramp;
 }
 
@@ -61,33 +59,23 @@ function extentOf(data, from = 0, to = data.length, extent = { low: Infinity, hi
 }
 
 function extentOfKind(sentence, kind) {
-    sentence.extents ??= new Map();
-    if (!sentence.extents.has(kind)) {
-        let extent;
-        for (const tensor of sentence.tensors.filter((one) => one.tensor === kind))
-            extent = extentOf(tensor.numbers, 0, tensor.numbers.length, extent);
-        sentence.extents.set(kind, extent);
-    }
-    return sentence.extents.get(kind);
+    const join = (extent, { numbers, tensor }) =>
+        (tensor === kind ? extentOf(numbers, 0, numbers.length, extent) : extent);
+    return once(sentence, `extent ${kind}`, () => sentence.tensors.reduce(join, undefined));
 }
 
 // The median of all weights that are stored.
-function medianOf(sentence, kind) {
-    sentence.medians ??= new Map();
-    if (!sentence.medians.has(kind)) {
-        const all = sentence.tensors
-            .filter((tensor) => tensor.tensor === kind)
-            .map((tensor) => tensor.numbers);
-        const size = all.reduce((sum, one) => sum + one.length, 0);
-        const every = Math.max(1, Math.floor(size / 20000)); // a sample is enough
-        const values = [];
-        for (const one of all)
-            for (let i = 0; i < one.length; i += every) if (one[i] >= 0) values.push(one[i]);
-        const sorted = Float32Array.from(values).sort();
-        sentence.medians.set(kind, sorted[sorted.length >> 1] ?? 0);
-    }
-    return sentence.medians.get(kind);
-}
+const medianOf = (sentence, kind) => once(sentence, `median ${kind}`, () => {
+    const all = sentence.tensors.filter(({ tensor }) => tensor === kind);
+    const size = all.reduce((sum, { numbers }) => sum + numbers.length, 0);
+    const every = Math.max(1, Math.floor(size / 20000)); // a sample is enough
+    const values = [];
+    for (const { numbers } of all)
+        for (let i = 0; i < numbers.length; i += every)
+            if (numbers[i] >= 0) values.push(numbers[i]);
+    const sorted = Float32Array.from(values).sort();
+    return sorted[sorted.length >> 1] ?? 0;
+});
 
 class Tone {
     constructor(low, high, scale) {
@@ -175,17 +163,9 @@ function fillWith(one, colour) {
     one.style.color = colour ? inkOn(colour) : '';
 }
 
-const variables = new Map();
-
-// A colour of page.css, cached because reading it recomputes all styles.
-function variable(name) {
-    const key = `${isDark()} ${name}`;
-    if (!variables.has(key)) {
-        const style = getComputedStyle(document.documentElement);
-        variables.set(key, style.getPropertyValue(name).trim());
-    }
-    return variables.get(key);
-}
+// A colour of page.css, kept because reading it recomputes all styles.
+const variable = (name) => once(document, `${isDark()} ${name}`, () =>
+    getComputedStyle(document.documentElement).getPropertyValue(name).trim());
 
 // The first row and key that remain when --hide-first drops the first token.
 function firstShown(tensor) {

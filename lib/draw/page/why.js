@@ -52,17 +52,23 @@ function drawWhy() {
     if (focused) panel.focus();
 }
 
-// A table of dims or keys; columns are [name, numbers].
+// A table of dims or keys; `columns`: lists of numbers by name.
 function whyTable(kind, names, columns, marked) {
-    const heads = columns.map(([name]) => name);
-    const textOf = (row, column) => exact(Math.fround(columns[column][1][row]));
-    const region = tableRegion(document.createDocumentFragment(), `each ${kind}`);
-    region.append(tableOf(heads, names, textOf, { corner: kind, marked, className: 'numbers' }));
-    return region;
+    const lists = Object.values(columns);
+    const textOf = (row, column) => exact(Math.fround(lists[column][row]));
+    const options = { corner: kind, marked, className: 'numbers' };
+    return tableRegion(`each ${kind}`, tableOf(Object.keys(columns), names, textOf, options));
 }
 
 function dimTable(columns, marked) {
-    return whyTable('dim', [...columns[0][1].keys()].map(String), columns, marked);
+    const [first] = Object.values(columns);
+    return whyTable('dim', [...first.keys()].map(String), columns, marked);
+}
+
+// "score sum of 24 products = 1.5"
+function sumLine(name, words, value) {
+    const number = element('b', exact(value), '', { 'data-name': name });
+    return element('p', [element('span', name), ` ${words} = `, number], 'sum');
 }
 
 // The heads that a page explains, and one more, as in --explain.
@@ -233,10 +239,10 @@ class WhyPanel {
             [element('b', shownHead(one.name)), ` ${one.value.toFixed(2)}`])), 'names');
     }
 
-    fold(name, note, fill) {
+    fold(name, note, make) {
         const words = [icon('chevron'), element('span', name), element('span', note, 'quiet')];
         const details = element('details', [element('summary', words)]);
-        details.addEventListener('toggle', () => fill(details), { once: true });
+        details.addEventListener('toggle', () => details.append(...make()), { once: true });
         this.panel.append(details);
         return details;
     }
@@ -249,76 +255,71 @@ class WhyPanel {
             : Number.isNaN(this.keys.at(state.head, cell.row, column));
         if (!isHead || hidden || why.tensor.sentence.files) return;
         const name = 'Where do query and key come from?';
-        const fold = this.fold(name, '', (to) => new OriginView(to, why, cell));
+        const fold = this.fold(name, '', () => [new OriginView(why, cell).box]);
         fold.open = state.origins; // as on the way to this head
         fold.addEventListener('toggle', () => (state.origins = fold.open));
     }
 
     tables() {
         const { why } = this;
-        const dims = `${why.products().length} dimensions`;
-        this.fold('Query times key', dims, (to) => this.product(to));
-        this.fold('Scale, mask, softmax', `${why.softmax().length} keys`, (to) => this.softmax(to));
-        this.fold('Weighted value', 'added to the context', (to) => this.values(to));
+        this.fold('Query times key', `${why.products().length} dimensions`, () => this.product());
+        this.fold('Scale, mask, softmax', `${why.softmax().length} keys`, () => this.softmax());
+        this.fold('Weighted value', 'added to the context', () => this.values());
         const ends = ['', ' -o walk.html'];
         if (!why.tensor.sentence.command?.includes('--precision')) // explain has no --precision
-            this.fold('All steps as a document', '', (to) =>
-                to.append(...ends.map((end) => commandLine(why.command() + end))));
+            this.fold('All steps as a document', '', () =>
+                ends.map((end) => commandLine(why.command() + end)));
     }
 
-    product(to) {
+    product() {
+        const { of, key, row, ways } = this.why;
+        const [q, k] = this.why.pair();
+        const [nameOfQ, nameOfK] = ways.linear ? ['φ(q)', 'φ(k)'] : ['q', 'k'];
+        const product = `${nameOfQ} · ${nameOfK}`;
+        const table = dimTable({ [nameOfQ]: q, [nameOfK]: k, [product]: this.why.products() });
+        const before = of('q_pre', row);
+        if (!before) return [table];
+        const turned = { 'q before': before, q: of('q', row), 'k before': of('k_pre', key),
+            k: of('k', key) };
+        const words = `Rotary embedding of positions ${row} and ${key}`;
+        return [element('p', words), dimTable(turned), table];
+    }
+
+    softmax() {
         const { why } = this;
-        const [before, kBefore] = [why.of('q_pre', why.row), why.of('k_pre', why.key)];
-        if (before) {
-            to.append(element('p', `Rotary embedding of positions ${why.row} and ${why.key}`));
-            const [q, k] = [why.of('q', why.row), why.of('k', why.key)];
-            to.append(dimTable(Object.entries({ 'q before': before, q, 'k before': kBefore, k })));
-        }
-        const [q, k] = why.pair();
-        const names = why.ways.linear ? ['φ(q)', 'φ(k)'] : ['q', 'k'];
-        to.append(dimTable([[names[0], q], [names[1], k], [names.join(' · '), why.products()]]));
-    }
-
-    line(to, name, words, value) {
-        const number = element('b', exact(value), '', { 'data-name': name });
-        to.append(element('p', [element('span', name), ` ${words} = `, number], 'sum'));
-    }
-
-    softmax(to) {
-        const { why } = this;
-        this.line(to, 'score', `sum of ${why.products().length} products`, why.score);
-        for (const [name, words, value] of why.bends())
-            if (!Number.isNaN(value)) this.line(to, name, words, value);
-            else to.append(element('p', `${name} ${words}`, 'sum'));
-        const seen = why.hidden ? 'the query cannot see this key' : 'the query sees this key';
-        this.line(to, 'masked', seen, why.hidden ? -Infinity : why.masked);
+        const { heads, linear, renormalise } = why.ways;
         const rows = why.softmax().slice(0, WHY_LISTED);
-        const { linear, renormalise } = why.ways;
-        const columns = [
-            [renormalise ? 'softmax' : 'masked', 'masked'],
-            !linear && !renormalise && ['e^(masked − max)', 'power'],
-            ['weight', 'weight'],
-        ].filter(Boolean).map(([name, of]) => [name, rows.map((row) => row[of])]);
+        const column = (of) => rows.map((row) => row[of]);
         const names = rows.map(({ key }) => `${key} ${this.label('column', key)}`);
-        to.append(whyTable('key', names, columns, why.key));
-        const words = `of ${quoted(this.label('column', why.key))}`;
-        this.line(to, 'weight', words, why.hidden ? 0 : why.weight);
+        const columns = {
+            [renormalise ? 'softmax' : 'masked']: column('masked'),
+            ...(!linear && !renormalise && { 'e^(masked − max)': column('power') }),
+            weight: column('weight'),
+        };
+        const seen = why.hidden ? 'the query cannot see this key' : 'the query sees this key';
         const difference = why.of('difference', why.row)?.[why.key];
-        if (difference === undefined) return;
-        const half = why.ways.heads / 2;
-        const pair = `${why.head % half} and ${(why.head % half) + half}`;
-        this.line(to, 'difference', `of the weights of heads ${pair}`, difference);
+        const first = why.head % (heads / 2); // of two heads that make one
+        const pair = `of the weights of heads ${first} and ${first + heads / 2}`;
+        return [
+            sumLine('score', `sum of ${why.products().length} products`, why.score),
+            ...why.bends().map(([name, words, value]) => (Number.isNaN(value)
+                ? element('p', `${name} ${words}`, 'sum') : sumLine(name, words, value))),
+            sumLine('masked', seen, why.hidden ? -Infinity : why.masked),
+            whyTable('key', names, columns, why.key),
+            sumLine('weight', `of ${quoted(this.label('column', why.key))}`,
+                why.hidden ? 0 : why.weight),
+            ...(difference === undefined ? [] : [sumLine('difference', pair, difference)]),
+        ];
     }
 
-    values(to) {
-        const { why } = this;
-        const value = why.of('v', why.key);
-        const differences = why.of('difference', why.row);
-        const weight = differences?.[why.key] ?? why.weight;
-        const parts = value.map((number) => Math.fround((weight || 0) * number));
-        const context = why.of('context', why.row);
+    values() {
+        const { of, dim, key, row, weight } = this.why;
+        const v = of('v', key);
+        const differences = of('difference', row);
+        const by = differences?.[key] ?? weight;
+        const parts = v.map((number) => Math.fround((by || 0) * number));
         const name = `${differences ? 'difference' : 'weight'} · v`;
-        to.append(dimTable(Object.entries({ v: value, [name]: parts, context }), why.dim));
+        return [dimTable({ v, [name]: parts, context: of('context', row) }, dim)];
     }
 
     // Tensors that the page lacks, their size, and the command that adds them.

@@ -231,13 +231,11 @@ function drawNext() {
         item.hidden = !one;
         if (!one) return;
         const button = item.firstChild;
-        const [, name, track, value] = button.children;
-        name.textContent = names[at];
-        track.firstChild.style.width = `${100 * one.chance}%`;
-        track.lastChild.style.width = `${100 * one.share}%`;
-        track.lastChild.hidden = isPlain() || Math.abs(one.share - one.chance) < 0.002;
-        value.textContent = one.chance ? percent(one.chance) : say('cut');
-        button.classList.toggle('cut', !one.chance);
+        const { chance, share } = one;
+        const other = isPlain() || Math.abs(share - chance) < 0.002 ? null : share;
+        setBar([...button.children].slice(1), { words: names[at], share: chance, other,
+            text: chance ? percent(chance) : say('cut') });
+        button.classList.toggle('cut', !chance);
         button.disabled = !live.engine && !follows(one);
         button.title = say(one.ends ? '# ends the text' : 'Append #', quoted(names[at]));
     });
