@@ -170,15 +170,13 @@ function largestEffect() {
     const { effects, nextTokens, attention, opens } = current();
     if (!effects || !nextTokens || state.kind !== 'weights') return null;
     const [winner] = nextTokens.likeliest(opens);
-    let most = null;
-    for (const one of headsOf(current(), state.kind)) {
-        if (one.tensor.isMixer) continue; // no effects are known
-        const at = one.tensor.layer * attention.heads + (one.tensor.heads?.[one.head] ?? NaN);
-        const by = Math.abs(effects[at] - winner.share);
-        if (by >= EFFECT_LEAST && !(by <= most?.by))
-            most = { ...one, by, winner, share: effects[at] };
-    }
-    return most;
+    const of = ({ tensor: { layer, heads }, head }) =>
+        effects[layer * attention.heads + (heads?.[head] ?? NaN)];
+    const isKnown = ({ tensor }) => !tensor.isMixer; // no effects of mixers
+    return headsOf(current(), state.kind).filter(isKnown)
+        .map((one) => ({ ...one, winner, share: of(one), by: Math.abs(of(one) - winner.share) }))
+        .filter(({ by }) => by >= EFFECT_LEAST)
+        .sort((a, b) => b.by - a.by)[0] || null;
 }
 
 // "Without 0.1 ✕ and 1.3 ✕"
