@@ -450,8 +450,8 @@ await test('a number above 0 is blue and one below 0 orange, in all parts', () =
         { hash: '#head=1.3&cell=14,7&why=1' },
     ));
 
-await test('a page without an engine says how its text is edited', () =>
-    withPage(writePage('-s', 'Life is short'), async (page) => {
+await test('a page without an engine says how its text is edited', async () => {
+    await withPage(writePage('-s', 'Life is short'), async (page) => {
         yes(await page.isHidden('#fixed'), 'the note is there before it is asked for');
         await page.click('#plain');
         yes((await page.innerText('#fixed')).startsWith('The text of this page is fixed.'), 'no note');
@@ -459,7 +459,16 @@ await test('a page without an engine says how its text is edited', () =>
             await page.innerText('#fixed code'));
         await page.keyboard.press('Escape');
         yes(await page.isHidden('#fixed'), 'Esc leaves the note');
-    }));
+    });
+    const given = ['-m', 'translate', '--source', 'the cat', '-s', '<s> le chat'];
+    await withPage(writePage(...given), async (page) => {
+        await page.click('#plain');
+        same("attn-cli page -m translate --source 'the cat' --live -o live.html",
+            await page.innerText('#fixed code'));
+    });
+    await withPage(writePage('--ids', '1,2'), async (page) =>
+        same(0, await page.locator('#fixed code').count()));
+});
 
 // A live page runs the unmodified model; `attribute --head` and `explain` lack some options of pages.
 await test('all commands of a page with edits of features or with another precision run', async () => {

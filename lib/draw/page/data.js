@@ -89,9 +89,7 @@ class Tensor {
         const data = new Float32Array(rows * columns).fill(NaN);
         const sink = columns - this.keyCount;
         const visible = (row) => (this.causal ? Math.min(row + 1 + sink, columns) : columns);
-        let size = 0;
-        for (let row = 0; row < rows; row++) size += visible(row);
-        let at = index * size;
+        let at = (index * this.numbers.length) / this.shape[0];
         for (let row = 0; row < rows; row++) {
             const count = visible(row);
             const keys = count - sink;

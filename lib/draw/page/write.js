@@ -321,12 +321,14 @@ function drawSteps() {
 const TO_EDIT =
     'To edit the text or append any token, type this in a terminal, and open live.html:';
 
-// Such a page runs one text on the unmodified model; '': it cannot show this text.
+// Such a page runs one text on the unmodified model, which translates a source itself; '': it cannot
+// show this text.
 function commandOfLive() {
-    const { command = [], files, source, text } = current();
-    const at = command.indexOf('--source'); // of a translation, whose text are ids
-    if (files || Boolean(source) !== (text === undefined) || (source && at < 0)) return '';
-    const given = { ...current(), command: source ? command.slice(at, at + 2) : [] };
+    const { command = [], files, model, source, text } = current();
+    const at = command.indexOf('--source');
+    if (files || (source ? at < 0 : text === undefined)) return '';
+    const given = source ? { files: ['-m', model], command: command.slice(at, at + 2) }
+        : { ...current(), command: [] };
     return commandOf(given, 'page', ['--live', '-o', 'live.html']);
 }
 
