@@ -7,9 +7,9 @@ const ARC_WORDS = 40; // more on a line have no arcs
 const WORDS_LARGE = 80; // longer texts have smaller words
 const DIFFERS = 0.1;
 const STRIPS_WORDED = 7; // heads of a layer: strips of more have no words
-// What lights the words: its name, whether it can of some layers, the numbers of the words at a
-// query, the words of its title, and the options of `run` that print it. A share of 0 in the rollout
-// is masked in every layer.
+// What lights the words: its name, whether it can light those of some layers, the numbers of the
+// words at a query, the words of its title, and the options of `run` that print it. A share of 0 in
+// the rollout is masked in every layer.
 const LIGHTS = {
     head: { name: 'This head', isPossible: () => true,
         values: (tensor, row, head) => tensor.row(head, row), title: () => headTitle() },

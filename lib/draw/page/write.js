@@ -321,8 +321,8 @@ function drawSteps() {
 const TO_EDIT =
     'To edit the text or append any token, type this in a terminal, and open live.html:';
 
-// Such a page runs one text on the unmodified model, which translates a source itself; '': it cannot
-// show this text.
+// Such a page runs one text on the unmodified model, which translates a source itself; '': it
+// cannot show this text.
 function commandOfLive() {
     const { command = [], files, model, source, text } = current();
     const at = command.indexOf('--source');
