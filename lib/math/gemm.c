@@ -57,6 +57,10 @@ static size_t blocking_size_of(const struct blocking *blocking, enum blocking_ki
     return others % blocking->part;
 }
 
+/* To read a number of W takes about as long as this many multiply-adds: with few rows of x, threads
+ * are worth it earlier. */
+static const double READ_WORK = 4;
+
 /* --- plans ------------------------------------------------------------------------------------ */
 
 enum {
@@ -525,7 +529,7 @@ static void multiply(struct machine *machine, struct product *p)
     pool_run(machine->pool,
              (struct loop){
                  .rounds = p->groups.count * rounds_of_group(p),
-                 .work = p->work,
+                 .work = p->work * (1 + READ_WORK / (double)rows),
                  .round = by_rows ? compute_columns : compute_panels,
              },
              p);

@@ -342,6 +342,9 @@ void attention_store(struct pass *pass, const struct head_rule *heads, size_t la
              (struct loop){pass->batch->count * heads->kv_heads, work, store_head}, &job);
 }
 
+/* Multiply-adds in the time that a head takes besides its products, 2 µs. */
+static const double HEAD_WORK = 50e3;
+
 enum pass_state attention(struct pass *pass, const struct sublayer *s, size_t layer)
 {
     const struct score_rule *rule = &s->score;
@@ -359,8 +362,9 @@ enum pass_state attention(struct pass *pass, const struct sublayer *s, size_t la
     double cells = 0;
     for (size_t i = 0; i < pass->batch->count; i++)
         cells += (double)pass->batch->queries[i].count * (double)batch_keys(pass->batch, i);
-    /* multiply-adds of all heads, about: with few, the pool uses one thread */
-    double work = cells * (double)heads * (double)(s->head.d_k + s->head.d_v);
+    /* in multiply-adds, about: a head takes some time of its own, however few its cells */
+    double work =
+        cells * (double)heads * (double)(s->head.d_k + s->head.d_v) + HEAD_WORK * (double)rounds;
     for (int i = 0; i < ATTENTION_MAPS; i++)
         job.edits |= (unsigned)pass_edits(pass, (enum site)(SITE_SCORES + i), layer) << i;
     struct slot sinks = slot_of((int)pass->part, SLOT_SINKS, layer);
