@@ -126,6 +126,7 @@ void weights_release(struct weights *weights)
 {
     checkpoint_release(&weights->checkpoint);
     arena_release(&weights->arena);
+    arena_release(&weights->packed);
     *weights = (struct weights){0};
 }
 
@@ -138,7 +139,7 @@ int weights_share(struct weights *shared, const struct weights *weights,
     shared->argmax = NULL;        /* searches write to it */
     shared->checkpoint.count = 0; /* the files are released with `weights` */
     shared->checkpoint.arena = (struct arena){0};
-    shared->arena = (struct arena){0};
+    shared->arena = shared->packed = (struct arena){0};
     shared->parameters = arena_alloc(&shared->arena, count, sizeof *shared->parameters, err);
     if (!shared->parameters)
         return -1;
@@ -213,16 +214,31 @@ static float *panels_to_fill(struct weights *weights, struct parameter *p, size_
     return (float *)p->panels; /* the arena's */
 }
 
-/* Without memory for its panels a matrix is used as it is. */
+/* Room in which a matrix is packed, or NULL: then it is used as it is. All lie side by side, in
+ * large pages, if there is memory for that. */
+static void *room_to_pack(struct weights *weights, size_t bytes)
+{
+    struct arena *packed = &weights->packed;
+    void *room = NULL;
+    if (bytes == 0 || bytes > weights->packing_bytes)
+        return NULL;
+    if (!packed->newest)
+        arena_expect(packed, num_min(weights_bytes(weights).heap, weights->packing_bytes));
+    room = arena_room(packed, bytes, 1, NULL);
+    if (!room && !packed->newest) {
+        *packed = (struct arena){0};
+        room = arena_room(packed, bytes, 1, NULL);
+    }
+    weights->packing_bytes -= room ? bytes : 0;
+    return room;
+}
+
 static void pack(struct weights *weights, struct parameter *p, struct weight *weight)
 {
-    size_t bytes = panels_size(weight) * sizeof(float);
-    if (!p->panels && bytes <= weights->packing_bytes) {
-        float *panels = arena_room(&weights->arena, bytes, 1, NULL);
-        if (panels) {
+    if (!p->panels) {
+        float *panels = room_to_pack(weights, panels_size(weight) * sizeof *panels);
+        if (panels)
             panels_fill(panels, weight);
-            weights->packing_bytes -= bytes;
-        }
         p->panels = panels;
     } else if (p->is_old) {
         panels_fill((float *)p->panels, weight); /* the arena's */
@@ -234,13 +250,10 @@ static void pack(struct weights *weights, struct parameter *p, struct weight *we
 /* The same for quantised rows, which do not change. */
 static void pack_quants(struct weights *weights, struct parameter *p, struct weight *weight)
 {
-    size_t bytes = p->quants ? 0 : quants_size(weight);
-    if (bytes > 0 && bytes <= weights->packing_bytes) {
-        char *quants = arena_room(&weights->arena, bytes, 1, NULL);
-        if (quants) {
+    if (!p->quants) {
+        char *quants = room_to_pack(weights, quants_size(weight));
+        if (quants)
             quants_fill(quants, weight);
-            weights->packing_bytes -= bytes;
-        }
         p->quants = quants;
     }
     weight->quants = p->quants;

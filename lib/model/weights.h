@@ -130,7 +130,8 @@ struct weights {
     const struct safetensors_entry *sines[PART_SOURCE + 1]; /* tables of sinusoids; NULL: none */
     const float *ones;        /* scales of norms without any; NULL until its first use */
     struct argmax *argmax;    /* of the unembedding; NULL until its first use */
-    struct arena arena;       /* of these fields, and of converted, packed or rounded tensors */
+    struct arena arena;       /* of these fields, and of converted or rounded tensors */
+    struct arena packed;      /* of packed ones */
     bool packing;             /* pack matrices on their first use (math/weight.h) */
     bool packing_words;       /* pack the unembedding, too; saves time over many passes */
     bool packing_quants;      /* pack quantised rows, for passes of one token */
