@@ -341,7 +341,8 @@ static ALWAYS_INLINE void pack_numbers(const struct use *use, const struct block
                                        int count, part_of_block *q, part_of_block *times,
                                        part_of_block *less, struct dtype_packing packing)
 {
-    int numbers = (int)packing.numbers, bits = (int)packing.bits, of_word = 32 / bits;
+    int numbers = (int)packing.numbers, bits = (int)packing.bits;
+    int of_words = numbers * bits / 32;
     char *to = use->packed;
     struct scales of;
     read_scales(&of, some, times, less);
@@ -353,13 +354,12 @@ static ALWAYS_INLINE void pack_numbers(const struct use *use, const struct block
 #pragma omp simd
             for (int row = 0; row < DTYPE_ROWS; row++) {
                 int integer = q(some, row, k / SLICE, k % SLICE) - packing.offset;
-                words[(k - n) / of_word][row] |= ((uint32_t)integer & ((1U << bits) - 1))
-                                                 << (k - n) % of_word * bits;
+                words[(k - n) % of_words][row] |= (uint32_t)integer << (k - n) / of_words * bits;
             }
         }
         size_t head = sizeof steps[0] * (packing.has_less ? 2 : 1);
         memcpy(to, steps, head);
-        memcpy(to + head, words, (size_t)(numbers / of_word) * sizeof words[0]);
+        memcpy(to + head, words, (size_t)of_words * sizeof words[0]);
     }
 }
 
@@ -369,17 +369,17 @@ static ALWAYS_INLINE void pack_numbers(const struct use *use, const struct block
 #define FOR_EACH_QUANTS(DO)                                                    \
     DO(Q4_0, q4_0, one, NULL, FEW, 18, 32, 4, -8, 0, 2, 16)                    \
     DO(Q4_1, q4_1, one, minus_one, FEW, 20, 32, 4, 0, 0, 4, 16)                \
-    DO(Q5_0, q5_0, one, NULL, FEW, 22, 32, 8, 0, 0, 2, 20)                     \
+    DO(Q5_0, q5_0, one, NULL, FEW, 22, 32, 8, -128, 0, 2, 20)                  \
     DO(Q5_1, q5_1, one, minus_one, FEW, 24, 32, 8, 0, 0, 4, 20)                \
-    DO(Q8_0, q8_0, one, NULL, FEW, 34, 32, 8, 0, 0, 2, 32)                     \
+    DO(Q8_0, q8_0, one, NULL, FEW, 34, 32, 8, -128, 0, 2, 32)                  \
     DO(Q2_K, q2_k, q2_k_factor, q2_k_factor, MANY, 84, 16, 4, 0, 80, 0, 80)    \
     DO(Q3_K, q3_k, q3_k_times, NULL, MANY, 110, 16, 4, -8, 108, 0, 108)        \
     DO(Q4_K, q4_k, parts_factor, parts_factor, MANY, 144, 32, 4, 0, 0, 4, 140) \
     DO(Q5_K, q5_k, parts_factor, parts_factor, MANY, 176, 32, 8, 0, 0, 4, 172) \
-    DO(Q6_K, q6_k, q6_k_times, NULL, MANY, 210, 16, 8, 0, 208, 0, 208)         \
-    DO(IQ4_NL, iq4_nl, one, NULL, FEW, 18, 32, 8, 0, 0, 2, 16)                 \
-    DO(IQ4_XS, iq4_xs, iq4_xs_times, NULL, MANY, 136, 32, 8, 0, 0, 0, 136)     \
-    DO(MXFP4, mxfp4, one_of_power, NULL, FEW, 17, 32, 8, 0, 0, 1, 16)
+    DO(Q6_K, q6_k, q6_k_times, NULL, MANY, 210, 16, 8, -128, 208, 0, 208)      \
+    DO(IQ4_NL, iq4_nl, one, NULL, FEW, 18, 32, 8, -128, 0, 2, 16)              \
+    DO(IQ4_XS, iq4_xs, iq4_xs_times, NULL, MANY, 136, 32, 8, -128, 0, 0, 136)  \
+    DO(MXFP4, mxfp4, one_of_power, NULL, FEW, 17, 32, 8, -128, 0, 1, 16)
 
 typedef void block_loop(const struct use *use, const char *const *from, size_t ahead);
 

@@ -84,12 +84,13 @@ void dtype_add_dots(float sums[DTYPE_ROWS], const float *x, const char *const fr
 
 /* Quantised rows packed side by side, for products of one row that repeat. For some numbers of the
  * rows: their steps [DTYPE_ROWS] as floats, what is subtracted [DTYPE_ROWS] if the type has it,
- * and words [numbers · bits / 32][DTYPE_ROWS], the first number in the lowest bits. A number is
- * (integer + offset) · step - less, where each product and each difference is rounded once. */
+ * and words [numbers · bits / 32][DTYPE_ROWS], whose lowest bits are the first numbers, then those above
+ * the next. A number is (integer + offset) · step - less, where each product and each difference is
+ * rounded once. */
 struct dtype_packing {
     size_t numbers; /* that share a step: 16 or 32 */
-    size_t bits;    /* of an integer: 4, without a sign, or 8, with one */
-    int offset;     /* 0 of integers of 8 bits */
+    size_t bits;    /* of an integer without a sign: 4 or 8 */
+    int offset;
     bool has_less;
 };
 struct dtype_packing dtype_packing(enum dtype dtype);

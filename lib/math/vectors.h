@@ -7,8 +7,6 @@
  *     vector_words            WORDS words of every WORDS-th of VECTOR_FLOATS rows, side by side
  *     transpose_words         each WORDS by WORDS words of WORDS such vectors, in place
  *     IN_VECTORS              the instructions that these need, as an attribute of functions
- *     vector_integers         integers of four bits, the lowest of words, plus an offset, 0 or -8,
- *                             as floats; if it is not defined, by shifts
  *     ROWS_MAX, REGISTERS     the rows whose sums stay in registers, and the registers of each
  *     FOR_ROWS(DO)            DO(1) up to DO(ROWS_MAX)
  *
@@ -340,64 +338,70 @@ enum {
 
 typedef int32_t integers __attribute__((vector_size(VECTOR_FLOATS * WORD_BYTES)));
 
-/* Integer `i` of each word. */
-IN_VECTORS static ALWAYS_INLINE vector integer_of(words word, size_t i, size_t bits, int offset)
+/* Some packed rows: their words, and what their integers are multiplied by, and what is added then,
+ * which gives the numbers. */
+struct quants {
+    const char *words[QUANT_VECTORS];
+    vector steps[QUANT_VECTORS], less[QUANT_VECTORS];
+};
+
+/* sums += x · an integer of each of `count` words: those bits of `mask`, as they stand there, or
+ * those that are left after `shift`. */
+IN_VECTORS static ALWAYS_INLINE void add_integers(vector sums[QUANT_VECTORS], const float *x,
+                                                  const struct quants *some, size_t count,
+                                                  words mask, uint32_t shift)
 {
-#ifdef vector_integers
-    if (bits == 4)
-        return vector_integers(word >> (uint32_t)(i * bits), offset);
-#else
-    if (bits == 4 && !offset)
-        return __builtin_convertvector((integers)(word >> (uint32_t)(i * bits) & 15), vector);
-    if (bits == 4) /* offset -8: with its highest bit changed, the integer has a sign */
-        word ^= 0x88888888;
-#endif
-    integers top = (integers)(word << (uint32_t)(WORD_BITS - (i + 1) * bits));
-    return __builtin_convertvector(top >> (int32_t)(WORD_BITS - bits), vector);
+    EACH(j, count)
+    {
+        vector number = vector_all(x[j]);
+        EACH(v, QUANT_VECTORS)
+        {
+            const void *at = some->words[v] + j * LANES * WORD_BYTES;
+            words word = (words)vector_load(at);
+            integers integer = (integers)(shift ? word >> shift : word & mask);
+            vector value = vector_multiply_add(__builtin_convertvector(integer, vector),
+                                               some->steps[v], some->less[v]);
+            sums[v] = vector_multiply_add(number, value, sums[v]);
+        }
+    }
 }
 
 /* sums += x · QUANT_VECTORS vectors of packed rows; return what follows them. `packing` is a
- * constant in each call, if nothing takes its address. */
+ * constant in each call, if nothing takes its address. Integers are not moved to the end of a word:
+ * where they stand, each is some power of 2 larger, and its step is made as much smaller; only the
+ * last one, which would look negative, is moved. A fused multiply-add rounds a number once:
+ * integer · step is exact (at most 5 and 17 binary digits) if the type has something to subtract,
+ * and else what is subtracted is. */
 IN_VECTORS static ALWAYS_INLINE const char *add_quants(vector sums[QUANT_VECTORS], const float *x,
                                                        const char *at, struct dtype_packing packing)
 {
-    size_t of_word = WORD_BITS / packing.bits;
+    size_t of_word = WORD_BITS / packing.bits, count = packing.numbers / of_word;
     size_t head = LANES * FLOAT_BYTES * (packing.has_less ? 2 : 1);
     size_t bytes = head + LANES * packing.numbers * packing.bits / 8; /* of LANES rows */
-    vector steps[QUANT_VECTORS], less[QUANT_VECTORS];
-    const char *rows[QUANT_VECTORS];
+    size_t all = QUANT_COLUMNS / LANES * bytes;
+    struct quants some;
+    words mask = (words){0} + ((1U << packing.bits) - 1);
     EACH(v, QUANT_VECTORS)
     {
-        rows[v] = at + v / GROUPS * bytes + v % GROUPS * sizeof(vector);
-        steps[v] = vector_load((const float *)(const void *)rows[v]);
+        const char *from = at + v / GROUPS * bytes + v % GROUPS * sizeof(vector);
+        some.words[v] = from + head;
+        some.steps[v] = vector_load((const float *)(const void *)from);
+        some.less[v] = some.steps[v] * (float)packing.offset;
         if (packing.has_less)
-            less[v] = -vector_load((const float *)(const void *)(rows[v] + LANES * FLOAT_BYTES));
-        rows[v] += head;
+            some.less[v] = -vector_load((const float *)(const void *)from + LANES);
     }
-    for (size_t k = 0; k < packing.numbers; k += of_word) {
-        words word[QUANT_VECTORS];
-        EACH(v, QUANT_VECTORS)
-        {
-            if (v * sizeof(vector) % LINE_BYTES == 0)
-                PREFETCH(rows[v] + QUANTS_AHEAD);
-            word[v] = (words)vector_load((const float *)(const void *)rows[v]);
-            rows[v] += LANES * WORD_BYTES;
-        }
-        EACH(i, of_word)
-        {
-            vector number = vector_all(x[k + i]);
-            EACH(v, QUANT_VECTORS)
-            {
-                vector value = integer_of(word[v], i, packing.bits, packing.offset);
-                if (packing.has_less) /* the product is exact: at most 5 and 17 binary digits */
-                    value = vector_multiply_add(value, steps[v], less[v]);
-                else
-                    value *= steps[v];
-                sums[v] = vector_multiply_add(number, value, sums[v]);
-            }
-        }
+    for (size_t i = 0; i + 1 < of_word; i++, x += count, mask <<= packing.bits) {
+        EACH(line, all / LINE_BYTES / (of_word - 1))
+        PREFETCH(at + QUANTS_AHEAD + (i + line * (of_word - 1)) * LINE_BYTES);
+        add_integers(sums, x, &some, count, mask, 0);
+        EACH(v, QUANT_VECTORS) some.steps[v] *= 1 / (float)(1U << packing.bits);
+        __asm__ volatile(
+            "" ::
+                : "memory"); /* words are read again: they would not fit in registers */
     }
-    return at + QUANT_COLUMNS / LANES * bytes;
+    EACH(v, QUANT_VECTORS) some.steps[v] *= (float)(1U << (WORD_BITS - packing.bits));
+    add_integers(sums, x, &some, count, mask, WORD_BITS - (uint32_t)packing.bits);
+    return at + all;
 }
 
 /* QUANT_COLUMNS packed rows, one segment of the sum after the other. */
@@ -418,14 +422,14 @@ IN_VECTORS static ALWAYS_INLINE void multiply_strip(float *y, const float *x, co
 }
 
 /* The packings that exist: numbers, bits, offset, something subtracted. */
-#define FOR_PACKINGS(DO) \
-    DO(16, 4, 0, true)   \
-    DO(16, 4, -8, false) \
-    DO(16, 8, 0, false)  \
-    DO(32, 4, 0, true)   \
-    DO(32, 4, -8, false) \
-    DO(32, 8, 0, true)   \
-    DO(32, 8, 0, false)
+#define FOR_PACKINGS(DO)   \
+    DO(16, 4, 0, true)     \
+    DO(16, 4, -8, false)   \
+    DO(16, 8, -128, false) \
+    DO(32, 4, 0, true)     \
+    DO(32, 4, -8, false)   \
+    DO(32, 8, 0, true)     \
+    DO(32, 8, -128, false)
 
 #define MULTIPLY_PACKED(numbers_, bits_, offset_, less_)                                           \
     if (packing.numbers == (numbers_) && packing.bits == (bits_) && packing.offset == (offset_) && \

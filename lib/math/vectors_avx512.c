@@ -55,15 +55,6 @@ static inline IN_VECTORS void transpose_words(vector a[WORDS])
     }
 }
 
-/* A permutation looks only at four bits of each index. */
-static inline IN_VECTORS vector look_up(__m512i indices, float first)
-{
-    vector from_zero = _mm512_setr_ps(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-    return _mm512_permutexvar_ps(indices, _mm512_add_ps(from_zero, vector_all(first)));
-}
-
-#define vector_integers(word, offset) look_up((__m512i)(word), (float)(offset))
-
 #include "math/vectors.h"
 
 const struct vector_loops vectors_avx512 = VECTOR_LOOPS;
