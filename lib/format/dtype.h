@@ -84,9 +84,9 @@ void dtype_add_dots(float sums[DTYPE_ROWS], const float *x, const char *const fr
 
 /* Quantised rows packed side by side, for products of one row that repeat. For some numbers of the
  * rows: their steps [DTYPE_ROWS] as floats, what is subtracted [DTYPE_ROWS] if the type has it,
- * and words [numbers · bits / 32][DTYPE_ROWS], whose lowest bits are the first numbers, then those above
- * the next. A number is (integer + offset) · step - less, where each product and each difference is
- * rounded once. */
+ * and words [numbers · bits / 32][DTYPE_ROWS], whose lowest bits are the first numbers, the bits
+ * above the next ones. A number is (integer + offset) · step - less, where each product and each
+ * difference is rounded once. */
 struct dtype_packing {
     size_t numbers; /* that share a step: 16 or 32 */
     size_t bits;    /* of an integer without a sign: 4 or 8 */

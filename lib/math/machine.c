@@ -13,8 +13,8 @@
 
 static const double work_worth_threads = 500e3; /* about 10 µs, the cost of waking a thread */
 
-/* Iterations of a waiting loop before it sleeps: about 100 µs, more than most times between two loops
- * of a pass. To wake a thread takes 10 µs. */
+/* Iterations of a waiting loop before it sleeps: about 100 µs, longer than most times between
+ * two loops of a pass. To wake a thread takes 10 µs. */
 enum { SPINS = 8000 };
 
 struct worker {
