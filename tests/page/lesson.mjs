@@ -475,7 +475,7 @@ await test('formulas and tables have the same symbols in Chinese, but names of c
         });
         return texts;
     };
-    const names = { 分数: 'score', 缩放后: 'scaled', 掩码后: 'masked', 权重: 'weight', 上下文: 'context' };
+    const names = { 分数: 'score', 缩放后: 'scaled', 掩码后: 'masked', 权重: 'weight', 上下文向量: 'context' };
     const found = await symbolsOf('--lang', 'zh');
     for (const name of Object.keys(names))
         yes(found.some((text) => text.includes(name)), name);
