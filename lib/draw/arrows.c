@@ -1,5 +1,6 @@
 /* arrows.c: vectors of three numbers as arrows from the origin, with the token at each tip, in a
- * box whose walls have a grid. All axes have one scale. */
+ * box whose walls have a grid. All axes have one scale: 0 goes to the right, 1 up and 2 away, as in
+ * Motion on the page. */
 #include "draw/figure.h"
 
 #include <math.h>
@@ -89,15 +90,16 @@ static void draw_box(const struct section *section, struct canvas *canvas,
         font.anchor = ANCHOR_START;
         canvas->text(canvas, (struct point){y.x + 2 * GAP, y.y + font.size / 2}, text, &font);
     }
-    double middle = (low + high) / 2, out = LABELS * 0.7;
-    double left = fmax(out, 2 * (font.size + GAP)); /* beyond the numbers of axis Z */
+    double middle = (floor((low + high) / 2 / step + 1e-9) + 0.5) * step; /* between two numbers */
+    double out = LABELS * 0.7;
+    double left = fmax(out, 2 * (font.size + GAP)); /* beyond the numbers of the upward axis */
     font = section_font(section, TYPE_NAME, 0x111111);
     font.anchor = ANCHOR_MIDDLE;
     struct point x = project(scene, middle, low, low), y = project(scene, high, middle, low);
     struct point z = project(scene, low, low, middle);
-    canvas->text(canvas, (struct point){x.x - out / 2, x.y + out + font.size / 2}, "X", &font);
-    canvas->text(canvas, (struct point){y.x + out, y.y + out}, "Y", &font);
-    canvas->text(canvas, (struct point){z.x - left, z.y + font.size / 3}, "Z", &font);
+    canvas->text(canvas, (struct point){x.x - out / 2, x.y + out + font.size / 2}, "0", &font);
+    canvas->text(canvas, (struct point){y.x + out, y.y + out}, "2", &font);
+    canvas->text(canvas, (struct point){z.x - left, z.y + font.size / 3}, "1", &font);
 }
 
 /* True if the line between two points crosses the box. */
@@ -207,7 +209,7 @@ void arrows_draw(const struct section *section, const struct sheet *sheet, struc
             float value = sheet_cell(sheet, i, k);
             at[k] = isfinite(value) ? (double)value : 0;
         }
-        scene.tips[i] = project(&scene, at[0], at[1], at[2]);
+        scene.tips[i] = project(&scene, at[0], at[2], at[1]);
     }
     for (size_t i = 0; !canvas->err->kind && i < count; i++)
         draw_token(section, canvas, &scene, i, sheet->rows.labels[i].text);
