@@ -64,13 +64,15 @@ function drawChain(pen, picture, flat, { x, y, width, height }) {
             pen.arrow(flat(from), flat(to), one === own ? '--accent' : '--bar', 3, 0.95);
         from = to;
     }
-    if (own) pen.line([flat(points[own.j]), flat(from)], '--mark', 1.5, 0.8, [4, 4]);
     pen.arrow(flat([0, 0, 0]), flat(from), '--mark', 4.5);
     // named in a key below: a name at the tip would cover that of its own word
-    const key = y + height - pen.least * 0.8;
-    pen.arrow([x + 8, key], [x + 44, key], '--mark', 4.5);
-    pen.note(say('context of #', quoted(query)), x + 54, key, 1,
-        { bold: true, colour: '--mark-text', room: width - 56 });
+    const lines = [[say('weighted, placed end to end'), '--bar', 3, {}],
+        [say('context of #', quoted(query)), '--mark', 4.5, { bold: true, colour: '--mark-text' }]];
+    for (const [at, [words, colour, thick, options]] of lines.entries()) {
+        const line = y + height - pen.least * (2 - 1.2 * at);
+        pen.arrow([x + 4, line], [x + 30, line], colour, thick);
+        pen.note(words, x + 38, line, 1, { room: width - 38, ...options });
+    }
 }
 
 // A name near the tip of an arrow, where it covers no name and, if there is such a place, no arrow;

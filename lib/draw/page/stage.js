@@ -158,6 +158,8 @@ class HeadPicture {
         if (!q) return;
         this.most.k = strongest([q, ...this.keys.map(({ k }) => k)]);
         this.most.v = strongest(this.keys.map(({ v }) => v));
+        const weighted = this.keys.flatMap(({ by, v }) => [...(v || [])].map((one) => by * one));
+        this.most.sum = largest([...(journey.context || []), ...weighted]);
     }
 
     // How much of a part of a scene has passed, from 0 to 1.
@@ -229,11 +231,13 @@ class HeadPicture {
         const headings = tensor.isMixer ? [['taken from it', 'bar', this.at('map')]] : [
             ['k', 'k', q && !pen.small && this.at('project')],
             [q && this.barName(), 'bar', q && this.at('dot', 0, 0.1)],
-            ['weight', 'cell', !isWeighed && this.weighs(0.6, 0.8)],
             [isWeighed ? weighed : 'v', 'v', q && this.at('values', 0, 0.3)],
         ];
         for (const [words, column, alpha] of [['key', 'name', names], ...headings])
             if (alpha) pen.note(say(words), columns[column].x, this.top - pen.size * 0.55, alpha);
+        const { x: left, width } = columns.cell; // narrower than its name, which ends with it
+        if (!tensor.isMixer) pen.note(say('weight'), left + width, this.top - pen.size * 0.55,
+            this.weighs(0.6, 0.8), { align: 'right' });
     }
 
     barName() {
@@ -413,11 +417,12 @@ class HeadPicture {
         const shows = this.rowAt('values', i, 0.02, 0.2, 0.18);
         if (shows <= 0) return;
         const moved = this.fallen(flying.indexOf(one));
-        const by = mix(1, one.by, this.at('values', 0.45, 0.95));
-        this.stripIn('v', one.v, mid - inner / 2, { by, alpha: moved > 0 ? 0.35 : shows });
+        const weighed = this.at('values', 0.45, 0.95);
+        const [by, most] = [mix(1, one.by, weighed), mix(this.most.v, this.most.sum, weighed)];
+        this.stripIn('v', one.v, mid - inner / 2, { by, most, alpha: shows });
         if (moved > 0 && moved < 1)
             this.stripIn('v', one.v, mix(mid - inner / 2, this.sumY, moved),
-                { by, frame: '--mark' });
+                { by, most, frame: '--mark' });
     }
 
     // How far the weighted value of a rank has fallen; those that are too small to see fall last.
@@ -459,7 +464,7 @@ class HeadPicture {
         });
         const alpha = this.at('sum', 0, 0.1);
         pen.line([[x, sumY - 5], [x + width, sumY - 5]], '--text', 1.5, alpha);
-        this.stripIn('v', partial, sumY, { frame: '--mark', alpha });
+        this.stripIn('v', partial, sumY, { most: this.most.sum, frame: '--mark', alpha });
         pen.text(say('context'), x - 12, sumY + inner / 2,
             { bold: true, align: 'right', colour: '--mark-text', alpha });
     }
