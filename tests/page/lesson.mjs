@@ -354,12 +354,12 @@ const faultsOfScreen = (page) =>
         ];
     });
 
-// The numbers that a slide says and does not show.
+// The numbers that a slide says and does not show; a constant such as e ≈ 2.718 is in no figure.
 const unshown = (page) =>
     page.evaluate(() => {
         const visible = (one) => one.getClientRects().length > 0;
         const text = [...document.querySelectorAll('.told > *')].filter(visible);
-        const said = text.map((one) => one.innerText).join(' ').match(/\d+\.\d+/g) || [];
+        const said = text.map((one) => one.innerText).join(' ').match(/(?<!≈ )\d+\.\d+/g) || [];
         const drawn = window.drawn.filter(([canvas]) => visible(canvas)).map(([, words]) => words);
         const shown = [document.querySelector('.shows').innerText, ...drawn].join(' ');
         return said.filter((one) => !shown.includes(one));

@@ -16,6 +16,8 @@ const CHINESE = {
     masked: '被掩码',
     mask: '掩码',
     'scores after the mask': '加掩码后的分数',
+    'first number of the context': '上下文向量的第一个数',
+    'empty: weight below #, not masked': '空格：权重小于 #，不是掩码',
     Steps: '步骤',
     '# does the same': '按 # 键也可以',
     Copy: '复制',
@@ -335,6 +337,7 @@ const CHINESE = {
     '# numbers': '# 个数',
     '# heads share k and v': '# 个头共用 k 和 v',
     'values as arrows': '值向量（箭头）',
+    'weighted, placed end to end': '加权后，首尾相接',
     'context of #': '#的上下文向量',
     'vector of #': '#的向量',
     'stream before': '之前的残差流',
@@ -374,7 +377,7 @@ const CHINESE = {
     'Among them are words that are too far away.': '其中也有太远的词。',
     'No softmax: the scores are divided by their sum, #.': '没有 softmax：分数除以它们的和 #。',
     'Softmax: exponentials of score − highest, divided by their sum, #.':
-        'softmax：取（分数 − 最高）的指数，再除以它们的和 #。',
+        'softmax：求 e 的（分数 − 最高）次幂，再除以这些幂之和 #。',
     '# gets # of the attention.': '#得到 # 的注意力。',
     'The weights of a second head, times λ, are subtracted: the rest weighs v.':
         '减去第二个头的权重乘以 λ：剩下的用来加权各个值。',
@@ -399,10 +402,10 @@ const CHINESE = {
     'Scores are capped at ±#.': '分数被限制在 ±# 之内。',
     'ALiBi: less for each word of distance.': 'ALiBi：距离每多一个词，分数就减少。',
     'A learned number for the distance is added.': '再加上一个按距离学到的数。',
-    'Nothing is masked: the query sees all keys, before it and after it.':
-        '没有掩码：查询看得到前后所有的键。',
+    'No causal mask hides keys: the query sees those before it and after it.':
+        '没有键被因果掩码遮住：查询看得到前后所有的键。',
     'Nothing to mask: # is the last word.': '没有要掩码的词：#是最后一个词。',
-    'Later words are masked: # of # keys get #.': '后面的词被掩码：# 个键（共 # 个）变成 #。',
+    'Later words are masked: # of # keys get #.': '后面的词被掩码：# 个键（共 # 个）的分数变成 #。',
     'No key is visible.': '没有可见的键。',
     'A sink, which is no word, takes #.': '汇点不是词，它得到 #。',
     'Each visible word offers its value v; its weight says how much of it passes.':

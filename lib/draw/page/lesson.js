@@ -210,6 +210,9 @@ class LessonView {
             else if (matrix) one.dataset.figure = matrix;
             if (this.said && one.textContent.includes('tanh')) continue; // long, for a slide
             const results = one.matches('.worked') && one.textContent.split('=').at(-1);
+            const [sum] = (results && /= .*/.exec(one.textContent)) || [];
+            if (sum && one.textContent.startsWith('context0 ')) // elsewhere 0 is a key
+                one.textContent = `${say('first number of the context')} ${sum}`;
             if (this.said && results && !numbersIn(results).some((number) => said.has(number)))
                 continue; // it is that of another key
             section.append(title ? element('h3', title) : one);
@@ -366,5 +369,8 @@ function lessonMatrix(parent, tensor, index, room, marks = [], letters = 0) {
     const options = { marks, places: LESSON_PLACES, most: 34, ...large, point: show, keep: show };
     const view = new MatrixView(wide, tensor, index, room, options);
     if (!letters || !view.hasPlaces) parent.append(words);
+    if (letters && tensor.isAttention && !view.hasPlaces) // empty is not hatched
+        parent.append(element('p', say('empty: weight below #, not masked', NUMBER_LEAST),
+            'cell-words'));
     parent.view = view;
 }

@@ -74,7 +74,7 @@ class MatrixView {
         const numbers = [...this.tensor.matrix(this.index)].filter(Number.isFinite);
         if (numbers.every(Number.isInteger)) this.places = 0;
         const width = (value) => textWidth(this.textOf(value), this.letters);
-        const cell = 2 * Math.ceil(Math.max(22, ...numbers.map(width)) / 2) + 6;
+        const cell = 2 * Math.ceil(Math.max(2 * this.letters, ...numbers.map(width)) / 2) + 6;
         const isTooWide = this.letters > NUMBER_SIZE && cell * this.cells.columns > this.free;
         if (isTooWide) return void (this.places = undefined);
         this.hasPlaces = true;

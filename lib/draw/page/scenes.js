@@ -71,7 +71,7 @@ const SCENES = {
         const after = 'Masked after the softmax: # of # keys get 0; the others make up 1.';
         if (ways.renormalise) return [say(after, ...counts)];
         if (!hidden.length && (prefix || !tensor.causal))
-            return [say('Nothing is masked: the query sees all keys, before it and after it.')];
+            return [say('No causal mask hides keys: the query sees those before it and after it.')];
         if (!hidden.length) return [say('Nothing to mask: # is the last word.', quoted(query))];
         const isFar = own && hidden.some((one) => one.j < own.j);
         return [
