@@ -169,7 +169,7 @@ static struct plan plan_choose(const struct machine *machine, const struct weigh
     bool in_order = kernels_read_in_order(machine->kernels);
     bool halves = w->rows.data && w->rows.dtype == DTYPE_BF16; /* half the bytes of panels */
     unsigned evenly = kernels_prefetch_evenly(machine->kernels) ? EVENLY : 0;
-    unsigned strips = !cpu_tuning().reads_in_order || w->rows.dtype != DTYPE_F32 ? STRIPS : 0;
+    unsigned strips = !cpu_tuning().rows_in_order || w->rows.dtype != DTYPE_F32 ? STRIPS : 0;
     const struct {
         bool applies;
         struct plan plan;

@@ -74,7 +74,7 @@ static bool runs(enum vector_form form)
 static struct cpu_tuning tuning_of_maker(void)
 {
     if (__builtin_cpu_is("amd"))
-        return (struct cpu_tuning){.reads_in_order = true};
+        return (struct cpu_tuning){.reads_in_order = true, .rows_in_order = runs(VECTORS_AVX512)};
     return (struct cpu_tuning){.slow_dots = true, .stalls_on_bursts = true}; /* Intel's */
 }
 #else

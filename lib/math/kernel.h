@@ -49,6 +49,7 @@ struct cpu_tuning {
                               with the next panel: they reach three quarters of their peak */
     bool reads_in_order;   /* memory is read fastest in the order of its addresses; otherwise from
                               sixteen addresses on different pages at a time */
+    bool rows_in_order;    /* the same of sixteen rows that become columns */
 };
 
 struct cpu_tuning cpu_tuning(void);
