@@ -17,7 +17,7 @@ const CHINESE = {
     mask: '掩码',
     'scores after the mask': '加掩码后的分数',
     'first number of the context': '上下文向量的第一个数',
-    'empty: weight below #, not masked': '空格：权重小于 #，不是掩码',
+    'empty: weight below #, not masked': '空白格：权重小于 #，不是掩码',
     Steps: '步骤',
     '# does the same': '按 # 键也可以',
     Copy: '复制',
