@@ -24,8 +24,8 @@ const all = [...said('--list').matchAll(/\n {4}(attn-cli .*)/g)].map((found) => 
 const lines = all.filter((line) => line !== 'attn-cli lesson scale');
 const [SCALE, WALK] = [lines.length, lines.length + 1];
 
-// The numbers of a text that have decimals.
-const decimals = (text) => text.match(/-?\d+\.\d+/g) || [];
+// The numbers of a text that have decimals, but for constants such as e ≈ 2.718.
+const decimals = (text) => text.match(/(?<!≈ )(?<![\d.])-?\d+\.\d+/g) || [];
 
 // The tensors of a step, from the JSON output of its command line.
 function tensorsOf(line) {
@@ -38,11 +38,12 @@ function tensorsOf(line) {
 
 // The numbers of a tensor and head by a name such as "weights 0.1".
 function numbersOf(tensors, name) {
-    const [tensor, place] = name.replace(/ L(\d+)/, ' $1').replace('·KV', '.kv').replace('·H', '.').split(' ');
+    const [tensor, place] = name.replace('scores after the mask', 'masked')
+        .replace(/ L(\d+)/, ' $1').replace('·KV', '.kv').replace('·H', '.').split(' ');
     const [layer, head] = place ? place.split('.') : [];
-    const found = tensors[layer ? `h.${layer}.${tensor}` : tensor];
-    if (!head) return found;
-    return found[found.length > 1 ? Number(head) : 0];
+    const found = tensors[layer ? `h.${layer}.${tensor}` : tensor] || tensors[`h.0.${tensor}`];
+    const isOfHeads = head || Array.isArray(found[0][0]); // unnamed: a model with one head
+    return isOfHeads ? found[found.length > 1 ? Number(head) : 0] : found;
 }
 
 await test('every step has the text of the command `lesson`', () =>
@@ -475,7 +476,8 @@ await test('formulas and tables have the same symbols in Chinese, but names of c
         });
         return texts;
     };
-    const names = { 分数: 'score', 缩放后: 'scaled', 掩码后: 'masked', 权重: 'weight', 上下文向量: 'context' };
+    const names = { 分数: 'score', 缩放后: 'scaled', 掩码后: 'masked', 权重: 'weight',
+        上下文向量: 'context', 上下文向量的第一个数: 'first number of the context' };
     const found = await symbolsOf('--lang', 'zh');
     for (const name of Object.keys(names))
         yes(found.some((text) => text.includes(name)), name);
