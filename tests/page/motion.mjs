@@ -174,6 +174,10 @@ await test('motion: it plays a scene and stops, and all keys work', () =>
             await page.keyboard.press('ArrowRight');
             await page.waitForTimeout(2000); // a scene takes 2.5 s / 2
             yes(near(await at(), 4.5, 0.01), `it stops at ${await at()}`);
+            const name = await page.innerText('#scene-title');
+            await page.reload();
+            same(name, await page.innerText('#scene-title'), 'the end of a scene, opened again');
+            await page.locator('#play').focus();
             await page.keyboard.press(',');
             yes(near(await at(), 4.25, 0.01), 'a quarter second back');
             await page.keyboard.press('.');

@@ -658,6 +658,11 @@ await test('a page without an engine goes along its own text, and says how to ma
             await page.click('#written .word >> nth=1');
             same(10, await page.locator('.next:visible').count());
             yes(page.url().includes('token=1'), page.url());
+            const held = () => page.innerText('#write-held');
+            await page.click('#written .word >> nth=0');
+            yes(!(await held()).includes('likeliest'), 'exact at T = 1');
+            await page.fill('#write-t', '0.5');
+            yes(/only the \d+ likeliest tokens/.test(await held()), await held());
         },
         WIDE,
     ));

@@ -243,6 +243,8 @@ const CHINESE = {
     'Undo back to before #': '撤销到#之前',
     '← # # pt': '← # # 点',
     'These # hold #.': '这 # 个占 #。',
+    'The page has only the # likeliest tokens: with the others, less.':
+        '本页只有最可能的 # 个词元：算上其余的，数值会更小。',
     'outline: the model’s probability; these # hold #.': '虚线框：模型的概率；这 # 个占 #。',
     'Tokens with ‿ are parts of a character.': '带 ‿ 的词元是一个字符的一部分。',
     'Temperature 0: always the most likely token.': '温度 0：总是最可能的词元。',

@@ -395,7 +395,7 @@ addScreen({
     parts: ['motion', 'chips'],
     state: { at: 0 },
     address: {
-        at: [({ at, lesson }) => (at && !lesson ? at.toFixed(1) : ''),
+        at: [({ at, lesson }) => (at && !lesson ? Number(at.toFixed(3)) : ''),
             (text) => ({ at: Number(text) || 0 })],
     },
     isAvailable() { // pages of a model with the maps of a whole text

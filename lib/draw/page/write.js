@@ -246,6 +246,11 @@ function drawNext() {
     if (list.some(({ name }) => name.includes('‿')))
         words.push('Tokens with ‿ are parts of a character.');
     const said = words.map((one) => say(one, list.length, percent(sum)));
+    const { likely } = writing.next;
+    const known = likely.reduce((all, { share }) => all + share, 0);
+    if (!live.engine && !isPlain() && !state.write.k && state.write.t && known < 0.999)
+        said.push(say('The page has only the # likeliest tokens: with the others, less.',
+            likely.length));
     byId('write-held').textContent = said.join(' ');
 }
 
