@@ -73,11 +73,11 @@ struct trace {
 };
 
 /* Find the query's row in a tensor of the layer (trace_row: of the traced head, if it has heads);
- * NULL: none. Sites are those of the traced part, or of sublayers beside it. The site of an id of a
- * sublayer. */
+ * NULL: none. Sites are those of the traced part, or of sublayers beside it. */
 const float *trace_row(const struct trace *trace, enum site site);
 const float *trace_row_of_head(const struct trace *trace, enum site site, size_t head);
 
+/* The site of an id of a sublayer. */
 static inline enum site step_site(const struct sublayer *s, enum site id)
 {
     return s->part >= ATTENTION_PARTS && id != SITE_RESID_POST ? SITE_OF(s->part, id) : id;

@@ -771,7 +771,7 @@ static const float *take_result(struct builder *builder, const char **name, cons
  *
  *     weight_0 = e^(-0.4246 - 2.4542) / 1.4556 = 0.0562 / 1.4556 = 0.0386
  *
- * Scores that nothing masks have the name of their last change, scaled_j, or score_j. */
+ * Scores that nothing masks keep their last name: scaled_j, or score_j if there is no scale. */
 void step_softmax(struct builder *builder, const struct trace *trace)
 {
     const struct named_vector open = take_scores(builder, COOLED);

@@ -59,7 +59,7 @@ const struct named_site *site_names_find(const struct site_names *names, const c
 
 /* The site and layer of one name, by its size: of another program, or ours with its layer. L in
  * place of a number, as `info --sites` prints names, is all layers: -1, as outside of layers.
- * Returns false if there is no such name. It sets `err`, too, if memory ends, or if the name is a
+ * False: there is no such name; or, with an error in `err`, there is no memory, or the name is a
  * module whose output is several sites. */
 bool site_of_name(enum site *site, int *layer, const char *name, size_t size,
                   const struct config *config, struct err *err);
