@@ -7,10 +7,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "base/memory.h"
 #include "base/names.h"
 #include "base/num.h"
-#include "base/hash.h"
 #include "command.h"
 #include "driver.h"
 #include "model/model.h"

@@ -3,7 +3,6 @@
 
 #include "base/err.h"
 #include "base/file.h"
-#include "items.h"
 #include "options.h"
 #include "text/tokenizer.h"
 

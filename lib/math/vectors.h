@@ -340,7 +340,7 @@ typedef int32_t integers __attribute__((vector_size(VECTOR_FLOATS * WORD_BYTES))
 
 /* Some packed rows: their words, and what their integers are multiplied by, and what is added then,
  * which gives the numbers. */
-struct quants {
+struct packed_rows {
     const char *words[QUANT_VECTORS];
     vector steps[QUANT_VECTORS], less[QUANT_VECTORS];
 };
@@ -348,7 +348,7 @@ struct quants {
 /* sums += x · an integer of each of `count` words: those bits of `mask`, as they stand there, or
  * those that are left after `shift`. */
 IN_VECTORS static ALWAYS_INLINE void add_integers(vector sums[QUANT_VECTORS], const float *x,
-                                                  const struct quants *some, size_t count,
+                                                  const struct packed_rows *some, size_t count,
                                                   words mask, uint32_t shift)
 {
     EACH(j, count)
@@ -379,7 +379,7 @@ IN_VECTORS static ALWAYS_INLINE const char *add_quants(vector sums[QUANT_VECTORS
     size_t head = LANES * FLOAT_BYTES * (packing.has_less ? 2 : 1);
     size_t bytes = head + LANES * packing.numbers * packing.bits / 8; /* of LANES rows */
     size_t all = QUANT_COLUMNS / LANES * bytes;
-    struct quants some;
+    struct packed_rows some;
     words mask = (words){0} + ((1U << packing.bits) - 1);
     EACH(v, QUANT_VECTORS)
     {

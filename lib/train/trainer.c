@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/num.h"
 #include "base/replacement.h"
-#include "base/hash.h"
 #include "format/json.h"
 #include "format/json_writer.h"
 #include "format/safetensors.h"
