@@ -2,7 +2,6 @@
 #include "text/builder.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "../rigs/starve.h"
 #include "../unit.h"
@@ -12,7 +11,7 @@
 
 #define ACUTE "\xCC\x81"
 
-enum { MEGABYTE = 1000000, SECONDS = 5 }; /* quadratic time would be hours */
+enum { MEGABYTE = 1000000 }; /* quadratic time is hours: Check ends a test that takes so long */
 
 /* Reference: try the longest word first; backtrack if the rest cannot be split. */
 static bool slow_cut(struct buf *out, const struct tokenizer *vocabulary, const char *text)
@@ -107,12 +106,9 @@ TEST_LOOP(a_megabyte_of_one_character_takes_linear_time, COUNT(megabytes))
     buf_text(&text, megabytes[_i].first);
     while (text.size + strlen(megabytes[_i].unit) <= MEGABYTE)
         buf_text(&text, megabytes[_i].unit);
-    clock_t start = clock();
     int failed = words_keep(&vocabulary, &tokens, text.bytes, text.size, &arena, NULL);
-    double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
     ck_assert_int_eq(failed != 0, megabytes[_i].fails);
     ck_assert_uint_eq(tokens.count, megabytes[_i].tokens);
-    ck_assert_msg(seconds < SECONDS, "%g seconds", seconds);
     buf_release(&text);
     arena_release(&arena);
     tokenizer_release(&vocabulary);
