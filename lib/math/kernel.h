@@ -149,8 +149,9 @@ struct vector_loops {
     size_t (*multiply)(float (*sums)[LANES], struct matrix x, const struct number_rows *rows);
     size_t rows_most;
 
-    /* y = x · QUANT_COLUMNS rows of `count` packed numbers (weight.h). */
-    void (*quants)(float *y, const float *x, const char *strip, size_t count,
+    /* y = x · QUANT_COLUMNS rows of `count` packed numbers (weight.h); without x, these numbers:
+     * y[i · columns + row] = number i of a row. */
+    void (*quants)(float *y, size_t columns, const float *x, const char *strip, size_t count,
                    struct dtype_packing packing);
 };
 

@@ -345,35 +345,57 @@ struct packed_rows {
     vector steps[QUANT_VECTORS], less[QUANT_VECTORS];
 };
 
-/* sums += x · an integer of each of `count` words: those bits of `mask`, as they stand there, or
- * those that are left after `shift`. */
-IN_VECTORS static ALWAYS_INLINE void add_integers(vector sums[QUANT_VECTORS], const float *x,
+/* Where numbers of packed rows go: sums += x · number; or, if `copies`, which is a constant in each
+ * call, to[i · columns] = number i. */
+struct packed_use {
+    bool copies;
+    const float *x;
+    float *to;
+    size_t columns;
+};
+
+/* Use an integer of each of `count` words: those bits of `mask`, as they stand there, or those that
+ * are left after `shift`. */
+IN_VECTORS static ALWAYS_INLINE void use_integers(vector sums[QUANT_VECTORS],
+                                                  const struct packed_use *use,
                                                   const struct packed_rows *some, size_t count,
                                                   words mask, uint32_t shift)
 {
     EACH(j, count)
     {
-        vector number = vector_all(x[j]);
+        vector x = use->copies ? vector_zero() : vector_all(use->x[j]);
         EACH(v, QUANT_VECTORS)
         {
             const void *at = some->words[v] + j * LANES * WORD_BYTES;
             words word = (words)vector_load(at);
             integers integer = (integers)(shift ? word >> shift : word & mask);
-            vector value = vector_multiply_add(__builtin_convertvector(integer, vector),
-                                               some->steps[v], some->less[v]);
-            sums[v] = vector_multiply_add(number, value, sums[v]);
+            vector number = vector_multiply_add(__builtin_convertvector(integer, vector),
+                                                some->steps[v], some->less[v]);
+            if (use->copies)
+                vector_store(use->to + j * use->columns + v * VECTOR_FLOATS, number);
+            else
+                sums[v] = vector_multiply_add(x, number, sums[v]);
         }
     }
 }
 
-/* sums += x · QUANT_VECTORS vectors of packed rows; return what follows them. `packing` is a
- * constant in each call, if nothing takes its address. Integers are not moved to the end of a word:
- * where they stand, each is some power of 2 larger, and its step is made as much smaller; only the
- * last one, which would look negative, is moved. A fused multiply-add rounds a number once:
- * integer · step is exact (at most 5 and 17 binary digits) if the type has something to subtract,
- * and else what is subtracted is. */
-IN_VECTORS static ALWAYS_INLINE const char *add_quants(vector sums[QUANT_VECTORS], const float *x,
-                                                       const char *at, struct dtype_packing packing)
+static ALWAYS_INLINE void use_advance(struct packed_use *use, size_t numbers)
+{
+    if (use->copies)
+        use->to += numbers * use->columns;
+    else
+        use->x += numbers;
+}
+
+/* Use QUANT_VECTORS vectors of packed rows; return what follows them. `packing` is a constant in
+ * each call, if nothing takes its address. Integers are not moved to the end of a word: where they
+ * stand, each is some power of 2 larger, and its step is made as much smaller; only the last one,
+ * which would look negative, is moved. A fused multiply-add rounds a number once: integer · step is
+ * exact (at most 5 and 17 binary digits) if the type has something to subtract, and else what is
+ * subtracted is. */
+IN_VECTORS static ALWAYS_INLINE const char *use_quants(vector sums[QUANT_VECTORS],
+                                                       struct packed_use *use, const char *at,
+                                                       struct dtype_packing packing)
 {
     size_t of_word = WORD_BITS / packing.bits, count = packing.numbers / of_word;
     size_t head = LANES * FLOAT_BYTES * (packing.has_less ? 2 : 1);
@@ -390,35 +412,47 @@ IN_VECTORS static ALWAYS_INLINE const char *add_quants(vector sums[QUANT_VECTORS
         if (packing.has_less)
             some.less[v] = -vector_load((const float *)(const void *)from + LANES);
     }
-    for (size_t i = 0; i + 1 < of_word; i++, x += count, mask <<= packing.bits) {
+    for (size_t i = 0; i + 1 < of_word; i++, mask <<= packing.bits) {
         EACH(line, all / LINE_BYTES / (of_word - 1))
         PREFETCH(at + QUANTS_AHEAD + (i + line * (of_word - 1)) * LINE_BYTES);
-        add_integers(sums, x, &some, count, mask, 0);
+        use_integers(sums, use, &some, count, mask, 0);
+        use_advance(use, count);
         EACH(v, QUANT_VECTORS) some.steps[v] *= 1 / (float)(1U << packing.bits);
         __asm__ volatile(
             "" ::
                 : "memory"); /* words are read again: they would not fit in registers */
     }
     EACH(v, QUANT_VECTORS) some.steps[v] *= (float)(1U << (WORD_BITS - packing.bits));
-    add_integers(sums, x, &some, count, mask, WORD_BITS - (uint32_t)packing.bits);
+    use_integers(sums, use, &some, count, mask, WORD_BITS - (uint32_t)packing.bits);
+    use_advance(use, count);
     return at + all;
 }
 
-/* QUANT_COLUMNS packed rows, one segment of the sum after the other. */
+/* y = x · QUANT_COLUMNS packed rows, one segment of the sum after the other. */
 IN_VECTORS static ALWAYS_INLINE void multiply_strip(float *y, const float *x, const char *strip,
                                                     size_t count, struct dtype_packing packing)
 {
+    struct packed_use use = {.copies = false, .x = x};
     for (size_t first = 0; first < count; first += SUM_SEGMENT) {
         vector sums[QUANT_VECTORS];
         EACH(v, QUANT_VECTORS) sums[v] = vector_zero();
         for (size_t k = first; k < num_min(first + SUM_SEGMENT, count); k += packing.numbers)
-            strip = add_quants(sums, x + k, strip, packing);
+            strip = use_quants(sums, &use, strip, packing);
         EACH(v, QUANT_VECTORS)
         {
             float *to = y + v * VECTOR_FLOATS;
             vector_store(to, first > 0 ? vector_add(vector_load(to), sums[v]) : sums[v]);
         }
     }
+}
+
+/* y [count, columns] = the packed rows, as columns. */
+IN_VECTORS static ALWAYS_INLINE void copy_strip(float *y, size_t columns, const char *strip,
+                                                size_t count, struct dtype_packing packing)
+{
+    struct packed_use use = {.copies = true, .to = y, .columns = columns};
+    for (size_t k = 0; k < count; k += packing.numbers)
+        strip = use_quants(NULL, &use, strip, packing);
 }
 
 /* The packings that exist: numbers, bits, offset, something subtracted. */
@@ -431,19 +465,27 @@ IN_VECTORS static ALWAYS_INLINE void multiply_strip(float *y, const float *x, co
     DO(32, 8, 0, true)     \
     DO(32, 8, -128, false)
 
-#define MULTIPLY_PACKED(numbers_, bits_, offset_, less_)                                           \
-    if (packing.numbers == (numbers_) && packing.bits == (bits_) && packing.offset == (offset_) && \
-        packing.has_less == (less_))                                                               \
-        multiply_strip(y, x, strip, count,                                                         \
-                       (struct dtype_packing){(numbers_), (bits_), (offset_), (less_)});
+#define USE_PACKED(numbers_, bits_, offset_, less_)                                          \
+    else if (packing.numbers == (numbers_) && packing.bits == (bits_) &&                     \
+             packing.offset == (offset_) && packing.has_less == (less_))                     \
+    {                                                                                        \
+        if (x)                                                                               \
+            multiply_strip(y, x, strip, count,                                               \
+                           (struct dtype_packing){(numbers_), (bits_), (offset_), (less_)}); \
+        else                                                                                 \
+            copy_strip(y, columns, strip, count,                                             \
+                       (struct dtype_packing){(numbers_), (bits_), (offset_), (less_)});     \
+    }
 
-IN_VECTORS static void multiply_quants(float y[QUANT_COLUMNS], const float *x, const char *strip,
-                                       size_t count, struct dtype_packing packing)
+IN_VECTORS static void use_strip(float *y, size_t columns, const float *x, const char *strip,
+                                 size_t count, struct dtype_packing packing)
 {
-    FOR_PACKINGS(MULTIPLY_PACKED)
+    if (count == 0)
+        return;
+    FOR_PACKINGS(USE_PACKED)
 }
 
-#define VECTOR_LOOPS                                                                   \
-    {                                                                                  \
-        multiply_floats, transpose_blocks, multiply_blocks, ROWS_MAX, multiply_quants, \
+#define VECTOR_LOOPS                                                             \
+    {                                                                            \
+        multiply_floats, transpose_blocks, multiply_blocks, ROWS_MAX, use_strip, \
     }

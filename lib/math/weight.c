@@ -186,12 +186,30 @@ static void copy_widened(float *to, size_t columns, const struct number_rows *ro
     }
 }
 
+/* Copy the columns of whole strips of packed rows; return their number. */
+static size_t copy_packed(float *to, size_t columns, size_t count, const struct weight *w,
+                          struct weight_piece piece)
+{
+    struct dtype_packing packing =
+        w->quants ? dtype_packing(w->rows.dtype) : (struct dtype_packing){1};
+    bool whole = piece.row % packing.numbers == 0 && piece.rows % packing.numbers == 0;
+    size_t done = 0;
+    if (!w->quants || !whole || piece.column % QUANT_COLUMNS)
+        return 0;
+    size_t skipped =
+        piece.row / packing.numbers * QUANT_COLUMNS / LANES * dtype_packed_bytes(&packing);
+    for (; done + QUANT_COLUMNS <= count; done += QUANT_COLUMNS)
+        vectors_best()->quants(to + done, columns, NULL,
+                               find_strip(w, piece.column + done) + skipped, piece.rows, packing);
+    return done;
+}
+
 /* Copy a piece of a matrix that is stored as [out, in]. */
 static void copy_transposed(float *to, size_t columns, const struct weight *w,
                             struct weight_piece piece)
 {
     size_t count = num_min(columns, w->out - piece.column);
-    for (size_t i = 0; i < count; i += LANES) {
+    for (size_t i = copy_packed(to, columns, count, w, piece); i < count; i += LANES) {
         bool quantised = dtype_is_quantised(w->rows.dtype);
         struct number_rows rows =
             weight_number_rows(w, quantised ? 0 : piece.row, piece.column + i);
@@ -261,13 +279,17 @@ static void add_tile(float *restrict sums, const float *restrict x, const float 
     memcpy(sums, chains, sizeof chains);
 }
 
-/* chains += x · LANES rows, which are not quantised. */
+/* chains += x · LANES rows, which are not quantised, some rows of x at a time. */
 static void add_numbers(float (*chains)[LANES], struct matrix x, const struct number_rows *rows)
 {
     const struct vector_loops *loops = vectors_best();
     float tile[TILE * LANES] = {0}; /* in the first-level cache */
     struct number_rows rest = *rows;
-    for (size_t i = loops ? loops->multiply(chains, x, rows) : 0; i < x.columns; i += TILE) {
+    size_t done = 0, most = loops ? loops->rows_most : 0;
+    for (size_t t = 0; loops && t < x.rows;
+         t += most, rest.jump = 0) /* what is read next is near */
+        done = loops->multiply(chains + t, matrix_rows(x, t, num_min(most, x.rows - t)), &rest);
+    for (size_t i = done; i < x.columns; i += TILE) {
         size_t some = num_min(TILE, x.columns - i);
         for (size_t row = 0; row < LANES; row++)
             rest.at[row] = rows->at[row] + dtype_bytes(rows->dtype, i);
@@ -298,7 +320,7 @@ static void add_segment(float (*chains)[LANES], struct matrix x, const struct nu
 size_t gemv_rows_most(void)
 {
     const struct vector_loops *loops = vectors_best();
-    return loops ? loops->rows_most : 1;
+    return loops ? GEMV_ROWS : 1;
 }
 
 void gemv_rows(struct matrix y, struct matrix x, const struct number_rows *rows, size_t apart)
@@ -430,5 +452,5 @@ void quants_fill(char *quants, const struct weight *w)
 
 void quants_multiply(float y[], const float *x, const struct weight *w, size_t column)
 {
-    vectors_best()->quants(y, x, find_strip(w, column), w->in, dtype_packing(w->rows.dtype));
+    vectors_best()->quants(y, 0, x, find_strip(w, column), w->in, dtype_packing(w->rows.dtype));
 }

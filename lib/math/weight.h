@@ -103,9 +103,9 @@ enum { GEMV_ROWS = 12, STRIP_AHEAD = 512 /* bytes prefetched ahead in a strip (g
 
 /* y [T, n] = x [T, in] · n columns of W, from `column` on, on this thread, with the bits of
  * `linear` before the bias, for at most gemv_rows_most() rows of x. W is stored as [out, in] and,
- * unless it is quantised, read once. `strips`: cut the columns into LANES strips, if possible, and
- * read these side by side: some processors prefetch more from streams on different pages.
- * gemv_rows multiplies up to LANES rows; their products go `apart` floats apart. */
+ * unless it is quantised, read from memory once. `strips`: cut the columns into LANES strips, if
+ * possible, and read these side by side: some processors prefetch more from streams on different
+ * pages. gemv_rows multiplies up to LANES rows; their products go `apart` floats apart. */
 size_t gemv_rows_most(void);
 void gemv(struct matrix y, struct matrix x, const struct weight *w, size_t column, bool strips);
 void gemv_rows(struct matrix y, struct matrix x, const struct number_rows *rows, size_t apart);

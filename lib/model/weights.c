@@ -344,8 +344,8 @@ static int load_whole(struct weights *weights, const struct parameter *p, struct
     return 0;
 }
 
-/* Rows of a tensor [out, in]. BF16 and quantised numbers, which take twice their size or more as
- * floats, are packed only with weights.packing_widened. */
+/* Rows of a tensor [out, in]. BF16 numbers, which take twice their size as floats, are packed only
+ * with weights.packing_widened; quantised ones keep about their size. */
 static int load_rows(struct weights *weights, struct parameter *p, bool packing,
                      struct weight *weight, struct err *err)
 {
@@ -356,20 +356,21 @@ static int load_rows(struct weights *weights, struct parameter *p, bool packing,
         rows->dtype = DTYPE_BF16;
         return load_halves(weights, p, &rows->data, err);
     }
-    bool widened = dtype_is_quantised(entry->dtype) || entry->dtype == DTYPE_BF16;
+    bool quantised = dtype_is_quantised(entry->dtype);
+    bool widened = entry->dtype == DTYPE_BF16;
     rows->data = part_of(p);
     rows->dtype = entry->dtype;
-    if (!widened && entry->dtype != DTYPE_F32) {
+    if (!quantised && !widened && entry->dtype != DTYPE_F32) {
         const float *converted = NULL;
         if (load_floats(weights, p, &converted, err))
             return -1;
         rows->data = (const char *)converted;
         rows->dtype = DTYPE_F32;
     }
-    if (packing && (!widened || weights->packing_widened))
-        pack(weights, p, weight);
-    if (weights->packing_quants)
+    if (quantised && (packing || weights->packing_quants))
         pack_quants(weights, p, weight);
+    else if (!quantised && packing && (!widened || weights->packing_widened))
+        pack(weights, p, weight);
     return 0;
 }
 
@@ -836,20 +837,21 @@ static size_t heap_bytes_of(const struct weights *weights, const struct paramete
     int words = weights->config->tied ? SLOT_TOKENS : SLOT_HEAD;
     const struct safetensors_entry *entry = p->found.entry;
     bool is_matrix = entry->rank > 1;
-    bool is_widened = entry->dtype == DTYPE_BF16 || dtype_is_quantised(entry->dtype);
-    bool is_read_in_place = entry->dtype == DTYPE_F32 || (is_widened && is_matrix);
+    bool is_quantised = is_matrix && dtype_is_quantised(entry->dtype);
+    bool is_widened = entry->dtype == DTYPE_BF16;
+    bool is_read_in_place = entry->dtype == DTYPE_F32 || is_quantised || (is_widened && is_matrix);
     bool is_packed = is_matrix && (!is_widened || weights->packing_widened) &&
                      (p->slot.id == words ? weights->packing_words
                       : p->slot.layer < 0 ? false
                                           : weights->packing);
-    size_t quants = 0;
     if (is_matrix && weights->precision == PRECISION_BF16)
         return entry->count * BF16_BYTES;
-    if (is_matrix && weights->packing_quants && dtype_is_quantised(entry->dtype)) {
+    if (is_quantised && (is_packed || weights->packing_quants)) {
         struct dtype_packing packing = dtype_packing(entry->dtype);
-        quants = entry->count / (DTYPE_ROWS * packing.numbers) * dtype_packed_bytes(&packing);
+        return entry->count / (DTYPE_ROWS * packing.numbers) * dtype_packed_bytes(&packing);
     }
-    return entry->count * sizeof(float) * ((size_t)!is_read_in_place + is_packed) + quants;
+    return entry->count * sizeof(float) *
+           ((size_t)!is_read_in_place + (is_packed && !is_quantised));
 }
 
 struct weights_bytes weights_bytes(const struct weights *weights)

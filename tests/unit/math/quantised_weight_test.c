@@ -97,8 +97,8 @@ static void check_product(struct machine *machine, size_t rows, const struct wei
                   rows, wide->in, wide->in, wide->out);
 }
 
-/* One row, and rows packed for it, which end at a guard page. */
-static void check_packed(struct machine *machine, struct weight quantised,
+/* One row and some, and packed rows, which end at a guard page. */
+static void check_packed(struct machine *machine, size_t rows, struct weight quantised,
                          const struct weight *wide)
 {
     size_t size = quants_size(&quantised);
@@ -108,6 +108,7 @@ static void check_packed(struct machine *machine, struct weight quantised,
         quantised.quants = quants;
     }
     check_product(machine, 1, &quantised, wide);
+    check_product(machine, rows, &quantised, wide);
 }
 
 static void check_all(struct machine *machine, enum dtype dtype)
@@ -122,7 +123,7 @@ static void check_all(struct machine *machine, enum dtype dtype)
         make_weights(&quantised, &wide, out, in, dtype, views[i % COUNT(views)]);
         check_product(machine, row_counts[i % COUNT(row_counts)], &quantised, &wide);
         check_product(machine, row_counts[(i + 3) % COUNT(row_counts)], &quantised, &wide);
-        check_packed(machine, quantised, &wide);
+        check_packed(machine, row_counts[i % COUNT(row_counts)], quantised, &wide);
     }
 }
 
@@ -154,10 +155,14 @@ TEST_LOOP(packed_rows_have_the_bits_of_floats, VECTOR_FORMS)
         char *quants =
             (char *)guarded_take(&packed_memory, quants_size(&quantised) / sizeof(float));
         quants_fill(quants, &quantised);
-        loops->quants(found, x, quants, 768, dtype_packing(types[i]));
+        loops->quants(found, 0, x, quants, 768, dtype_packing(types[i]));
         multiply(&machine, expected, 1, &wide);
         ck_assert_msg(memcmp(found, expected, QUANT_COLUMNS * sizeof *found) == 0, "%s",
                       dtype_name(types[i]));
+        loops->quants(found, QUANT_COLUMNS, NULL, quants, 768, dtype_packing(types[i]));
+        weight_copy(expected, QUANT_COLUMNS, &wide, (struct weight_piece){0, 768, 0});
+        for (size_t at = 0; at < 768 * (size_t)QUANT_COLUMNS; at++) /* 0 may be -0 */
+            ck_assert_msg(found[at] == expected[at], "%s: %zu", dtype_name(types[i]), at);
     }
     machine_release(&machine);
 }
