@@ -154,8 +154,8 @@ static size_t even_group(size_t rows)
 }
 
 /* The first plan that applies. One row of x takes as long as reading W from memory. With many rows
- * of x, W is copied panel by panel unless it is packed: rows of W that are kilobytes apart share a
- * few sets of a cache. */
+ * of x, W is copied panel by panel unless it is packed as panels: rows of W that are kilobytes
+ * apart share a few sets of a cache, and quantised rows, packed or not, become floats. */
 static struct plan plan_choose(const struct machine *machine, const struct weight *w, size_t rows)
 {
     size_t threads = pool_threads(machine->pool);
