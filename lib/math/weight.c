@@ -190,11 +190,11 @@ static void copy_widened(float *to, size_t columns, const struct number_rows *ro
 static size_t copy_packed(float *to, size_t columns, size_t count, const struct weight *w,
                           struct weight_piece piece)
 {
-    struct dtype_packing packing =
-        w->quants ? dtype_packing(w->rows.dtype) : (struct dtype_packing){1};
-    bool whole = piece.row % packing.numbers == 0 && piece.rows % packing.numbers == 0;
     size_t done = 0;
-    if (!w->quants || !whole || piece.column % QUANT_COLUMNS)
+    if (!w->quants || piece.column % QUANT_COLUMNS)
+        return 0;
+    struct dtype_packing packing = dtype_packing(w->rows.dtype);
+    if (piece.row % packing.numbers || piece.rows % packing.numbers)
         return 0;
     size_t skipped =
         piece.row / packing.numbers * QUANT_COLUMNS / LANES * dtype_packed_bytes(&packing);
@@ -286,9 +286,10 @@ static void add_numbers(float (*chains)[LANES], struct matrix x, const struct nu
     float tile[TILE * LANES] = {0}; /* in the first-level cache */
     struct number_rows rest = *rows;
     size_t done = 0, most = loops ? loops->rows_most : 0;
-    for (size_t t = 0; loops && t < x.rows;
-         t += most, rest.jump = 0) /* what is read next is near */
+    for (size_t t = 0; loops && t < x.rows; t += most) {
         done = loops->multiply(chains + t, matrix_rows(x, t, num_min(most, x.rows - t)), &rest);
+        rest.jump = 0; /* what follows is prefetched once */
+    }
     for (size_t i = done; i < x.columns; i += TILE) {
         size_t some = num_min(TILE, x.columns - i);
         for (size_t row = 0; row < LANES; row++)
