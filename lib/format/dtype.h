@@ -82,7 +82,7 @@ void dtype_to_columns(float *to, size_t stride, const char *const from[DTYPE_ROW
 void dtype_add_dots(float sums[DTYPE_ROWS], const float *x, const char *const from[DTYPE_ROWS],
                     enum dtype dtype, size_t count, size_t jump);
 
-/* Quantised rows packed side by side, for products of one row that repeat. For some numbers of the
+/* Quantised rows packed side by side, for products that repeat. For some numbers of the
  * rows: their steps [DTYPE_ROWS] as floats, what is subtracted [DTYPE_ROWS] if the type has it,
  * and words [numbers · bits / 32][DTYPE_ROWS], whose lowest bits are the first numbers, the bits
  * above the next ones. A number is (integer + offset) · step - less, where each product and each

@@ -50,8 +50,8 @@ struct weight {
     size_t in, out;
     size_t stride;
     struct weight_rows rows;
-    const float *panels; /* panels of [in][PANEL_COLUMNS], maybe the only form; NULL: none */
-    const char *quants;  /* strips of packed quantised rows, used first by one row of x; or NULL */
+    const float *panels;   /* panels of [in][PANEL_COLUMNS], maybe the only form; NULL: none */
+    const char *quants;    /* strips of packed quantised rows, used before `rows`; or NULL */
     const uint32_t *pairs; /* panels of [bf16_pairs(in)][PAIR_COLUMNS], used first; NULL: none */
     bool rounded;          /* the numbers are in bf16, and products round x to bf16, too */
 };

@@ -134,7 +134,7 @@ struct weights {
     struct arena packed;      /* of packed ones */
     bool packing;             /* pack matrices on their first use (math/weight.h) */
     bool packing_words;       /* pack the unembedding, too; saves time over many passes */
-    bool packing_quants;      /* pack quantised matrices, for passes of one token */
+    bool packing_quants;      /* pack quantised ones, also without `packing`, for decoding */
     bool packing_widened;     /* pack bf16 numbers, too, which become floats */
     size_t packing_bytes;     /* left for what is packed; matrices that need more are not */
     enum precision precision; /* of products; bf16: matrices are rounded on first use */
