@@ -80,6 +80,24 @@ need_interrupts() {
     env --default-signal=INT true 2>/dev/null || skip 'env cannot reset a signal here'
 }
 
+# Start a command and send it a signal once FILE is there; $status is that of its end. If it ended
+# before the signal, as on a busy machine, the folder of FILE is removed and it starts again.
+strike() { # SIGNAL FILE COMMAND...
+    signal=$1 file=$2
+    shift 2
+    for attempt in 1 2 3 4 5 6 7 8; do
+        "$@" &
+        child=$!
+        until [ -e "$file" ] || ! kill -0 $child 2>/dev/null; do sleep 0.01; done
+        kill -"$signal" $child 2>/dev/null
+        wait $child 2>/dev/null
+        status=$?
+        [ $status = 0 ] || return 0
+        rm -r "${file%/*}"
+    done
+    wrong "it ended before the signal $attempt times"
+}
+
 need_terminal() { # skips the case if no terminal can be made
     need script
     script -qec true /dev/null </dev/null >/dev/null 2>&1 || skip 'no terminal can be made here'
