@@ -33,6 +33,7 @@ const REMEMBERED = {
         (text) => ({ scale: ['linear', 'sqrt'].includes(text) ? text : '' })],
     lang: [({ lang }) => lang, (text) => ({ lang: languageOf(text) })],
     present: [({ present }) => (present ? 1 : ''), (text) => ({ present: Boolean(text) })],
+    slide: [({ present, slide }) => (present ? slide : 0), (text) => ({ slide: toIndex(text) })],
     theme: [({ theme }) => theme, (text) => ({ theme: THEMES.includes(text) ? text : 'auto' })],
     step: [({ lesson }) => (lesson ? '' : 'workbench'),
         (text) => ({ lesson: Boolean(sentences[0].lesson) && text !== 'workbench' })],
