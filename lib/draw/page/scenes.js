@@ -65,12 +65,13 @@ const SCENES = {
             ways.alibi === 'table' && own && say('A learned number for the distance is added.'),
         ];
     }],
-    mask: ['Mask', 2, ({ keys, own, query, ways, prefix, tensor }) => {
+    mask: ['Mask', 2, (journey) => {
+        const { keys, own, query, ways } = journey;
         const hidden = keys.filter((one) => one.hidden);
         const counts = [hidden.length, keys.length, ways.linear ? '0' : '−∞'];
         const after = 'Masked after the softmax: # of # keys get 0; the others make up 1.';
         if (ways.renormalise) return [say(after, ...counts)];
-        if (!hidden.length && (prefix || !tensor.causal))
+        if (seesAll(journey))
             return [say('No causal mask hides keys: the query sees those before it and after it.')];
         if (!hidden.length) return [say('Nothing to mask: # is the last word.', quoted(query))];
         const isFar = own && hidden.some((one) => one.j < own.j);
@@ -161,12 +162,16 @@ function scenesOf(at) {
 
 function sceneName(journey, scene) {
     if (scene === 'softmax' && journey.ways.linear) return say('÷ sum');
+    if (scene === 'mask' && seesAll(journey)) return say('No mask');
     if (scene === 'scale' && journey.q) return scaleWord(journey) || say('no scale');
     return say(SCENES[scene][0]);
 }
 
 const sceneWords = (journey, scene) =>
     SCENES[scene][2](journey).filter(Boolean).join(isChinese() ? '' : ' ');
+
+const seesAll = ({ keys, prefix, tensor }) =>
+    (prefix || !tensor.causal) && !keys.some((one) => one.hidden);
 
 const dividesByRoot = ({ scale, q }) => Math.abs(scale * Math.sqrt(q.length) - 1) < 1e-4;
 
