@@ -57,7 +57,7 @@ function fitScene(isLow) {
     const isShort = motion.step?.scenes || isProjecting();
     const share = !isShort ? 0.66 : isLow ? 0.34 : 0.5; // of the window, in a lesson
     const room = motion.step ? share * window.innerHeight : window.innerHeight - top - below - 4;
-    const high = Math.max(phone.matches ? 360 : isLow ? 240 : 300, room);
+    const high = Math.max(isLow ? 240 : phone.matches ? 360 : 300, room);
     scene.style.height = `${Math.floor(high)}px`;
 }
 
