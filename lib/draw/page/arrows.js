@@ -28,7 +28,8 @@ function drawArrows(pen, picture, space) {
         const [left, top] = flat(one.map((value) => (value * (at + 1)) / 12));
         return { left, y: top, wide: 0, high: 0 };
     }));
-    const placed = { names: [], shafts, centre: flat([0, 0, 0]) };
+    const lines = moment.scene === 'sum' ? linesOfKey(pen, journey, space) : [];
+    const placed = { names: [...lines], shafts, centre: flat([0, 0, 0]) };
     for (const one of order.concat(keys.filter(({ hidden }) => hidden))) {
         const tip = flat(points[one.j]);
         const mine = one === own;
@@ -41,7 +42,7 @@ function drawArrows(pen, picture, space) {
             nameTip(pen, space, placed, one.label, tip,
                 { bold: mine || strong > 0.3, alpha, colour: mine ? '--accent' : '--text' });
     }
-    if (moment.scene === 'sum') drawChain(pen, picture, flat, space);
+    if (lines.length) drawChain(pen, picture, flat, space, lines);
 }
 
 // A function from three numbers to a place, as turned by the reader.
@@ -53,8 +54,8 @@ function turned([x, y], scale) {
 }
 
 // A chain of weighted arrows whose end is the context: at first the query's own value alone.
-function drawChain(pen, picture, flat, { x, y, width, height }) {
-    const { order, own, points, query } = picture.journey;
+function drawChain(pen, picture, flat, { x, width }, lines) {
+    const { order, own, points } = picture.journey;
     const moved = picture.at('sum', 0.05, 0.85);
     let from = [0, 0, 0];
     for (const one of [...order].sort((a, b) => Number(b === own) - Number(a === own))) {
@@ -65,14 +66,19 @@ function drawChain(pen, picture, flat, { x, y, width, height }) {
         from = to;
     }
     pen.arrow(flat([0, 0, 0]), flat(from), '--mark', 4.5);
-    // named in a key below: a name at the tip would cover that of its own word
-    const lines = [[say('weighted, placed end to end'), '--bar', 3, {}],
-        [say('context of #', quoted(query)), '--mark', 4.5, { bold: true, colour: '--mark-text' }]];
-    for (const [at, [words, colour, thick, options]] of lines.entries()) {
-        const line = y + height - pen.least * (2 - 1.2 * at);
-        pen.arrow([x + 4, line], [x + 30, line], colour, thick);
-        pen.note(words, x + 38, line, 1, { room: width - 38, ...options });
+    for (const { words, y, arrow, ...options } of lines) {
+        pen.arrow([x + 4, y], [x + 30, y], ...arrow);
+        pen.note(words, x + 38, y, 1, { room: width - 38, ...options });
     }
+}
+
+// What these arrows are, below them: a name at a tip would cover that of its own word.
+function linesOfKey(pen, { query }, { x: left, y, height }) {
+    const lines = [{ words: say('weighted, placed end to end'), arrow: ['--bar', 3] },
+        { words: say('context of #', quoted(query)), arrow: ['--mark', 4.5],
+            bold: true, colour: '--mark-text' }];
+    return lines.map((line, at) => ({ ...line, left, wide: 38 + textWidth(line.words, pen.least),
+        high: pen.least, y: y + height - pen.least * (2.2 - 1.3 * at) }));
 }
 
 // A name near the tip of an arrow, where it covers no name and, if there is such a place, no arrow;
@@ -91,7 +97,7 @@ function nameTip(pen, space, { names, shafts, centre }, label, [tipX, tipY], opt
             y: start + (level % 2 ? away : -away) * Math.ceil(level / 2) * size * 0.35 };
     }).filter(({ y }) => y >= space.y + 2 * size && y <= space.y + space.height - 2 * size);
     const isFree = (list) => (place) => !list.some((one) =>
-        Math.abs(one.y - place.y) < (size + one.high) * 0.525
+        Math.abs(one.y - place.y) < (size + one.high) * 0.6
         && one.left < place.left + wide + 4 && place.left < one.left + one.wide + 4);
     const place = places.find(isFree([...names, ...shafts])) || places.find(isFree(names));
     if (!place) return;

@@ -159,7 +159,8 @@ class HeadPicture {
         this.most.k = strongest([q, ...this.keys.map(({ k }) => k)]);
         this.most.v = strongest(this.keys.map(({ v }) => v));
         const weighted = this.keys.flatMap(({ by, v }) => [...(v || [])].map((one) => by * one));
-        this.most.sum = largest([...(journey.context || []), ...weighted]);
+        this.most.sum = journey.isInput ? this.most.v // embeddings, on both sides of the weights
+            : largest([...(journey.context || []), ...weighted]);
     }
 
     // How much of a part of a scene has passed, from 0 to 1.
@@ -226,7 +227,7 @@ class HeadPicture {
         const { scene, p } = moment;
         const isWeighed = scene === 'sum' || (scene === 'values' && p > 0.45);
         const weighed = ways.differs ? 'difference × v'
-            : journey.isInput ? 'weight × embedding' : 'weight × v';
+            : journey.isInput ? '× embedding' : '× v'; // beside the weight
         const names = this.at('project') || this.at('map') || Number(!x);
         const headings = tensor.isMixer ? [['taken from it', 'bar', this.at('map')]] : [
             ['k', 'k', q && !pen.small && this.at('project')],
@@ -453,7 +454,7 @@ class HeadPicture {
             this.stripIn('k', journey.q, top, { height: inner * 0.45, frame: '--mark' });
         }
         if (moment.scene === 'softmax')
-            pen.text(`${say('sum')} ${journey.sum.toFixed(3)}`, bar.x, sumY + pen.size * 0.5,
+            pen.text(`${say('sum')} ${journey.sum.toFixed(3)}`, bar.x, sumY + pen.size * 1.35,
                 { bold: true,
                     alpha: this.at('softmax', 0.3, 0.4) * (1 - this.at('softmax', 0.6, 0.7)) });
         if (moment.scene !== 'sum') return;
@@ -478,7 +479,7 @@ class StreamPicture extends HeadPicture {
         const { contexts, steps } = journey;
         const reads = !pen.small && steps.some(({ lens }) => lens && !motion.step?.scenes);
         const longest = textWidth(say('stream before'), pen.size) + 16;
-        this.name = pen.small ? 96 : Math.max(wide * 0.19, longest);
+        this.name = pen.small ? 112 : Math.max(wide * 0.19, longest);
         this.reads = reads ? wide * 0.3 : 0;
         this.width = wide - this.name - this.reads - (reads ? 16 : 2);
         const rows = steps.length + Number(contexts.length > 0);
@@ -567,7 +568,8 @@ class StreamPicture extends HeadPicture {
                 frame: mine ? '--mark' : null,
                 cells: clamp(Math.floor(each / 4), 2, CELLS_OF_HEAD) });
             if (!mine && contexts.length > 6) return;
-            pen.note(tensor.shownHead(head), clamp(x + each / 2, name + 40, name + width - 40),
+            const long = textWidth(tensor.shownHead(head), pen.least) / 2;
+            pen.note(tensor.shownHead(head), clamp(x + each / 2, name + long, name + width - long),
                 y + inner + pen.size * 0.55, grown * fade, { align: 'center', bold: mine,
                     colour: mine ? '--mark-text' : '--quiet' });
         });
@@ -585,7 +587,7 @@ class StreamPicture extends HeadPicture {
         const names = candidateNames(list);
         const size = pen.small ? 18 : Math.min(pen.size * 1.35, high / 14);
         const left = pen.small ? 110 : wide * 0.19;
-        const long = (wide - left) * (pen.small ? 0.7 : 0.62);
+        const long = (wide - left) * (pen.small ? 0.65 : 0.62);
         const right = left + long + 16;
         const strip = part(moment.p, 0, 0.3);
         const last = journey.steps.at(-1);
