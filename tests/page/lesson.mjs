@@ -171,7 +171,7 @@ await test('the last step is the journey through all layers, and a step opens it
                 if (await scenes.count()) count[step + 1] = await scenes.allTextContents();
             }
             same(['15', '16'], lines.map((_, at) => `${at + 1}`).filter((step) => !count[step]));
-            same(['q · k', '÷ √2', 'Mask', 'Softmax', 'Values', 'Sum'], count[5]);
+            same(['q · k', '÷ √2', 'No mask', 'Softmax', 'Values', 'Sum'], count[5]);
             same(['Softmax', 'Mask'], count[11]);
             await page.selectOption('#sentence', '1'); // softmax, sum: the row of “journey”
             await page.click('.lesson #motion-numbers summary');
@@ -307,6 +307,60 @@ await test('tables are beside their text where the window is wide, and fit it', 
         );
 });
 
+// Texts of Motion's picture that touch others or its edges while its scenes pass.
+function touching() {
+    const [canvas, scrub] = ['stage-canvas', 'scrub'].map((id) => document.getElementById(id));
+    const { fillText: own } = CanvasRenderingContext2D.prototype;
+    let texts = [];
+    canvas.getContext('2d').fillText = function fillText(words, x, y) {
+        own.call(this, words, x, y);
+        const box = this.measureText(words);
+        texts.push({ words, left: x - box.actualBoundingBoxLeft,
+            right: x + box.actualBoundingBoxRight, top: y - box.actualBoundingBoxAscent,
+            bottom: y + box.actualBoundingBoxDescent, faint: this.globalAlpha < 0.3 });
+    };
+    const found = new Set();
+    for (let at = 0; at <= Number(scrub.max); at += 0.2) {
+        texts = [];
+        scrub.value = at;
+        scrub.dispatchEvent(new Event('input'));
+        texts = texts.filter((one) => !one.faint);
+        for (const one of texts)
+            if (one.left < -1 || one.right > canvas.clientWidth + 1) found.add(one.words);
+        for (const [i, one] of texts.entries())
+            for (const other of texts.slice(i + 1))
+                if (one.left < other.right + 1 && other.left < one.right + 1 &&
+                    one.top < other.bottom + 1 && other.top < one.bottom + 1)
+                    found.add(`${one.words} | ${other.words}`);
+    }
+    delete canvas.getContext('2d').fillText;
+    return [...found];
+}
+
+await test('on a phone the question is above the tables, and no names or numbers touch', async () => {
+    const roles = join(scratch, 'roles.html');
+    const words = ['-m', 'roles', '-s', '机器人没有过马路，因为它太累了。', '--lang', 'zh'];
+    execFileSync(attn, ['lesson', ...words, '-o', roles]);
+    const phone = { viewport: { width: 390, height: 844 }, ...calm };
+    for (const [file, steps] of [[path, [1, 4, 13, WALK]], [roles, [13, WALK]]])
+        await withPage(
+            file,
+            async (page) => {
+                await page.click('#edit');
+                for (const step of steps) {
+                    await page.selectOption('#sentence', String(step));
+                    const [question, shows] = ['.question', '.shows'].map((one) => page.locator(one));
+                    yes((await boxOf(question)).y < (await boxOf(shows)).y, `step ${step + 1}`);
+                    same([], await page.evaluate(touching), `step ${step + 1}`);
+                    const over = await page.$$eval('#scenes', (all) =>
+                        all[0].scrollWidth - all[0].clientWidth);
+                    yes(step === WALK || over < 2, `step ${step + 1}: a scene is cut`);
+                }
+            },
+            phone,
+        );
+});
+
 await test('the output projection has what each head adds, and W_O', () =>
     withPage(path, async (page) => {
         await page.selectOption('#sentence', String(7));
@@ -418,6 +472,20 @@ await test('a projected lesson has one text and figures that fit a screen, in la
             { viewport: { width, height } },
         );
 });
+
+await test('a projected lesson that is loaded again shows the slide that it showed', () =>
+    withPage(path, async (page) => {
+        await page.keyboard.press('p');
+        await page.selectOption('#sentence', '1');
+        for (let i = 0; i < 3; i++) await page.keyboard.press('ArrowRight');
+        const shown = () => page.innerText('.told');
+        const before = await shown();
+        yes(before.includes('4 / 7'), before);
+        await page.reload();
+        same(before, await shown());
+        await page.keyboard.press(']');
+        yes((await shown()).includes('1 / '), 'another step opens at its first slide');
+    }));
 
 await test('on slides the arrow keys turn the slide, whatever was clicked', () =>
     withPage(path, async (page) => {

@@ -174,10 +174,10 @@ class LessonView {
                 const name = this.nameOf(tensor, index);
                 const part = element('section', '', 'side', { 'aria-label': name });
                 part.dataset.figure = figureOf(tensor, index);
-                const words = say('rows: #, columns: #', say(tensor.rows), say(tensor.columns));
+                const shown = withChannels(tensor, this.lesson.channels);
+                const words = say('rows: #, columns: #', say(shown.rows), say(shown.columns));
                 part.append(element('h3', name), element('p', words, 'caption axes'));
                 grid.append(part);
-                const shown = withChannels(tensor, this.lesson.channels);
                 lessonMatrix(part, shown, index, room, this.marksOn(tensor, index), this.letters);
                 if (arrows) drawing.append(arrows.content.cloneNode(true));
             }
