@@ -89,7 +89,7 @@ void builder_add_dot(struct builder *builder, const float *a, const float *b, si
     for (size_t i = 0; i < count; i = next_written(builder, i, count, PRODUCTS)) {
         builder_add(builder, i ? " + " : "");
         write_number(&builder->out, of_a, a[i], 'f');
-        builder_add(builder, " · ");
+        builder_add(builder, " × ");
         write_number(&builder->out, of_b, b[i], 'f');
     }
 }

@@ -118,12 +118,12 @@ void builder_end(struct builder *builder, bool is_worked);
     (builder_add(builder, __VA_ARGS__), builder_end(builder, false))
 #define builder_work(builder, ...) (builder_add(builder, __VA_ARGS__), builder_end(builder, true))
 
-/* Append a_0 · b_0 + a_1 · b_1 + …, or the sum of `count` values that are `stride` floats apart.
+/* Append a_0 × b_0 + a_1 × b_1 + …, or the sum of `count` values that are `stride` floats apart.
  * Long sums are abbreviated to the first terms and the last. */
 void builder_add_dot(struct builder *builder, const float *a, const float *b, size_t count);
 void builder_add_sum(struct builder *builder, const float *values, size_t stride, size_t count);
 
-/* Formula of a projection: k_j = x_j · W_k + b_k; builder_dot: in numbers, y_0 = 0.1 · 0.2 + … =
+/* Formula of a projection: k_j = x_j · W_k + b_k; builder_dot: in numbers, y_0 = 0.1 × 0.2 + … =
  * 0.5. A model may clip queries, keys and values: y = max(-c, min(c, x)). */
 void builder_projection(struct builder *builder, const char *y, const char *x, const char *letter,
                         const struct weight *w);
@@ -131,7 +131,7 @@ void builder_clip(struct builder *builder, const char *y, const char *x);
 void builder_dot(struct builder *builder, const char *name, const float *x, const struct weight *w,
                  size_t column, float y);
 
-/* Formula of an embedding: h = √16 · wte[4] + wpe[2] + wse[0]. */
+/* Formula of an embedding: h = √16 × wte[4] + wpe[2] + wse[0]. */
 void builder_embedding(struct builder *builder, const char *name);
 
 /* Norm: y = (x - μ) / √(σ² + ε) ⊙ γ + β, or an RMS norm; y = x if the norm is NULL. builder_norm

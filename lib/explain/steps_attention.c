@@ -22,9 +22,9 @@ void builder_embedding(struct builder *builder, const char *name)
     size_t position = config_position(config, text->ids, trace->query);
     builder_add(builder, "%s = ", name);
     if (trace->scale == sqrtf((float)config->n_embd))
-        builder_add(builder, "√%z · ", config->n_embd);
+        builder_add(builder, "√%z × ", config->n_embd);
     else if (trace->scale != 1)
-        builder_add(builder, "%n · ", trace->scale);
+        builder_add(builder, "%n × ", trace->scale);
     builder_add(builder, "wte[%z]%s", (size_t)text->ids[trace->query],
                 trace->word_rows ? " · P_in" : "");
     if (trace->position)
@@ -274,14 +274,14 @@ static double turn_factor(const struct trace *trace, bool of_keys)
            (of_keys ? 1 : rotary_growth(trace->rotary, trace->query));
 }
 
-/* Write (a', b') = (a · cos θ_i - b · sin θ_i, b · cos θ_i + a · sin θ_i). */
+/* Write (a', b') = (a × cos θ_i - b × sin θ_i, b × cos θ_i + a × sin θ_i). */
 static void draw_rotation(struct builder *builder, bool of_keys)
 {
-    builder_formula(builder, "(a', b') = %s(a · cos θ_i - b · sin θ_i, b · cos θ_i + a · sin θ_i)",
-                    turn_factor(builder->trace, of_keys) != 1 ? "m · " : "");
+    builder_formula(builder, "(a', b') = %s(a × cos θ_i - b × sin θ_i, b × cos θ_i + a × sin θ_i)",
+                    turn_factor(builder->trace, of_keys) != 1 ? "m × " : "");
 }
 
-/* Write θ_i = 1 · f_i, f_i = 10000^(-2i / 64), and how the frequencies are scaled. */
+/* Write θ_i = 1 × f_i, f_i = 10000^(-2i / 64), and how the frequencies are scaled. */
 static void draw_frequency(struct builder *builder)
 {
     static const char *const notes[] = {
@@ -299,9 +299,9 @@ static void draw_frequency(struct builder *builder)
     bool dynamic = r->scaling == ROTARY_DYNAMIC && second < 1;
     double theta = dynamic ? exp_double(-half * log_double(second)) : r->theta;
     bool mixed = r->scaling == ROTARY_LLAMA3 || r->scaling == ROTARY_YARN;
-    builder_add(builder, "θ_i = %z · f_i", builder->trace->query);
+    builder_add(builder, "θ_i = %z × f_i", builder->trace->query);
     if (mixed)
-        builder_add(builder, ", f_i = s_i · g_i + (1 - s_i) · g_i / %g", r->factor);
+        builder_add(builder, ", f_i = s_i × g_i + (1 - s_i) × g_i / %g", r->factor);
     buf_format(&builder->out, ", %s_i = %.9g^(-2i / %zu)", mixed ? "g" : "f", theta, r->components);
     if (r->scaling == ROTARY_LINEAR || (r->scaling == ROTARY_PROPORTIONAL && r->factor != 1))
         builder_add(builder, " / %g", r->factor);
@@ -310,14 +310,14 @@ static void draw_frequency(struct builder *builder)
     if (r->scaling == ROTARY_PROPORTIONAL && r->turning < r->components / 2)
         builder_note(builder, "Pairs from %z on are not rotated: f_i = 0.", r->turning);
     if (r->growth != 0)
-        builder_note(builder, "m = %g · (1 + %g · ln(1 + ⌊%z / %g⌋)).",
+        builder_note(builder, "m = %g × (1 + %g × ln(1 + ⌊%z / %g⌋)).",
                      rotary_amplitude(r, builder->trace->keys), r->growth, builder->trace->query,
                      r->trained_positions);
     else if (turn_factor(builder->trace, false) != 1)
         builder_note(builder, "m = %g.", turn_factor(builder->trace, false));
 }
 
-/* Work out pair 0 of a rotated vector: 0.52 · 0.28 - 0.31 · 0.96 = -0.15. */
+/* Work out pair 0 of a rotated vector: 0.52 × 0.28 - 0.31 × 0.96 = -0.15. */
 static void work_rotation(struct builder *builder, const float *from, const float *to, bool of_keys)
 {
     const struct rotary *r = builder->trace->rotary;
@@ -328,8 +328,8 @@ static void work_rotation(struct builder *builder, const float *from, const floa
     float sine = cos_sin[r->components / 2] / amplitude;
     float other = from[r->neighbours ? 1 : r->components / 2];
     if (factor != 1)
-        builder_add(builder, "%n · (", factor);
-    builder_add(builder, "%n · %f - %f · %f", *from, cosine, other, sine);
+        builder_add(builder, "%n × (", factor);
+    builder_add(builder, "%n × %f - %f × %f", *from, cosine, other, sine);
     builder_work(builder, factor != 1 ? ") = %n" : " = %n", *to);
 }
 
@@ -396,7 +396,7 @@ void step_key_rotary(struct builder *builder, const struct trace *trace)
     size_t width = trace->rule->head.d_k;
     size_t at = trace->query * width;
     draw_rotation(builder, true);
-    builder_formula(builder, "θ_i = j · f_i");
+    builder_formula(builder, "θ_i = j × f_i");
     builder_note(builder,
                  "a and b are a pair of k_pre_j: each key is rotated by its own position j. Below: "
                  "component 0 of key %z.",
@@ -446,7 +446,7 @@ void step_keys(struct builder *builder, const struct trace *trace)
         draw_keys(builder, column->title);
 }
 
-/* Work out score_0 = 0.5667 · (-0.0823) + 1.8269 · (-0.3031) = -0.6004; a [dk] and b [S, dk]. */
+/* Work out score_0 = 0.5667 × (-0.0823) + 1.8269 × (-0.3031) = -0.6004; a [dk] and b [S, dk]. */
 static void show_scores(struct builder *builder, const char *name, const float *a, const float *b)
 {
     const struct trace *trace = builder->trace;
@@ -552,7 +552,7 @@ static void show_change(struct builder *builder, enum change change, const char 
     builder_column(builder, after.name, NULL, after.values);
     builder_add(builder, "%s_%k = ", after.name);
     if (change == CAPPED)
-        builder_add(builder, "%n · ", by);
+        builder_add(builder, "%n × ", by);
     builder_add(builder, form, before.values[builder->key], by);
     builder_work(builder, " = %n", after.values[builder->key]);
 }
@@ -568,9 +568,9 @@ void step_scaled(struct builder *builder, const struct trace *trace)
     if (rule->base_scale == root && d_k > 1)
         builder_add(builder, " / √d_k = score_j / √%z", d_k);
     else if (rule->base_scale == root / (float)(trace->layer + 1) && trace->layer > 0)
-        builder_add(builder, " / (√d_k · layer) = score_j / (√%z · %z)", d_k, trace->layer + 1);
+        builder_add(builder, " / (√d_k × layer) = score_j / (√%z × %z)", d_k, trace->layer + 1);
     else if (rule->base_scale != 1)
-        builder_add(builder, " · %f", rule->base_scale);
+        builder_add(builder, " × %f", rule->base_scale);
     if (temperature > 0 && rule->temperature == 0) {
         builder_add(builder, " / %n", temperature);
         builder_note(builder, "The last divisor is the temperature.");
@@ -579,20 +579,20 @@ void step_scaled(struct builder *builder, const struct trace *trace)
     if (rule->scale == 1)
         builder_note(builder, "The scale is 1: the scores do not change.");
     else
-        show_change(builder, SCALED, "%n · %f", rule->scale);
+        show_change(builder, SCALED, "%n × %f", rule->scale);
 }
 
 void step_capped(struct builder *builder, const struct trace *trace)
 {
     float cap = trace->rule->score.cap;
     give_number(builder, "cap", cap);
-    builder_formula(builder, "capped_j = %n · tanh(%s_j / %n)", cap,
+    builder_formula(builder, "capped_j = %n × tanh(%s_j / %n)", cap,
                     take_scores(builder, SCALED).name, cap);
     builder_note(builder, "Small scores hardly change; none exceeds the cap.");
     show_change(builder, CAPPED, "tanh(%n / %n)", cap);
 }
 
-/* Explain moved_j = scaled_j + 0.2500 · j, or + bias(j - i); the example is the key at the query's
+/* Explain moved_j = scaled_j + 0.2500 × j, or + bias(j - i); the example is the key at the query's
  * position. */
 void step_moved(struct builder *builder, const struct trace *trace)
 {
@@ -602,10 +602,10 @@ void step_moved(struct builder *builder, const struct trace *trace)
         give_number(builder, "slope", trace->bias.slope);
     builder_add(builder, "moved_j = %s_j + ", take_scores(builder, CAPPED).name);
     if (scaled)
-        builder_add(builder, "%n · ", rule->scale);
+        builder_add(builder, "%n × ", rule->scale);
     if (rule->bias == BIAS_DISENTANGLED) {
         bool both = trace->bias.keys && trace->bias.queries;
-        builder_add(builder, "%f · (", rule->scale);
+        builder_add(builder, "%f × (", rule->scale);
         if (trace->bias.keys)
             builder_add(builder, "q · k[%z - j]%s", trace->query, both ? " + " : "");
         if (trace->bias.queries)
@@ -620,11 +620,11 @@ void step_moved(struct builder *builder, const struct trace *trace)
                      "The bias depends on the distance from the query to the key: a number "
                      "of this head in a table, with a row for each range of distances.");
     } else if (rule->bias == BIAS_ALIBI_APART) {
-        builder_formula(builder, "-%n · |j - %z|", trace->bias.slope, trace->query);
+        builder_formula(builder, "-%n × |j - %z|", trace->bias.slope, trace->query);
         builder_note(builder,
                      "The bias falls with the distance by the slope of this head (ALiBi).");
     } else {
-        builder_formula(builder, "%n · j", trace->bias.slope);
+        builder_formula(builder, "%n × j", trace->bias.slope);
         builder_note(builder,
                      "The bias grows with the key's position by the slope of this head (ALiBi).");
     }
@@ -866,7 +866,7 @@ void step_dropout(struct builder *builder, const struct trace *trace)
 
 /* --- two heads -------------------------------------------------------------------------------- */
 
-/* Explain difference_j = weight_j - λ · other_j; in the second of the two heads, other_j - λ ·
+/* Explain difference_j = weight_j - λ × other_j; in the second of the two heads, other_j - λ ×
  * weight_j. */
 void step_difference(struct builder *builder, const struct trace *trace)
 {
@@ -881,8 +881,8 @@ void step_difference(struct builder *builder, const struct trace *trace)
         return;
     for (size_t i = 0; i < 4; i++)
         give_vector(builder, names[i], lambda.vectors[i], head->d_k);
-    builder_formula(builder, trace->own ? "difference_j = other_j - λ · weight_j"
-                                        : "difference_j = weight_j - λ · other_j");
+    builder_formula(builder, trace->own ? "difference_j = other_j - λ × weight_j"
+                                        : "difference_j = weight_j - λ × other_j");
     builder_formula(builder, "λ = e^(λ_q1 · λ_k1) - e^(λ_q2 · λ_k2) + %n = %n%t%t = %n",
                     head->differ, lambda.powers[0], -lambda.powers[1], head->differ, lambda.lambda);
     builder_note(builder,
@@ -894,7 +894,7 @@ void step_difference(struct builder *builder, const struct trace *trace)
     builder_column(builder, "other", NULL, others);
     builder_column(builder, "difference", NULL, trace->map);
     if (!builder->err->kind)
-        builder_work(builder, "difference_%k = %n - %f · %n = %n", rows[0][builder->key],
+        builder_work(builder, "difference_%k = %n - %f × %n = %n", rows[0][builder->key],
                      lambda.lambda, rows[1][builder->key], trace->map[builder->key]);
 }
 
@@ -929,7 +929,7 @@ static const char *map_name(const struct trace *trace)
     return trace->rule->head.differ > 0 ? "difference" : "weight";
 }
 
-/* Work out weight_0 · v_0 = [0.0386 · (-0.2546), …] = [-0.0098, …]. */
+/* Work out weight_0 × v_0 = [0.0386 × (-0.2546), …] = [-0.0098, …]. */
 void step_values(struct builder *builder, const struct trace *trace)
 {
     size_t width = context_width(&trace->rule->head);
@@ -967,9 +967,9 @@ void step_values(struct builder *builder, const struct trace *trace)
     builder_keys(builder);
     builder_column(builder, name, NULL, trace->map);
     builder_vectors(builder, "v", NULL, trace->v, width);
-    builder_add(builder, "%s_%k · v_%k = [", name);
+    builder_add(builder, "%s_%k × v_%k = [", name);
     for (size_t i = 0; i < width && i < WORKED_ELEMENTS; i++)
-        builder_add(builder, i ? ", %n · %f" : "%n · %f", weight, v[i]);
+        builder_add(builder, i ? ", %n × %f" : "%n × %f", weight, v[i]);
     builder_add(builder, "%s = [", end);
     for (size_t i = 0; i < width && i < WORKED_ELEMENTS; i++)
         builder_add(builder, i ? ", %n" : "%n", weight * v[i]);
@@ -989,11 +989,11 @@ void step_context(struct builder *builder, const struct trace *trace)
         return;
     for (size_t i = 0; i < trace->keys * width; i++)
         products[i] = trace->map[i / width] * trace->v[i] + 0.0f; /* avoids -0 for masked keys */
-    builder_formula(builder, "context = Σ_j %s_j · v_j", name);
+    builder_formula(builder, "context = Σ_j %s_j × v_j", name);
     builder_keys(builder);
     builder->table->working.total = "context";
     builder_vectors(builder, "weighted",
-                    arena_format(builder->arena, builder->err, "%s_j · v_j", name), products, width)
+                    arena_format(builder->arena, builder->err, "%s_j × v_j", name), products, width)
         ->total = trace->context;
     while (end > 1 && trace->map[end - 1] == 0)
         end--;

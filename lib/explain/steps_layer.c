@@ -174,7 +174,7 @@ static struct named_vector take_sum(struct builder *builder)
     return (struct named_vector){"sum", sum};
 }
 
-/* Show resid_mid = h + 0.3000 · attn_out, without h if there is no residual connection. After the
+/* Show resid_mid = h + 0.3000 × attn_out, without h if there is no residual connection. After the
  * last sublayer, the stream may get a second name. */
 void step_sum(struct builder *builder, const struct trace *trace)
 {
@@ -199,13 +199,13 @@ void step_sum(struct builder *builder, const struct trace *trace)
         give_number(builder, "sum_factor", *(scale = &s->sum_factor));
     builder_add(builder, "%s", terms[count].name);
     if (scale) {
-        builder_add(builder, " = %n · (", *scale);
+        builder_add(builder, " = %n × (", *scale);
         sign = "";
     }
     for (size_t i = s->replaces && count > 1; i < count; i++) {
         builder_add(builder, "%s", sign);
         if (i > 0 && s->factor != 1)
-            builder_add(builder, "%n · ", s->factor);
+            builder_add(builder, "%n × ", s->factor);
         builder_add(builder, "%s", terms[i].name);
         sign = " + ";
     }
@@ -306,7 +306,7 @@ void step_activation(struct builder *builder, const struct trace *trace)
         memcpy(thin, gate, width * sizeof *thin);
         thin_rows((struct matrix){thin, 1, width, width}, rule->deviations);
         give_number(builder, "deviations", rule->deviations);
-        builder_formula(builder, "thin = max(gate - mean(gate) - %n · √var(gate), 0)",
+        builder_formula(builder, "thin = max(gate - mean(gate) - %n × √var(gate), 0)",
                         rule->deviations);
     }
     activate((struct matrix){curve, 1, width, width},
@@ -321,13 +321,13 @@ void step_activation(struct builder *builder, const struct trace *trace)
     builder_stack(builder, rows, 5, width);
     builder_add(builder, "mlp_act_0 = %s(%n)", name, *from);
     if (gate)
-        builder_add(builder, " · %f = %f · %f", *up, *curve, *up);
+        builder_add(builder, " × %f = %f × %f", *up, *curve, *up);
     builder_work(builder, " = %n", *act.values);
 }
 
 /* --- a layer's own input ---------------------------------------------------------------------- */
 
-/* Show g = (norm(e · P_l / √C) + √P · pte[id]) / √2: of the token's embedding e, and of its row in
+/* Show g = (norm(e · P_l / √C) + √P × pte[id]) / √2: of the token's embedding e, and of its row in
  * a table of the layer. */
 void step_given(struct builder *builder, const struct trace *trace)
 {
@@ -335,7 +335,7 @@ void step_given(struct builder *builder, const struct trace *trace)
     const struct mlp_rule *rule = &trace->list[builder->sublayer].mlp;
     const struct named_vector input = row_of(trace, builder->site);
     const size_t id = text->ids[trace->query];
-    builder_formula(builder, "%s = (n + √%z · pte[%z]) / √2", input.name, rule->inner,
+    builder_formula(builder, "%s = (n + √%z × pte[%z]) / √2", input.name, rule->inner,
                     id < stack_of(trace->config, PART_SENTENCE)->embed.given_rows ? id : 0);
     builder_formula(builder, "z = e · P / √%z", trace->input_size);
     builder_formula(builder, trace->has_norms ? "n = z / √(mean(z²) + ε) ⊙ γ" : "n = z");
@@ -377,7 +377,7 @@ void step_given_act(struct builder *builder, const struct trace *trace)
     builder_formula(builder, "%s(x) = %s", name, activation_formula(s->mlp.activation));
     builder_stack(builder, (const struct named_vector[]){gate, {called, curve}, given, act}, 4,
                   width);
-    builder_work(builder, "%s_0 = %s(%n) · %f = %f · %f = %n", act.name, name, *gate.values,
+    builder_work(builder, "%s_0 = %s(%n) × %f = %f × %f = %n", act.name, name, *gate.values,
                  *given.values, *curve, *given.values, *act.values);
 }
 
@@ -401,7 +401,7 @@ void step_router(struct builder *builder, const struct trace *trace)
         builder_norm_formula(builder, "r", stream_of(trace, builder->sublayer).name,
                              trace->has_norms ? &norm : NULL);
         builder_projection(builder, "z", "r", "router", &w);
-        builder_formula(builder, "router = %n · z", m->router_factor);
+        builder_formula(builder, "router = %n × z", m->router_factor);
         builder_vector(builder, router, w.out);
         return;
     }
@@ -424,8 +424,8 @@ static void write_choice(struct builder *builder, const struct mlp_rule *rule)
     if (m->router == ROUTER_OF_ALL || m->router == ROUTER_SIGMOID) {
         builder_add(builder, m->renormalised ? "w_e = p_e / Σ_chosen p" : "w_e = p_e");
         if (m->factor > 0 && m->factor != 1)
-            builder_add(builder, " · %n", m->factor);
-        builder_formula(builder, m->beside ? " · s_e" : "");
+            builder_add(builder, " × %n", m->factor);
+        builder_formula(builder, m->beside ? " × s_e" : "");
     }
     builder_note(builder,
                  "The %z of %z experts with the largest %s are chosen%s; the others are 0.",
@@ -502,7 +502,7 @@ void step_shared(struct builder *builder, const struct trace *trace)
     const bool beside = trace->list[builder->sublayer].mlp.mixture->beside;
     struct norm norm;
     builder_formula(builder, "%s = mlp_shared(%s)%s", beside ? "u" : "shared_out", y.name,
-                    weight_exists(&w) ? " · g" : "");
+                    weight_exists(&w) ? " × g" : "");
     if (beside &&
         !weights_norm(trace->weights, slot_of((int)trace->part, SLOT_SHARED_POST, trace->layer),
                       &norm, builder->err))
@@ -561,12 +561,12 @@ void step_experts(struct builder *builder, const struct trace *trace)
     name_rows(builder, "", chosen, count, shared ? "shared" : NULL);
     builder->table->rows.name = "expert";
     const bool normed = beside && trace->has_norms;
-    builder_formula(builder, normed ? "u = Σ_e w_e · mlp_e(%s)" : "mlp_out = Σ_e w_e · mlp_e(%s)%s",
+    builder_formula(builder, normed ? "u = Σ_e w_e × mlp_e(%s)" : "mlp_out = Σ_e w_e × mlp_e(%s)%s",
                     y.name, shared ? " + shared_out" : "");
     if (normed)
         builder_formula(builder, "mlp_out = u / √(mean(u²) + ε) ⊙ γ + shared_out");
     builder->table->working.total = "mlp_out";
-    builder_vectors(builder, "share", normed ? "w_e · mlp_e / √(mean(u²) + ε) ⊙ γ" : "w_e · mlp_e",
+    builder_vectors(builder, "share", normed ? "w_e × mlp_e / √(mean(u²) + ε) ⊙ γ" : "w_e × mlp_e",
                     shares, width)
         ->total = trace_row(trace, SITE_MLP_OUT);
 }
@@ -615,7 +615,7 @@ static float *take_copies(struct builder *builder, enum site site, size_t layer)
     return copies;
 }
 
-/* y = z · √(mean(like²) / mean(z²)), z = x · the matrix of a copy. */
+/* y = z × √(mean(like²) / mean(z²)), z = x · the matrix of a copy. */
 static void turn_copy(struct builder *builder, int id, size_t copy, float *y, const float *x,
                       const float *like)
 {
@@ -670,7 +670,7 @@ void step_copies(struct builder *builder, const struct trace *trace)
     if (!copies)
         return;
     builder_embedding(builder, "copy_0");
-    builder_formula(builder, "copy_i = z_i · √(mean(copy_0²) / mean(z_i²)), z_i = copy_0 · P_i");
+    builder_formula(builder, "copy_i = z_i × √(mean(copy_0²) / mean(z_i²)), z_i = copy_0 · P_i");
     name_rows(builder, "copy ", NULL, trace->config->copies.count, NULL);
     builder_vectors(builder, "copy", "copy_i", copies, trace->input_size);
 }
@@ -719,7 +719,7 @@ void step_predicted(struct builder *builder, const struct trace *trace)
         return;
     if (trace->layer > 0)
         builder_note(builder, "copy_i is streams_i of the previous layer.");
-    builder_formula(builder, "predicted_i = copy_i + Σ_k p_ik · copy_k");
+    builder_formula(builder, "predicted_i = copy_i + Σ_k p_ik × copy_k");
     show_copies(builder, (struct named_vector){"copy", in}, (struct named_vector){"p", p},
                 rule->count, (struct named_vector){"predicted", out});
     for (size_t i = 0; i < rule->count; i++)
@@ -742,11 +742,11 @@ void step_corrected(struct builder *builder, const struct trace *trace)
     for (size_t i = 0; i < width; i++)
         d[i] = x.values[i] - in[active * width + i];
     give_vector(builder, "d", d, width);
-    builder_formula(builder, "corrected_i = predicted_i + (1 + c_i) · d, d = %s - predicted_%z",
+    builder_formula(builder, "corrected_i = predicted_i + (1 + c_i) × d, d = %s - predicted_%z",
                     x.name, active);
     show_copies(builder, (struct named_vector){"predicted", in}, (struct named_vector){"c", c}, 0,
                 (struct named_vector){"corrected", out});
-    builder_work(builder, "corrected_0,0 = %n + (1%t) · %f = %n", *in, *c, *d, *out);
+    builder_work(builder, "corrected_0,0 = %n + (1%t) × %f = %n", *in, *c, *d, *out);
 }
 
 void step_streams(struct builder *builder, const struct trace *trace)
@@ -781,7 +781,7 @@ void step_merged(struct builder *builder, const struct trace *trace)
         return;
     builder_formula(builder, "merged = Σ_i share_i, share_0 = streams_0 / %z", count);
     builder_formula(builder,
-                    "share_i = z_i · √(mean(streams_0²) / mean(z_i²)) / %z, z_i = streams_i · U_i",
+                    "share_i = z_i × √(mean(streams_0²) / mean(z_i²)) / %z, z_i = streams_i · U_i",
                     count);
     builder->table->working.total = "merged";
     name_rows(builder, "copy ", NULL, count, NULL);
@@ -924,8 +924,8 @@ void step_logits(struct builder *builder, const struct trace *trace)
 
     builder_formula(builder, "%s_v = %s%s · w_v", finished ? "dot" : "logit", y.name,
                     rule.project ? " · P_out" : "");
-    if (finished) { /* logit_v = 30 · tanh((dot_v + b_v) / 2.5 / 30) */
-        builder_add(builder, capped ? "logit_v = %n · tanh(" : "logit_v = ", rule.cap);
+    if (finished) { /* logit_v = 30 × tanh((dot_v + b_v) / 2.5 / 30) */
+        builder_add(builder, capped ? "logit_v = %n × tanh(" : "logit_v = ", rule.cap);
         builder_add(builder, !bias ? "dot_v" : capped || divided ? "(dot_v + b_v)" : "dot_v + b_v");
         builder_add(builder, divided ? " / %n" : "", rule.divisor);
         builder_formula(builder, capped ? " / %n)" : "", rule.cap);

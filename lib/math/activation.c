@@ -163,14 +163,14 @@ static const struct activation_row {
 } activation_rows[] = {
     /* in the order of the enum */
     {"none", "x", itself_rows, NULL},
-    {"gelu_new", "x / 2 · (1 + tanh(√(2 / π) · (x + 0.044715 · x^3)))", gelu_new_rows,
+    {"gelu_new", "x / 2 × (1 + tanh(√(2 / π) × (x + 0.044715 × x^3)))", gelu_new_rows,
      gelu_new_backward},
-    {"gelu", "x / 2 · (1 + erf(x / √2))", gelu_rows, gelu_backward},
+    {"gelu", "x / 2 × (1 + erf(x / √2))", gelu_rows, gelu_backward},
     {"relu", "max(0, x)", relu_rows, relu_backward},
     {"relu2", "max(0, x)^2", relu2_rows, relu2_backward},
     {"silu", "x / (1 + e^(-x))", silu_rows, silu_backward},
     {"tanh", "tanh(x)", tanh_or_nan_rows, tanh_or_nan_backward},
-    {"quick_gelu", "x / (1 + e^(-1.702 · x))", quick_gelu_rows, quick_gelu_backward},
+    {"quick_gelu", "x / (1 + e^(-1.702 × x))", quick_gelu_rows, quick_gelu_backward},
 };
 
 _Static_assert(sizeof activation_rows / sizeof *activation_rows == ACTIVATION_COUNT,

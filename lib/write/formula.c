@@ -112,7 +112,7 @@ static void add_sign(struct buf *out, struct rest sign)
         {"score", "s"},        {"scaled", "\\tilde{s}"}, {"capped", "\\hat{s}"},
         {"moved", "\\bar{s}"}, {"cooled", "\\check{s}"}, {"masked", "m"},
         {"softmax", "p"},      {"share", "a"},           {"weight", "\\alpha"},
-        {"context", "z"}};
+        {"context", "z"},      {"×", "\\times"}};
     bool is_word = isalpha((unsigned char)*sign.at);
     int size = (int)(sign.end - sign.at);
     for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)

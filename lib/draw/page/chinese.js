@@ -77,7 +77,6 @@ const CHINESE = {
     queries: '查询',
     keys: '键',
     values: '值',
-    'difference · v': '差 · v',
 
     // the head of the page (main.js, body.html)
     '# layer': '# 层',
@@ -635,12 +634,12 @@ const CHINESE = {
     'the query cannot see this key =': '查询看不到这个键 =',
     'of # =': '（#）=',
     'of the weights of heads # and # =': '（头 # 和头 # 的权重之差）=',
-    '# · tanh(scaled / #) =': '# · tanh(缩放后 / #) =',
+    '# × tanh(scaled / #) =': '# × tanh(缩放后 / #) =',
     '+ ALiBi: slope #, key # =': '+ ALiBi：斜率 #，键 # =',
     'with ALiBi + ALiBi: slope #, key #': '加 ALiBi：斜率 #，键 #',
     'divided / temperature #': '除以温度 #',
     'e^(masked − max)': 'e^(掩码后 − 最大值)',
-    'weight · v': '权重 · v',
+    'weight × v': '权重 × v',
     context: '上下文向量',
     'Shorter texts are explained from queries and keys, too.': '较短的文本还会用查询和键来解释。',
     ['This page does not contain the queries, keys and values of #. ' +

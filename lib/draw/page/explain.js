@@ -59,7 +59,7 @@ class Why {
         if (ways.cap > 0) {
             const cap = Math.fround(ways.cap);
             value = Math.fround(cap * Math.tanh(value / cap));
-            steps.push(['capped', `${exact(cap)} · tanh(scaled / ${exact(cap)})`, value]);
+            steps.push(['capped', `${exact(cap)} × tanh(scaled / ${exact(cap)})`, value]);
         }
         if (ways.slopes[head] > 0) {
             const slope = Math.fround(ways.slopes[head]);

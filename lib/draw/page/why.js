@@ -318,7 +318,7 @@ class WhyPanel {
         const differences = of('difference', row);
         const by = differences?.[key] ?? weight;
         const parts = v.map((number) => Math.fround((by || 0) * number));
-        const name = `${differences ? 'difference' : 'weight'} · v`;
+        const name = `${differences ? 'difference' : 'weight'} × v`;
         return [dimTable({ v, [name]: parts, context: of('context', row) }, dim)];
     }
 

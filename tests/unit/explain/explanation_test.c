@@ -237,9 +237,9 @@ TEST(the_formula_of_the_scale_has_all_factors)
         const char *formula;
     } cases[] = {
         {0, 0, "scaled_j = score_j / √d_k = score_j / √4"},
-        {1, 0, "scaled_j = score_j · 0.2500"},
+        {1, 0, "scaled_j = score_j × 0.2500"},
         {5, 0, "scaled_j = score_j / √d_k = score_j / √4"},
-        {5, 2, "scaled_j = score_j / (√d_k · layer) = score_j / (√4 · 3)"},
+        {5, 2, "scaled_j = score_j / (√d_k × layer) = score_j / (√4 × 3)"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         open_tiny(configs[cases[i].config]);
