@@ -107,6 +107,32 @@ await test('motion: the drawn weights and scores are those of run', () =>
             yes(scaled.has(score.toFixed(2).replace('-', '−')), `${score} is not drawn`);
     }));
 
+await test('motion: between two scenes, too, all numbers are those of run', () =>
+    onMotion(async (page) => {
+        const timeOf = async (name) => {
+            await scene(page, name);
+            return Number(await page.inputValue('#scrub'));
+        };
+        const [first, last] = [await timeOf('project'), await timeOf('softmax')];
+        await listenToTexts(page);
+        for (let time = first; time <= last; time += 0.05) await scrub(page, time);
+        const drawn = new Set(await page.evaluate(() => window.drawn));
+        const [scores, masked, weights] = ['scores', 'masked', 'weights'].map((name) =>
+            numbers[`h.1.${name}`][3][8].map(Number));
+        const seen = masked.slice(0, 9);
+        const hidden = scores.slice(9).map((score) => (score * seen[0]) / scores[0]);
+        const powers = seen.map((score) => Math.exp(score - Math.max(...seen)));
+        const sum = powers.reduce((all, one) => all + one).toFixed(3);
+        const written = (list, places) => list.map((one) => one.toFixed(places).replace('-', '−'));
+        const known = new Set([
+            ...[...written(scores, 2), ...written([...seen, ...hidden], 2), ...written(powers, 3)],
+            ...[...written(weights, 3), ...written(weights, 2), `sum ${sum}`],
+        ]);
+        const found = [...drawn].filter((text) => /^(sum )?−?\d+\.\d+$/.test(text));
+        yes(found.length > 25, `only ${found.length} numbers`);
+        same([], found.filter((text) => !known.has(text)));
+    }));
+
 await test('motion: every scene of every family is drawn without an error', async () => {
     const root = join(process.env.ROOT, 'tests/golden-families');
     const wanted = ['gpt_oss', 'gemma2', 'gemma3n_text', 'bloom', 'bert', 'falcon_h1', 'diffllama', 'gpt_neo', 'granite', 'codegen', 'jamba', 'falcon_mamba', 'lfm2', 'nemotron_h', 'mpt', 'deberta-v2', 'deepseek_v2'];

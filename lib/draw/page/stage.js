@@ -244,10 +244,19 @@ class HeadPicture {
     barName() {
         const { ways } = this.journey;
         const raw = ways.linear ? 'φ(q) · φ(k)' : 'q · k';
-        if (this.at('scale', 0, 0.2) < 0.5) return raw;
+        if (!this.isScaled()) return raw;
         if (this.at('softmax', 0, 0.24) < 0.5) return `${raw} ${scaleWord(this.journey)}`;
-        if (this.at('softmax', 0.4, 0.6) > 0.5) return '÷ sum';
+        if (this.isDivided()) return '÷ sum';
         return ways.linear ? raw : 'exp(score − highest)';
+    }
+
+    // Numbers change at once, with the name of their column, while their bars move.
+    isScaled() {
+        return this.at('scale', 0.05, 0.5) > 0.5;
+    }
+
+    isDivided() {
+        return this.at('softmax', 0.4, 0.62) > 0.5;
     }
 
     // The query: its vector, then q.
@@ -350,8 +359,10 @@ class HeadPicture {
 
     // The score as a bar, as the query passes; then scaled.
     drawScore({ raw, scaled }, mid, hidden, met) {
-        const score = Number.isFinite(scaled) ? mix(raw, scaled, this.at('scale', 0.05, 0.5)) : raw;
-        const long = score * mix(1, this.zoom, this.at('scale', 0.6, 1)) * this.unit;
+        const end = Number.isFinite(scaled) ? scaled : raw;
+        const long = mix(raw, end, this.at('scale', 0.05, 0.5)) *
+            mix(1, this.zoom, this.at('scale', 0.6, 1)) * this.unit;
+        const score = this.isScaled() ? end : raw;
         const words = minus(score.toFixed(Math.abs(score) >= 100 ? 1 : 2));
         this.drawSigned(met * long, words, mid, met, raw < 0, hidden);
     }
@@ -379,8 +390,8 @@ class HeadPicture {
         const width = mix(Math.max(before, 0), value, softens) * bar.width * 0.72;
         const fades = 1 - 0.6 * this.weighs(0.75, 1) - 0.1 * this.at('values', 0, 0.1);
         this.drawBar(bar.x, Math.max(width, 1), mid, fades * (1 - hidden));
-        const words = Math.abs(value) < 0.0005 ? '0.000'
-            : (divided < 1 && linear ? one.power : value).toFixed(3);
+        const shown = remade > 0.5 ? one.weight : this.isDivided() ? one.share : one.power;
+        const words = Math.abs(shown) < 0.0005 ? '0.000' : shown.toFixed(3);
         const leaves = pen.small ? 1 - this.weighs(0.55, 0.7) : 1;
         pen.note(words, bar.x + width + 8, mid, softens * fades * leaves * (1 - 2 * hidden),
             { colour: '--text' });
