@@ -172,8 +172,7 @@ function drawRun() {
 }
 
 // The texts that this one can be compared with.
-const otherTexts = () => sentences.map((one, at) => [String(at), one.name()])
-    .filter(([at]) => at !== String(state.sentence));
+const otherTexts = () => titlesOfTexts().filter(([at]) => at !== state.sentence);
 
 function drawPinned() {
     const box = byId('pinned');

@@ -412,6 +412,19 @@ function set(changes) {
     draw();
 }
 
+// Entries of a list, which may be narrow: a long beginning that all texts share becomes shorter.
+function titlesOfTexts() {
+    const names = sentences.map((one) => one.name().slice(0, 160));
+    const [first] = names;
+    let same = 0;
+    while (first[same] && names.every((name) => name[same] === first[same])) same++;
+    const blank = [first.lastIndexOf(' ', 12), first.lastIndexOf(' ', same - 10)];
+    const [head, tail] = blank[0] > 0 && blank[1] > blank[0] ? blank : [6, same - 5];
+    const isLong = names.length > 1 && same > 24;
+    return names.map((name, at) =>
+        [at, isLong ? `${name.slice(0, head)}…${name.slice(tail)}` : name]);
+}
+
 function drawTop() {
     const { attention: all } = current();
     const attention = state.kind.startsWith('enc.') ? all?.encoder : all;
@@ -423,8 +436,7 @@ function drawTop() {
     if (look.title) document.title = say(look.title);
     const parts = phone.matches && size ? [size] : [size, 'attn-cli'];
     byId('origin').textContent = parts.filter(Boolean).join(' · ');
-    const titles = sentences.map((one, at) => [at, one.name().slice(0, 160)]);
-    fill(byId('sentence'), titles, state.sentence);
+    fill(byId('sentence'), titlesOfTexts(), state.sentence);
     byId('sentence').hidden = sentences.length < 2;
     byId('edit').hidden = sentences.length < 2 && !byId('engine');
     byId('plain').hidden = sentences.length > 1 || Boolean(byId('engine'));
