@@ -155,6 +155,26 @@ for (const [width, height, colorScheme] of [
             { viewport: { width, height }, colorScheme },
         ));
 
+await test('Enter explains the marked cell before anything has the focus', () =>
+    withPage(repeat, async (page) => {
+        const marked = await page.innerText('#pair');
+        await page.keyboard.press('Enter');
+        await page.locator('#why.open').waitFor();
+        same(marked, await page.innerText('#pair'));
+    }));
+
+await test('texts that begin alike have names that differ where a list is narrow', () =>
+    withPage(
+        writePage(
+            ...['-s', 'The dog did not cross the old road because it was too tired'],
+            ...['-s', 'The dog did not cross the old road because it was too wide'],
+        ),
+        async (page) => {
+            const names = await page.locator('#sentence option').allInnerTexts();
+            same('The dog did… it was too tired, The dog did… it was too wide', names.join(', '));
+        },
+    ));
+
 await test('a presentation has keys for cells and heads, and its link; p and Esc leave it', () =>
     withPage(
         repeat,

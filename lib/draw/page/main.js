@@ -196,7 +196,7 @@ function drawMiddle() {
     byId('head-score').textContent = role ? `mean ${role.value.toFixed(2)}` : '';
     const options = {
         ...{ compact, marks: marksOfRole(tensor, head), high: innerHeight - ABOVE_AND_BELOW },
-        ...{ point: hover, keep: keepCell, enter: openWhy, least: CELL_NUMBER },
+        ...{ point: hover, keep: keepCell, explains: true, least: CELL_NUMBER },
         ...(state.printing && { most: CELL_USUAL }),
         ...(fills && { high: 0.8 * innerHeight, least: 0, most: 200, grows: true }),
     };
@@ -401,7 +401,7 @@ addScreen({
     trial: () => (fold && !isTried(fold) ? fold : null),
     tried: lightFold,
     focus: () => views.matrix.over.focus(),
-    keys: { Backspace: () => live.engine && undo() },
+    keys: { Enter: () => openWhy(currentCell()), Backspace: () => live.engine && undo() },
 });
 
 // Change the state and draw.

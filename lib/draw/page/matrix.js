@@ -21,8 +21,8 @@ class MatrixView {
     // `room`: the width to fill. `options`: marks (cells with a frame), compact (for a phone),
     // high (the height to fill), least and most (sizes of a cell), grows (letters grow with the
     // cells), places (decimals of all numbers, for which few columns are wide enough), size and
-    // letters (of labels, and of numbers at least), and callbacks point(cell), keep(cell) and
-    // enter(cell).
+    // letters (of labels, and of numbers at least), explains (Enter does, a key of the screen), and
+    // callbacks point(cell) and keep(cell).
     constructor(parent, tensor, index, room, options = {}) {
         const usual = { marks: [], high: Infinity, least: 0, most: CELL_MOST, size: TEXT_SIZE };
         Object.assign(this, usual, { letters: NUMBER_SIZE, tensor, index }, options);
@@ -98,11 +98,11 @@ class MatrixView {
         [this.base, this.context] = sharpCanvas(this.reach, height, 'base');
         const { tensor } = this;
         const what = `${tensor.isDifference ? 'Change' : 'Matrix'} of ${tensor.name(this.index)}`;
-        const keys = `Arrow keys move${this.enter ? ', Enter explains' : ''}`;
+        const keys = `Arrow keys move${this.explains ? ', Enter explains' : ''}`;
         const label = `${what}: ${tensor.rows} by ${tensor.columns}. ${keys}.`;
         [this.over, this.overContext] = sharpCanvas(this.reach, height, 'over', {
             ...{ role: 'application', tabindex: 0, 'aria-label': label },
-            ...(this.enter && { 'aria-describedby': 'readout' }),
+            ...(this.explains && { 'aria-describedby': 'readout' }),
         });
         const sheet = element('div', '', 'sheet');
         Object.assign(sheet.style, { width: `${this.reach}px`, height: `${height}px` });
@@ -130,14 +130,9 @@ class MatrixView {
     }
 
     key(event) {
-        const from = this.current || { row: this.first, column: this.leftmost };
-        if (event.key === 'Enter') {
-            event.preventDefault();
-            this.enter?.(from);
-            return;
-        }
         const step = arrowOf(event);
         if (!step) return;
+        const from = this.current || { row: this.first, column: this.leftmost };
         const { tensor, cells, first, leftmost } = this;
         const by = this.current ? [step[0] * cells.rowStep, step[1] * cells.columnStep] : [0, 0];
         const row = clamp(from.row + by[0], first, tensor.rowCount - 1);

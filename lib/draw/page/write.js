@@ -419,7 +419,11 @@ addScreen({
             if (row) appendBarOf(row.dataset.name);
         };
         on('bars', 'click', click);
-        on('bars', 'keydown', (event) => event.key === 'Enter' && click(event));
+        on('bars', 'keydown', (event) => {
+            if (event.key !== 'Enter') return;
+            click(event);
+            event.stopPropagation();
+        });
         byId('bars').classList.toggle('appends', Boolean(byId('engine')));
         for (const event of ['keydown', 'pointerdown'])
             document.addEventListener(event, waitForRest, true);
