@@ -666,7 +666,7 @@ static int find_effects(struct page_run *run, struct err *err)
     const double cost = products_of(run) * (double)run->own->driver->identity.count;
     const double heads = (double)(config->n_layer * config->n_head);
     const double tokens = (double)(run->pair->source.count + run->pair->sentence.count);
-    if (!facts->next || !facts->next->token_count || run->viewer->edits)
+    if (!facts->next || !facts->next->layers->count || run->viewer->edits)
         return 0;
     if (cost * heads <= QUICK_PRODUCTS &&
         next_tokens_without(&facts->without_heads, run->viewer, run->pair, WITHOUT_HEAD, run->arena,

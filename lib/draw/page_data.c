@@ -333,12 +333,14 @@ static void put_next(struct json_writer *json, const struct next_tokens *next,
     json_put_open(json, "layers", '[');
     for (size_t i = 0; i < next->layer_count; i++) {
         const struct next_of_step *layer = &next->layers[i];
-        size_t count = next->token_count * layer->best_count;
+        size_t count = layer->count * layer->best_count;
         json_put_open(json, "\n", '{');
         bool mixes = layer->step == STEP_ATTENTION && config->mixer.heads &&
                      !attention_of(config, PART_SENTENCE, layer->layer);
         json_put_text(json, "step", mixes ? "mixer" : steps[layer->step]);
         json_put_integer(json, "layer", (long long)layer->layer);
+        if (layer->first)
+            json_put_integer(json, "first", (long long)layer->first);
         json_put_integer(json, "count", (long long)layer->best_count);
         json_put_open(json, "ids", '[');
         json->compact = true;
@@ -348,7 +350,7 @@ static void put_next(struct json_writer *json, const struct next_tokens *next,
         json_put_close(json, ']');
         put_exact(json, "logprobs", &layer->best->logprob, count,
                   sizeof *layer->best / sizeof layer->best->logprob);
-        put_exact(json, "came", layer->came, next->token_count, 1);
+        put_exact(json, "came", layer->came, layer->count, 1);
         json_put_close(json, '}');
     }
     json_put_close(json, ']');

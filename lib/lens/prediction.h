@@ -12,13 +12,14 @@ enum stream_step { STEP_EMBEDDING, STEP_ATTENTION, STEP_CROSS, STEP_MLP, STEP_LA
 struct next_of_step {
     enum stream_step step;
     size_t layer, best_count;
-    const struct likely *best; /* [tokens, best_count] most likely tokens, best first */
-    const float *came;         /* [tokens] log-probability of the text's next token; NaN: none */
+    size_t first, count;       /* tokens; count 0: the text of a masked model has no mask */
+    const struct likely *best; /* [count, best_count] most likely tokens, best first */
+    const float *came;         /* [count] log-probability of the text's next token; NaN: none */
 };
 
 struct next_tokens {
     const struct next_of_step *layers; /* [layer_count] the last one is the model's output */
-    size_t layer_count, token_count, vocabulary; /* token_count 0: masked model, text has no mask */
+    size_t layer_count, vocabulary;
     const uint32_t *named; /* [name_count] token ids used in the layers, and their names */
     const struct label *names;
     size_t name_count;

@@ -39,19 +39,26 @@ int lens_find_site(enum site *site, const char *name, const struct config *confi
 
 /* --- one row of logits ------------------------------------------------------------------------ */
 
+/* A cell of the lens; a layer is an index in the lens. */
+struct place {
+    size_t layer, token;
+};
+
 struct lens_work {
     const struct lens_plan *plan;
     const struct logit_lens *lens;
     const struct report *report;
     const struct tokenized *sentence;
-    struct matrix ends;  /* [tokens, C] vectors behind the model's own logits */
-    struct matrix moved; /* [rows, C] vectors times the matrix of their layer */
-    size_t first;        /* token of the first row */
-    float *last;         /* [rows, V] the model's own logits, unless the plan is brief */
-    double *last_sums;   /* [rows] logsumexp of the rows of `last` */
-    size_t layer;        /* current layer's index in the lens */
-    size_t own;          /* index of the layer with the model's own logits; the layer count if it is
-                         * not in the lens */
+    struct matrix ends;   /* [tokens, C] vectors behind the model's own logits */
+    size_t from, end;     /* tokens of the lens */
+    size_t first;         /* the first of those that are looked at */
+    struct matrix rows;   /* [capacity, C] vectors of several layers, times the layer's matrix */
+    struct place *places; /* [capacity] cells of the rows */
+    size_t count;         /* of the rows */
+    float *last;          /* [tokens, V] the model's own logits from `first` on, unless brief */
+    double *last_sums;    /* [tokens] logsumexp of the rows of `last` */
+    size_t own;           /* index of the layer with the model's own logits; the layer count if it
+                           * is not in the lens */
     struct likely *best;
 };
 
@@ -59,21 +66,23 @@ static void see_row(void *context, size_t row, const float *logits, size_t count
 {
     struct lens_work *work = context;
     const struct viewer *viewer = work->plan->viewer;
+    const struct place place = work->places[row];
+    const size_t at_last = place.token - work->first;
     double entropy = 0;
     double sum = logsumexp_entropy(&entropy, logits, count);
-    if (work->layer == work->own && !work->plan->is_brief) {
-        memcpy(work->last + row * count, logits, count * sizeof *logits);
-        work->last_sums[row] = sum;
+    if (place.layer == work->own && !work->plan->is_brief) {
+        memcpy(work->last + at_last * count, logits, count * sizeof *logits);
+        work->last_sums[at_last] = sum;
     }
-    if (work->layer == work->plan->layers.count)
+    if (place.layer == work->plan->layers.count)
         return;
-    size_t token = work->first + row;
+    size_t index = place.layer * work->lens->tokens + place.token - work->from;
     size_t best_count = work->lens->best_count;
-    struct lens_cell *cell = &work->lens->cells[work->layer * work->lens->tokens + token];
-    struct likely *best = work->best + (work->layer * work->lens->tokens + token) * best_count;
+    struct lens_cell *cell = &work->lens->cells[index];
+    struct likely *best = work->best + index * best_count;
     long long target = work->plan->target;
-    size_t at = token + viewer->model.config.causal;
-    if (target < 0 && !viewer->model.config.n_class && at < work->lens->tokens &&
+    size_t at = place.token + viewer->model.config.causal;
+    if (target < 0 && !viewer->model.config.n_class && at < work->sentence->count &&
         (long long)work->sentence->ids[at] != viewer->mask)
         target = work->sentence->ids[at];
     double less = work->plan->against >= 0 ? (double)logits[work->plan->against] : sum;
@@ -85,8 +94,8 @@ static void see_row(void *context, size_t row, const float *logits, size_t count
     };
     if (work->plan->is_brief)
         return;
-    cell->kl = (float)logits_divergence(work->last + row * count, work->last_sums[row], logits, sum,
-                                        count);
+    cell->kl = (float)logits_divergence(work->last + at_last * count, work->last_sums[at_last],
+                                        logits, sum, count);
     cell->rank = target < 0 ? 0 : likelier(logits, count, (uint32_t)target) + 1;
 }
 
@@ -100,31 +109,47 @@ static struct matrix find(const struct report *report, enum site site, size_t la
     return (struct matrix){(float *)array->data, array->rows.size, width, width};
 }
 
+/* Note that the next rows are those of some tokens in a layer. */
+static void add_places(struct lens_work *work, size_t layer, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        work->places[work->count++] = (struct place){layer, work->first + i};
+}
+
+/* See the logits of the rows, and go on without any. */
+static int look_at_rows(struct lens_work *work, struct matrix rows, bool normed, struct err *err)
+{
+    struct logits_work logits = {work->plan->viewer, matrix_rows(rows, 0, work->count), normed,
+                                 see_row, work};
+    int failed = work->count && logits_of_rows(&logits, err);
+    work->count = 0;
+    return err_if(failed);
+}
+
+/* Look at some tokens in all layers, whose rows are multiplied together. */
 static int look_at_tokens(struct lens_work *work, size_t count, struct err *err)
 {
     const struct lens_plan *plan = work->plan;
-    const struct config *config = &plan->viewer->model.config;
-    size_t layers = plan->layers.count;
-    bool ends = plan->layers.items[layers - 1] + 1 == config->n_layer &&
-                plan->site == site_of_output(config);
-    struct logits_work logits = {plan->viewer, matrix_rows(work->ends, work->first, count), true,
-                                 see_row, work};
-    work->own = work->layer = layers - ends;
-    if ((ends || !plan->is_brief) && logits_of_rows(&logits, err))
-        return -1;
-    logits.normed = false;
-    for (work->layer = 0; work->layer < work->own; work->layer++) {
-        const size_t layer = plan->layers.items[work->layer];
-        logits.rows = matrix_rows(find(work->report, plan->site, layer), work->first, count);
-        if (plan->jacobian && weight_exists(&plan->jacobian->weights[layer])) {
-            linear(&plan->viewer->machine, matrix_rows(work->moved, 0, count), logits.rows,
-                   &plan->jacobian->weights[layer], ACTIVATION_NONE);
-            logits.rows = matrix_rows(work->moved, 0, count);
-        }
-        if (logits_of_rows(&logits, err))
+    if (work->own < plan->layers.count || !plan->is_brief) {
+        add_places(work, work->own, count);
+        if (look_at_rows(work, matrix_rows(work->ends, work->first, count), true, err))
             return -1;
     }
-    return 0;
+    for (size_t index = 0; index < work->own; index++) {
+        const size_t layer = plan->layers.items[index];
+        const struct matrix found =
+            matrix_rows(find(work->report, plan->site, layer), work->first, count);
+        if (work->count + count > work->rows.rows && look_at_rows(work, work->rows, false, err))
+            return -1;
+        const struct matrix rows = matrix_rows(work->rows, work->count, count);
+        if (plan->jacobian && weight_exists(&plan->jacobian->weights[layer]))
+            linear(&plan->viewer->machine, rows, found, &plan->jacobian->weights[layer],
+                   ACTIVATION_NONE);
+        else
+            memcpy(rows.data, found.data, count * found.columns * sizeof *found.data);
+        add_places(work, index, count);
+    }
+    return look_at_rows(work, work->rows, false, err);
 }
 
 /* Reuse the cells of token `first` if its vectors and the next token are as in the text before. */
@@ -165,9 +190,13 @@ static int look_at_report(struct logit_lens *lens, const struct lens_plan *plan,
 {
     const struct config *config = &plan->viewer->model.config;
     struct lens_known *known = plan->known;
-    size_t words = config_logits(config), tokens = sentence->count, layers = plan->layers.count;
-    size_t step = logits_piece_rows(words, tokens), width = config->n_embd;
+    size_t words = config_logits(config), layers = plan->layers.count, width = config->n_embd;
+    size_t from = plan->is_last ? plan->position : 0, tokens = plan->is_last ? 1 : sentence->count;
+    size_t step = logits_piece_rows(words, tokens);
+    size_t capacity = logits_piece_rows(words, layers * tokens);
     size_t compared = plan->is_brief ? 0 : step;
+    bool ends = plan->layers.items[layers - 1] + 1 == config->n_layer &&
+                plan->site == site_of_output(config);
     *lens = (struct logit_lens){plan, tokens, num_min(plan->best_count, words), NULL};
     lens->cells = arena_alloc(arena, layers, tokens * sizeof *lens->cells, err);
     struct lens_work work = {
@@ -176,14 +205,17 @@ static int look_at_report(struct logit_lens *lens, const struct lens_plan *plan,
         .report = report,
         .sentence = sentence,
         .ends = find(report, site_of_logits(config), config->n_layer - 1),
-        .moved = {.rows = step, .columns = width, .stride = width},
+        .from = from,
+        .end = from + tokens,
+        .first = from,
+        .own = layers - ends,
+        .rows = {arena_room(arena, capacity, width * sizeof(float), err), capacity, width, width},
+        .places = arena_room(arena, capacity, sizeof *work.places, err),
         .last = arena_room(arena, compared, words * sizeof *work.last, err),
         .last_sums = arena_room(arena, compared, sizeof *work.last_sums, err),
         .best = arena_room(arena, layers * tokens * lens->best_count, sizeof *work.best, err),
     };
-    if (plan->jacobian)
-        work.moved.data = arena_room(arena, step, width * sizeof(float), err);
-    if (!lens->cells || (plan->jacobian && !work.moved.data) || !work.last || !work.last_sums ||
+    if (!lens->cells || !work.rows.data || !work.places || !work.last || !work.last_sums ||
         !work.best)
         return -1;
 
@@ -191,8 +223,8 @@ static int look_at_report(struct logit_lens *lens, const struct lens_plan *plan,
         work.first++;
     if (known)
         *known = (struct lens_known){*lens, report, sentence->ids};
-    for (; work.first < tokens; work.first += step)
-        if (look_at_tokens(&work, num_min(tokens - work.first, step), err))
+    for (; work.first < work.end; work.first += step)
+        if (look_at_tokens(&work, num_min(work.end - work.first, step), err))
             return -1;
     return 0;
 }
@@ -203,33 +235,34 @@ int lens_capture(struct logit_lens *lens, const struct lens_plan *plan,
     struct selection selection = {.sites = sites_of(plan)};
     struct report report;
     struct capture_request asked = {&selection, pair, 1, 0, &report};
-    if (selection_layers(&selection, NULL, &plan->viewer->model.config, arena, err) ||
-        viewer_capture(plan->viewer, &asked, arena, err) ||
-        look_at_report(lens, plan, &report, &pair->sentence, arena, err))
-        return -1;
-    for (size_t i = 0; i < plan->layers.count && plan->is_last; i++)
-        lens->cells[i] = lens->cells[i * lens->tokens + plan->position];
-    lens->tokens = plan->is_last ? 1 : lens->tokens;
-    return 0;
+    return err_if(selection_layers(&selection, NULL, &plan->viewer->model.config, arena, err) ||
+                  viewer_capture(plan->viewer, &asked, arena, err) ||
+                  look_at_report(lens, plan, &report, &pair->sentence, arena, err));
 }
 
-/* Add the memory of a pass that captures sites in all layers. */
-static void add_look(struct memory *memory, const struct viewer *viewer, struct site_set sites,
-                     const struct text_with_source *pair)
+/* Add the memory of a pass that captures sites in all layers, and of the logits of lenses. */
+static void add_look(struct memory *memory, const struct lens_plan *plans, size_t count,
+                     struct site_set sites, const struct text_with_source *pair)
 {
+    const struct viewer *viewer = plans->viewer;
     const struct selection selection = {.sites = sites,
                                         .layers.count = viewer->model.config.n_layer};
     viewer_add_memory(memory, viewer, &selection, pair, CAPTURE_ALL);
-    memory->during = fmax(memory->during, logits_piece_bytes(viewer, pair->sentence.count));
+    for (size_t i = 0; i < count; i++)
+        memory->during = fmax(memory->during, logits_piece_bytes(viewer, plans[i].layers.count *
+                                                                             pair->sentence.count));
 }
 
-/* The bytes of the cells of a lens, and of the model's own logits for some of its tokens. */
+/* The bytes of the cells of a lens, of the vectors that are multiplied together, and of the model's
+ * own logits for some of its tokens. */
 static double lens_bytes(const struct lens_plan *plan, size_t tokens)
 {
-    size_t words = config_logits(&plan->viewer->model.config);
+    const struct config *config = &plan->viewer->model.config;
+    size_t words = config_logits(config), places = plan->layers.count * tokens;
     size_t best = num_min(plan->best_count, words) * sizeof(struct likely);
-    double cells = (double)plan->layers.count * (double)tokens;
-    return cells * (double)(sizeof(struct lens_cell) + best) +
+    size_t row = config->n_embd * sizeof(float) + sizeof(struct place);
+    return (double)places * (double)(sizeof(struct lens_cell) + best) +
+           (double)logits_piece_rows(words, places) * (double)row +
            (plan->is_brief ? 0 : logits_piece_bytes(plan->viewer, tokens));
 }
 
@@ -238,7 +271,7 @@ void lens_add_memory(struct memory *memory, const struct lens_plan *plan,
 {
     enum { ROW_BYTES = 600 }; /* of a row of the table, about */
     double rows = (double)plan->layers.count * (double)pair->sentence.count;
-    add_look(memory, plan->viewer, sites_of(plan), pair);
+    add_look(memory, plan, 1, sites_of(plan), pair);
     memory->held += lens_bytes(plan, pair->sentence.count) + ROW_BYTES * rows;
 }
 
@@ -437,7 +470,7 @@ void next_tokens_add_memory(struct memory *memory, const struct next_plan *plan,
                             const struct text_with_source *pair)
 {
     if (plan->count)
-        add_look(memory, plan->lenses->viewer, next_tokens_sites(plan), pair);
+        add_look(memory, plan->lenses, plan->count, next_tokens_sites(plan), pair);
     for (size_t i = 0; i < plan->count; i++)
         memory->held += lens_bytes(&plan->lenses[i], pair->sentence.count);
 }
@@ -520,7 +553,7 @@ static int name_ids(struct next_tokens *next, const struct viewer *viewer, struc
     bool *listed = arena_alloc(arena, next->vocabulary, sizeof *listed, err);
     size_t count = 0;
     for (size_t i = 0; listed && i < next->layer_count; i++)
-        for (size_t k = 0; k < next->layers[i].best_count * next->token_count; k++) {
+        for (size_t k = 0; k < next->layers[i].best_count * next->layers[i].count; k++) {
             bool *is_listed = &listed[next->layers[i].best[k].id];
             count += !*is_listed;
             *is_listed = true;
@@ -561,22 +594,27 @@ int next_tokens_of_report(const struct next_tokens **found, const struct next_pl
     bool predicts =
         viewer->mask < 0 ||
         sentence->ids[tokenized_opening(sentence, config, viewer->mask)] == viewer->mask;
-    *next = (struct next_tokens){.layers = layers,
-                                 .token_count = predicts ? sentence->count : 0,
-                                 .vocabulary = config_logits(config)};
+    *next = (struct next_tokens){.layers = layers, .vocabulary = config_logits(config)};
     for (size_t layer = 0; layer < config->n_layer; layer++)
         for (size_t i = 0; i < plan->count; i++) { /* in the order of the pass */
             size_t index = layer - *plan->lenses[i].layers.items;
-            const struct lens_cell *cells = lenses[i].cells + index * sentence->count;
+            const size_t tokens = lenses[i].tokens;
+            const struct lens_cell *cells = lenses[i].cells + index * tokens;
             if (index >= plan->lenses[i].layers.count)
                 continue;
-            float *came = arena_alloc(arena, sentence->count, sizeof *came, err);
+            float *came = arena_alloc(arena, tokens, sizeof *came, err);
             if (!came)
                 return -1;
-            for (size_t k = 0; k < sentence->count; k++)
+            for (size_t k = 0; k < tokens; k++)
                 came[k] = viewer->mask < 0 && !config->n_class ? cells[k].target : NAN;
             layers[next->layer_count++] = (struct next_of_step){
-                plan->steps[i], layer, lenses[i].best_count, cells->best, came};
+                .step = plan->steps[i],
+                .layer = layer,
+                .best_count = lenses[i].best_count,
+                .first = plan->lenses[i].is_last ? plan->lenses[i].position : 0,
+                .count = predicts ? tokens : 0,
+                .best = cells->best,
+                .came = came};
         }
     *found = next;
     return name_ids(next, viewer, arena, err);
