@@ -306,11 +306,18 @@ static int write_look(struct live *live, struct stream *out, const struct live_r
     if (!report ||
         next_tokens_plan(&plan, &live->viewer, request->next, request->steps, &live->arena, err))
         return -1;
-    for (size_t i = 0; i < STREAM_STEPS; i++)
-        if (i < plan.count)
-            plan.lenses[plan.count - 1 - i].known = &live->known[i];
-        else
+    for (size_t i = 0; i < STREAM_STEPS; i++) {
+        struct lens_plan *lens = i < plan.count ? &plan.lenses[plan.count - 1 - i] : NULL;
+        bool of_token = i > 0 && request->of_token; /* not the model's output, which is the last */
+        if (lens && of_token) {
+            lens->is_last = true;
+            lens->position = num_min(request->token, pair->sentence.count - 1);
+        } else if (lens) {
+            lens->known = &live->known[i];
+        }
+        if (!lens || of_token)
             live->known[i] = (struct lens_known){0};
+    }
     site_set_join(&selection.sites, explained);
     site_set_join(&selection.sites, next_tokens_sites(&plan));
     return err_if(

@@ -28,7 +28,9 @@ struct live_request {
     const char *edits; /* as in --edit, separated by ; without files or other texts; NULL: none */
     float temperature; /* divides the scores; 0: none */
     size_t next;       /* most likely next tokens at each position; 0: no predictions */
-    bool steps;        /* predictions after every step, not only at the end */
+    bool steps;        /* predictions after every step, not only at the end: */
+    bool of_token;     /* only those of one token, `token` */
+    size_t token;
 };
 
 /* Run the model on a text, and write the JSON of the request. */

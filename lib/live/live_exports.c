@@ -63,10 +63,21 @@ static int begin(struct stream *out)
 }
 
 EXPORT(int, live_run, const char *text, size_t size, const char *added, const char *show,
-       const char *layer, const char *edits, float temperature, size_t next, int steps)
+       const char *layer, const char *edits, float temperature, size_t next, int steps, int token)
 {
-    struct live_request request = {text,  size,        added, show,      layer,
-                                   edits, temperature, next,  steps != 0};
+    struct live_request request = {
+        .text = text,
+        .size = size,
+        .added = added,
+        .show = show,
+        .layer = layer,
+        .edits = edits,
+        .temperature = temperature,
+        .next = next,
+        .steps = steps != 0,
+        .of_token = token >= 0,
+        .token = (size_t)token,
+    };
     struct stream out;
     int failed = begin(&out) || live_write(opened, &out, &request, &err);
     return stream_end(&out, failed, &err);
@@ -76,7 +87,7 @@ EXPORT(int, live_next, const char *text, size_t size, const char *added, const c
        float temperature, size_t next, double sampling_temperature, size_t top_k, double seed,
        size_t index)
 {
-    struct live_request request = {text, size, added, "", "", edits, temperature, next, false};
+    struct live_request request = {text, size, added, "", "", edits, temperature, next};
     struct sampling sampling = {sampling_temperature, top_k, 1, (uint64_t)seed};
     struct stream out;
     int failed = begin(&out) || live_write_next(opened, &out, &request, &sampling, index, &err);
@@ -86,7 +97,7 @@ EXPORT(int, live_next, const char *text, size_t size, const char *added, const c
 EXPORT(int, live_knockout, const char *text, size_t size, const char *added, const char *edits,
        float temperature, size_t next, int of_source, size_t key)
 {
-    struct live_request request = {text, size, added, "", "", edits, temperature, next, false};
+    struct live_request request = {text, size, added, "", "", edits, temperature, next};
     struct stream out;
     int failed =
         begin(&out) || live_write_knockout(opened, &out, &request, of_source != 0, key, &err);
@@ -96,7 +107,7 @@ EXPORT(int, live_knockout, const char *text, size_t size, const char *added, con
 EXPORT(int, live_origin, const char *text, size_t size, const char *added, float temperature,
        size_t layer, size_t head, size_t query, size_t key, int less_mean)
 {
-    struct live_request request = {text, size, added, "", "", "", temperature, 0, false};
+    struct live_request request = {text, size, added, "", "", "", temperature};
     struct page_origin asked = {
         .layer = layer, .head = head, .query = query, .key = key, .less_mean = less_mean != 0};
     struct stream out;

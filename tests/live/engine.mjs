@@ -101,6 +101,27 @@ await test('fifty sentences have the bits of the program', () => {
     for (const text of SENTENCES) same(written('tiny', text, 'weights'), found(tiny, text));
 });
 
+await test('the steps of one token have the bits of those of all tokens', () => {
+    const next = (options) => JSON.parse(tiny.run(LIFE, { next: 50, ...options })).next.layers;
+    const all = next({ steps: true });
+    const bytesOf = (text) => Buffer.from(text, 'base64');
+    for (const token of [0, 3, 6]) {
+        const some = next({ steps: true, token });
+        same(all.length, some.length);
+        same(JSON.stringify(all.at(-1)), JSON.stringify(some.at(-1)));
+        some.slice(0, -1).forEach(({ ids, logprobs, first = 0, layer, step }, at) => {
+            const { count, ids: every, logprobs: numbers, ...place } = all[at];
+            const [from, to] = [token * count, (token + 1) * count];
+            same(`${place.step} ${place.layer} ${token}`, `${step} ${layer} ${first}`);
+            same(`${every.slice(from, to)}`, `${ids}`);
+            same(
+                bytesOf(numbers).subarray(4 * from, 4 * to).toString('hex'),
+                bytesOf(logprobs).toString('hex'),
+            );
+        });
+    }
+});
+
 await test('all tensors have the bits of the program', () =>
     same(written('tiny', LIFE, 'all'), found(tiny, LIFE, { show: 'all' })));
 

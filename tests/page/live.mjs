@@ -229,6 +229,42 @@ if (write()) {
             WIDE,
         ));
 
+    await test('a slow engine follows with the steps of the selected token, as a fast one', () =>
+        withPage(
+            path,
+            async (page) => {
+                const text = 'The cat sat on the mat';
+                const steps = () => page.locator('#layer-rows tr').allInnerTexts();
+                const stepsAfter = async (word) => {
+                    await page.locator('#chips button', { hasText: word }).first().click();
+                    await page.locator('#layer-rows tr').first().waitFor();
+                    return (await steps()).join(' ');
+                };
+                await started(page);
+                await type(page, text);
+                const expected = [await stepsAfter('cat'), await stepsAfter('on')];
+                yes(expected[0] !== expected[1], 'all tokens have the same steps');
+                await page.addInitScript(() => {
+                    const own = WebAssembly.instantiate;
+                    WebAssembly.instantiate = async (...all) => {
+                        const { exports } = (await own.apply(WebAssembly, all)).instance;
+                        const run = (...numbers) => {
+                            for (const end = performance.now() + 250; performance.now() < end; );
+                            return exports.live_run(...numbers);
+                        };
+                        return { instance: { exports: { ...exports, live_run: run } } };
+                    };
+                });
+                await page.reload();
+                await page.locator('#text:enabled').waitFor();
+                await type(page, `${text} and`); // now the page knows that it is slow
+                await type(page, text);
+                same(0, (await steps()).length, 'steps');
+                same(expected, [await stepsAfter('cat'), await stepsAfter('on')]);
+            },
+            WIDE,
+        ));
+
     await test('tasks 4 and 5: find the head that a prediction needs, and its effect', () =>
         withPage(
             path,

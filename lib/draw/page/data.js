@@ -161,12 +161,19 @@ class NextTokens {
         }));
     }
 
+    // The steps that predict at a place; a slow engine makes all but the last for one place alone.
+    stepsAt(place) {
+        return this.layers.filter(({ count, first = 0, ids }) =>
+            place >= first && (place - first) * count < ids.length);
+    }
+
     likeliest(place, layer = this.layers.at(-1)) {
-        const { count } = layer;
+        const { count, first = 0 } = layer;
+        const start = (place - first) * count;
         return Array.from({ length: count }, (_, i) => ({
-            id: layer.ids[place * count + i],
-            name: this.names.get(layer.ids[place * count + i]),
-            share: Math.exp(layer.logprobs[place * count + i]),
+            id: layer.ids[start + i],
+            name: this.names.get(layer.ids[start + i]),
+            share: Math.exp(layer.logprobs[start + i]),
         }));
     }
 

@@ -52,8 +52,9 @@ function levelsOfFlow(count) {
 // What the stream of the query is read as after a number of layers; '': not known.
 function flowLens(sentence, row, stop) {
     const next = sentence.nextTokens;
-    if (!next || next.layers.length < 2 || predictedRow(row, sentence) !== row) return '';
-    const steps = next.layers.filter(({ step, layer }) =>
+    const known = next && predictedRow(row, sentence) === row ? next.stepsAt(row) : [];
+    if (known.length < 2) return '';
+    const steps = known.filter(({ step, layer }) =>
         stop ? layer === stop - 1 && step !== 'embedding' : step === 'embedding',
     );
     const [best] = steps.length ? next.likeliest(row, steps.at(-1)) : [];

@@ -154,7 +154,8 @@ const STREAM_NAMES = { before: 'stream before', sum: '= stream', norm: 'norm of 
 
 // Steps of the stream: what is before the layer, what each part adds, and the sums; each with the
 // part of the layer, and the scene in which it is added.
-function streamSteps({ sentence, layer, row }) {
+function streamSteps(journey) {
+    const { sentence, layer, row } = journey;
     const of = (name) => streamRow(sentence, name, layer, row);
     let sum = of('resid_pre');
     if (!sum) return [];
@@ -162,7 +163,7 @@ function streamSteps({ sentence, layer, row }) {
     const put = (kind, part, values, lens, how = '') => steps.push({ kind, part, values, lens,
         scene: /^(MLP|layer input)$/.test(part) ? 'mlp' : 'stream',
         isStream: kind in STREAM_NAMES, name: say(STREAM_NAMES[kind] || `+ ${part}`) + how });
-    put('before', null, sum, lensOf(sentence, layer, 'before'));
+    put('before', null, sum, lensOf(journey, layer, 'before'));
     const tolerance = sentence.streams?.tensors[0].coding === 'short' ? 0.02 : 1e-4;
     for (const { kind: part, adds, sums, factor } of sentence.blocks[layer]) {
         const added = of(adds)?.map((value) => value * factor);
@@ -177,7 +178,7 @@ function streamSteps({ sentence, layer, row }) {
             const error = Math.hypot(...values.map((value, i) => value - expected[i]));
             const kind = error < tolerance * Math.hypot(...values) ? 'sum'
                 : /ln_/.test(site) ? 'norm' : 'after';
-            put(kind, part, values, at === sums.length - 1 && lensOf(sentence, layer, part));
+            put(kind, part, values, at === sums.length - 1 && lensOf(journey, layer, part));
             sum = values;
         }
     }
@@ -185,8 +186,8 @@ function streamSteps({ sentence, layer, row }) {
 }
 
 // The step of the predictions that reads the stream there, or undefined.
-function lensOf({ nextTokens }, layer, part) {
-    const steps = nextTokens?.layers || [];
+function lensOf({ sentence, row }, layer, part) {
+    const steps = sentence.nextTokens?.stepsAt(predictedRow(row, sentence)) || [];
     const names = part === 'MLP' ? ['mlp', 'layer'] : [part];
     if (part !== 'before')
         return steps.find((one) => one.layer === layer && names.includes(one.step));

@@ -2,7 +2,8 @@
 
 const LIVE_PAUSE = 80; // milliseconds without a key before a long run
 const LIVE_LONG = 50; // a run that takes more milliseconds waits for that pause
-const LIVE_SLOW = 200; // if runs take more, predictions after each step wait for LIVE_PAUSE
+const LIVE_SLOW = 200; // if runs take more, predictions after each step wait for LIVE_REST
+const LIVE_REST = 500; // and are those of the selected token alone
 const LIVE_LEAST = 100; // between two runs: browsers refuse more addresses
 const EFFECTS_MOST = 500; // milliseconds for runs without each head
 
@@ -40,9 +41,9 @@ function requestOf({ added, off, t }) {
     return { added, show: live.show, edits: editsOf(off), temperature, next: live.next };
 }
 
-// What the engine says about a run; `steps`: also predictions after each step.
-function ask(run, steps = false) {
-    return JSON.parse(live.engine.run(run.text, { ...requestOf(run), steps }));
+// What the engine says about a run; `steps`: also predictions after each step, of `token` or all.
+function ask(run, steps = false, token = -1) {
+    return JSON.parse(live.engine.run(run.text, { ...requestOf(run), steps, token }));
 }
 
 // The equivalent options of the command line.
@@ -70,9 +71,15 @@ function runSentence(run) {
     return sentence;
 }
 
+// The token that lacks its predictions after each step, or -1.
+function tokenWithoutSteps({ nextTokens, stepsOf, whole }) {
+    const token = predictedRow(selectedRow());
+    return nextTokens && whole === false && token !== stepsOf ? token : -1;
+}
+
 // Parts that take longer follow when typing pauses, one at a time. They belong to the sentence, and
 // are drawn with it or not at all.
-function complete(sentence, pause = LIVE_PAUSE) {
+function complete(sentence, pause = sentence.whole === false ? LIVE_REST : LIVE_PAUSE) {
     clearTimeout(live.later);
     live.later = setTimeout(() => {
         if (current() === sentence && addPart(sentence)) complete(sentence, 0);
@@ -83,8 +90,10 @@ function complete(sentence, pause = LIVE_PAUSE) {
 function addPart(sentence) {
     const run = sentence.request;
     if (!sentence.nextTokens) return false;
-    if (!sentence.whole) {
-        Object.assign(sentence, { next: ask(run, true).next, madeNext: null, whole: true });
+    const token = tokenWithoutSteps(sentence);
+    if (token >= 0) {
+        const { next } = ask(run, true, token);
+        Object.assign(sentence, { next, madeNext: null, stepsOf: token });
         predicted = '';
         highlight();
         return true;
@@ -263,6 +272,7 @@ async function startLive() {
     }
     live.show = [...new Set(current().tensors.map((one) => one.tensor))].join(',');
     live.next = current().next ? current().next.layers.at(-1).count : 0;
+    live.whole = current().next?.layers.length > 1;
     field.value = live.field = usual.text;
     try {
         const bytes = await unpacked(bytesOf(byId('engine').textContent));

@@ -127,6 +127,7 @@ function highlight() {
     const cell = currentCell();
     shownScreen().highlight(cell);
     highlightChips(cell);
+    if (live.engine && tokenWithoutSteps(current()) >= 0) complete(current());
 }
 
 function keepCell(cell, byKey = false) {

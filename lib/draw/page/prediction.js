@@ -102,7 +102,7 @@ function drawBars(list, compares) {
 
 // A row for each step; the text below names the step with the winner's largest gain.
 function drawLayers(next, row) {
-    const steps = next.layers;
+    const steps = next.stepsAt(row);
     byId('layers').hidden = steps.length < 2 && current().whole !== false; // steps may follow
     for (const id of ['layer-rows', 'entry']) byId(id).replaceChildren();
     if (steps.length < 2) return;
@@ -121,20 +121,20 @@ function drawLayers(next, row) {
         });
         return element('tr', [headerCell(stepName(step), 'row'), ...cells]);
     }));
-    drawEntry(next, row);
+    drawEntry(next, row, steps);
 }
 
 // "“door” rises most with attention 1: < 0.1 % → 95.9 %.", if it rises.
-function drawEntry(next, row) {
+function drawEntry(next, row, steps) {
     const [winner] = next.likeliest(row);
-    const shares = next.layers.map((step) => next.shareOf(winner.id, row, step));
+    const shares = steps.map((step) => next.shareOf(winner.id, row, step));
     const rises = shares.slice(1).map((share, at) => share - shares[at]);
     const best = 1 + rises.indexOf(Math.max(...rises));
     if (!(rises[best - 1] >= 0.0005)) return;
     byId('entry').append(
         say('# rises most with', quoted(shown(winner.name))),
         isChinese() ? '' : ' ', // as between Chinese words
-        element('b', stepName(next.layers[best])),
+        element('b', stepName(steps[best])),
         ': ',
         element('span', `${percent(shares[best - 1])} → ${percent(shares[best])}.`),
     );
