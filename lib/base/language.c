@@ -13,6 +13,7 @@ static const struct translation {
     {"word", "词"},
     {"channel", "通道"},
     {"dim", "维"},
+    {"key_dim", "键的维"},
     {"layer", "层"},
     {"head", "头"},
     {"kv_head", "键值头"},

@@ -62,8 +62,8 @@ async function checkCell(page, options, row, key, what = '') {
     same(String(score[key]), await number(page, 'score'), 'score');
     same(String(columnsOf(found, 'scaled').scaled[key]), await number(page, 'scaled'), 'scaled');
     const { masked } = columnsOf(found, 'masked');
-    same(String(masked[key]), await number(page, 'masked'), 'masked');
-    same(texts(masked.slice(0, row + 1)), (await column(page, 'masked')).slice(0, row + 1));
+    same(String(masked[key]), await number(page, 'masked score'));
+    same(texts(masked.slice(0, row + 1)), (await column(page, 'masked score')).slice(0, row + 1));
     const { weight } = columnsOf(found, 'weights');
     same(texts(weight.slice(0, row + 1)), (await column(page, 'weight')).slice(0, row + 1));
     same(texts(columnsOf(found, 'values').v[key]), await column(page, 'v'), 'v');
@@ -363,7 +363,7 @@ await test('a masked cell has the score −∞ and the weight 0', () =>
             'Masked: the query cannot see this key, so its weight is 0.',
             await page.innerText('#why .verdict'),
         );
-        same('−∞', await number(page, 'masked'));
+        same('−∞', await number(page, 'masked score'));
         same('0', await number(page, 'weight'));
         const text = await readout(page);
         yes(text.startsWith('0') && text.includes('score −∞, weight 0'), text);

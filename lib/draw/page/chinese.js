@@ -28,6 +28,7 @@ const CHINESE = {
     channel: '通道',
     value: '值',
     dim: '维',
+    key_dim: '键的维',
     word: '词',
 
     // tables of the lesson, as explain titles them
@@ -638,6 +639,7 @@ const CHINESE = {
     '+ ALiBi: slope #, key # =': '+ ALiBi：斜率 #，键 # =',
     'with ALiBi + ALiBi: slope #, key #': '加 ALiBi：斜率 #，键 #',
     'divided / temperature #': '除以温度 #',
+    'masked score': '掩码后',
     'e^(masked − max)': 'e^(掩码后 − 最大值)',
     'weight × v': '权重 × v',
     context: '上下文向量',

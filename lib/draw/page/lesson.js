@@ -307,7 +307,7 @@ function showFigure(section, { rows, cells }) {
 }
 
 // The names that explain gives to columns, in the words of the lesson.
-const COLUMN_NAMES = { dim: 'channel', 维: '通道' };
+const COLUMN_NAMES = { dim: 'channel', 维: '通道', inf: '∞' };
 const CHINESE_NAMES = { score: '分数', scaled: '缩放后', masked: '掩码后',
     weight: '权重', context: '上下文向量' };
 

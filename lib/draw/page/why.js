@@ -292,7 +292,7 @@ class WhyPanel {
         const column = (of) => rows.map((row) => row[of]);
         const names = rows.map(({ key }) => `${key} ${this.label('column', key)}`);
         const columns = {
-            [renormalise ? 'softmax' : 'masked']: column('masked'),
+            [renormalise ? 'softmax' : 'masked score']: column('masked'),
             ...(!linear && !renormalise && { 'e^(masked − max)': column('power') }),
             weight: column('weight'),
         };
@@ -304,7 +304,7 @@ class WhyPanel {
             sumLine('score', `sum of ${why.products().length} products`, why.score),
             ...why.bends().map(([name, words, value]) => (Number.isNaN(value)
                 ? element('p', `${name} ${words}`, 'sum') : sumLine(name, words, value))),
-            sumLine('masked', seen, why.hidden ? -Infinity : why.masked),
+            sumLine('masked score', seen, why.hidden ? -Infinity : why.masked),
             whyTable('key', names, columns, why.key),
             sumLine('weight', `of ${quoted(this.label('column', why.key))}`,
                 why.hidden ? 0 : why.weight),
