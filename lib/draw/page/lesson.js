@@ -26,10 +26,8 @@ class LessonView {
         this.sentence = sentence;
         this.lesson = sentence.lesson;
         this.marks = marksOf(sentence);
-        const page = element('div', '', this.lesson.walk ? 'lesson walks' : 'lesson');
-        const told = element('div', '', 'told');
-        const shows = element('div', '', 'shows');
-        page.append(told, shows);
+        const [told, shows] = ['told', 'shows'].map((part) => element('div', '', part));
+        const page = element('div', [told, shows], this.lesson.walk ? 'lesson walks' : 'lesson');
         parent.append(page);
         this.drawHead(told);
         if (!this.lesson.walk) this.drawCells(told);
@@ -51,12 +49,9 @@ class LessonView {
             one.hidden = !names.some((name) => isFigure(one.dataset.figure, name));
         const [opened, scene] = /motion(?::(\w+))?/.exec(names || this.lesson.figures) || [];
         if (opened) showStep(shows, this.sentence, this.marks, scene, this.said);
-        if (opened && this.lesson.caption) {
-            const words = element('p', (isChinese() ? this.lesson.chinese : this.lesson).caption,
-                'captions');
-            words.translate = false;
-            shows.prepend(words);
-        }
+        const { caption } = isChinese() ? this.lesson.chinese : this.lesson;
+        if (opened && caption)
+            shows.prepend(element('p', caption, 'captions', { translate: 'no' }));
         if (state.printing && motion.step) leaveStill();
     }
 
@@ -123,8 +118,8 @@ class LessonView {
             page.append(element('div', say(`${NOT_TRAINED}.`), 'note caption'));
         if (lesson.line) page.append(commandLine(lesson.line));
         for (const [at, look] of lesson.look.split('\n\n').entries()) {
-            page.append(element('p', '', 'look'));
-            page.lastChild.append(element('b', at && !isProjecting() ? '' : say('Look: ')), look);
+            const before = element('b', at && !isProjecting() ? '' : say('Look: '));
+            page.append(element('p', [before, look], 'look'));
         }
         if (lesson.also) page.append(element('p', lesson.also, 'also'));
     }
@@ -142,8 +137,7 @@ class LessonView {
             const title = say('#: open it in the workbench', value);
             const button = buttonFor(() => set(cell), words, '', { title });
             button.append(element('b', placesOf(value)));
-            list.append(element('li'));
-            list.lastChild.append(button);
+            list.append(element('li', [button]));
         }
         page.append(list);
     }
@@ -159,9 +153,8 @@ class LessonView {
     drawMatrices(page, room) {
         const grid = element('div', '', 'compare');
         const title = say('The embeddings as arrows');
-        const drawing = element('section', '', 'side', { 'aria-label': title });
-        drawing.dataset.figure = 'arrows';
-        drawing.append(element('h3', title));
+        const drawing = element('section', [element('h3', title)], 'side',
+            { 'aria-label': title, 'data-figure': 'arrows' });
         page.append(grid);
         const { tensors } = this.sentence;
         const placeOf = ({ tensor }) => this.lesson.figures.indexOf(tensor);
@@ -172,11 +165,11 @@ class LessonView {
             for (let index = 0; index < tensor.shape[0]; index++) {
                 if (marked.length && !marked.some((one) => one.index === index)) continue;
                 const name = this.nameOf(tensor, index);
-                const part = element('section', '', 'side', { 'aria-label': name });
-                part.dataset.figure = figureOf(tensor, index);
                 const shown = withChannels(tensor, this.lesson.channels);
                 const words = say('rows: #, columns: #', say(shown.rows), say(shown.columns));
-                part.append(element('h3', name), element('p', words, 'caption axes'));
+                const part = element('section',
+                    [element('h3', name), element('p', words, 'caption axes')], 'side',
+                    { 'aria-label': name, 'data-figure': figureOf(tensor, index) });
                 grid.append(part);
                 lessonMatrix(part, shown, index, room, this.marksOn(tensor, index), this.letters);
                 if (arrows) drawing.append(arrows.content.cloneNode(true));
@@ -188,8 +181,8 @@ class LessonView {
     // Steps of `explain`, or its weight matrices and the sections that figures name. Numbers of the
     // text are marked.
     drawArithmetic(page, isWhole) {
-        const box = element('div', '', isWhole ? 'arithmetic' : 'arithmetic compare');
-        box.translate = false; // explain wrote it in both languages
+        const box = element('div', '', isWhole ? 'arithmetic' : 'arithmetic compare',
+            { translate: 'no' }); // explain wrote it in both languages
         const { arithmetic } = isChinese() ? this.lesson.chinese : this.lesson;
         const made = new DOMParser().parseFromString(arithmetic, 'text/html');
         const said = this.said || numbersOf(this.lesson.look);
