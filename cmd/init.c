@@ -289,16 +289,20 @@ static int set_classes(struct model_maker *maker, const struct json *root, struc
     json_put_close(&names, '}');
     json_put_close(&ids, '}');
     buf_text(&values[3], "\"single_label_classification\"");
+    int failed = 0;
     for (size_t i = 0; i < KEYS; i++) {
         struct config_edit *edit = &maker->edit;
         const char *value = buf_keep(&values[i], &maker->arena, err);
+        failed = failed || !value;
+        if (failed)
+            continue; /* the other values are released, too */
         edit->changes =
             arena_grow(&maker->arena, edit->changes, edit->count, sizeof *edit->changes, err);
-        if (!value || !edit->changes)
-            return -1;
-        edit->changes[edit->count++] = (struct config_change){&keys[i], value};
+        failed = !edit->changes;
+        if (!failed)
+            edit->changes[edit->count++] = (struct config_change){&keys[i], value};
     }
-    return 0;
+    return err_if(failed);
 }
 
 /* Apply --set. The size of a given vocabulary sets vocab_size, unless --set or --config has one. */
