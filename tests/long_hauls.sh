@@ -280,7 +280,15 @@ if [ -z "${LONG_HAULS_FREE-}" ]; then # sanitizers have memory of their own
     "$attn" batch w500 -m maps1 -t 2 --dry-run >preview
     mib=$(sed -n 's/^\([0-9]*\).* MiB of memory.*/\1/p' preview)
     haul "two threads: $mib MiB" 0 60 $((mib * 6 / 5)) batch w500 -m maps1 -q -t 2
-    holds 'they take what they say' '[ "$(cat peak)" -gt '$((mib * 4 / 5))' ]'
+    takes_what_it_says() { # on a busy machine the threads may take turns: another run
+        for attempt in 1 2 3 4 5 6 7 8; do
+            [ "$(cat peak)" -le $((mib * 4 / 5)) ] || return 0
+            python3 "$ROOT/tests/measure.py" 0 60 $mib "$attn" batch w500 -m maps1 -q -t 2
+        done
+        echo "in $attempt runs at most $(cat peak) of $mib MiB"
+        return 1
+    }
+    check 'they take what they say' takes_what_it_says
     haul "one thread: a tenth of that" 0 60 $((mib / 5)) batch w500 -m maps1 -q -t 1
 fi
 
