@@ -490,7 +490,7 @@ class StreamPicture extends HeadPicture {
         const { contexts, steps } = journey;
         const reads = !pen.small && steps.some(({ lens }) => lens && !motion.step?.scenes);
         const longest = textWidth(say('stream before'), pen.size) + 16;
-        this.name = pen.small ? 112 : Math.max(wide * 0.19, longest);
+        this.name = pen.small ? 122 : Math.max(wide * 0.19, longest);
         this.reads = reads ? wide * 0.3 : 0;
         this.width = wide - this.name - this.reads - (reads ? 16 : 2);
         const rows = steps.length + Number(contexts.length > 0);
@@ -524,8 +524,8 @@ class StreamPicture extends HeadPicture {
                 this.stripOf(one, mix(this.y(from), y, shows), { alpha: 0.6 });
             this.stripOf(step, isFollowed ? mix(this.y(row - 1), y, shows) : y,
                 { alpha: isStream ? part(shows, 0.7, 1) : shows, frame: isMarked && '--mark' });
-            const reads = lens && (this.reads || this.pen.small);
-            if (reads) this.drawLens(lens, row, part(shows, 0.8, 1));
+            if (lens && (this.reads || (this.pen.small && !motion.step?.scenes)))
+                this.drawLens(lens, row, part(shows, 0.8, 1));
             parts = isStream ? [[row, step]] : [...parts, [row, step]];
             row += 1;
         }
