@@ -375,6 +375,7 @@ if (write()) {
                 await showHead(page, '1.3');
                 await anew(page, () => page.click('.head:has([data-head="0.1"]) .power'));
                 yes(await focus('.thumb[data-head="0.1"]'), 'the power button loses the focus');
+                await page.keyboard.press('Tab'); // from now on by keys
                 await page.focus('.skip');
                 await page.keyboard.press('Enter');
                 yes(await focus('.over'), 'the skip link does not lead to the matrix');
