@@ -159,7 +159,7 @@ static int ask_lens(struct inquiry *inquiry, struct arena *arena, struct err *er
         inquiry->numbers &= ~(1u << LENS_ID);
     plan->best_count = mean ? 1 : (size_t)options->lens.best;
     plan->is_mean = of_texts;
-    plan->is_last = of_texts && inquiry->question.answer >= 0;
+    plan->of_one = of_texts && inquiry->question.answer >= 0;
     plan->target = inquiry->question.answer;
     plan->against = inquiry->question.against;
     plan->viewer = inquiry->viewer;
@@ -645,7 +645,7 @@ static int ask(struct inquiry *inquiry, struct arena *arena, struct err *err)
     if (answer_read(question, &words, inquiry->viewer, arena, err) ||
         instrument->ask(inquiry, arena, err))
         return -1;
-    bool has_place = words.text && !options->attribute.head && (!is_lens || inquiry->lens.is_last);
+    bool has_place = words.text && !options->attribute.head && (!is_lens || inquiry->lens.of_one);
     return has_place ? position_read(question, &words, inquiry->viewer, arena, err) : 0;
 }
 

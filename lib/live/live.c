@@ -310,7 +310,7 @@ static int write_look(struct live *live, struct stream *out, const struct live_r
         struct lens_plan *lens = i < plan.count ? &plan.lenses[plan.count - 1 - i] : NULL;
         bool of_token = i > 0 && request->of_token; /* not the model's output, which is the last */
         if (lens && of_token) {
-            lens->is_last = true;
+            lens->of_one = true;
             lens->position = num_min(request->token, pair->sentence.count - 1);
         } else if (lens) {
             lens->known = &live->known[i];

@@ -191,7 +191,7 @@ static int look_at_report(struct logit_lens *lens, const struct lens_plan *plan,
     const struct config *config = &plan->viewer->model.config;
     struct lens_known *known = plan->known;
     size_t words = config_logits(config), layers = plan->layers.count, width = config->n_embd;
-    size_t from = plan->is_last ? plan->position : 0, tokens = plan->is_last ? 1 : sentence->count;
+    size_t from = plan->of_one ? plan->position : 0, tokens = plan->of_one ? 1 : sentence->count;
     size_t step = logits_piece_rows(words, tokens);
     size_t capacity = logits_piece_rows(words, layers * tokens);
     size_t compared = plan->is_brief ? 0 : step;
@@ -299,7 +299,7 @@ static void put_row(struct table_rows *rows, const struct logit_lens *lens, unsi
     struct label best = label_of_word(tokenizer, cell->best->id, rows->arena, rows->err);
     rows_integer(rows, "layer", COLUMN_KEY,
                  (long long)lens->plan->layers.items[rows->row / lens->tokens]);
-    rows_integer(rows, "position", COLUMN_KEY, lens->plan->is_last ? -1 : (long long)token);
+    rows_integer(rows, "position", COLUMN_KEY, lens->plan->of_one ? -1 : (long long)token);
     rows_label(rows, "token", COLUMN_KEY, sentence->labels[token]);
     if (numbers >> LENS_BEST & 1) {
         rows_label(rows, "best", 0, best);
@@ -349,11 +349,11 @@ static int make_array(struct array *array, const struct table *table, const stru
         .layer = -1,
         .data = values,
         .rows = rows,
-        .columns = {plan->is_last && config->n_class ? "answer"
-                    : plan->is_last ? plan->viewer->mask < 0 ? "last token" : "last mask"
+        .columns = {plan->of_one && config->n_class ? "answer"
+                    : plan->of_one  ? plan->viewer->mask < 0 ? "last token" : "last mask"
                     : plan->is_mean ? "position"
                                     : "token",
-                    lens->tokens, plan->is_last ? &last_token : table->rows.labels, 0},
+                    lens->tokens, plan->of_one ? &last_token : table->rows.labels, 0},
         .display = {.title = arena_format(arena, err, "%s lens: %s",
                                           plan->jacobian ? "Jacobian" : "logit",
                                           !has_texts        ? name
@@ -519,7 +519,7 @@ int next_tokens_without(const float **found, struct viewer *viewer,
                              .best_count = 1,
                              .target = -1,
                              .against = -1,
-                             .is_last = true,
+                             .of_one = true,
                              .position = tokenized_opening(&pair->sentence, config, viewer->mask),
                              .is_brief = true};
     struct arena own = {0};
@@ -611,7 +611,7 @@ int next_tokens_of_report(const struct next_tokens **found, const struct next_pl
                 .step = plan->steps[i],
                 .layer = layer,
                 .best_count = lenses[i].best_count,
-                .first = plan->lenses[i].is_last ? plan->lenses[i].position : 0,
+                .first = plan->lenses[i].of_one ? plan->lenses[i].position : 0,
                 .count = predicts ? tokens : 0,
                 .best = cells->best,
                 .came = came};

@@ -30,7 +30,7 @@ struct lens_plan {
     long long target, against; /* ids; target -1: the text's next token, or in a masked model the
                                   token itself, unless it is the mask; against -1: none */
     bool is_mean;              /* for means over texts: columns are positions, not tokens */
-    bool is_last; /* only the token at `position`, as position -1, and without `known` */
+    bool of_one; /* only the token at `position`, which tables call -1, and without `known` */
     size_t position;
     bool is_brief;                        /* only `best`, `entropy` and `target`, which is faster */
     const struct jacobian_lens *jacobian; /* multiplies the vectors of its layers; NULL: none */

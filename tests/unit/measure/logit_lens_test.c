@@ -142,7 +142,7 @@ TEST_LOOP(the_last_layer_of_a_masked_model_has_its_logits, COUNT(masked))
     }
     plan.target = MASK;
     plan.against = AGAINST;
-    plan.is_last = true;
+    plan.of_one = true;
     plan.position = MASK;
     ck_assert_int_eq(lens_capture(&lens, &plan, &pair, &arena, NULL), 0);
     logits += MASK * words;
