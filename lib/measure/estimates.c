@@ -88,6 +88,7 @@ int edges_find(struct edges *edges, const struct viewer *viewer, struct arena *a
         for (const struct sublayer *s = own->sublayers; s < own->sublayers + own->count; s++) {
             const size_t heads = s->kind == SUBLAYER_MLP ? 0 : s->head.heads;
             const char *found = s->kind == SUBLAYER_ATTEND_SOURCE ? "cross-attention"
+                                : s->kind == SUBLAYER_MIX         ? "layers that keep a state"
                                 : s->norm_out                     ? "norms of outputs"
                                 : s->norm_after                   ? "norms of sums"
                                 : s->adds_to_normed ? "outputs added to the normed input"

@@ -47,9 +47,9 @@ struct edges {
     size_t count, writers, readers;
 };
 
-/* Find writers and readers. Refused, as not supported: models with cross-attention, and those in
- * which an output or a sum is normed, replaces the stream or is added to the normed input, so that
- * no value of the stream belongs to an edge. */
+/* Find writers and readers. Refused, as not supported: models with cross-attention or layers that
+ * keep a state, and those in which an output or a sum is normed, replaces the stream or is added to
+ * the normed input, so that no value of the stream belongs to an edge. */
 int edges_find(struct edges *edges, const struct viewer *viewer, struct arena *arena,
                struct err *err);
 

@@ -845,6 +845,17 @@ static int lay_out(struct patch_sweep *s, struct arena *arena)
     return numbers ? 0 : -1;
 }
 
+/* Estimates need gradients; exact patches do not. */
+static int check_estimate(const struct patching_plan *plan, struct err *err)
+{
+    const struct model *model = &plan->viewer->model;
+    if (!plan->estimate || !features_expect(FOR_GRADIENTS, &model->config, model->name, err))
+        return 0;
+    return err_append(err, plan->over == PATCH_EDGES
+                               ? ": use --over heads or mlp_out without --estimate"
+                               : ": leave out --estimate");
+}
+
 int patching_make(struct patching *patching, const struct patching_plan *plan, struct arena *arena,
                   struct err *err)
 {
@@ -886,7 +897,7 @@ int patching_make(struct patching *patching, const struct patching_plan *plan, s
             s.config->mixer.heads && s.site == SITE_CONTEXT ? ": use --over mix_heads" : "");
     const struct edit edit = {.site = s.site, .words = "--over"};
     if (edits_check(&(struct edits){&edit, 1}, s.config, err) || check_receivers(plan, err) ||
-        check_edits(plan, err))
+        check_edits(plan, err) || check_estimate(plan, err))
         return -1;
     for (size_t layer = 0; layer < s.config->n_layer; layer++)
         s.from_ids = s.from_ids || edits_have(viewer->edits, SITE_RESID_PRE, layer);

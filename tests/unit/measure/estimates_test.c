@@ -1,5 +1,6 @@
 #include "measure/estimates.h"
 
+#include <glob.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,7 +33,7 @@ static void read_ids(struct text_with_source *pair, const char *ids, const char 
 
 static void open(const char *model)
 {
-    char path[64];
+    static char path[64]; /* the model's name */
     snprintf(path, sizeof path, "tests/%s", model);
     ck_assert_msg(!viewer_open(&viewer, path, 1, &err), "%s", err.text);
 }
@@ -169,6 +170,59 @@ TEST_LOOP(edges_add_up_to_their_writer, sizeof families / sizeof *families)
                               "%s %s %zu: %g", path, patch_overs[overs[i]].name, layer, sum);
         }
     }
+}
+
+/* --- every model ------------------------------------------------------------------------------ */
+
+/* The weights of each golden model, sorted by path. */
+static const glob_t *golden_models(void)
+{
+    static glob_t models;
+    if (!models.gl_pathc)
+        glob("tests/golden*/*/model.safetensors", 0, NULL, &models);
+    return &models;
+}
+
+/* A value that cannot be patched is refused by name, as not supported. */
+TEST_LOOP(every_value_of_every_model_is_patched_and_estimated_or_refused, golden_models()->gl_pathc)
+{
+    char *path = golden_models()->gl_pathv[_i];
+    *strrchr(path, '/') = '\0';
+    open(path + strlen("tests/"));
+    read_ids(&clean, "1,2,3", viewer.model.config.n_encoder_layer ? "1,2" : NULL);
+    read_ids(&corrupt, "1,3,3", viewer.model.config.n_encoder_layer ? "1,2" : NULL);
+    for (int i = 0; i < 2 * PATCH_OVERS; i++) {
+        const struct patching_plan plan = {
+            .viewer = &viewer,
+            .clean = &clean,
+            .corrupt = &corrupt,
+            .question = &question,
+            .over = (enum patch_over)(i / 2),
+            .with = i / 2 == PATCH_PARTS ? PATCH_WITH_ZERO : PATCH_WITH_TEXT,
+            .estimate = i % 2 && i / 2 != PATCH_PATHS,
+        };
+        struct report report = {.sentence = clean.sentence};
+        question = (struct question){clean.sentence.count - 1, -1, -1};
+        err_clear(&err);
+        if (i / 2 == PATCH_EDGES && !plan.estimate)
+            continue;
+        if (!patching_make(&found, &plan, &arena, &err))
+            patching_report(&report, &found, 1 << PATCH_LOGIT, &arena, &err);
+        ck_assert_msg(err.kind == ERR_NONE || err.kind == ERR_UNSUPPORTED, "%s --over %s%s: %s",
+                      path, patch_overs[plan.over].name, plan.estimate ? " --estimate" : "",
+                      err.text);
+    }
+}
+
+TEST(a_layer_that_keeps_a_state_has_no_edges)
+{
+    struct edges edges;
+    open("golden-families/lfm2");
+    ck_assert(edges_find(&edges, &viewer, &arena, &err));
+    ck_assert_str_eq(err.text,
+                     "--over edges: expected parts that add their outputs to the stream, "
+                     "found layers that keep a state in 'tests/golden-families/lfm2': use "
+                     "--over heads or mlp_out");
 }
 
 /* --- a small change --------------------------------------------------------------------------- */
