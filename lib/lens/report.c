@@ -145,6 +145,35 @@ const char *array_name(char name[SITE_NAME_BYTES], const struct array *array)
     return name;
 }
 
+/* Name an axis and label its positions with their numbers, unless it has a name and labels. */
+static int number_axis(struct axis *axis, const char *name, struct arena *arena, struct err *err)
+{
+    axis->name = axis->name ? axis->name : name;
+    if (axis->labels)
+        return 0;
+    struct label *labels = arena_alloc(arena, axis->size, sizeof *labels, err);
+    for (size_t i = 0; labels && i < axis->size; i++) {
+        const char *text = arena_format(arena, err, "%td", axis_number(axis, i));
+        if (!text)
+            return -1;
+        labels[i] = (struct label){text, text, text};
+    }
+    axis->labels = labels;
+    return err_if(!labels);
+}
+
+/* The matrices of an array have numbers: of its heads, or 0, 1, … */
+static int number_heads(struct axis *heads, struct arena *arena, struct err *err)
+{
+    if (!heads->name || heads->numbers)
+        return 0;
+    size_t *numbers = arena_alloc(arena, heads->size, sizeof *numbers, err);
+    for (size_t i = 0; numbers && i < heads->size; i++)
+        numbers[i] = i;
+    heads->numbers = numbers;
+    return err_if(!numbers);
+}
+
 int report_add_array(struct report *report, const struct array *array, struct arena *arena,
                      struct err *err)
 {
@@ -152,9 +181,12 @@ int report_add_array(struct report *report, const struct array *array, struct ar
     struct array *arrays = arena_grow(arena, (void *)report->arrays, count, sizeof *arrays, err);
     if (!arrays)
         return -1;
-    arrays[report->array_count++] = *array;
+    struct array *own = &arrays[report->array_count++];
     report->arrays = arrays;
-    return 0;
+    *own = *array;
+    return err_if(own->name && (number_heads(&own->heads, arena, err) ||
+                                number_axis(&own->rows, "row", arena, err) ||
+                                number_axis(&own->columns, "column", arena, err)));
 }
 
 const struct array *report_find(const struct report *report, enum site site, size_t layer)

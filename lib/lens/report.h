@@ -140,6 +140,8 @@ const char *array_name(char name[SITE_NAME_BYTES], const struct array *array);
 /* The name of the rows of a captured array: "query", "token". */
 const char *array_row_name(const struct array *array);
 
+/* Add a copy of an array. What a computed array lacks of names of its axes, labels of their
+ * positions and numbers of its heads it gets: "row", "column"; 0, 1, … */
 int report_add_array(struct report *report, const struct array *array, struct arena *arena,
                      struct err *err);
 

@@ -64,6 +64,29 @@ TEST(texts_of_every_length_fit)
         }
 }
 
+TEST(a_computed_array_without_labels_has_numbers)
+{
+    static const float cells[2 * 2 * 3] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+    struct report report = {.model = "life", .sentence = fixture_plain.sentence};
+    const struct array bare = {.name = "distance",
+                               .layer = -1,
+                               .heads = {.name = "head", .size = 2},
+                               .rows = {.size = 2},
+                               .columns = {.name = "distance", .size = 3, .first = 7},
+                               .data = cells};
+    struct arena arena = {0};
+    struct err err = {0};
+    ck_assert(!report_add_array(&report, &bare, &arena, &err));
+    for (int view = VIEW_MATRIX; view <= VIEW_BARS; view++) {
+        struct style style = {.view = (enum style_view)view};
+        draw(&report, &style);
+    }
+    draw(&report, &style_default);
+    ck_assert_uint_eq(canvas_witness_texts("1"), 1); /* the heads share their rows */
+    ck_assert_uint_eq(canvas_witness_texts("8"), 2);
+    arena_release(&arena);
+}
+
 TEST(one_head_is_one_panel_with_numbers)
 {
     draw(&fixture_plain, &style_default);
