@@ -39,7 +39,6 @@ enum kind_flags {
     TRANSCODES = 1, /* reads one site and writes another */
     SKIPS = 2,      /* has a matrix from x to y */
     SUBTRACTS = 4,  /* the output's bias is subtracted from x, unless it transcodes */
-    RANKED = 8,     /* activations are times the length of their decoder row */
 };
 
 /* The words for a kind of dictionary in a format's config; case is ignored. */
@@ -72,14 +71,16 @@ enum { JUMPRELU, TOPK, RELU };
 static const struct dictionary_kind plain_kinds[] = {
     {"jumprelu", ACTIVE_JUMPRELU, 0}, {"topk", ACTIVE_TOPK, 0}, {"relu", ACTIVE_RELU, 0}};
 
+/* As the package does since 2025; some versions of 2024 multiply activations of the last two by the
+ * lengths of their decoder rows, and files do not say which version wrote them. */
 static const struct dictionary_kind learning_kinds[] = {
     {"AutoEncoder", ACTIVE_RELU, SUBTRACTS},
     {"AutoEncoderNew", ACTIVE_RELU, 0},
     {"AutoEncoderTopK", ACTIVE_TOPK, SUBTRACTS},
     {"BatchTopKSAE", ACTIVE_JUMPRELU, SUBTRACTS},
     {"MatryoshkaBatchTopKSAE", ACTIVE_JUMPRELU, SUBTRACTS},
-    {"GatedAutoEncoder", ACTIVE_GATED, SUBTRACTS | RANKED},
-    {"JumpReluAutoEncoder", ACTIVE_JUMPRELU, RANKED},
+    {"GatedAutoEncoder", ACTIVE_GATED, SUBTRACTS},
+    {"JumpReluAutoEncoder", ACTIVE_JUMPRELU, 0},
 };
 
 /* The formats, in the order in which they are looked for. */
@@ -861,7 +862,7 @@ static int take_ranks(const struct sae_reader *r)
     if (is_llama && d->active == ACTIVE_TOPK && threshold > 0)
         d->active = ACTIVE_JUMPRELU;
     const bool is_topk = d->active == ACTIVE_TOPK || d->active == ACTIVE_ABSTOPK;
-    const bool by_length = r->kind->flags & RANKED || is_true(r, "sparsity_include_decoder_norm") ||
+    const bool by_length = is_true(r, "sparsity_include_decoder_norm") ||
                            (is_topk && is_true(r, "rescale_acts_by_decoder_norm"));
     /* Llama Scope's threshold is in units of the stream and of decoder rows of length 1 */
     const double factor = !is_llama ? 1 : 1 / (by_length ? d->scale_out : d->scale_in);
@@ -870,12 +871,8 @@ static int take_ranks(const struct sae_reader *r)
         return -1;
     d->ranked = d->rank && !(r->of & OPENMOSS);
     float *thresholds = is_llama ? make_ranks(d, false, threshold, r->err) : (float *)d->threshold;
-    for (size_t i = 0; thresholds && i < d->count; i++) {
-        if (r->of & OPENMOSS)
-            thresholds[i] = expf(thresholds[i]);
-        if (r->kind->flags & RANKED) /* compared before the length is multiplied in */
-            thresholds[i] *= d->rank[i];
-    }
+    for (size_t i = 0; thresholds && r->of & OPENMOSS && i < d->count; i++)
+        thresholds[i] = expf(thresholds[i]);
     d->threshold = thresholds;
     if (!is_topk && d->active != ACTIVE_GROUPMAX)
         return err_if(is_llama && !thresholds);

@@ -10,9 +10,9 @@
 
 /* Files of each format, with random numbers, in tests/golden-features; in numbers.safetensors the
  * rows of the site, and the features and outputs that the publishers' own code makes of them:
- * SAELens 6.54.12 and its loaders, sparsify 9d3b136, circuit-tracer d797c82; or their formulas in
- * torch: OpenMOSS 1e710367, circuit-tracer 196e2ce, dictionary_learning 088e587, Qwen Scope and
- * Goodfire, whose files have a layer in their names. */
+ * SAELens 6.54.12 and its loaders, sparsify 9d3b136, circuit-tracer d797c82, dictionary-learning
+ * 0.1.0 (gated, jumprelu); or their formulas in torch: OpenMOSS 1e710367, circuit-tracer 196e2ce,
+ * dictionary_learning 088e587, Qwen Scope and Goodfire, whose files have a layer in their names. */
 #define GOLDENS "tests/golden-features/"
 
 static const struct golden {
@@ -26,6 +26,8 @@ static const struct golden {
     {"circuit-tracer", 1, true, false, SITE_LN_2, SITE_MLP_OUT},
     {"circuit-tracer-2025", 0, true, false, SITE_RESID_MID, SITE_MLP_OUT},
     {"dictionary-learning", 1, false, false, SITE_RESID_POST, SITE_RESID_POST},
+    {"dictionary-learning-gated", 1, false, false, SITE_RESID_POST, SITE_RESID_POST},
+    {"dictionary-learning-jumprelu", 1, false, false, SITE_RESID_POST, SITE_RESID_POST},
     {"dictionary-learning-topk", 1, false, false, SITE_RESID_POST, SITE_RESID_POST},
     {"gemma-scope/gemma-scope-2b-pt-res/layer_1/width_16k/average_l0_9", 1, true, true,
      SITE_RESID_POST, SITE_RESID_POST},
