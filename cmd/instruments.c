@@ -338,14 +338,10 @@ static int parse_key(struct score_plan *plan, const struct options *options, siz
     const char *key = options->attribute.key, *colon = strchr(key, ':');
     const char *against = colon ? colon + 1 : options->attribute.against;
     plan->against = score_against_read(against);
-    if (parse_token(&plan->key, "--key", key, colon ? (size_t)(colon - key) : strlen(key), keys,
-                    err) ||
-        (plan->against == AGAINST_KEY &&
-         parse_token(&plan->other, "--key", against, strlen(against), keys, err)))
-        return -1;
-    return plan->by == SCORE_BY_SOURCE && plan->against != AGAINST_NOTHING
-               ? err_usage(err, "--by source: expected --key without a contrast, found '%s'", key)
-               : 0;
+    return err_if(parse_token(&plan->key, "--key", key, colon ? (size_t)(colon - key) : strlen(key),
+                              keys, err) ||
+                  (plan->against == AGAINST_KEY &&
+                   parse_token(&plan->other, "--key", against, strlen(against), keys, err)));
 }
 
 /* Read --head and the options that go with it; those that name tokens, only if there is a text. */
@@ -402,9 +398,6 @@ static int ask_score(struct inquiry *inquiry, struct arena *arena, struct err *e
     score_attribution_add_memory(&inquiry->job->memory, plan, pair);
     if (!options->patch.corrupt)
         return 0;
-    if (by == SCORE_BY_SOURCE)
-        return err_usage(err, "--by source: expected no --corrupt, found '%s'",
-                         options->patch.corrupt);
     plan->corrupt = &inquiry->corrupt;
     return instrument_corrupt(inquiry, arena, err);
 }

@@ -24,28 +24,39 @@ enum score_against score_against_read(const char *word)
     return AGAINST_KEY;
 }
 
-enum { LISTED = 10, FLOATS_OF_KEYS = 1 << 22 /* of parts of keys, at a time */ };
+enum { LISTED = 10, FLOATS_OF_ROWS = 1 << 22 /* of parts of rows, at a time */, TEXTS = 2 };
 
-/* The query, key or value of a pass's head at a kept row. */
-struct vector_at {
+/* The queries, keys or values of a pass's head at kept rows: those of one token, or of the keys of
+ * a contrast, with their coefficients. */
+struct text_rows {
     const struct resid_pass *pass;
+    struct key_range rows;
+    const double *shares; /* [rows] */
+    const double *other;  /* [width] what their sum is multiplied with */
+};
+
+/* A sum of products with queries, keys or values, which splits into those with their parts: a side
+ * of the score, of one text or less that of another; or a head's part of it, as a product with the
+ * value of a token. */
+struct vector {
     enum resid_side side;
-    size_t row;
+    struct text_rows texts[TEXTS];
+    size_t count; /* of texts */
 };
 
 /* The query or the key of the score. */
 struct side {
-    const char *name;    /* "query", "key" */
-    struct vector_at at; /* of the key itself, without those that it is compared with */
+    const char *name; /* "query", "key" */
+    enum resid_side side;
+    struct key_range rows;
+    const double *shares; /* [rows] */
     size_t token;
     size_t count;
-    struct resid_part *parts;   /* [count] */
-    struct label *labels;       /* [count] names of the parts */
-    struct resid_parts own;     /* of `at` alone: its items are `parts` */
-    struct resid_parts *probes; /* [count] of parts that are heads', when first needed */
-    double *vectors;            /* [count, dk] of keys, summed over the positions */
-    double *sums;   /* [count] of the pairs of a part with all parts of the other side */
-    double *factor; /* [dk] its product with a vector is the score: the scaled sum of the
+    struct resid_part *parts; /* [count] */
+    struct label *labels;     /* [count] names of the parts */
+    double *vectors;          /* [count, dk] summed over the rows */
+    double *sums;             /* [count] of the pairs of a part with all parts of the other side */
+    double *factor;           /* [dk] its product with a vector is the score: the scaled sum of the
                                * other side */
 };
 
@@ -55,10 +66,11 @@ struct splitting {
     const struct config *config;
     const struct sublayer *attention;
     struct resid_pass pass;
-    size_t *positions;    /* keys of the score and its contrast */
-    double *shares;       /* coefficients of `positions` */
-    struct side sides[2]; /* RESID_QUERY, RESID_KEY */
-    double *pairs;        /* [parts of the query, parts of the key] */
+    size_t *positions;            /* keys of the score and its contrast */
+    double *shares;               /* [positions + 1] their coefficients, and that of the query */
+    struct side sides[2];         /* RESID_QUERY, RESID_KEY */
+    const struct splitting *less; /* of the text whose pairs are subtracted; NULL: none */
+    double *pairs;                /* [parts of the query, parts of the key] */
     struct arena scratch;
     struct arena *arena; /* of the report */
     struct err *err;
@@ -113,15 +125,104 @@ static int weigh_keys(struct splitting *s, struct score_attribution *found)
                       : plan->against == AGAINST_KEY     ? (double)(i > 0)
                                                          : 0;
         s->shares[i] = is_key - less;
-        if (is_key)
-            s->sides[RESID_KEY].at.row = i;
         found->score += s->shares[i] * row.score[key];
         found->bias += s->shares[i] * (row.score[key] - row.plain[key]);
+    }
+    s->shares[s->pass.position_count] = 1;
+    return 0;
+}
+
+/* --- parts of vectors ------------------------------------------------------------------------- */
+
+/* The parts of some rows; `first` is the number of the first of them among the rows of `of`. */
+typedef int parts_use(void *context, const struct text_rows *of, const struct resid_parts *some,
+                      size_t first, struct err *err);
+
+/* Call `use` for the parts of all rows, some rows at a time; of a pass with a probe, which has
+ * `probes` channels, the heads of a layer are one part. */
+static int each_rows(const struct text_rows *of, enum resid_side side, size_t probes,
+                     parts_use *use, void *context, struct err *err)
+{
+    const struct config *c = &of->pass->viewer->model.config;
+    const size_t of_layer = 4 + (of->pass->probe && c->out_proj ? 0 : 2 * c->n_head);
+    const size_t parts = (c->n_layer + 1) * of_layer + of->pass->active_count + probes;
+    const size_t step = num_max(FLOATS_OF_ROWS / (4 * parts * c->n_embd), 1);
+    for (size_t first = of->rows.first, end; first < of->rows.end; first = end) {
+        struct arena arena = {0};
+        struct resid_parts some = {0};
+        end = num_min(first + step, of->rows.end);
+        int failed =
+            resid_side_parts(&some, of->pass, side, (struct key_range){first, end}, &arena, err) ||
+            use(context, of, &some, first - of->rows.first, err);
+        arena_release(&arena);
+        if (failed)
+            return -1;
     }
     return 0;
 }
 
+/* The token of a row. */
+static size_t token_of(const struct text_rows *of, size_t row)
+{
+    const size_t kept = of->rows.first + row;
+    return kept < of->pass->position_count ? of->pass->positions[kept] : of->pass->query;
+}
+
+/* What the parts of a vector add, and the token at which each adds most. */
+struct weighed {
+    struct resid_part *parts; /* [count] */
+    double *values, *most;    /* [count] `most`: at the token `at` */
+    size_t *at;               /* [count] */
+    size_t count;
+    struct arena *arena;
+};
+
+static int weigh_rows(void *context, const struct text_rows *of, const struct resid_parts *some,
+                      size_t first, struct err *err)
+{
+    struct weighed *to = context;
+    if (!to->count) {
+        to->parts = arena_alloc(to->arena, some->count, sizeof *to->parts, err);
+        to->values = arena_alloc(to->arena, 2 * some->count, sizeof *to->values, err);
+        to->at = arena_alloc(to->arena, some->count, sizeof *to->at, err);
+        if (!to->parts || !to->values || !to->at)
+            return -1;
+        to->count = some->count;
+        to->most = to->values + some->count;
+        memcpy(to->parts, some->items, some->count * sizeof *to->parts);
+    }
+    for (size_t part = 0; part < some->count; part++)
+        for (size_t row = 0; row < some->rows; row++) {
+            const float *x = some->values + (part * some->rows + row) * some->width;
+            const double value =
+                of->shares[first + row] * dot_double_row(of->other, x, some->width);
+            to->values[part] += value;
+            if (fabs(value) > fabs(to->most[part])) {
+                to->most[part] = value;
+                to->at[part] = token_of(of, first + row);
+            }
+        }
+    return 0;
+}
+
+/* Find what each part of a vector adds; all its texts have the same parts. */
+static int weigh_parts(struct weighed *to, const struct vector *vector, struct arena *arena,
+                       struct err *err)
+{
+    *to = (struct weighed){.arena = arena};
+    for (size_t i = 0; i < vector->count; i++)
+        if (each_rows(&vector->texts[i], vector->side, 0, weigh_rows, to, err))
+            return -1;
+    return 0;
+}
+
 /* --- pairs ------------------------------------------------------------------------------------ */
+
+/* A side of a split, while its rows are added. */
+struct side_made {
+    struct splitting *s;
+    struct side *side;
+};
 
 /* Make a side that has parts as in `some`, all of them 0. */
 static int start_side(struct splitting *s, struct side *side, const struct resid_parts *some)
@@ -129,15 +230,10 @@ static int start_side(struct splitting *s, struct side *side, const struct resid
     side->count = some->count;
     side->parts = arena_alloc(&s->scratch, some->count, sizeof *side->parts, s->err);
     side->labels = arena_alloc(s->arena, some->count, sizeof *side->labels, s->err);
-    side->probes = arena_alloc(&s->scratch, some->count, sizeof *side->probes, s->err);
     side->sums = arena_alloc(&s->scratch, some->count, sizeof *side->sums, s->err);
     side->vectors = arena_alloc(&s->scratch, some->count * some->width, sizeof(double), s->err);
     side->factor = arena_alloc(&s->scratch, some->width, sizeof *side->factor, s->err);
-    side->own =
-        (struct resid_parts){.items = side->parts, .count = some->count, .width = some->width};
-    side->own.values = arena_alloc(&s->scratch, some->count * some->width, sizeof(float), s->err);
-    if (!side->parts || !side->labels || !side->probes || !side->own.values || !side->sums ||
-        !side->vectors || !side->factor)
+    if (!side->parts || !side->labels || !side->sums || !side->vectors || !side->factor)
         return -1;
     for (size_t i = 0; i < some->count; i++) {
         char name[RESID_PART_BYTES];
@@ -151,38 +247,28 @@ static int start_side(struct splitting *s, struct side *side, const struct resid
     return 0;
 }
 
+static int sum_rows(void *context, const struct text_rows *of, const struct resid_parts *some,
+                    size_t first, struct err *err)
+{
+    const struct side_made *made = context;
+    struct side *side = made->side;
+    const float *value = some->values;
+    (void)err;
+    if (!side->count && start_side(made->s, side, some))
+        return -1;
+    for (size_t part = 0; part < some->count; part++)
+        for (size_t row = 0; row < some->rows; row++)
+            for (size_t i = 0; i < some->width; i++)
+                side->vectors[part * some->width + i] += of->shares[first + row] * (double)*value++;
+    return 0;
+}
+
 /* Make the parts of a side: a sum over kept rows, times their coefficients. All rows have the same
  * parts. */
-static int make_side(struct splitting *s, struct side *side, struct key_range rows,
-                     const double *shares)
+static int make_side(struct splitting *s, struct side *side)
 {
-    const struct config *c = s->config;
-    const size_t floats =
-        4 * ((c->n_layer + 1) * (2 * c->n_head + 4) + s->pass.active_count) * c->n_embd;
-    const size_t step = num_max(FLOATS_OF_KEYS / floats, 1);
-    for (size_t first = rows.first, end; first < rows.end; first = end) {
-        struct arena arena = {0};
-        struct resid_parts some = {0};
-        end = num_min(first + step, rows.end);
-        int failed = resid_side_parts(&some, &s->pass, side->at.side,
-                                      (struct key_range){first, end}, &arena, s->err) ||
-                     (first == rows.first && start_side(s, side, &some));
-        const float *value = some.values;
-        for (size_t part = 0; !failed && part < some.count; part++)
-            for (size_t row = first - rows.first; row < end - rows.first; row++)
-                for (size_t i = 0; i < some.width; i++)
-                    side->vectors[part * some.width + i] += shares[row] * (double)*value++;
-        const struct resid_parts *own = &side->own;
-        for (size_t part = 0; !failed && part < own->count; part++)
-            if (side->at.row >= first && side->at.row < end)
-                memcpy(own->values + part * own->width,
-                       some.values + (part * some.rows + side->at.row - first) * own->width,
-                       own->width * sizeof *own->values);
-        arena_release(&arena);
-        if (failed)
-            return -1;
-    }
-    return 0;
+    const struct text_rows rows = {&s->pass, side->rows, side->shares, NULL};
+    return each_rows(&rows, side->side, 0, sum_rows, &(struct side_made){s, side}, s->err);
 }
 
 static int refuse_dictionary(const struct score_plan *plan, struct err *err)
@@ -196,10 +282,9 @@ static int refuse_dictionary(const struct score_plan *plan, struct err *err)
 static int make_pairs(struct splitting *s, struct score_attribution *found)
 {
     struct side *query = &s->sides[RESID_QUERY], *key = &s->sides[RESID_KEY];
-    const size_t d = s->attention->head.d_k, at_query = s->pass.position_count;
-    const double scale = (double)s->attention->score.scale, whole = 1;
-    if (make_side(s, query, (struct key_range){at_query, at_query + 1}, &whole) ||
-        make_side(s, key, (struct key_range){0, at_query}, s->shares))
+    const size_t d = s->attention->head.d_k;
+    const double scale = (double)s->attention->score.scale;
+    if (make_side(s, query) || make_side(s, key))
         return -1;
     const struct dictionary *dictionary = s->plan->dictionary;
     bool is_split = !dictionary;
@@ -223,15 +308,21 @@ static int make_pairs(struct splitting *s, struct score_attribution *found)
     return 0;
 }
 
-/* Sum over the other side: the pairs of each part, and the vectors. */
-static void sum_other(struct splitting *s, struct side *side)
+/* Sum the vectors of the other side. */
+static void make_factor(struct splitting *s, struct side *side)
 {
-    const bool of_query = side->at.side == RESID_QUERY;
-    const struct side *other = &s->sides[of_query ? RESID_KEY : RESID_QUERY];
-    const size_t keys = s->sides[RESID_KEY].count, others = other->count;
+    const struct side *other = &s->sides[side->side == RESID_QUERY ? RESID_KEY : RESID_QUERY];
     const size_t d = s->attention->head.d_k;
-    for (size_t i = 0; i < others * d; i++)
+    for (size_t i = 0; i < other->count * d; i++)
         side->factor[i % d] += (double)s->attention->score.scale * other->vectors[i];
+}
+
+/* Sum the pairs of each part of a side over the other side. */
+static void sum_pairs(struct splitting *s, struct side *side)
+{
+    const bool of_query = side->side == RESID_QUERY;
+    const size_t others = s->sides[of_query ? RESID_KEY : RESID_QUERY].count;
+    const size_t keys = s->sides[RESID_KEY].count;
     for (size_t part = 0; part < side->count; part++) {
         double sum = 0, size = 0;
         for (size_t i = 0; i < others; i++) {
@@ -261,104 +352,242 @@ static int split(struct splitting *s, struct score_attribution *found,
                  .dictionary = plan->dictionary,
                  .number = plan->number,
                  .query = plan->query},
-        .sides = {{.name = "query", .at = {&s->pass, RESID_QUERY, 0}, .token = plan->query},
-                  {.name = "key", .at = {&s->pass, RESID_KEY, 0}, .token = plan->key}},
+        .sides = {{.name = "query", .side = RESID_QUERY, .token = plan->query},
+                  {.name = "key", .side = RESID_KEY, .token = plan->key}},
         .arena = arena,
         .err = err,
     };
     if (choose_keys(s))
         return -1;
-    s->sides[RESID_QUERY].at.row = s->pass.position_count;
-    return err_if(resid_capture(&s->pass, &s->scratch, err) || weigh_keys(s, found) ||
-                  make_pairs(s, found));
+    const size_t keys = s->pass.position_count;
+    s->sides[RESID_KEY].rows = (struct key_range){0, keys};
+    s->sides[RESID_KEY].shares = s->shares;
+    s->sides[RESID_QUERY].rows = (struct key_range){keys, keys + 1};
+    s->sides[RESID_QUERY].shares = s->shares + keys;
+    if (resid_capture(&s->pass, &s->scratch, err) || weigh_keys(s, found) || make_pairs(s, found))
+        return -1;
+    for (size_t i = 0; i < 2; i++)
+        make_factor(s, &s->sides[i]);
+    return 0;
 }
 
 /* Subtract the pairs of the plan's other text: the model is the same, and so are the parts. */
-static int subtract_corrupt(struct splitting *s, struct score_attribution *found)
+static int subtract_corrupt(struct splitting *s, struct splitting *other,
+                            struct score_attribution *found)
 {
-    struct splitting other;
     struct score_attribution less;
-    int failed = split(&other, &less, s->plan, s->plan->corrupt, s->arena, s->err);
-    for (size_t i = 0; !failed && i < other.sides[0].count * other.sides[1].count; i++)
-        s->pairs[i] -= other.pairs[i];
+    int failed = split(other, &less, s->plan, s->plan->corrupt, s->arena, s->err);
+    for (size_t i = 0; !failed && i < other->sides[0].count * other->sides[1].count; i++)
+        s->pairs[i] -= other->pairs[i];
+    for (size_t i = 0; !failed && i <= other->pass.position_count; i++)
+        other->shares[i] = -other->shares[i];
     found->score -= less.score;
     found->bias -= less.bias;
     found->sum -= less.sum;
-    arena_release(&other.scratch);
+    s->less = other;
     return failed;
+}
+
+/* A side of the score, as a product with the sum of the other side, or with a part of it. */
+static struct vector vector_of(const struct splitting *s, enum resid_side side, const size_t *other)
+{
+    struct vector vector = {.side = side};
+    for (const struct splitting *text = s; text; text = text->less) {
+        const struct side *own = &text->sides[side], *across = &text->sides[!side];
+        vector.texts[vector.count++] = (struct text_rows){
+            &text->pass, own->rows, own->shares,
+            other ? across->vectors + *other * s->attention->head.d_k : own->factor};
+    }
+    return vector;
 }
 
 /* --- copies ----------------------------------------------------------------------------------- */
 
-/* What a head's part of a query, key or value adds to a product, by the tokens that the head read:
- * its context is a weighted sum of their values, and all that follows is linear in it. */
+/* What a head's part of a vector adds, by the tokens that the head read: its context is a weighted
+ * sum of their values, and all that follows is linear in it. */
 struct reading {
-    double *gains;    /* [dv] of each channel of the context */
+    double *gains;    /* [rows of all texts, dv] of each channel of the context */
     double *adds;     /* [keys] */
     long long source; /* token of the largest magnitude in `adds`; COLUMN_MISSING: no head */
-    double weight;    /* the head's attention to `source` */
+    size_t at;        /* set by find_readers: the token where the head read most of that, */
+    double weight;    /* and its attention there to `source` */
+    double *direction[TEXTS]; /* [dv] the product with the value of `source` is its `adds` */
 };
 
-/* Find what `part` of a vector, that of a head or of all heads of a layer (head -1), adds to the
- * product of the vector and `other`; nothing for other kinds of parts. The part's `probes` are made
- * if it has none yet. */
-static int read_part(struct reading *to, const struct vector_at *at, const struct resid_part *part,
-                     struct resid_parts *probes, const double *other, struct arena *arena,
-                     struct err *err)
-{
-    struct resid_pass pass = *at->pass;
-    *to = (struct reading){.source = COLUMN_MISSING};
-    if (part->kind != RESID_HEAD)
-        return 0;
-    pass.probe = part;
-    const struct head_rule *rule =
-        &attention_of(&pass.viewer->model.config, part->of, (size_t)part->layer)->head;
-    const size_t width = context_width(rule), count = part->head < 0 ? context_heads(rule) : 1;
-    const size_t first = part->head < 0 ? 0 : (size_t)part->head;
-    const struct key_range row = {at->row, at->row + 1};
-    double *gains = arena_alloc(arena, count * width, sizeof *gains, err);
-    if (!gains || (!probes->items && resid_side_parts(probes, &pass, at->side, row, arena, err)))
-        return -1;
-    for (size_t p = 0; p < probes->count; p++)
-        if (probes->items[p].kind == RESID_PROBE)
-            gains[(size_t)probes->items[p].head - first * width] =
-                dot_double_row(other, probes->values + p * probes->width, probes->width);
+/* The heads whose parts are read, all of a layer or one, of vectors that have the same rows. */
+struct reader {
+    const struct vector *vectors; /* [count] */
+    size_t count;
+    const struct head_rule *rule;
+    struct resid_part part;
+    size_t first, heads;
+    size_t before;            /* rows of earlier texts */
+    struct reading *readings; /* [count, heads] */
+    size_t text;
+    struct arena *arena;
+};
 
-    for (size_t i = 0; i < count; i++, to++) {
-        const struct resid_head head = {part->of, (size_t)part->layer, first + i};
-        const float *values = resid_values(&pass, head);
+/* Find the gains of a row's channels, and add what each token adds. */
+static int read_row(const struct reader *to, const struct text_rows *of,
+                    const struct resid_parts *some, size_t row, size_t first, struct err *err)
+{
+    const size_t width = context_width(to->rule);
+    struct arena arena = {0};
+    int failed = 0;
+    for (size_t i = 0; i < to->heads && !failed; i++) {
+        const struct resid_head head = {to->part.of, (size_t)to->part.layer, to->first + i};
+        const float *values = resid_values(of->pass, head);
         struct resid_attention attention;
         double factor;
-        *to = (struct reading){.gains = gains + i * width, .source = COLUMN_MISSING};
-        if (resid_mix(&attention, &pass, head, at->row, &factor, arena, err) ||
-            !(to->adds = arena_alloc(arena, attention.keys, sizeof *to->adds, err)))
+        failed = resid_mix(&attention, of->pass, head, of->rows.first + first + row, &factor,
+                           &arena, err);
+        for (size_t k = 0; k < to->count && !failed; k++) {
+            struct reading *reading = &to->readings[k * to->heads + i];
+            const struct text_rows *own = &to->vectors[k].texts[to->text];
+            double *gains = reading->gains + (to->before + first + row) * width;
+            reading->adds =
+                reading->adds ? reading->adds
+                              : arena_alloc(to->arena, attention.keys, sizeof *reading->adds, err);
+            for (size_t p = 0; p < some->count; p++) {
+                const struct resid_part *probe = &some->items[p];
+                const size_t at = (size_t)probe->head - (to->first + i) * width;
+                if (probe->kind == RESID_PROBE && at < width)
+                    gains[at] = own->shares[first + row] * factor *
+                                dot_double_row(own->other,
+                                               some->values + (p * some->rows + row) * some->width,
+                                               some->width);
+            }
+            failed = !reading->adds;
+            for (size_t key = 0; key < attention.keys && !failed; key++)
+                if (attention.weights[key] != 0)
+                    reading->adds[key] +=
+                        attention.weights[key] * dot_double_row(gains, values + key * width, width);
+        }
+    }
+    arena_release(&arena);
+    return err_if(failed);
+}
+
+static int read_rows(void *context, const struct text_rows *of, const struct resid_parts *some,
+                     size_t first, struct err *err)
+{
+    for (size_t row = 0; row < some->rows; row++)
+        if (read_row(context, of, some, row, first, err))
             return -1;
-        for (size_t k = 0; k < width; k++)
-            to->gains[k] *= factor;
-        for (size_t key = 0; key < attention.keys; key++) {
-            to->adds[key] =
-                attention.weights[key] * dot_double_row(to->gains, values + key * width, width);
-            if (to->source == COLUMN_MISSING || fabs(to->adds[key]) > fabs(to->adds[to->source])) {
+    return 0;
+}
+
+/* Find what `part`, that of a head or of all heads of a layer (head -1), adds to each of `count`
+ * vectors, which have the same rows; nothing for other kinds of parts. */
+static int read_part(struct reading *readings, const struct vector *vectors, size_t count,
+                     const struct resid_part *part, struct arena *arena, struct err *err)
+{
+    const struct config *c = &vectors->texts->pass->viewer->model.config;
+    *readings = (struct reading){.source = COLUMN_MISSING};
+    if (part->kind != RESID_HEAD)
+        return 0;
+    struct reader reader = {
+        .vectors = vectors,
+        .count = count,
+        .rule = &attention_of(c, part->of, (size_t)part->layer)->head,
+        .part = *part,
+        .first = part->head < 0 ? 0 : (size_t)part->head,
+        .readings = readings,
+        .arena = arena,
+    };
+    const size_t width = context_width(reader.rule);
+    reader.heads = part->head < 0 ? context_heads(reader.rule) : 1;
+    size_t rows = 0;
+    for (size_t i = 0; i < vectors->count; i++)
+        rows += vectors->texts[i].rows.end - vectors->texts[i].rows.first;
+    for (size_t i = 0; i < count * reader.heads; i++) {
+        readings[i] = (struct reading){.source = COLUMN_MISSING};
+        if (!(readings[i].gains = arena_alloc(arena, rows * width, sizeof(double), err)))
+            return -1;
+    }
+    for (reader.text = 0; reader.text < vectors->count; reader.text++) {
+        struct text_rows of = vectors->texts[reader.text];
+        struct resid_pass pass = *of.pass;
+        pass.probe = part;
+        of.pass = &pass;
+        if (each_rows(&of, vectors->side, reader.heads * width, read_rows, &reader, err))
+            return -1;
+        reader.before += of.rows.end - of.rows.first;
+    }
+    const struct resid_head head = {part->of, (size_t)part->layer, reader.first};
+    const size_t keys = resid_text(c, vectors->texts->pass->pair, head, RESID_KEY)->count;
+    for (struct reading *to = readings; to < readings + count * reader.heads; to++)
+        for (size_t key = 0; key < keys; key++)
+            if (to->source == COLUMN_MISSING || fabs(to->adds[key]) > fabs(to->adds[to->source]))
                 to->source = (long long)key;
-                to->weight = attention.weights[key];
+    return 0;
+}
+
+/* Find where a head read a token, how much it attended to it there, and the directions in which it
+ * uses the token's value. */
+static int find_readers(struct reading *to, const struct vector *vector,
+                        const struct resid_part *part, struct arena *arena, struct err *err)
+{
+    const struct resid_head head = {part->of, (size_t)part->layer, (size_t)part->head};
+    const struct config *c = &vector->texts->pass->viewer->model.config;
+    const size_t width = context_width(&attention_of(c, head.part, head.layer)->head);
+    const double *gains = to->gains;
+    double most = -1;
+    for (size_t i = 0; i < vector->count; i++) {
+        const struct text_rows *of = &vector->texts[i];
+        const float *value = resid_values(of->pass, head) + (size_t)to->source * width;
+        if (!(to->direction[i] = arena_alloc(arena, width, sizeof(double), err)))
+            return -1;
+        for (size_t row = 0; row < of->rows.end - of->rows.first; row++, gains += width) {
+            struct arena scratch = {0};
+            struct resid_attention attention;
+            double factor;
+            int failed =
+                resid_mix(&attention, of->pass, head, of->rows.first + row, &factor, &scratch, err);
+            const double weight = failed ? 0 : attention.weights[to->source];
+            const double added = fabs(weight * dot_double_row(gains, value, width));
+            arena_release(&scratch);
+            if (failed)
+                return -1;
+            for (size_t k = 0; k < width; k++)
+                to->direction[i][k] += weight * gains[k];
+            if (added > most) {
+                most = added;
+                to->at = token_of(of, row);
+                to->weight = weight;
             }
         }
     }
     return 0;
 }
 
-/* Find the tokens from which the parts of a pair, if they are heads', read most of its value. */
-static int find_sources(long long sources[2], struct splitting *s, const size_t parts[2])
+/* Find the tokens from which the parts of the listed pairs, if they are heads', read most of their
+ * values: of each pair, on each side. */
+static int find_sources(long long (*sources)[2], const struct splitting *s,
+                        const size_t (*pairs)[2], size_t count)
 {
-    for (size_t i = 0; i < 2; i++) {
-        const struct side *side = &s->sides[i];
-        const size_t part = parts[i];
-        const double *other = s->sides[!i].vectors + parts[!i] * s->attention->head.d_k;
-        struct reading reading;
-        if (read_part(&reading, &side->at, &side->parts[part], &side->probes[part], other,
-                      &s->scratch, s->err))
+    for (size_t k = 0; k < 2 * count; k++)
+        sources[k / 2][k % 2] = COLUMN_MISSING;
+    for (size_t k = 0; k < 2 * count; k++) {
+        const size_t side = k % 2, part = pairs[k / 2][side];
+        struct vector vectors[LISTED];
+        struct reading readings[LISTED];
+        size_t same[LISTED], found = 0;
+        struct arena arena = {0};
+        for (size_t i = 0; i < count; i++)
+            if (pairs[i][side] == part) {
+                vectors[found] = vector_of(s, (enum resid_side)side, &pairs[i][!side]);
+                same[found++] = i;
+            }
+        if (same[0] != k / 2) /* found before */
+            continue;
+        int failed =
+            read_part(readings, vectors, found, &s->sides[side].parts[part], &arena, s->err);
+        for (size_t i = 0; i < found && !failed && readings->source != COLUMN_MISSING; i++)
+            sources[same[i]][side] = readings[i].source;
+        arena_release(&arena);
+        if (failed)
             return -1;
-        sources[i] = reading.source;
     }
     return 0;
 }
@@ -386,54 +615,59 @@ struct step {
 /* Follow the largest part of a side. If it is a head's, the next step is the largest part of the
  * value of the token from which this head reads most; there are at most `depth` steps. */
 static int follow(struct step *steps, size_t *count, const struct splitting *s,
-                  const struct side *side, struct arena *arena)
+                  enum resid_side side, struct arena *arena)
 {
-    struct resid_pass pass;
-    struct vector_at vector = side->at;
-    size_t token = side->token, position;
-    const double *other = side->factor;
-    for (*count = 0;; vector = (struct vector_at){&pass, RESID_VALUE, 0}) {
+    static const double whole = 1;
+    struct vector vector = vector_of(s, side, NULL);
+    for (*count = 0;;) {
         struct step *step = &steps[(*count)++];
         struct reading *reading = &step->reading;
-        struct resid_parts parts = side->own, probes = {0};
+        struct weighed weighed;
+        *step = (struct step){.at = 0};
+        if (weigh_parts(&weighed, &vector, arena, s->err))
+            return -1;
         size_t largest = 0;
-        *step = (struct step){.at = token};
-        if (*count > 1 &&
-            resid_side_parts(&parts, vector.pass, vector.side,
-                             (struct key_range){vector.row, vector.row + 1}, arena, s->err))
-            return -1;
-        for (size_t p = 0; p < parts.count; p++) {
-            double value = dot_double_row(other, parts.values + p * parts.width, parts.width);
-            if (parts.items[p].kind != RESID_HERE && fabs(value) > fabs(step->value)) {
+        for (size_t p = 0; p < weighed.count; p++)
+            if (weighed.parts[p].kind != RESID_HERE &&
+                fabs(weighed.values[p]) > fabs(step->value)) {
                 largest = p;
-                step->value = value;
+                step->value = weighed.values[p];
             }
-        }
-        step->part = parts.items[largest];
-        if (read_part(reading, &vector, &step->part, *count > 1 ? &probes : &side->probes[largest],
-                      other, arena, s->err))
+        step->part = weighed.parts[largest];
+        step->at = weighed.at[largest];
+        if (read_part(reading, &vector, 1, &step->part, arena, s->err) ||
+            (reading->source != COLUMN_MISSING &&
+             find_readers(reading, &vector, &step->part, arena, s->err)))
             return -1;
-        if (reading->source == COLUMN_MISSING || *count == s->plan->depth)
+        if (reading->source == COLUMN_MISSING)
+            return 0;
+        step->at = reading->at;
+        if (*count == s->plan->depth)
             return 0;
         const struct resid_head head = {step->part.of, (size_t)step->part.layer,
                                         (size_t)step->part.head};
-        position = (size_t)reading->source;
-        pass = (struct resid_pass){.viewer = s->plan->viewer,
-                                   .pair = s->pass.pair,
-                                   .at = head,
-                                   .number = s->plan->number,
-                                   .query = token,
-                                   .positions = &position,
-                                   .position_count = 1,
-                                   .kept = s->pass.kept,
-                                   .keeps_all = s->pass.keeps_all && head.part == s->pass.at.part};
-        for (size_t i = 0; i < context_width(&attention_of(s->config, head.part, head.layer)->head);
-             i++)
-            reading->gains[i] *= reading->weight;
-        other = reading->gains;
-        token = position;
-        if (!pass.keeps_all && resid_capture(&pass, arena, s->err))
+        struct resid_pass *passes = arena_alloc(arena, vector.count, sizeof *passes, s->err);
+        size_t *position = arena_alloc(arena, 1, sizeof *position, s->err);
+        if (!passes || !position)
             return -1;
+        *position = (size_t)reading->source;
+        vector.side = RESID_VALUE;
+        const struct splitting *text = s;
+        for (size_t i = 0; i < vector.count; i++, text = text->less) {
+            passes[i] = (struct resid_pass){.viewer = s->plan->viewer,
+                                            .pair = text->pass.pair,
+                                            .at = head,
+                                            .number = s->plan->number,
+                                            .query = step->at,
+                                            .positions = position,
+                                            .position_count = 1,
+                                            .kept = text->pass.kept,
+                                            .keeps_all = text->pass.keeps_all &&
+                                                         head.part == text->pass.at.part};
+            if (!passes[i].keeps_all && resid_capture(&passes[i], arena, s->err))
+                return -1;
+            vector.texts[i] = (struct text_rows){&passes[i], {0, 1}, &whole, reading->direction[i]};
+        }
     }
 }
 
@@ -505,8 +739,8 @@ static int add_path(struct table *table, const struct splitting *s)
     struct buf note = {0};
     size_t counts[2];
     struct step *steps = arena_alloc(&arena, 2 * depth, sizeof *steps, s->err);
-    int failed = !steps || follow(steps, &counts[0], s, key, &arena) ||
-                 follow(steps + depth, &counts[1], s, query, &arena);
+    int failed = !steps || follow(steps, &counts[0], s, RESID_KEY, &arena) ||
+                 follow(steps + depth, &counts[1], s, RESID_QUERY, &arena);
     if (!failed) {
         buf_text(&note, "Key side: ");
         put_steps(&rows, &note, s, key, steps, counts[0]);
@@ -586,19 +820,25 @@ static void put_copy(struct buf *out, const struct splitting *s, const struct si
                    source);
 }
 
-static int add_pairs(struct table *table, struct splitting *s)
+static int add_pairs(struct table *table, const struct splitting *s)
 {
     const struct side *query = &s->sides[RESID_QUERY], *key = &s->sides[RESID_KEY];
     size_t indices[LISTED], count = find_largest(indices, s->pairs, query->count * key->count);
     struct table_rows rows = {.most = count, .arena = s->arena, .err = s->err};
+    size_t pairs[LISTED][2];
+    long long sources_of[LISTED][2];
+    for (size_t i = 0; i < count; i++) {
+        pairs[i][RESID_QUERY] = indices[i] / key->count;
+        pairs[i][RESID_KEY] = indices[i] % key->count;
+    }
+    if (find_sources(sources_of, s, (const size_t(*)[2])pairs, count))
+        return -1;
     for (size_t i = 0; i < count; i++, rows_next(&rows)) {
-        const size_t parts[] = {indices[i] / key->count, indices[i] % key->count};
+        const size_t *parts = pairs[i];
+        const long long *sources = sources_of[i];
         const char *query_name = query->labels[parts[0]].text,
                    *key_name = key->labels[parts[1]].text;
-        long long sources[2];
         struct buf words = {0};
-        if (find_sources(sources, s, parts))
-            return -1;
         label_row(&rows, arena_format(s->arena, s->err, "%s × %s", key_name, query_name));
         rows_float(&rows, value_column, s->pairs[indices[i]]);
         rows_text(&rows, "query_part", COLUMN_KEY | COLUMN_DATA_ONLY, query_name);
@@ -697,7 +937,7 @@ static int add_sources(struct report *report, const struct splitting *s, const s
             site_heads(s->config, SITE_OF(part.of, SITE_CONTEXT), (size_t)part.layer);
         const size_t keys = text->count;
         struct arena scratch = {0};
-        struct resid_parts probes = {0};
+        const struct vector vector = vector_of(s, side->side, NULL);
         struct reading *readings = arena_alloc(&scratch, heads, sizeof *readings, s->err);
         float *cells = arena_alloc(s->arena, heads * keys, sizeof *cells, s->err);
         struct array array = {
@@ -711,7 +951,7 @@ static int add_sources(struct report *report, const struct splitting *s, const s
         part.head = -1; /* all of the layer */
         int failed = !readings || !cells || !array.name ||
                      axis_of_heads(&array.rows, (size_t)part.layer, heads, s->arena, s->err) ||
-                     read_part(readings, &side->at, &part, &probes, side->factor, &scratch, s->err);
+                     read_part(readings, &vector, 1, &part, &scratch, s->err);
         for (size_t k = 0; !failed && k < heads * keys; k++)
             cells[k] = (float)readings[k / keys].adds[k % keys];
         arena_release(&scratch);
@@ -727,7 +967,7 @@ int score_attribution_make(struct score_attribution *found, struct report *repor
 {
     enum { PARTS, PAIRS, KEY_SIDE, QUERY_SIDE, PATH, TABLES };
     struct viewer *viewer = plan->viewer;
-    struct splitting s;
+    struct splitting s, less = {0};
     struct side *query = &s.sides[RESID_QUERY], *key = &s.sides[RESID_KEY];
     struct table *tables = arena_alloc(arena, TABLES, sizeof *tables, err);
     if (!tables || features_expect(FOR_SCORES, &viewer->model.config, viewer->model.name, err))
@@ -738,11 +978,11 @@ int score_attribution_make(struct score_attribution *found, struct report *repor
     if (d && (plan->head.part != PART_SENTENCE || d->layer > plan->head.layer ||
               !site_row(d->site)->in_layer || !site_row(d->site_out)->in_layer))
         return refuse_dictionary(plan, err);
-    int failed =
-        split(&s, found, plan, pair, arena, err) || (plan->corrupt && subtract_corrupt(&s, found));
+    int failed = split(&s, found, plan, pair, arena, err) ||
+                 (plan->corrupt && subtract_corrupt(&s, &less, found));
     if (!failed) {
-        sum_other(&s, query);
-        sum_other(&s, key);
+        sum_pairs(&s, query);
+        sum_pairs(&s, key);
         failed = add_parts(&tables[PARTS], &s) || add_pairs(&tables[PAIRS], &s) ||
                  add_largest(&tables[KEY_SIDE], &s, key) ||
                  add_largest(&tables[QUERY_SIDE], &s, query) ||
@@ -762,6 +1002,7 @@ int score_attribution_make(struct score_attribution *found, struct report *repor
         report->table_count = PATH - PAIRS;
         tables[PAIRS].flags = COLUMN_TEXT_ONLY;
     }
+    arena_release(&less.scratch);
     arena_release(&s.scratch);
     return err_if(failed);
 }

@@ -5,7 +5,8 @@
  *
  * That is the score before a soft cap and the mask, and `bias` the one of the distance (ALiBi, T5).
  * A contrast is the score less that of another key, or less a mean of the scores of all visible
- * keys: what is the same for all of these cancels.
+ * keys: what is the same for all of these cancels. Parts, pairs, sources and the path are those of
+ * the contrast, and less those of another text, if the plan has one.
  *
  *     struct score_plan plan = {&viewer, {PART_SENTENCE, 18, 6}, 16, 4, AGAINST_MEAN};
  *     if (score_attribution_make(&found, &report, &plan, &pair, &arena, err)) ...

@@ -10,8 +10,9 @@
 #include "lens/sheet.h"
 
 /* Scores and their parts in float64, tests/golden-why.json: for each a model, the ids of its texts,
- * a head, a query and a key, what the key is compared with, and the parts of both sides. */
-enum { GOLDENS = 78 };
+ * a head, a query and a key, what the key is compared with, and the parts of both sides; of some
+ * contrasts the path, whose steps no other part, source or token comes near. */
+enum { GOLDENS = 78, PATHS = 37 };
 
 static struct viewer viewer;
 static struct arena arena;
@@ -106,6 +107,65 @@ TEST_LOOP(parts_agree_with_the_reference, GOLDENS)
     ck_assert_double_eq_tol(found.sum, found.score, most);
 }
 
+/* --- the path --------------------------------------------------------------------------------- */
+
+static const struct table *table_of(const char *name)
+{
+    const struct table *table = report.tables;
+    while (strcmp(table->name, name) != 0)
+        ck_assert_ptr_ne(++table, report.tables + report.table_count);
+    return table;
+}
+
+/* A step of a model's path: [side, step, part, at, reads, weight, value]. */
+static void expect_step(const char *model, const struct json *step, size_t row)
+{
+    enum { READS = 4 }; /* the last integer */
+    static const char *const names[] = {"side", "step", "part", "at", "reads", "weight", "value"};
+    const struct table *path = table_of("score_path");
+    const struct json *expected = json_first(step);
+    for (size_t i = 0; i < COUNT(names); i++, expected = json_next(expected)) {
+        const struct column *column = table_column(path, names[i]);
+        const char *text = NULL;
+        double number = NAN;
+        if (json_get_text(expected, &text)) {
+            const char *word = column_text(column, row, false);
+            ck_assert_msg(strcmp(word, text) == 0, "%s: row %zu: expected %s, found %s", model, row,
+                          text, word);
+            continue;
+        }
+        json_get_number(expected, &number);
+        const double value =
+            i <= READS ? (double)column_integer(column, row) : column_float(column, row);
+        ck_assert_msg(isnan(number) ? isnan(value) || value == (double)COLUMN_MISSING
+                                    : fabs(value - number) <= 2e-4 * fabs(number) + 1e-6,
+                      "%s: row %zu: %s: expected %.9g, found %.9g", model, row, names[i], number,
+                      value);
+    }
+}
+
+TEST(paths_of_contrasts_agree_with_the_reference)
+{
+    size_t paths = 0;
+    for (int i = 0; i < GOLDENS; i++) {
+        const struct json *golden = golden_at(root, i), *steps = json_member(golden, "path");
+        if (!steps)
+            continue;
+        struct score_plan plan = plan_of(golden);
+        size_t row = 0;
+        plan.depth = 3;
+        split(&plan);
+        for (const struct json *step = json_first(steps); step; step = json_next(step))
+            expect_step(golden_text(golden, "model"), step, row++);
+        ck_assert_uint_eq(table_of("score_path")->rows.size, row);
+        paths++;
+        viewer_release(&viewer);
+    }
+    ck_assert_uint_eq(paths, PATHS);
+}
+
+/* --- sums ------------------------------------------------------------------------------------- */
+
 /* Queries that grow with their positions; texts with masks that have no embedding; keys of other
  * layers, layers with inputs of their own and numbers that multiply the stream; values that are
  * keys, after experts beside an MLP. */
@@ -152,10 +212,8 @@ TEST_LOOP(a_contrast_is_a_difference, GOLDENS)
 }
 
 /* What a head's part adds is the sum over the tokens that the head read. */
-TEST_LOOP(sources_sum_to_the_part_of_their_head, GOLDENS)
+static void expect_sums_of_sources(struct score_plan plan)
 {
-    struct score_plan plan = plan_of(golden_at(root, _i));
-    plan.against = AGAINST_NOTHING;
     plan.by = SCORE_BY_SOURCE;
     split(&plan);
     const struct report by_source = report;
@@ -178,5 +236,47 @@ TEST_LOOP(sources_sum_to_the_part_of_their_head, GOLDENS)
             }
             ck_assert_double_eq_tol(sum, value_of(side, part), 1e-4 * size);
         }
+    }
+}
+
+TEST_LOOP(sources_sum_to_the_part_of_their_head, GOLDENS)
+{
+    expect_sums_of_sources(plan_of(golden_at(root, _i)));
+}
+
+/* Less the score of another text, the path begins with the largest part of the difference, and a
+ * head's part is the sum over its sources. */
+TEST_LOOP(the_other_text_is_subtracted_from_paths_and_sources, GOLDENS)
+{
+    const struct json *golden = golden_at(root, _i);
+    const char *ids = golden_text(golden, "ids"), *source = golden_text(golden, "source");
+    struct score_plan plan = plan_of(golden);
+    struct text_with_source other;
+    char text[64];
+    snprintf(text, sizeof text, "%s", ids);
+    char *last = text + strlen(text) - 1; /* another last id */
+    *last = *last == '0' ? '1' : (char)(*last - 1);
+    const struct input of_text = {.ids = text}, of_source = {.ids = source};
+    ck_assert_msg(!viewer_read(&viewer, &other, &of_text, source ? &of_source : NULL, &arena, &err),
+                  "%s", err.text);
+    plan.corrupt = &other;
+    expect_sums_of_sources(plan);
+    plan.depth = 2;
+    split(&plan);
+    const struct table *path = table_of("score_path"), *parts = report.tables;
+    for (size_t row = 0; row < path->rows.size; row++) {
+        if (column_integer(table_column(path, "step"), row))
+            continue;
+        const char *side = column_text(table_column(path, "side"), row, false);
+        const double value = column_float(table_column(path, "value"), row);
+        double most = 0;
+        for (size_t i = 0; i < parts->rows.size; i++)
+            if (strcmp(column_text(table_column(parts, "side"), i, false), side) == 0 &&
+                strcmp(column_text(table_column(parts, "part"), i, false), "here") != 0)
+                most = fmax(most, fabs(column_float(table_column(parts, "value"), i)));
+        ck_assert_double_eq_tol(fabs(value), most, 1e-4 * most + 1e-6);
+        ck_assert_double_eq_tol(value,
+                                value_of(side, column_text(table_column(path, "part"), row, false)),
+                                1e-4 * most + 1e-6);
     }
 }
