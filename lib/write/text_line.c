@@ -214,8 +214,6 @@ void text_titles(struct buf *lines, const struct report *report, const struct la
         tokenized_visible(lines, others[i]);
         buf_char(lines, '\n');
     }
-    if (report->about && has_text)
-        buf_format(lines, "%s\n", report->about);
 }
 
 int text_titles_write(struct stream *out, const struct report *report, const struct layout *layout,
@@ -231,8 +229,8 @@ int text_titles_write(struct stream *out, const struct report *report, const str
         text_shorten(&line, layout->columns);
         failed = text_end(out, &line, err);
     }
-    if (report->about && !report->sentence.count && !report->sentence.size && !failed)
-        text_wrap(out, report->about, 0, 0, layout->columns); /* no title line has the subject */
+    if (report->about && !failed)
+        text_wrap(out, report->about, 0, 0, layout->columns);
     buf_release(&lines);
     buf_release(&line);
     return failed;

@@ -295,7 +295,7 @@ static void write_titles(struct document *document)
         lines.bytes[at + size] = '\0';
         format->piece(document, at ? PIECE_LINE : PIECE_SUBJECT, lines.bytes + at);
     }
-    if (report->about && !report->untitled && !report->sentence.size && !report->sentence.count)
+    if (report->about && !report->untitled)
         format->piece(document, PIECE_LINE, report->about);
     for (size_t i = 0; facts && i < facts->count; i++) {
         const char *value = text_of_fact(number, &facts->columns[i]);
