@@ -132,6 +132,14 @@ unformatted() {
     clang-format --dry-run $c_files 2>&1 | sed -n 's/:[0-9]*:[0-9]*: warning: .*//p' | sort -u
 }
 
+# Without optimising, gcc ignores the pragma of a loop that is not plain.
+# shellcheck disable=SC2046 # a word a file
+ignored_pragmas() {
+    for file in $(grep -l '^#pragma' $(printf '%s\n' "$c_files" | grep '^lib/.*c$')); do
+        ${CC:-cc} -std=c11 -D_GNU_SOURCE -Ilib -O0 -c "$file" -o "$scratch/object" 2>&1
+    done
+}
+
 rule "files of more than $LINES_OF_A_FILE lines" long_files
 rule "functions of more than $LINES_OF_A_FUNCTION lines" long_functions
 rule "lines of more than $COLUMNS_OF_A_LINE columns" long_lines
@@ -140,6 +148,7 @@ rule 'blanks at the end of a line' trailing_blanks
 rule 'names that repeat' repeated_names
 rule 'tests that nobody runs' unregistered_tests
 rule 'empty files of cases' idle_files
+rule 'pragmas that are ignored without optimising' ignored_pragmas
 if git_here ls-files --error-unmatch tests/style.sh >"$scratch/git" 2>&1; then
     rule "a checkout of more than $MIB_OF_A_CHECKOUT MiB" large_checkout
 else

@@ -326,8 +326,10 @@ static ALWAYS_INLINE void use_numbers(const struct use *use, const struct blocks
             }
         }
         to += SLICE * use->stride;
+        if (!dots)
+            continue;
 #pragma GCC unroll 16
-        for (int j = 0; dots && j < SLICE; j++) {
+        for (int j = 0; j < SLICE; j++) {
 #pragma omp simd
             for (int row = 0; row < DTYPE_ROWS; row++)
                 sums[row] = fmaf(use->x[i * SLICE + j], values[j][row], sums[row]);
