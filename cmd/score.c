@@ -91,7 +91,7 @@ const struct command command_score = {
         "attn-cli score -f candidates.csv --continue @candidate --group item\n"
         "attn-cli score -f stimuli.csv --words --bits --per condition -o results/\n"
         "attn-cli score -f pairs.csv --per phenomenon\n"
-        "attn-cli score -m distilbert-sst2 --classes \"A charming film\"\n"
+        "attn-cli score -m roberta-large-mnli --classes \"It rains\" --pair \"It is wet\"\n"
         "attn-cli score -m bert-base-uncased \"The capital of France is [MASK].\" --top 5\n"
         "printf 'Life is short\\neat dessert\\n' | attn-cli score --total\n"
         "attn-cli score \"Life is short, eat dessert first\" -o surprisal.svg\n",

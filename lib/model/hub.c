@@ -5,16 +5,35 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/names.h"
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-/* Models named before names had owners. */
+/* Models named before names had owners, by the owners that they have now. */
 static const struct owner_row {
-    const char *model, *owner;
+    const char *owner, *models; /* separated by spaces */
 } owners[] = {
-    {"gpt2", "openai-community"},       {"gpt2-medium", "openai-community"},
-    {"gpt2-large", "openai-community"}, {"gpt2-xl", "openai-community"},
-    {"distilgpt2", "distilbert"},
+    {"openai-community", "gpt2 gpt2-medium gpt2-large gpt2-xl openai-gpt"
+                         " roberta-base-openai-detector roberta-large-openai-detector"},
+    {"google-bert",
+     "bert-base-uncased bert-base-cased bert-large-uncased bert-large-cased"
+     " bert-base-multilingual-uncased bert-base-multilingual-cased bert-base-chinese"
+     " bert-base-german-cased bert-base-german-dbmdz-cased bert-base-german-dbmdz-uncased"
+     " bert-large-uncased-whole-word-masking bert-large-cased-whole-word-masking"
+     " bert-large-uncased-whole-word-masking-finetuned-squad"
+     " bert-large-cased-whole-word-masking-finetuned-squad bert-base-cased-finetuned-mrpc"},
+    {"distilbert", "distilgpt2 distilroberta-base distilbert-base-uncased distilbert-base-cased"
+                   " distilbert-base-multilingual-cased distilbert-base-german-cased"
+                   " distilbert-base-uncased-distilled-squad distilbert-base-cased-distilled-squad"
+                   " distilbert-base-uncased-finetuned-sst-2-english"},
+    {"FacebookAI",
+     "roberta-base roberta-large roberta-large-mnli xlm-roberta-base xlm-roberta-large"
+     " xlm-roberta-large-finetuned-conll02-dutch xlm-roberta-large-finetuned-conll02-spanish"
+     " xlm-roberta-large-finetuned-conll03-english xlm-roberta-large-finetuned-conll03-german"},
+    {"albert", "albert-base-v1 albert-large-v1 albert-xlarge-v1 albert-xxlarge-v1"
+               " albert-base-v2 albert-large-v2 albert-xlarge-v2 albert-xxlarge-v2"},
+    {"google-t5", "t5-small t5-base t5-large t5-3b t5-11b"},
+    {"almanach", "camembert-base"},
 };
 
 static const char *const addresses[] = {"https://", "http://", "www.", "huggingface.co/", "hf.co/"};
@@ -22,12 +41,22 @@ static const char *const addresses[] = {"https://", "http://", "www.", "huggingf
 static const char part_characters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
                                       "0123456789._-";
 
-static const struct owner_row *find_owner(const char *model)
+/* NULL: the name is not one of these, or has an owner. */
+static const char *find_owner(const char *model)
 {
     for (size_t i = 0; i < sizeof owners / sizeof *owners; i++)
-        if (strcmp(owners[i].model, model) == 0)
-            return &owners[i];
+        if (name_is_among(owners[i].models, model))
+            return owners[i].owner;
     return NULL;
+}
+
+/* Put the owner before a name of the table, which leaves room for it. */
+static void add_owner(struct hub_name *name, const char *owner)
+{
+    size_t size = strlen(owner);
+    memmove(name->model + size + 1, name->model, strlen(name->model) + 1);
+    memcpy(name->model, owner, size);
+    name->model[size] = '/';
 }
 
 /* The size of `model` or `owner/model` at the beginning of a text; 0: there is none. */
@@ -85,13 +114,13 @@ bool hub_guess(struct hub_name *name, const char *text)
         path += 2;
     if (!(is_address ? parse_address : parse_name)(name, path))
         return false;
-    const struct owner_row *row = find_owner(name->model);
-    if (row)
-        snprintf(name->model, sizeof name->model, "%s/%s", row->owner, row->model);
+    const char *known = find_owner(name->model);
+    if (known)
+        add_owner(name, known);
     snprintf(owner, sizeof owner, "%.*s", (int)strcspn(name->model, "/"), name->model);
     bool is_local =
         !is_address && file_is_directory(owner); /* then it is a path, not a name of the Hub */
-    return row || (strchr(name->model, '/') && !is_local);
+    return known || (strchr(name->model, '/') && !is_local);
 }
 
 /* --- the cache -------------------------------------------------------------------------------- */
@@ -106,6 +135,9 @@ static const struct cache_row {
     {"XDG_CACHE_HOME", "/huggingface/hub"},
     {"HOME", "/.cache/huggingface/hub"},
 };
+
+/* The folder models--owner--name of the cache has the model owner/name. */
+#define FOLDER "models--"
 
 enum { COMMIT_BYTES = 128 }; /* limit; a commit has 40 */
 
@@ -175,19 +207,43 @@ int hub_find(const char **path, const char *text, struct arena *arena, struct er
         return 0;
     if (find_cache(&cache, arena, err))
         return -1;
-    const struct owner_row *row = find_owner(name.model);
-    for (int owned = 0; cache && owned <= (row != NULL); owned++) {
+    const char *known = find_owner(name.model);
+    for (int owned = 0; cache && owned <= (known != NULL); owned++) {
         if (owned)
-            snprintf(name.model, sizeof name.model, "%s/%s", row->owner, row->model);
+            add_owner(&name, known);
         size_t owner = strcspn(name.model, "/");
         bool has_owner = name.model[owner];
         const char *folder =
-            arena_format(arena, err, "%s/models--%.*s%s%s", cache, (int)owner, name.model,
+            arena_format(arena, err, "%s/" FOLDER "%.*s%s%s", cache, (int)owner, name.model,
                          has_owner ? "--" : "", has_owner ? name.model + owner + 1 : "");
         if (!folder)
             return -1;
         if (file_is_directory(folder))
             return find_snapshot(path, folder, &name, arena, err);
+    }
+    return 0;
+}
+
+int hub_find_owned(const char **name, const char *text, struct arena *arena, struct err *err)
+{
+    struct hub_name asked;
+    struct listing list = {0};
+    const char *cache = NULL;
+    if (!parse_name(&asked, text) || strchr(asked.model, '/'))
+        return 0;
+    if (find_cache(&cache, arena, err))
+        return -1;
+    if (cache && file_is_directory(cache) && listing_read(&list, cache, arena, err))
+        return -1;
+    for (size_t i = 0; i < list.count; i++) {
+        const char *owner = list.names[i] + strlen(FOLDER);
+        const char *end =
+            strncmp(list.names[i], FOLDER, strlen(FOLDER)) == 0 ? strstr(owner, "--") : NULL;
+        if (end && strcmp(end + 2, asked.model) == 0) {
+            *name = arena_format(arena, err, "%.*s/%s%s", (int)(end - owner), owner, end + 2,
+                                 text + strlen(asked.model));
+            return *name ? 0 : -1;
+        }
     }
     return 0;
 }

@@ -23,8 +23,9 @@ struct hub_name {
     char revision[HUB_REVISION_BYTES]; /* "": main */
 };
 
-/* Guess the model of the Hub that an unknown name means: `owner/model`, an old name such as `gpt2`,
- * the address of a model's page. False for other names and for paths into existing directories. */
+/* Guess the model of the Hub that an unknown name means: `owner/model`, an old name such as `gpt2`
+ * or `bert-base-uncased`, the address of a model's page. False for other names and for paths into
+ * existing directories. */
 bool hub_guess(struct hub_name *name, const char *text);
 
 /* Find the directory of a model in the cache as huggingface_hub does: in $HF_HUB_CACHE or
@@ -32,3 +33,7 @@ bool hub_guess(struct hub_name *name, const char *text);
  * `gpt2` and other old names with or without their owner's. *path is unchanged if the cache lacks
  * the model; a missing revision is an error. The arena owns the path. */
 int hub_find(const char **path, const char *text, struct arena *arena, struct err *err);
+
+/* Find the model of the cache that has an owner and otherwise the name of a text without an owner:
+ * EleutherAI/pythia-70m for `pythia-70m`. *name is unchanged if there is none. */
+int hub_find_owned(const char **name, const char *text, struct arena *arena, struct err *err);

@@ -65,6 +65,7 @@ static void suggest_model(const char *name, struct err *err)
     struct err ignored = {0};
     struct nearest nearest;
     struct hub_name hub;
+    const char *owned = NULL;
     const char *slash = strrchr(name, '/');
     const char *base = slash ? slash + 1 : name;
     const char *folder = slash ? arena_text(&arena, name, (size_t)(base - name), &ignored) : "./";
@@ -78,9 +79,12 @@ static void suggest_model(const char *name, struct err *err)
         if (path && (file_is_directory(path) || gguf_is_named(path)))
             nearest_offer(&nearest, beside.names[i]);
     }
+    hub_find_owned(&owned, name, &arena, &ignored);
     if (*name == '~')
         err_append(err, ": a shell expands ~ only outside of quotes: \"$HOME%s\"",
                    strchr(name, '/') ? strchr(name, '/') : "");
+    else if (owned)
+        err_append(err, "%s", names_guess(guess, owned));
     else if (hub_guess(&hub, name))
         err_append(err,
                    ": 'hf download %s%s%s --include \"*.json\" \"*.txt\" \"*.model\" "

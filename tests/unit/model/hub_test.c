@@ -112,6 +112,27 @@ TEST(a_well_known_model_is_also_found_under_its_owner)
     ck_assert_str_eq(path, "hub/models--openai-community--gpt2/snapshots/" ONE);
 }
 
+/* Names without an owner, and the model of the cache that they may mean. */
+static const struct find_row owned[] = {
+    {"b.c", "a/b.c"}, {"b.c@step1", "a/b.c@step1"},
+    {"a/b.c", NULL},  {"b/b.c", NULL},
+    {"b", NULL},      {"gpt2", NULL},
+    {"", NULL},
+};
+
+TEST_LOOP(a_name_without_its_owner_is_known_from_the_cache, COUNT(owned))
+{
+    ck_assert_msg(!hub_find_owned(&path, owned[_i].name, &arena, &err), "%s", err.text);
+    ck_assert_pstr_eq(path, owned[_i].path);
+}
+
+TEST(without_a_cache_no_owner_is_known)
+{
+    setenv("HF_HUB_CACHE", "none", 1);
+    ck_assert(!hub_find_owned(&path, "b.c", &arena, &err));
+    ck_assert_ptr_null(path);
+}
+
 /* Environment variables and the resulting path of the cache. */
 static const struct where_row {
     const char *variables[3][2], *place;
@@ -151,6 +172,15 @@ static const char *const guesses[][3] = {
     {"gpt2", "openai-community/gpt2", ""},
     {"gpt2-medium", "openai-community/gpt2-medium", ""},
     {"distilgpt2", "distilbert/distilgpt2", ""},
+    {"bert-base-uncased", "google-bert/bert-base-uncased", ""},
+    {"bert-large-uncased-whole-word-masking-finetuned-squad@main",
+     "google-bert/bert-large-uncased-whole-word-masking-finetuned-squad", "main"},
+    {"roberta-base", "FacebookAI/roberta-base", ""},
+    {"xlm-roberta-large", "FacebookAI/xlm-roberta-large", ""},
+    {"distilbert-base-uncased", "distilbert/distilbert-base-uncased", ""},
+    {"albert-base-v2", "albert/albert-base-v2", ""},
+    {"t5-small", "google-t5/t5-small", ""},
+    {"https://huggingface.co/camembert-base", "almanach/camembert-base", ""},
     {"https://huggingface.co/gpt2", "openai-community/gpt2", ""},
     {"https://huggingface.co/gpt2/tree/main", "openai-community/gpt2", ""},
     {"http://www.huggingface.co/roneneldan/TinyStories-1M/", "roneneldan/TinyStories-1M", ""},
