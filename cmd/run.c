@@ -16,7 +16,8 @@
 static const struct task run_task;
 
 /* In the order of enum site_dialect, from NAMES_TRANSFORMER_LENS on. */
-WORDS(dialect, NULL, {"transformerlens", "its cache: blocks.0.attn.hook_z [1, token, head, dim]"},
+WORDS(dialect, "Programs (--names)",
+      {"transformerlens", "its cache: blocks.0.attn.hook_z [1, token, head, dim]"},
       {"huggingface", "attentions.0, hidden_states.0, and outputs of modules: [1, token, channel]"})
 
 VALUES(pooling, NULL, POOL_MODEL, pooling_labels[index].text, NULL)
