@@ -88,7 +88,7 @@ const struct format *format_choose(size_t count, const struct output_options *op
         const char *file = strrchr(path, '/') ? strrchr(path, '/') : path;
         const char *ending = strrchr(file, '.') ? strrchr(file, '.') : path;
         names_refuse((struct names){endings, count, sizeof *endings}, "--output without --format",
-                     ending, strlen(ending), err);
+                     ending, strlen(ending), NULL, err);
         return NULL;
     }
     if (format->for_files && !path && isatty(STDOUT_FILENO)) {

@@ -186,7 +186,7 @@ const char *names_guess(char text[NAMES_GUESS_BYTES], const char *name)
 }
 
 int names_refuse(struct names names, const char *option, const char *word, size_t size,
-                 struct err *err)
+                 const char *meant, struct err *err)
 {
     struct buf known = {0};
     char guess[NAMES_GUESS_BYTES];
@@ -196,7 +196,7 @@ int names_refuse(struct names names, const char *option, const char *word, size_
     }
     err_usage(err, "%s: expected %s%s, found '%.*s'%s", option, names.count > 1 ? "one of " : "",
               known.bytes ? known.bytes : "", (int)size, word,
-              names_guess(guess, names_nearest(names, word, size)));
+              names_guess(guess, meant ? meant : names_nearest(names, word, size)));
     buf_release(&known);
     return -1;
 }
@@ -204,7 +204,9 @@ int names_refuse(struct names names, const char *option, const char *word, size_
 int names_choose_item(size_t *index, struct names names, const char *option, const char *word,
                       size_t size, struct err *err)
 {
-    return names_find(index, names, word, size) ? 0 : names_refuse(names, option, word, size, err);
+    return names_find(index, names, word, size)
+               ? 0
+               : names_refuse(names, option, word, size, NULL, err);
 }
 
 int names_choose_set(unsigned *set, struct names names, const char *option, const char *list,

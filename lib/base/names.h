@@ -33,13 +33,14 @@ bool names_find(size_t *index, struct names names, const char *word, size_t size
 const char *names_nearest(struct names names, const char *word, size_t size);
 
 /* Find a word, or an item of `size` bytes, or refuse it with a usage error: "--palette: expected
- * one of …, found '…': did you mean '…'?" names_choose leaves the index if `word` is NULL. */
+ * one of …, found '…': did you mean '…'?" names_choose leaves the index if `word` is NULL.
+ * names_refuse: `meant` is the name to propose; NULL: the nearest, if one is near. */
 int names_choose(size_t *index, struct names names, const char *option, const char *word,
                  struct err *err);
 int names_choose_item(size_t *index, struct names names, const char *option, const char *word,
                       size_t size, struct err *err);
 int names_refuse(struct names names, const char *option, const char *word, size_t size,
-                 struct err *err);
+                 const char *meant, struct err *err);
 
 /* Read a list of names separated by commas as a set: bit i is name i. */
 int names_choose_set(unsigned *set, struct names names, const char *option, const char *list,

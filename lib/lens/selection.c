@@ -20,6 +20,39 @@ static bool is_named(enum site site, const struct site_word *word)
     return word->of_list || (!site_is_effective(site) && site_id(site) != SITE_SINK);
 }
 
+/* What other programs and papers call sites, for messages. */
+static const struct {
+    const char *words;
+    enum site site;
+} usual_words[] = {
+    {"embeddings embed wte", SITE_EMBEDDING},
+    {"query queries", SITE_Q},
+    {"key keys", SITE_K},
+    {"value values", SITE_V},
+    {"attn_scores attention_scores", SITE_SCORES},
+    {"attn attention attentions att attn_weights attention_weights pattern patterns attn_pattern "
+     "attention_pattern prob probs probabilities",
+     SITE_WEIGHTS},
+    {"z head_out head_output", SITE_CONTEXT},
+    {"mlp ffn", SITE_MLP_OUT},
+    {"hidden hidden_state hidden_states resid residual stream", SITE_RESID_POST},
+};
+
+/* The name of the site of the model that a word usually means; NULL: none. */
+static const char *usual_meaning(const struct site_word *word, const struct config *config)
+{
+    char text[SITE_NAME_BYTES];
+    if (word->size >= sizeof text)
+        return NULL;
+    snprintf(text, sizeof text, "%.*s", (int)word->size, word->name);
+    for (size_t i = 0; i < sizeof usual_words / sizeof *usual_words; i++)
+        for (enum site_part part = 0;
+             part < SITE_PARTS && name_is_among(usual_words[i].words, text); part++)
+            if (site_exists(config, SITE_OF(part, usual_words[i].site)))
+                return site_name(SITE_OF(part, usual_words[i].site));
+    return NULL;
+}
+
 int selection_site(enum site *site, const struct site_word *word, const struct config *config,
                    struct err *err)
 {
@@ -31,7 +64,8 @@ int selection_site(enum site *site, const struct site_word *word, const struct c
                 known[names.count++] = site_name(other);
         if (word->of_list)
             known[names.count++] = "all";
-        return names_refuse(names, word->option, word->name, word->size, err);
+        return names_refuse(names, word->option, word->name, word->size,
+                            usual_meaning(word, config), err);
     }
     const char *name = site_name(*site);
     if (site_exists(config, *site))
