@@ -89,9 +89,10 @@ static const struct option_row own_options[] = {
 const struct command command_help = {
     .name = "help",
     .about = "list commands, options and values",
-    .operands = "[COMMAND|TOPIC]",
+    .operands = "[COMMAND|TOPIC|WORD]",
     .examples = "attn-cli help run\n"
                 "attn-cli help options\n"
+                "attn-cli help induction\n"
                 "attn-cli help --man run | man -l -\n"
                 "eval \"$(attn-cli help --completion bash)\"\n",
     .run = help_command,
@@ -436,32 +437,32 @@ struct help_search {
     const char *word;
     size_t size;
     bool in_names;
+    bool has_name;    /* a name is the whole word */
     const char *page; /* the last page found */
-    size_t pages;
-    struct buf found; /* "help score (--bits, --words" */
+    struct buf found; /* a line for each page: "help score", a tab, "--bits, --words" */
 };
 
-static bool mentions(const struct help_search *search, const char *name, const char *about)
+static bool mentions(struct help_search *search, const char *name, const char *about)
 {
     const char *text = search->in_names ? name : about;
     for (const char *at = text; at && *at; at++)
         if ((at == text || !isalpha((unsigned char)at[-1])) &&
-            strncasecmp(at, search->word, search->size) == 0)
+            strncasecmp(at, search->word, search->size) == 0) {
+            search->has_name |= search->in_names && strcasecmp(name, search->word) == 0;
             return true;
+        }
     return false;
 }
 
 static void add_mention(struct help_search *search, const char *page, const char *dashes,
                         const char *name)
 {
-    enum { PAGES_MAX = 3 };
-    if (page == search->page) {
+    if (page == search->page)
         buf_format(&search->found, ", %s%s", dashes, name);
-    } else if (search->pages++ < PAGES_MAX) {
-        search->page = page;
-        buf_format(&search->found, "%shelp %s (%s%s", search->found.size ? "), " : "", page, dashes,
+    else
+        buf_format(&search->found, "%shelp %s\t%s%s", search->found.size ? "\n" : "", page, dashes,
                    name);
-    }
+    search->page = page;
 }
 
 /* Find options by their names, lines of help and values, except values that a topic lists. */
@@ -489,11 +490,35 @@ static void search_pages(struct help_search *search)
                 if (mentions(search, value.name, value.about))
                     add_mention(search, topic->name, "", value.name);
     }
-    for (size_t i = 0; i < command_count; i++)
+    for (size_t i = 0; i < command_count; i++) {
+        if (!search->in_names && mentions(search, commands[i]->name, commands[i]->about))
+            add_mention(search, commands[i]->name, "", commands[i]->name);
         search_rows(search, commands[i]->name, commands[i]->options);
+    }
 }
 
-static int unknown_page(const char *word, struct err *err)
+/* Print the pages found; their names are cut from `found`. */
+static int write_found(struct help_search *search, struct err *err)
+{
+    struct stream out;
+    const struct page page = {&out, PAGE_COLUMNS, err};
+    if (buf_check(&search->found, err) || stream_to(&out, STDOUT_FILENO, err))
+        return -1;
+    stream_format(&out, "attn-cli help: pages with '%s'\n\n", search->word);
+    for (char *line = search->found.bytes, *next; *line; line = next) {
+        char *names = line + strcspn(line, "\t");
+        next = line + strcspn(line, "\n");
+        *names++ = '\0';
+        if (*next)
+            *next++ = '\0';
+        write_entry(&page, line, names);
+    }
+    return stream_end(&out, err->kind, err);
+}
+
+/* Print the pages that mention a word that is no page, or refuse it. A page whose name is like the
+ * word is what was meant, unless the word is the name of an option or a value. */
+static int search_help(const char *word, struct err *err)
 {
     char guess[NAMES_GUESS_BYTES];
     struct nearest nearest;
@@ -505,18 +530,18 @@ static int unknown_page(const char *word, struct err *err)
         nearest_offer(&nearest, topics[i].name);
     bool is_plural = search.size > 3 && word[search.size - 1] == 's';
     search.size -= is_plural;
-    if (!nearest.name && search.size > 2)
+    if (search.size > 2)
         search_pages(&search);
     search.in_names = false;
     if (!nearest.name && search.size > 2 && !search.found.size)
         search_pages(&search);
-    if (search.found.size && !search.found.out_of_memory)
-        err_usage(err, "unknown command or topic '%s': see %s)", word, search.found.bytes);
+    if (search.found.size && (search.has_name || !nearest.name))
+        write_found(&search, err);
     else
         err_usage(err, "unknown command or topic '%s'%s", word,
                   nearest.name ? names_guess(guess, nearest.name) : ": 'attn-cli help' lists them");
     buf_release(&search.found);
-    return -1;
+    return err_if(err->kind);
 }
 
 /* --- the command ------------------------------------------------------------------------------ */
@@ -578,6 +603,6 @@ int help_command(const struct options *options, struct err *err)
     if (word && names_find(&index, NAMES(topics, TOPICS), word, strlen(word)))
         topic = &topics[index];
     if (word && !command && !topic)
-        return unknown_page(word, err);
+        return search_help(word, err);
     return print_page(topic, command, options_own(options)->man, err);
 }
