@@ -262,6 +262,44 @@ const char *text_of_cell(char text[TEXT_CELL_BYTES], const struct column *column
     return text;
 }
 
+static bool has_controls(const char *text)
+{
+    while (*text && (unsigned char)*text >= ' ' && *text != '\x7f')
+        text++;
+    return *text;
+}
+
+/* The column, or a copy with the visible form of its texts if any has a newline or another control:
+ * a name that a file gives could look like more rows. NULL on failure. */
+static const struct column *visible_column(const struct column *column, size_t rows,
+                                           struct arena *arena, struct err *err)
+{
+    struct label *labels = NULL;
+    struct column *copy = NULL;
+    for (size_t row = 0; row < rows && column_is_text(column); row++) {
+        const char *text = column_text(column, row, true);
+        if (!text || !has_controls(text))
+            continue;
+        struct buf visible = {0};
+        if (!copy) {
+            copy = arena_alloc(arena, 1, sizeof *copy, err);
+            labels = arena_alloc(arena, rows, sizeof *labels, err);
+            if (!copy || !labels)
+                return NULL;
+            for (size_t i = 0; i < rows; i++)
+                labels[i].text = column_text(column, i, true);
+            *copy = *column;
+            copy->kind = COLUMN_LABEL;
+            copy->values = labels;
+        }
+        label_line(&visible, text, strlen(text));
+        labels[row].text = buf_keep(&visible, arena, err);
+        if (!labels[row].text)
+            return NULL;
+    }
+    return copy ? copy : column;
+}
+
 /* Choose the displayed columns and their colours. */
 static int open_table(struct shown_table *shown, struct stream *out, struct arena *arena,
                       struct err *err)
@@ -283,9 +321,9 @@ static int open_table(struct shown_table *shown, struct stream *out, struct aren
         struct shown_column *next = &shown->columns[shown->count++];
         struct buf name = {0};
         label_line(&name, column->name, strlen(column->name));
-        next->column = column;
+        next->column = visible_column(column, table->rows.size, arena, err);
         next->name = buf_keep(&name, arena, err);
-        if (!next->name)
+        if (!next->name || !next->column)
             return -1;
         begin_heat(&next->heat, out, extent, column->fraction, shown->layout);
     }
@@ -820,6 +858,27 @@ const char *text_of_fact(char number[NUM_SIZE_BYTES], const struct column *fact)
 
 enum { RULE_WIDTH = 80 }; /* on a page of unlimited width */
 
+/* Write the facts that are above the tables; `*count` of them. */
+static int write_facts(size_t *count, struct stream *out, const struct table *facts,
+                       struct err *err)
+{
+    struct buf line = {0};
+    *count = 0;
+    for (size_t i = 0; i < facts->count; i++) {
+        char number[NUM_SIZE_BYTES];
+        const char *text = text_of_fact(number, &facts->columns[i]);
+        if (!text)
+            continue;
+        buf_format(&line, "%-14s ", facts->columns[i].title);
+        label_line(&line, text, strlen(text));
+        buf_char(&line, '\n');
+        ++*count;
+    }
+    int failed = text_send(out, &line, err);
+    buf_release(&line);
+    return failed;
+}
+
 static int text_page_write(struct stream *out, const struct report *report,
                            const struct layout *layout, struct err *err)
 {
@@ -841,15 +900,10 @@ static int text_page_write(struct stream *out, const struct report *report,
         return -1;
     bool shows_arrays = report->shows_arrays || !report->table_count;
 
-    bool first = report->untitled; /* no title is above the facts */
-    const struct table *facts = first ? report->facts : NULL;
-    for (size_t i = 0; facts && i < facts->count; i++) {
-        char number[NUM_SIZE_BYTES];
-        const char *text = text_of_fact(number, &facts->columns[i]);
-        if (text)
-            stream_format(out, "%-14s %s\n", facts->columns[i].title, text);
-        first = first && !text;
-    }
+    size_t fact_count = 0;
+    if (report->untitled && report->facts && write_facts(&fact_count, out, report->facts, err))
+        return -1;
+    bool first = report->untitled && !fact_count; /* neither a title nor facts are above */
 
     for (size_t i = 0; i < report->array_count && shows_arrays; i++) {
         stream_char(out, '\n');

@@ -43,6 +43,28 @@ TEST(a_table_is_written_as_a_table)
            "That is all.\n");
 }
 
+/* A name that a file gives could look like more rows; data keep it. */
+TEST(a_text_with_a_newline_stays_in_its_row)
+{
+    static const char *const names[] = {"x\ny  1", "z\x1b[1m"};
+    struct column own[] = {{.name = "name", .kind = COLUMN_TEXT, .values = names}, columns[2]};
+    struct table named = {"it", {"token", 2, labels, 0}, own, 2};
+    struct stream out = {0};
+    struct err err = {0};
+    struct layout layout = {0};
+    struct report report = {.model = "m", .tables = &named, .table_count = 1};
+    memory_stream_open(&out);
+    expect(&out, table_text_write(&out, &named, &layout, &err),
+           "name      mean score\n"
+           "x↵y  1        0.1235\n"
+           "z\\x1b[1m\n");
+    memory_stream_open(&out);
+    expect(
+        &out,
+        report_write(format_find("csv"), &(struct target){.stream = &out}, &report, &layout, &err),
+        "name,score\n\"x\ny  1\",0.123456\nz\\x1b[1m,\n");
+}
+
 TEST(selected_rows_keep_their_cells_and_labels)
 {
     static const size_t rows[] = {1, 0, 1};
