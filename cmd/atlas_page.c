@@ -225,7 +225,7 @@ int atlas_read_against(struct atlas_state *own, struct arena *arena, struct err 
     struct csv_record names, record;
     size_t shared = 0;
     own->others = arena_alloc(arena, scores * heads, sizeof *own->others, err);
-    if (!path || !own->others || file_map(&file, path, err))
+    if (!path || !own->others || file_map_named(&file, path, err))
         return -1;
     for (size_t i = 0; i < scores * heads; i++)
         own->others[i] = NAN;

@@ -175,13 +175,13 @@ static int read_all(struct file *file, int descriptor, const char *name, struct 
 }
 
 static int map_descriptor(struct file *file, int descriptor, enum reading_kind kind,
-                          const char *path, struct err *err)
+                          bool only_regular, const char *path, struct err *err)
 {
     struct stat status;
     if (fstat(descriptor, &status))
         return err_set(err, "cannot access '%s': %s", path, strerror(errno));
     bool is_regular = S_ISREG(status.st_mode);
-    if (S_ISDIR(status.st_mode) || (kind == READ_AS_MODEL && !is_regular))
+    if (S_ISDIR(status.st_mode) || (only_regular && !is_regular))
         return err_set(err, "'%s': expected a file, found a %s", path,
                        S_ISDIR(status.st_mode)    ? "directory"
                        : S_ISFIFO(status.st_mode) ? "pipe"
@@ -206,26 +206,31 @@ static int map_descriptor(struct file *file, int descriptor, enum reading_kind k
     return 0;
 }
 
-static int map_path(struct file *file, const char *path, int flags, enum reading_kind kind,
+static int map_path(struct file *file, const char *path, enum reading_kind kind, bool only_regular,
                     struct err *err)
 {
+    int flags = only_regular ? O_NONBLOCK | O_NOCTTY : 0; /* a pipe is refused, not waited for */
     int descriptor = open(path, O_RDONLY | O_CLOEXEC | flags);
     if (descriptor < 0)
         return err_set(err, "cannot open '%s': %s", path, strerror(errno));
-    int failed = map_descriptor(file, descriptor, kind, path, err);
+    int failed = map_descriptor(file, descriptor, kind, only_regular, path, err);
     close(descriptor);
     return err_if(failed);
 }
 
 int file_map_regular(struct file *file, const char *path, struct err *err)
 {
-    int flags = O_NONBLOCK | O_NOCTTY; /* a pipe is refused, not waited for */
-    return map_path(file, path, flags, READ_AS_MODEL, err);
+    return map_path(file, path, READ_AS_MODEL, true, err);
 }
 
 int file_map(struct file *file, const char *path, struct err *err)
 {
-    return map_path(file, path, 0, READ_AS_INPUT, err);
+    return map_path(file, path, READ_AS_INPUT, false, err);
+}
+
+int file_map_named(struct file *file, const char *path, struct err *err)
+{
+    return map_path(file, path, READ_AS_INPUT, true, err);
 }
 
 int file_read(struct file *file, int descriptor, const char *name, struct err *err)

@@ -29,10 +29,12 @@ struct file {
 };
 
 /* Map a file; a pipe, a device or a file of size 0 (in /proc) is read, up to FILE_READ_MAX_BYTES.
- * file_map_regular, for files of models, refuses pipes and devices. From then on, results replace
- * the file only if replacement.h allows it. */
+ * file_map_regular, for files of models, and file_map_named, for a name that the user did not give
+ * but another file or a folder, refuse pipes and devices: these could make the program wait. From
+ * then on, results replace the file only if replacement.h allows it. */
 int file_map(struct file *file, const char *path, struct err *err);
 int file_map_regular(struct file *file, const char *path, struct err *err);
+int file_map_named(struct file *file, const char *path, struct err *err);
 
 #define FILE_READ_MAX_BYTES ((size_t)1 << 30) /* /dev/zero has no end */
 
