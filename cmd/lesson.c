@@ -68,6 +68,7 @@ const struct command command_lesson = {
     .options = own_options,
     .without = "threads quiet verbose",
     .operand_values = &values_steps,
+    .draws = true,
 };
 
 enum {
@@ -526,7 +527,7 @@ static int parse_options(struct tour *tour, struct err *err)
     }
     if (options_exclude(options, "list", "output", err))
         return -1;
-    if (path && !name_ends_in(path, ".html"))
+    if (path && !output_is_page(path))
         return err_usage(
             err, say(language, "--output: expected a name that ends in .html, found '%s'"), path);
     if (own_walk && (!path || !is_whole(tour)))

@@ -45,6 +45,13 @@ bool output_is_folder(const char *path)
            (path[strlen(path) - 1] == '/' || file_is_directory(path));
 }
 
+bool output_is_page(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return output_is_standard(path) || !strchr(slash ? slash : path, '.') ||
+           name_has_ending(path, ".html");
+}
+
 int output_to(struct stream *out, const char *path, struct err *err)
 {
     return output_is_standard(path) ? stream_to(out, STDOUT_FILENO, err)

@@ -37,6 +37,9 @@ bool format_is_looked_at(const struct format *format);
 bool output_is_standard(const char *path);
 bool output_is_folder(const char *path);
 
+/* False for a name with another ending than .html: browsers would not open the page. */
+bool output_is_page(const char *path);
+
 /* Open standard output, or a file, which appears when it is committed. */
 int output_to(struct stream *out, const char *path, struct err *err);
 

@@ -227,11 +227,10 @@ int page_command(const struct options *options, struct err *err)
 {
     struct options own = *options;
     const char *path = own.output.path;
-    const char *name = path && strrchr(path, '/') ? strrchr(path, '/') : path;
     own.output.format = "html";
-    if (!output_is_standard(path) && strchr(name, '.') && !name_has_ending(path, ".html"))
+    if (path && !output_is_page(path))
         return err_usage(err, "--output: expected an HTML file such as page.html, found '%s'",
-                         path); /* browsers would not open a file of another name */
+                         path);
     return weights_file_is_asked(&own) ? weights_file_show(&own, true, err)
                                        : driver_do(&page_task, &own, err);
 }
