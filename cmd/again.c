@@ -6,10 +6,12 @@
  * text, PDF and TikZ in a comment, a page in an element. */
 #include <errno.h>
 #include <limits.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/names.h"
 #include "command.h"
 #include "format/json.h"
 #include "output.h"
@@ -43,6 +45,7 @@ enum { HASH_SHOWN = 12 /* digits */ };
 struct again {
     const char *path; /* of the figure */
     const char *line; /* its command line */
+    const char *here; /* the folder to return to; NULL: it was not left */
     struct options command;
     struct table_rows rows; /* of the table of checks */
     size_t changed, missing;
@@ -117,31 +120,42 @@ static void add_check(struct again *again, const char *part, const char *name, c
     again->changed += !is_same && strcmp(part, "version") != 0; /* another may do the same */
 }
 
-/* Hash a model as `info` does, or a file; `*found` stays NULL if it cannot be opened. */
+/* True if there is no regular file of this name; false: it should be readable. */
+static bool lacks_file(const char *name)
+{
+    struct stat status;
+    return stat(name, &status) ? file_is_absent() : !S_ISREG(status.st_mode);
+}
+
+/* Hash a model as `info` does, or a file; `*found` stays NULL if there is none. */
 static int hash_now(const char **found, struct again *again, const char *name, bool is_model)
 {
     char digits[SHA256_DIGITS + 1];
     struct err why = {0};
     struct model model = {0};
+    struct file file = {0};
+    bool is_short = strncmp(name, "./", 2) == 0 && !strchr(name + 2, '/');
     int failed = 0;
+    bool is_there = false;
     if (is_model) {
         failed = model_open(&model, name, &why);
         if (!failed)
             weights_sample_hash(&model.weights, digits);
         model_release(&model);
     } else if (strcmp(name, "-") != 0) {
-        failed = file_hash(digits, name, NULL, &why);
+        failed = file_map_named(&file, name, &why) || file_hash(digits, name, &file, &why);
+        is_there = failed && !lacks_file(name);
+        file_release(&file);
     } else {
         failed = err_set(&why, "its texts came from standard input: save them in a file, and name "
                                "it with -f");
     }
-    if (why.out_of_memory)
+    if (why.out_of_memory || is_there)
         return err_adopt(again->err, &why);
     if (failed)
         print_note("%s%s", why.text,
-                   strchr(name, '/') || strcmp(name, "-") == 0
-                       ? ""
-                       : ": the figure has its name alone; --keep-paths records where it is");
+                   is_short ? ": the figure has its name alone; --keep-paths records where it is"
+                            : "");
     else
         *found = arena_format(&again->arena, again->err, "%.*s", HASH_SHOWN, digits);
     return err_if(!failed && !*found);
@@ -184,62 +198,121 @@ static int parse_command(struct again *again, bool runs, struct err *err)
 {
     char **words = line_split(again->line, &again->arena, err);
     const struct command *command = NULL;
-    if (!words || !words[0] || !words[1] || !(command = command_find(words[1], err)) ||
+    if (words && (!words[0] || !words[1]))
+        return err_set(err, "'%s': expected a command, such as attn-cli run 'Life is', found '%s'",
+                       again->path, again->line);
+    if (!words || !(command = command_find(words[1], err)) ||
         options_parse(&again->command, command, words + 2, &again->arena, err))
         return err_prefix(err, "'%s': its command", again->path);
-    bool writes = again->command.output.path || command == &command_init ||
-                  command == &command_train || command == &command_batch ||
-                  command == &command_again ||
-                  !option_find(command_set(command), "output", strlen("output"));
-    if (runs && writes)
+    if (runs && (!command->draws || again->command.output.path || again->command.help))
         return err_usage(err, "--run: expected a command that writes one figure, found '%s'",
                          again->line);
     return 0;
 }
 
-/* Go to the folder of the figure if files of the command are only there. */
-static int find_folder(const struct again *again, const struct json *files, struct err *err)
+/* Whether files of the command are only in the folder of the figure. */
+static int lacks_files(bool *lacks, const struct again *again, const struct json *files,
+                       struct err *err)
 {
-    const char *slash = strrchr(again->path, '/');
-    bool is_here = true;
+    *lacks = false;
     for (const struct json *each = json_first(files); each; each = json_next(each)) {
         const char *name = NULL;
-        is_here &= json_get_text(json_member(each, "name"), &name) &&
-                   (strcmp(name, "-") == 0 || file_exists(name));
+        mode_t kind = 0;
+        bool is_name = json_get_text(json_member(each, "name"), &name);
+        if (is_name && strcmp(name, "-") != 0 && file_kind(&kind, name, err))
+            return -1;
+        *lacks |= !is_name || (strcmp(name, "-") != 0 && !kind);
     }
-    if (is_here || !slash)
-        return 0;
-    struct buf folder = {0};
-    buf_bytes(&folder, again->path, (size_t)(slash + 1 - again->path));
-    int failed = buf_check(&folder, err);
-    if (!failed && chdir(folder.bytes) != 0)
-        failed = err_set(err, "'%s': %s", folder.bytes, strerror(errno));
-    buf_release(&folder);
-    return err_if(failed);
+    *lacks &= strchr(again->path, '/') != NULL;
+    return 0;
 }
 
-/* Run the command into a folder of its own, and compare the bytes. */
+static int change_folder(const char *folder, struct err *err)
+{
+    return chdir(folder) ? err_set(err, "'%s': %s", folder, strerror(errno)) : 0;
+}
+
+/* Open the output, and go to the folder of the figure if files are only there. The path of the
+ * output is made absolute first: its temporary file is renamed, or removed by a signal, there. */
+static int open_and_enter(struct again *again, struct output *output, const struct json *files,
+                          struct err *err)
+{
+    char here[PATH_MAX];
+    bool lacks;
+    if (lacks_files(&lacks, again, files, err))
+        return -1;
+    if (!lacks)
+        return output_open(output, err);
+    if (!getcwd(here, sizeof here))
+        return err_set(err, "cannot find the present folder: %s", strerror(errno));
+    const char *folder = arena_text(&again->arena, again->path,
+                                    (size_t)(strrchr(again->path, '/') + 1 - again->path), err);
+    again->here = arena_text(&again->arena, here, strlen(here), err);
+    if (!folder || !again->here)
+        return -1;
+    if (!output_is_standard(output->path) && *output->path != '/' &&
+        !(output->path = arena_format(&again->arena, err, "%s/%s", here, output->path)))
+        return -1;
+    return err_if(output_open(output, err) || change_folder(folder, err));
+}
+
+/* Refuse to read what could make the command wait: standard input, a pipe or a device. */
+static int check_texts(const struct options *command, struct err *err)
+{
+    struct option_walk walk = {.set = command->set};
+    while (option_next(&walk)) {
+        const void *field = (const char *)command + walk.row->offset;
+        const struct texts *several = field;
+        const char *const *one = field;
+        size_t count = walk.row->kind == OPTION_TEXT    ? *one != NULL
+                       : walk.row->kind == OPTION_TEXTS ? several->count
+                                                        : 0;
+        for (size_t i = 0; i < count; i++) {
+            const char *text = walk.row->kind == OPTION_TEXT ? *one : several->items[i];
+            struct stat status;
+            bool is_standard = strcmp(walk.row->argument, "FILE") == 0 && strcmp(text, "-") == 0;
+            if (!is_standard &&
+                (stat(text, &status) || S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)))
+                continue;
+            return err_usage(err, "--run: expected a command that reads files, found --%s '%s'",
+                             walk.row->name, text);
+        }
+    }
+    return 0;
+}
+
+/* Run the command into a file without a name, which nothing can leave behind, and compare the
+ * bytes. */
 static int run_again(struct again *again, const struct file *figure, struct err *err)
 {
-    const char *temporary = getenv("TMPDIR"), *slash = strrchr(again->path, '/');
-    char *folder = (char *)arena_format(&again->arena, err, "%s/attn-again-XXXXXX",
-                                        temporary && *temporary ? temporary : "/tmp");
-    if (!folder)
+    enum { NAME_BYTES = 32 };
+    char name[NAME_BYTES];
+    struct options *command = &again->command;
+    const struct output_options output = {.path = again->path, .format = command->output.format};
+    const struct format *format = option_find(command->set, "format", strlen("format"))
+                                      ? format_choose(FORMAT_COUNT, &output, err)
+                                      : format_find("html");
+    if (!format || check_texts(command, err))
         return -1;
-    if (!mkdtemp(folder))
-        return err_output(err, "cannot create '%s': %s", folder, strerror(errno));
-    const char *path =
-        arena_format(&again->arena, err, "%s/%s", folder, slash ? slash + 1 : again->path);
-    again->command.output.path = path;
-    again->command.quiet = true;
+    FILE *made_file = tmpfile();
+    if (!made_file)
+        return err_output(err, "cannot create a temporary file: %s", strerror(errno));
+    snprintf(name, sizeof name, "/dev/fd/%d", fileno(made_file));
+    command->output.path = name;
+    command->output.format = format->name;
+    command->quiet = true;
+    command->input.is_hosted = true; /* without a text, it did not read standard input */
     struct file made = {0};
-    int failed = !path || command_start(again->command.set.command, &again->command, err) ||
-                 file_map(&made, path, err);
+    int failed = command_start(command->set.command, command, err);
+    if (!failed && lseek(fileno(made_file), 0, SEEK_SET) < 0)
+        failed = err_output(err, "cannot read a temporary file: %s", strerror(errno));
+    failed = failed || file_read(&made, fileno(made_file), name, err);
     size_t same = 0;
     while (!failed && same < made.size && same < figure->size &&
            made.bytes[same] == figure->bytes[same])
         same++;
     if (!failed) {
+        const char *slash = strrchr(again->path, '/');
         const char *before = arena_format(&again->arena, err, "%zu bytes", figure->size);
         const char *now =
             same == made.size && same == figure->size
@@ -251,9 +324,7 @@ static int run_again(struct again *again, const struct file *figure, struct err 
         failed = !before || !now;
     }
     file_release(&made);
-    if (path)
-        unlink(path);
-    rmdir(folder);
+    fclose(made_file);
     return err_if(failed);
 }
 
@@ -289,14 +360,14 @@ int again_command(const struct options *options, struct err *err)
     if (operands->count != 1)
         return err_usage(err, "expected one figure or page, found %zu", operands->count);
     again.path = operands->items[0];
-    int failed = output_open(&output, err) || file_map(&figure, again.path, err) ||
+    int failed = file_map(&figure, again.path, err) ||
                  parse_provenance(&root, &figure, again.path, err) ||
                  json_text(root, "command_line", &again.line, err) ||
                  json_text(root, "version", &version, err);
     if (!failed && !again.line)
         failed = json_refuse("command_line", NULL, "a command", err);
     failed = failed || parse_command(&again, options_own(options)->runs, err) ||
-             find_folder(&again, json_member(root, "files"), err);
+             open_and_enter(&again, &output, json_member(root, "files"), err);
     again.rows = (struct table_rows){
         .most =
             json_count(json_member(root, "models")) + json_count(json_member(root, "files")) + 2,
@@ -308,6 +379,7 @@ int again_command(const struct options *options, struct err *err)
     failed = failed || check_list(&again, json_member(root, "models"), true, err) ||
              check_list(&again, json_member(root, "files"), false, err) ||
              (options_own(options)->runs && !again.missing && run_again(&again, &figure, err)) ||
+             (again.here && change_folder(again.here, err)) ||
              report_checks(&again, &output, options, err);
     output_discard(&output);
     json_free(root);

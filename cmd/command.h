@@ -29,6 +29,8 @@ struct command {
     const char *without; /* shared options that the command lacks: "ids source"; NULL: none */
     const struct value_list *operand_values; /* values of operands; NULL: any */
     const struct command *done;              /* batch: the command that runs without --do */
+    bool draws; /* it writes one result, the same each time, also as a figure or a page, and nothing
+                 * else: `again --run` runs it */
 };
 
 /* All commands, in the order of help. */

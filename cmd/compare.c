@@ -60,6 +60,7 @@ const struct command command_compare = {
     .options = own_options,
     .shared = {text_options, model_options, edit_options, select_options, output_options},
     .without = "words precision show query key mean verbose",
+    .draws = true,
 };
 
 struct compare_run {

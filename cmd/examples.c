@@ -279,4 +279,5 @@ const struct command command_examples = {
     .shared = {text_options, model_options, mechanism_options, edit_options, output_options,
                terminal_options},
     .without = "words",
+    .draws = true,
 };

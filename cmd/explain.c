@@ -59,6 +59,7 @@ const struct command command_explain = {
     .options = own_options,
     .shared = {text_options, model_options, mechanism_options, edit_options, terminal_options},
     .without = "document words precision color force verbose",
+    .draws = true,
 };
 
 struct explain_run {

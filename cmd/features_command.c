@@ -129,4 +129,5 @@ const struct command command_features = {
     .shared = {text_options, model_options, mechanism_options, edit_options, output_options,
                terminal_options, figure_options},
     .without = "words",
+    .draws = true,
 };

@@ -65,6 +65,7 @@ const struct command command_generate = {
     .shared = {text_options, model_options, mechanism_options, edit_options, select_options,
                output_options, terminal_options, figure_options},
     .without = "document pair",
+    .draws = true,
 };
 
 struct generate_state {

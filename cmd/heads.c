@@ -100,6 +100,7 @@ const struct command command_heads = {
     .shared = {text_options, model_options, edit_options, output_options, terminal_options,
                figure_options},
     .without = "words precision view token-range verbose",
+    .draws = true,
 };
 
 /* --- scores ----------------------------------------------------------------------------------- */

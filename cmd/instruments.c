@@ -126,6 +126,7 @@ const struct command command_lens = {
     .shared = {text_options, model_options, mechanism_options, edit_options, output_options,
                terminal_options, figure_options},
     .without = "words range verbose",
+    .draws = true,
 };
 
 static int ask_lens(struct inquiry *inquiry, struct arena *arena, struct err *err)
@@ -293,6 +294,7 @@ const struct command command_attribute = {
     .shared = {text_options, model_options, edit_options, output_options, terminal_options,
                figure_options},
     .without = "words precision verbose",
+    .draws = true,
 };
 
 int instrument_corrupt(struct inquiry *inquiry, struct arena *arena, struct err *err)

@@ -59,6 +59,7 @@ const struct command command_page = {
                figure_options},
     .without =
         "query figure-width font font-size dpi cells mark token-range panel-labels mask verbose",
+    .draws = true,
 };
 
 struct page_state {

@@ -114,6 +114,7 @@ const struct command command_patch = {
     .shared = {text_options, model_options, mechanism_options, edit_options, output_options,
                terminal_options, figure_options},
     .without = "sentence document ids words from",
+    .draws = true,
 };
 
 static int parse_over(struct patching_plan *plan, const struct options *options, struct err *err)

@@ -77,6 +77,7 @@ const struct command command_run = {
     .options = own_options,
     .shared = {text_options, model_options, mechanism_options, edit_options, select_options,
                output_options, terminal_options, figure_options},
+    .draws = true,
 };
 
 enum { HINT_BYTES = 160 };

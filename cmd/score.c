@@ -100,6 +100,7 @@ const struct command command_score = {
     .shared = {text_options, model_options, mechanism_options, edit_options, output_options,
                terminal_options, figure_options},
     .without = "range verbose",
+    .draws = true,
 };
 
 enum {

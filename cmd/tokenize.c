@@ -37,6 +37,7 @@ const struct command command_tokenize = {
     .options = own_options,
     .shared = {text_options, model_options, output_options},
     .without = "document ids source words long precision threads",
+    .draws = true,
 };
 
 struct tokenize_run {

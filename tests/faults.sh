@@ -265,7 +265,6 @@ try info "$in/words"
 try info "$in/unigram" --format json
 try info life
 try info life --hash
-export TMPDIR="$scratch" # where again makes the figure: a call that fails may leave it there
 try again "$in/figure.svg"
 try again "$in/figure.svg" --run --format json
 try generate -m "$in/school" -s 'Anna is' -n 3
