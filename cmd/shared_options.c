@@ -374,6 +374,15 @@ WORDS_(, defaults, "Default tensors and layers",
 
 /* --- tensors ---------------------------------------------------------------------------------- */
 
+/* Headings of tensors that are listed by name alone. */
+static const char *const part_headings[SITE_PARTS] = {
+    [PART_SOURCE] = "Encoder:",
+    [PART_CROSS] = "Cross-attention:",
+    [PART_PER_LAYER] = "Inputs of single layers:",
+    [PART_MIXER] = "Layers that keep a state:",
+    [PART_LAUREL] = "Low-rank branch beside attention:",
+};
+
 static bool tensors_at(struct value *value, size_t index)
 {
     static const struct value words[] = {
@@ -392,8 +401,8 @@ static bool tensors_at(struct value *value, size_t index)
     if (site == SITE_END)
         return false;
     *value = (struct value){.name = site_name(site), .about = site_about(site)};
-    if (site_part(site) != PART_SENTENCE && site_id(site) != SITE_EMBEDDING)
-        value->heading = site_part(site) == PART_CROSS ? "Cross-attention:" : "Encoder:";
+    if (site_id(site) != SITE_EMBEDDING)
+        value->heading = part_headings[site_part(site)];
     return true;
 }
 

@@ -4,6 +4,7 @@
 
 #include "../../../cmd/command.h"
 #include "../unit.h"
+#include "model/site.h"
 
 /* Visit the options of each command, and of `batch --do` with each of its commands. */
 static void for_each_set(void (*visit)(struct option_set set))
@@ -95,4 +96,24 @@ TEST(numbers_have_their_presets_by_default)
     ck_assert(options.generate.top_p == 1);
     ck_assert(options.mechanism.temperature == 1); /* generate has a part of this table */
     ck_assert_int_eq(options.score.best, 0);       /* not an option of generate */
+}
+
+/* A tensor of a part of a model is listed under the heading of this part alone. */
+TEST(each_part_of_a_model_has_a_heading_of_its_own)
+{
+    const char *headings[SITE_PARTS] = {NULL};
+    struct value value;
+    for (size_t i = 0; values_tensors.at(&value, i); i++)
+        for (enum site site = 0; site != SITE_END; site = site_next(site))
+            if (site_about(site) && site_id(site) != SITE_EMBEDDING &&
+                strcmp(value.name, site_name(site)) == 0) {
+                const char **heading = &headings[site_part(site)];
+                *heading = *heading ? *heading : value.heading;
+                ck_assert_msg(*heading == value.heading, "%s", value.name);
+            }
+    for (size_t part = 0; part < SITE_PARTS; part++)
+        for (size_t other = 0; other < SITE_PARTS; other++)
+            ck_assert(part == PART_SENTENCE
+                          ? !headings[part]
+                          : headings[part] && (part == other || headings[other] != headings[part]));
 }
