@@ -419,6 +419,8 @@ static int write_completion(const char *shell, struct err *err)
     buf_bytes(&rows, script, (size_t)(rest - script));
     size_t begin = rows.size;
     add_values(&rows, &values_commands);
+    add_values(&rows, &values_endings); /* of --output; tables of tests name these lists */
+    add_values(&rows, &values_endings_of_people);
     for (size_t i = 0; i < command_count; i++)
         add_command(&rows, commands[i]);
     for (size_t i = begin; i < rows.size; i++)
