@@ -136,9 +136,10 @@ if python=$(python_with numpy); then
     same numpy '(1, 6, 6) float32 0.6870 True True
 [-inf, -inf]
 True
-result.json blocks.0.attn.hook_q blocks.0.attn.hook_pattern
+result blocks.0.attn.hook_q blocks.0.attn.hook_pattern
+True attn-cli/result/2
 True (1, 6, 1, 2) True' "$("$python" - <<'END' 2>&1
-import numpy
+import json, numpy
 life = numpy.load("life.npy", mmap_mode="r")
 print(life.shape, life.dtype, "%.4f" % life[0, 1, 1], life.flags["C_CONTIGUOUS"],
       life.offset % 64 == 0)
@@ -147,6 +148,8 @@ table = numpy.genfromtxt("life.csv", delimiter=",", skip_header=1, dtype=numpy.f
 print((table[:, 1:] == life[0]).all())
 cache = numpy.load("life.npz")
 print(*cache.files)
+print(all(isinstance(cache[name], numpy.ndarray) for name in cache),
+      json.loads(cache["result"].item())["format"])
 print((cache["blocks.0.attn.hook_pattern"][0] == life).all(),
       cache["blocks.0.attn.hook_q"].shape, cache.zip.testzip() is None)
 END

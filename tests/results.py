@@ -98,7 +98,7 @@ def read_tensors(path):
     """The result without its tensors, and arrays by name."""
     if path.endswith(".npz"):
         arrays = dict(numpy.load(path))
-        return json.loads(arrays.pop("result.json")), arrays
+        return json.loads(arrays.pop("result").item()), arrays
     data = open(path, "rb").read()
     size = struct.unpack("<Q", data[:8])[0]
     header = json.loads(data[8:8 + size])

@@ -43,8 +43,9 @@ static int read_npz(struct dump *dump, const struct zip *zip, struct err *err)
     for (size_t i = 0; i < zip->count; i++) {
         struct zip_entry *entry = &zip->entries[i];
         struct file file = file_borrow(entry->data, entry->size);
-        if (entry->name_size == 11 && memcmp(entry->name, "result.json", 11) == 0)
-            continue; /* as `run` writes it */
+        if ((entry->name_size == 11 && memcmp(entry->name, "result.json", 11) == 0) ||
+            npy_has_texts(&file))
+            continue; /* about the arrays, as `run` writes it; of earlier versions as JSON */
         if (zip_check(entry, err) || add_npy(dump, &file, entry->name, entry->name_size, err))
             return -1;
     }

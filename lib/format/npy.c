@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/num.h"
+#include "base/utf8.h"
 #include "format/dtype.h"
 
 enum {
@@ -16,13 +18,14 @@ enum {
 
 /* After the prefix, a Python dictionary, padded with blanks to align the data. The shape is a
  * tuple: `()`, `(3,)`, `(3, 4)`. */
-size_t npy_header(char header[NPY_HEADER_BYTES], size_t rank, const size_t *shape)
+static size_t header_of(char header[NPY_HEADER_BYTES], const char *type, size_t rank,
+                        const size_t *shape)
 {
     char *text = header + PREFIX_BYTES;
     const size_t most = NPY_HEADER_BYTES - PREFIX_BYTES;
     assert(rank <= RANK_MAX);
     size_t used =
-        (size_t)snprintf(text, most, "{'descr': '<f4', 'fortran_order': False, 'shape': (");
+        (size_t)snprintf(text, most, "{'descr': '%s', 'fortran_order': False, 'shape': (", type);
     for (size_t i = 0; i < rank; i++)
         used += (size_t)snprintf(text + used, most - used, i ? ", %zu" : "%zu", shape[i]);
     used += (size_t)snprintf(text + used, most - used, rank == 1 ? ",), }" : "), }");
@@ -33,6 +36,29 @@ size_t npy_header(char header[NPY_HEADER_BYTES], size_t rank, const size_t *shap
     header[PREFIX_BYTES - 2] = (char)(used & 0xff);
     header[PREFIX_BYTES - 1] = (char)(used >> 8);
     return PREFIX_BYTES + used;
+}
+
+size_t npy_header(char header[NPY_HEADER_BYTES], size_t rank, const size_t *shape)
+{
+    return header_of(header, "<f4", rank, shape);
+}
+
+void npy_add_text(struct buf *file, const char *text, size_t size)
+{
+    enum { TYPE_BYTES = 32, CHARACTER_BYTES = 4, REPLACEMENT = 0xfffd };
+    char header[NPY_HEADER_BYTES], type[TYPE_BYTES];
+    struct buf characters = {0};
+    for (size_t at = 0, length; at < size; at += length ? length : 1) {
+        uint32_t character = REPLACEMENT;
+        length = utf8_decode(&character, text + at, size - at);
+        for (int i = 0; i < CHARACTER_BYTES; i++)
+            buf_char(&characters, (char)(character >> 8 * i & 0xff));
+    }
+    snprintf(type, sizeof type, "<U%zu", characters.size / CHARACTER_BYTES);
+    buf_bytes(file, header, header_of(header, type, 0, NULL));
+    buf_bytes(file, characters.bytes, characters.size);
+    buf_fail_with(file, &characters);
+    buf_release(&characters);
 }
 
 void npy_begin(struct stream *out, size_t rank, const size_t *shape)
@@ -100,6 +126,16 @@ static bool read_shape(struct safetensors_entry *entry, const struct parts *part
             at++;
     }
     return at < parts->data;
+}
+
+bool npy_has_texts(const struct file *file)
+{
+    struct parts parts;
+    if (!find_parts(&parts, file))
+        return false;
+    const char *type = find_value(&parts, "'descr'");
+    return begins(&parts, type, "'<U") || begins(&parts, type, "'>U") ||
+           begins(&parts, type, "'|S");
 }
 
 int npy_find(struct safetensors_entry *entry, bool *is_fortran, const struct file *file,

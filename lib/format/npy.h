@@ -13,6 +13,11 @@
 /* Write the header of a dense array; its numbers follow. Returns its size. */
 enum { NPY_HEADER_BYTES = 1024 };
 size_t npy_header(char header[NPY_HEADER_BYTES], size_t rank, const size_t *shape);
+
+/* Append a whole file with one text of UTF-8, as NumPy writes a str: an array without axes, of type
+ * `<U`, with four bytes for each character. */
+void npy_add_text(struct buf *file, const char *text, size_t size);
+
 void npy_begin(struct stream *out, size_t rank, const size_t *shape); /* errors stick to it */
 
 enum { NPY_RANK_MAX = 4 };
@@ -22,6 +27,9 @@ struct npy {
     size_t shape[NPY_RANK_MAX];
     const float *data; /* in the arena, dense, in C order; float64 is rounded */
 };
+
+/* True if a file has texts, of type `<U`, `>U` or `|S`. */
+bool npy_has_texts(const struct file *file);
 
 /* Find the numbers of a file, which may be in Fortran order, and of type bfloat16 (`V2`, as
  * ml_dtypes saves it); the entry has no name. Refused: other types, a size that is not the shape's,

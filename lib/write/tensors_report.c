@@ -4,7 +4,7 @@
  *
  * The metadata of safetensors, a map of strings, has "format": "pt", which readers expect, and,
  * without a stack, "result": the object that json writes, without its tensors. In npz this object
- * is the entry result.json, of which numpy gives the bytes.
+ * is the array `result`, a text, so that numpy reads every entry.
  *
  * A tensor with a name of another program has the axes it has there: first one of the batch, and
  * [token, head, dim] for [head, token, dim]. */
@@ -136,14 +136,19 @@ static int array_sheet(struct writer *writer, const struct sheet *sheet, struct 
 
 static int npz_begin(struct writer *writer, struct err *err)
 {
+    struct buf text = {0};
     stream_binary(writer->out);
     writer->zip.out = writer->out;
     json_report_metadata(&writer->columns, writer->report);
     writer->tensors = name_tensors(writer, &writer->arena, err);
     if (!writer->tensors || buf_check(&writer->columns, err))
         return -1;
-    zip_add(&writer->zip, "result.json", writer->columns.bytes, writer->columns.size);
-    return 0;
+    npy_add_text(&text, writer->columns.bytes, writer->columns.size);
+    int failed = buf_check(&text, err);
+    if (!failed)
+        zip_add(&writer->zip, "result.npy", text.bytes, text.size);
+    buf_release(&text);
+    return failed;
 }
 
 static int npz_sheet(struct writer *writer, const struct sheet *sheet, struct err *err)
@@ -174,7 +179,7 @@ FORMAT_ROW(npy, ".npy", "NumPy file with one float32 array", UNIT_ARRAY, .for_fi
            .one_sentence = true, .cell_bytes = 4, .keeps_shape = true, .begin = array_begin,
            .sheet = array_sheet)
 
-FORMAT_ROW(npz, ".npz", "all tensors by name, float32, for numpy.load; tokens in result.json",
+FORMAT_ROW(npz, ".npz", "all tensors by name, float32, for numpy.load; tokens in result",
            UNIT_SENTENCE, .for_files = true, .one_sentence = true, .has_tokens = true,
            .has_origin = true, .cell_bytes = 4, .keeps_shape = true, .begin = npz_begin,
            .sheet = npz_sheet, .end = npz_end)

@@ -31,6 +31,23 @@ TEST(a_matrix_has_the_bytes_of_numpy)
     file_release(&file);
 }
 
+/* The file of np.save (numpy 1.24) for the str 'aé🍰'. */
+TEST(a_text_has_the_bytes_of_numpy)
+{
+    static const char expected[] = "\x93NUMPY\x01\x00\x76\x00"
+                                   "{'descr': '<U3', 'fortran_order': False, 'shape': (), }    "
+                                   "                                                          \n"
+                                   "a\x00\x00\x00\xe9\x00\x00\x00\x70\xf3\x01\x00";
+    struct buf npy = {0};
+    npy_add_text(&npy, "aé🍰", strlen("aé🍰"));
+    ck_assert_uint_eq(npy.size, sizeof expected - 1);
+    ck_assert_mem_eq(npy.bytes, expected, npy.size);
+    struct file file = file_borrow(npy.bytes, npy.size), matrix = written(1, (size_t[]){2});
+    ck_assert(npy_has_texts(&file) && !npy_has_texts(&matrix));
+    buf_release(&npy);
+    file_release(&matrix);
+}
+
 TEST(every_shape_has_a_tuple_and_aligned_data)
 {
     static const struct {
