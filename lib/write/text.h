@@ -43,7 +43,7 @@ struct text_cut {
 };
 
 /* Show at most `shown` positions, but at least 2; or as many as fit into `lines` (0: unlimited),
- * including the ellipsis. */
+ * including the ellipsis. One more is shown, too: the line about omitted ones needs its place. */
 struct text_cut text_cut_to(size_t size, size_t shown);
 struct text_cut text_cut_lines(size_t size, size_t lines);
 

@@ -158,7 +158,7 @@ struct text_cut text_cut_to(size_t size, size_t shown)
 
 struct text_cut text_cut_lines(size_t size, size_t lines)
 {
-    bool all = lines == 0 || size <= lines;
+    bool all = lines == 0 || size <= lines + 1; /* a line says how many rows are shown */
     return text_cut_to(size, all ? size : lines - 1);
 }
 

@@ -580,15 +580,22 @@ static size_t slots_width(const struct matrices *matrices)
     return places * (matrices->cell.gap + matrices->cell.width) + between + second;
 }
 
-/* Omit columns that do not fit; if there is space, widen columns up to the longest label. */
+/* Bring columns closer together if all fit then; else omit those that do not fit. If there is
+ * space, widen columns up to the longest label. */
 static void fit_columns(struct matrices *matrices, size_t page)
 {
     const struct axis *columns = &matrices->sheets->columns;
-    size_t slot = matrices->cell.gap + matrices->cell.width;
+    const size_t gap = matrices->cell.gap;
+    size_t slot = gap + matrices->cell.width;
     size_t label = matrices->label.width + (columns->second ? TEXT_SECOND : 0);
-    size_t beside = label + matrices->cell.gap + 1; /* the ellipsis takes this space */
+    size_t beside = label + gap + 1; /* the ellipsis takes this space */
     matrices->columns = text_cut_to(columns->size, columns->size);
     bool fits = page == 0 || matrices->label.width + slots_width(matrices) <= page;
+    if (!fits && gap > 1) {
+        matrices->cell.gap = 1;
+        fits = matrices->label.width + slots_width(matrices) <= page;
+        matrices->cell.gap = fits ? 1 : gap;
+    }
     if (!fits) {
         matrices->columns = text_cut_to(columns->size, page > beside ? (page - beside) / slot : 0);
     } else if (matrices->cell.gap) {

@@ -154,7 +154,7 @@ TEST(omitted_lines_leave_lines_at_both_ends)
         size_t size, lines;
         size_t front, back;
     } cases[] = {
-        {5, 0, 5, 0}, {5, 5, 5, 0}, {6, 5, 2, 2}, {60, 6, 3, 2},
+        {5, 0, 5, 0}, {5, 5, 5, 0}, {6, 5, 6, 0}, {7, 5, 2, 2}, {60, 6, 3, 2},
         {5, 3, 1, 1}, {5, 1, 1, 1}, {2, 1, 2, 0}, {1, 1, 1, 0},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
