@@ -260,7 +260,9 @@ size_t utf8_grapheme(const char *bytes, size_t size)
     uint32_t previous = 0;
     utf8proc_int32_t state = 0;
     size_t at = utf8_decode(&previous, bytes, size);
-    while (at > 0 && at < size) {
+    if (at == 0)
+        return size > 0;
+    while (at < size) {
         uint32_t next = 0;
         size_t length = utf8_decode(&next, bytes + at, size - at);
         if (length == 0 || utf8proc_grapheme_break_stateful((utf8proc_int32_t)previous,
@@ -301,8 +303,6 @@ size_t utf8_width(const char *bytes, size_t size)
             continue;
         }
         size_t length = utf8_grapheme(bytes + at, size - at);
-        if (length == 0)
-            length = 1;
         columns += grapheme_width(bytes + at, length);
         at += length;
     }
@@ -392,12 +392,12 @@ size_t unicode_form_end(enum unicode_form form, const char *text, size_t size, s
                         bool *all_stay)
 {
     uint32_t c = 0, next = 0;
-    size_t end = at + utf8_decode(&c, text + at, size - at);
+    size_t end = at + utf8_step(&c, text + at, size - at);
     bool run = plain_end(form, text, end, at) == end || (stays(form, c) && !attaches(form, c));
     for (size_t length; end < size; end += length) {
         if (run && (end = plain_end(form, text, size, end)) == size)
             break;
-        length = utf8_decode(&next, text + end, size - end);
+        length = utf8_step(&next, text + end, size - end);
         bool joins = attaches(form, next);
         if (run && joins && utf8_before(text, end) > at) {
             end = utf8_before(text, end); /* the last character begins the next segment */
@@ -454,7 +454,7 @@ static size_t decompose(enum unicode_form form, utf8proc_int32_t *out, const cha
         options |= UTF8PROC_COMPAT;
     for (size_t at = 0, end; at < size; at = end) {
         uint32_t c = 0;
-        size_t length = utf8_decode(&c, text + at, size - at);
+        size_t length = utf8_step(&c, text + at, size - at);
         end = utf8_row_end(text, size, at, length);
         added = 1;
         *parts = (utf8proc_int32_t)c;
@@ -474,7 +474,7 @@ static bool write_form(struct buf *out, const utf8proc_int32_t *characters, size
     size_t at = 0, i = 0;
     for (size_t length; i < count && at < size; i++, at += length) {
         uint32_t c = 0;
-        length = utf8_decode(&c, text + at, size - at);
+        length = utf8_step(&c, text + at, size - at);
         if (c != (uint32_t)characters[i])
             break;
     }

@@ -1,7 +1,7 @@
 /* utf8.h: characters in UTF-8: their kinds, categories, normal forms and width on a terminal,
  * whatever the locale. Width, graphemes and normal forms come from utf8proc.
  *
- *     for (size_t at = 0; at < size; at += utf8_decode(&c, text + at, size - at)) ... (valid UTF-8)
+ *     for (size_t at = 0; at < size; at += utf8_step(&c, text + at, size - at)) ... (any bytes)
  */
 #pragma once
 
@@ -89,6 +89,8 @@ bool utf8_is_mark(uint32_t character);
 
 /* --- characters in bytes ---------------------------------------------------------------------- */
 
+enum { UTF8_REPLACEMENT = 0xFFFD }; /* stands for bytes that are not UTF-8 */
+
 /* True for a byte after the first of a character. */
 static inline bool utf8_continues(char byte)
 {
@@ -106,7 +108,7 @@ static inline size_t utf8_before(const char *text, size_t end)
 {
     do
         end--;
-    while (utf8_continues(text[end]));
+    while (end && utf8_continues(text[end]));
     return end;
 }
 
@@ -129,6 +131,17 @@ static inline size_t utf8_decode(uint32_t *character, const char *bytes, size_t 
     return 3;
 }
 
+/* The same for loops, which must go on: a byte that is not UTF-8 is read as U+FFFD of length 1. The
+ * length is from 1 to `size`, unless that is 0. */
+static inline size_t utf8_step(uint32_t *character, const char *bytes, size_t size)
+{
+    size_t length = utf8_decode(character, bytes, size);
+    if (length || !size)
+        return length;
+    *character = UTF8_REPLACEMENT;
+    return 1;
+}
+
 /* Write a character; returns its length. */
 size_t utf8_encode(char out[4], uint32_t character);
 
@@ -144,10 +157,12 @@ static inline size_t utf8_row_end(const char *text, size_t size, size_t at, size
     return end - (end - at) % length; /* different characters may have the same first bytes */
 }
 
-/* The bytes of the first grapheme (one character for a reader: a family emoji); 0: not UTF-8. */
+/* The bytes of the first grapheme (one character for a reader: a family emoji), 1 for a byte that
+ * is not UTF-8: from 1 to `size`, unless that is 0. */
 size_t utf8_grapheme(const char *bytes, size_t size);
 
-/* The columns of valid UTF-8 on a terminal: 2 for 爱 and 🍰, 0 for a combining accent. */
+/* The columns on a terminal: 2 for 爱 and 🍰, 0 for a combining accent, or a byte that is not
+ * UTF-8. */
 size_t utf8_width(const char *bytes, size_t size);
 
 /* True if the last letter is of a script written from right to left. */

@@ -77,7 +77,6 @@ static size_t beginning(const char *text, double most, double *width)
     while (at < size) {
         unsigned char byte = (unsigned char)text[at];
         size_t length = utf8_grapheme(text + at, size - at);
-        length = length ? length : 1;
         size_t columns = utf8_width(text + at, length);
         unsigned next = columns > 1 ? WIDE : columns ? OTHER : 0;
         if (length == 1 && byte >= ' ' && byte <= '~')

@@ -19,15 +19,15 @@ static void put_text(struct canvas *svg, const char *text)
     size_t size = strlen(text);
     for (size_t at = 0; at < size;) {
         uint32_t c = 0;
-        size_t length = utf8_decode(&c, text + at, size - at);
+        size_t length = utf8_step(&c, text + at, size - at);
         const char *name = c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : NULL;
-        if (length == 0 || c < ' ' || c == 0xFFFE || c == 0xFFFF)
+        if (c < ' ' || c == UTF8_REPLACEMENT || c == 0xFFFE || c == 0xFFFF)
             name = "\xEF\xBF\xBD";
         if (name)
             stream_text(svg->out, name);
         else
             stream_bytes(svg->out, text + at, length);
-        at += length ? length : 1;
+        at += length;
     }
 }
 

@@ -52,15 +52,13 @@ static void put_letters(struct canvas *tex, const char *text)
     size_t size = strlen(text);
     for (size_t at = 0; at < size;) {
         uint32_t letter = 0;
-        size_t length = utf8_decode(&letter, text + at, size - at);
+        size_t length = utf8_step(&letter, text + at, size - at);
         size_t i = 0;
-        /* control characters, invalid UTF-8, U+FFFE, U+FFFF and the like of other planes */
-        if (length == 0 || letter < ' ' || (letter >= 0x7f && letter < 0xa0) ||
-            (letter & 0xfffe) == 0xfffe)
-            letter = 0xfffd;
-        length = length ? length : 1;
+        /* control characters, U+FFFE, U+FFFF and the like of other planes */
+        if (letter < ' ' || (letter >= 0x7f && letter < 0xa0) || (letter & 0xfffe) == 0xfffe)
+            letter = UTF8_REPLACEMENT;
         tex->has_scripts |=
-            letter >= 0x370 && (letter < 0x2000 || letter >= 0x2c00) && letter != 0xfffd;
+            letter >= 0x370 && (letter < 0x2000 || letter >= 0x2c00) && letter != UTF8_REPLACEMENT;
         while (i < SIGNS &&
                (strlen(signs[i].sign) != length || memcmp(signs[i].sign, text + at, length) != 0))
             i++;
@@ -70,7 +68,7 @@ static void put_letters(struct canvas *tex, const char *text)
             stream_text(tex->out, "\\ "); /* TeX merges several spaces */
         else if (letter < 0x7f)
             stream_char(tex->out, (char)letter);
-        else if (letter == 0xfffd)
+        else if (letter == UTF8_REPLACEMENT)
             stream_text(tex->out, "\\attnsign{FFFD}{?}");
         else
             stream_format(tex->out, "\\attnsign{%04X}{%.*s}", (unsigned)letter, (int)length,

@@ -558,8 +558,8 @@ static bool splits_script(struct token_bytes text, size_t at, struct text_range 
     uint32_t last = 0, next = 0;
     while (character->end < at) {
         size_t start = character->end;
-        size_t size = utf8_grapheme(text.bytes + start, text.size - start);
-        *character = (struct text_range){start, start + (size ? size : 1)};
+        *character = (struct text_range){
+            start, start + utf8_grapheme(text.bytes + start, text.size - start)};
     }
     utf8_decode(&last, text.bytes + character->start, at - character->start);
     utf8_decode(&next, text.bytes + at, text.size - at);

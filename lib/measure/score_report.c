@@ -707,9 +707,7 @@ double unigrams_logprob(const struct unigrams *unigrams, const char *word, size_
     }
     for (size_t at = 0, step; !found && at < size && length < SMALL_BYTES; at += step) {
         uint32_t c = 0;
-        step = utf8_decode(&c, word + at, size - at);
-        if (!step)
-            break;
+        step = utf8_step(&c, word + at, size - at);
         length += utf8_encode(small + length, utf8_small(c));
     }
     found = found ? found : find(unigrams, &probe, small, length);

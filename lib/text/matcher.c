@@ -236,7 +236,7 @@ static int next_of_regex(struct matcher_walk *walk, struct text_range *match, st
     if (match->start == match->end) /* continue after the next character */
         walk->at += match->end == walk->size
                         ? 1
-                        : utf8_decode(&c, walk->text + match->end, walk->size - match->end);
+                        : utf8_step(&c, walk->text + match->end, walk->size - match->end);
     return 1;
 }
 
@@ -269,7 +269,7 @@ static const char classes[] = {
 static char class_of_long(const struct matcher_walk *walk, size_t at, size_t *length)
 {
     uint32_t c = 0;
-    *length = utf8_decode(&c, walk->text + at, walk->size - at);
+    *length = utf8_step(&c, walk->text + at, walk->size - at);
     return classes[unicode_kind(c)];
 }
 
@@ -450,10 +450,10 @@ static size_t pass_over(const struct matcher_walk *walk, size_t at, bool wanted,
         length = c < 0x80 ? 1 : 2;
         if (c < 0x80) {
             is = matcher->near[c];
-        } else if (c < 0xE0) {
+        } else if (c < 0xE0 && at + 1 < walk->size) {
             is = matcher->near[(c & 0x1F) << 6 | ((unsigned char)text[at + 1] & 0x3F)];
         } else {
-            length = utf8_decode(&c, text + at, walk->size - at);
+            length = utf8_step(&c, text + at, walk->size - at);
             last_is = c == last ? last_is : matcher->is(c);
             last = c;
             is = last_is;

@@ -57,9 +57,8 @@ static int strip_nonspacing(char bytes[CHANGE_BYTES], uint32_t c)
 /* Remove U+FFFD and utf8_is_other() but \t, \n, \r; these and other white space become spaces. */
 static int clean(char bytes[CHANGE_BYTES], uint32_t c)
 {
-    enum { REPLACEMENT = 0xFFFD };
     bool line = c == '\t' || c == '\n' || c == '\r';
-    if (c == REPLACEMENT || (utf8_is_other(c) && !line))
+    if (c == UTF8_REPLACEMENT || (utf8_is_other(c) && !line))
         return 0;
     if (c == ' ' || unicode_kind(c) != UNICODE_SPACE)
         return CHANGE_NONE;
@@ -94,7 +93,7 @@ static void change_each(const struct stage *step, struct text_rewriter *rewriter
         length = 1;
         if (step->stays[text[at]])
             continue;
-        length = utf8_decode(&c, in->bytes + at, in->size - at);
+        length = utf8_step(&c, in->bytes + at, in->size - at);
         int written = step->row->change(bytes, c);
         if (written == CHANGE_NONE)
             continue;
@@ -179,14 +178,14 @@ static int strip(const struct stage *step, struct text_rewriter *rewriter, struc
     uint32_t c = 0;
     (void)err;
     while (step->left && start < end) {
-        size_t length = utf8_decode(&c, bytes + start, end - start);
+        size_t length = utf8_step(&c, bytes + start, end - start);
         if (unicode_kind(c) != UNICODE_SPACE)
             break;
         start += length;
     }
     while (step->right && start < end) {
         size_t last = utf8_before(bytes, end);
-        utf8_decode(&c, bytes + last, end - last);
+        utf8_step(&c, bytes + last, end - last);
         if (unicode_kind(c) != UNICODE_SPACE)
             break;
         end = last;
@@ -467,7 +466,7 @@ static void map_each(const struct charsmap *map, struct text_rewriter *rewriter,
     for (size_t at = start, length; at < end; at += length) {
         uint32_t character = 0;
         size_t size = 0, taken = 0;
-        length = utf8_decode(&character, bytes + at, end - at);
+        length = utf8_step(&character, bytes + at, end - at);
         size_t from = start_of(rewriter, at);
         const char *found = find(map, bytes + at, length, false, &taken, &size);
         if (found)
@@ -524,7 +523,7 @@ static struct unit next_unit(const struct stage *step, const char *bytes, size_t
     unit.mapped = unit.bytes;
     if (unit.mapped)
         return unit;
-    unit.size = kept ? kept->size : utf8_decode(&character, bytes, size);
+    unit.size = kept ? kept->size : utf8_step(&character, bytes, size);
     return (struct unit){bytes, unit.size, unit.size, false};
 }
 

@@ -148,7 +148,7 @@ const struct added_token *added_tokens_at(const struct added_tokens *tokens, con
 static enum unicode_kind kind_at(const struct token_search *search, size_t at, size_t *length)
 {
     uint32_t c = 0;
-    *length = utf8_decode(&c, search->text + at, search->size - at);
+    *length = utf8_step(&c, search->text + at, search->size - at);
     return unicode_kind(c);
 }
 

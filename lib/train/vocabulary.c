@@ -274,7 +274,7 @@ static enum glyph part_at(const struct line *line, size_t at, size_t *length)
 {
     enum { APOSTROPHE = 0x2019 };
     uint32_t c = 0;
-    *length = utf8_decode(&c, line->text + at, line->size - at);
+    *length = utf8_step(&c, line->text + at, line->size - at);
     enum utf8_class class = utf8_class(c);
     if (class == UTF8_LETTER && line->cuts && unicode_is_unspaced(c))
         return GLYPH_UNSPACED;

@@ -34,10 +34,9 @@ static void append_safe(struct buf *out, const char *text, size_t size)
     char sign[TERMINAL_SIGN_BYTES];
     uint32_t c = 0;
     for (size_t at = 0, length; at < size; at += length) {
-        length = utf8_decode(&c, text + at, size - at);
-        if (!length) {
+        length = utf8_step(&c, text + at, size - at);
+        if (c == UTF8_REPLACEMENT) {
             buf_text(out, "\xef\xbf\xbd"); /* U+FFFD */
-            length = 1;
         } else if ((c < 0x20 || (c >= 0x7f && c < 0xa0)) && utf8_class(c) != UTF8_SPACE) {
             terminal_sign(sign, text + at, length);
             buf_text(out, sign);

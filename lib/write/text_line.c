@@ -20,7 +20,7 @@ static size_t beginning(const char *text, size_t size, size_t width)
     while (at < size) {
         size_t length = utf8_grapheme(text + at, size - at);
         size_t columns = utf8_width(text + at, length);
-        if (length == 0 || columns > width)
+        if (columns > width)
             break;
         width -= columns;
         at += length;
@@ -68,8 +68,6 @@ void text_shorten(struct buf *line, size_t width)
             continue;
         }
         length = utf8_grapheme(line->bytes + at, line->size - at);
-        if (length == 0)
-            break;
         columns += utf8_width(line->bytes + at, length);
         if (columns < width) {
             end = at + length;

@@ -190,7 +190,7 @@ static void begin_tokens(struct beginning *begin)
     for (size_t at = 0, end; at < begin->size; at = end) {
         end = at + 1;
         if (bpe->by_characters)
-            end = at + utf8_decode(&character, begin->bytes + at, begin->size - at);
+            end = at + utf8_step(&character, begin->bytes + at, begin->size - at);
         if (find_character(begin, at, end, &id)) {
             flush_unknown(begin);
             put(begin->piece, id, at, end);

@@ -317,7 +317,7 @@ static size_t take_steps(const struct subword *model, struct best_ways *ways, co
 {
     double score = ways->sums[at & ways->mask];
     uint32_t node = 0, c = 0;
-    size_t next = at + utf8_decode(&c, bytes + at, size - at);
+    size_t next = at + utf8_step(&c, bytes + at, size - at);
     size_t reach = next;
     bool is_known = false;
     ways->sums[at & ways->mask] = NAN;
@@ -390,8 +390,8 @@ static size_t end_of(const struct subword *model, const char *bytes, size_t size
                      uint32_t id)
 {
     uint32_t c = 0;
-    return at + (id == BPE_NONE ? utf8_decode(&c, bytes + at, size - at)
-                                : model->words->stored[id].size);
+    return at +
+           (id == BPE_NONE ? utf8_step(&c, bytes + at, size - at) : model->words->stored[id].size);
 }
 
 /* Add the tokens of the best path from the base to `to`, which becomes the base. */

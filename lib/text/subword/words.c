@@ -18,7 +18,6 @@
  *  5. Otherwise, a grapheme is dropped: an emoji with all its parts is one. Controls are treated
  *     like punctuation.
  */
-#include <assert.h>
 #include <limits.h>
 #include <string.h>
 
@@ -70,8 +69,7 @@ struct word_scan {
 static enum utf8_class class_at(const struct word_scan *scan, size_t at, size_t *length)
 {
     uint32_t c = 0;
-    *length = utf8_decode(&c, scan->text + at, scan->size - at);
-    assert(*length > 0);
+    *length = utf8_step(&c, scan->text + at, scan->size - at);
     return utf8_class(c);
 }
 

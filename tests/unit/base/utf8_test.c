@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "../unit.h"
+#include "base/buf.h"
+#include "base/memory.h"
 
 TEST(characters_are_read_with_their_length)
 {
@@ -136,11 +138,72 @@ TEST(graphemes_and_columns_are_counted_as_readers_see_them)
 TEST(a_grapheme_ends_before_invalid_utf8)
 {
     ck_assert_uint_eq(utf8_grapheme("e\xCC", 2), 1);
-    ck_assert_uint_eq(utf8_grapheme("\xFF", 1), 0);
+    ck_assert_uint_eq(utf8_grapheme("\xFF", 1), 1);
     ck_assert_uint_eq(utf8_width("a\xFF"
                                  "b",
                                  3),
                       2);
+}
+
+/* The number of steps through a text, each within what is left. */
+static size_t count_steps(const char *text, size_t size)
+{
+    size_t steps = 0;
+    uint32_t c = 0;
+    for (size_t at = 0, length; at < size; at += length, steps++) {
+        length = utf8_step(&c, text + at, size - at);
+        size_t grapheme = utf8_grapheme(text + at, size - at);
+        ck_assert_uint_gt(length, 0);
+        ck_assert_uint_le(length, size - at);
+        ck_assert_uint_gt(grapheme, 0);
+        ck_assert_uint_le(grapheme, size - at);
+    }
+    return steps;
+}
+
+static void normalize(const char *text, size_t size)
+{
+    for (enum unicode_form form = UNICODE_NFC; form <= UNICODE_NFKD; form++) {
+        struct buf out = {0};
+        bool stays = false;
+        for (size_t at = 0, end; at < size; at = end) {
+            end = unicode_form_end(form, text, size, at, &stays);
+            ck_assert_uint_gt(end, at);
+            ck_assert_uint_le(end, size);
+            if (!stays)
+                unicode_form_put(form, &out, text + at, end - at);
+        }
+        buf_release(&out);
+    }
+}
+
+/* Texts that end in every byte, or within a character, in memory that ends there. */
+TEST(loops_pass_bytes_that_are_not_utf8)
+{
+    static const struct {
+        const char *text;
+        size_t size, steps;
+    } cases[] = {
+        {"", 0, 0},      {"\xFF", 1, 1},       {"\x80\x80\x80", 3, 3}, {"a\xC3z", 3, 3},
+        {"é\xCC", 3, 2}, {"爱\xE7\x88", 5, 3}, {"\xF0\x9F\x8D", 3, 3}, {"\xED\xA0\x80我\xFE", 7, 5},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        char *text = heap_alloc(cases[i].size, 1, NULL);
+        memcpy(text, cases[i].text, cases[i].size);
+        ck_assert_uint_eq(count_steps(text, cases[i].size), cases[i].steps);
+        utf8_width(text, cases[i].size);
+        normalize(text, cases[i].size);
+        heap_free(text);
+    }
+    for (int byte = 0; byte < 256; byte++) {
+        const char text[] = {'a', (char)byte, (char)byte};
+        count_steps(text, sizeof text);
+        normalize(text, sizeof text);
+    }
+    uint32_t c = 0;
+    ck_assert_uint_eq(utf8_step(&c, "\xC3", 1), 1);
+    ck_assert_uint_eq(c, UTF8_REPLACEMENT);
+    ck_assert_uint_eq(utf8_before("\x80\x80", 2), 0);
 }
 
 TEST(a_run_of_equal_characters_ends_between_characters)

@@ -27,6 +27,13 @@ TEST(cells_are_padded_or_shortened_to_their_width)
         {"🍰🍰", 3, "🍰…", "🍰…"},
         {"e\xCC\x81t\xC3\xA9", 4, "e\xCC\x81t\xC3\xA9 ", " e\xCC\x81t\xC3\xA9"},
         {"e\xCC\x81t\xC3\xA9", 2, "e\xCC\x81…", "e\xCC\x81…"},
+        {"\xFF"
+         "dessert\xC3",
+         6,
+         "\xFF"
+         "desse…",
+         "\xFF"
+         "desse…"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct buf left = {0};
@@ -56,6 +63,8 @@ TEST(text_is_wrapped_at_blanks)
         {"one two three", 0, 3, 1, "one\n   two\n   three\n"},
         {"one two three", 0, 2, 0, "one two three\n"},
         {"爱 🍰 é", 0, 0, 5, "爱 🍰\né\n"},
+        {"em\xC3z \xFF", 0, 0, 3, "em\xC3z\n\xFF\n"},
+        {"\xC3\xC3z \xE7\x88", 0, 0, 9, "\xC3\xC3z \xE7\x88\n"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct stream out = {0};
@@ -80,6 +89,7 @@ TEST(a_long_line_is_shortened)
         {"life", 4, "life"},
         {"lives", 4, "liv…"},
         {"我爱自", 4, "我…"},
+        {"li\xC3ves\xC3", 4, "li\xC3v…"},
         {"\x1b[48;5;24mli\x1b[0mfe", 4, "\x1b[48;5;24mli\x1b[0mfe"},
         {"\x1b[48;5;24mli\x1b[0mves", 4, "\x1b[48;5;24mli\x1b[0mv…"},
         {"l\x1b[48;5;24mives\x1b[0m", 4, "l\x1b[48;5;24miv…\x1b[0m"},
