@@ -659,7 +659,7 @@ const struct json *json_next(const struct json *value)
 
 const char *json_key(const struct json *member)
 {
-    return tree_of(member)->string;
+    return tree_of(member)->string ? tree_of(member)->string : "";
 }
 
 size_t json_count(const struct json *container)
@@ -737,4 +737,11 @@ int json_list(const struct json *object, const char *name, const struct json **o
 {
     *out = json_given(object, name);
     return !*out || json_is_array(*out) ? 0 : json_refuse(name, *out, "a list", err);
+}
+
+int json_object(const struct json *object, const char *name, const struct json **out,
+                struct err *err)
+{
+    *out = json_given(object, name);
+    return !*out || json_is_object(*out) ? 0 : json_refuse(name, *out, "an object", err);
 }

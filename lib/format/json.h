@@ -1,5 +1,5 @@
 /* json.h: JSON by RFC 8259, and Infinity, which Python writes; parsed by cJSON after a strict
- * check: cJSON accepts more, and ends texts at U+0000. A getter by name, but for json_list, leaves
+ * check: cJSON accepts more, and ends texts at U+0000. A getter by name, but for json_list and json_object, leaves
  * `*out` if the member is absent.
  *
  *     struct json *root = NULL;
@@ -84,7 +84,7 @@ bool json_was_read(const struct json *member);
 /* Walk the members of an object or the items of an array; NULL at the end. */
 const struct json *json_first(const struct json *container);
 const struct json *json_next(const struct json *value);
-const char *json_key(const struct json *member); /* a member's name */
+const char *json_key(const struct json *member); /* a member's name; "" of an item */
 size_t json_count(const struct json *container);
 
 /* Refuse an object that contains a name twice. */
@@ -99,9 +99,11 @@ int json_double(const struct json *object, const char *name, double min, double 
 int json_bool(const struct json *object, const char *name, bool *out, struct err *err);
 int json_text(const struct json *object, const char *name, const char **out, struct err *err);
 
-/* Get a member that is an array; absent or null sets `*out` to NULL. */
+/* Get a member that is an array, or an object; absent or null sets `*out` to NULL. */
 int json_list(const struct json *object, const char *name, const struct json **out,
               struct err *err);
+int json_object(const struct json *object, const char *name, const struct json **out,
+                struct err *err);
 
 /* --- cursors: read JSON without a tree, for tables of a hundred thousand entries -----------------
  *

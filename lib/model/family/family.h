@@ -177,7 +177,8 @@ double family_number(struct reading *reading, const char *key, double min, doubl
                      double otherwise);
 double family_positive(struct reading *reading, const char *key, double otherwise);
 const char *family_text(struct reading *reading, const char *key, const char *otherwise);
-const struct json *family_list(struct reading *reading, const char *key); /* NULL: none */
+const struct json *family_list(struct reading *reading, const char *key);   /* NULL: none */
+const struct json *family_object(struct reading *reading, const char *key); /* NULL: none */
 
 /* Read from the object of a key from now on, if there is one; returns the root to go back to. */
 const struct json *family_enter(struct reading *reading, const char *key);

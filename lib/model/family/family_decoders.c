@@ -424,12 +424,13 @@ static const struct json *member_of_layer(const struct json *object, size_t laye
 static void read_wide_heads(struct reading *r)
 {
     struct config *c = r->config;
-    const struct json *root = r->root, *sizes = json_given(root, "per_layer_config");
+    static const char key[] = "per_layer_config";
+    const struct json *root = r->root, *sizes = family_object(r, key);
     c->wide.v_is_k = family_flag(r, "attention_k_eq_v", false);
     size_t d = family_size(r, "global_head_dim", 512), keys = c->n_kv_head;
     if (c->wide.v_is_k)
         keys = family_size(r, "num_global_key_value_heads", keys);
-    if (json_is_object(sizes)) {
+    if (sizes) {
         d = c->d_k;
         keys = c->n_kv_head;
     }
@@ -437,6 +438,8 @@ static void read_wide_heads(struct reading *r)
         bool wide = c->layer_flags[i] & LAYER_WIDE;
         struct wide_heads found = {wide ? d : c->d_k, wide ? keys : c->n_kv_head, c->wide.v_is_k};
         r->root = member_of_layer(sizes, i);
+        if (r->root && !json_is_object(r->root))
+            json_refuse(key, r->root, "an object for each layer", family_fail(r));
         found.d = family_size(r, "head_dim", found.d);
         found.kv_heads = family_size(r, "num_key_value_heads", found.kv_heads);
         r->root = root;
@@ -445,9 +448,9 @@ static void read_wide_heads(struct reading *r)
         if (found.d != (wide ? c->wide.d : c->d_k) ||
             found.kv_heads != (wide ? c->wide.kv_heads : c->n_kv_head))
             err_unsupported(family_fail(r),
-                            "field 'per_layer_config': expected equal heads in all layers %s a "
-                            "window, found others in layer %zu",
-                            wide ? "without" : "with", i);
+                            "field '%s': expected equal heads in all layers %s a window, found "
+                            "others in layer %zu",
+                            key, wide ? "without" : "with", i);
     }
     if (!r->failed && c->n_head % c->wide.kv_heads)
         err_set(family_fail(r),

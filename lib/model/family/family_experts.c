@@ -298,8 +298,8 @@ void family_read_grouped(struct reading *r, long long plain, size_t usual)
 /* The factor of scores by yarn: (0.1 · mscale_all_dim · ln(factor) + 1)². */
 static double yarn_scale(struct reading *r)
 {
-    const struct json *root = r->root, *scaling = json_given(root, "rope_scaling");
-    scaling = scaling ? scaling : json_given(root, "rope_parameters");
+    const struct json *root = r->root, *scaling = family_object(r, "rope_scaling");
+    scaling = scaling ? scaling : family_object(r, "rope_parameters");
     if (!scaling || r->config->rotary.scaling != ROTARY_YARN)
         return 1;
     r->root = scaling;

@@ -72,10 +72,17 @@ const struct json *family_list(struct reading *r, const char *key)
     return list;
 }
 
+const struct json *family_object(struct reading *r, const char *key)
+{
+    const struct json *object = NULL;
+    r->failed = r->failed || json_object(r->root, key, &object, r->err);
+    return r->failed ? NULL : object;
+}
+
 const struct json *family_enter(struct reading *r, const char *key)
 {
-    const struct json *root = r->root, *own = json_given(root, key);
-    r->root = own && json_is_object(own) ? own : root;
+    const struct json *root = r->root, *own = family_object(r, key);
+    r->root = own ? own : root;
     return root;
 }
 
@@ -261,7 +268,7 @@ static void read_scaling(struct reading *r, const struct json *scaling, struct r
 {
     const struct json *root = r->root;
     size_t pairs = rotary->components / 2;
-    if (!scaling || json_is_null(scaling))
+    if (!scaling)
         return;
     r->root = scaling;
     find_scaling(r, rotary);
@@ -316,10 +323,17 @@ static void read_scaling(struct reading *r, const struct json *scaling, struct r
 /* An object of keys of the rotary embedding; NULL: none. */
 static const struct json *rotary_object(struct reading *r, const char *key)
 {
-    const struct json *object = r->config->family->fixed_rotary ? NULL : json_given(r->root, key);
-    if (object && !json_is_object(object))
-        err_set(family_fail(r), "field '%s': expected an object or null", key);
+    const struct json *object = r->config->family->fixed_rotary ? NULL : family_object(r, key);
     return json_first(object) ? object : NULL;
+}
+
+/* The object of one kind of layers in it; NULL: none. */
+static const struct json *rotary_part(struct reading *r, const struct json *parameters,
+                                      const char *kind)
+{
+    const struct json *part = NULL;
+    r->failed = r->failed || json_object(parameters, kind, &part, r->err);
+    return r->failed ? NULL : part;
 }
 
 void family_read_rotary(struct reading *r, double turning, double theta)
@@ -331,7 +345,7 @@ void family_read_rotary(struct reading *r, double turning, double theta)
     const char *const shares[FAMILY_NAMES_MAX] = {"partial_rotary_factor", family->share_key};
     const struct json *scaling = rotary_object(r, "rope_scaling");
     const struct json *parameters = rotary_object(r, "rope_parameters");
-    const struct json *full = json_member(parameters, "full_attention");
+    const struct json *full = rotary_part(r, parameters, "full_attention");
     c->rotary.theta = family_named(r, thetas, 1, 1e12, theta);
     turning = family_named(r, shares, 0, 1, turning);
     /* as in transformers 5: "rope_scaling" replaces "rope_parameters", but is added to the
@@ -368,12 +382,12 @@ void family_flag_layers(struct config *c, bool with_window, unsigned short flag)
 void family_local_rotary(struct reading *r, const char *theta_key, double otherwise, bool scaled)
 {
     struct config *c = r->config;
-    const struct json *parameters = json_given(r->root, "rope_parameters");
+    const struct json *parameters = rotary_object(r, "rope_parameters");
     struct rotary local = {.components = c->rotary.components,
                            .theta = family_positive(r, theta_key, otherwise)};
     begin_scaling(r, &local);
-    read_scaling(r, json_member(parameters, "sliding_attention"), &local);
-    read_scaling(r, scaled ? json_given(r->root, "rope_scaling") : NULL, &local);
+    read_scaling(r, rotary_part(r, parameters, "sliding_attention"), &local);
+    read_scaling(r, scaled ? rotary_object(r, "rope_scaling") : NULL, &local);
     if (c->rotary.scaling == ROTARY_PLAIN && local.scaling == ROTARY_PLAIN &&
         local.theta == c->rotary.theta)
         return;
@@ -386,12 +400,12 @@ void family_kind_rotary(struct reading *r, struct rotary *rotary, const char *ki
 {
     const struct json *root = r->root;
     const struct json *parameters = rotary_object(r, "rope_parameters");
-    const struct json *own = json_member(parameters, kind);
+    const struct json *own = rotary_part(r, parameters, kind);
     const char *scaling = share < 1 ? "proportional" : "default";
     *rotary = (struct rotary){.components = width, .theta = theta, .factor = 1};
     begin_scaling(r, rotary);
     rotary->scaling = share < 1 ? ROTARY_PROPORTIONAL : ROTARY_PLAIN;
-    if (own && json_is_object(own)) {
+    if (own) {
         r->root = own;
         const char *name = family_text(r, "rope_type", "default");
         if (strcmp(name, scaling) != 0)
@@ -686,8 +700,8 @@ int family_read(struct config *config, const struct family *family, const struct
                 quantisations[i]);
     if (family->wrapped) {
         reading.root = json_given(root, "text_config");
-        if (!reading.root || !json_is_object(reading.root))
-            return err_set(err, "field 'text_config': expected an object");
+        if (!json_is_object(reading.root))
+            return json_refuse("text_config", reading.root, "an object", err);
         const char *kind = strrchr(family[1].name ? family[1].name : "", ' ');
         if (kind && strcmp(family_text(&reading, "model_type", ""), kind + 1) == 0) {
             *config = *family[1].defaults; /* the row of another text model */

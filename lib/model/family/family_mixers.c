@@ -634,7 +634,7 @@ static void settle_olmo_hybrid(struct reading *r)
     m->strength =
         family_flag(r, "linear_allow_neg_eigval", true) ? STRENGTH_TWICE : STRENGTH_LOGISTIC;
     check_mixer(r, "linear_num_value_heads", "linear_num_key_heads");
-    const struct json *rotary = json_given(r->root, "rope_parameters");
+    const struct json *rotary = family_object(r, "rope_parameters");
     if (json_is_null(json_member(rotary ? rotary : r->root, "rope_theta")))
         c->rotary = (struct rotary){.components = 0};
     bool given = read_kinds(r, "layer_types");
