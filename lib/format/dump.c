@@ -212,15 +212,14 @@ static int read_file(struct dump *dump, bool *is_archive, const struct file *fil
                      struct err *err)
 {
     struct zip zip = {0};
+    const bool is_npz = name_ends_in(name, ".npz");
     *is_archive = false;
     if (file->size > 4 && memcmp(file->bytes, "\x93NUM", 4) == 0)
         return add_npy(dump, file, name, strlen(name), err);
     if (file->size < 4 || memcmp(file->bytes, "PK\3\4", 4) != 0)
         return read_log(dump, file, err);
-    int failed = zip_read(&zip, file, &dump->arena, err);
-    if (failed && err->kind == ERR_UNSUPPORTED)
-        err_append(err, ": write it with np.savez, which does not compress");
-    *is_archive = !failed && zip.count && !name_ends_in(name, ".npz");
+    int failed = zip_read(&zip, file, is_npz ? "numpy.savez" : "torch.save", &dump->arena, err);
+    *is_archive = !failed && zip.count && !is_npz;
     failed = failed || (!*is_archive && read_npz(dump, &zip, err));
     map_release(&zip.names);
     return failed;

@@ -1,6 +1,6 @@
 /* json.h: JSON by RFC 8259, and Infinity, which Python writes; parsed by cJSON after a strict
- * check: cJSON accepts more, and ends texts at U+0000. A getter by name, but for json_list and json_object, leaves
- * `*out` if the member is absent.
+ * check: cJSON accepts more, and ends texts at U+0000. A getter by name, but for json_list and
+ * json_object, leaves `*out` if the member is absent.
  *
  *     struct json *root = NULL;
  *     long long layers = 12;

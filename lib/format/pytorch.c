@@ -578,7 +578,7 @@ static int read_archive(struct pickle_reading *reading, struct err *err)
     static const char little[] = "little";
     struct safetensors *tensors = reading->tensors;
     struct pickle pickle = {0};
-    if (zip_read(&reading->zip, &tensors->file, &reading->arena, err))
+    if (zip_read(&reading->zip, &tensors->file, "torch.save", &reading->arena, err))
         return -1;
     const struct zip_entry *first = reading->zip.entries; /* data.pkl, as a rule */
     const char *slash = reading->zip.count ? memchr(first->name, '/', first->name_size) : NULL;

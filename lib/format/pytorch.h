@@ -42,8 +42,10 @@ struct zip {
 };
 
 /* List the entries of a file; the caller releases `names`. Refused: encrypted and compressed
- * entries, a name that occurs twice, and fields that contradict each other. */
-int zip_read(struct zip *zip, const struct file *file, struct arena *arena, struct err *err);
+ * entries, a name that occurs twice, fields that contradict each other, and entries that overlap
+ * so that all are larger than the file. Messages name the `writer`, such as "torch.save". */
+int zip_read(struct zip *zip, const struct file *file, const char *writer, struct arena *arena,
+             struct err *err);
 
 /* Compare the data of an entry with its CRC-32, once. A CRC-32 of 0 is not compared: torch.save can
  * leave it out (torch.serialization.set_crc32_options). */

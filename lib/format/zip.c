@@ -70,7 +70,8 @@ static int read_end64(struct directory *directory, const char **end, const struc
     return whole ? 0 : refuse_end(err);
 }
 
-static int find_directory(struct directory *directory, const struct file *file, struct err *err)
+static int find_directory(struct directory *directory, const struct file *file, const char *writer,
+                          struct err *err)
 {
     const char *end32 = NULL;
     size_t comment = 0; /* bytes after the end record */
@@ -81,8 +82,10 @@ static int find_directory(struct directory *directory, const struct file *file, 
     }
     const char *end = end32;
     if (!end32)
-        return err_set(err, "expected a zip archive of torch.save, found no directory at its end: "
-                            "it may be truncated");
+        return err_set(err,
+                       "expected a zip archive of %s, found no directory at its end: it may be "
+                       "truncated",
+                       writer);
     *directory = (struct directory){num_of_bytes(end + 10, 2), num_of_bytes(end + 12, 4),
                                     num_of_bytes(end + 16, 4)};
     if (read_end64(directory, &end, file, err))
@@ -152,7 +155,7 @@ static bool is_confirmed(const struct zip_entry *entry, const char *local, const
 
 /* Read an entry of the directory. Returns its size there, or 0 with `err`. */
 static size_t read_entry(struct zip_entry *entry, const char *from, const char *end,
-                         const struct file *file, struct err *err)
+                         const struct file *file, const char *writer, struct err *err)
 {
     bool whole = end - from >= ENTRY_BYTES && memcmp(from, "PK\1\2", 4) == 0;
     size_t name = whole ? num_of_bytes(from + 28, 2) : 0;
@@ -176,9 +179,12 @@ static size_t read_entry(struct zip_entry *entry, const char *from, const char *
                                 .size = numbers[SIZE],
                                 .crc = (uint32_t)num_of_bytes(from + 16, 4)};
     if (num_of_bytes(from + 8, 2) & 1)
-        err_unsupported(err, "expected an entry as torch.save writes it, found an encrypted one");
+        err_unsupported(err, "expected an entry as %s writes it, found an encrypted one", writer);
     else if (num_of_bytes(from + 10, 2) || numbers[STORED] != numbers[SIZE])
-        err_unsupported(err, "expected an entry as torch.save writes it, found a compressed one");
+        err_unsupported(err,
+                        "expected an entry that is not compressed, found a compressed one: write "
+                        "the file with %s",
+                        writer);
     else if (!local || !part(file, numbers[OFFSET] + gap, numbers[SIZE], ""))
         err_set(err, "expected %zu bytes of data, found the end of the file", entry->size);
     else if (!is_confirmed(entry, local, from, file))
@@ -190,10 +196,13 @@ static size_t read_entry(struct zip_entry *entry, const char *from, const char *
     return 0;
 }
 
-int zip_read(struct zip *zip, const struct file *file, struct arena *arena, struct err *err)
+int zip_read(struct zip *zip, const struct file *file, const char *writer, struct arena *arena,
+             struct err *err)
 {
     struct directory directory = {0};
-    if (find_directory(&directory, file, err) || map_reserve(&zip->names, directory.count, err))
+    size_t left = file->size; /* bytes for further entries */
+    if (find_directory(&directory, file, writer, err) ||
+        map_reserve(&zip->names, directory.count, err))
         return -1;
     zip->entries = arena_alloc(arena, directory.count, sizeof *zip->entries, err);
     if (!zip->entries)
@@ -201,10 +210,16 @@ int zip_read(struct zip *zip, const struct file *file, struct arena *arena, stru
     const char *at = file->bytes + directory.at, *end = at + directory.size;
     for (; zip->count < directory.count; zip->count++) {
         struct zip_entry *entry = &zip->entries[zip->count];
-        size_t size = read_entry(entry, at, end, file, err);
+        size_t size = read_entry(entry, at, end, file, writer, err);
         if (!size ||
             map_add(&zip->names, "entry", entry->name, entry->name_size, (uint32_t)zip->count, err))
             return -1;
+        if (entry->size > left)
+            return err_set(err,
+                           "entry '%.*s': expected entries of at most %zu bytes in all, the size "
+                           "of the file, found more: entries overlap",
+                           (int)entry->name_size, entry->name, file->size);
+        left -= entry->size;
         at += size;
     }
     return at == end ? 0 : refuse_end(err);

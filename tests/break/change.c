@@ -146,8 +146,8 @@ static int rewrite_pickle(const struct change *change,
     struct zip zip = {0};
     struct zip_made made = {0};
     struct buf pickle = {0};
-    int failed =
-        file_map(&file, pickled_file, change->err) || zip_read(&zip, &file, &arena, change->err);
+    int failed = file_map(&file, pickled_file, change->err) ||
+                 zip_read(&zip, &file, "torch.save", &arena, change->err);
     for (size_t i = 0; i < zip.count && !failed; i++) {
         const struct zip_entry *entry = &zip.entries[i];
         bool found = memmem(entry->name, entry->name_size, "data.pkl", 8);
