@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "base/memory.h"
 #include "command.h"
 #include "items.h"
 #include "measure/comparison.h"
@@ -269,6 +270,24 @@ static int compare_models(struct compare_run *run, const struct options *options
 
 /* --- tensors of another program --------------------------------------------------------------- */
 
+/* Refuse tensors that do not fit into memory, whatever the text is: of a log, which leaves out
+ * numbers, they may be larger than the file. */
+static int expect_numbers(const struct dump *dump, const char *path, struct err *err)
+{
+    double numbers = 0;
+    const struct safetensors_entry *largest = NULL;
+    for (size_t i = 0; i < dump->count; i++) {
+        const struct safetensors_entry *entry = &dump->items[i].entry;
+        numbers += (double)entry->count;
+        largest = largest && largest->count >= entry->count ? largest : entry;
+    }
+    const double bytes = sizeof(float) * numbers;
+    if (!heap_expect(bytes < (double)SIZE_MAX ? (size_t)bytes : SIZE_MAX, path, err))
+        return 0;
+    return err_append(err, ": its tensors have %.0f numbers, '%s' alone has %zu", numbers,
+                      largest->name, largest->count);
+}
+
 static int compare_open_dump(struct compare_run *run, const struct dump *dump, struct err *err)
 {
     const struct own_options *own = options_own(&run->options);
@@ -317,7 +336,8 @@ static int compare_dump(struct compare_run *run, const struct options *options, 
         !(run->pairs = session_read_items(&run->sessions[0], &run->items, err)) ||
         dump_open(&dump, options_own(options)->dump, err))
         return -1;
-    int failed = compare_open_dump(run, &dump, err);
+    int failed = expect_numbers(&dump, options_own(options)->dump, err) ||
+                 compare_open_dump(run, &dump, err);
     dump_release(&dump);
     return failed;
 }
