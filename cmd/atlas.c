@@ -7,6 +7,7 @@
  * same bits as a single run. The first part has all texts of the warm-up. A process that begins
  * with a later part runs them, too, but only to set the intervals.
  */
+#include <inttypes.h>
 #include <limits.h>
 #include <math.h>
 #include <string.h>
@@ -332,10 +333,46 @@ static int save(struct atlas_state *own, size_t done, struct err *err)
     return stream_commit(&out, err);
 }
 
+/* The examples of an atlas in any order: an index that continues, and NULL after the last. */
+static const struct atlas_example *next_example(const struct atlas *atlas, size_t at[2])
+{
+    const size_t intervals = atlas->plan.intervals;
+    for (; at[0] < atlas->layers * atlas->across * intervals; at[0]++, at[1] = 0) {
+        const struct atlas_interval *interval =
+            &atlas->heads[at[0] / intervals].intervals[at[0] % intervals];
+        if (at[1] < interval->count)
+            return &interval->items[at[1]++];
+    }
+    return NULL;
+}
+
+/* Check that each example has as many tokens as its text. */
+static int check_examples(const struct atlas *atlas, const struct atlas_corpus *corpus,
+                          struct atlas_state *own, struct err *err)
+{
+    struct arena arena = {0};
+    const size_t texts = corpus->end - corpus->begin;
+    size_t *tokens = arena_alloc(&arena, texts, sizeof *tokens, err), at[2] = {0};
+    const struct atlas_example *example = NULL;
+    while (tokens && (example = next_example(atlas, at)))
+        tokens[example->text - corpus->begin] = 1;
+    for (size_t i = 0; i < texts && !err->kind; i++)
+        if (tokens[i] && !atlas_source_read(own, corpus->begin + i, err))
+            tokens[i] = own->source.pair.sentence.count;
+    at[0] = at[1] = 0;
+    while (!err->kind && (example = next_example(atlas, at)))
+        if (example->tokens != tokens[example->text - corpus->begin])
+            err_set(err, "tokens of an example: expected the %zu of text %zu, found %zu",
+                    tokens[example->text - corpus->begin], example->text + 1, example->tokens);
+    arena_release(&arena);
+    return err_if(err->kind);
+}
+
 /* Read the results of a part, up to item `done`, into own->sums and an atlas. */
-static int read_part(size_t *done, struct atlas *atlas, struct atlas_state *own,
+static int read_part(size_t *done, struct atlas *atlas, struct atlas_state *own, size_t part,
                      const struct file *file, struct err *err)
 {
+    const size_t begin = own->bounds[part], last = own->bounds[part + 1];
     const size_t size = strlen(own->identity) + 1;
     const size_t sums = head_sums_bytes(&own->heads.survey), counts = sizeof own->sums.counts;
     const char *at = file->bytes, *end = file->bytes + file->size - sizeof(uint64_t);
@@ -354,15 +391,24 @@ static int read_part(size_t *done, struct atlas *atlas, struct atlas_state *own,
     memcpy(own->sums.found, at + sizeof texts, sums);
     memcpy(own->sums.counts, at + sizeof texts + sums, counts);
     *done = (size_t)texts;
-    return atlas_load(atlas, at + sizeof texts + sums + counts, end, err);
+    const struct atlas_corpus corpus = {begin, *done,
+                                        own->driver->session.viewer.model.config.vocab_size};
+    if (texts <= begin || texts > last)
+        err_set(err, "texts: expected a number from %zu to %zu, found %" PRIu64, begin + 1, last,
+                texts);
+    if (err->kind || atlas_load(atlas, &corpus, at + sizeof texts + sums + counts, end, err) ||
+        check_examples(atlas, &corpus, own, err))
+        return err->out_of_memory ? -1 : err_append(err, ": --force starts over");
+    return 0;
 }
 
-static int load(size_t *done, struct atlas *atlas, struct atlas_state *own, const char *path,
-                struct err *err)
+static int load(size_t *done, struct atlas *atlas, struct atlas_state *own, size_t part,
+                const char *path, struct err *err)
 {
     struct file file = {0};
-    const int failed = file_map_regular(&file, path, err) ||
-                       (read_part(done, atlas, own, &file, err) && err_prefix(err, "'%s'", path));
+    const int failed =
+        file_map_regular(&file, path, err) ||
+        (read_part(done, atlas, own, part, &file, err) && err_prefix(err, "'%s'", path));
     file_release(&file);
     return err_if(failed);
 }
@@ -449,7 +495,7 @@ static int find_begin(struct atlas_state *own, struct err *err)
             return -1;
         if (!resumes || !file_exists(path))
             break;
-        if (load(&done, &own->atlas, own, path, err))
+        if (load(&done, &own->atlas, own, own->part, path, err))
             return -1;
         if (done < own->bounds[own->part + 1])
             break;
@@ -526,7 +572,7 @@ static int merge_parts(struct atlas_state *own, struct err *err)
         const char *path = own->driver->options->batch.join
                                ? find_shard(own, i, err)
                                : path_of_part(own, own->driver->output.path, i, err);
-        failed = !path || load(&done, &part, own, path, err);
+        failed = !path || load(&done, &part, own, i, path, err);
         if (!failed && done < own->bounds[i + 1])
             failed = err_set(err, "'%s': expected %zu texts, found %zu: --resume this shard", path,
                              own->bounds[i + 1] - own->bounds[i], done - own->bounds[i]);

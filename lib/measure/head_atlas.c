@@ -1,5 +1,6 @@
 #include "measure/head_atlas.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,7 +146,7 @@ static void keep_largest(uint32_t *entries, const struct atlas_plan *plan, const
     for (size_t key = 0; key < keys; key++) {
         const float weight = weights[key];
         size_t at = count;
-        if ((double)weight < plan->floor ||
+        if (!((double)weight >= plan->floor) ||
             (count == plan->keys && !(weight > weights[best[count - 1]])))
             continue;
         count += count < plan->keys;
@@ -155,7 +156,8 @@ static void keep_largest(uint32_t *entries, const struct atlas_plan *plan, const
     }
     for (size_t i = 0; i < count; i++) {
         size_t at = i;
-        uint32_t unit = (uint32_t)lrint((double)weights[best[i]] * ATLAS_ENTRY_UNIT);
+        const double units = (double)weights[best[i]] * ATLAS_ENTRY_UNIT;
+        const uint32_t unit = units < ATLAS_ENTRY_MAX ? (uint32_t)lrint(units) : ATLAS_ENTRY_MAX;
         for (; at && entries[at - 1] >> ATLAS_KEY_SHIFT > best[i]; at--)
             entries[at] = entries[at - 1];
         entries[at] = best[i] << ATLAS_KEY_SHIFT | unit;
@@ -296,7 +298,7 @@ static int add_head(struct atlas *atlas, const struct atlas_text *text, size_t i
     struct atlas_head *head = &atlas->heads[index];
     const struct atlas_best *best = text->best + index * text->count;
     const float top = top_of(text, index);
-    head->bins[num_min((size_t)(top * ATLAS_BINS), ATLAS_BINS - 1)]++;
+    head->bins[top < 1 ? (size_t)(top * ATLAS_BINS) : ATLAS_BINS - 1]++;
     head->peaks += (double)top;
     if (text->induction) {
         const double first = (double)best->weight;
@@ -498,19 +500,26 @@ int atlas_marginals(struct atlas_marginals *marginals, const struct atlas *atlas
 
 /* --- state ------------------------------------------------------------------------------------ */
 
-/* Bytes that are written to `to` or, if that is NULL, read. */
+/* Bytes that are written to `to` or, if that is NULL, read. What is read is checked, because a file
+ * may have been changed: indices and counts are in range. */
 struct state {
     struct stream *to;
     const char *at, *end;
-    bool is_short; /* there are fewer bytes than were asked for, or others than expected */
+    const struct atlas_corpus *corpus; /* when reading */
+    bool is_short;                     /* there are fewer bytes than were asked for */
     struct err *err;
 };
+
+static bool is_read(const struct state *state)
+{
+    return !state->to && !state->is_short && !state->err->kind;
+}
 
 static void transfer(struct state *state, void *bytes, size_t size)
 {
     if (state->to) {
         stream_bytes(state->to, bytes, size);
-    } else if ((size_t)(state->end - state->at) < size || state->is_short) {
+    } else if (!is_read(state) || (size_t)(state->end - state->at) < size) {
         state->is_short = true;
         memset(bytes, 0, size);
     } else {
@@ -519,53 +528,82 @@ static void transfer(struct state *state, void *bytes, size_t size)
     }
 }
 
-/* A number that must not be above `most`. */
-static size_t transfer_count(struct state *state, size_t count, size_t most)
+/* Refuse a number that was read, unless it is in [least, most]. */
+static void expect(struct state *state, const char *field, uint64_t number, uint64_t least,
+                   uint64_t most)
 {
-    uint64_t number = count;
+    if (is_read(state) && (number < least || number > most))
+        err_set(state->err, "%s: expected a number from %" PRIu64 " to %" PRIu64 ", found %" PRIu64,
+                field, least, most, number);
+}
+
+/* A number in [least, most]; 0 if others are read. */
+static uint64_t transfer_number(struct state *state, const char *field, uint64_t number,
+                                uint64_t least, uint64_t most)
+{
     transfer(state, &number, sizeof number);
-    state->is_short |= number > most;
-    return state->is_short ? 0 : (size_t)number;
+    expect(state, field, number, least, most);
+    return state->to || is_read(state) ? number : 0;
 }
 
 static void transfer_example(struct state *state, const struct atlas_plan *plan,
                              struct atlas_example *example)
 {
+    const struct atlas_corpus *corpus = state->corpus;
     transfer(state, &example->rank, sizeof example->rank);
     transfer(state, &example->top, sizeof example->top);
-    example->text = transfer_count(state, example->text, SIZE_MAX);
-    example->tokens = transfer_count(state, example->tokens, ATLAS_TOKENS_MAX);
+    example->text = transfer_number(state, "text of an example", example->text,
+                                    corpus ? corpus->begin : 0, corpus ? corpus->end - 1 : 0);
+    example->tokens =
+        transfer_number(state, "tokens of an example", example->tokens, 2, ATLAS_TOKENS_MAX);
     const size_t size = example->tokens * plan->keys;
+    state->is_short |=
+        !state->to && size > (size_t)(state->end - state->at) / sizeof *example->entries;
     if (!state->to)
-        example->entries = heap_alloc(size, sizeof *example->entries, state->err);
+        example->entries =
+            is_read(state) ? heap_alloc(size, sizeof *example->entries, state->err) : NULL;
     if (example->entries)
         transfer(state, example->entries, size * sizeof *example->entries);
+    for (size_t i = 0; i < size && is_read(state); i++)
+        expect(state, "key of an example", atlas_entry_key(example->entries[i]), 0,
+               example->tokens - 1);
 }
 
-static void transfer_interval(struct state *state, const struct atlas_plan *plan,
+static void transfer_interval(struct state *state, const struct atlas *atlas,
                               struct atlas_interval *interval, size_t room)
 {
-    transfer(state, &interval->texts, sizeof interval->texts);
-    interval->count = transfer_count(state, interval->count, room);
+    interval->texts =
+        transfer_number(state, "texts of an interval", interval->texts, 0, atlas->texts);
+    interval->count = transfer_number(state, "examples of an interval", interval->count, 0, room);
     for (size_t i = 0; i < interval->count; i++)
-        transfer_example(state, plan, &interval->items[i]);
-    const bool has_random = transfer_count(state, interval->random != NULL, 1);
+        transfer_example(state, &atlas->plan, &interval->items[i]);
+    const bool has_random =
+        transfer_number(state, "random numbers of an interval", interval->random != NULL, 0, 1);
     if (has_random && !interval->random)
         interval->random = heap_alloc(1, sizeof *interval->random, state->err);
-    if (has_random && interval->random)
-        transfer(state, interval->random, sizeof *interval->random);
+    if (!has_random || !interval->random)
+        return;
+    transfer(state, interval->random, sizeof *interval->random);
+    expect(state, "random numbers drawn", interval->random->next, 0, TWISTER_WORDS);
 }
 
 static void transfer_pairs(struct state *state, struct pair_counts *pairs)
 {
-    pairs->count = transfer_count(state, pairs->count, PAIRS_MAX);
-    pairs->hand = transfer_count(state, pairs->hand, PAIRS_MAX - 1);
+    pairs->count = transfer_number(state, "pairs", pairs->count, 0, PAIRS_MAX);
+    pairs->hand = transfer_number(state, "pair to look at", pairs->hand, 0, PAIRS_MAX - 1);
     transfer(state, &pairs->least, sizeof pairs->least);
     transfer(state, &pairs->total, sizeof pairs->total);
     if (!state->to && pairs->count && pair_counts_resize(pairs, pairs->count, state->err))
         pairs->count = 0;
     if (pairs->count)
         transfer(state, pairs->items, pairs->count * sizeof *pairs->items);
+    for (size_t i = 0; i < pairs->count && is_read(state); i++) {
+        const struct pair_count *item = &pairs->items[i];
+        expect(state, "query of a pair", item->query, 0, state->corpus->ids - 1);
+        expect(state, "key of a pair", item->key, 0, state->corpus->ids - 1);
+        expect(state, "count of a pair", item->count, 1, pairs->total);
+        expect(state, "count of a pair that is too high", item->over, 0, item->count - 1);
+    }
     if (!state->to && pairs->count)
         pair_counts_chain(pairs);
 }
@@ -579,6 +617,8 @@ static void transfer_head(struct state *state, const struct atlas *atlas, struct
     transfer(state, &head->first_entropy, sizeof head->first_entropy);
     transfer(state, &head->induction, sizeof head->induction);
     transfer(state, head->limits, plan->intervals * sizeof *head->limits);
+    for (size_t i = 0; i < ATLAS_BINS; i++)
+        expect(state, "texts of a bin", head->bins[i], 0, atlas->texts);
     if (atlas_is_warming(atlas)) {
         state->is_short |= !head->maxima;
         if (head->maxima)
@@ -588,18 +628,24 @@ static void transfer_head(struct state *state, const struct atlas *atlas, struct
         head->maxima = NULL;
     }
     for (size_t i = 0; i < plan->intervals; i++)
-        transfer_interval(state, plan, &head->intervals[i], room_of(plan, i));
+        transfer_interval(state, atlas, &head->intervals[i], room_of(plan, i));
     transfer_pairs(state, &head->pairs);
 }
 
 static void transfer_atlas(struct state *state, struct atlas *atlas)
 {
-    atlas->warmed = transfer_count(state, atlas->warmed, atlas->plan.warm_up);
-    transfer(state, &atlas->texts, sizeof atlas->texts);
-    transfer(state, &atlas->tokens, sizeof atlas->tokens);
-    transfer(state, &atlas->copies, sizeof atlas->copies);
-    for (size_t i = 0; i < head_count(atlas) && !state->err->kind; i++)
+    const struct atlas_corpus *corpus = state->corpus;
+    const uint64_t most = corpus ? corpus->end - corpus->begin : 0;
+    atlas->warmed =
+        transfer_number(state, "texts of the warm-up", atlas->warmed, 0, atlas->plan.warm_up);
+    atlas->texts = transfer_number(state, "texts", atlas->texts, 0, most);
+    atlas->tokens = transfer_number(state, "tokens", atlas->tokens, 0, most * ATLAS_TOKENS_MAX);
+    atlas->copies = transfer_number(state, "copies of tokens", atlas->copies, 0, atlas->tokens);
+    for (size_t i = 0; i < head_count(atlas) && !state->err->kind; i++) {
         transfer_head(state, atlas, &atlas->heads[i]);
+        if (state->err->kind)
+            err_prefix(state->err, "head %zu.%zu", i / atlas->across, i % atlas->across);
+    }
 }
 
 void atlas_save(const struct atlas *atlas, struct stream *out)
@@ -609,9 +655,10 @@ void atlas_save(const struct atlas *atlas, struct stream *out)
     transfer_atlas(&(struct state){.to = out, .err = &err}, &own);
 }
 
-int atlas_load(struct atlas *atlas, const char *bytes, const char *end, struct err *err)
+int atlas_load(struct atlas *atlas, const struct atlas_corpus *corpus, const char *bytes,
+               const char *end, struct err *err)
 {
-    struct state state = {.at = bytes, .end = end, .err = err};
+    struct state state = {.at = bytes, .end = end, .corpus = corpus, .err = err};
     transfer_atlas(&state, atlas);
     if ((state.is_short || state.at != end) && !err->kind)
         err_set(err, "expected the state of this atlas, found other bytes");

@@ -27,10 +27,11 @@
 #include "measure/pair_counts.h"
 
 enum {
-    ATLAS_BINS = 50,          /* of the histogram, from 0 to 1 */
-    ATLAS_KEYS_MAX = 64,      /* most entries of a query */
-    ATLAS_ENTRY_UNIT = 10000, /* entries are rounded to 1 / ATLAS_ENTRY_UNIT */
-    ATLAS_KEY_SHIFT = 14,     /* an entry is key << 14 | weight; 0: none */
+    ATLAS_BINS = 50,                              /* of the histogram, from 0 to 1 */
+    ATLAS_KEYS_MAX = 64,                          /* most entries of a query */
+    ATLAS_ENTRY_UNIT = 10000,                     /* entries are rounded to 1 / ATLAS_ENTRY_UNIT */
+    ATLAS_KEY_SHIFT = 14,                         /* an entry is key << 14 | weight; 0: none */
+    ATLAS_ENTRY_MAX = (1 << ATLAS_KEY_SHIFT) - 1, /* larger weights, which edits make, are cut */
     ATLAS_TOKENS_MAX = 1 << (32 - ATLAS_KEY_SHIFT),
 };
 
@@ -173,14 +174,22 @@ static inline size_t atlas_entry_key(uint32_t entry)
 
 static inline float atlas_entry_weight(uint32_t entry)
 {
-    return (float)((entry & ((1u << ATLAS_KEY_SHIFT) - 1)) / (double)ATLAS_ENTRY_UNIT);
+    return (float)((entry & ATLAS_ENTRY_MAX) / (double)ATLAS_ENTRY_UNIT);
 }
 
 /* --- state ------------------------------------------------------------------------------------ */
 
 struct stream;
 
+/* The texts that were added, by their numbers, and the size of the vocabulary. */
+struct atlas_corpus {
+    size_t begin, end;
+    size_t ids;
+};
+
 /* Write all that the atlas has; set an empty atlas of the same plan to the bytes that were written.
- * Refused: other bytes. */
+ * Refused: other bytes, and numbers that are not of the corpus. The caller checks that the texts of
+ * examples have as many tokens as the examples. */
 void atlas_save(const struct atlas *atlas, struct stream *out);
-int atlas_load(struct atlas *atlas, const char *bytes, const char *end, struct err *err);
+int atlas_load(struct atlas *atlas, const struct atlas_corpus *corpus, const char *bytes,
+               const char *end, struct err *err);

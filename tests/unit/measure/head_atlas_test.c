@@ -1,5 +1,6 @@
 #include "measure/head_atlas.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "../unit.h"
@@ -29,6 +30,7 @@ static const struct atlas_plan plan = {.intervals = 5,
                                        .bos = -1};
 
 static const uint32_t ids[] = {5, 6, 7};
+static const struct atlas_corpus corpus = {.begin = 0, .end = 300, .ids = 8};
 
 /* Head 1.3 of a text of three tokens: the third attends to the second, others to the first. */
 static void add(struct atlas *to, size_t number, float top)
@@ -133,6 +135,27 @@ TEST(entries_are_the_largest_weights_in_the_order_of_keys)
     ck_assert_uint_eq(text.best[5].key, 1);
 }
 
+TEST(large_weights_are_cut_and_those_without_a_value_left_out)
+{
+    const float row[] = {NAN, 2, 1e9f, INFINITY};
+    static const uint32_t four[] = {0, 1, 2, 3};
+    struct atlas_text text;
+    struct atlas_plan wide = plan;
+    wide.keys = 4;
+    wide.floor = 0;
+    begin(&atlas, &wide);
+    ck_assert_int_eq(atlas_text_init(&text, &atlas, four, 4, 0, &arena, &err), 0);
+    atlas_see(&text, &(struct attention_map_row){.query = 3, .keys = 4, .values = row});
+    const uint32_t *entries = text.entries + 3 * wide.keys;
+    for (size_t i = 0; i < 3; i++) {
+        ck_assert_uint_eq(atlas_entry_key(entries[i]), i + 1);
+        ck_assert_float_eq(atlas_entry_weight(entries[i]), 1.6383f);
+    }
+    ck_assert_uint_eq(entries[3], 0);
+    ck_assert_int_eq(atlas_add(&atlas, &text, &err), 0);
+    ck_assert_uint_eq(atlas.heads[0].bins[ATLAS_BINS - 1], 1);
+}
+
 static const uint32_t *ids_of(void *context, size_t text, struct err *error)
 {
     (void)context, (void)text, (void)error;
@@ -180,7 +203,7 @@ TEST(a_saved_atlas_continues_with_the_same_bits)
         atlas_release(&again);
         begin(&again, &plan);
         save(&one, &atlas);
-        ck_assert_int_eq(atlas_load(&again, one.bytes, one.bytes + one.size, &err), 0);
+        ck_assert_int_eq(atlas_load(&again, &corpus, one.bytes, one.bytes + one.size, &err), 0);
     }
     for (size_t number = 223; number < 300; number++)
         add(&again, number, top_of(number));
@@ -192,11 +215,78 @@ TEST(a_saved_atlas_continues_with_the_same_bits)
         err_clear(&err);
         atlas_release(&again);
         begin(&again, &plan);
-        ck_assert_int_eq(atlas_load(&again, one.bytes, one.bytes + one.size + more, &err), -1);
+        ck_assert_int_eq(atlas_load(&again, &corpus, one.bytes, one.bytes + one.size + more, &err),
+                         -1);
     }
     atlas_release(&again);
     buf_release(&one);
     buf_release(&other);
+}
+
+/* Change one number of head 1.3. Returns what the message must contain. */
+static const char *spoil(struct atlas *to, int which)
+{
+    struct atlas_head *head = &to->heads[7];
+    struct atlas_interval *interval = &head->intervals[2];
+    struct atlas_example *example = &interval->items[1];
+    struct pair_count *pair = head->pairs.items;
+    switch (which) {
+    case 0:
+        to->texts = 301;
+        return "texts: expected a number from 0 to 300, found 301";
+    case 1:
+        to->copies = UINT64_MAX;
+        return "copies of tokens: expected a number from 0 to 900";
+    case 2:
+        head->bins[3] = 301;
+        return "head 1.3: texts of a bin: expected a number from 0 to 300, found 301";
+    case 3:
+        interval->texts = UINT64_MAX;
+        return "head 1.3: texts of an interval";
+    case 4:
+        example->text = 300;
+        return "head 1.3: text of an example: expected a number from 0 to 299, found 300";
+    case 5:
+        example->tokens = 1;
+        return "tokens of an example: expected a number from 2 to 262144, found 1";
+    case 6:
+        example->entries[2] = 3u << ATLAS_KEY_SHIFT | 1;
+        return "key of an example: expected a number from 0 to 2, found 3";
+    case 7:
+        interval->random->next = 625;
+        return "random numbers drawn: expected a number from 0 to 624, found 625";
+    case 8:
+        head->pairs.hand = PAIRS_MAX;
+        return "pair to look at: expected a number from 0 to 4095, found 4096";
+    case 9:
+        pair->query = 8;
+        return "query of a pair: expected a number from 0 to 7, found 8";
+    case 10:
+        pair->key = UINT32_MAX;
+        return "key of a pair: expected a number from 0 to 7, found 4294967295";
+    case 11:
+        pair->over = pair->count;
+        return "count of a pair that is too high";
+    default:
+        to->warmed = 51;
+        return "texts of the warm-up: expected a number from 0 to 50, found 51";
+    }
+}
+
+TEST_LOOP(numbers_that_are_not_of_the_corpus_are_refused, 13)
+{
+    struct buf bytes = {0};
+    struct atlas again;
+    begin(&atlas, &plan);
+    begin(&again, &plan);
+    for (size_t number = 0; number < 300; number++)
+        add(&atlas, number, top_of(number));
+    const char *expected = spoil(&atlas, _i);
+    save(&bytes, &atlas);
+    ck_assert_int_eq(atlas_load(&again, &corpus, bytes.bytes, bytes.bytes + bytes.size, &err), -1);
+    ck_assert_msg(strstr(err.text, expected), "%s", err.text);
+    atlas_release(&again);
+    buf_release(&bytes);
 }
 
 TEST(parts_have_the_examples_of_the_whole)
