@@ -246,7 +246,7 @@ static int write_facts(struct log *log, bool is_end, struct err *err)
 /* Read the facts of a line. Facts that `log` lacks are set; with --resume, others must be equal. */
 static int read_facts(struct log *log, const struct json *line, bool is_end, struct err *err)
 {
-    long long failed = 0;
+    long long failed = 0, jobs = 0;
     for (size_t i = line_begins[is_end]; i < line_begins[is_end + 1]; i++) {
         const char *value = "";
         const char **fact = &log->facts[i];
@@ -259,8 +259,11 @@ static int read_facts(struct log *log, const struct json *line, bool is_end, str
                              "--force starts over",
                              fact_names[i], value, *fact);
     }
-    if (is_end && !num_parse_integer(log->facts[LOG_FAILED], 0, LLONG_MAX, &failed))
-        return -1;
+    if (is_end && !num_parse_integer(log->facts[LOG_JOBS], 0, LLONG_MAX, &jobs))
+        jobs = LLONG_MAX; /* refused later */
+    if (is_end && !num_parse_integer(log->facts[LOG_FAILED], 0, jobs, &failed))
+        return err_set(err, "field 'failed': expected a number from 0 to %lld, found \"%s\"", jobs,
+                       log->facts[LOG_FAILED]);
     log->finished = is_end;
     log->done = is_end ? log->end - log->first : 0;
     log->failed = (size_t)failed;

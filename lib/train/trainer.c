@@ -655,6 +655,12 @@ static int read_optimizer(struct trainer *trainer, const struct folder *folder, 
                              entry ? "others" : "nothing");
         else
             memcpy(sets[i]->values, entry->data, entry->count * sizeof(float));
+        for (size_t k = 0; !failed && k < sets[i]->count; k++)
+            if (!isfinite(sets[i]->values[k]) || (i && sets[i]->values[k] < 0))
+                failed =
+                    err_set(err, "'%s/%s': tensor '%s': expected finite numbers%s, found %g at %zu",
+                            folder->path, optimizer_file, states[i], i ? " of at least 0" : "",
+                            (double)sets[i]->values[k], k);
     }
     safetensors_release(&tensors);
     return failed;
