@@ -321,7 +321,6 @@ static int write_look(struct live *live, struct stream *out, const struct live_r
     site_set_join(&selection.sites, explained);
     site_set_join(&selection.sites, next_tokens_sites(&plan));
     return err_if(
-        edits_check_text(live->viewer.edits, config, pair->sentence.count, 0, err) ||
         viewer_capture(&live->viewer, &asked, &live->arena, err) ||
         choose_sites(&parts[0], report, shown, &live->arena, err) ||
         choose_sites(&parts[1], report, explained, &live->arena, err) ||

@@ -270,6 +270,19 @@ await test('what a token loses is what it loses with --knockout', () => {
     check(tiny, 'tiny', 'The keys to the cabinet', [312, 380, 13], [1, 5, 6, 0], false);
 });
 
+await test('an edit of a token of the source has the bits of --edit', () => {
+    const edits = 'cross_masked[query=2,key=7] = -1e30';
+    const { ids, tensors } = JSON.parse(
+        translate.run(FRENCH, { added: grows(translate, 'translate', FRENCH, { count: 3 }), edits,
+            show: 'cross_weights' }),
+    );
+    const text = ['--ids', ids.join(','), '--source', FRENCH, '--show', 'cross_weights'];
+    const expected = json('run', '-q', '-m', 'translate', ...text, '--edit', edits).tensors;
+    const bytes = Uint8Array.from(Buffer.from(tensors[0].values, 'base64'));
+    const bits = new Float32Array(bytes.buffer);
+    same(list(expected['h.0.cross_weights'].flat(2).map(Math.fround)), list(bits));
+});
+
 await test('a token that is not of the model, or beyond its context, is refused', () => {
     for (const added of [[1280], ['x'], Array(128).fill(5)]) {
         let why = '';
