@@ -707,6 +707,20 @@ static int find_features(struct page_run *run, struct err *err)
     return 0;
 }
 
+/* The page appends the tokens of a target, by their ids, to the model's own beginning. */
+static int check_target(const struct page_run *run, struct err *err)
+{
+    struct text_with_source own;
+    const struct tokenized *text = run->facts.sentence, *begins = &own.sentence;
+    if (viewer_read(run->viewer, &own, NULL, NULL, run->arena, err))
+        return -1;
+    size_t count = begins->count - begins->added_after;
+    return text->count >= count && memcmp(text->ids, begins->ids, count * sizeof *text->ids) == 0
+               ? 0
+               : err_usage(err, "--live: expected a text that begins with '%s', found '%s'",
+                           begins->labels->text, text->labels->text);
+}
+
 /* Check and set the model of a live page. */
 static int find_live(struct page_run *run, struct err *err)
 {
@@ -715,13 +729,16 @@ static int find_live(struct page_run *run, struct err *err)
     size_t bytes;
     if (!run->options->page.live)
         return 0;
-    /* a source is the text that is typed: the page appends the tokens of the target */
-    bool translates = facts->by_ids && has_encoder(facts->config);
+    /* a source is the text that is typed: the page appends the tokens of the target, as ids */
+    bool translates = has_encoder(facts->config);
     size_t options = translates ? 2 : 0; /* --source TEXT */
+    facts->by_ids = facts->by_ids || translates;
     if (facts->command_count > options)
         return err_usage(
             err, "--live: expected no %s: a live page runs one text on the unmodified model",
             facts->command[translates && strcmp(facts->command[0], "--source") == 0 ? options : 0]);
+    if (translates && check_target(run, err))
+        return -1;
     if (!translates && (!facts->sentence->text || facts->source->count))
         return err_usage(err, "--live: expected a model that reads one text, found %s",
                          facts->source->count ? "a source" : "ids");

@@ -472,8 +472,13 @@ int session_open_item(const struct session *session, struct item *item, const st
         err_usage(err, "%s: expected none, since '%s' has no cross-attention%s", subject,
                   model->name, is_column ? ": rename the column to copy it" : "");
     else if (!options->source && model->config.cross && !model->config.n_class)
-        err_usage(err, "%s: expected a text for the cross-attention of '%s', found none", subject,
-                  model->name);
+        err_usage(err, "%s: expected a text for the cross-attention of '%s', found none%s", subject,
+                  model->name,
+                  is_column ? ""
+                  : has_encoder(&model->config)
+                      ? ": give the text that its encoder reads as --source "
+                        "TEXT; run, page, heads and generate need no other"
+                      : ": give it as --source TEXT");
     else
         return 0;
     return is_column ? items_blame(items, index, err) : -1;

@@ -112,6 +112,37 @@ if (write()) {
     });
 
     await test('fifty typed sentences have the numbers of `run`', () =>
+    await test('the live page of a translation opens on a given one, and translates what is typed', () => {
+        const file = join(scratch, 'target.html');
+        const source = 'the cat sat on the mat';
+        const command = ['page', '-q', '--live', '-m', 'translate-zh', '--source', source];
+        execFileSync(attn, [...command, '那只 猫', '-o', file]);
+        const { status, stderr } = spawnSync(attn, [...command, '--ids', '24,34', '-o', file]);
+        same(2, status);
+        yes(stderr.includes("--live: expected a text that begins with '<s>'"), stderr.toString());
+        return withPage(
+            file,
+            async (page) => {
+                const words = () => page.locator('#chips .chip').allInnerTexts();
+                await settled(page, source);
+                same(['<s>', '那只', '猫'], await words());
+                const { tensors } = json('-m', 'translate-zh', '--source', source, '那只 猫');
+                same(
+                    tensors['h.0.cross_weights'][0].map((row) => row.map(String)),
+                    await weights(page),
+                );
+                await type(page, 'the dog sat');
+                await page.waitForTimeout(1000); // longer than the pause before predictions of steps
+                const asked = ['generate', '-q', '-m', 'translate-zh', '--source', 'the dog sat'];
+                const { tokens } = attnJson(...asked, '--beams', '1').tables;
+                const target = tokens.map((one) => one.text).filter((one) => one !== '</s>');
+                same(['<s>', ...target], await words());
+                yes(!(await page.isVisible('#layers')), 'a heading of steps, which it lacks');
+            },
+            WIDE,
+        );
+    });
+
         withPage(path, async (page) => {
             await started(page);
             for (const [at, text] of SENTENCES.entries()) {

@@ -74,7 +74,8 @@ function runSentence(run) {
 // The token that lacks its predictions after each step, or -1.
 function tokenWithoutSteps({ nextTokens, stepsOf, whole }) {
     const token = predictedRow(selectedRow());
-    return nextTokens && whole === false && token !== stepsOf ? token : -1;
+    const lacks = nextTokens && whole === false && token !== stepsOf;
+    return lacks && live.steps !== false ? token : -1;
 }
 
 // Parts that take longer follow when typing pauses, one at a time. They belong to the sentence, and
@@ -94,6 +95,7 @@ function addPart(sentence) {
     if (token >= 0) {
         const { next } = ask(run, true, token);
         Object.assign(sentence, { next, madeNext: null, stepsOf: token });
+        live.steps = next.layers.length > 1;
         predicted = '';
         highlight();
         return true;
@@ -287,3 +289,4 @@ async function startLive() {
     byId('all-on').addEventListener('click', () => switchHeads([]));
     runRecalled();
 }
+    live.steps = live.whole || null; // not known yet

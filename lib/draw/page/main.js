@@ -31,7 +31,15 @@ const state = {
     runs: 0, // of the engine
 };
 
-const live = { engine: null, whole: true, waiting: 0, took: 0, drawn: 0, runs: 0 }; // see live.js
+const live = { // see live.js
+    engine: null,
+    whole: true, // runs have the predictions after each step
+    steps: false, // the model has such predictions; null: not known
+    waiting: 0,
+    took: 0,
+    drawn: 0,
+    runs: 0,
+};
 let pinned = null; // the sentence that `pin` names
 let hovered = null; // a cell or a token under the pointer
 let views = {}; // of the matrix, or of a step of the lesson

@@ -103,7 +103,7 @@ function drawBars(list, compares) {
 // A row for each step; the text below names the step with the winner's largest gain.
 function drawLayers(next, row) {
     const steps = next.stepsAt(row);
-    byId('layers').hidden = steps.length < 2 && current().whole !== false; // steps may follow
+    byId('layers').hidden = steps.length < 2 && !live.steps; // steps may follow
     for (const id of ['layer-rows', 'entry']) byId(id).replaceChildren();
     if (steps.length < 2) return;
     if (current().classes)
