@@ -582,6 +582,87 @@ if (write()) {
     });
 
     await test('Motion has the numbers of a typed text, from the engine', () =>
+    await test('Motion of a model without attention has the scenes of a page that is not live', async () => {
+        const text = 'the red cat and a blue bird and the red';
+        const said = async (isLive) => {
+            const file = join(scratch, `recall-${isLive}.html`);
+            const options = isLive ? ['--live'] : [];
+            execFileSync(attn, ['page', '-q', '-m', 'recall', text, ...options, '-o', file]);
+            const found = [];
+            await withPage(
+                file,
+                async (page) => {
+                    if (isLive) await settled(page, text);
+                    if (isLive) await type(page, `${text} cat`);
+                    if (isLive) await type(page, text);
+                    await page.click('#screen-motion');
+                    const count = await page.locator('#scenes button').count();
+                    for (let i = 0; i < count; i++) {
+                        await page.click(`#scenes button >> nth=${i}`);
+                        await page.locator('#motion-numbers').evaluate((one) => (one.open = true));
+                        await page.locator('#motion-numbers td').first().waitFor();
+                        found.push(await page.innerText('#scene-title, #scene-words'));
+                        found.push(await page.locator('#motion-numbers th').allInnerTexts());
+                    }
+                    yes(count > 2, `${count} scenes`);
+                },
+                { ...WIDE, reducedMotion: 'reduce' },
+            );
+            return found;
+        };
+        same(await said(false), await said(true));
+    });
+
+    await test('if the engine or a script fails, the results are grey below a message', async () => {
+        const breaks = () => {
+            const check = () => {
+                if (window.breaks) throw new Error('it is broken');
+            };
+            const own = WebAssembly.instantiate;
+            WebAssembly.instantiate = async (...all) => {
+                const { exports } = (await own.apply(WebAssembly, all)).instance;
+                const checked = ([name, call]) => [
+                    name,
+                    typeof call === 'function' ? (...given) => check() || call(...given) : call,
+                ];
+                return { instance: { exports: Object.fromEntries(Object.entries(exports).map(checked)) } };
+            };
+            const { drawImage } = CanvasRenderingContext2D.prototype;
+            CanvasRenderingContext2D.prototype.drawImage = function draw(...given) {
+                if (window.breaks === 'pictures') check();
+                drawImage.apply(this, given);
+            };
+        };
+        const typed = (page) => page.fill('#text', 'the dog sat');
+        for (const [what, screen, act] of [
+            ['engine', 'm', typed],
+            ['engine', 'v', typed],
+            ['engine', 'm', (page) => page.keyboard.press('v')],
+            ['engine', 'm', (page) => page.keyboard.press('g')],
+            ['pictures', 'm', (page) => page.keyboard.press('s')],
+        ]) {
+            const { page, faults } = await open(path, WIDE);
+            await page.addInitScript(breaks);
+            await page.reload();
+            await started(page);
+            await page.keyboard.press(screen);
+            await page.waitForTimeout(700); // what follows a pause
+            const before = await page.locator('#chips').textContent();
+            await page.evaluate((name) => (window.breaks = name), what);
+            await act(page);
+            await page.locator('.stale #text-error', { hasText: 'it is broken' }).waitFor();
+            same('', await page.locator('#live-note').textContent(), `note of ${what} ${screen}`);
+            same('true', await page.getAttribute('#workbench', 'aria-busy'));
+            same(before, await page.locator('#chips').textContent());
+            yes(faults.every((one) => one.includes('it is broken')), faults.join());
+            await page.evaluate(() => (window.breaks = ''));
+            await page.keyboard.press('m');
+            await type(page, REPEAT);
+            await page.locator('body:not(.stale)').waitFor();
+            await page.context().close();
+        }
+    });
+
         withPage(
             path,
             async (page) => {

@@ -102,7 +102,8 @@ function addPart(sentence) {
     }
     const heads = headsOf(sentence, 'weights');
     const without = (sentence.partial ??= []);
-    if (sentence.effects || run.off.length || heads.length * live.ran > EFFECTS_MOST) return false;
+    const isMuch = heads.length * live.ran > EFFECTS_MOST;
+    if (sentence.effects || run.off.length || !heads.length || isMuch) return false;
     const [winner] = sentence.nextTokens.likeliest(sentence.opens);
     const next = new NextTokens(ask({ ...run, off: [heads[without.length].name] }).next);
     without.push(next.shareOf(winner.id, sentence.opens));

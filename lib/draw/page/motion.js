@@ -270,6 +270,7 @@ function takeNumbers(at = null) {
     const ask = (names, layer = '') => {
         const show = sentence.sites.filter((name) => names.includes(name)).join(',');
         motion.keptOf = [];
+        if (!show) return []; // a layer without attention has none of them
         return new Sentence(askTensors(sentence.request, show, layer)).tensors;
     };
     const parts = (sentence.blocks || []).flat().flatMap(({ adds, sums }) => [adds, ...sums]);

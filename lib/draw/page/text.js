@@ -302,6 +302,7 @@ function highlightText({ row }) {
 }
 
 function drawBelow(row) {
+    cancelAnimationFrame(drawingBelow); // its row may be of the text before
     const isFlow = lightNow() === 'flow';
     byId('strips').hidden = isFlow || headsOf(current(), state.kind).length < 2;
     byId('strip-said').hidden = isFlow || !byId('strips').classList.contains('small');
