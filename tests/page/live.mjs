@@ -15,6 +15,7 @@ import {
     fillsOf,
     go,
     json,
+    open,
     plain,
     pointsWithout,
     readTable,
@@ -111,7 +112,6 @@ if (write()) {
         }
     });
 
-    await test('fifty typed sentences have the numbers of `run`', () =>
     await test('the live page of a translation opens on a given one, and translates what is typed', () => {
         const file = join(scratch, 'target.html');
         const source = 'the cat sat on the mat';
@@ -143,6 +143,7 @@ if (write()) {
         );
     });
 
+    await test('fifty typed sentences have the numbers of `run`', () =>
         withPage(path, async (page) => {
             await started(page);
             for (const [at, text] of SENTENCES.entries()) {
@@ -581,7 +582,6 @@ if (write()) {
         );
     });
 
-    await test('Motion has the numbers of a typed text, from the engine', () =>
     await test('Motion of a model without attention has the scenes of a page that is not live', async () => {
         const text = 'the red cat and a blue bird and the red';
         const said = async (isLive) => {
@@ -663,6 +663,7 @@ if (write()) {
         }
     });
 
+    await test('Motion has the numbers of a typed text, from the engine', () =>
         withPage(
             path,
             async (page) => {

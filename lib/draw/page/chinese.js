@@ -706,6 +706,7 @@ const CHINESE = {
     'Updated in # ms': '# 毫秒内更新',
     'Type some text to begin.': '请输入文本。',
     'This browser cannot run the engine: #': '这个浏览器不能运行引擎：#',
+    'This page failed: #': '本页出错：#',
     ['the text is too long: expected at most # tokens (n_positions), found #: ' +
     'shorten it, or use a model with a longer context (--model)']:
         '文本太长：最多 # 个词元（n_positions），现有 # 个：请缩短文本，或用上下文更长的模型（--model）',

@@ -117,8 +117,8 @@ function runNow() {
     return { text: state.text, added: state.write.ids, off: [...state.off].sort(), t: state.t };
 }
 
-// Run the text of the field, and replace state and picture together. If it cannot run, both stay as
-// they are, greyed below the message.
+// Run the text of the field, and replace state and picture together. If it cannot run or be drawn,
+// both stay as they are, greyed below the message.
 function runLive(changes = {}) {
     clearTimeout(live.waiting);
     const began = performance.now();
@@ -126,6 +126,7 @@ function runLive(changes = {}) {
     const before = { ...state };
     const typed = { text, write: { ...state.write, ids: [], from: 0 } };
     const other = text === live.field ? {} : { ...typed, kept: null, row: null, why: false };
+    const was = current();
     let sentence = null;
     Object.assign(state, other, changes);
     try {
@@ -142,9 +143,8 @@ function runLive(changes = {}) {
         complain(/empty/.test(error.message) ? 'Type some text to begin.' : error.message);
     }
     const note = byId('live-note');
+    if (sentence && !showRun(before, was)) sentence = null;
     if (sentence) {
-        state.runs += 1;
-        draw();
         live.drawn = performance.now();
         live.took = live.drawn - began;
         note.textContent = `Updated in ${live.took.toFixed(0)} ms`;
@@ -154,6 +154,30 @@ function runLive(changes = {}) {
     live.runs += 1;
     Object.assign(note.dataset, { text, runs: live.runs });
     return Boolean(sentence);
+}
+
+// Draw a run; if that fails, the state and the sentence before it again, and tell it.
+function showRun(before, was) {
+    state.runs += 1;
+    try {
+        draw();
+        return true;
+    } catch (error) {
+        Object.assign(state, before);
+        sentences[state.sentence] = was;
+        reportError(error);
+    }
+    try {
+        draw();
+    } catch {
+        // what could not be drawn is grey, below the message of the first error
+    }
+    return false;
+}
+
+// An error of a script: nothing that is shown may look as if it had been updated.
+function tellFailure({ error, reason = error, message = reason }) {
+    complain(say('This page failed: #', reason?.message ?? message));
 }
 
 // A text that is edited keeps its selected word, if it is still there; else the page opens anew.
@@ -207,6 +231,7 @@ function complain(message) {
     const isWrong = Boolean(message && live.engine);
     if (message) announce(message);
     byId('text-error').textContent = message;
+    if (isWrong) byId('live-note').textContent = '';
     markStale(isWrong);
     if (isWrong) byId('text').setAttribute('aria-invalid', 'true');
     else byId('text').removeAttribute('aria-invalid');
@@ -276,6 +301,7 @@ async function startLive() {
     live.show = [...new Set(current().tensors.map((one) => one.tensor))].join(',');
     live.next = current().next ? current().next.layers.at(-1).count : 0;
     live.whole = current().next?.layers.length > 1;
+    live.steps = live.whole || null; // not known yet
     field.value = live.field = usual.text;
     try {
         const bytes = await unpacked(bytesOf(byId('engine').textContent));
@@ -284,10 +310,10 @@ async function startLive() {
         return void complain(`This browser cannot run the engine: ${error.message}`);
     }
     field.disabled = false;
+    for (const name of ['error', 'unhandledrejection']) window.addEventListener(name, tellFailure);
     field.addEventListener('input', typed);
     byId('t').addEventListener('input', () => runLive({ t: Number(byId('t').value) }));
     byId('pin').addEventListener('click', togglePin);
     byId('all-on').addEventListener('click', () => switchHeads([]));
     runRecalled();
 }
-    live.steps = live.whole || null; // not known yet
