@@ -114,8 +114,7 @@ function listenToAddress() {
     window.addEventListener('hashchange', runRecalled);
 }
 
-async function copyLink() {
+function copyLink() {
     rememberState();
-    await copyText(location.href, byId('copy-link').querySelector('span') || byId('copy-link'));
-    announce('Link copied');
+    return copyText(location.href, byId('copy-link').querySelector('span') || byId('copy-link'));
 }

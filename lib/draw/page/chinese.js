@@ -22,6 +22,7 @@ const CHINESE = {
     '# does the same': '按 # 键也可以',
     Copy: '复制',
     Copied: '已复制',
+    'Not copied: the browser refuses': '未能复制：浏览器不允许',
     token: '词元',
     query: '查询',
     key: '键',
@@ -705,15 +706,14 @@ const CHINESE = {
     'Command to reproduce this:': '重现此结果的命令：',
     'Updated in # ms': '# 毫秒内更新',
     'Type some text to begin.': '请输入文本。',
-    'This browser cannot run the engine: #': '这个浏览器不能运行引擎：#',
     'This page failed: #': '本页出错：#',
+    'This browser cannot run the engine: #': '这个浏览器不能运行引擎：#',
     ['the text is too long: expected at most # tokens (n_positions), found #: ' +
     'shorten it, or use a model with a longer context (--model)']:
         '文本太长：最多 # 个词元（n_positions），现有 # 个：请缩短文本，或用上下文更长的模型（--model）',
     'the text is too long: expected at most # tokens (n_positions), found #':
         '文本太长：最多 # 个词元（n_positions），现有 # 个',
     'word # at byte # is not in the vocabulary: #': '词 #1（第 #2 字节）不在词表中',
-    'Link copied': '链接已复制',
     'Colours: ~': '颜色：~',
     light: '浅色',
     dark: '深色',

@@ -195,10 +195,15 @@ function commandLine(text) {
     return element('p', [element('code', text, '', { tabindex: 0 }), copy], 'command');
 }
 
+// Copy a text, and say on the button whether that was allowed: only pages of files and of https
+// have a clipboard, and a browser may refuse it.
 async function copyText(text, button) {
-    await navigator.clipboard.writeText(text);
+    const isCopied = await Promise.resolve(navigator.clipboard?.writeText(text).then(() => true))
+        .catch(() => false);
+    const words = isCopied ? 'Copied' : 'Not copied: the browser refuses';
+    announce(words);
     if (button.className) return; // the label already reports a copy
     const before = { textContent: button.textContent, className: '' };
-    Object.assign(button, { textContent: say('Copied'), className: 'copied' });
+    Object.assign(button, { textContent: say(words), className: 'copied' });
     setTimeout(() => Object.assign(button, before), 2000);
 }
