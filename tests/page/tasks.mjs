@@ -216,12 +216,24 @@ await test('models whose heads have other roles are compared in both orders', as
             const cells = now[0].flatMap((row, r) =>
                 row.map((value, c) => ({ by: value - (then[0][r][c] ?? 0), r, c })),
             );
-            const isSeen = ({ r, c }) => c <= r; // by both
-            const most = cells.filter(isSeen).sort((x, y) => Math.abs(y.by) - Math.abs(x.by))[0];
+            const most = [...cells].sort((x, y) => Math.abs(y.by) - Math.abs(x.by))[0];
             const text = await readout(page);
             const by = `${most.by < 0 ? '−' : '+'}${Math.abs(most.by).toFixed(2)}`;
             yes(text.startsWith(by), `${text} is not ${by}`);
             same('L0·H0 change since A', await page.innerText('#head-title'));
+            // a weight that one of the models masks is 0 there
+            const shown = (await readTable(page)).flat().map(Number);
+            for (const [at, cell] of cells.entries())
+                yes(Math.abs(cell.by - shown[at]) < 1e-6, `${cell.r} ${cell.c}: ${shown[at]}`);
+            yes(!(await page.innerText('#legend')).includes('masked'), 'masked cells');
+            await go(page, 'sentence=0&pin=1&cell=0,2');
+            yes(/masked in [AB]/.test(await readout(page)), await readout(page));
+            const distance = cells.reduce((sum, cell) => sum + Math.abs(cell.by), 0) / 2 / 3;
+            same(distance.toFixed(2).slice(1), (await page.innerText('.disc')).trim());
+            await page.click('#screen-text');
+            const word = page.locator('#panes > :last-child .word >> nth=2');
+            yes((await word.getAttribute('class')).includes('differs'), 'no change of a masked word');
+            yes((await word.getAttribute('title')).includes('masked'), 'its title');
         });
 });
 

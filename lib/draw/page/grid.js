@@ -218,10 +218,10 @@ function largestChange(row) {
         if (state.off.has(name) || !sameShape(tensor, before)) continue;
         const [a, b] = [before.matrix(head), tensor.matrix(head)];
         for (let i = from * across; i < to * across; i++) {
-            const by = Math.abs(b[i] - a[i]);
+            const by = Math.abs(changeOf(tensor, b[i], a[i]));
             if (!(by > (most?.by ?? 0))) continue;
             const place = { row: Math.floor(i / across), column: i % across };
-            most = { tensor, layer, head, name, by, was: a[i], is: b[i], ...place };
+            most = { tensor, layer, head, name, by, was: a[i] || 0, is: b[i] || 0, ...place };
         }
     }
     return most;

@@ -129,11 +129,20 @@ function headsOf(sentence, kind) {
     });
 }
 
+// The change of a number of a tensor; NaN if both are masked. A weight that is masked in one run
+// alone is 0 there.
+function changeOf(tensor, now, before) {
+    if (now === before) return 0;
+    const isSeen = Number.isNaN(now) !== Number.isNaN(before);
+    const isWeight = tensor.isAttention || tensor.isMixer;
+    return isSeen && isWeight ? (now || 0) - (before || 0) : now - before;
+}
+
 // Total variation distance of two heads' weights, mean over queries.
 function distanceOf(one, other, head) {
     const [a, b] = [one.matrix(head), other.matrix(head)];
     let sum = 0;
-    for (let i = 0; i < a.length; i++) sum += Math.abs(a[i] - b[i]) || 0; // NaN: masked
+    for (let i = 0; i < a.length; i++) sum += Math.abs(changeOf(one, a[i], b[i])) || 0;
     return sum / 2 / one.rowCount;
 }
 
@@ -147,7 +156,7 @@ function differenceOf(now, before, head) {
     for (const list of ['heads', 'kv_heads']) spec[list] &&= [spec[list][head]];
     const difference = new Tensor(spec, now.sentence);
     const [a, b] = [now.matrix(head), before.matrix(head)];
-    difference.unpacked = () => a.map((value, i) => (value === b[i] ? 0 : value - b[i]));
+    difference.unpacked = () => a.map((value, i) => changeOf(now, value, b[i]));
     difference.isDifference = true;
     const joined = (...names) => [...new Set(names)].join('/');
     difference.label = (axis, at) => joined(before.label(axis, at), now.label(axis, at));

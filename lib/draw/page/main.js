@@ -259,7 +259,10 @@ function placeText(tensor, cell, hidden) {
     if (hidden && tensor.isMixer) return `${place} · later tokens are not in the state yet`;
     if (hidden) return `${place} · masked: score −∞, weight 0`;
     if (showsChange()) {
-        const of = (one) => brief(one.at(state.head, cell.row, cell.column)) + runWord(one);
+        const of = (one) => {
+            const number = one.at(state.head, cell.row, cell.column);
+            return (Number.isNaN(number) ? say('masked') : brief(number)) + runWord(one);
+        };
         return `${place} · ${comparedTensors().map(of).join(', ')}`;
     }
     if (tensor.isMixer) return `${place}${memoryText(tensor, state.head, cell)}`;

@@ -114,16 +114,18 @@ function makeLine({ name, words, chooses, second }) {
     return element('div', [element('b', name), svg, text], className);
 }
 
-function lightWord(word, value, { tone, isQuery, before, lit }) {
+// `before`: the value that it is compared with; undefined: none.
+function lightWord(word, value, { tensor, tone, isQuery, before, lit }) {
     const isHidden = Number.isNaN(value);
     fillWith(word, isHidden ? null : tone.colour(value));
-    const differs = Math.abs(value - before) >= DIFFERS;
+    const differs = before !== undefined && Math.abs(changeOf(tensor, value, before)) >= DIFFERS;
     const marks = { later: lit && isHidden, query: isQuery, differs };
     for (const [name, is] of Object.entries(marks)) word.classList.toggle(name, is);
     const isSaid = Math.abs(value) >= NUMBER_BELOW || differs;
-    word.lastChild.textContent = isSaid ? smallNumber(value) : '';
-    word.title = [before, value].filter((one) => !Number.isNaN(one)).map(brief).join(' → ');
-    if (lit && isHidden) word.title = say('masked');
+    word.lastChild.textContent = isSaid ? smallNumber(value || 0) : '';
+    const numbers = [before, value].filter((one) => one !== undefined);
+    const words = numbers.map((one) => (Number.isNaN(one) ? say('masked') : brief(one)));
+    word.title = lit ? words.join(' → ') : '';
     if (word.type !== 'button') return;
     word.setAttribute('aria-pressed', isQuery);
     word.tabIndex = isQuery ? 0 : -1;
@@ -330,8 +332,8 @@ function lightWords(row) {
             const key = Number(word.dataset.at);
             const isQuery = key === line.row && (line.axis === 'row' || !isCross(line.tensor));
             const value = line.lit ? (line.values[key] ?? NaN) : NaN; // a sink has no share
-            const before = line.before[key] ?? NaN;
-            lightWord(word, value, { tone, isQuery, before, lit: line.lit });
+            const before = line.lit ? line.before[key] : undefined;
+            lightWord(word, value, { tensor: line.tensor, tone, isQuery, before, lit: line.lit });
         }
         const source = line.lit ? null : byId('panes').children[at - 1];
         if (source || !isCross(line.tensor))
