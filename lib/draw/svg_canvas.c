@@ -13,6 +13,9 @@ static void put_colour(struct canvas *svg, const char *name, struct colour colou
     stream_format(svg->out, " %s=\"#%02x%02x%02x\"", name, colour.red, colour.green, colour.blue);
 }
 
+enum { RIGHT_ARROW = 0x2192 };
+static const char LEFT_TO_RIGHT[] = "\xE2\x80\x8E"; /* invisible left-to-right mark */
+
 /* Write text; U+FFFD replaces invalid UTF-8, U+0000 to U+001F, U+FFFE and U+FFFF. */
 static void put_text(struct canvas *svg, const char *text)
 {
@@ -23,6 +26,8 @@ static void put_text(struct canvas *svg, const char *text)
         const char *name = c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : NULL;
         if (c < ' ' || c == UTF8_REPLACEMENT || c == 0xFFFE || c == 0xFFFF)
             name = "\xEF\xBF\xBD";
+        if (c == RIGHT_ARROW && utf8_ends_leftwards(text, at)) /* as between other words */
+            stream_text(svg->out, LEFT_TO_RIGHT);
         if (name)
             stream_text(svg->out, name);
         else

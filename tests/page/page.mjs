@@ -342,6 +342,62 @@ await test('tokens with markup are shown as text', async () => {
     });
 });
 
+// Where each of some texts begins and ends in an element, in pixels.
+const placesOf = (locator, texts) =>
+    locator.evaluate((one, all) => {
+        const walker = document.createTreeWalker(one, NodeFilter.SHOW_TEXT);
+        const nodes = [];
+        while (walker.nextNode()) nodes.push(walker.currentNode);
+        return all.map((text) => {
+            const node = nodes.findLast(({ data }) => data.includes(text));
+            const range = document.createRange();
+            range.setStart(node, node.data.lastIndexOf(text));
+            range.setEnd(node, node.data.lastIndexOf(text) + text.length);
+            const { left, right } = range.getBoundingClientRect();
+            return { left, right };
+        });
+    }, texts);
+
+await test('words from right to left do not reorder what is beside them', async () => {
+    const texts = ['القط جلس على السجادة ثم نام', 'החתול ישב על המחצלת ואז ישן'];
+    const model = wordModel('right', texts.join(' ').split(' '));
+    for (const text of texts) {
+        const names = text.split(' ');
+        const inOrder = async (locator, all) => {
+            const places = await placesOf(locator, all);
+            places.slice(1).forEach(({ left }, at) =>
+                yes(left >= places[at].right - 1, `“${all[at]}” is not before “${all[at + 1]}”`),
+            );
+        };
+        const [weights] = json('-m', model, '-s', text).tensors['h.0.weights'];
+        const mostOf = (row) => row.indexOf(Math.max(...row));
+        const row = weights.findIndex((one, at) => mostOf(one) !== at);
+        const key = mostOf(weights[row]);
+        const options = { viewport: { width: 1280, height: 720 }, hash: `#cell=${row},${key}` };
+        const pair = [names[row], '→', names[key]];
+        await withPage(
+            writePage('-m', model, text),
+            async (page) => {
+                await inOrder(page.locator('#pair'), pair);
+                await page.click('#why-button');
+                const [query, arrow, read] = pair;
+                const head = [query, ` ${row}`, arrow, read, ` ${key}`];
+                await inOrder(page.locator('.why-head'), head);
+                const bars = page.locator('#why .bar .name:has(:is(b, span))');
+                for (let at = 0; at < (await bars.count()); at++) {
+                    const [name, place] = (await bars.nth(at).innerText()).split(' ');
+                    await inOrder(bars.nth(at), [name, ` ${place}`]);
+                }
+                await page.keyboard.press('Escape');
+                await page.click('#screen-text');
+                await inOrder(page.locator('#reading-said'), ['attends', read, ' %', 'of its']);
+                await inOrder(page.locator('#panes p'), names);
+            },
+            options,
+        );
+    }
+});
+
 await test('line separators are escaped', () => {
     const path = write('-m', odd, '--ids', '6,7');
     yes(!readFileSync(path).includes('\u2028'), 'U+2028 is in the page');

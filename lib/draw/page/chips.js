@@ -246,7 +246,7 @@ function nextChange() {
     if (!was.name || !is.name) return ['', ''];
     const share = is.next.shareOf(was.id, current().opens);
     const isSame = pinned.text === current().text && Math.abs(share - was.share) >= 0.0005;
-    const names = candidateNames([was, is]);
+    const names = candidateNames([was, is]).map(isolated);
     const title = current().classes ? 'Class' : current().masks ? 'Fill-in' : 'Next token';
     const other = names[0] === names[1] ? '' : `${title}: ${names.join(' → ')}.`;
     return [isSame ? shareChange(was, share) : '', other];

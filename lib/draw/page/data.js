@@ -23,6 +23,13 @@ function decodeShort(text, { signed, most, hides }) {
     );
 }
 
+// A text that may be written from right to left, so that it does not reorder what is beside it.
+// In elements of its own page.css does this.
+function isolated(text) {
+    const isRight = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
+    return isRight.test(text) ? `\u2068${text}\u2069` : text;
+}
+
 // A token without the mark of its leading space; a token that is only a space keeps it.
 function shown(label) {
     return label.length > 1 && label.startsWith('␣') ? label.slice(1) : label;
@@ -71,7 +78,8 @@ class Tensor {
         const labels = this.labels(axis);
         const looks = axis === 'row' && this.columns === 'key' && /^cross_/.test(this.tensor);
         if (!labels) return String(index);
-        return (looks ? labels.slice(index, index + 2) : [labels[index]]).map(shown).join(' → ');
+        if (!looks) return shown(labels[index]);
+        return labels.slice(index, index + 2).map((one) => isolated(shown(one))).join(' → ');
     }
 
     // The first position of the second text of a pair, or 0.
@@ -262,7 +270,7 @@ class Sentence {
 
     // The text, after its source if it has one.
     get texts() {
-        return this.source ? `${this.source} → ${this.title}` : this.title;
+        return this.source ? [this.source, this.title].map(isolated).join(' → ') : this.title;
     }
 
     // The title; with the model, run or step if the page has several.

@@ -119,7 +119,7 @@ function reveal(box, one) {
 }
 
 function quoted(label) {
-    return `“${label}”`;
+    return `“${isolated(label)}”`;
 }
 
 // "0.0, 1.1 and 1.3"

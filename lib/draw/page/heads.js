@@ -158,7 +158,7 @@ function differenceOf(now, before, head) {
     const [a, b] = [now.matrix(head), before.matrix(head)];
     difference.unpacked = () => a.map((value, i) => changeOf(now, value, b[i]));
     difference.isDifference = true;
-    const joined = (...names) => [...new Set(names)].join('/');
+    const joined = (...names) => (names[0] === names[1] ? names[0] : names.map(isolated).join('/'));
     difference.label = (axis, at) => joined(before.label(axis, at), now.label(axis, at));
     difference.labels = (axis) =>
         now.labels(axis)?.map((one, at) => joined(before.labels(axis)[at], one)) ?? null;

@@ -244,7 +244,8 @@ function drawReadout(cell) {
     const digits = rounds ? minus(value.toFixed(2)) : brief(value);
     const places = value && Math.abs(value) < 0.005 ? 4 : 2; // not −0.00
     const text = showsChange() ? signedText(value, places) : digits;
-    const names = [tensor.label('row', cell.row), tensor.label('column', cell.column)];
+    const labels = [tensor.label('row', cell.row), tensor.label('column', cell.column)];
+    const names = labels.map(isolated);
     byId('value').textContent = hidden ? (tensor.tensor === 'masked' ? '−∞' : '0') : text;
     const does = isCross(tensor) ? '# attends to #' : tensor.isMixer && '# reads what # wrote';
     byId('pair').textContent = does ? say(does, ...names) : names.join(' → ');

@@ -229,7 +229,7 @@ function drawParts(panel, tensor, parts, { names: [reader, , writer], value }) {
     if (!delta && row === column) step(say('read directly, past the state'), parts.rest);
     if (delta && row > column) step(say('replaced since by other tokens'), parts.rest);
     for (const { at, value: change } of parts.changes.slice(0, MEMORY_LISTED)) {
-        const name = say('by #', `${tensor.label('column', at)} ${at}`);
+        const name = say('by #', `${isolated(tensor.label('column', at))} ${at}`);
         if (Math.abs(change) >= NUMBER_LEAST)
             put('part by', name, element('span', signedText(change, 3)));
     }

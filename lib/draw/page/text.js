@@ -271,7 +271,8 @@ function lightStrip(strip, tensor, head, row) {
     const cells = { rows: 1, columns: levels.length, levels, ramp: tone.ramp };
     canvasOfCells(cells, strip.querySelector('canvas'));
     const best = largestOf(values);
-    const most = `${tensor.label('column', first + best)} ${smallNumber(values[best])}`;
+    const label = isolated(tensor.label('column', first + best));
+    const most = `${label} ${smallNumber(values[best])}`;
     const worded = strip.querySelector('.most');
     if (worded) worded.textContent = most;
     const role = roleOf(tensor, head);

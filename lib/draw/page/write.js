@@ -305,7 +305,7 @@ function drawSteps() {
         const trial = writing.trials.get(ids.slice(0, at).join());
         const rank = trial?.likely.findIndex((one) => one.id === id) ?? -1;
         const most = ids.length - at <= STEPS_TRIED && rank >= 0 && mostUsed(trial, rank);
-        const used = most && say('← # # pt', shown(most.name), signedText(most.by, 0));
+        const used = most && say('← # # pt', isolated(shown(most.name)), signedText(most.by, 0));
         const share = writing.shares.get(`${ids.slice(0, at + 1)}`) ?? trial?.likely[rank]?.share;
         return element('li', buttonFor(() => undo(at), [
             element('b', labels[at], '', stays),
