@@ -601,13 +601,13 @@ static int add(void *state, struct job *job, struct err *err)
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-/* With texts, print a note on the material of the scores, unless the format contains it (text,
- * JSON) or all scores are measured on the texts. */
+/* Print a note on the material of the scores, unless the format contains it (text, JSON) or all
+ * scores are measured on the texts. */
 static void note_material(const struct heads_state *own, const struct driver *driver,
                           const char *origin)
 {
     bool tells = format_is(driver->output.format, "text json jsonl");
-    if (driver->items.count && !is_of_texts(&own->survey) && !tells)
+    if (!tells && !(driver->items.count && is_of_texts(&own->survey)))
         print_note("measured on %s", origin);
 }
 

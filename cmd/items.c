@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/names.h"
@@ -790,6 +791,23 @@ static int find_in_file(struct items *items, enum items_many many, struct err *e
     return find_rows(items, err);
 }
 
+/* Standard input is read where a text is required and none is given. Where texts are optional, it
+ * is read for `--file -` alone: in a script it is the rest of the script. A note says so if a pipe
+ * or a file is left unread, but not in a loop over sources to translate (ITEMS_PROMPT). */
+static bool reads_standard_input(const struct items *items, enum items_many many)
+{
+    const struct input_options *options = &items->options->input;
+    bool is_optional = many == ITEMS_ANY || (items->takes_sources && options->source);
+    struct stat status;
+    if (options->is_hosted || isatty(STDIN_FILENO) ||
+        (fcntl(STDIN_FILENO, F_GETFL) & O_ACCMODE) == O_WRONLY)
+        return false;
+    if (is_optional && many != ITEMS_PROMPT && !fstat(STDIN_FILENO, &status) &&
+        (S_ISREG(status.st_mode) || S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode)))
+        print_note("no text is given: standard input is read for '--file -' alone");
+    return !is_optional;
+}
+
 static int find_all(struct items *items, enum items_many many, struct err *err)
 {
     const struct input_options *options = &items->options->input;
@@ -804,8 +822,7 @@ static int find_all(struct items *items, enum items_many many, struct err *err)
     if (many == ITEMS_PROMPT && !given && options->source)
         return add_start(items, NULL, 0, 0, err);
     items->path = options->file;
-    if (!given && !options->is_hosted && !isatty(STDIN_FILENO) &&
-        (fcntl(STDIN_FILENO, F_GETFL) & O_ACCMODE) != O_WRONLY)
+    if (!given && reads_standard_input(items, many))
         items->path = "-";
     if (check_ids(options, err) || (items->path && input_file_open(&items->file, items->path, err)))
         return -1;

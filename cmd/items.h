@@ -113,7 +113,8 @@ struct items {
 
 /* The number of texts that a command reads. ITEMS_NONE: none, not even from standard input.
  * ITEMS_SOME: at least one. ITEMS_OR_SOURCE: at least one, or --source or a column `source`.
- * ITEMS_ANY: any number, but of a file at least one. ITEMS_ONE: one; a file of lines is one text.
+ * ITEMS_ANY: any number, but of a file at least one; of standard input for `--file -` alone, as
+ * with --source. ITEMS_ONE: one; a file of lines is one text.
  * ITEMS_PROMPT: as ITEMS_ONE, but --source or a column `source` is enough. ITEMS_WHOLE: at least
  * one; an operand may be any text, and a file of lines is one text, with its last newline. */
 enum items_many {

@@ -16,8 +16,8 @@
 
 const struct option_row text_options[] = {
     STRINGS("sentence", 's', "TEXT", IN(input.sentences),
-            "text (repeatable; also as operand or standard input)", .heading = "Input",
-            .flags = OPTION_FIXED),
+            "text (repeatable; also as operand or, where a text is required, standard input)",
+            .heading = "Input", .flags = OPTION_FIXED),
     STRING("file", 'f', "FILE", IN(input.file),
            "texts, one per line, or CSV / JSONL with a column \"text\" or \"sentence\" (score: "
            "also good and bad); other columns are copied to the output; - is standard input",

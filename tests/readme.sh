@@ -208,6 +208,22 @@ try_all() { # DOCUMENT
     cd "$root" || exit 1
 }
 
+# Paste the first block of the README into a shell: no command reads the lines after its own.
+paste_block() {
+    command -v bash >/dev/null || { leave_out 'bash is not installed' && return; }
+    copy "$scratch/clone"
+    end=$(sed -n '/^```$/{=;q;}' README.md)
+    commands README.md | awk -F: -v end="$end" -v lines="$scratch/lines" '
+        $1 > end { exit }
+        / # takes / { next }
+        { number = $1; sub(/^[0-9]*:/, ""); print; print "echo " number " >>ran"
+          print number >lines }' >"$scratch/pasted"
+    (cd "$scratch/clone" && bash -s <"$scratch/pasted") >"$scratch/log" 2>&1
+    check 'README.md: bash -s runs all lines of the first block' \
+        diff "$scratch/lines" "$scratch/clone/ran"
+    rm -rf "$scratch/clone"
+}
+
 document() { # DOCUMENT
     follow "$1"
     copy "$scratch/clone" || fail "$1: cannot copy the sources"
@@ -239,6 +255,7 @@ LC_ALL=C awk '/^```/ { inside = !inside; next }
     { line = $0; gsub(/[\200-\277]/, "", line) }
     inside && length(line) > 100 { print FILENAME ":" FNR ": " $0 }' README.md >"$scratch/wide"
 check 'README.md: lines of code of at most 100 columns' diff /dev/null "$scratch/wide"
+paste_block
 follow data/guides/README.md
 for name in "$@"; do
     document "$name"
