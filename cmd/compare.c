@@ -81,7 +81,10 @@ static int open_first(struct compare_run *run, struct err *err)
 {
     const struct select_options *select = &run->options.select;
     struct session *first = &run->sessions[0];
-    if (items_open(&run->items, &run->options, 0, ITEMS_SOME, err) || session_begin(first, err))
+    if (items_open(&run->items, &run->options, 0, ITEMS_SOME, err))
+        return -1;
+    first->begins = session_beginning(&run->items, false);
+    if (session_begin(first, err))
         return -1;
     const struct config *config = &first->viewer.model.config;
     for (int part = 0; part < ATTENTION_PARTS; part++)
@@ -331,8 +334,10 @@ static int compare_dump(struct compare_run *run, const struct options *options, 
     const char *other = options_are_given(options, "attention seed layer head hide-first");
     if (other)
         return err_usage(err, "--%s: expected no --dump, found both", other);
-    if (items_open(&run->items, &run->options, 0, ITEMS_ONE, err) ||
-        session_begin(&run->sessions[0], err) ||
+    if (items_open(&run->items, &run->options, 0, ITEMS_ONE, err))
+        return -1;
+    run->sessions[0].begins = session_beginning(&run->items, false);
+    if (session_begin(&run->sessions[0], err) ||
         !(run->pairs = session_read_items(&run->sessions[0], &run->items, err)) ||
         dump_open(&dump, options_own(options)->dump, err))
         return -1;

@@ -95,7 +95,7 @@ struct task {
     unsigned fields;      /* as in items_open: columns of a table that this command reads */
     enum items_many many; /* number of texts that the command reads; a batch reads at least one. A
                            * source without a text is translated, except for ITEMS_PROMPT. */
-    bool begins_words;    /* --words means BEGINNING_ADDED, as in score */
+    bool begins;          /* adds the beginning token by the rule of session_beginning */
     enum mean_axes means; /* axes that --mean accepts; 0: all */
     bool alone;           /* each job is a group: its pass is long, its result large */
     bool at_once;         /* groups may run in parallel: `run` changes only its group */
@@ -175,7 +175,7 @@ struct driver {
     struct notes notes;           /* of `read` hooks; printed by driver_check */
     struct derivation derivation; /* for every report: from --mean, or set by `open` */
     struct text_mean mean;        /* with --mean texts: sums of the open setting */
-    enum beginning begins_texts;  /* as in input_options; a `prepare` hook may change it */
+    enum beginning begins_texts;  /* as in session; a `prepare` hook may change it */
     const char *columns;          /* of CSV tables, set by `prepare`; NULL: those of matrices */
     bool rows_have_columns; /* rows of tables have the columns of the input; set by `prepare` */
     bool accumulates;       /* see driver_accumulate */

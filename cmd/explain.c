@@ -200,13 +200,16 @@ int explain_command(const struct options *options, struct err *err)
 {
     struct explain_run run = {.options = options, .session.options = options};
     run.format = format_choose(FORMATS_OF_WORKING, &options->output, err);
-    int failed =
-        !run.format ||
-        names_choose(&run.part, NAMES(attention_parts, ATTENTION_PARTS), "--part",
-                     options->explain.part, err) ||
-        items_open(&run.items, options, 0, ITEMS_ONE, err) || session_begin(&run.session, err) ||
-        !(run.pair = session_read_items(&run.session, &run.items, err)) || choose_head(&run, err) ||
-        choose_query(&run, err) || choose_key(&run, err) || explain(&run, err);
+    int failed = !run.format ||
+                 names_choose(&run.part, NAMES(attention_parts, ATTENTION_PARTS), "--part",
+                              options->explain.part, err) ||
+                 items_open(&run.items, options, 0, ITEMS_ONE, err);
+    if (!failed)
+        run.session.begins = session_beginning(&run.items, false);
+    failed = failed || session_begin(&run.session, err) ||
+             !(run.pair = session_read_items(&run.session, &run.items, err)) ||
+             choose_head(&run, err) || choose_query(&run, err) || choose_key(&run, err) ||
+             explain(&run, err);
     session_release(&run.session);
     items_release(&run.items);
     return err_if(failed);

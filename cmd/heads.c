@@ -657,6 +657,7 @@ static int finish(void *state, struct driver *driver, struct err *err)
 
 static const struct task heads_task = {
     .many = ITEMS_ANY,
+    .begins = true,
     .pages = "attn-cli page",
     .state_bytes = sizeof(struct heads_state),
     .prepare = prepare,

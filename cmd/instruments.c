@@ -332,13 +332,13 @@ static int parse_token(size_t *index, const char *option, const char *text, size
                            option, count - 1, (int)size, text);
 }
 
-/* Read --key: a key, and after a colon, or in the column `against`, what the score of the key is
- * compared with: another key, `mean` or `weights`. */
+/* Read --key: a key, and after a colon what the score of the key is compared with: another key,
+ * `mean` or `weights`. */
 static int parse_key(struct score_plan *plan, const struct options *options, size_t keys,
                      struct err *err)
 {
     const char *key = options->attribute.key, *colon = strchr(key, ':');
-    const char *against = colon ? colon + 1 : options->attribute.against;
+    const char *against = colon ? colon + 1 : NULL;
     plan->against = score_against_read(against);
     return err_if(parse_token(&plan->key, "--key", key, colon ? (size_t)(colon - key) : strlen(key),
                               keys, err) ||
@@ -487,28 +487,32 @@ static int find_score(struct inquiry *inquiry, struct arena *arena, struct err *
     if (score_attribution_make(&found, report, plan, &inquiry->job->pair, arena, err))
         return -1;
     inquiry->attribution = (struct attribution){found.score, found.sum};
-    const struct label *query = &report_queries(report, plan->head.part)->labels[plan->query];
-    const struct label *keys = report_keys(report, plan->head.part)->labels;
+    const struct tokenized *queries = report_queries(report, plan->head.part);
+    const struct tokenized *keys = report_keys(report, plan->head.part);
+    const long long query = tokenized_number(queries, plan->query);
+    const long long key = tokenized_number(keys, plan->key);
     facts_text(facts, "head", inquiry->options->attribute.head);
-    facts_integer(facts, "query", (long long)plan->query);
-    facts_integer(facts, "key", (long long)plan->key);
+    facts_integer(facts, "query", query);
+    facts_integer(facts, "key", key);
     facts_float(facts, "score", found.score);
     facts_float(facts, "bias", found.bias);
     facts_float(facts, "sum", found.sum);
     facts_float(facts, "weight", found.weight);
     struct score_against_row against = score_againsts[plan->against];
     if (plan->against == AGAINST_KEY) {
-        against.name = arena_format(arena, err, "%zu", plan->other);
-        against.about = arena_format(arena, err, ", less that to %s (%zu)", keys[plan->other].text,
-                                     plan->other);
+        const long long other = tokenized_number(keys, plan->other);
+        against.name = arena_format(arena, err, "%lld", other);
+        against.about = arena_format(arena, err, ", less that to %s (%lld)",
+                                     keys->labels[plan->other].text, other);
         if (!against.about)
             return -1;
     }
     facts_text(facts, "against", against.name);
-    report->about = arena_format(
-        arena, err, "score of head %s from %s (%zu) to %s (%zu)%s%s: %.4f",
-        inquiry->options->attribute.head, query->text, plan->query, keys[plan->key].text, plan->key,
-        against.about, plan->corrupt ? ", less that of the corrupt text" : "", found.score);
+    report->about =
+        arena_format(arena, err, "score of head %s from %s (%lld) to %s (%lld)%s%s: %.4f",
+                     inquiry->options->attribute.head, queries->labels[plan->query].text, query,
+                     keys->labels[plan->key].text, key, against.about,
+                     plan->corrupt ? ", less that of the corrupt text" : "", found.score);
     return report->about ? 0 : -1;
 }
 
@@ -721,6 +725,7 @@ static const struct task attribute_task = {INSTRUMENT_TASK(OF_ANSWER | 1 << ITEM
                                                                1 << ITEM_HEAD | 1 << ITEM_KEY |
                                                                1 << ITEM_AGAINST,
                                                            MEAN_OF_TEXTS),
+                                           .begins = true,
                                            .kind = &attribute_instrument,
                                            .parts = "points",
                                            .state_bytes = sizeof(struct remainder),
@@ -777,9 +782,11 @@ int lens_command(const struct options *options, struct err *err)
         return -1;
     if (!path || !name_ends_in(path, ".pt"))
         return err_usage(err, "--output: expected a file .pt, found %s", path ? path : "none");
-    int failed = items_open(&items, options, 0, ITEMS_SOME, err) || session_begin(&session, err) ||
-                 output_to(&out, path, err) || fit_texts(&fit, &session, &items, err) ||
-                 jacobian_fit_write(&fit, &out, err);
+    int failed = items_open(&items, options, 0, ITEMS_SOME, err);
+    if (!failed)
+        session.begins = session_beginning(&items, false);
+    failed = failed || session_begin(&session, err) || output_to(&out, path, err) ||
+             fit_texts(&fit, &session, &items, err) || jacobian_fit_write(&fit, &out, err);
     failed = stream_end(&out, failed, err);
     items_release(&items);
     session_release(&session);

@@ -34,10 +34,6 @@ struct texts {
 /* Append a text, which is not copied; the list is in the arena. */
 int texts_add(struct texts *texts, const char *text, struct arena *arena, struct err *err);
 
-/* What comes before texts: what the tokenizer adds; the beginning token, if the tokenizer adds
- * nothing; or what the tokenizer adds, with a note if that is nothing. */
-enum beginning { BEGINNING_OF_TOKENIZER, BEGINNING_ADDED, BEGINNING_NOTED };
-
 struct input_options {
     struct texts operands; /* texts, or what the command's `operands` says */
     struct texts sentences;
@@ -45,8 +41,7 @@ struct input_options {
     const char *weights, *tokens; /* of another program: weights_file.h */
     const char *text_column, *id_column, *regions, *joint, *word_column, *by;
     bool literal_special, any_length, document, chat, trim;
-    bool is_hosted;              /* attn_report: standard input is not the default */
-    enum beginning begins_texts; /* with --special auto, the default */
+    bool is_hosted; /* attn_report: standard input is not the default */
 };
 
 struct model_options {

@@ -863,7 +863,7 @@ static int add(void *state, struct job *job, struct err *err)
 
 const struct task page_task = {
     .many = ITEMS_OR_SOURCE,
-    .begins_words = true,
+    .begins = true,
     .alone = true,
     .state_bytes = sizeof(struct page_state),
     .prepare = prepare,

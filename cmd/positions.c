@@ -251,6 +251,14 @@ static int resolve_words(const char **value, const struct scope *scope)
         }
         failed = find_word(&span, scope, NULL, word, size, 0);
         if (failed > 0 && !scope->text->words && tokenized_find_token(&match, scope->text, word) &&
+            !match.alike && match.index < scope->text->words_before) {
+            failed = err_usage(scope->err,
+                               "%s: expected a token of the text, found its beginning token '%s', "
+                               "which has no number: with --special bos, it is token 0",
+                               scope->option, word);
+            break;
+        }
+        if (failed > 0 && !scope->text->words && tokenized_find_token(&match, scope->text, word) &&
             !match.alike) {
             span = (struct word_span){match.index - scope->text->words_before, 1};
             failed = 0;
@@ -380,6 +388,12 @@ static int name_continuations(struct item *item, bool is_after, struct arena *ar
     return err_if(err->kind);
 }
 
+/* True if the positions of a text are numbers of tokens after those without a number. */
+static bool counts_rows(const struct tokenized *text)
+{
+    return text->words_before && !text->words;
+}
+
 /* Convert an index or range of words, or of tokens after words_before, to a range of all tokens. */
 static const char *tokens_of_rows(const char *range, const struct scope *scope)
 {
@@ -400,7 +414,26 @@ static const char *tokens_of_rows(const char *range, const struct scope *scope)
     selection_range(&first, &last, range, strlen(range), 0); /* negative indices stay as they are */
     first += first < 0 ? 0 : (ptrdiff_t)before;
     last += last < 0 ? 0 : (ptrdiff_t)before;
-    return arena_format(scope->arena, scope->err, "%td-%td", first, last);
+    return first == last ? arena_format(scope->arena, scope->err, "%td", first)
+                         : arena_format(scope->arena, scope->err, "%td-%td", first, last);
+}
+
+/* Convert each part of a list, which NULL and "all" are not. */
+static int list_to_tokens(const char **value, const struct scope *scope)
+{
+    struct buf out = {0};
+    if (!*value || strcmp(*value, "all") == 0)
+        return 0;
+    for (const char *at = *value; *at && !scope->err->kind;) {
+        size_t part = strcspn(at, ",");
+        const char *range = arena_text(scope->arena, at, part, scope->err);
+        const char *tokens = range ? tokens_of_rows(range, scope) : NULL;
+        buf_format(&out, "%s%s", at > *value ? "," : "", tokens ? tokens : "");
+        at += part + (at[part] == ',');
+    }
+    *value = scope->err->kind ? NULL : buf_keep(&out, scope->arena, scope->err);
+    buf_release(&out);
+    return *value ? 0 : -1;
 }
 
 const char *positions_tokens(void *context, bool of_source, const char *position, size_t size)
@@ -411,17 +444,7 @@ const char *positions_tokens(void *context, bool of_source, const char *position
     const char *value = arena_text(own->arena, position, size, own->err);
     if (!value || resolve(&value, &scope) || !(scope.text->words || scope.text->words_before))
         return value;
-    struct buf out = {0};
-    for (const char *at = value; *at;) {
-        size_t part = strcspn(at, ",");
-        const char *range = arena_text(own->arena, at, part, own->err);
-        const char *tokens = range ? tokens_of_rows(range, &scope) : NULL;
-        buf_format(&out, "%s%s", at > value ? "," : "", tokens ? tokens : "");
-        at += part + (at[part] == ',');
-    }
-    const char *tokens = own->err->kind ? NULL : buf_keep(&out, own->arena, own->err);
-    buf_release(&out);
-    return tokens;
+    return list_to_tokens(&value, &scope) ? NULL : value;
 }
 
 /* Replace the words of a key and of another that it is compared with, `it:they` or `it:mean`. */
@@ -438,7 +461,17 @@ static int resolve_key(const char **value, struct scope scope)
         return -1;
     *value = other ? arena_format(scope.arena, scope.err, "%s:%s", key, other) : key;
     scope.plain = false;
-    return err_if(!*value || resolve(value, &scope));
+    if (!*value || resolve(value, &scope))
+        return -1;
+    if (!scope.text->words_before)
+        return 0;
+    colon = strchr(*value, ':');
+    other = colon ? colon + 1 : NULL;
+    key = colon ? arena_text(scope.arena, *value, (size_t)(colon - *value), scope.err) : *value;
+    if (!key || list_to_tokens(&key, &scope) || (is_word && list_to_tokens(&other, &scope)))
+        return -1;
+    *value = other ? arena_format(scope.arena, scope.err, "%s:%s", key, other) : key;
+    return err_if(!*value);
 }
 
 int positions_resolve(struct item_positions *own, struct item *item, struct text_with_source *pair,
@@ -461,20 +494,30 @@ int positions_resolve(struct item_positions *own, struct item *item, struct text
         {item, sentence, "--query", true, true, arena, err},
     };
     const char **values[] = {&select->query, &select->key, &options->attribute.position};
-    for (size_t i = 0; i < 2 && select->mean; i++)
-        if (read_named(i ? &keys->named_keys : &sentence->named_queries, *values[i], scopes[i]))
+    for (size_t i = 0; i < 2 && select->mean; i++) {
+        struct named_positions *named = i ? &keys->named_keys : &sentence->named_queries;
+        if (read_named(named, *values[i], scopes[i]))
             return -1;
+        for (size_t k = 0; k < named->count; k++)
+            if (counts_rows(scopes[i].text) && list_to_tokens(&named->positions[k], &scopes[i]))
+                return -1;
+    }
     for (size_t i = 0; i < 3; i++) {
         if (resolve_words(values[i], &scopes[i]))
             return -1;
         scopes[i].plain = false;
-        if (resolve(values[i], &scopes[i]))
+        if (resolve(values[i], &scopes[i]) ||
+            (counts_rows(scopes[i].text) && list_to_tokens(values[i], &scopes[i])))
             return -1;
     }
-    const char *part = options->attribute.part;
+    const char *part = options->attribute.part, *against = options->attribute.against;
+    const char **key = &options->attribute.key;
+    if (*key && against && !strchr(*key, ':') &&
+        !(*key = arena_format(arena, err, "%s:%s", *key, against)))
+        return -1;
     bool of_source = part && strcmp(part, "self") != 0;
-    if (resolve_key(&options->attribute.key, (struct scope){item, of_source ? keys : sentence,
-                                                            "--key", true, true, arena, err}) ||
+    if (resolve_key(key, (struct scope){item, of_source ? keys : sentence, "--key", true, true,
+                                        arena, err}) ||
         resolve(&options->explain.token,
                 &(struct scope){item, sentence, "--query", true, false, arena, err}) ||
         (options->score.continuations.count &&

@@ -534,7 +534,7 @@ static int finish(void *state, struct driver *driver, struct err *err)
 
 static const struct task run_task = {
     .many = ITEMS_OR_SOURCE,
-    .begins_words = true,
+    .begins = true,
     .means = MEAN_OF_REGIONS,
     .parts = "layers",
     .state_bytes = sizeof(struct run_state),

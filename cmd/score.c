@@ -64,8 +64,8 @@ static const struct option_row own_options[] = {
         "the first token of each word), or for each [MASK] (default: 3)",
         .preset = 3),
     INTEGER("next", 0, "N", IN(score.next), 1, 1000,
-            "instead of scores, the N likeliest tokens after each text; no beginning token comes "
-            "before it (--special bos adds it)"),
+            "instead of scores, the N likeliest tokens after each text; a beginning token comes "
+            "before it only with --words, regions or --special bos"),
     FLAG("words", 0, IN(select.words),
          "print words (split at white space; Chinese: tokens or characters) instead of tokens, "
          "with summed surprisals; a word includes the punctuation at its end; as with --total, "
@@ -317,7 +317,9 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     const struct kind *kind = own->kind;
     bool each = kind->table == EACH_ALONE, words = own->asked & WORDS;
     bool continues = (own->asked & (CONTINUE | PAIRS)) == CONTINUE;
-    driver->begins_texts = !continues && (words || !each) ? BEGINNING_ADDED : BEGINNING_NOTED;
+    driver->begins_texts = session_beginning(&driver->items, !continues);
+    if (!driver->begins_texts)
+        driver->begins_texts = !continues && !each ? BEGINNING_ADDED : BEGINNING_NOTED;
     driver->columns = options->score.next ? "sentence rank id text probability logprob"
                       : !each || (continues && !words)
                           ? "sentence text logprob_nats tokens perplexity bad pairs accuracy"
@@ -653,8 +655,7 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
         find_words(sentence, viewer, arena, err))
         return -1;
     const struct index_range rows = {"--query", "text", task->view.words ? "word" : "token",
-                                     task->view.words ? sentence->word_count
-                                                      : sentence->count - sentence->words_before};
+                                     task->view.words ? sentence->word_count : sentence->count};
     if (selection_indices(&text->at, &text->at_count, sentence->queries, &rows, arena, err) ||
         check_masks(task, sentence, text, err))
         return -1;

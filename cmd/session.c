@@ -197,7 +197,7 @@ static const char *name_values(const struct session *session, struct arena *aren
                                  edit->reference};
     struct buf key = {0};
     buf_format(&key, "%d %d%d%d%d%d%d %.17g %.17g %lld", session->precision, input->chat,
-               input->literal_special, input->any_length, input->begins_texts, input->ids != NULL,
+               input->literal_special, input->any_length, session->begins, input->ids != NULL,
                how->mask_after, how->temperature, how->dropout, how->seed);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         buf_format(&key, " %zu:%s", texts[i] ? strlen(texts[i]) : SIZE_MAX,
@@ -328,14 +328,22 @@ int input_wrap(struct input *input, const struct chat *chat, struct arena *arena
 
 /* --- a model and its texts -------------------------------------------------------------------- */
 
+enum beginning session_beginning(const struct items *items, bool adds)
+{
+    const bool wants = items->options->select.words || items_have_regions(items);
+    return !wants ? BEGINNING_OF_TOKENIZER : adds ? BEGINNING_ADDED : BEGINNING_NOTED;
+}
+
 /* With --special auto, put the beginning token before texts that lack it, where the command asks
  * for it and neither the tokenizer nor the model puts one; or note that they lack it. */
-static int set_beginning(struct viewer *viewer, const struct input_options *input, struct err *err)
+static int set_beginning(struct session *session, struct err *err)
 {
+    struct viewer *viewer = &session->viewer;
+    const struct input_options *input = &session->options->input;
     size_t before = 0, after = 0, size = 0;
     uint32_t begin = 0;
     bool found = false;
-    if (!input->begins_texts || input->ids || input->chat || viewer->starts || !viewer->tokenizer)
+    if (!session->begins || input->ids || input->chat || viewer->starts || !viewer->tokenizer)
         return 0;
     tokenizer_adds(viewer->tokenizer, &before, &after);
     if (before)
@@ -346,11 +354,10 @@ static int set_beginning(struct viewer *viewer, const struct input_options *inpu
         return 0;
     const char *bytes = tokenizer_token(viewer->tokenizer, begin, &size);
     const char *shown = label_excerpt(bytes, size);
-    if (input->begins_texts == BEGINNING_NOTED) {
-        print_note(
-            "texts have no beginning token here, unlike for words and totals of texts: --special "
-            "bos adds '%s', none omits this note",
-            shown);
+    if (session->begins == BEGINNING_NOTED) {
+        print_note("texts have no beginning token here, unlike for words, regions and totals of "
+                   "texts: --special bos adds '%s', none omits this note",
+                   shown);
         return 0;
     }
     print_note("each text begins with the token '%s': --special none omits it", shown);
@@ -395,9 +402,9 @@ int session_begin(struct session *session, struct err *err)
     viewer->starts = has_start;
     if (tokenizer_options_set(&viewer->chat, viewer->tokenizer, &viewer->model.folder, options,
                               &session->arena, err) ||
-        (is_auto && set_beginning(viewer, &options->input, err)))
+        (is_auto && set_beginning(session, err)))
         return -1;
-    session->adds_beginning = viewer->starts && !has_start;
+    session->adds_beginning = viewer->start_is_unnumbered = viewer->starts && !has_start;
     viewer->model.weights.precision = session->precision;
     print_note_of_tokenizer(viewer->tokenizer);
     if (options->input.ids && *viewer->why)
@@ -420,8 +427,6 @@ int session_read_item(struct session *session, struct item *item, struct text_wi
                                item->options.edit.from ? "from" : "reference");
     if (tokenize_texts(pair, viewer, item->input, item->options.input.source, arena, err))
         return -1;
-    if (session->adds_beginning)
-        pair->sentence.words_before = pair->sentence.added_before;
     item->sentence = pair->sentence.text;
     item->text_start = viewer->chat ? strlen(viewer->chat->before) : 0;
     if (item->region_count && item->regions->columns && !pair->sentence.pair.bytes) {
@@ -671,7 +676,7 @@ const char *question_describe(struct facts *facts, const struct question *questi
         return NULL;
     facts_integer(facts, "answer", question->answer);
     facts_integer(facts, "against", differs ? question->against : COLUMN_MISSING);
-    facts_integer(facts, "position", (long long)question->position);
+    facts_integer(facts, "position", tokenized_number(text, question->position));
     return arena_format(arena, err, "logit %s %s%s%s %s %s", differs ? "difference" : "of", name,
                         differs ? " - " : "", other,
                         viewer->model.config.causal && !viewer->model.config.n_class ? "after"

@@ -53,10 +53,21 @@ int input_wrap(struct input *input, const struct chat *chat, struct arena *arena
 
 /* --- a model and its texts -------------------------------------------------------------------- */
 
+/* What comes before texts with --special auto, the default: what the tokenizer adds; the beginning
+ * token, if the tokenizer adds nothing; or what the tokenizer adds, with a note if that is nothing.
+ */
+enum beginning { BEGINNING_OF_TOKENIZER, BEGINNING_ADDED, BEGINNING_NOTED };
+
+/* The rule of all commands: the beginning token comes before texts with --words or with regions, so
+ * that all numbers of a word or region belong to the same text. `adds`: the command follows it; a
+ * command that does not gets BEGINNING_NOTED. */
+enum beginning session_beginning(const struct items *items, bool adds);
+
 struct session {
     const struct options *options;
-    const char *model; /* model to open; NULL: --model */
-    bool omits_origin; /* results do not name their model: skip the hash of the weights */
+    enum beginning begins; /* set before session_begin */
+    const char *model;     /* model to open; NULL: --model */
+    bool omits_origin;     /* results do not name their model: skip the hash of the weights */
     enum precision precision;
     struct mechanism mechanism; /* from the options */
     struct viewer viewer;

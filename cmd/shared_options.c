@@ -63,8 +63,9 @@ const struct option_row text_options[] = {
     STRING(
         "special", 0, "WHEN", IN(input.special),
         "special tokens to add: auto (default: as in Hugging Face; before the text of an "
-        "encoder-decoder, its start token), none, or bos (a beginning-of-text token, even if the "
-        "tokenizer adds none)",
+        "encoder-decoder, its start token; with --words or regions in run, page, heads, score and "
+        "attribute, a beginning token without a number), none, or bos (a beginning-of-text token, "
+        "even if the tokenizer adds none)",
         .values = &values_specials),
     FLAG("chat", 0, IN(input.chat), "wrap each text in the model's chat template"),
     FLAG("literal-special", 0, IN(input.literal_special),
@@ -72,8 +73,8 @@ const struct option_row text_options[] = {
     FLAG("words", 0, IN(select.words),
          "show words instead of subword tokens: the weights of a word's tokens are summed over "
          "keys and averaged over queries; Chinese and other text without spaces: its tokens, or "
-         "characters where a character is several; run, page: a beginning token, which is no "
-         "word, comes before each text, as for score (--special none omits it)"),
+         "characters where a character is several; a beginning token, which is no word, comes "
+         "before each text (--special none omits it)"),
     FLAG("long", 0, IN(input.any_length), "allow texts beyond the trained context (rotary, ALiBi)"),
     {0},
 };

@@ -464,6 +464,10 @@ int text_mean_add(struct text_mean *mean, const struct report *report, struct er
         mean->sums = arena_alloc(&mean->arena, report->array_count, sizeof *mean->sums, err);
         if (mechanism)
             mean->first.mechanism = arena_text(&mean->arena, mechanism, strlen(mechanism), err);
+        const struct tokenized *text = &report->sentence;
+        if (text->words_before)
+            mean->start =
+                keep_label(text->words ? text->word_labels : text->labels, &mean->arena, err);
         if (!mean->sums || !mean->tables || (mechanism && !mean->first.mechanism))
             return -1;
     }
@@ -528,7 +532,8 @@ static int count_array(struct array *array, const struct report *report,
     return values && array->name ? 0 : -1;
 }
 
-/* Label tokens by position, which all texts share. */
+/* Label tokens by position, which all texts share; special tokens without a number as in the first
+ * text. */
 static int label_report(struct report *report, const struct text_mean *mean,
                         const struct tokenizer *tokenizer, struct arena *arena, struct err *err)
 {
@@ -539,16 +544,23 @@ static int label_report(struct report *report, const struct text_mean *mean,
         if (!array->name && site_axes(array->site) == AXES_TOKEN_WORD)
             words = array->columns.size;
     }
+    const size_t before = mean->first.sentence.words_before;
     const struct label *numbers =
         labels_of_numbers(NULL, most + mean->first.first_shown, arena, err);
+    struct label *places = arena_alloc(arena, most + before, sizeof *places, err);
+    if (!numbers || !places)
+        return -1;
+    for (size_t i = 0; i < most + before; i++)
+        places[i] = i < before ? mean->start : numbers[i - before];
     report->numbers = numbers;
     report->words = NULL;
     report->next = NULL;
     if (words && tokenizer)
         report->words = labels_of_words(tokenizer, words, arena, err);
-    report->sentence = (struct tokenized){.labels = numbers};
+    report->sentence =
+        (struct tokenized){.labels = before ? places : numbers, .words_before = before};
     report->source = (struct tokenized){.labels = numbers};
-    return numbers && (report->words || !words || !tokenizer) ? 0 : -1;
+    return report->words || !words || !tokenizer ? 0 : -1;
 }
 
 /* Describe the means: "mean of 2 pairs: over heads, clean 3.5512, corrupt -1.2003". */

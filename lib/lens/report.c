@@ -79,7 +79,7 @@ size_t report_second(const struct tokenized *text, const size_t *queries, size_t
 {
     size_t second = 0;
     for (size_t i = 0; i < size && text->second; i++) {
-        size_t index = queries ? queries[i] + (text->words ? text->words_before : 0) : first + i;
+        size_t index = queries ? queries[i] + text->words_before : first + i;
         second += (text->words ? text->words[index].first : index) < text->second;
     }
     return second < size ? second : 0;
@@ -110,7 +110,7 @@ static struct axis label_axis(const struct report *report, const struct array *a
         return (struct axis){row->name, size, labels};
     if (report->next && row->things == OF_QUERIES && array_predicts(array))
         labels = report->next;
-    size_t first = report->first_shown - (text->words ? text->words_before : 0);
+    size_t first = report->first_shown - text->words_before;
     return (struct axis){row->name,        size, labels + report->first_shown,
                          (ptrdiff_t)first, NULL, second};
 }
@@ -460,7 +460,7 @@ static int group_all(struct array *arrays, const struct report *report, enum gro
         if (own_axes == AXES_HEAD_KEY_VALUE)
             axes[0] = (struct groups){.count = array->rows.size};
         if (array_selects(array, &array->rows) && how == WITHOUT_FIRST) {
-            size_t hidden = array->rows.numbers[0] == 0;
+            size_t hidden = array->rows.numbers[0] + rows->words_before == 0;
             axes[0] = (struct groups){.first = hidden, .count = array->rows.size - hidden};
             array->rows.numbers += hidden;
             array->rows.labels += hidden;
@@ -489,6 +489,7 @@ struct choice {
     const char *list;                    /* their numbers; NULL: all, or those of `named` */
     const struct named_positions *named; /* positions to join; NULL: none */
     const char *option, *thing;          /* for messages */
+    size_t before;                       /* tokens without a number, which the lists count */
 };
 
 /* Keep the chosen positions of `from`: first those of groups[0], then their groups[1]. */
@@ -498,7 +499,8 @@ static int select_axis(struct axis *axis, struct groups groups[2], const struct 
     const struct named_positions all = {NULL, (const char *[]){choice->list}, 1};
     const struct named_positions *named = choice->named ? choice->named : &all;
     const struct index_range range = {choice->option, "text", choice->thing,
-                                      (size_t)axis_number(from, from->size - 1) + 1};
+                                      (size_t)axis_number(from, from->size - 1) + 1 +
+                                          choice->before};
     const size_t most = named->count * range.count;
     struct word_span *spans = arena_alloc(arena, most, sizeof *spans, err), *joined = NULL;
     struct label *labels = arena_alloc(arena, most, sizeof *labels, err);
@@ -512,12 +514,13 @@ static int select_axis(struct axis *axis, struct groups groups[2], const struct 
         if (selection_indices(&wanted, &count, named->positions[k], &range, arena, err))
             return -1;
         for (size_t i = 0; i < count; i++) {
-            size_t index = axis_index(from, wanted ? wanted[i] : i);
+            const size_t number = (wanted ? wanted[i] : i) - choice->before;
+            size_t index = axis_index(from, number);
             if (index >= from->size) /* hidden */
                 continue;
             spans[found] = (struct word_span){index, 1};
             labels[found] = from->labels[index];
-            numbers[found++] = wanted ? wanted[i] : i;
+            numbers[found++] = number;
         }
         if (found == first)
             return err_usage(err, "%s selects only the token that is hidden", choice->option);
@@ -570,9 +573,13 @@ static int select_cells(struct array *arrays, struct report *report, const struc
         const enum things things = axis_rows[site_axes(array->site)][0].things;
         const bool has_queries = things == OF_QUERIES;
         struct choice choices[] = {
-            {has_queries && rows->words ? rows->queries : NULL, NULL, "--query",
-             rows->words ? "word" : "token"},
-            {has_keys ? columns->keys : NULL, NULL, "--key", columns->words ? "word" : "token"}};
+            {.list = has_queries && rows->words ? rows->queries : NULL, .option = "--query"},
+            {.list = has_keys ? columns->keys : NULL, .option = "--key"}};
+        for (size_t k = 0; k < 2; k++) {
+            const struct tokenized *text = k || !has_queries ? columns : rows;
+            choices[k].thing = text->words ? "word" : "token";
+            choices[k].before = text->words ? 0 : text->words_before;
+        }
         const struct named_positions *named =
             has_queries ? &rows->named_queries : &columns->named_keys;
         if (joins && (has_queries || things == OF_KEYS) && named->count)

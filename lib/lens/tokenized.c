@@ -151,8 +151,9 @@ static int read_tokens(struct tokens *tokens, const struct input *input,
     return 0;
 }
 
-int tokenized_label(struct tokenized *tokenized, const struct tokens *tokens,
-                    const struct tokenizer *tokenizer, struct arena *arena, struct err *err)
+/* As tokenized_label; the first `unnumbered` tokens have no number. */
+static int label_tokens(struct tokenized *tokenized, const struct tokens *tokens, size_t unnumbered,
+                        const struct tokenizer *tokenizer, struct arena *arena, struct err *err)
 {
     struct label *labels = arena_alloc(arena, tokens->count, sizeof *labels, err);
     struct token_bytes *bytes = arena_alloc(arena, tokens->count, sizeof *bytes, err);
@@ -165,12 +166,16 @@ int tokenized_label(struct tokenized *tokenized, const struct tokens *tokens,
     }
     for (size_t i = 0; i < tokens->count; i++) {
         const struct token_row row = {bytes, tokens->count, i};
-        labels[i] = bytes[i].bytes ? label_bytes(i, row, arena, err)
-                                   : label_of_id(i, tokenizer, ids[i], arena, err);
+        const size_t number = i - unnumbered;
+        labels[i] = bytes[i].bytes ? label_bytes(number, row, arena, err)
+                                   : label_of_id(number, tokenizer, ids[i], arena, err);
         if (!labels[i].text)
             return -1;
+        if (i < unnumbered)
+            labels[i].exact = labels[i].plain;
     }
     *tokenized = (struct tokenized){
+        .words_before = unnumbered,
         .tokens = tokens->items,
         .ids = ids,
         .labels = labels,
@@ -188,6 +193,12 @@ int tokenized_label(struct tokenized *tokenized, const struct tokens *tokens,
     return 0;
 }
 
+int tokenized_label(struct tokenized *tokenized, const struct tokens *tokens,
+                    const struct tokenizer *tokenizer, struct arena *arena, struct err *err)
+{
+    return label_tokens(tokenized, tokens, 0, tokenizer, arena, err);
+}
+
 bool tokenized_is_added(const struct tokenized *tokenized, size_t index)
 {
     size_t second = tokenized->second;
@@ -200,7 +211,8 @@ int tokenized_make(struct tokenized *tokenized, const struct input *input,
 {
     struct tokens tokens = {0};
     if (read_tokens(&tokens, input, limits, arena, err) ||
-        tokenized_label(tokenized, &tokens, limits->tokenizer, arena, err))
+        label_tokens(tokenized, &tokens, limits->start_is_unnumbered ? tokens.added[0] : 0,
+                     limits->tokenizer, arena, err))
         return -1;
     tokenized->text = input->text;
     tokenized->size = input->text ? input->size : 0;
@@ -235,7 +247,8 @@ int tokenized_table(struct table *table, const struct tokenized *tokenized, cons
         char *hex = needs_hex ? arena_alloc(arena, 2 * bytes.size + 1, 1, err) : NULL;
         for (size_t k = 0; hex && k < bytes.size; k++)
             snprintf(hex + 2 * k, 3, "%02x", (unsigned char)bytes.bytes[k]);
-        rows_integer(&rows, "index", COLUMN_KEY, (long long)i);
+        const long long number = tokenized_number(tokenized, i);
+        rows_integer(&rows, "index", COLUMN_KEY, number < 0 ? COLUMN_MISSING : number);
         rows_title(&rows, "token");
         rows_integer(&rows, "id", 0, token.id);
         rows_integer(&rows, "start", place_flags,

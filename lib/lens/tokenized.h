@@ -27,9 +27,10 @@ struct token_limits {
     const struct tokenizer *tokenizer; /* NULL: only ids are accepted */
     const struct config *config;       /* the size of the context, and the beginning token */
     size_t vocabulary;                 /* ids are below it */
-    const char *why;   /* without `tokenizer`: why it is not supported; NULL or "": none */
-    bool starts;       /* texts begin with the model's beginning token */
-    const char *model; /* its folder or file, for messages */
+    const char *why;          /* without `tokenizer`: why it is not supported; NULL or "": none */
+    bool starts;              /* texts begin with the model's beginning token */
+    bool start_is_unnumbered; /* which has no number: token 0 is the first of the text */
+    const char *model;        /* its folder or file, for messages */
 };
 
 /* Neighbouring tokens, such as those of a word. */
@@ -70,8 +71,8 @@ struct tokenized {
     const struct text_range *given; /* [given_count] words as ranges of bytes, in place of those
                                      * between blanks; NULL: none */
     size_t given_count;
-    const char *queries; /* selected rows of its tensors, "0,3-5": tokens or words; NULL: all, or
-                          * those of the selection */
+    const char *queries; /* selected rows of its tensors, "0,3-5": indices of tokens, or numbers of
+                          * words; NULL: all, or those of the selection */
     const char *keys;    /* selected columns of attention; NULL: all */
     struct named_positions named_queries, named_keys;
 };
@@ -88,6 +89,12 @@ int tokenized_begin(struct tokenized *tokenized, const struct token_limits *limi
 /* Label tokens, which are borrowed. The caller sets `text`, `size` and `pair`. */
 int tokenized_label(struct tokenized *tokenized, const struct tokens *tokens,
                     const struct tokenizer *tokenizer, struct arena *arena, struct err *err);
+
+/* The number of a token, which counts from `words_before`: negative for the tokens before. */
+static inline long long tokenized_number(const struct tokenized *tokenized, size_t index)
+{
+    return (long long)index - (long long)tokenized->words_before;
+}
 
 /* True for special tokens that were added to the text. */
 bool tokenized_is_added(const struct tokenized *tokenized, size_t index);

@@ -244,6 +244,7 @@ int viewer_tokenize(const struct viewer *viewer, struct tokenized *text, enum si
         .vocabulary = stack_of(&config, part)->embed.rows,
         .why = viewer->why,
         .starts = !is_source && viewer->starts,
+        .start_is_unnumbered = viewer->start_is_unnumbered,
         .model = viewer->model.folder.path,
     };
     if (input)
@@ -435,12 +436,14 @@ static int complete(const struct viewer *viewer, const struct capture_request *a
         const struct tokenized *sentence = &asked->pairs[text].sentence;
         const struct label *of = next && array_predicts(array) ? next : sentence->labels;
         size_t count = array->rows.size;
-        const size_t *numbers = array->rows.numbers;
         struct label *labels = arena_alloc(arena, count, sizeof *labels, err);
-        if (!labels)
+        size_t *numbers = arena_alloc(arena, count, sizeof *numbers, err);
+        if (!labels || !numbers)
             return -1;
-        for (size_t row = 0; row < count; row++)
-            labels[row] = of[numbers[row]];
+        for (size_t row = 0; row < count; row++) {
+            labels[row] = of[array->rows.numbers[row]];
+            numbers[row] = array->rows.numbers[row] - sentence->words_before; /* negative: none */
+        }
         array->rows = (struct axis){array_row_name(array),
                                     count,
                                     labels,

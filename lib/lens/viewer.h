@@ -26,6 +26,7 @@ struct viewer {
     bool regresses;                /* the logit is the answer: it has no probability */
     bool spans;                    /* the classes are the first and the last token of an answer */
     bool starts;                   /* texts begin with the config's bos_id; the caller decides */
+    bool start_is_unnumbered;      /* as in token_limits */
     bool reads_any_length;         /* viewer_tokenize accepts texts longer than the context */
     struct machine machine;
     const struct chat *chat;   /* template that callers put around texts; NULL: none */

@@ -976,7 +976,7 @@ static int make_cells(struct way *way, size_t reader, const struct tokenized *ke
     size_t one, neurons;
     int failed = 0;
     if (by == BY_SOURCE) {
-        *axis = (struct axis){"key", keys->count, keys->labels, 0};
+        *axis = (struct axis){"key", keys->count, keys->labels, -(ptrdiff_t)keys->words_before};
     } else if (by == BY_NEURON) {
         site_most(&one, &neurons, c, SITE_MLP_ACT);
         failed = axis_of_numbers(axis, "neuron", NULL, neurons, arena, way->err);

@@ -168,9 +168,10 @@ static int add_token_rows(struct report *report, const struct report *found,
     float *data = arena_room(arena, count * rows.columns, sizeof *data, err);
     if (!data || axis_of_numbers(&array.columns, "channel", NULL, rows.columns, arena, err))
         return -1;
+    const size_t before = of_source ? 0 : found->sentence.words_before;
     for (size_t i = 0; i < count; i++)
         memcpy(data + i * rows.columns,
-               matrix_row(rows, array.rows.numbers ? array.rows.numbers[i] : i),
+               matrix_row(rows, array.rows.numbers ? array.rows.numbers[i] + before : i),
                rows.columns * sizeof *data);
     array.data = data;
     return report_add_array(report, &array, arena, err);
@@ -392,7 +393,8 @@ static int add_tokens(struct table *table, const struct side *sides, size_t coun
             double norm, sum = number_of(&norm, &sides[part], i);
             if (is_named)
                 rows_text(&rows, "part", COLUMN_KEY, part == PART_SOURCE ? "source" : "text");
-            rows_integer(&rows, "position", COLUMN_KEY, (long long)i);
+            const long long number = tokenized_number(tokens, i);
+            rows_integer(&rows, "position", COLUMN_KEY, number < 0 ? COLUMN_MISSING : number);
             rows_title(&rows, "token");
             rows_integer(&rows, "id", COLUMN_KEY | COLUMN_DATA_ONLY, tokens->ids[i]);
             rows_label(&rows, "text", COLUMN_KEY | COLUMN_SHRINKS, tokens->labels[i]);

@@ -82,7 +82,10 @@ struct splitting {
 static int choose_keys(struct splitting *s)
 {
     const struct score_plan *plan = s->plan;
-    const size_t keys = resid_text(s->config, s->pass.pair, plan->head, RESID_KEY)->count;
+    const struct text_with_source *pair = s->pass.pair;
+    const struct tokenized *of_query = resid_text(s->config, pair, plan->head, RESID_QUERY),
+                           *of_keys = resid_text(s->config, pair, plan->head, RESID_KEY);
+    const size_t keys = of_keys->count;
     const size_t named[] = {plan->key, plan->other},
                  named_count = 1 + (plan->against == AGAINST_KEY);
     bool all = plan->against == AGAINST_MEAN || plan->against == AGAINST_WEIGHTS;
@@ -98,9 +101,12 @@ static int choose_keys(struct splitting *s)
             at++;
         if (at == count)
             return err_usage(s->err,
-                             "--key: expected a key that query %zu of layer %zu attends to, from "
-                             "%u to %u, found %zu",
-                             plan->query, plan->head.layer, list[0], list[count - 1], named[i]);
+                             "--key: expected a key that query %lld of layer %zu attends to, from "
+                             "%lld to %lld, found %lld",
+                             tokenized_number(of_query, plan->query), plan->head.layer,
+                             tokenized_number(of_keys, num_max(list[0], of_keys->words_before)),
+                             tokenized_number(of_keys, list[count - 1]),
+                             tokenized_number(of_keys, named[i]));
     }
     s->pass.position_count = all ? count : named_count;
     s->pass.positions = s->positions;
@@ -602,6 +608,21 @@ static const struct tokenized *text_of(const struct splitting *s, struct resid_p
     return part.of == PART_SOURCE ? &pair->source : &pair->sentence;
 }
 
+/* The number of a token for a table. */
+static long long number_of(const struct tokenized *text, long long token)
+{
+    const bool has = token != COLUMN_MISSING && (size_t)token >= text->words_before;
+    return has ? tokenized_number(text, (size_t)token) : COLUMN_MISSING;
+}
+
+/* "␣Mary (3)"; a token without a number is shown alone. */
+static void put_token(struct buf *out, const struct tokenized *text, size_t token)
+{
+    buf_text(out, text->labels[token].text);
+    if (token >= text->words_before)
+        buf_format(out, " (%lld)", tokenized_number(text, token));
+}
+
 /* --- the path --------------------------------------------------------------------------------- */
 
 /* A step of the path: the largest part of a vector. */
@@ -683,15 +704,19 @@ static void put_steps(struct table_rows *rows, struct buf *path, const struct sp
                       const struct side *side, const struct step *steps, size_t count)
 {
     char name[RESID_PART_BYTES];
+    const struct tokenized *of_side =
+        resid_text(s->config, s->pass.pair, s->plan->head,
+                   side == &s->sides[RESID_QUERY] ? RESID_QUERY : RESID_KEY);
     for (size_t i = 0; i < count; i++, rows_next(rows)) {
         const struct reading *reading = &steps[i].reading;
+        const struct tokenized *text = i ? text_of(s, steps[i - 1].part) : of_side;
         resid_part_name(name, steps[i].part);
         label_row(rows, arena_format(rows->arena, rows->err, "%s %zu", side->name, i));
         rows_text(rows, "side", COLUMN_KEY, side->name);
         rows_integer(rows, "step", COLUMN_KEY, (long long)i);
         rows_text(rows, "part", COLUMN_KEY, arena_text(rows->arena, name, strlen(name), rows->err));
-        rows_integer(rows, "at", 0, (long long)steps[i].at);
-        rows_integer(rows, "reads", 0, reading->source);
+        rows_integer(rows, "at", 0, number_of(text, (long long)steps[i].at));
+        rows_integer(rows, "reads", 0, number_of(text_of(s, steps[i].part), reading->source));
         rows_float(rows, (struct column){"weight", .digits = 4},
                    reading->source == COLUMN_MISSING ? (double)NAN : reading->weight);
         rows_float(rows, (struct column){"value", .digits = 4}, steps[i].value);
@@ -700,8 +725,10 @@ static void put_steps(struct table_rows *rows, struct buf *path, const struct sp
         const struct reading *reading = &steps[i].reading;
         bool is_head = reading->source != COLUMN_MISSING;
         size_t token = is_head ? (size_t)reading->source : steps[i].at;
-        if (i + 1 == count)
-            buf_format(path, "%s (%zu) → ", text_of(s, steps[i].part)->labels[token].text, token);
+        if (i + 1 == count) {
+            put_token(path, text_of(s, steps[i].part), token);
+            buf_text(path, " → ");
+        }
         buf_text(path, resid_part_name(name, steps[i].part));
         if (is_head)
             buf_format(path, " (read with %.2f)", reading->weight);
@@ -723,9 +750,11 @@ static void put_test(struct buf *note, const struct splitting *s, const struct s
     if (best < key->count && head->part == PART_SENTENCE)
         buf_format(
             note,
-            ", or 'run' with --edit 'h.%d.context[head=%d,token=%zu] = 0' --layer %zu --head "
+            ", or 'run' with --edit 'h.%d.context[head=%d,token=%lld] = 0' --layer %zu --head "
             "%zu --show weights",
-            key->parts[best].layer, key->parts[best].head, key->token, head->layer, head->head);
+            key->parts[best].layer, key->parts[best].head,
+            tokenized_number(resid_text(s->config, s->pass.pair, *head, RESID_KEY), key->token),
+            head->layer, head->head);
     buf_char(note, '.');
 }
 
@@ -815,9 +844,10 @@ static void put_copy(struct buf *out, const struct splitting *s, const struct si
                      size_t part, long long source)
 {
     buf_text(out, side->labels[part].text);
-    if (source != COLUMN_MISSING)
-        buf_format(out, "'s copy of %s (%lld)", text_of(s, side->parts[part])->labels[source].text,
-                   source);
+    if (source == COLUMN_MISSING)
+        return;
+    buf_text(out, "'s copy of ");
+    put_token(out, text_of(s, side->parts[part]), (size_t)source);
 }
 
 static int add_pairs(struct table *table, const struct splitting *s)
@@ -843,8 +873,10 @@ static int add_pairs(struct table *table, const struct splitting *s)
         rows_float(&rows, value_column, s->pairs[indices[i]]);
         rows_text(&rows, "query_part", COLUMN_KEY | COLUMN_DATA_ONLY, query_name);
         rows_text(&rows, "key_part", COLUMN_KEY | COLUMN_DATA_ONLY, key_name);
-        rows_integer(&rows, "query_source", COLUMN_KEY | COLUMN_DATA_ONLY, sources[0]);
-        rows_integer(&rows, "key_source", COLUMN_KEY | COLUMN_DATA_ONLY, sources[1]);
+        rows_integer(&rows, "query_source", COLUMN_KEY | COLUMN_DATA_ONLY,
+                     number_of(text_of(s, query->parts[parts[0]]), sources[0]));
+        rows_integer(&rows, "key_source", COLUMN_KEY | COLUMN_DATA_ONLY,
+                     number_of(text_of(s, key->parts[parts[1]]), sources[1]));
         put_copy(&words, s, key, parts[1], sources[1]);
         buf_text(&words, " on the key side × ");
         put_copy(&words, s, query, parts[0], sources[0]);
@@ -945,7 +977,10 @@ static int add_sources(struct report *report, const struct splitting *s, const s
                                  part.of == PART_CROSS ? "cross_" : "", side->name),
             .layer = part.layer,
             .data = cells,
-            .columns = {.name = "key", .size = keys, .labels = text->labels},
+            .columns = {.name = "key",
+                        .size = keys,
+                        .labels = text->labels,
+                        .first = -(ptrdiff_t)text->words_before},
             .display.parts = true,
         };
         part.head = -1; /* all of the layer */

@@ -55,7 +55,7 @@ struct score_total score_total_of_rows(const struct score_text *text, bool words
     struct score_total total = score_total_of(text->scored, 0, text->at ? 0 : text->scored->count);
     for (size_t i = 0; text->at && i < text->at_count; i++) {
         size_t at = text->at[i];
-        struct word_span span = {sentence->words_before + at, 1};
+        struct word_span span = {at, 1};
         span = words ? sentence->words[at] : span;
         struct score_total row = score_total_of(text->scored, span.first, span.count);
         score_total_add(&total, &row);
@@ -166,7 +166,8 @@ static void put_score(struct table_rows *rows, const struct score_view *view,
         const unsigned literal = column->literal || !column->value ? COLUMN_LITERAL : 0;
         rows_text(rows, column->name, KEY | COLUMN_LEADS | literal, column->value);
     }
-    rows_integer(rows, "position", COLUMN_KEY, (long long)row);
+    rows_integer(rows, "position", COLUMN_KEY,
+                 words ? (long long)row : tokenized_number(sentence, row));
     rows_title(rows, words ? "word" : "token");
     if (!words)
         rows_integer(rows, "id", KEY, is_blank ? 0 : sentence->tokens[row].id);
@@ -216,9 +217,11 @@ static int add_scores(struct table *table, const struct score_view *view,
     for (size_t i = 0; i < count; i++)
         rows.most += num_max(rows_of(view, &text->pairs[i].sentence), 1);
     for (size_t p = 0; p < count; p++) {
-        size_t end = num_max(rows_of(view, &text->pairs[p].sentence), 1);
-        for (size_t i = 0; i < (text->at ? text->at_count : end) && !err->kind; i++)
-            put_score(&rows, view, text, p, text->at ? text->at[i] : i);
+        const struct tokenized *sentence = &text->pairs[p].sentence;
+        size_t first = view->words || is_blank ? 0 : sentence->words_before;
+        size_t end = text->at ? text->at_count : num_max(rows_of(view, sentence), 1) - first;
+        for (size_t i = 0; i < end && !err->kind; i++)
+            put_score(&rows, view, text, p, text->at ? text->at[i] : first + i);
     }
     if (rows_finish(table, &rows, "scores", view->words ? "word" : "token"))
         return -1;
@@ -249,7 +252,8 @@ int score_report(struct report *report, const struct score_view *view,
     for (size_t i = 0; with_best && i < places; i++) {
         size_t at =
             view->next ? scored->count : (size_t)column_integer(&tables->columns[keys - 1], i);
-        at = view->words && !view->next ? pair->sentence.words[at].first : at;
+        if (!view->next)
+            at = view->words ? pair->sentence.words[at].first : at + pair->sentence.words_before;
         lists[i] = scored->tokens[at].best;
     }
     const struct likely_best best = {

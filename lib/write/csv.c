@@ -419,7 +419,7 @@ static void add_position(struct csv_line *line, const char *const names[3], size
     add_text(line, names[1], line->is_header ? NULL : axis->labels[index].plain);
     if (!line->writer->report->identity.of_pairs)
         return;
-    at += (ptrdiff_t)(text->words ? text->words_before : 0);
+    at += (ptrdiff_t)text->words_before;
     bool is_token = at >= 0 && !(text->words && (size_t)at >= text->word_count) &&
                     names_find(&kind, NAMES_LIST(of_tokens), axis->name, strlen(axis->name));
     size_t token = is_token && text->words ? text->words[at].first : (size_t)at;
