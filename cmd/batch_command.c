@@ -337,7 +337,13 @@ static int join_logs(const struct options *options, struct err *err)
     const struct texts *paths = &options->input.operands;
     struct arena arena = {0};
     size_t broken = 0;
-    const char *failure = NULL;
+    const char *failure = NULL, *columns = options_are_given(options, "regions word-column");
+    if (columns)
+        return err_usage(err,
+                         "--join: in batch it joins the logs of shards, without --%s: 'attn-cli %s "
+                         "--file FILE --%s … --join TEXT' puts a text between cells, and reads all "
+                         "rows of a table, too",
+                         columns, options->set.done->name, columns);
     if (!paths->count)
         return err_usage(err, "--join: expected the logs of all shards, such as out.jsonl.*.part");
     struct log **logs = log_join(paths->items, paths->count, &arena, err);
