@@ -1,0 +1,52 @@
+/* jinja_value.h: the values of a template that runs, and its limits.
+ *
+ * A function that fails sets the error of the run, and returns undefined, false or NULL. */
+#pragma once
+
+#include "text/jinja_tree.h"
+
+struct jinja_scope {
+    struct jinja_map names;
+    struct jinja_scope *outer;
+};
+
+struct jinja_run {
+    struct arena *arena;
+    struct err *err;
+    struct buf *out;
+    struct jinja_scope *scope, *globals;
+    size_t line, steps, depth, bytes_before;
+    enum node_kind leaves; /* NODE_BREAK, NODE_CONTINUE: the loop; else nothing */
+};
+
+/* Refuse what the line does. */
+struct jinja_value jinja_fail(struct jinja_run *run, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+struct jinja_value jinja_integer(long long number);
+bool jinja_is_true(struct jinja_value v);
+bool jinja_is_number(struct jinja_value v);
+bool jinja_is_equal(struct jinja_value a, struct jinja_value b);
+bool jinja_is_in(struct jinja_run *run, struct jinja_value item, struct jinja_value in);
+
+/* A list, or a tuple, of `count` items that are undefined so far; an empty map. */
+struct jinja_value jinja_make_list(struct jinja_run *run, size_t count);
+struct jinja_value jinja_make_map(struct jinja_run *run);
+
+/* The value of a key, which need not end in a 0; NULL: the map does not have it. */
+struct jinja_value *jinja_map_find(const struct jinja_map *map, const char *key, size_t size);
+void jinja_map_set(struct jinja_run *run, struct jinja_map *map, const char *key,
+                   struct jinja_value v);
+
+/* The text of a value, as it is printed; of two values, one after the other. */
+struct jinja_value jinja_text_of(struct jinja_run *run, struct jinja_value v);
+struct jinja_value jinja_joined(struct jinja_run *run, struct jinja_value a, struct jinja_value b);
+
+/* The first place of a text in another; NULL: it is not there. */
+const char *jinja_find_text(struct jinja_value in, struct jinja_value text);
+
+/* The size of the character at `at`. */
+size_t jinja_character_size(const char *at, const char *end);
+
+/* The items of a value: of a list; the keys of a map; the characters of a text. */
+struct jinja_value jinja_items_of(struct jinja_run *run, struct jinja_value v);
