@@ -810,6 +810,17 @@ static void execute_for(struct jinja_run *run, const node *n)
         execute(run, n->otherwise);
 }
 
+/* The statements after the condition that holds: `elif` is an `if` alone in `otherwise`. */
+static const node *branch_of(struct jinja_run *run, const node *n)
+{
+    bool holds = jinja_is_true(evaluate(run, n->a));
+    while (!holds && n->otherwise && n->otherwise->kind == NODE_IF && !n->otherwise->next) {
+        n = n->otherwise;
+        holds = jinja_is_true(evaluate(run, n->a));
+    }
+    return holds ? n->body : n->otherwise;
+}
+
 static void execute(struct jinja_run *run, const node *n)
 {
     for (; n && !run->err->kind && run->leaves == NODE_OUTPUT; n = n->next) {
@@ -829,8 +840,7 @@ static void execute(struct jinja_run *run, const node *n)
             assign(run, n->a, capture(run, n->body));
             break;
         case NODE_IF:
-            v = evaluate(run, n->a);
-            execute(run, jinja_is_true(v) ? n->body : n->otherwise);
+            execute(run, branch_of(run, n));
             break;
         case NODE_FOR:
             execute_for(run, n);

@@ -7,22 +7,28 @@
 
 typedef struct jinja_node node;
 
-enum { DEPTH_MAX = 200 }; /* of expressions and statements in each other */
+enum {
+    DEPTH_MAX = 200,     /* of expressions and statements in each other */
+    NODES_MAX = 1 << 18, /* of all expressions and statements */
+};
 
 struct reader {
-    const char *text, *at, *end;
+    const char *at, *end;
+    const char *counted; /* `line` is the line of this place */
     struct arena *arena;
     struct err *err;
-    size_t depth;
+    size_t line, depth, nodes;
     bool at_line_start; /* the text after a tag begins a line */
 };
 
-static size_t line_of(const struct reader *reader)
+/* The line of the place that the reader is at, from that of an earlier or a later place. */
+static size_t line_of(struct reader *reader)
 {
-    size_t line = 1;
-    for (const char *c = reader->text; c < reader->at && c < reader->end; c++)
-        line += *c == '\n';
-    return line;
+    for (; reader->counted < reader->at && reader->counted < reader->end; reader->counted++)
+        reader->line += *reader->counted == '\n';
+    for (; reader->counted > reader->at; reader->counted--)
+        reader->line -= reader->counted[-1] == '\n';
+    return reader->line;
 }
 
 /* Refuse the template: something was expected here. */
@@ -35,8 +41,24 @@ static void *refuse(struct reader *reader, const char *expected)
     return NULL;
 }
 
+/* Refuse the template: it has too much of something. */
+static void *refuse_more(struct reader *reader, int most, const char *what)
+{
+    err_unsupported(reader->err, "line %zu: expected at most %d %s, found more", line_of(reader),
+                    most, what);
+    return NULL;
+}
+
+/* Begin an expression or statements within another; `reader->depth--` ends it. */
+static bool enter(struct reader *reader)
+{
+    return ++reader->depth <= DEPTH_MAX || refuse_more(reader, DEPTH_MAX, "levels of nesting");
+}
+
 static node *make(struct reader *reader, enum node_kind kind, node *a, node *b)
 {
+    if (reader->nodes++ == NODES_MAX)
+        return refuse_more(reader, NODES_MAX, "expressions and statements");
     node *made = arena_alloc(reader->arena, 1, sizeof *made, reader->err);
     if (made)
         *made = (node){.kind = kind, .line = line_of(reader), .a = a, .b = b};
@@ -332,13 +354,13 @@ static node *read_filters(struct reader *reader, node *made)
 static node *read_unary(struct reader *reader, bool filtered)
 {
     node *made = NULL;
-    if (++reader->depth > DEPTH_MAX)
-        return refuse(reader, "fewer expressions in each other");
-    if (take(reader, "-"))
+    if (take(reader, "-")) {
+        if (!enter(reader))
+            return NULL;
         made = make(reader, NODE_MINUS, read_unary(reader, false), NULL);
-    else
+        reader->depth--;
+    } else
         made = read_postfix(reader, read_primary(reader));
-    reader->depth--;
     return reader->err->kind ? NULL : filtered ? read_filters(reader, made) : made;
 }
 
@@ -380,8 +402,8 @@ static node *read_not(struct reader *reader)
 {
     if (!take(reader, "not"))
         return read_binary(reader, 0);
-    if (++reader->depth > DEPTH_MAX)
-        return refuse(reader, "fewer expressions in each other");
+    if (!enter(reader))
+        return NULL;
     node *of = read_not(reader);
     reader->depth--;
     return of ? make(reader, NODE_NOT, of, NULL) : NULL;
@@ -400,8 +422,8 @@ static node *read_logic(struct reader *reader, const char *word, enum node_kind 
 
 static node *read_expression(struct reader *reader)
 {
-    if (++reader->depth > DEPTH_MAX)
-        return refuse(reader, "fewer expressions in each other");
+    if (!enter(reader))
+        return NULL;
     node *made = read_logic(reader, "or", NODE_OR);
     while (made && take(reader, "if")) {
         node *condition = read_logic(reader, "or", NODE_OR);
@@ -492,15 +514,16 @@ static node *read_names(struct reader *reader)
 static bool read_if(struct reader *reader, node *made)
 {
     static const char *const ends[] = {"elif", "else", "endif", NULL};
-    const char *end = NULL;
-    if (!(made->a = read_expression(reader)) || !end_tag(reader, "%}"))
-        return false;
-    made->body = read_statements(reader, ends, &end);
-    if (reader->err->kind)
-        return false;
-    if (end == ends[0])
-        return (made->otherwise = make(reader, NODE_IF, NULL, NULL)) &&
-               read_if(reader, made->otherwise);
+    const char *end = ends[0];
+    for (bool more = false; end == ends[0]; more = true) {
+        if (more && !(made = made->otherwise = make(reader, NODE_IF, NULL, NULL)))
+            return false;
+        if (!(made->a = read_expression(reader)) || !end_tag(reader, "%}"))
+            return false;
+        made->body = read_statements(reader, ends, &end);
+        if (reader->err->kind)
+            return false;
+    }
     return end_tag(reader, "%}") &&
            (end == ends[2] || read_body(reader, &made->otherwise, "endif"));
 }
@@ -606,8 +629,8 @@ static node *read_statements(struct reader *reader, const char *const *ends, con
 {
     node *first = NULL, **last = &first;
     char sign = 0;
-    if (++reader->depth > DEPTH_MAX)
-        return refuse(reader, "fewer statements in each other");
+    if (!enter(reader))
+        return NULL;
     while (!reader->err->kind && (sign = read_until_tag(reader, &last))) {
         const char *const *word = sign == '%' ? ends : NULL;
         while (word && *word && !take(reader, *word))
@@ -641,7 +664,13 @@ struct jinja *jinja_parse(const char *text, size_t size, struct arena *arena, st
             *to++ = *from == '\r' ? '\n' : *from;
     to -= to > copy && to[-1] == '\n'; /* the last is not part of the template */
     *to = '\0';
-    struct reader reader = {copy, copy, to, arena, err, .at_line_start = true};
+    struct reader reader = {.at = copy,
+                            .end = to,
+                            .counted = copy,
+                            .line = 1,
+                            .arena = arena,
+                            .err = err,
+                            .at_line_start = true};
     template->body = read_statements(&reader, NULL, NULL);
     return err->kind ? NULL : template;
 }

@@ -202,17 +202,39 @@ TEST(a_template_can_ask_for_the_date)
     arena_release(&memory);
 }
 
-TEST(deep_templates_are_refused)
+#define TOO_DEEP(line, levels) \
+    "line " line ": expected at most " levels " levels of nesting, found more"
+
+/* Templates with a piece that is repeated; what is refused. */
+static const struct {
+    const char *begin, *piece;
+    size_t times;
+    const char *end, *error;
+} repeated[] = {
+    {"\n{{ ", "(", 100000, "", TOO_DEEP("2", "200")},
+    {"{{ ", "[", 100000, "", TOO_DEEP("1", "200")},
+    {"{{ ", "not ", 100000, "", TOO_DEEP("1", "200")},
+    {"{{ ", "-", 100000, "", TOO_DEEP("1", "200")},
+    {"", "{% if 1 %}", 100000, "", TOO_DEEP("1", "200")},
+    {"", "{{ {'a': ", 100000, "", TOO_DEEP("1", "200")},
+    {"{{ [", "1,", 300000, "] }}",
+     "line 1: expected at most 262144 expressions and statements, found more"},
+    {"{% if 0 %}", "{% elif 0 %}", 20000, "{% elif 1 %}a{% endif %}", NULL},
+};
+
+TEST(no_template_can_fill_the_stack_or_the_memory)
 {
-    static const char *const pieces[] = {"(", "[", "{% if 1 %}", "not ", "-", "{{ {'a': "};
-    for (size_t i = 0; i < COUNT(pieces); i++) {
+    for (size_t i = 0; i < COUNT(repeated); i++) {
         struct buf text = {0}, out = {0};
-        buf_text(&text, "{{ ");
-        if (*pieces[i] == '{')
-            buf_clear(&text);
-        buf_repeat(&text, pieces[i], strlen(pieces[i]), 100000);
-        struct err local = {0};
-        ck_assert_int_eq(render(&out, text.bytes, &local), -1);
+        struct err err = {0};
+        buf_text(&text, repeated[i].begin);
+        buf_repeat(&text, repeated[i].piece, strlen(repeated[i].piece), repeated[i].times);
+        buf_text(&text, repeated[i].end);
+        int failed = render(&out, text.bytes, &err);
+        const char *expected = repeated[i].error ? repeated[i].error : "";
+        ck_assert_msg(failed == -(repeated[i].error != NULL) && strcmp(err.text, expected) == 0,
+                      "%s%s…: expected '%s', found '%s'", repeated[i].begin, repeated[i].piece,
+                      expected, err.text);
         buf_release(&text);
         buf_release(&out);
         arena_release(&memory);
