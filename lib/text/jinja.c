@@ -11,10 +11,8 @@ typedef struct jinja_node node;
 typedef struct jinja_value value;
 
 enum {
-    DEPTH_MAX = 100,       /* of calls in each other */
-    STEPS_MAX = 1000000,   /* expressions that are evaluated, and turns of loops */
-    BYTES_MAX = 256 << 20, /* of values */
-    ARGUMENTS_MAX = 16,    /* of a call */
+    RANGE_MAX = 1000000, /* numbers of a range */
+    ARGUMENTS_MAX = 16,  /* of a call */
 };
 #define NUMBER_MAX 1000000000000000LL /* sums of a few such numbers do not overflow */
 
@@ -28,11 +26,11 @@ struct arguments {
 
 /* --- filters, tests, methods and functions ---------------------------------------------------- */
 
-static value *find_name(const struct jinja_run *run, const char *name)
+static value *find_name(struct jinja_run *run, const char *name)
 {
     value *found = NULL;
     for (struct jinja_scope *scope = run->scope; scope && !found; scope = scope->outer)
-        found = jinja_map_find(&scope->names, name, strlen(name));
+        found = jinja_map_find(run, &scope->names, name, strlen(name));
     return found;
 }
 
@@ -45,9 +43,11 @@ static value argument(const struct arguments *given, size_t index, const char *n
     return undefined;
 }
 
-static bool is_stripped(const char *at, size_t size, value characters)
+static bool is_stripped(struct jinja_run *run, const char *at, size_t size, value characters)
 {
     uint32_t c = 0;
+    if (!jinja_count_bytes(run, size + characters.size))
+        return false;
     if (characters.kind == JINJA_TEXT)
         return jinja_find_text(characters, jinja_text(at, size));
     return utf8_decode(&c, at, size) && unicode_kind(c) == UNICODE_SPACE;
@@ -60,13 +60,13 @@ static value strip(struct jinja_run *run, value self, const struct arguments *gi
     const char *first = text.of.text, *end = first + text.size;
     while (sides & 1 && first < end) {
         size_t size = jinja_character_size(first, end);
-        if (!is_stripped(first, size, characters))
+        if (!is_stripped(run, first, size, characters))
             break;
         first += size;
     }
     while (sides & 2 && end > first) {
         size_t before = utf8_before(first, (size_t)(end - first));
-        if (!is_stripped(first + before, (size_t)(end - first) - before, characters))
+        if (!is_stripped(run, first + before, (size_t)(end - first) - before, characters))
             break;
         end = first + before;
     }
@@ -83,7 +83,9 @@ static bool is_letter(char c)
 static value change_case(struct jinja_run *run, value self, const struct arguments *given, int to)
 {
     value text = jinja_text_of(run, self);
-    char *made = run->err->kind ? NULL : arena_text(run->arena, text.of.text, text.size, run->err);
+    char *made = jinja_has_room(run, text.size)
+                     ? arena_text(run->arena, text.of.text, text.size, run->err)
+                     : NULL;
     (void)given;
     for (size_t i = 0; made && i < text.size; i++) {
         bool begins_word = to == TITLE && i && !is_letter(made[i - 1]);
@@ -98,8 +100,9 @@ static value length(struct jinja_run *run, value self, const struct arguments *g
 {
     (void)variant;
     (void)given;
-    value items = jinja_items_of(run, self);
-    return items.kind ? jinja_integer((long long)items.of.list->count) : undefined;
+    value items = self.kind == JINJA_TEXT ? undefined : jinja_items_of(run, self);
+    size_t count = items.kind ? items.of.list->count : jinja_count_characters(run, self);
+    return run->err->kind ? undefined : jinja_integer((long long)count);
 }
 
 static value or_default(struct jinja_run *run, value self, const struct arguments *given,
@@ -153,11 +156,16 @@ static value reversed(struct jinja_run *run, value self, const struct arguments 
 static value join(struct jinja_run *run, value self, const struct arguments *given, int variant)
 {
     (void)variant;
-    value items = jinja_items_of(run, self), between = argument(given, 0, "d"),
-          all = jinja_text("", 0);
-    for (size_t i = 0; items.kind && i < items.of.list->count && !run->err->kind; i++)
-        all = jinja_joined(run, i ? jinja_joined(run, all, between) : all, items.of.list->items[i]);
-    return all;
+    value items = jinja_items_of(run, self), between = jinja_text_of(run, argument(given, 0, "d"));
+    struct buf out = {0};
+    for (size_t i = 0; items.kind && i < items.of.list->count; i++) {
+        value text = jinja_text_of(run, items.of.list->items[i]);
+        if (!jinja_count_bytes(run, text.size + between.size))
+            break;
+        buf_bytes(&out, between.of.text, i ? between.size : 0);
+        buf_bytes(&out, text.of.text, text.size);
+    }
+    return jinja_keep(run, &out);
 }
 
 static value replace(struct jinja_run *run, value self, const struct arguments *given, int variant)
@@ -169,15 +177,15 @@ static value replace(struct jinja_run *run, value self, const struct arguments *
     const char *at = text.of.text, *end = at + text.size, *found = NULL;
     if (run->err->kind || !from.size)
         return run->err->kind ? undefined : jinja_fail(run, "replace: expected a text to replace");
-    for (; (found = jinja_find_text(jinja_text(at, (size_t)(end - at)), from));
-         at = found + from.size) {
+    jinja_count_bytes(run, text.size);
+    while ((found = jinja_find_text(jinja_text(at, (size_t)(end - at)), from)) &&
+           jinja_count_bytes(run, to.size)) {
         buf_bytes(&out, at, (size_t)(found - at));
         buf_bytes(&out, to.of.text, to.size);
+        at = found + from.size;
     }
     buf_bytes(&out, at, (size_t)(end - at));
-    size_t size = out.size;
-    const char *kept = buf_keep(&out, run->arena, run->err);
-    return kept ? jinja_text(kept, size) : undefined;
+    return jinja_keep(run, &out);
 }
 
 static value split(struct jinja_run *run, value self, const struct arguments *given, int variant)
@@ -188,6 +196,7 @@ static value split(struct jinja_run *run, value self, const struct arguments *gi
         return jinja_fail(run, "split: expected a text that separates");
     size_t count = 1;
     const char *end = self.of.text + self.size, *at = self.of.text, *found = NULL;
+    jinja_count_bytes(run, self.size);
     while ((found = jinja_find_text(jinja_text(at, (size_t)(end - at)), by)))
         at = found + by.size, count++;
     value list = jinja_make_list(run, count);
@@ -206,7 +215,7 @@ static value begins(struct jinja_run *run, value self, const struct arguments *g
     if (self.kind != JINJA_TEXT || part.kind != JINJA_TEXT)
         return jinja_fail(run, "expected two texts");
     size_t at = at_end && part.size < self.size ? self.size - part.size : 0;
-    return jinja_boolean(part.size <= self.size &&
+    return jinja_boolean(part.size <= self.size && jinja_count_bytes(run, part.size) &&
                          memcmp(self.of.text + at, part.of.text, part.size) == 0);
 }
 
@@ -216,7 +225,7 @@ static value get(struct jinja_run *run, value self, const struct arguments *give
     value key = argument(given, 0, NULL), other = argument(given, 1, NULL);
     if (self.kind != JINJA_MAP || key.kind != JINJA_TEXT)
         return jinja_fail(run, "get: expected a mapping and a key");
-    const value *found = jinja_map_find(self.of.map, key.of.text, key.size);
+    const value *found = jinja_map_find(run, self.of.map, key.of.text, key.size);
     return found ? *found : other.kind ? other : none;
 }
 
@@ -279,7 +288,7 @@ static value map_attribute(struct jinja_run *run, value self, const struct argum
     value list = jinja_make_list(run, count);
     if (!name.kind)
         return jinja_fail(run, "map: expected an attribute");
-    for (size_t i = 0; list.kind && i < count; i++)
+    for (size_t i = 0; list.kind && i < count && !run->err->kind; i++)
         list.of.list->items[i] = member(run, items.of.list->items[i], name);
     return list;
 }
@@ -291,7 +300,7 @@ static value range(struct jinja_run *run, value self, const struct arguments *gi
     value a = argument(given, 0, NULL), b = argument(given, 1, NULL);
     long long first = given->count > 1 ? a.integer : 0,
               end = given->count > 1 ? b.integer : a.integer;
-    if (!jinja_is_number(a) || given->count > 2 || end - first > STEPS_MAX)
+    if (!jinja_is_number(a) || given->count > 2 || end - first > RANGE_MAX)
         return jinja_fail(run, "range: expected one or two numbers, and a short range");
     value list = jinja_make_list(run, end > first ? (size_t)(end - first) : 0);
     for (size_t i = 0; list.kind && i < list.of.list->count; i++)
@@ -343,8 +352,7 @@ static value raise_exception(struct jinja_run *run, value self, const struct arg
 
 static value equals(struct jinja_run *run, value self, const struct arguments *given, int expected)
 {
-    (void)run;
-    return jinja_boolean(jinja_is_equal(self, argument(given, 0, NULL)) == expected);
+    return jinja_boolean(jinja_is_equal(run, self, argument(given, 0, NULL)) == expected);
 }
 
 static value is_one_of(struct jinja_run *run, value self, const struct arguments *given,
@@ -466,15 +474,18 @@ static value member(struct jinja_run *run, value of, value key)
                           key.kind == JINJA_TEXT ? (int)key.size : 0,
                           key.kind == JINJA_TEXT ? key.of.text : "");
     if (of.kind == JINJA_MAP && key.kind == JINJA_TEXT) {
-        const value *found = jinja_map_find(of.of.map, key.of.text, key.size);
+        const value *found = jinja_map_find(run, of.of.map, key.of.text, key.size);
         return found ? *found : undefined;
     }
     if ((of.kind != JINJA_LIST && of.kind != JINJA_TEXT) || !jinja_is_number(key))
         return undefined;
-    value items = jinja_items_of(run, of);
-    long long count = items.kind ? (long long)items.of.list->count : 0;
+    bool is_text = of.kind == JINJA_TEXT;
+    long long count = (long long)(is_text ? jinja_count_characters(run, of) : of.of.list->count);
     long long at = key.integer < 0 ? key.integer + count : key.integer;
-    return at >= 0 && at < count ? items.of.list->items[at] : undefined;
+    if (at < 0 || at >= count)
+        return undefined;
+    return is_text ? jinja_characters_of(run, of, (size_t)at, (size_t)at + 1)
+                   : of.of.list->items[at];
 }
 
 /* A bound of a slice as Python takes it, within [least, most]. */
@@ -488,10 +499,13 @@ static value slice(struct jinja_run *run, const node *n)
 {
     value of = evaluate(run, n->a);
     value first = n->b ? evaluate(run, n->b) : none, end = n->c ? evaluate(run, n->c) : none;
-    value by = n->d ? evaluate(run, n->d) : jinja_integer(1), items = jinja_items_of(run, of);
-    if (!items.kind || !jinja_is_number(by) || !by.integer)
+    value by = n->d ? evaluate(run, n->d) : jinja_integer(1);
+    bool cuts = of.kind == JINJA_TEXT && by.integer == 1; /* a part of the text, not a list */
+    value items = cuts ? undefined : jinja_items_of(run, of);
+    if ((!cuts && !items.kind) || !jinja_is_number(by) || !by.integer)
         return run->err->kind ? undefined : jinja_fail(run, "a slice: expected numbers");
-    long long count = (long long)items.of.list->count, step = by.integer;
+    long long count = (long long)(cuts ? jinja_count_characters(run, of) : items.of.list->count);
+    long long step = by.integer;
     bool back = step < 0;
     long long at =
         bound(first, count, back ? count - 1 : 0, back ? -1 : 0, back ? count - 1 : count);
@@ -499,6 +513,9 @@ static value slice(struct jinja_run *run, const node *n)
                      : back               ? -1
                                           : count;
     long long most = back ? (at - last - step - 1) / -step : (last - at + step - 1) / step;
+    if (cuts)
+        return most > 0 ? jinja_characters_of(run, of, (size_t)at, (size_t)last)
+                        : jinja_text("", 0);
     value list = jinja_make_list(run, most > 0 ? (size_t)most : 0);
     for (size_t i = 0; list.kind && i < list.of.list->count; i++)
         list.of.list->items[i] = items.of.list->items[at + (long long)i * step];
@@ -527,18 +544,13 @@ static value capture(struct jinja_run *run, const node *body)
     run->out = &out;
     execute(run, body);
     run->out = outer;
-    size_t size = out.size;
-    const char *kept = run->err->kind ? NULL : buf_keep(&out, run->arena, run->err);
-    buf_release(&out);
-    return kept ? jinja_text(kept, size) : undefined;
+    return jinja_keep(run, &out);
 }
 
 static value call_macro(struct jinja_run *run, const node *macro, const struct arguments *given)
 {
     struct jinja_scope own = {.outer = run->globals}, *outer = run->scope;
     size_t index = 0;
-    if (++run->depth > DEPTH_MAX)
-        return jinja_fail(run, "expected fewer calls in each other");
     run->scope = &own;
     for (const node *name = macro->a; name && !run->err->kind; name = name->next, index++) {
         value v = argument(given, index, name->name);
@@ -546,7 +558,6 @@ static value call_macro(struct jinja_run *run, const node *macro, const struct a
     }
     value text = capture(run, macro->body);
     run->scope = outer;
-    run->depth--;
     return text;
 }
 
@@ -574,7 +585,8 @@ static int order(struct jinja_run *run, value a, value b)
         return (a.integer > b.integer) - (a.integer < b.integer);
     if (a.kind != JINJA_TEXT || b.kind != JINJA_TEXT)
         return jinja_fail(run, "expected two numbers or two texts to compare").kind;
-    int first = memcmp(a.of.text, b.of.text, a.size < b.size ? a.size : b.size);
+    size_t both = a.size < b.size ? a.size : b.size;
+    int first = jinja_count_bytes(run, both) ? memcmp(a.of.text, b.of.text, both) : 0;
     return first ? first : (a.size > b.size) - (a.size < b.size);
 }
 
@@ -615,7 +627,7 @@ static value evaluate_binary(struct jinja_run *run, const node *n)
     switch (n->binary) {
     case EQUAL:
     case UNEQUAL:
-        return jinja_boolean(jinja_is_equal(a, b) == (n->binary == EQUAL));
+        return jinja_boolean(jinja_is_equal(run, a, b) == (n->binary == EQUAL));
     case IN:
     case NOT_IN:
         return jinja_boolean(jinja_is_in(run, a, b) == (n->binary == IN));
@@ -665,8 +677,11 @@ static value evaluate_map(struct jinja_run *run, const node *n)
     value map = jinja_make_map(run);
     for (const node *pair = n->a; pair && map.kind; pair = pair->next) {
         value key = jinja_text_of(run, evaluate(run, pair->a)), v = evaluate(run, pair->b);
-        const char *name =
-            run->err->kind ? NULL : arena_text(run->arena, key.of.text, key.size, run->err);
+        if (!jinja_has_room(run, key.size))
+            return undefined;
+        if (memchr(key.of.text, '\0', key.size))
+            return jinja_fail(run, "expected a key without U+0000");
+        const char *name = arena_text(run->arena, key.of.text, key.size, run->err);
         if (!name)
             return undefined;
         jinja_map_set(run, map.of.map, name, v);
@@ -674,20 +689,19 @@ static value evaluate_map(struct jinja_run *run, const node *n)
     return map;
 }
 
-static void jinja_count_step(struct jinja_run *run)
-{
-    if (++run->steps > STEPS_MAX || run->arena->taken_bytes > run->bytes_before + BYTES_MAX)
-        jinja_fail(run, "expected a template that needs less work");
-}
-
-static value evaluate(struct jinja_run *run, const node *n)
+static value evaluate_filter(struct jinja_run *run, const node *n)
 {
     struct arguments given;
-    value v = undefined;
-    run->line = n->line;
-    jinja_count_step(run);
-    if (run->err->kind)
+    value self = evaluate(run, n->a);
+    if (!evaluate_arguments(run, &given, n->b))
         return undefined;
+    return n->kind == NODE_TEST ? call_test(run, n->name, self, &given)
+                                : call(run, FILTER, n->name, self, &given);
+}
+
+static value evaluate_node(struct jinja_run *run, const node *n)
+{
+    value v = undefined;
     switch (n->kind) {
     case NODE_VALUE:
         return n->value;
@@ -710,11 +724,7 @@ static value evaluate(struct jinja_run *run, const node *n)
         return evaluate_call(run, n);
     case NODE_FILTER:
     case NODE_TEST:
-        v = evaluate(run, n->a);
-        if (!evaluate_arguments(run, &given, n->b))
-            return undefined;
-        return n->kind == NODE_TEST ? call_test(run, n->name, v, &given)
-                                    : call(run, FILTER, n->name, v, &given);
+        return evaluate_filter(run, n);
     case NODE_NOT:
         return jinja_boolean(!jinja_is_true(evaluate(run, n->a)));
     case NODE_MINUS:
@@ -736,6 +746,14 @@ static value evaluate(struct jinja_run *run, const node *n)
     default:
         return jinja_fail(run, "expected a value");
     }
+}
+
+static value evaluate(struct jinja_run *run, const node *n)
+{
+    run->line = n->line;
+    value v = jinja_enter(run) ? evaluate_node(run, n) : undefined;
+    run->depth--;
+    return v;
 }
 
 /* --- statements ------------------------------------------------------------------------------- */
@@ -762,8 +780,8 @@ static void assign(struct jinja_run *run, const node *target, value v)
     }
 }
 
-/* What a template can ask of the loop it is in. */
-static void set_loop(struct jinja_run *run, const struct jinja_list *list, size_t index)
+/* What a template can ask of the loop it is in: the map changes with each turn. */
+static void set_loop(struct jinja_run *run, value loop, const struct jinja_list *list, size_t index)
 {
     const struct jinja_pair members[] = {
         {"index", jinja_integer((long long)index + 1)},
@@ -776,7 +794,6 @@ static void set_loop(struct jinja_run *run, const struct jinja_list *list, size_
         {"previtem", index ? list->items[index - 1] : undefined},
         {"nextitem", index + 1 < list->count ? list->items[index + 1] : undefined},
     };
-    value loop = jinja_make_map(run);
     for (size_t i = 0; loop.kind && i < sizeof members / sizeof *members; i++)
         jinja_map_set(run, loop.of.map, members[i].key, members[i].value);
     jinja_map_set(run, &run->scope->names, "loop", loop);
@@ -796,11 +813,12 @@ static void execute_for(struct jinja_run *run, const node *n)
             list.of.list->items[kept++] = items.of.list->items[i];
     }
     const struct jinja_list chosen = {list.kind ? list.of.list->items : NULL, kept};
-    for (size_t i = 0; i < kept && !run->err->kind && run->leaves != NODE_BREAK; i++) {
-        jinja_count_step(run);
+    value loop = kept ? jinja_make_map(run) : undefined;
+    for (size_t i = 0; i < kept && run->leaves != NODE_BREAK && jinja_count_step(run); i++) {
         own.names.count = 0; /* what one turn sets, the next does not see */
+        own.names.index = NULL;
         assign(run, n->a, chosen.items[i]);
-        set_loop(run, &chosen, i);
+        set_loop(run, loop, &chosen, i);
         run->leaves = NODE_OUTPUT;
         execute(run, n->body);
     }
@@ -821,38 +839,48 @@ static const node *branch_of(struct jinja_run *run, const node *n)
     return holds ? n->body : n->otherwise;
 }
 
+static void execute_statement(struct jinja_run *run, const node *n)
+{
+    value v = undefined;
+    switch (n->kind) {
+    case NODE_OUTPUT:
+        v = jinja_text_of(run, evaluate(run, n->a));
+        if (jinja_count_bytes(run, v.size))
+            buf_bytes(run->out, v.of.text, v.size);
+        break;
+    case NODE_SET:
+        v = evaluate(run, n->b);
+        assign(run, n->a, v);
+        break;
+    case NODE_CAPTURE:
+        assign(run, n->a, capture(run, n->body));
+        break;
+    case NODE_IF:
+        execute(run, branch_of(run, n));
+        break;
+    case NODE_FOR:
+        execute_for(run, n);
+        break;
+    case NODE_MACRO:
+        jinja_map_set(run, &run->scope->names, n->name,
+                      (value){.kind = JINJA_MACRO, .of.macro = n});
+        break;
+    default:
+        run->leaves = n->kind; /* break and continue */
+    }
+}
+
 static void execute(struct jinja_run *run, const node *n)
 {
-    for (; n && !run->err->kind && run->leaves == NODE_OUTPUT; n = n->next) {
-        value v = undefined;
+    if (!n)
+        return;
+    run->line = n->line;
+    for (bool goes_on = jinja_enter(run); goes_on && n && run->leaves == NODE_OUTPUT; n = n->next) {
         run->line = n->line;
-        switch (n->kind) {
-        case NODE_OUTPUT:
-            v = jinja_text_of(run, evaluate(run, n->a));
-            if (!run->err->kind)
-                buf_bytes(run->out, v.of.text, v.size);
-            break;
-        case NODE_SET:
-            v = evaluate(run, n->b);
-            assign(run, n->a, v);
-            break;
-        case NODE_CAPTURE:
-            assign(run, n->a, capture(run, n->body));
-            break;
-        case NODE_IF:
-            execute(run, branch_of(run, n));
-            break;
-        case NODE_FOR:
-            execute_for(run, n);
-            break;
-        case NODE_MACRO:
-            jinja_map_set(run, &run->scope->names, n->name,
-                          (value){.kind = JINJA_MACRO, .of.macro = n});
-            break;
-        default:
-            run->leaves = n->kind; /* break and continue */
-        }
+        execute_statement(run, n);
+        goes_on = jinja_count_step(run);
     }
+    run->depth--;
 }
 
 int jinja_render(struct buf *out, const struct jinja *template, const struct jinja_map *variables,

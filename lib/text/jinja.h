@@ -14,6 +14,7 @@
 #include "base/memory.h"
 
 struct buf;
+struct hash_index;
 struct jinja;
 
 enum jinja_kind {
@@ -47,6 +48,8 @@ struct jinja_list {
 struct jinja_map {
     struct jinja_pair *pairs; /* [count] in the order in which they were set */
     size_t count;
+    size_t room;              /* pairs that fit; 0: `pairs` are the caller's and are not changed */
+    struct hash_index *index; /* numbers of pairs by their keys; NULL: there are few */
 };
 
 struct jinja_pair {
@@ -61,6 +64,7 @@ struct jinja_value jinja_boolean(bool truth);
 struct jinja *jinja_parse(const char *text, size_t size, struct arena *arena, struct err *err);
 
 /* Append what the template makes of the variables; values are made in the arena. Errors name the
- * line; one that the template raises itself is its message. */
+ * line; one that the template raises itself is its message. Limits of nesting, steps and bytes of
+ * values (jinja.c) refuse templates that would not end or would fill the stack or the memory. */
 int jinja_render(struct buf *out, const struct jinja *template, const struct jinja_map *variables,
                  struct arena *arena, struct err *err);

@@ -5,9 +5,17 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/hash.h"
 #include "base/utf8.h"
 
 typedef struct jinja_value value;
+
+enum {
+    DEPTH_MAX = 500,     /* of expressions, statements, calls and compared values in each other */
+    STEPS_MAX = 1000000, /* expressions, statements, turns of loops, and values that are compared */
+    MEBIBYTES_MAX = 64,  /* of values that are made, and of texts that are read and written */
+    PAIRS_FEW = 16,      /* of a map without an index */
+};
 
 static const value undefined = {.kind = JINJA_UNDEFINED};
 
@@ -37,6 +45,43 @@ value jinja_fail(struct jinja_run *run, const char *format, ...)
     return undefined;
 }
 
+/* --- limits ----------------------------------------------------------------------------------- */
+
+/* Whether this many bytes more are within the limit. */
+bool jinja_has_room(struct jinja_run *run, size_t size)
+{
+    const size_t most = (size_t)MEBIBYTES_MAX << 20;
+    size_t taken = run->arena->taken_bytes - run->bytes_before + run->bytes_read;
+    if (taken > most || size > most - taken)
+        jinja_fail(run, "expected at most %d MiB of values, found more", MEBIBYTES_MAX);
+    return !run->err->kind;
+}
+
+/* Count the bytes of a text that is read or written. */
+bool jinja_count_bytes(struct jinja_run *run, size_t size)
+{
+    bool fits = jinja_has_room(run, size);
+    run->bytes_read += fits ? size : 0;
+    return fits;
+}
+
+bool jinja_count_step(struct jinja_run *run)
+{
+    if (++run->steps > STEPS_MAX)
+        jinja_fail(run, "expected at most %d steps, found more", STEPS_MAX);
+    return jinja_has_room(run, 0);
+}
+
+/* Begin an expression, statements or a comparison within another; `run->depth--` ends it. */
+bool jinja_enter(struct jinja_run *run)
+{
+    if (++run->depth > DEPTH_MAX)
+        jinja_fail(run, "expected at most %d levels of nesting, found more", DEPTH_MAX);
+    return jinja_count_step(run);
+}
+
+/* --- values ----------------------------------------------------------------------------------- */
+
 bool jinja_is_true(value v)
 {
     return v.kind == JINJA_BOOLEAN || v.kind == JINJA_INTEGER ? v.integer != 0
@@ -54,7 +99,9 @@ bool jinja_is_number(value v)
 /* A list, or a tuple, of `count` items that are undefined so far. */
 value jinja_make_list(struct jinja_run *run, size_t count)
 {
-    struct jinja_list *list = arena_alloc(run->arena, 1, sizeof *list, run->err);
+    struct jinja_list *list = jinja_has_room(run, count * sizeof *list->items)
+                                  ? arena_alloc(run->arena, 1, sizeof *list, run->err)
+                                  : NULL;
     if (list && count)
         list->items = arena_alloc(run->arena, count, sizeof *list->items, run->err);
     if (!list || (count && !list->items))
@@ -69,28 +116,71 @@ value jinja_make_map(struct jinja_run *run)
     return map ? (value){.kind = JINJA_MAP, .of.map = map} : undefined;
 }
 
-/* The value of a key, which need not end in a 0; NULL: the map does not have it. */
-value *jinja_map_find(const struct jinja_map *map, const char *key, size_t size)
+static bool has_key(const struct jinja_pair *pair, const char *key, size_t size)
 {
+    return strnlen(pair->key, size + 1) == size && memcmp(pair->key, key, size) == 0;
+}
+
+/* The value of a key, which need not end in a 0; NULL: the map does not have it. */
+value *jinja_map_find(struct jinja_run *run, const struct jinja_map *map, const char *key,
+                      size_t size)
+{
+    uint32_t at = 0;
+    if (!jinja_count_bytes(run, size))
+        return NULL;
+    if (map->index) {
+        struct hash_probe probe = hash_probe(map->index, hash_bytes(key, size));
+        while (hash_next(&probe, &at))
+            if (has_key(&map->pairs[at], key, size))
+                return &map->pairs[at].value;
+        return NULL;
+    }
+    while (at < map->count && !has_key(&map->pairs[at], key, size))
+        at++;
+    return at < map->count ? &map->pairs[at].value : NULL;
+}
+
+static void map_index(struct jinja_map *map, size_t at)
+{
+    const char *key = map->pairs[at].key;
+    struct hash_probe probe = hash_probe(map->index, hash_bytes(key, strlen(key)));
+    uint32_t other = 0;
+    while (hash_next(&probe, &other))
+        continue;
+    hash_put(&probe, (uint32_t)at);
+}
+
+/* Make room for as many pairs again, which from PAIRS_FEW on have an index. */
+static bool map_grow(struct jinja_run *run, struct jinja_map *map)
+{
+    size_t room = map->count < PAIRS_FEW / 2 ? PAIRS_FEW / 2 : 2 * map->count;
+    struct jinja_pair *pairs = arena_room(run->arena, room, sizeof *pairs, run->err);
+    if (!pairs)
+        return false;
+    if (map->count)
+        memcpy(pairs, map->pairs, map->count * sizeof *pairs);
+    map->pairs = pairs;
+    map->room = room;
+    if (map->count < PAIRS_FEW)
+        return true;
+    map->index = arena_alloc(run->arena, 1, sizeof *map->index, run->err);
+    if (!map->index || hash_index_init(map->index, room, run->arena, run->err))
+        return false;
     for (size_t i = 0; i < map->count; i++)
-        if (strncmp(map->pairs[i].key, key, size) == 0 && !map->pairs[i].key[size])
-            return &map->pairs[i].value;
-    return NULL;
+        map_index(map, i);
+    return true;
 }
 
 void jinja_map_set(struct jinja_run *run, struct jinja_map *map, const char *key, value v)
 {
-    value *found = jinja_map_find(map, key, strlen(key));
-    if (found) {
+    value *found = jinja_map_find(run, map, key, strlen(key));
+    if (found)
         *found = v;
+    if (found || run->err->kind || (map->count >= map->room && !map_grow(run, map)))
         return;
-    }
-    struct jinja_pair *pairs =
-        arena_grow(run->arena, map->pairs, map->count, sizeof *pairs, run->err);
-    if (!pairs)
-        return;
-    map->pairs = pairs;
-    pairs[map->count++] = (struct jinja_pair){key, v};
+    map->pairs[map->count++] = (struct jinja_pair){key, v};
+    if (map->index)
+        map_index(map, map->count - 1);
 }
 
 /* The text of a value, as it is printed. */
@@ -113,7 +203,9 @@ value jinja_joined(struct jinja_run *run, value a, value b)
 {
     a = jinja_text_of(run, a);
     b = jinja_text_of(run, b);
-    char *text = run->err->kind ? NULL : arena_room(run->arena, a.size + b.size + 1, 1, run->err);
+    char *text = jinja_has_room(run, a.size + b.size)
+                     ? arena_room(run->arena, a.size + b.size + 1, 1, run->err)
+                     : NULL;
     if (!text)
         return undefined;
     memcpy(text, a.of.text, a.size);
@@ -122,26 +214,51 @@ value jinja_joined(struct jinja_run *run, value a, value b)
     return jinja_text(text, a.size + b.size);
 }
 
-bool jinja_is_equal(value a, value b)
+/* A text that was appended piece by piece; releases the pieces. */
+value jinja_keep(struct jinja_run *run, struct buf *out)
 {
-    if (jinja_is_number(a) && jinja_is_number(b))
-        return a.integer == b.integer;
-    if (a.kind != b.kind)
-        return false;
-    if (a.kind == JINJA_TEXT)
-        return a.size == b.size && memcmp(a.of.text, b.of.text, a.size) == 0;
-    if (a.kind == JINJA_MAP) {
-        bool same = a.of.map->count == b.of.map->count;
-        for (size_t i = 0; same && i < a.of.map->count; i++) {
-            const struct jinja_pair *pair = &a.of.map->pairs[i];
-            const value *other = jinja_map_find(b.of.map, pair->key, strlen(pair->key));
-            same = other && jinja_is_equal(pair->value, *other);
-        }
-        return same;
+    size_t size = out->size;
+    const char *kept = jinja_has_room(run, size) ? buf_keep(out, run->arena, run->err) : NULL;
+    buf_release(out);
+    return kept ? jinja_text(kept, size) : undefined;
+}
+
+static bool same_items(struct jinja_run *run, const struct jinja_list *a,
+                       const struct jinja_list *b)
+{
+    bool same = a->count == b->count;
+    for (size_t i = 0; same && i < a->count; i++)
+        same = jinja_is_equal(run, a->items[i], b->items[i]);
+    return same;
+}
+
+static bool same_pairs(struct jinja_run *run, const struct jinja_map *a, const struct jinja_map *b)
+{
+    bool same = a->count == b->count;
+    for (size_t i = 0; same && i < a->count; i++) {
+        const struct jinja_pair *pair = &a->pairs[i];
+        const value *other = jinja_map_find(run, b, pair->key, strlen(pair->key));
+        same = other && jinja_is_equal(run, pair->value, *other);
     }
-    bool same = a.kind != JINJA_LIST || a.of.list->count == b.of.list->count;
-    for (size_t i = 0; same && a.kind == JINJA_LIST && i < a.of.list->count; i++)
-        same = jinja_is_equal(a.of.list->items[i], b.of.list->items[i]);
+    return same;
+}
+
+/* Whether two values are equal; false, with an error, beyond the limits. */
+bool jinja_is_equal(struct jinja_run *run, value a, value b)
+{
+    bool same = jinja_enter(run);
+    if (same && jinja_is_number(a) && jinja_is_number(b))
+        same = a.integer == b.integer;
+    else if (same && a.kind != b.kind)
+        same = false;
+    else if (same && a.kind == JINJA_TEXT)
+        same = a.size == b.size && jinja_count_bytes(run, a.size) &&
+               memcmp(a.of.text, b.of.text, a.size) == 0;
+    else if (same && a.kind == JINJA_MAP)
+        same = same_pairs(run, a.of.map, b.of.map);
+    else if (same && a.kind == JINJA_LIST)
+        same = same_items(run, a.of.list, b.of.list);
+    run->depth--;
     return same;
 }
 
@@ -154,14 +271,34 @@ size_t jinja_character_size(const char *at, const char *end)
     return size;
 }
 
+/* The number of characters of a text. */
+size_t jinja_count_characters(struct jinja_run *run, value text)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < text.size && (i || jinja_count_bytes(run, text.size)); i++)
+        count += !utf8_continues(text.of.text[i]);
+    return count;
+}
+
+/* The characters of a text from one number up to another, which are at most their number. */
+value jinja_characters_of(struct jinja_run *run, value text, size_t first, size_t last)
+{
+    const char *at = text.of.text, *end = at + text.size, *begin = NULL;
+    for (size_t i = 0; at < end && i < last && (i || jinja_count_bytes(run, text.size)); i++) {
+        begin = i == first ? at : begin;
+        at += jinja_character_size(at, end);
+    }
+    return begin ? jinja_text(begin, (size_t)(at - begin)) : jinja_text("", 0);
+}
+
 /* The items of a value: of a list; the keys of a map; the characters of a text. */
 value jinja_items_of(struct jinja_run *run, value v)
 {
     if (v.kind == JINJA_LIST)
         return v;
-    size_t count = v.kind == JINJA_MAP ? v.of.map->count : 0;
-    for (size_t i = 0; v.kind == JINJA_TEXT && i < v.size; i++)
-        count += !utf8_continues(v.of.text[i]);
+    size_t count = v.kind == JINJA_MAP    ? v.of.map->count
+                   : v.kind == JINJA_TEXT ? jinja_count_characters(run, v)
+                                          : 0;
     if (v.kind != JINJA_MAP && v.kind != JINJA_TEXT && v.kind != JINJA_UNDEFINED)
         return jinja_fail(run, "expected a list");
     value list = jinja_make_list(run, count);
@@ -185,11 +322,14 @@ bool jinja_is_in(struct jinja_run *run, value item, value in)
     if (in.kind == JINJA_TEXT) {
         if (item.kind != JINJA_TEXT)
             jinja_fail(run, "expected a text before 'in'");
-        return item.kind == JINJA_TEXT && jinja_find_text(in, item);
+        return item.kind == JINJA_TEXT && jinja_count_bytes(run, in.size) &&
+               jinja_find_text(in, item);
     }
+    if (in.kind == JINJA_MAP)
+        return item.kind == JINJA_TEXT && jinja_map_find(run, in.of.map, item.of.text, item.size);
     value items = jinja_items_of(run, in);
-    for (size_t i = 0; items.kind && i < items.of.list->count; i++)
-        if (jinja_is_equal(item, items.of.list->items[i]))
+    for (size_t i = 0; items.kind && i < items.of.list->count && !run->err->kind; i++)
+        if (jinja_is_equal(run, item, items.of.list->items[i]))
             return true;
     return false;
 }

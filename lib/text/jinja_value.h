@@ -15,7 +15,9 @@ struct jinja_run {
     struct err *err;
     struct buf *out;
     struct jinja_scope *scope, *globals;
-    size_t line, steps, depth, bytes_before;
+    size_t line, steps, depth;
+    size_t bytes_before;   /* of the arena */
+    size_t bytes_read;     /* of texts that are read or written, not made */
     enum node_kind leaves; /* NODE_BREAK, NODE_CONTINUE: the loop; else nothing */
 };
 
@@ -23,10 +25,25 @@ struct jinja_run {
 struct jinja_value jinja_fail(struct jinja_run *run, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* --- limits: all work is counted, so that every template ends -----------------------------------
+ *
+ * Each returns whether the run goes on. Whoever compares, copies or searches a text counts its
+ * bytes; the functions below do. */
+
+/* Begin an expression, statements or a comparison in another; `run->depth--` ends it. */
+bool jinja_enter(struct jinja_run *run);
+bool jinja_count_step(struct jinja_run *run);
+
+/* Count bytes that are read or written; ask for bytes that the arena will give. */
+bool jinja_count_bytes(struct jinja_run *run, size_t size);
+bool jinja_has_room(struct jinja_run *run, size_t size);
+
+/* --- values ----------------------------------------------------------------------------------- */
+
 struct jinja_value jinja_integer(long long number);
 bool jinja_is_true(struct jinja_value v);
 bool jinja_is_number(struct jinja_value v);
-bool jinja_is_equal(struct jinja_value a, struct jinja_value b);
+bool jinja_is_equal(struct jinja_run *run, struct jinja_value a, struct jinja_value b);
 bool jinja_is_in(struct jinja_run *run, struct jinja_value item, struct jinja_value in);
 
 /* A list, or a tuple, of `count` items that are undefined so far; an empty map. */
@@ -34,19 +51,26 @@ struct jinja_value jinja_make_list(struct jinja_run *run, size_t count);
 struct jinja_value jinja_make_map(struct jinja_run *run);
 
 /* The value of a key, which need not end in a 0; NULL: the map does not have it. */
-struct jinja_value *jinja_map_find(const struct jinja_map *map, const char *key, size_t size);
+struct jinja_value *jinja_map_find(struct jinja_run *run, const struct jinja_map *map,
+                                   const char *key, size_t size);
 void jinja_map_set(struct jinja_run *run, struct jinja_map *map, const char *key,
                    struct jinja_value v);
 
-/* The text of a value, as it is printed; of two values, one after the other. */
+/* The text of a value, as it is printed; of two values, one after the other; of `out`, which is
+ * released. */
 struct jinja_value jinja_text_of(struct jinja_run *run, struct jinja_value v);
 struct jinja_value jinja_joined(struct jinja_run *run, struct jinja_value a, struct jinja_value b);
+struct jinja_value jinja_keep(struct jinja_run *run, struct buf *out);
 
-/* The first place of a text in another; NULL: it is not there. */
+/* The first place of a text in another, whose bytes it does not count; NULL: it is not there. */
 const char *jinja_find_text(struct jinja_value in, struct jinja_value text);
 
-/* The size of the character at `at`. */
+/* The size of the character at `at`; the number of characters; those from one number up to
+ * another, which are at most their number. */
 size_t jinja_character_size(const char *at, const char *end);
+size_t jinja_count_characters(struct jinja_run *run, struct jinja_value text);
+struct jinja_value jinja_characters_of(struct jinja_run *run, struct jinja_value text, size_t first,
+                                       size_t last);
 
 /* The items of a value: of a list; the keys of a map; the characters of a text. */
 struct jinja_value jinja_items_of(struct jinja_run *run, struct jinja_value v);

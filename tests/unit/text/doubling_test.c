@@ -14,6 +14,7 @@
 #include "format/safetensors.h"
 #include "model/weights.h"
 #include "lens/tokenized.h"
+#include "text/jinja.h"
 #include "text/tokenizer.h"
 
 enum { FIRST_COUNT = 500, TIMES = 4, ROUNDS = 5 }; /* repeat on a busy machine */
@@ -201,6 +202,24 @@ static int open_tensors(struct err *err)
     return failed;
 }
 
+static void fill_template(size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        buf_format(&file, "{%% set x%zu = [%zu] %%}{{ x%zu[0] }}", i, i, i);
+}
+
+static int render_template(struct err *err)
+{
+    struct arena arena = {0};
+    struct buf out = {0};
+    const struct jinja_map variables = {0};
+    const struct jinja *template = jinja_parse(file.bytes, file.size, &arena, err);
+    int failed = !template || jinja_render(&out, template, &variables, &arena, err);
+    buf_release(&out);
+    arena_release(&arena);
+    return failed;
+}
+
 /* --- texts without a split -------------------------------------------------------------------- */
 
 #define MODEL(stages, model) "{" stages "\"model\": {" model "}}"
@@ -290,6 +309,7 @@ static const struct row {
     {"ids", fill_ids, read_ids, 0},
     {"labels", fill_labels, make_labels, 0},
     {"tensors", fill_tensors, open_tensors, 32000},
+    {"names and expressions of a template", fill_template, render_template, 32000},
     {"letters of one BPE word", fill_letters, join_letters, 0},
     {"letters of one Unigram word", fill_letters, find_likeliest, 0},
     {"letters of one WordPiece word", fill_letters, cut_pieces, 0},

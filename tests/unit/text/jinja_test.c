@@ -100,6 +100,18 @@ static const struct {
      "23;132;21;"},
     {"{{ 'a' if x is defined and x.y.z else 'b' }}{{ x.y if x else 'c' }}", "bc"},
     {"{{- 'a' -}}   b   {{- 'c' }}", "abc"},
+    {"{{ 'a\303\251\344\270\255' | length }}{{ 'a\303\251\344\270\255'[-1] }}{{ "
+     "'a\303\251\344\270\255'[1:2] }}{{ 'abc'[2:1] }}{{ 'abc'[-9:9] }}{{ 'abc'[7] }}",
+     "3\344\270\255\303\251abc"},
+    {"{{ [1, 'a', none] | join('\303\251') }}{{ 'abc' | join('-') }}{{ [] | join('-') }}",
+     "1\303\251a\303\251Nonea-b-c"},
+    {"{% for x in [1, 2] %}{% for y in 'ab' %}{{ loop.index }}{{ loop.last }}{% endfor %}{{ "
+     "loop.index }}{{ loop.nextitem }};{% endfor %}",
+     "1False2True12;1False2True2;"},
+    {"{{ {'a': 1}['a\\x00b'] }}{{ 'a' in {'a': 1} }}{{ 1 in {'a': 1} }}", "TrueFalse"},
+    {"{{ {'a': [1, {'b': 'c'}]} == {'a': [1, {'b': 'c'}]} }}{{ {'a': [1, {'b': 'c'}]} == {'a': [1, "
+     "{'b': 'd'}]} }}{{ [1, 2] == [1] }}{{ {'a': 1} != {'b': 1} }}{{ [[2], 1] == [(2,), 1] }}",
+     "TrueFalseFalseTrueTrue"},
     {"{{ ([1] + [2]) | join }}{{ messages[1:] | length }}{{ messages[0:1][0].role }}", "120user"},
     {"{{ {'a': 1, 'b': 2} | length }}{{ {'a': 1, 'b': 2}.keys() | join(',') }}{% for k, v in {'a': "
      "1} | items %}{{ k }}{{ v }}{% endfor %}",
@@ -132,15 +144,16 @@ static const struct {
     {"{{ 1 // 0 }}", "line 1: expected another divisor than 0 or -1"},
     {"{{ 999999999999999 * 999999999999999 }}", "line 1: expected a number up to 1000000000000000"},
     {"{{ [1] }}", "line 1: expected a text, found a list or a mapping"},
+    {"{{ {'a\\x00b': 1} }}", "line 1: expected a key without U+0000"},
     {"{% set a, b = [1] %}", "line 1: expected as many values as names"},
     {"{{ raise_exception('No ' + 'tools') }}", "the template refuses it: No tools"},
     {"{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}",
-     "line 1: expected fewer calls in each other"},
+     "line 1: expected at most 500 levels of nesting, found more"},
     {"{% for a in range(2000) %}{% for b in range(2000) %}{{ a }}{% endfor %}{% endfor %}",
-     "line 1: expected a template that needs less work"},
+     "line 1: expected at most 1000000 steps, found more"},
     {"{% set ns = namespace(x='aaaaaaaa') %}{% for a in range(60) %}{% set ns.x = ns.x + ns.x "
      "%}{% endfor %}",
-     "line 1: expected a template that needs less work"},
+     "line 1: expected at most 64 MiB of values, found more"},
 };
 
 static struct arena memory;
@@ -204,8 +217,16 @@ TEST(a_template_can_ask_for_the_date)
 
 #define TOO_DEEP(line, levels) \
     "line " line ": expected at most " levels " levels of nesting, found more"
+#define TOO_LONG "line 1: expected at most 1000000 steps, found more"
+#define TOO_LARGE "line 1: expected at most 64 MiB of values, found more"
+#define DOUBLED(a, b)                                                                            \
+    "{% set n = namespace(a=[1], b=[1]) %}{% for i in range(40) %}{% set n.a = " a " %}{% set n" \
+    ".b = " b " %}{% endfor %}"
+#define LARGE /* n.t is a text of 4 MiB */                                                \
+    "{% set n = namespace(t='aaaa') %}{% for i in range(20) %}{% set n.t = n.t + n.t %}{" \
+    "% endfor %}"
 
-/* Templates with a piece that is repeated; what is refused. */
+/* Templates with a piece that is repeated. What is read is refused, or what is run. */
 static const struct {
     const char *begin, *piece;
     size_t times;
@@ -219,7 +240,42 @@ static const struct {
     {"", "{{ {'a': ", 100000, "", TOO_DEEP("1", "200")},
     {"{{ [", "1,", 300000, "] }}",
      "line 1: expected at most 262144 expressions and statements, found more"},
+    {"\n{{ 'a'", "~1", 20000, "}}", TOO_DEEP("2", "500")},
+    {"{{ 'a'", "|upper", 20000, "}}", TOO_DEEP("1", "500")},
+    {"{{ 'a'", ".upper()", 20000, "}}", TOO_DEEP("1", "500")},
+    {"{{ 'a'", " is eq(1)", 20000, "}}", TOO_DEEP("1", "500")},
+    {"{{ 'a'", "[0]", 20000, "}}", TOO_DEEP("1", "500")},
+    {"{{ 'a'", "[0:1]", 20000, "}}", TOO_DEEP("1", "500")},
+    {"{{ 'a'", ".a", 20000, "}}", TOO_DEEP("1", "500")},
+    {"{{ 1", "+1", 20000, "}}", TOO_DEEP("1", "500")},
+    {"{{ 1", " and 1", 20000, "}}", TOO_DEEP("1", "500")},
+    {"{{ 1", "<1", 20000, "}}", TOO_DEEP("1", "500")},
+    {"{{ 1", " if 1", 20000, "}}", TOO_DEEP("1", "500")},
+    {"{% macro m() %}{{ ", "-", 150, "m() }}{% endmacro %}{{ m() }}", TOO_DEEP("1", "500")},
+    {"{% macro m() %}{{ m()", "|upper", 300, "}}{% endmacro %}{{ m() }}", TOO_DEEP("1", "500")},
+    {"{% set n = namespace(a=[1], b=[1]) %}{% for i in range(", "9", 4,
+     ") %}{% set n.a = [n.a] %}{% set n.b = [n.b] %}{% endfor %}{{ n.a == n.b }}",
+     TOO_DEEP("1", "500")},
+    {"{% set n = namespace() %}{% set n.n = n %}{{ n == n }}", "", 0, "", TOO_DEEP("1", "500")},
+    {DOUBLED("[n.a, n.a]", "[n.b, n.b]"), "{{ n.a == n.b }}", 1, "", TOO_LONG},
+    {DOUBLED("[n.a, n.a]", "[n.b, n.b]"), "{{ n.a in [n.b] }}", 1, "", TOO_LONG},
+    {DOUBLED("{1: n.a, 2: n.a}", "{1: n.b, 2: n.b}"),
+     "{{ [{1: n.a}] | selectattr('1', 'equalto', n.b) }}", 1, "", TOO_LONG},
+    {"{% for i in range(100000) %}", "{% macro m() %}{% endmacro %}", 1000, "{% endfor %}",
+     TOO_LONG},
+    {LARGE "{% for i in range(1000) %}", "{{ 'b' in n.t }}", 1, "{% endfor %}", TOO_LARGE},
+    {LARGE "{% for i in range(1000) %}", "{{ n.t < n.t }}", 1, "{% endfor %}", TOO_LARGE},
+    {LARGE "{% for i in range(1000) %}", "{{ n.t == n.t }}", 1, "{% endfor %}", TOO_LARGE},
+    {LARGE "{% for i in range(1000) %}", "{{ n.t | length }}", 1, "{% endfor %}", TOO_LARGE},
+    {LARGE "{% for i in range(1000) %}", "{{ n[n.t] }}", 1, "{% endfor %}", TOO_LARGE},
+    {LARGE "{% for i in range(1000) %}", "{{ n.t }}", 1, "{% endfor %}", TOO_LARGE},
+    {LARGE, "{{ n.t | replace('a', n.t) }}", 1, "", TOO_LARGE},
+    {LARGE, "{{ n.t.strip('b' ~ n.t) }}", 1, "", TOO_LARGE},
+    {LARGE, "{{ [n.t, n.t, n.t] | join(n.t ~ n.t ~ n.t ~ n.t ~ n.t ~ n.t ~ n.t ~ n.t) }}", 1, "",
+     TOO_LARGE},
     {"{% if 0 %}", "{% elif 0 %}", 20000, "{% elif 1 %}a{% endif %}", NULL},
+    {"{{ range(100000) | join(', ') | length }}{{ '", "ab", 100000, "'[1:] | length }}", NULL},
+    {"{{ {'a': 1", ", 'b': 2, 'c': 3", 20000, "}.a }}", NULL},
 };
 
 TEST(no_template_can_fill_the_stack_or_the_memory)
