@@ -51,6 +51,8 @@ static void lossy_text_write(struct buf *out, struct buf *rest, bool last)
 
 /* --- steps ------------------------------------------------------------------------------------ */
 
+enum { GROWTH_MAX = 64 };
+
 /* Pass a token to a step; after the last step, write it. */
 static void pass(const struct stage *step, struct token_decoder *decoder, const char *token,
                  size_t size)
@@ -71,6 +73,25 @@ static void pass(const struct stage *step, struct token_decoder *decoder, const 
         pass(step->next, decoder, token, size);
     }
     state->tokens++;
+}
+
+/* Read a pattern. Without a limit, chained replacements of "a" by "aaaa" would fill the memory. */
+static int read_replace(struct stage_list *list, struct stage *step, const struct json *value,
+                        struct err *err)
+{
+    const struct matcher *matcher = &step->matcher;
+    if (stage_read_pattern(list, step, value, err))
+        return -1;
+    size_t matched = matcher->literal ? matcher->literal_size : 1;
+    size_t times = matched ? (step->content_size + matched - 1) / matched : 1;
+    times += !matcher->literal; /* a pattern may match before and after each byte */
+    if (times > GROWTH_MAX / step->growth)
+        return err_set(err,
+                       "expected steps after which a token is at most %d times as long, found "
+                       "more",
+                       GROWTH_MAX);
+    step->growth *= times ? times : 1;
+    return 0;
 }
 
 static int read_metaspace(struct stage_list *list, struct stage *step, const struct json *value,
@@ -232,7 +253,7 @@ enum { ROW_FUSE = 1 };
 static const struct stage_row rows[] = {
     {"ByteLevel"},         /* changes nothing: words are stored as bytes */
     [ROW_FUSE] = {"Fuse"}, /* sets `fused` of later steps */
-    {"Replace", "content", .rewrite = replace, .read = stage_read_pattern},
+    {"Replace", "content", .rewrite = replace, .read = read_replace},
     {"ByteFallback", .put = join_bytes, .end = end_bytes},
     {"Strip", "content", " ", .put = strip, .read = read_strip},
     {"Metaspace", "replacement", "▁", .rewrite = replace, .read = read_metaspace},
@@ -243,6 +264,7 @@ static const struct stage_row rows[] = {
 static int begin_step(struct stage_list *list, struct stage *step, struct err *err)
 {
     const struct stage *last = list->last;
+    step->growth = last ? last->growth : 1;
     step->fused = last && (last->fused || last->row == &rows[ROW_FUSE]);
     return step->index < DECODER_STEPS_MAX
                ? 0

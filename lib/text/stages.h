@@ -55,6 +55,7 @@ struct stage {
     bool fused;            /* Strip: `start` is for all tokens together, not for each */
     bool strips_first;     /* Metaspace: no space before the first token */
     bool cleans;           /* WordPiece: remove spaces before punctuation, shorten `do not` */
+    size_t growth;         /* how many times as long a token may be after the step */
 };
 
 /* A type of stage. */
