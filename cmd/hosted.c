@@ -13,8 +13,8 @@ static int run(const char *const *words, const struct edit_values *values, struc
     const struct command *command = command_find(*words, err);
     if (!command || options_parse(&options, command, (char **)words + 1, arena, err))
         return -1;
-    if (*command->shared != text_options || options.help)
-        return err_usage(err, "expected a command that reads texts, found '%s'%s", *words,
+    if ((*command->shared != text_options && command != &command_help) || options.help)
+        return err_usage(err, "expected a command that reads texts, or help, found '%s'%s", *words,
                          options.help ? " --help" : "");
     options.quiet = true;
     options.edit.values = values;

@@ -301,10 +301,10 @@ void attn_dictionary_close(struct attn_dictionary *dictionary);
 
 /* Run a command line of attn-cli that reads texts, such as {"lens", "Life is short",
  * "--format=csv", NULL}: lens, attribute, patch, heads, compare, steer, examples, run, score,
- * generate, explain, page or tokenize. What the program would print goes to the sink, once, as
- * bytes that are not 0-terminated; --output writes a file. --edit also knows the values. The
- * command opens the model that it names; standard input is not read. A result of 1, such as that of
- * a comparison, is no error. One report at a time: others are refused with status 2. */
+ * generate, explain, page or tokenize; or help. What the program would print goes to the sink,
+ * once, as bytes that are not 0-terminated; --output writes a file. --edit also knows the values.
+ * The command opens the model that it names; standard input is not read. A result of 1, such as
+ * that of a comparison, is no error. One report at a time: others are refused with status 2. */
 int attn_report(const char *const *words, const struct attn_value *values, size_t value_count,
                 int (*sink)(void *context, const char *bytes, size_t size), void *context,
                 struct attn_error *error);

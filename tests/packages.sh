@@ -14,7 +14,9 @@ version=$("$build/attn-cli" --version | sed -n '1s/.* //p')
 
 names_version() {
     grep -q "^attn-cli ($version-[0-9]*) " $here/debian/changelog &&
-        grep -qx "version: $version" CITATION.cff && grep -qx "## $version" CHANGELOG.md
+        grep -qx "version: $version" CITATION.cff &&
+        grep -qx "__version__ = \"$version\"" lib/bindings/python/attn.py &&
+        grep -qx "## $version" CHANGELOG.md
 }
 
 symbols_are_those_of_the_library() {
@@ -60,7 +62,7 @@ recipe_names_targets() {
 }
 
 check 'continuous integration runs targets of the Makefile' recipe_names_targets
-check 'packages, CITATION.cff and CHANGELOG.md have the version of the program' names_version
+check 'packages, CITATION.cff, attn.py and CHANGELOG.md have the version' names_version
 check 'symbols agree with the library' symbols_are_those_of_the_library
 check 'Build-Depends are the packages of dependencies.sh' debian_needs_what_the_build_needs
 libc=$(getconf GNU_LIBC_VERSION 2>/dev/null | sed -n 's/^glibc 2[.]//p')

@@ -369,7 +369,7 @@ assert shown.startswith("<iframe") and html.escape(page) in shown
 try:
     model.page("Life is short", no_such=1)
 except attn.Error as error:
-    assert error.status == 2 and "no-such" in str(error), error
+    assert error.status == 2 and "'no_such'" in str(error), error
 else:
     raise AssertionError("an unknown option")
 END
@@ -722,10 +722,10 @@ for call, expected, text in (
         (lambda: model.run([2**32 + 5]), ValueError, "an id: expected a number from 0 to 4294"),
         (lambda: model.score(numpy.array([1, -1])), ValueError, "found -1"),
         (lambda: cache.step([2**70]), ValueError, "an id"),
-        (lambda: model.run([5.9]), TypeError, "'float'"),
-        (lambda: model.run([float("nan")]), TypeError, "'float'"),
+        (lambda: model.run([5.9]), TypeError, "a whole number, found 5.9"),
+        (lambda: model.run([float("nan")]), TypeError, "found nan"),
         (lambda: model.run(numpy.array([[1, 2]])), ValueError, "found an array of shape (1, 2)"),
-        (lambda: model.run("Life", source=[1.5]), TypeError, "'float'"),
+        (lambda: model.run("Life", source=[1.5]), TypeError, "found 1.5"),
         (lambda: model.token(2**32 + 5), ValueError, "an id"),
         (lambda: model.generate("Life", 0), ValueError, "expected a number from 1 to 1000000, f"),
         (lambda: model.generate(""), attn.Error, "'tiny': expected a text, since field"),
@@ -792,6 +792,62 @@ for text in ids * 3:
     assert all(numpy.array_equal(one[name], other[name]) for name in one)
     assert numpy.array_equal(plain.score(text)["logprob"], packed.score(text)["logprob"],
                              equal_nan=True)
+END
+check 'messages, signatures and synonyms have the names of arguments of Python' "$python" - <<'END'
+import inspect, pickle, subprocess, os
+import attn, numpy
+program = os.path.join(os.path.dirname(os.environ["LIBATTN"]), "attn-cli")
+version = subprocess.run([program, "--version"], stdout=subprocess.PIPE, encoding="utf-8").stdout
+assert attn.__version__ == version.split("\n")[0].split()[-1], attn.__version__
+assert all(hasattr(attn, name) for name in attn.__all__) and "numpy" not in attn.__all__
+model = attn.Model("tiny")
+assert repr(model) == "<attn.Model 'tiny': 2 layers, 4 heads, 96 channels, 1280 words>", model
+cache = model.cache()
+cache.step("Life is")
+assert repr(cache) == "<attn.Cache of 'tiny': 2 tokens>", cache
+for call, kind, said in (
+        (lambda: model.run(None), TypeError, "run: expected a text or ids, found None"),
+        (lambda: model.lens(None), TypeError, "lens: expected a text or ids, found None"),
+        (lambda: model.run({"a": 1}), TypeError, "an id: expected a whole number, found {'a': 1}"),
+        (lambda: model.lens("Life", layrs=1), attn.Error, "argument 'layrs': did you mean 'layers"),
+        (lambda: model.lens("Life", foo=1), attn.Error, "'foo': help(attn.Model.lens) lists them"),
+        (lambda: model.lens("Life", layers=9), attn.Error, "layers: expected numbers from 0 to 1"),
+        (lambda: model.run("Life", heads=9), attn.Error, "heads: expected numbers from 0 to 3"),
+        (lambda: model.patch("The keys", with_="zeros"), attn.Error, "with_: expected one of"),
+        (lambda: model.compare("Life"), attn.Error, "attention: expected patterns to compare"),
+        (lambda: model.patch(["The keys", "The dogs"], ["The key", "The dog"]), attn.Error,
+         "clean[1]: expected texts of equal length"),
+        (lambda: model.attribute(["a", "The"], answer=[" is", " q: r"]), attn.Error, "text[1]: "),
+        (lambda: model.steer([], ["a"]), attn.Error, "positive: expected a sentence"),
+        (lambda: attn.page([[1.0]]), attn.Error, "found another shape in 'attentions'"),
+        (lambda: model.saliency("Life is", answer={" a": 2}), ValueError, "only gradients takes"),
+        (lambda: model.lens("Life", layer=1, layers=1), TypeError, "expected one of them"),
+        (lambda: model.run("Life", layer=1, layers=1), TypeError, "expected one of them")):
+    try:
+        call()
+    except kind as error:
+        assert said in str(error) and "--" not in str(error) and "/" not in str(error), error
+        again = pickle.loads(pickle.dumps(error))
+        assert str(again) == str(error) and vars(again) == vars(error)
+    else:
+        raise AssertionError(said)
+same = lambda one, other: numpy.testing.assert_equal(dict(one), dict(other))
+same(model.run("Life is", layer=0, head=[1]), model.run("Life is", layers=0, heads=[1]))
+same(model.lens("Life is", layer=0), model.lens("Life is", layers=0))
+same(model.gradients("Life is", layer=0), model.gradients("Life is", layers=0))
+texts, answer = ["The keys", "The key"], {" are": 1, " is": -1}
+for text, found in zip(texts, model.gradients(texts, answer=answer)):
+    same(found, model.gradients(text, answer=" are: is"))
+    same(found, model.gradients(text, answer=" are", against=" is"))
+ids = {int(model.encode(token)[0]): weight for token, weight in answer.items()}
+for asked in answer, ids, dict(reversed(answer.items())):
+    same(model.saliency("The keys", answer=asked), model.saliency("The keys", answer=" are: is"))
+same(model.attribute(texts, answer=[answer] * 2), model.attribute(texts, answer=" are: is"))
+for name, some in (("lens", ["layers", "target", "from_"]), ("patch", ["over", "with_"]),
+                   ("why", ["by"]), ("score", ["window", "temperature"]), ("page", ["view"])):
+    names = inspect.signature(getattr(attn.Model, name)).parameters
+    assert set(some) <= set(names) and not {"options", "output", "model"} & set(names), names
+assert list(inspect.signature(attn.Model.run).parameters)[:4] == ["self", "text", "show", "layers"]
 END
 check 'a closed model raises; close waits for running calls' "$python" - <<'END'
 import threading, time

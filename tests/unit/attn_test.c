@@ -276,7 +276,10 @@ TEST(arrays_and_functions_are_edits_and_reports_are_those_of_the_program)
     words[0] = "train";
     words[1] = NULL;
     ck_assert_int_eq(attn_report(words, NULL, 0, keep_text, reports[0], &error), -1);
-    ck_assert_str_eq(error.text, "expected a command that reads texts, found 'train'");
+    ck_assert_str_eq(error.text, "expected a command that reads texts, or help, found 'train'");
+    words[0] = "help";
+    ck_assert_int_eq(attn_report(words, NULL, 0, keep_text, reports[0], &error), 0);
+    ck_assert_msg(strstr(reports[0], "attn-cli: "), "%s", reports[0]);
     attn_close(model);
 }
 

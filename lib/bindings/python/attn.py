@@ -38,6 +38,7 @@ import inspect
 import io
 import itertools
 import json
+import keyword
 import operator
 import os
 import re
@@ -51,15 +52,21 @@ from ctypes import c_size_t, c_uint32, c_uint64, c_void_p
 
 import numpy
 
+__all__ = ["Cache", "Counts", "Error", "Ids", "Model", "Page", "Place", "Results", "Run", "Table",
+           "page"]
+__version__ = "0.3.0"
 VERSION = "0.3"  # of the library; each version 0.N has its own ABI
 
 
-class Error(Exception):
+class Error(ValueError):
     """`status` is attn-cli's exit status for this error: 2 usage, 3 bad input, 4 not supported."""
 
-    def __init__(self, text, status):
+    def __init__(self, text, status=2):
         super().__init__(text)
         self.status = status
+
+    def __reduce__(self):
+        return Error, (str(self), self.status)
 
 
 # --- attn.h ------------------------------------------------------------------------------------
@@ -182,9 +189,9 @@ def _load():
 _library = _load()
 
 
-def _check(failed, error):
+def _check(failed, error, command="run"):
     if failed:
-        raise Error(error.text.decode("utf-8", "replace"), error.status)
+        raise Error(_in_python(error.text.decode("utf-8", "replace"), command), error.status)
 
 
 def _joined(value):
@@ -201,7 +208,10 @@ def _words(name, text):
 
 def _whole(name, number, end, first=0):
     """Check that a whole number is below `end`; ctypes would silently keep its low bits."""
-    whole = operator.index(number)
+    try:
+        whole = operator.index(number)
+    except TypeError:
+        raise TypeError("%s: expected a whole number, found %.200r" % (name, number)) from None
     if not first <= whole < end:
         raise ValueError("%s: expected a number from %d to %d, found %d"
                          % (name, first, end - 1, whole))
@@ -278,7 +288,12 @@ def _several(texts):
 
 
 def _is_list(value):
-    return hasattr(value, "__len__") and not isinstance(value, str)
+    return hasattr(value, "__len__") and not isinstance(value, (str, dict))
+
+
+def _expect_text(name, text):
+    if text is None:
+        raise TypeError("%s: expected a text or ids, found None" % name)
 
 
 def _for_each(name, values, count):
@@ -333,14 +348,14 @@ def page(attentions, tokens=None, **options) -> Page:
     """The page of attention weights that another program computed, without a model: an array
     [layers, heads, tokens, tokens], with or without an axis of 1 text after the layers; or a list
     of those of each layer, such as output.attentions of Hugging Face's models. `tokens` are texts;
-    options are layer="0-3", head="1", view="lines". A notebook shows the page."""
+    options are layers="0-3", heads="1", view="lines". A notebook shows the page."""
     def numbers(array):
         array = array.detach().cpu().float() if hasattr(array, "detach") else array
         return numpy.asarray(array, numpy.float32)
     several = isinstance(attentions, (list, tuple))
     array = numpy.stack([numbers(x) for x in attentions]) if several else numbers(attentions)
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "attention.npy")
+    with _folder() as folder:
+        path = os.path.join(folder, "attentions.npy")
         numpy.save(path, array)
         if tokens is not None:
             options["tokens"] = os.path.join(folder, "tokens.json")
@@ -448,7 +463,7 @@ class _Edits:
         except BaseException as problem:  # ctypes would ignore it
             self.raised.append(problem)
 
-    def call(self, function, *arguments):
+    def call(self, function, *arguments, command="run"):
         """Call the library, which calls functions of Python. A signal's exception, such as
         KeyboardInterrupt, may begin before the `try` of such a function: ctypes only reports it."""
         error, before = _Error(), sys.unraisablehook
@@ -470,7 +485,7 @@ class _Edits:
                 sys.unraisablehook = before
         if self.raised:
             raise self.raised[0]
-        _check(failed, error)
+        _check(failed, error, command)
         ends = {}  # of what was edited: arrays for longer texts have more
         for *key, end in self._parts:
             before = ends.setdefault(tuple(key), end)
@@ -483,6 +498,96 @@ class _Edits:
 _reports = threading.RLock()  # the library makes one at a time
 
 
+# --- options of the program -----------------------------------------------------------------------
+
+
+_ARGUMENTS = {"layer": "layers", "head": "heads", "edit": "edits", "continue": "continuations",
+              "sentence": "text"}  # Python's names of some options
+_SYNONYMS = {"layers": "layer", "heads": "head"}    # names that _report takes for options
+
+
+@functools.lru_cache(None)
+def _options():
+    """The options of each command of the program, and whether each is a flag, by name; none if the
+    library is older than this."""
+    found = {}
+    try:
+        printed = _report("help", completion="bash")
+    except Error:
+        return found
+    for row in printed.splitlines():
+        kind, *cells = row.split("\t")
+        if kind in ("flag", "option", "options") and len(cells) > 2:
+            found.setdefault(cells[0], {})[cells[1].lstrip("-")] = kind == "flag"
+    return found
+
+
+def _argument(option):
+    name = _ARGUMENTS.get(option, option.replace("-", "_"))
+    return name + "_" * keyword.iskeyword(name)
+
+
+@functools.lru_cache(None)
+def _keyword(name):
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None)
+
+
+def _takes_options(command, *own):
+    """Give a function that takes **options of a command a signature with these, for completion and
+    help(); `own`: those that the function sets itself."""
+    def decorate(function):
+        signature = inspect.signature(function)
+        named = [one for one in signature.parameters.values() if one.kind != one.VAR_KEYWORD]
+        names = {one.name for one in named} | {"help", "model", "ids", "text", "output", "format"}
+        more = [_keyword(_argument(name)) for name in _options().get(command, ())
+                if name not in own and _argument(name) not in names]
+        if more:
+            function.__signature__ = signature.replace(parameters=named + more)
+        return function
+    return decorate
+
+
+def _also(**names):
+    """Let a function take arguments by other names, too: layer=0 for layers=0."""
+    def decorate(function):
+        @functools.wraps(function)
+        def called(*given, **named):
+            for name in names.keys() & named.keys():
+                if names[name] in named:
+                    raise TypeError("%s and %s: expected one of them, found both"
+                                    % (names[name], name))
+                named[names[name]] = named.pop(name)
+            return function(*given, **named)
+        return called
+    return decorate
+
+
+def _folder():
+    """A temporary folder for files of arguments; the files have the names of the arguments."""
+    return tempfile.TemporaryDirectory(prefix="attn-arguments-")
+
+
+def _in_python(text, command):
+    """A message of the program with the names of Python's arguments. Command lines stay."""
+    text = re.sub(r"'[^']*/attn-arguments-[^/']*/(\w+)\.\w+'(?: line (\d+))?",
+                  lambda file: file[1] + ("[%d]" % (int(file[2]) - 1) if file[2] else ""), text)
+    text = text.replace(": --help lists them", ": help(attn.Model.%s) lists them" % command)
+    text = re.sub("unknown option '--([^']*)'",
+                  lambda name: "unknown argument '%s'" % _argument(name[1]), text)
+    known = {} if command == "help" else \
+        {name: flag for options in _options().values() for name, flag in options.items()}
+
+    def argument(option):
+        if option[1] not in known:
+            return option[0]
+        return _argument(option[1]) + ("=True" if known[option[1]] and not option[2] else option[2])
+
+    parts = re.split("('attn-cli [^']*'?)", text)
+    parts[::2] = [re.sub("(?<![\\w-])--([a-z][a-z-]*)([:']?)", argument, part)
+                  for part in parts[::2]]
+    return re.sub(r"\b(\w+): \1(?=[:[])", r"\1", "".join(parts))
+
+
 _REPEATED = ("sentence", "model", "edit", "continue")  # options with a word for each value
 # Options with one value, or a list with one for each text: columns of a table of texts.
 _OF_TEXTS = ("source", "pair", "answer", "position", "corrupt_source", "target", "continue")
@@ -493,6 +598,10 @@ def _report(command, **options):
     edit=["…", "…"], layer=[0, 1], with_="zero"."""
     edits = _Edits(options.pop("edits", None), None)
     words, printed = [command], []
+    for name in _SYNONYMS.keys() & options.keys():
+        if options.get(_SYNONYMS[name]) is not None:
+            raise TypeError("%s and %s: expected one of them, found both" % (name, _SYNONYMS[name]))
+        options[_SYNONYMS[name]] = options.pop(name)
     for name, value in {**options, "edit": edits.words or options.get("edit")}.items():
         for one in value if name in _REPEATED and numpy.ndim(value) else [_joined(value)]:
             if one is not None and one is not False:
@@ -501,7 +610,8 @@ def _report(command, **options):
     sink = _Printed(lambda _, at, size: printed.append(ctypes.string_at(at, size)) or 0)
     lines = (c_char_p * (len(words) + 1))(*[_words("an option", word) for word in words])
     with _reports:
-        edits.call(_library.attn_report, lines, edits.values, len(edits.values), sink, None)
+        edits.call(_library.attn_report, lines, edits.values, len(edits.values), sink, None,
+                   command=command)
     return b"".join(printed).decode("utf-8", "replace")
 
 
@@ -733,6 +843,13 @@ class Model(_Closing):
                 run is None or run._labels  # read once
             super().close()
 
+    def __repr__(self):
+        counts = self.counts
+        encoder = "%d encoder layers, " % counts.encoder_layers if counts.encoder_layers else ""
+        return "<attn.Model %r: %s%d layers, %d heads, %d channels, %d words%s>" % (
+            self.name, encoder, counts.layers, counts.heads, counts.channels, counts.vocabulary,
+            "" if self._handle else ", closed")
+
     def encode(self, text: str, special: bool = False, pair: "str | None" = None,
                source: bool = False) -> numpy.ndarray:
         """The ids of a text, by the model's tokenizer; with `special`, also of the special tokens
@@ -900,6 +1017,7 @@ class Model(_Closing):
         sources = _several(source) or [source] * len(texts)
         return [self._numbers(text, True) for text in _for_each("source", sources, len(texts))]
 
+    @_also(layer="layers", head="heads")
     def run(self, text=None, show="weights", layers=None, heads=None, source=None,
             edits: "str | dict | None" = None, attention: "str | None" = None,
             temperature: float = 0, query=None) -> "Run | Results":
@@ -916,6 +1034,8 @@ class Model(_Closing):
         many = _several(source if text is None else text)
         texts = _several(text) or [text] * len(many or "1")
         sources = self._sources(texts, source)
+        if sources is None:
+            _expect_text("run", text)
         numbers = [self._numbers(self._translated(one, sources, i)) for i, one in enumerate(texts)]
         query = [self._resolve(_joined(query), one) for one in texts]
         _Edits.check_count(edits, len(texts))
@@ -932,20 +1052,31 @@ class Model(_Closing):
                 temperature=temperature)
         return runs if many else runs[0]
 
+    @_also(layer="layers", head="heads")
     def gradients(self, text, answer=None, against=None, query: int = -1, sites="weights",
-                  layers=None, heads=None, source=None) -> Run:
+                  layers=None, heads=None, source=None) -> "Run | Results":
         """The gradients of a logit at the tensors `sites` of run ("attention_gradient": weights
         times gradient; with "embedding" also `token_rows`), as arrays by their names, and `value`,
         the logit. `answer` is a token or an id (None: the most likely one), less the logit of
-        `against`; or a sum of logits of your own: answer={" Mary": 1, " John": -0.5}. `query` is
-        the position after which the logits are read (in masked models, at it)."""
+        `against`; a difference, " are: is"; or a sum of logits of your own: answer={" Mary": 1,
+        " John": -0.5}. `query` is the position after which the logits are read (in masked models,
+        at it). A list of texts gives a list; answer, against, query and source are for all, or
+        lists."""
+        _expect_text("gradients", text)
+        many = _several(text)
+        if many:
+            columns = dict(answer=answer, against=against, query=query,
+                           source=_several(source) or source)
+            columns = [_for_each(name, value, len(many)) for name, value in columns.items()]
+            return Results(self.gradients(one, asked, other, at, sites, layers, heads, its)
+                           for one, asked, other, at, its in zip(many, *columns))
         numbers = self._numbers(text)
         place, = _positions(query, numpy.size(numbers))
         sources = self._sources([text], source)
         if answer is None:
             logits = self.run(text, show="logits", source=source)["logits"]
             answer = int(logits[place].argmax())
-        terms = dict(answer) if isinstance(answer, dict) else {answer: 1}
+        terms = self._terms(answer)
         if against is not None:
             terms[against] = terms.get(against, 0) - 1
         logits = (_Logit * len(terms))(*[(place, self._one_id(token), weight)
@@ -957,6 +1088,29 @@ class Model(_Closing):
             self, [numbers], sources, show=sites, layers=layers, heads=heads)
         run.value = value.value
         return run
+
+    def _terms(self, answer):
+        """The tokens of an answer, and the weight of the logit of each."""
+        colon = answer.find(":", 1) if isinstance(answer, str) else -1
+        if colon > 0 and self.encode(answer).size != 1:
+            return {answer[:colon]: 1, answer[colon + 1:]: -1}
+        return dict(answer) if isinstance(answer, dict) else {answer: 1}
+
+    def _answer(self, answer):
+        """An answer, or a list of answers, as the program takes it: " are: is" for {" are": 1,
+        " is": -1}, and the texts of ids."""
+        if _is_list(answer):
+            return [self._answer(one) for one in answer]
+        if answer is None or isinstance(answer, str):
+            return answer
+        terms = sorted(self._terms(answer).items(), key=lambda term: -term[1])
+        if [weight for _, weight in terms] not in ([1], [1, -1]):
+            raise ValueError("answer: expected the weight 1, or 1 and -1, found %r: only gradients "
+                             "takes other sums of logits" % (answer,))
+        texts = [token if isinstance(token, str) else self.token(token) for token, _ in terms]
+        if None in texts:
+            raise ValueError("answer: expected ids with a text, found %r" % (answer,))
+        return ":".join(texts)
 
     def _one_id(self, token):
         """The id of a token, given as such or as its text."""
@@ -978,6 +1132,7 @@ class Model(_Closing):
                        scores.ctypes.data)
         return numpy.split(scores, ends[1:-1])
 
+    @_takes_options("score")
     def score(self, text=None, words: bool = False, continuations=None, pairs=None,
               begin: "bool | None" = None, source=None, edits: "str | dict | None" = None,
               attention: "str | None" = None, temperature: float = 0, pair: "str | None" = None,
@@ -1017,7 +1172,7 @@ class Model(_Closing):
                 "source": source, "edits": edits, "attention": attention, "pair": pair,
                 "attention_temperature": temperature or None, "within_word": within_word}
             good, bad = zip(*pairs) if pairs else (None, None)
-            return self._table("score", "csv", options, text=text, good=good, bad=bad)
+            return self._table("score", "csv", options, needs=False, text=text, good=good, bad=bad)
         fields = dict(edits=edits, attention=attention, temperature=temperature,
                       within_word=within_word)
         masked = self.counts.mask < self.counts.vocabulary
@@ -1162,16 +1317,20 @@ class Model(_Closing):
             tables.append(table)
         return tables if many else tables[0]
 
+    @_takes_options("page")
     def page(self, text: str, **options) -> Page:
         """The interactive page of attn-cli page. `options` are the program's, with _ for -:
         source="…", lens=True, edit=["…", "…"]. A notebook shows the page."""
         _check_returned("page", options)
+        _expect_text("page", text)
         return Page(self._printed("page", options, text=text))
 
     def _printed(self, command, options, **columns):
         """What a command prints of texts. With lists of options as long, or of clean and corrupt
         texts, these are the columns of a table."""
         options = {"model": self.name, **options}
+        if "answer" in options:
+            options["answer"] = self._answer(options["answer"])
         columns = {name: given for name, given in columns.items() if given is not None}
         lists = {name: _several(given) for name, given in columns.items()}
         more = {name: list(options.pop(name)) for name in _OF_TEXTS
@@ -1197,27 +1356,33 @@ class Model(_Closing):
             given = rows.pop("text")
             rows["text"] = [one if isinstance(one, str) else None for one in given]
             rows["ids"] = [None if isinstance(one, str) else _ids(one)[0] for one in given]
-        with tempfile.TemporaryDirectory() as folder:
-            path = _write_table(os.path.join(folder, "texts.jsonl"), **rows)
+        with _folder() as folder:
+            name = next(iter({**texts, **rows}))
+            path = _write_table(os.path.join(folder, name + ".jsonl"), **rows)
             return _report(command, **dict(options, file=path))
 
-    def _table(self, command, form, options, **columns):
+    def _table(self, command, form, options, needs=True, **columns):
         _check_returned(command, options)
+        if needs and options.get("file") is None:
+            _expect_text(command, next(iter(columns.values())))
         return _read_table(self._printed(command, dict(options, format=form), **columns))
 
+    @_takes_options("lens")
     def lens(self, text, **options) -> Table:
         """The logit lens of a text or ids, or of a list of texts, as attn-cli lens computes it: a
         row for each layer and token. `options`, here and below, are those of the program, with _
-        for -: target=" are: is", layer="10-20"; `edits` are those of run. The model is opened
+        for -: target=" are: is", layers="10-20"; `edits` are those of run. The model is opened
         again."""
         return self._table("lens", "csv", options, text=text)
 
+    @_takes_options("attribute")
     def attribute(self, text, **options) -> Table:
         """The parts of a logit or a logit difference, as attn-cli attribute finds them: a row for
         each part. answer=" Mary: John", position="@gave", by="source"; of a list of texts, also
         lists, answer=[" Mary: John", " Anna: Tom"]."""
         return self._table("attribute", "tidy", options, text=text)
 
+    @_takes_options("attribute", "head")
     def why(self, text, head, key, query=-1, against=None, **options) -> Table:
         """Why a head looks at a key: its score as sums of parts of the query's and the key's
         stream, as attn-cli attribute --head finds them: a row for each part of each side.
@@ -1231,18 +1396,21 @@ class Model(_Closing):
         return self._table("attribute", form, dict(options, head=head, key=str(key),
                                                    query=str(query)), text=text)
 
+    @_takes_options("attribute", "by")
     def saliency(self, text, method="integrated", **options) -> Table:
         """A number for each token of a text (and of its source) for a logit, as attn-cli attribute
         --by token finds them; `norm` is the L2 norm over channels. method="gradient"; or
-        "integrated" with steps=50, rule="riemann_middle", baseline="mean"; answer=" Mary: John",
-        query=3."""
+        "integrated" with steps=50, rule="riemann_middle", baseline="mean"; answer=" Mary: John" or
+        {" Mary": 1, " John": -1}, query=3."""
         return self._table("attribute", "csv", dict(options, by="token", method=method), text=text)
 
+    @_takes_options("run", "align")
     def align(self, text=None, **options) -> Table:
         """For each token of a text those of its source, as attn-cli run --align: source="…";
-        without a text, of the model's own translation. layer=1, head="0,3" choose heads."""
-        return self._table("run", "csv", dict(options, align=True), text=text)
+        without a text, of the model's own translation. layers=1, heads="0,3" choose heads."""
+        return self._table("run", "csv", dict(options, align=True), needs=False, text=text)
 
+    @_takes_options("patch")
     def patch(self, clean, corrupt=None, **options) -> Table:
         """Activation patching, as attn-cli patch: a row for each patch. answer=" are: is",
         estimate=True. Without corrupt an ablation: with_="zero". Of lists of texts, the column
@@ -1252,32 +1420,37 @@ class Model(_Closing):
                              % (clean, corrupt))
         return self._table("patch", "tidy", options, clean=clean, corrupt=corrupt)
 
+    @_takes_options("heads")
     def heads(self, text=None, **options) -> Table:
         """The scores of every head, as attn-cli heads: on random tokens, or on texts."""
-        return self._table("heads", "csv", options, text=text)
+        return self._table("heads", "csv", options, needs=False, text=text)
 
+    @_takes_options("examples")
     def examples(self, text, **options) -> Table:
         """The tokens of a list of texts with the largest activations of each channel, as attn-cli
-        examples: site="resid_post", layer=0, channel="3,5", smallest=True."""
+        examples: site="resid_post", layers=0, channel="3,5", smallest=True."""
         return self._table("examples", "csv", options, text=text)
 
+    @_takes_options("features")
     def features(self, text, sae, **options) -> Table:
         """The active features of a sparse autoencoder or transcoder at each token of a text, or of
         a list of texts, as attn-cli features: sae="demo", or a folder; top=10, feature="27,60",
         promote=0. Also sae= of lens, examples and others, for edits="features[feature=27] = 0"."""
         return self._table("features", "csv", dict(options, sae=sae), text=text)
 
+    @_takes_options("compare")
     def compare(self, text, other=None, **options) -> Table:
         """What attn-cli compare finds between this model and another (`other`, a name), or between
         two settings: attention="linear"."""
         options["model"] = [self.name, other] if other else self.name
         return self._table("compare", "csv", options, text=text)
 
+    @_also(layer="layers")
     def steer(self, positive, negative, site: str = "resid_post", layers=None, query="-1") -> dict:
         """The mean difference of a tensor between two lists of texts, as attn-cli steer finds it:
         an array for each layer, by name. edits={"h.15.resid_post +": 4 * found["h.15.resid_post"]}
         adds one."""
-        with tempfile.TemporaryDirectory() as folder:
+        with _folder() as folder:
             path = os.path.join(folder, "v.safetensors")
             options = dict(model=self.name, site=site, layer=layers, query=query, output=path)
             for name, texts in (("positive", positive), ("negative", negative)):
@@ -1310,6 +1483,11 @@ class Cache(_Closing):
             self._all.add(self)
         _check(not self._handle, error)
 
+    def __repr__(self):
+        tokens = "%d tokens" % _library.attn_cache_count(self._handle) if self._handle else "closed"
+        return "<attn.Cache of %r: %s>" % (self._model.name, tokens)
+
+    @_also(layer="layers", head="heads")
     def step(self, text, show="logits", layers=None, heads=None) -> Run:
         """Add a text or ids, and run them. The arguments are those of Model.run."""
         with self._lock:
