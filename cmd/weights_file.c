@@ -90,23 +90,27 @@ static int read_arrays(struct weights_file *file)
 
 /* --- JSON ------------------------------------------------------------------------------------- */
 
-/* Find the first member `attn`, in objects and lists, and the tokens beside it. */
+/* Find the first member `attn`, in objects and lists, and the tokens beside it; pass what has none.
+ * The cursor goes on through the lists in each other, so that each byte is read once. */
 static bool find_attention(struct json_span *attention, struct json_span *tokens,
-                           struct json_cursor cursor)
+                           struct json_cursor *cursor)
 {
-    const bool is_object = json_cursor_kind(&cursor) == '{';
+    const bool is_object = json_cursor_kind(cursor) == '{';
     bool found = false;
-    if (!is_object && json_cursor_kind(&cursor) != '[')
+    if (!is_object && json_cursor_kind(cursor) != '[') {
+        json_cursor_value(cursor);
         return false;
-    json_cursor_enter(&cursor);
-    while (json_cursor_next(&cursor)) {
-        struct json_span name = is_object ? json_cursor_name(&cursor) : (struct json_span){"", 0};
-        struct json_span value = json_cursor_value(&cursor);
+    }
+    json_cursor_enter(cursor);
+    while (json_cursor_next(cursor)) {
+        struct json_span name = is_object ? json_cursor_name(cursor) : (struct json_span){"", 0};
         if (json_span_is(name, "left_text"))
-            *tokens = value;
+            *tokens = json_cursor_value(cursor);
         else if (json_span_is(name, "attn"))
-            *attention = value, found = true;
-        else if (!found && find_attention(attention, tokens, json_cursor_at(value)))
+            *attention = json_cursor_value(cursor), found = true;
+        else if (found)
+            json_cursor_value(cursor);
+        else if (find_attention(attention, tokens, cursor))
             return true;
     }
     return found;
@@ -175,7 +179,7 @@ static int read_json(struct weights_file *file, const struct file *bytes)
     struct json_span attention = {0}, tokens = {0};
     if (json_cursor_open(&cursor, NULL, bytes->bytes, bytes->size, file->err))
         return err_prefix(file->err, "'%s'", file->path);
-    if (!find_attention(&attention, &tokens, cursor))
+    if (!find_attention(&attention, &tokens, &cursor))
         return err_set(file->err, "'%s': expected JSON of BertViz with a field 'attn', found none",
                        file->path);
     return err_if(read_lists(file, attention) || (tokens.bytes && *tokens.bytes == '[' &&

@@ -142,6 +142,19 @@ haul "two lines of $mib MiB: train" 0 $((4 * slow)) $((64 + 48 * mib)) train -q 
     --shape tiny --set n_embd=16,n_layer=1,n_head=2 --vocab v4/vocab.json --steps 1 --batch-size 1 \
     --context 8 -o t2
 
+# --- lists in each other --------------------------------------------------------------------------
+
+brackets() { # BRACKET: 500 of them
+    zeros 500 | tr '\0' "$1"
+}
+{
+    brackets '['
+    repeat $((3 * 3 * million)) '1,'
+    printf 1
+    brackets ']'
+} >nested.json
+haul "500 lists in each other: weights" 3 5 100 run --weights nested.json
+
 # --- an endless text ------------------------------------------------------------------------------
 
 for command in 'run -f' 'tokenize -f' 'heads -f' 'init -o v5 --vocab-from' \
