@@ -10,11 +10,18 @@
 /* --- regular expressions ---------------------------------------------------------------------- */
 
 enum {
-    FREE_STEPS = 128,          /* a search of at most so many does not count against the limit */
-    STEPS_FACTOR = 4,          /* growth of the limit when the search is repeated */
-    STACK_MAX = 1 << 26,       /* positions that a search may go back to */
-    DEPTH_MAX = 64,            /* nested parentheses */
-    PATTERN_BYTES_MAX = 65536, /* the patterns of all known models are shorter */
+    FREE_STEPS = 128,    /* a search of at most so many does not count against the limit */
+    STEPS_FACTOR = 4,    /* growth of the limit when the search is repeated */
+    STACK_MAX = 1 << 26, /* positions that a search may go back to */
+    DEPTH_MAX = 64,      /* nested parentheses */
+
+    /* The patterns of all known models are a few hundred bytes, without calls and with few groups.
+     * Oniguruma follows each call of a group, \g<name>, again: forty groups that each call the next
+     * twice would take it years. Folding the case of a pattern takes the square of its size, and
+     * each reference to a group the number of groups. */
+    PATTERN_BYTES_MAX = 8192,
+    CALLS_MAX = 8,
+    GROUPS_MAX = 64,
 };
 
 struct regex {
@@ -127,6 +134,14 @@ static void begin(void)
     add_newer_characters();
 }
 
+static size_t count_calls(const char *pattern)
+{
+    size_t count = 0;
+    for (const char *at = pattern; (at = strstr(at, "\\g")); at += 2)
+        count++;
+    return count;
+}
+
 static int regex_open(struct regex **regex, const char *pattern, struct err *err)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -137,18 +152,25 @@ static int regex_open(struct regex **regex, const char *pattern, struct err *err
     if (size > PATTERN_BYTES_MAX)
         return err_set(err, "expected a pattern of at most %d bytes, found %zu", PATTERN_BYTES_MAX,
                        size);
+    if (count_calls(pattern) > CALLS_MAX)
+        return err_set(err, "expected a pattern with at most %d calls of groups, found %zu",
+                       CALLS_MAX, count_calls(pattern));
     struct regex *opened = heap_alloc(1, sizeof *opened, err);
     if (!opened)
         return -1;
     strcpy(opened->shown, label_excerpt(pattern, size));
     int status = onig_new(&opened->onig, bytes_of(pattern), bytes_of(pattern) + size,
                           ONIG_OPTION_NONE, ONIG_ENCODING_UTF8, ONIG_SYNTAX_ONIGURUMA, &info);
-    if (status == ONIG_NORMAL) {
+    int groups = status == ONIG_NORMAL ? onig_number_of_captures(opened->onig) : 0;
+    if (status == ONIG_NORMAL && groups <= GROUPS_MAX) {
         *regex = opened;
         return 0;
     }
     if (status == ONIGERR_MEMORY) {
         err_memory(err, size);
+    } else if (status == ONIG_NORMAL) {
+        err_set(err, "expected a pattern with at most %d groups, found %d", GROUPS_MAX, groups);
+        onig_free(opened->onig);
     } else {
         onig_error_code_to_str(said, status, &info);
         err_set(err, "expected a regular expression, found '%s': %s", opened->shown,
