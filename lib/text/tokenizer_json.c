@@ -234,11 +234,16 @@ int tokenizer_normalize_token(struct tokenizer *tokenizer, struct added_token *t
 {
     struct text_rewriter rewriters[2] = {0};
     const struct aligned_text text = {.bytes = token->bytes, .size = token->size};
+    enum { MORE_BYTES = 1024 }; /* a file may have many tokens: less than text_limits_of allows */
+    const size_t most = TEXT_GROWTH * token->size + MORE_BYTES;
     struct text_limits limits = text_limits_of(token->size);
     struct aligned_text normal;
     if (!token->normalized || !tokenizer->normalizers)
         return 0;
     int failed = normalize(tokenizer->normalizers, &normal, &text, rewriters, &limits, err);
+    if (!failed && normal.size > most)
+        failed = err_set(err, "normalizer: expected at most %zu bytes of an added token, found %zu",
+                         most, normal.size);
     if (!failed) {
         token->pattern_size = normal.size;
         token->pattern = arena_text(&tokenizer->arena, normal.bytes, normal.size, err);
