@@ -109,33 +109,36 @@ FETCH = CC='$(CC)' AR='$(AR)' CFLAGS='-O3 -fPIC' sh data/packages/archives.sh
 
 # The program and the shared library for a wheel need only the C library. Where archives.sh gets no
 # sources, they need the system's libraries, and the wheel is for this system.
-wheel: wheel-files ## build a wheel for pip: BUILD/wheel/attn_cli-VERSION-….whl; installs dpkg-dev
+wheel: wheel-files ## build a wheel for pip; installs what it needs
 	@python3 data/packages/wheel.py $(BUILD)
 
 wheel-files: $(BUILD)/wheel/attn-cli $(BUILD)/wheel/$(SONAME)
 
-$(BUILD)/wheel/attn-cli: $(CMD_OBJECTS) $(BUILD)/internal.a $(wildcard $(BUILD)/archives) \
-		| $(BUILD)/wheel/versions
+$(BUILD)/wheel/attn-cli: $(CMD_OBJECTS) $(BUILD)/internal.a $(BUILD)/wheel/versions
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) -s $(filter %.o %.a,$^) \
 		$(BUNDLED_LIBRARIES) -o $@
 
-$(BUILD)/wheel/$(SONAME): $(HOSTED_OBJECTS) lib/attn.map $(wildcard $(BUILD)/archives) \
-		| $(BUILD)/wheel/versions
+$(BUILD)/wheel/$(SONAME): $(HOSTED_OBJECTS) lib/attn.map $(BUILD)/wheel/versions
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) -s -shared -Wl,-soname,$(SONAME) \
 		-Wl,-z,defs,--version-script=lib/attn.map,--exclude-libs,ALL $(HOSTED_OBJECTS) \
 		$(BUNDLED_LIBRARIES) -o $@
 
 BUNDLED_LIBRARIES = -L$(BUILD)/archives/lib $(LIBRARIES)
 
-# The names and versions of the libraries.
-$(BUILD)/wheel/versions: $(wildcard $(BUILD)/archives) | $(BUILD)/dependencies \
+PACKS = $(filter wheel release,$(MAKECMDGOALS))
+
+# The names and versions of the libraries; a change links again. `make wheel` tries to get libraries
+# that were not to be had before, for example by pip, which installs no packages.
+$(BUILD)/wheel/versions: $(or $(wildcard $(BUILD)/archives),$(if $(PACKS),FORCE)) \
+		| $(if $(PACKS),$(BUILD)/dependencies-of-wheel,$(BUILD)/dependencies) \
 		$(if $(filter static release,$(MAKECMDGOALS)),$(BUILD)/archives)
 	@mkdir -p $(@D)
-	@[ -d $(BUILD)/archives ] || { $(SETUP) static && $(FETCH) $(BUILD)/archives; } || \
+	@[ -d $(BUILD)/archives ] || $(FETCH) $(BUILD)/archives || \
 		echo 'the wheel will use libraries of this system, and is for this system only' >&2
 	@{ cat $(BUILD)/archives/versions 2>/dev/null; $(if $(GENERATES),printf '%s\n' \
 		'#include <libxsmm_generator.h>' 'libxsmm LIBXSMM_CONFIG_VERSION' | \
-		$(CC) $(CPPFLAGS) -E -P - | sed -n 's/"//g; /^libxsmm /p'; ) } >$@
+		$(CC) $(CPPFLAGS) -E -P - | sed -n 's/"//g; /^libxsmm /p'; ) } >$@.new
+	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 
 # The whole library with all names, for the program and the tests.
 $(BUILD)/internal.a: $(LIB_OBJECTS)
@@ -214,7 +217,7 @@ INSTALLING = run test test-all test-programs $(BUILD)/unit test-cluster test-pag
 ACTION = $(if $(filter $(INSTALLING),$(MAKECMDGOALS)),install,check)
 SET = $(or $(if $(filter test-all,$(MAKECMDGOALS)),everything),\
 	$(if $(filter test test-programs $(BUILD)/unit,$(MAKECMDGOALS)),tests),\
-	$(filter static,$(MAKECMDGOALS)))
+	$(firstword $(filter static wheel,$(MAKECMDGOALS))))
 SETUP = CC='$(CC)' CPPFLAGS='$(CPPFLAGS)' LDFLAGS='$(LDFLAGS)' sh ./dependencies.sh $(ACTION)
 
 $(BUILD)/dependencies: dependencies.sh $(BUILD)/flags

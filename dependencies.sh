@@ -8,6 +8,7 @@
 #                                            fuzzing    those above and libFuzzer; CC is clang
 #                                            page       those above, Chromium and node
 #                                            static     those above and dpkg-source
+#                                            wheel      those above and python3
 #                                            deb        those above, build-essential, debhelper
 #                                            gguf       node, npm and numpy, for `make test-gguf`
 #                                            wasm       clang and libraries for WebAssembly
@@ -64,6 +65,7 @@ $node"
 needed_by_gguf="$node
 numpy|python numpy||python3-numpy|python3-numpy|numpy"
 clang_format='clang-format|program clang-format||clang-format|clang-tools-extra|clang-format'
+needed_by_wheels='python3|program python3||python3|python3|python'
 wanted_by_all_tests="bash|program bash||bash|bash|bash
 script|program script||bsdutils|util-linux|-
 setpriv|program setpriv||util-linux|util-linux|-
@@ -72,7 +74,7 @@ man|program man||man-db|man-db|-
 groff|program groff||groff|groff|groff
 zsh|program zsh||zsh|zsh|zsh
 fish|program fish||fish|fish|fish
-python3|program python3||python3|python3|python
+$needed_by_wheels
 numpy|python numpy||python3-numpy|python3-numpy|numpy
 jsonschema|python jsonschema||python3-jsonschema|python3-jsonschema|-
 pandas|python pandas||python3-pandas|python3-pandas|-
@@ -241,6 +243,13 @@ static)
     rows="$rows
 $needed_by_static"
     verdict='The static program cannot be built.'
+    ;;
+wheel)
+    rows="$rows
+$needed_by_wheels"
+    wants="$wants
+$needed_by_static"
+    verdict='No wheel can be built.'
     ;;
 deb)
     rows="$rows

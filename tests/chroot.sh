@@ -156,6 +156,18 @@ says_who_may_install() {
     grep "cannot write to '/usr/local.*': use 'sudo make install'" "$scratch/said"
 }
 
+# Before the README's commands install Python.
+says_that_wheels_need_python() {
+    [ ! -e "$root/usr/bin/python3" ] || { echo 'python3 is there' && return 1; }
+    shown inside make DEPS=0 wheel && return 1
+    grep 'install python3 *$' "$scratch/said" && ! grep '^  compile' "$scratch/said"
+}
+
+# After `pip install .` of the README, whose wheel is for this system alone.
+makes_a_wheel() {
+    shown inside make wheel && grep '^  wheel .*-manylinux_2_' "$scratch/said"
+}
+
 downloads() {
     find "$root/var/cache/apt/archives" -name '*.deb' -printf '%s\n' |
         awk '{ sum += $1 } END { printf "%d packages, %.1f MB", NR, sum / 1e6 }'
@@ -183,7 +195,10 @@ try_as() { # USER HOME VARIABLE=VALUE...
         grep '^[0-9]* passed, 0 failed\(, [0-9]* skipped\)\?$' "$scratch/said"
     took "make test ($(grep '^[0-9]* passed' "$scratch/said"))"
     check "$user: nothing is left in the source tree and in /tmp" leaves_nothing
+    [ "$user" = root ] ||
+        check "$user: make wheel names python3 and compiles nothing" says_that_wheels_need_python
     try_readme
+    [ "$user" = root ] || check "$user: make wheel after pip install ." makes_a_wheel
     [ -z "$FEW" ] || keep_objects
     rm -rf --one-file-system "$root"
 }

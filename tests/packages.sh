@@ -110,6 +110,8 @@ set=deb
 check 'make deb names the packages that it needs' says ' build-essential debhelper' env
 set=static
 check 'make static names the package that it needs' says ' dpkg-dev' env
+set=wheel
+check 'make wheel names the package that it needs' says ' python3' env
 set=tests
 rm "$scratch/bin/sudo"
 fake uname 'echo Darwin arm64'

@@ -43,6 +43,19 @@ packs_the_same() {
         cmp "$wheel" "$build/wheel/$(basename "$wheel")"
 }
 
+# `pip install .` gets no libraries, for which it would have to install a package. `make wheel` gets
+# them later, here from BUILD.
+takes_libraries_later() {
+    later=$scratch/later
+    mkdir "$later" &&
+        (cd "$build" && { echo flags && find cmd lib -name '*.c' && find cmd lib -name '*.o'; } |
+            tar cf - -T -) | tar xmf - -C "$later" &&
+        make --no-print-directory BUILD="$later" DEPS=0 FETCH=false wheel-files &&
+        python3 data/packages/wheel.py "$later" && ls "$later"/wheel/*-linux_*.whl &&
+        make --no-print-directory BUILD="$later" DEPS=0 FETCH="cp -r '$build/archives'" wheel &&
+        is "$(basename "$wheel")" "$(cd "$later/wheel" && echo *.whl)"
+}
+
 # The library exports the symbols of Debian's list, and none of the libraries that it contains.
 exports_the_interface() {
     python3 -m zipfile -e "$wheel" "$scratch/unpacked" || return
@@ -164,7 +177,8 @@ needs_no_newer_libc() {
 case $wheel in
 *manylinux*) # with a newer C library, old functions have newer names
     [ "$(getconf GNU_LIBC_VERSION | sed 's/.*[.]//')" -gt 37 ] ||
-        check "the wheel needs no newer C library than 2.$newest" needs_no_newer_libc ;;
+        check "the wheel needs no newer C library than 2.$newest" needs_no_newer_libc
+    check 'make wheel after pip install . has the libraries' takes_libraries_later ;;
 *) leave_out 'a portable wheel: the sources of its libraries cannot be fetched' ;;
 esac
 check 'the same files give the same wheel' packs_the_same

@@ -5,8 +5,9 @@
 
 pip calls build_wheel and build_sdist (PEP 517), which need no other package; the variable BUILD
 names the folder of objects. The platform is manylinux_2_N if the files need only the C library of
-version 2.N, and else linux: where archives.sh gets no sources, they need the system's libraries. The
-same files give the same bytes; the time is SOURCE_DATE_EPOCH, or that of the last commit.
+version 2.N, and else linux: where archives.sh gets no sources, they need the system's libraries,
+which are named. The same files give the same bytes; the time is SOURCE_DATE_EPOCH, or that of the
+last commit.
 """
 import base64
 import glob
@@ -74,17 +75,18 @@ def epoch():
 
 
 def platform_of(files):
-    """The platform on which the files run."""
+    """The platform on which the files run, and the libraries that they need there."""
     about = subprocess.check_output(["readelf", "-hdVW"] + files, env=dict(os.environ, LC_ALL="C"),
                                     universal_newlines=True)
     needed = set(re.findall(r"\(NEEDED\).*\[(.*)\]", about))
     machine = {"X86-64": "x86_64", "AArch64": "aarch64"}[re.search(r"Machine: .*?(\S+)\n",
                                                                    about).group(1)]
     of_libc = re.compile(r"(lib(c|m|pthread|dl)|ld-linux.*)\.so\.\d+$")
-    if all(of_libc.match(name) for name in needed):
-        minor = max(int(number) for number in re.findall(r"Name: GLIBC_2\.(\d+)", about))
-        return "manylinux_2_%d_%s" % (minor, machine)
-    return "linux_" + machine
+    others = sorted(name for name in needed if not of_libc.match(name))
+    if others:
+        return "linux_" + machine, others
+    minor = max(int(number) for number in re.findall(r"Name: GLIBC_2\.(\d+)", about))
+    return "manylinux_2_%d_%s" % (minor, machine), others
 
 
 def libraries(build):
@@ -98,9 +100,10 @@ def libraries(build):
 
 
 def contents(build, editable):
-    """The platform, and the bytes of each file. Editable: what leads to the sources and to BUILD."""
+    """The platform, the libraries it must have, and the bytes of each file. Editable: what leads to
+    the sources and to BUILD."""
     program, library = "attn-cli", "libattn.so." + version().rpartition(".")[0]
-    platform = platform_of([os.path.join(build, "wheel", name) for name in (program, library)])
+    platform, needed = platform_of([os.path.join(build, "wheel", name) for name in (program, library)])
     name = "attn_cli-" + version()
     about = name + ".dist-info/"
     files = {name + ".data/scripts/attn-cli": read(build, "wheel", program),
@@ -124,11 +127,12 @@ def contents(build, editable):
         digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).decode().rstrip("=")
         record += "%s,sha256=%s,%d\n" % (inside, digest, len(data))
     files[about + "RECORD"] = (record + about + "RECORD,,\n").encode()
-    return platform, files
+    return platform, needed, files
 
 
 def pack(build, folder, editable=False):
-    platform, files = contents(build, editable)
+    """Write the wheel; its name, and the libraries that it needs."""
+    platform, needed, files = contents(build, editable)
     name = "attn_cli-%s-py3-none-%s.whl" % (version(), platform)
     with zipfile.ZipFile(os.path.join(folder, name), "w", zipfile.ZIP_DEFLATED) as archive:
         for inside, data in files.items():
@@ -136,7 +140,7 @@ def pack(build, folder, editable=False):
             info.external_attr = (0o100755 if "/scripts/" in inside else 0o100644) << 16
             info.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(info, data)
-    return name
+    return name, needed
 
 
 # --- called by pip (PEP 517) --------------------------------------------------------------------
@@ -147,7 +151,7 @@ def build_wheel(folder, config_settings=None, metadata_directory=None, editable=
     within = os.path.relpath(build, ROOT)  # make takes no blank, which the folder may have
     subprocess.check_call(["make", "-C", ROOT, "--no-print-directory", "DEPS=0", "BUILD=" + within,
                            "wheel-files"] + ["all"] * editable)
-    return pack(build, folder, editable)
+    return pack(build, folder, editable)[0]
 
 
 def build_editable(folder, config_settings=None, metadata_directory=None):
@@ -170,6 +174,16 @@ def build_sdist(folder, config_settings=None):
     return name + ".tar.gz"
 
 
+def main(build):
+    folder = os.path.join(build, "wheel")
+    for old in glob.glob(os.path.join(folder, "attn_cli-*.whl")):
+        os.remove(old)
+    name, needed = pack(build, folder)
+    print("  wheel    %s/%s" % (folder, name))
+    if needed:
+        print("for this system only: it needs %s, which 'make wheel' puts into a wheel where "
+              "apt-get gets their sources" % ", ".join(needed), file=sys.stderr)
+
+
 if __name__ == "__main__":
-    print("  wheel    %s/wheel/%s" % (sys.argv[1], pack(sys.argv[1],
-                                                        os.path.join(sys.argv[1], "wheel"))))
+    main(sys.argv[1])
