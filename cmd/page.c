@@ -674,7 +674,7 @@ static int find_effects(struct page_run *run, struct err *err)
                             err))
         return -1;
     if (run->options->page.live || facts->lesson || cost * tokens > QUICK_PRODUCTS ||
-        config->mechanism.kind != ATTENTION_DENSE)
+        config->mechanism.kind != ATTENTION_DENSE || !site_exists(config, SITE_MASKED))
         return 0; /* a live page finds it itself; --knockout needs dense attention */
     return next_tokens_without(&facts->without_keys, run->viewer, run->pair, WITHOUT_KEY,
                                run->arena, err);

@@ -790,6 +790,11 @@ static int parse_knockout(struct edit_reader *reader, const char *text)
     const struct edit_axis queries = {"query", 0, &edit->tokens};
     const struct edit_axis keys = {"key", 0, &edit->columns, config_is_cross(reader->config)};
     const char *end = text + strlen(text);
+    const char *masked = site_name(SITE_MASKED);
+    const struct site_word word = {reader->words, masked, strlen(masked), false};
+    enum site site;
+    if (selection_site(&site, &word, reader->config, reader->err))
+        return -1; /* no layer attends */
     for (const char *at = text; at <= end;) {
         struct edit_piece piece = next_piece(&at, end);
         const char *second = platform_last_byte(piece.at, ':', piece.size);

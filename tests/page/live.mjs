@@ -595,6 +595,8 @@ if (write()) {
                     if (isLive) await settled(page, text);
                     if (isLive) await type(page, `${text} cat`);
                     if (isLive) await type(page, text);
+                    yes(await page.isVisible('#bars'), 'no prediction');
+                    yes(!(await page.isVisible('#without')), 'words to leave out of no attention');
                     await page.click('#screen-motion');
                     const count = await page.locator('#scenes button').count();
                     for (let i = 0; i < count; i++) {

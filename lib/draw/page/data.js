@@ -25,9 +25,11 @@ function decodeShort(text, { signed, most, hides }) {
 
 // A text that may be written from right to left, so that it does not reorder what is beside it.
 // In elements of its own page.css does this.
+const FROM_THE_RIGHT =
+    /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
+
 function isolated(text) {
-    const isRight = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
-    return isRight.test(text) ? `\u2068${text}\u2069` : text;
+    return FROM_THE_RIGHT.test(text) ? `\u2068${text}\u2069` : text;
 }
 
 // A token without the mark of its leading space; a token that is only a space keeps it.

@@ -89,7 +89,8 @@ let fold = null; // the trial that is shown there
 
 function drawWithout(row) {
     const box = byId('without');
-    const isDense = !current().command?.includes('--attention'); // which --knockout needs
+    const { command, sites } = current();
+    const isDense = sites?.includes('masked') && !command?.includes('--attention'); // for --knockout
     box.hidden = state.lesson || !isDense;
     if (row !== undefined) box.dataset.row = row;
     const parts = box.lastElementChild;
