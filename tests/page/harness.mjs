@@ -138,8 +138,8 @@ export function wordModel(name, words) {
     return folder;
 }
 
-// Open a page at the fragment `hash`. close() fails if the page wrote to the console or sent any
-// other request.
+// Open a page at the fragment `hash`. `faults` lists script errors, what the page wrote to the
+// console and other requests; close() fails if there are any.
 export async function open(path, { hash = '', ...options } = {}) {
     const context = await browser.newContext({
         viewport: { width: 1200, height: 900 },
@@ -150,7 +150,9 @@ export async function open(path, { hash = '', ...options } = {}) {
     const page = await context.newPage();
     const faults = [];
     page.on('console', (message) => faults.push(`console: ${message.text()}`));
-    page.on('pageerror', (error) => faults.push(`error: ${error.message}`));
+    page.on('pageerror', ({ message, stack }) => {
+        faults.push(`error: ${message}${/(\n.*){1,6}/.exec(stack || '') || ''}`);
+    });
     // blobs and data URLs, made for downloads, use no network
     page.on('request', (request) => {
         const own = request.url().split('?')[0] === pathToFileURL(path).href;
@@ -161,6 +163,7 @@ export async function open(path, { hash = '', ...options } = {}) {
     await page.goto(pathToFileURL(path).href + hash);
     return {
         page,
+        faults,
         close: async () => {
             await context.close();
             same([], faults, 'console messages and requests of the page');

@@ -647,6 +647,7 @@ await import('./chinese.mjs');
 await import('./weight.mjs');
 await import('./atlas.mjs');
 await import('./access.mjs');
+await import('./user.mjs');
 
 await browser.close();
 const { passed, failed, skipped } = counts;

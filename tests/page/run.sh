@@ -13,7 +13,9 @@ case $build in
 *) build=$ROOT/$build ;;
 esac
 MODULES=$build/page
-export ROOT MODULES LC_ALL=C.UTF-8
+# The random user (user.mjs) of `make test-all` goes on for about two minutes on each page.
+PAGE_ACTIONS=${PAGE_ACTIONS:-${WHOLE:+1000}}
+export ROOT MODULES PAGE_ACTIONS LC_ALL=C.UTF-8
 
 find_browser() {
     browser=
