@@ -660,24 +660,8 @@ static void note_texts(struct items *items, enum items_many many)
     if (items->by.count)
         buf_format(&text, "; %zu text%s of %zu row%s", items->count, num_plural(items->count),
                    items->records, num_plural(items->records));
-    if (survey->nameless)
-        buf_format(&text, "; %zu column%s without a name %s ignored", survey->nameless,
-                   num_plural(survey->nameless), survey->nameless == 1 ? "is" : "are");
-    if (survey->blank)
-        buf_format(&text, "; %zu blank line%s skipped", survey->blank, num_plural(survey->blank));
-    if (survey->marks && !(items->fields & ITEMS_KEEP_BLANK))
-        buf_format(&text, "; %zu mark%s | between regions %s left out of the texts", survey->marks,
-                   num_plural(survey->marks), survey->marks == 1 ? "is" : "are");
-    if (survey->glued)
-        buf_format(&text, "; %zu mark%s | without blanks join%s two words, as in '%s': write ' | '",
-                   survey->glued, num_plural(survey->glued), survey->glued == 1 ? "s" : "",
-                   survey->glued_words);
-    if (survey->stray && !items->options->input.trim && many != ITEMS_WHOLE)
-        buf_format(&text,
-                   "; %zu text%s with blanks at an end or double blanks, which are tokens, "
-                   "%s line %zu: --trim removes them",
-                   survey->stray, num_plural(survey->stray),
-                   survey->stray == 1 ? "in" : "the first in", survey->stray_line);
+    text_survey_write(&text, survey, !(items->fields & ITEMS_KEEP_BLANK),
+                      !items->options->input.trim && many != ITEMS_WHOLE);
     const struct output_options *output = &items->options->output;
     const char *to = output->format ? output->format : "";
     bool to_csv = strcmp(to, "csv") == 0 || strcmp(to, "tidy") == 0 ||

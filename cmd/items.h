@@ -27,6 +27,7 @@
 #include "format/csv_read.h"
 #include "lens/tokenized.h"
 #include "options.h"
+#include "survey.h"
 #include "write/format.h"
 
 enum item_field {
@@ -92,15 +93,7 @@ struct items {
     size_t *field_of_column; /* [header_count] field, ITEM_FIELDS + index in `names`, or NO_FIELD */
     size_t header_count;
     unsigned found; /* 1 << ITEM_…: in the header, or in an object of JSONL */
-    struct text_survey {
-        size_t marks;            /* number of marks, `|`, in the texts of a table (stimuli.h) */
-        size_t glued;            /* of `marks`, those without blanks between two words */
-        size_t blank, nameless;  /* lines without text; columns without a name */
-        size_t stray;            /* texts with blanks that --trim removes */
-        const char *glued_words; /* at the first glued mark: "horse|raced" */
-        size_t stray_line;       /* of the first text with stray blanks */
-        const char *commas;      /* copied column of numbers with a decimal comma; NULL: none */
-    } survey;
+    struct text_survey survey;
     struct texts parts;    /* columns of --regions, or that of --word-column; empty: neither */
     struct texts by;       /* columns of --by; empty: a record is a text */
     size_t records;        /* of a table, without blank ones */

@@ -15,21 +15,6 @@
 #include "items.h"
 #include "measure/score_report.h"
 
-/* Add a text of a table to the survey: its marks if it may have some, and whether it has stray
- * blanks: white space at an end, unless the cell is a region, or several blanks within a line, but
- * not beside a mark. */
-enum cell_kind { CELL_TEXT, CELL_WITH_MARKS, CELL_REGION };
-int text_survey_add(struct text_survey *survey, const char *text, enum cell_kind kind, size_t line,
-                    struct arena *arena, struct err *err);
-
-/* Add a cell to what the cells of a column are: some are numbers with a decimal comma, and all
- * others whole numbers or empty; or not. */
-enum cells { CELLS_PLAIN, CELLS_WITH_COMMAS, CELLS_OTHER };
-enum cells cells_add(enum cells cells, const char *cell);
-
-/* A text without stray blanks at its ends; several within a line become one. NULL with `err`. */
-const char *text_trim(const char *text, struct arena *arena, struct err *err);
-
 /* Divide the text of an item at its marks. A text without marks is a region if `regions` names it.
  * `numbers`: of the regions, " 1 2"; NULL: from 1. Refused: fewer or more names than regions. */
 int regions_read(struct item *item, const char *numbers, struct arena *arena, struct err *err);

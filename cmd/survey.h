@@ -1,0 +1,40 @@
+/* survey.h: what the cells of a table of texts contain that its author may not see: marks between
+ * regions, stray blanks, columns of numbers with a decimal comma. items.c surveys each cell when it
+ * opens a table, and says in one note what was found. */
+#pragma once
+
+#include "base/buf.h"
+#include "base/memory.h"
+
+struct text_survey {
+    size_t marks;            /* number of marks, `|`, in the texts of a table (stimuli.h) */
+    size_t glued;            /* of `marks`, those without blanks between two words */
+    size_t blank, nameless;  /* lines without text; columns without a name */
+    size_t stray;            /* texts with blanks that --trim removes */
+    const char *glued_words; /* at the first glued mark: "horse|raced" */
+    size_t stray_line;       /* of the first text with stray blanks */
+    const char *commas;      /* copied column of numbers with a decimal comma; NULL: none */
+};
+
+/* The first mark, `|`, from `at` on; NULL: none. A bar of a special token is no mark. */
+const char *mark_find(const char *text, const char *at);
+
+/* Add a text of a table to the survey: its marks if it may have some, and whether it has stray
+ * blanks: white space at an end, unless the cell is a region, or several blanks within a line, but
+ * not beside a mark. */
+enum cell_kind { CELL_TEXT, CELL_WITH_MARKS, CELL_REGION };
+int text_survey_add(struct text_survey *survey, const char *text, enum cell_kind kind, size_t line,
+                    struct arena *arena, struct err *err);
+
+/* Add a cell to what the cells of a column are: some are numbers with a decimal comma, and all
+ * others whole numbers or empty; or not. */
+enum cells { CELLS_PLAIN, CELLS_WITH_COMMAS, CELLS_OTHER };
+enum cells cells_add(enum cells cells, const char *cell);
+
+/* A text without stray blanks at its ends; several within a line become one. NULL with `err`. */
+const char *text_trim(const char *text, struct arena *arena, struct err *err);
+
+/* Append what was found, "; 2 blank lines skipped; …". `leaves_marks`: the command leaves marks out
+ * of the texts; `keeps_blanks`: it reads stray blanks. */
+void text_survey_write(struct buf *out, const struct text_survey *survey, bool leaves_marks,
+                       bool keeps_blanks);
