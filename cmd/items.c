@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,6 +13,7 @@
 #include "command.h"
 #include "format/json.h"
 #include "model/model.h"
+#include "table_rows.h"
 #include "session.h"
 #include "stimuli.h"
 #include "sweep.h"
@@ -228,157 +228,6 @@ static size_t add_column(struct items *items, const char *name, struct err *err)
     return field;
 }
 
-/* --- rows of a table -------------------------------------------------------------------------- */
-
-/* A record of CSV, a line of JSONL or a line of text, which has no cells. */
-struct row {
-    struct row_cell {
-        const char *name;  /* in JSONL */
-        size_t field;      /* where the value goes: see field_of */
-        const char *value; /* NULL: none */
-        bool literal;      /* JSON other than a text, which is copied as it is written */
-    } * cells;             /* [count] */
-    size_t count;
-    const char *at; /* [size] its bytes */
-    size_t size;
-    size_t line; /* in the file, from 1; 0: no row is left */
-    bool is_blank;
-};
-
-static int read_record(struct row *row, const struct items *items, struct csv_reader *reader,
-                       struct arena *arena, struct err *err)
-{
-    struct csv_record record;
-    int failed = csv_read(reader, &record, arena, err);
-    size_t filled = 0;
-    row->line = record.line;
-    row->cells = arena_alloc(arena, items->header_count, sizeof *row->cells, err);
-    if (failed || !record.line || !row->cells)
-        return err_if(err->kind);
-    while (filled < record.count && !*record.fields[filled])
-        filled++;
-    row->is_blank = filled == record.count;
-    for (; row->count < num_min(record.count, items->header_count); row->count++) {
-        const char *value = record.fields[row->count];
-        row->cells[row->count].field = items->field_of_column[row->count];
-        row->cells[row->count].value = *value ? value : NULL;
-    }
-    if (record.count == items->header_count)
-        return 0;
-    return err_set(err, "expected %zu fields as in the header, found %zu%s", items->header_count,
-                   record.count,
-                   record.count < items->header_count ? ""
-                   : items->reader.separator == ','   ? ": a text with commas needs quotes"
-                   : items->reader.separator == ';'   ? ": a text with semicolons needs quotes"
-                                                      : ": a text with tabs needs quotes");
-}
-
-/* Append a value of JSON, or an item of a list, as text; false: it is a list or an object. */
-static bool put_value(struct buf *out, const struct json *value, bool *literal)
-{
-    char digits[NUM_DOUBLE_BYTES];
-    const char *text = "";
-    double number = 0;
-    bool truth = false;
-    *literal = !json_get_text(value, &text);
-    if (json_get_bool(value, &truth)) {
-        text = truth ? "true" : "false";
-    } else if (json_get_number(value, &number)) {
-        *literal = isfinite(number);
-        text = digits;
-        num_double(digits, number);
-        if (fabs(number) < 0x1p53 && number == (double)(long long)number)
-            snprintf(digits, sizeof digits, "%lld", (long long)number);
-    } else if (*literal)
-        return false;
-    buf_text(out, text);
-    return true;
-}
-
-/* Add the cells of a member: one, or one for each text of a list under `continue`. Ids of a list
- * have commas between them; another list or an object is copied as it is written. An empty list of
- * ids or continuations is none. */
-static int read_member(struct row *row, const struct items *items, const struct json *member,
-                       struct json_span written, struct arena *arena, struct err *err)
-{
-    char digits[NUM_DOUBLE_BYTES];
-    const char *name = json_key(member), *own = arena_text(arena, name, strlen(name), err);
-    const size_t field = field_of(items, name);
-    const bool is_list = json_is_array(member) && (field == ITEM_IDS || field == ITEM_CONTINUE);
-    const bool is_copied =
-        (json_is_array(member) || json_is_object(member)) && field >= ITEM_FIELDS;
-    const struct json *part = is_list ? json_first(member) : member;
-    struct buf text = {0};
-    do {
-        struct row_cell cell = {own, field, NULL, true};
-        const bool is_part = part && !is_copied && !json_is_null(member);
-        if (is_part && !put_value(&text, part, &cell.literal)) {
-            buf_release(&text);
-            return err_set(err, "field '%s': expected a text, a number, true or false%s, found %s",
-                           name, is_list ? " in a list" : "",
-                           json_describe(part, digits, sizeof digits));
-        }
-        part = part && is_list ? json_next(part) : NULL;
-        if (part && field == ITEM_IDS) {
-            buf_char(&text, ',');
-            continue;
-        }
-        cell.value = is_part     ? buf_keep(&text, arena, err)
-                     : is_copied ? arena_text(arena, written.bytes, written.size, err)
-                                 : NULL;
-        row->cells = arena_grow(arena, row->cells, row->count, sizeof cell, err);
-        if (err->kind)
-            return -1;
-        row->cells[row->count++] = cell;
-    } while (part);
-    return 0;
-}
-
-/* Read an object, also the members after one that is refused. */
-static int read_object(struct row *row, const struct items *items, struct arena *arena,
-                       struct err *err)
-{
-    char found[NUM_DOUBLE_BYTES];
-    struct json *root = NULL;
-    struct json_cursor cursor = json_cursor_at((struct json_span){row->at, row->size});
-    if (json_parse(&root, row->at, row->size, err))
-        return -1;
-    if (!json_is_object(root))
-        err_set(err, "expected an object such as {\"text\": \"…\"}, found %s",
-                json_describe(root, found, sizeof found));
-    else {
-        json_unique_keys(root, err);
-        json_cursor_skip_blanks(&cursor);
-        json_cursor_enter(&cursor);
-    }
-    for (const struct json *next = json_is_object(root) ? json_first(root) : NULL; next;
-         next = json_next(next)) {
-        struct err other = {0};
-        json_cursor_next(&cursor);
-        json_cursor_name(&cursor);
-        if (read_member(row, items, next, json_cursor_value(&cursor), arena, &other))
-            err_adopt(err, &other);
-    }
-    json_free(root);
-    return err_if(err->kind);
-}
-
-static int read_row(struct row *row, const struct items *items, struct csv_reader *reader,
-                    struct arena *arena, struct err *err)
-{
-    const char *at = reader->at, *newline = memchr(at, '\n', (size_t)(reader->end - at));
-    const char *end = newline ? newline : reader->end;
-    *row = (struct row){.at = at};
-    if (items->kind == ITEMS_CSV)
-        return read_record(row, items, reader, arena, err);
-    row->line = at < reader->end ? reader->line++ : 0;
-    row->size = (size_t)(end - at);
-    row->size -= row->size && end[-1] == '\r';
-    row->is_blank = json_blanks_end(at, at + row->size) == at + row->size;
-    reader->at = newline ? newline + 1 : end;
-    return items->kind == ITEMS_LINES || row->is_blank ? 0 : read_object(row, items, arena, err);
-}
-
 /* --- where items begin ------------------------------------------------------------------------ */
 
 static int add_start(struct items *items, const char *at, size_t size, size_t line, struct err *err)
@@ -479,7 +328,7 @@ static int find_rows(struct items *items, struct err *err)
     for (struct row row = {.line = 1}; row.line && !err->kind;) {
         buf_clear(&key);
         arena_clear(&arena);
-        read_row(&row, items, &items->reader, &arena, err);
+        row_read(&row, items, field_of, &items->reader, &arena, err);
         if (!err->out_of_memory)
             err_clear(err);
         if (!row.line || err->kind)
@@ -1006,7 +855,7 @@ static int take_row(struct row *row, const struct items *items, struct item *ite
 {
     const char *earlier[ITEM_FIELDS];
     memcpy(earlier, item->fields, sizeof earlier);
-    if (read_row(row, items, reader, arena, err) && items->kind == ITEMS_CSV)
+    if (row_read(row, items, field_of, reader, arena, err) && items->kind == ITEMS_CSV)
         return -1;
     for (size_t i = 0; i < 2 * row->count; i++) {
         const struct row_cell *cell = &row->cells[i % row->count];
