@@ -236,9 +236,18 @@ static int add_start(struct items *items, const char *at, size_t size, size_t li
         arena_grow(&items->arena, items->starts, items->count, sizeof *starts, err);
     if (!starts)
         return -1;
-    size_t number = items->count ? starts[items->count - 1].number + 1 : 0;
+    const struct item_start *last = items->count ? &starts[items->count - 1] : NULL;
+    const struct fill *now = items->fills.now, *fills = last ? last->fills : NULL;
+    const size_t bytes = items->fills.count * sizeof *now;
+    if (bytes && (!fills || memcmp(fills, now, bytes) != 0)) {
+        struct fill *own = arena_alloc(&items->arena, items->fills.count, sizeof *own, err);
+        if (!own)
+            return -1;
+        fills = memcpy(own, now, bytes);
+    }
     items->starts = starts;
-    starts[items->count++] = (struct item_start){at, size, line, number};
+    starts[items->count++] =
+        (struct item_start){at, size, line, last ? last->number + 1 : 0, fills};
     return 0;
 }
 
@@ -259,32 +268,28 @@ static int survey_cell(struct items *items, size_t field, const char *text, size
                : 0;
 }
 
-/* The values of --by of the texts of a table of one word a row, "trial, reader". */
-struct by_values {
-    struct map known;
-    const char *last; /* of the row before */
-};
-
-/* True if a row begins a text: if its values of --by, which are kept, differ from those of the row
- * before. Refused: values of an earlier text. */
-static bool begins_text(struct by_values *values, struct items *items, struct buf *key, size_t line,
-                        struct err *err)
+/* Take the cells of columns that group rows. */
+static int note_fills(struct items *items, const struct row *row, struct arena *arena,
+                      struct err *err)
 {
-    const char *own = buf_keep(key, &items->arena, err);
-    if (!own || (values->last && strcmp(values->last, own) == 0))
-        return false;
-    values->last = own;
-    if (map_get(&values->known, own, strlen(own), NULL))
-        err_set(err,
-                "'%s' line %zu: --by: expected the rows of '%s' together, found others between: "
-                "sort the table",
-                shown_path(items->path), line, own);
-    return !err->kind && !map_put(&values->known, own, strlen(own), 0, err);
+    struct fills *fills = &items->fills;
+    struct fill *found = arena_alloc(arena, fills->count, sizeof *found, err);
+    for (size_t i = 0; found && i < fills->count; i++) {
+        const char *name = fills->columns[i].name;
+        size_t index = items->names.count;
+        names_find(&index, names_of(&items->names), name, strlen(name));
+        for (size_t k = 0; k < row->count && !found[i].value; k++)
+            if (row->cells[k].field == ITEM_FIELDS + index && row->cells[k].value &&
+                *row->cells[k].value)
+                found[i] = (struct fill){row->cells[k].value, row->cells[k].literal};
+    }
+    return !found || (!row->is_blank && fills_take(fills, found, row->line, &items->arena, err))
+               ? -1
+               : 0;
 }
 
-/* Add the columns of an object. Survey the cells of a row, and append its values of --by. */
-static int note_row(struct items *items, const struct row *row, enum cells *cells, struct buf *by,
-                    struct err *err)
+/* Add the columns of an object. Survey the cells of a row. */
+static int note_row(struct items *items, const struct row *row, enum cells *cells, struct err *err)
 {
     if (items->kind == ITEMS_JSONL && !items->found && row->count)
         choose_clean(items, NAMES(row->cells, row->count));
@@ -298,15 +303,23 @@ static int note_row(struct items *items, const struct row *row, enum cells *cell
         if (!cell->literal)
             survey_cell(items, cell->field, value, row->line, err);
     }
-    for (size_t i = 0; i < items->by.count; i++) {
-        const char *name = items->by.items[i], *value = NULL;
-        size_t index = items->names.count;
-        names_find(&index, names_of(&items->names), name, strlen(name));
-        for (size_t k = 0; k < row->count && !value; k++)
-            value = row->cells[k].field == ITEM_FIELDS + index ? row->cells[k].value : NULL;
-        buf_format(by, "%s%s", i ? ", " : "", value ? value : "");
-    }
     return err_if(err->kind);
+}
+
+/* Refuse a column that is blank from its first row on: there is no value above. */
+static int check_fills(const struct items *items, struct err *err)
+{
+    size_t index;
+    for (size_t i = 0; i < items->fills.count; i++) {
+        const struct fill_column *column = &items->fills.columns[i];
+        if (column->first_line &&
+            names_find(&index, names_of(&items->names), column->name, strlen(column->name)))
+            return err_set(err,
+                           "'%s' line %zu: column '%s': expected a value in the first row, which "
+                           "blank cells below repeat, found none: fill it in",
+                           shown_path(items->path), column->first_line, column->name);
+    }
+    return 0;
 }
 
 /* One item for each line of text or row of a table that is not blank or, with ITEMS_KEEP_BLANK, up
@@ -320,28 +333,27 @@ static int find_rows(struct items *items, struct err *err)
     size_t last = first, number = first; /* last: items up to the last that is not blank */
     size_t skipped = 0, between = 0;     /* blank rows; those before the last item */
     struct arena arena = {0};
-    struct by_values values = {0};
-    struct buf key = {0};
     enum cells *cells = arena_alloc(&items->arena, items->header_count, sizeof *cells, err);
     if (!cells)
         return -1;
     for (struct row row = {.line = 1}; row.line && !err->kind;) {
-        buf_clear(&key);
         arena_clear(&arena);
-        row_read(&row, items, field_of, &items->reader, &arena, err);
+        const bool is_broken = row_read(&row, items, field_of, &items->reader, &arena, err);
         if (!err->out_of_memory)
             err_clear(err);
         if (!row.line || err->kind)
             break;
-        if (note_row(items, &row, cells, &key, err)) {
+        bool is_skipped = row.is_blank && !keeps_blank;
+        bool begins = !note_row(items, &row, cells, err) && !is_skipped &&
+                      (is_broken || (!note_fills(items, &row, &arena, err) &&
+                                     (!by || fills_begin_text(&items->fills, &items->arena, err))));
+        if (err->kind) {
             err_prefix(err, "'%s' line %zu", shown_path(items->path), row.line);
             break;
         }
-        bool is_skipped = row.is_blank && !keeps_blank;
         skipped += is_skipped;
         items->records += !is_skipped;
-        bool begins = !is_skipped && (!by || begins_text(&values, items, &key, row.line, err));
-        if (begins && !err->kind && !add_start(items, row.at, row.size, row.line, err))
+        if (begins && !add_start(items, row.at, row.size, row.line, err))
             items->starts[items->count - 1].number = number;
         if (!row.is_blank) {
             last = items->count;
@@ -349,8 +361,6 @@ static int find_rows(struct items *items, struct err *err)
         }
         number += begins || !by;
     }
-    map_release(&values.known);
-    buf_release(&key);
     arena_release(&arena);
     skipped += items->count - last;
     if (!of_csv || last > first)
@@ -361,7 +371,7 @@ static int find_rows(struct items *items, struct err *err)
         if (cells[i] == CELLS_WITH_COMMAS && index < items->names.count)
             items->survey.commas = items->names.items[index];
     }
-    return err_if(err->kind);
+    return err_if(err->kind || check_fills(items, err));
 }
 
 /* --- the header of CSV ------------------------------------------------------------------------ */
@@ -509,6 +519,7 @@ static void note_texts(struct items *items, enum items_many many)
     if (items->by.count)
         buf_format(&text, "; %zu text%s of %zu row%s", items->count, num_plural(items->count),
                    items->records, num_plural(items->records));
+    fills_write(&text, &items->fills);
     text_survey_write(&text, survey, !(items->fields & ITEMS_KEEP_BLANK),
                       !items->options->input.trim && many != ITEMS_WHOLE);
     const struct output_options *output = &items->options->output;
@@ -560,6 +571,8 @@ static int name_columns(struct items *items, struct err *err)
             if (!name || texts_add(lists[i], name, &items->arena, err))
                 return -1;
         }
+    if (fills_init(&items->fills, items->options, &items->by, &items->arena, err))
+        return -1;
     if (!input->text_column && !parts)
         return 0;
     items->fields &= ~((unsigned)OF_TEXTS & ~(1u << ITEM_TEXT)); /* no other gives a text */
@@ -705,6 +718,7 @@ int items_open(struct items *items, const struct options *options, unsigned fiel
 
 void items_release(struct items *items)
 {
+    fills_release(&items->fills);
     arena_release(&items->arena);
     file_release(&items->file);
     *items = (struct items){0};
@@ -848,6 +862,35 @@ static int join_columns(const struct items *items, struct item *item, struct are
         regions_join(item, regions, cells, count, items->options->input.joint, arena, err));
 }
 
+/* Give blank cells of columns that group rows the values above, `now`, which take the others. True
+ * if a cell of --by was blank: then all blank cells of the row are those of merged ones. */
+static bool fill_row(struct fill *now, struct item *item, const struct items *items,
+                     struct arena *arena, struct err *err)
+{
+    const struct fills *fills = &items->fills;
+    struct fill *cells = arena_alloc(arena, fills->count, sizeof *cells, err);
+    size_t *at = arena_alloc(arena, fills->count, sizeof *at, err);
+    for (size_t i = 0; cells && at && i < fills->count; i++) {
+        at[i] = item->column_count;
+        names_find(&at[i], names_of(&items->names), fills->columns[i].name,
+                   strlen(fills->columns[i].name));
+        const struct identity_column *cell = &item->columns[at[i]];
+        if (at[i] < item->column_count && cell->value && *cell->value)
+            cells[i] = (struct fill){cell->value, cell->literal};
+    }
+    const bool is_merged = cells && fills_are_merged(fills, cells);
+    for (size_t i = 0; cells && at && i < fills->count; i++) {
+        struct identity_column *cell = &item->columns[at[i]];
+        if (cells[i].value) {
+            now[i] = cells[i];
+        } else if (at[i] < item->column_count && fills_has(fills, i, is_merged)) {
+            cell->value = now[i].value;
+            cell->literal = now[i].literal;
+        }
+    }
+    return is_merged;
+}
+
 /* Read a row and store its values, copied ones first: failures have them. A text of several rows
  * has the first value of a field. */
 static int take_row(struct row *row, const struct items *items, struct item *item,
@@ -878,7 +921,8 @@ static int take_row(struct row *row, const struct items *items, struct item *ite
 }
 
 /* Read the row of an item or, with --by, the rows up to the next item. Their words are joined to
- * its text; its columns are those with the same value in all rows. */
+ * its text; its columns are those with the same value in all rows, or in the first of merged
+ * ones. */
 static int read_rows(const struct items *items, struct item *item, const struct item_start *start,
                      struct arena *arena, struct err *err)
 {
@@ -889,10 +933,18 @@ static int read_rows(const struct items *items, struct item *item, const struct 
     size_t columns = item->column_count, count = 0;
     struct score_region *rows = NULL;
     const char **words = NULL;
-    struct row row;
-    if (!items->by.count)
-        return take_row(&row, items, item, &reader, arena, err) ||
-               (items->parts.count && join_columns(items, item, arena, err));
+    struct row row = {0};
+    struct fill *now = arena_alloc(arena, items->fills.count, sizeof *now, err);
+    if (!now)
+        return -1;
+    if (start->fills)
+        memcpy(now, start->fills, items->fills.count * sizeof *now);
+    if (!items->by.count) {
+        int failed = take_row(&row, items, item, &reader, arena, err);
+        if (!row.is_blank)
+            fill_row(now, item, items, arena, err);
+        return failed || (items->parts.count && join_columns(items, item, arena, err));
+    }
     while (reader.at < stop && !err->kind) {
         item->columns = arena_alloc(arena, columns + 1, sizeof *same, err);
         for (size_t i = 0; item->columns && i < columns; i++)
@@ -901,12 +953,15 @@ static int read_rows(const struct items *items, struct item *item, const struct 
             return -1;
         if (row.is_blank || !row.line)
             continue;
+        const bool is_merged = fill_row(now, item, items, arena, err);
         rows = arena_grow(arena, rows, count, sizeof *rows, err);
         words = arena_grow(arena, words, count, sizeof *words, err);
         if (!rows || !words)
             return -1;
         for (size_t i = 0; i < columns; i++) {
             const char *value = item->columns[i].value;
+            if (count && !value && is_merged)
+                continue;
             bool is_same = value && same[i].value && strcmp(value, same[i].value) == 0;
             same[i].value = !count || is_same ? value : NULL;
             same[i].literal = item->columns[i].literal;

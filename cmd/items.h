@@ -11,7 +11,8 @@
  * that the command reads is refused.
  *
  * With --regions or --word-column, the texts are joined from cells: of several columns, or of one
- * column in neighbouring records with the same values of --by, which are one item.
+ * column in neighbouring records with the same values of --by, which are one item. In columns that
+ * group rows, a blank cell has the value above (fills.h).
  *
  * Opening finds where each item begins; an item is parsed when it is read, in any order.
  *
@@ -24,6 +25,7 @@
 
 #include "base/file.h"
 #include "base/names.h"
+#include "fills.h"
 #include "format/csv_read.h"
 #include "lens/tokenized.h"
 #include "options.h"
@@ -84,7 +86,8 @@ struct items {
         size_t size; /* bytes of a text, a line or an object; unused for records of CSV */
         size_t line; /* in the file, from 1; 0: a document, or not from a file */
         size_t number;
-    } * starts; /* [count] */
+        const struct fill *fills; /* values of columns that group rows; NULL: none */
+    } * starts;                   /* [count] */
     size_t count;
     const char *path;         /* of the file, "-" for standard input; NULL: none */
     struct texts formulas;    /* predictions of a suite (stimuli.h); empty: none */
@@ -96,6 +99,7 @@ struct items {
     struct text_survey survey;
     struct texts parts;    /* columns of --regions, or that of --word-column; empty: neither */
     struct texts by;       /* columns of --by; empty: a record is a text */
+    struct fills fills;    /* columns that group rows */
     size_t records;        /* of a table, without blank ones */
     struct texts names;    /* columns to copy, in order of appearance */
     const char *text_name; /* of the column of texts: text or sentence; NULL: none */

@@ -1,0 +1,120 @@
+#include "fills.h"
+
+#include <string.h>
+
+#include "base/names.h"
+#include "base/num.h"
+
+bool fills_are_merged(const struct fills *fills, const struct fill *cells)
+{
+    bool are_merged = false;
+    for (size_t i = 0; i < fills->count; i++)
+        are_merged |= fills->columns[i].how == FILL_BY && !cells[i].value;
+    return are_merged;
+}
+
+bool fills_has(const struct fills *fills, size_t index, bool is_merged)
+{
+    return fills->columns[index].how <= (is_merged ? FILL_PER : FILL_GROUP);
+}
+
+/* Add a column, unless it is there. */
+static int add(struct fills *fills, const char *name, size_t size, int how, struct arena *arena,
+               struct err *err)
+{
+    for (size_t i = 0; i < fills->count; i++)
+        if (strlen(fills->columns[i].name) == size && !memcmp(fills->columns[i].name, name, size))
+            return 0;
+    const struct fill_column column = {arena_text(arena, name, size, err), how, 0, 0};
+    fills->columns = arena_grow(arena, fills->columns, fills->count, sizeof column, err);
+    if (!column.name || !fills->columns)
+        return -1;
+    fills->columns[fills->count++] = column;
+    return 0;
+}
+
+int fills_init(struct fills *fills, const struct options *options, const struct texts *by,
+               struct arena *arena, struct err *err)
+{
+    const struct score_options *score = &options->score;
+    const char *id = options->input.id_column ? options->input.id_column : "item";
+    for (size_t i = 0; i < by->count; i++)
+        if (add(fills, by->items[i], strlen(by->items[i]), FILL_BY, arena, err))
+            return -1;
+    if (score->group && add(fills, score->group, strlen(score->group), FILL_GROUP, arena, err))
+        return -1;
+    for (const char *at = score->per; at; at = list_next(at)) {
+        const size_t size = strcspn(at, ",");
+        const bool is_id = size == strlen(id) && memcmp(at, id, size) == 0;
+        if (add(fills, at, size, is_id ? FILL_GROUP : FILL_PER, arena, err))
+            return -1;
+    }
+    if (score->total && !score->group && !score->per &&
+        add(fills, id, strlen(id), FILL_NONE, arena, err))
+        return -1;
+    fills->now = arena_alloc(arena, fills->count, sizeof *fills->now, err);
+    return fills->now ? 0 : -1;
+}
+
+void fills_release(struct fills *fills)
+{
+    map_release(&fills->texts);
+}
+
+int fills_take(struct fills *fills, const struct fill *cells, size_t line, struct arena *arena,
+               struct err *err)
+{
+    const bool is_merged = fills_are_merged(fills, cells);
+    for (size_t i = 0; i < fills->count; i++) {
+        struct fill_column *column = &fills->columns[i];
+        struct fill *now = &fills->now[i];
+        const bool is_blank = !cells[i].value, is_filled = fills_has(fills, i, is_merged);
+        column->filled += is_blank && is_filled;
+        column->blank += is_blank && !is_filled;
+        if (is_blank && column->how <= FILL_GROUP && !now->value && !column->first_line)
+            column->first_line = line;
+        if (is_blank || (now->value && strcmp(now->value, cells[i].value) == 0))
+            continue;
+        *now = cells[i];
+        now->value = arena_text(arena, cells[i].value, strlen(cells[i].value), err);
+    }
+    return err_if(err->kind);
+}
+
+bool fills_begin_text(struct fills *fills, struct arena *arena, struct err *err)
+{
+    struct buf key = {0};
+    for (size_t i = 0; i < fills->count && fills->columns[i].how == FILL_BY; i++)
+        buf_format(&key, "%s%s", i ? ", " : "", fills->now[i].value ? fills->now[i].value : "");
+    const char *own = buf_keep(&key, arena, err);
+    if (!own || (fills->text && strcmp(fills->text, own) == 0))
+        return false;
+    fills->text = own;
+    if (map_get(&fills->texts, own, strlen(own), NULL))
+        err_set(err,
+                "--by: expected the rows of '%s' together, found others between: sort the table",
+                own);
+    return !err->kind && !map_put(&fills->texts, own, strlen(own), 0, err);
+}
+
+void fills_write(struct buf *out, const struct fills *fills)
+{
+    for (size_t i = 0; i < fills->count; i++) {
+        const struct fill_column *column = &fills->columns[i];
+        if (!fills->now[i].value) /* the table may lack the column */
+            continue;
+        if (column->filled)
+            buf_format(out,
+                       "; %zu blank cell%s of the column '%s' ha%s the value above, as merged "
+                       "cells of a spreadsheet",
+                       column->filled, num_plural(column->filled), column->name,
+                       column->filled == 1 ? "s" : "ve");
+        if (column->blank)
+            buf_format(out, "; %zu blank cell%s of the column '%s' %s ", column->blank,
+                       num_plural(column->blank), column->name, column->blank == 1 ? "is" : "are");
+        if (column->blank && column->how == FILL_PER)
+            buf_text(out, "a value of --per");
+        else if (column->blank)
+            buf_format(out, "in no group: --group %s gives them the value above", column->name);
+    }
+}
