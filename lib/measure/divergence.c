@@ -1,6 +1,7 @@
 #include "measure/divergence.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -382,9 +383,22 @@ static int diagnose(struct divergence *d, struct diagnosis *found)
             progress_tell(d->plan->progress, i + 1, mistake_count());
         }
     }
-    for (size_t i = 0; i < found->count; i++)
-        if (count_agreeing(d, &found->list[i]))
+    for (size_t i = 0; i < found->count; i++) {
+        struct candidate *one = &found->list[i], alone = *one;
+        if (count_agreeing(d, one))
             return -1;
+        alone.from.alone = true;
+        alone.from.first_layer[stack] = p->own.layer;
+        if (!site_row(p->own.site)->in_layer || one->agreeing == d->count)
+            continue;
+        if (count_agreeing(d, &alone))
+            return -1;
+        if (alone.agreeing > one->agreeing) {
+            *one = alone;
+            snprintf(one->words + strlen(one->words), sizeof one->words - strlen(one->words),
+                     ", in layer %zu alone", p->own.layer);
+        }
+    }
     for (size_t i = 1; i < found->count; i++) /* the first of those that explain most */
         if (found->list[i].agreeing > found->list[0].agreeing) {
             struct candidate best = found->list[i];
@@ -392,6 +406,108 @@ static int diagnose(struct divergence *d, struct diagnosis *found)
             found->list[0] = best;
         }
     return 0;
+}
+
+/* --- products --------------------------------------------------------------------------------- */
+
+/* The products with a matrix: the site of the result, what is multiplied (0: what the sublayer
+ * reads), and, if the dump lacks this, what it is made of. */
+static const struct product {
+    enum site out;
+    int slot;
+    enum site in, made_of[2];
+} products[] = {
+    {SITE_Q_PRE, SLOT_Q},
+    {SITE_K_PRE, SLOT_K},
+    {SITE_Q, SLOT_Q}, /* unless a norm or a rotation comes between */
+    {SITE_K, SLOT_K},
+    {SITE_V, SLOT_V},
+    {SITE_ATTN_OUT, SLOT_O, SITE_CONTEXT, {SITE_WEIGHTS, SITE_V}},
+    {SITE_MLP_GATE, SLOT_GATE},
+    {SITE_MLP_UP, SLOT_UP},
+    {SITE_MLP_OUT, SLOT_DOWN, SITE_MLP_ACT, {SITE_MLP_UP, SITE_MLP_UP}},
+    {SITE_LOGITS, SLOT_HEAD, SITE_LN_F},
+};
+
+/* Whether a site is in the dump, and all its tensors agree. */
+static bool is_right(const struct divergence *d, enum site site, size_t layer)
+{
+    size_t found = 0, right = 0;
+    for (const struct pairing *p = d->pairs; p < d->pairs + d->count; p++)
+        if (p->own.site == site && (!site_row(site)->in_layer || p->own.layer == layer)) {
+            found++;
+            right += agrees(p);
+        }
+    return found && right == found;
+}
+
+/* The sublayer of a layer that has a product; NULL: none, or its heads are turned or normed
+ * first. */
+static const struct sublayer *sublayer_with(const struct divergence *d, const struct pairing *p,
+                                            const struct product *product)
+{
+    const enum site_part part = site_part(p->own.site);
+    const struct layer *layer =
+        layer_of(d->config, part == PART_SOURCE ? PART_SOURCE : PART_SENTENCE, p->own.layer);
+    const bool of_mlp = product->out >= SITE_MLP_GATE;
+    const bool turns =
+        (product->out == SITE_Q && site_exists(d->config, SITE_OF(part, SITE_Q_PRE))) ||
+        (product->out == SITE_K && site_exists(d->config, SITE_OF(part, SITE_K_PRE)));
+    for (size_t i = 0; i < layer->count && !turns; i++) {
+        const struct sublayer *s = &layer->sublayers[i];
+        if (s->part == part && s->kind != SUBLAYER_MIX && (s->kind == SUBLAYER_MLP) == of_mlp)
+            return s;
+    }
+    return NULL;
+}
+
+/* Whether what a product reads agrees. */
+static bool reads_right(const struct divergence *d, const struct pairing *p,
+                        const struct product *product)
+{
+    const enum site_part part = site_part(p->own.site);
+    const size_t layer = p->own.layer;
+    if (!site_row(p->own.site)->in_layer)
+        return is_right(d, product->in, 0);
+    const struct sublayer *s = sublayer_with(d, p, product);
+    const bool is_memory = s && s->kind == SUBLAYER_ATTEND_SOURCE &&
+                           (product->slot == SLOT_K || product->slot == SLOT_V);
+    if (!s || is_memory)
+        return false;
+    const enum site stream = s->kind == SUBLAYER_MLP ? SITE_RESID_MID : SITE_RESID_PRE;
+    enum site in = product->in == SITE_CONTEXT ? context_out(&s->head)
+                   : product->in               ? product->in
+                   : s->at_input               ? s->at_input
+                                               : stream;
+    in = SITE_OF(product->in ? part : sublayer_stream_part(s, in), in);
+    if (is_right(d, in, layer))
+        return true;
+    for (size_t i = 0; i < 2; i++)
+        if (!product->made_of[i] || !is_right(d, SITE_OF(part, product->made_of[i]), layer))
+            return false;
+    return s->kind != SUBLAYER_MLP || !s->mlp.gated ||
+           is_right(d, SITE_OF(part, SITE_MLP_GATE), layer);
+}
+
+/* The matrix of the first product whose inputs agree and whose output does not; NULL: there is no
+ * such product. */
+static const char *find_product(const struct divergence *d)
+{
+    for (const struct pairing *p = d->pairs + d->first; p < d->pairs + d->count; p++)
+        for (size_t i = 0; i < sizeof products / sizeof *products; i++) {
+            const bool in_layer = site_row(p->own.site)->in_layer;
+            const int layer = in_layer ? (int)p->own.layer : -1;
+            if (products[i].out != site_id(p->own.site) || agrees(p) ||
+                !reads_right(d, p, &products[i]))
+                continue;
+            struct slot slot = slot_of((int)site_part(p->own.site), products[i].slot, 0);
+            slot.layer = (short)layer;
+            const struct parameter_info info =
+                weights_parameter_of(&d->plan->viewer->model.weights, slot);
+            if (*info.name)
+                return arena_text(d->arena, info.name, strlen(info.name), d->err);
+        }
+    return NULL;
 }
 
 /* --- the report ------------------------------------------------------------------------------- */
@@ -482,7 +598,8 @@ static int make_tables(struct table tables[2], const struct divergence *d)
 }
 
 /* The lines below the table: what the first difference is explained by, and what is not known. */
-static const char *write_note(const struct divergence *d, const struct diagnosis *found)
+static const char *write_note(const struct divergence *d, const struct diagnosis *found,
+                              const char *matrix)
 {
     struct buf note = {0};
     if (d->first < d->count && found->count) {
@@ -498,10 +615,14 @@ static const char *write_note(const struct divergence *d, const struct diagnosis
                            found->list[i].difference.nmse);
     } else if (d->first < d->count) {
         const struct difference *f = &d->pairs[d->first].found.difference;
-        buf_format(&note,
-                   "none of %zu usual mistakes explains it: save more tensors before it (q, k, v, "
-                   "weights, context, …)\n",
-                   found->tried);
+        buf_format(&note, "none of %zu usual mistakes explains it", found->tried);
+        if (matrix)
+            buf_format(&note,
+                       "\nThe inputs of this product agree, its output does not: look at the "
+                       "matrix %s\n",
+                       matrix);
+        else
+            buf_text(&note, ": save more tensors before it (q, k, v, weights, context, …)\n");
         if (f->cosine > 0.999999 && !f->masked_in_one && fabs(f->factor - 1) > 1e-3)
             buf_format(&note, "theirs is ours times %.4g\n", f->factor);
     }
@@ -526,7 +647,8 @@ static int make_report(struct report *report, const char **where, struct diverge
     struct buf about = {0};
     if (!facts || !tables || make_tables(tables, d))
         return -1;
-    tables[1].note = write_note(d, found);
+    const char *matrix = first && !found->count ? find_product(d) : NULL;
+    tables[1].note = write_note(d, found, matrix);
     *where = NULL;
     if (first) {
         site_tensor_name(name, first->own.site, (int)first->own.layer);
@@ -534,6 +656,7 @@ static int make_report(struct report *report, const char **where, struct diverge
     }
     facts_text(facts, "first_divergence", *where);
     facts_text(facts, "mistake", found->count ? found->list[0].words : NULL);
+    facts_text(facts, "matrix", matrix);
     facts_integer(facts, "sites", (long long)d->count);
     facts_integer(facts, "agreeing", (long long)d->agreeing);
     facts_float(facts, "tolerance", d->count ? d->pairs[0].tolerance : d->plan->tolerance);

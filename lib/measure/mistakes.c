@@ -4,16 +4,24 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "math/activation.h"
 #include "math/precision.h"
 #include "math/rotary.h"
+#include "model/family/family.h"
 #include "model/layer.h"
 
 #define SAY(...) snprintf(trial->words, TRIAL_WORDS_BYTES, __VA_ARGS__)
 
 /* --- sublayers -------------------------------------------------------------------------------- */
 
-typedef bool sublayer_change(struct sublayer *s, int variant);
+typedef bool sublayer_change(struct sublayer *s, int variant, size_t width);
+
+/* Past the last layer of a stack that has the mistake. */
+static size_t end_layer(const struct trial *trial, enum site_part stack, size_t layers)
+{
+    return trial->from.alone ? num_min(trial->from.first_layer[stack] + 1, layers) : layers;
+}
 
 /* Change sublayers in the layers that have the mistake; returns whether one changed. */
 static bool change_sublayers(struct trial *trial, sublayer_change *change)
@@ -22,10 +30,11 @@ static bool change_sublayers(struct trial *trial, sublayer_change *change)
     size_t count = 0;
     for (enum site_part part = PART_SENTENCE; part <= PART_SOURCE; part++) {
         const struct stack *stack = part == PART_SOURCE ? &made->source : &made->text;
-        for (size_t layer = trial->from.first_layer[part]; layer < stack->layers; layer++) {
+        const size_t last = end_layer(trial, part, stack->layers);
+        for (size_t layer = trial->from.first_layer[part]; layer < last; layer++) {
             struct sublayer *s = (struct sublayer *)stack->layer[layer].sublayers; /* our own */
             for (struct sublayer *end = s + stack->layer[layer].all; s < end; s++)
-                count += change(s, trial->variant);
+                count += change(s, trial->variant, stack->width);
         }
     }
     return count > 0;
@@ -36,17 +45,27 @@ static bool is_attention(const struct sublayer *s)
     return s->kind == SUBLAYER_ATTEND || s->kind == SUBLAYER_ATTEND_SOURCE;
 }
 
-static bool change_scale(struct sublayer *s, int variant)
+static bool change_scale(struct sublayer *s, int variant, size_t width)
 {
     struct score_rule *rule = &s->score;
     const float own = rule->scale, root = 1 / sqrtf((float)s->head.d_k);
-    const float scales[] = {1, own * own, root, own * own * own * own};
+    const float scales[] = {1, own * own, root, 1 / sqrtf((float)width)};
     rule->scale = scales[variant];
     return is_attention(s) && rule->scale != own;
 }
 
-static bool change_mask(struct sublayer *s, int variant)
+static bool change_head_norms(struct sublayer *s, int variant, size_t width)
 {
+    const bool had = s->head.norm.q || s->head.norm.k;
+    (void)variant;
+    (void)width;
+    s->head.norm.q = s->head.norm.k = false;
+    return is_attention(s) && had;
+}
+
+static bool change_mask(struct sublayer *s, int variant, size_t width)
+{
+    (void)width;
     size_t *ahead = &s->score.ahead, *back = &s->score.back;
     const bool is_causal = *ahead == 0, has_window = *back != SIZE_MAX;
     if (!is_attention(s) || ((variant == 0 || variant == 2) && !is_causal) ||
@@ -67,8 +86,9 @@ static bool try_mask(struct trial *trial)
            change_sublayers(trial, change_mask);
 }
 
-static bool change_activation(struct sublayer *s, int variant)
+static bool change_activation(struct sublayer *s, int variant, size_t width)
 {
+    (void)width;
     const enum activation wanted = (enum activation)(variant + 1);
     if (s->kind != SUBLAYER_MLP || s->mlp.xielu || s->mlp.activation == wanted ||
         s->part == PART_LAUREL)
@@ -130,6 +150,13 @@ static bool try_offset(struct trial *trial)
     return !config->norm_plain;
 }
 
+/* Whether a slot is where the mistake is. */
+static bool has_mistake(const struct trial *trial, struct slot slot)
+{
+    return slot.layer < 0 ||
+           (size_t)slot.layer >= trial->from.first_layer[slot.part == PART_SOURCE];
+}
+
 /* A bias of one kind of matrix; of all. */
 static bool try_bias(struct trial *trial)
 {
@@ -138,7 +165,8 @@ static bool try_bias(struct trial *trial)
     char name[PARAMETER_NAME_BYTES] = "";
     for (size_t i = 0; i < weights->parameter_count && !*name; i++) {
         struct parameter_info info = weights_parameter(weights, i);
-        if (info.slot.id & 1 && (id == SLOTS || info.slot.id - 1 == id) && info.slot.expert < 0)
+        if (info.slot.id & 1 && (id == SLOTS || info.slot.id - 1 == id) && info.slot.expert < 0 &&
+            has_mistake(trial, info.slot))
             memcpy(name, info.name, sizeof name);
     }
     trial->change.without_bias = id;
@@ -155,6 +183,43 @@ static bool try_gate(struct trial *trial)
     return trial->viewer.model.config.gated;
 }
 
+static bool try_values(struct trial *trial)
+{
+    trial->change.swaps_values = true;
+    return true;
+}
+
+static bool try_sample(struct trial *trial)
+{
+    trial->change.of_sample = true;
+    return !trial->viewer.model.config.rms;
+}
+
+static bool try_layer(struct trial *trial)
+{
+    trial->change.layers_later = trial->variant ? 1 : -1;
+    return trial->viewer.model.config.n_layer > 1;
+}
+
+/* A square matrix of one kind. */
+static bool try_transposed(struct trial *trial)
+{
+    const struct weights *weights = &trial->viewer.model.weights;
+    const int id = 2 * trial->variant;
+    struct family_layout layout;
+    trial->change.transposed = id;
+    for (size_t i = 0; i < weights->parameter_count; i++) {
+        struct parameter_info info = weights_parameter(weights, i);
+        if (info.slot.id != id || info.slot.layer < 0 || info.slot.expert >= 0 ||
+            !has_mistake(trial, info.slot))
+            continue;
+        SAY("matrix transposed: %s", info.name);
+        return weights_tensor(weights, info.slot, &layout) != SIZE_MAX && layout.rank == 2 &&
+               layout.in == layout.out;
+    }
+    return false;
+}
+
 /* --- values of the pass ----------------------------------------------------------------------- */
 
 static void edit_by(struct trial *trial, enum site id, edit_function *function)
@@ -164,7 +229,9 @@ static void edit_by(struct trial *trial, enum site id, edit_function *function)
         return;
     trial->layers = (struct edit_range){
         (ptrdiff_t)trial->from.first_layer[trial->from.part == PART_SOURCE],
-        (ptrdiff_t)stack_of(&trial->viewer.model.config, trial->from.part)->layers - 1};
+        (ptrdiff_t)end_layer(trial, trial->from.part == PART_SOURCE ? PART_SOURCE : PART_SENTENCE,
+                             stack_of(&trial->viewer.model.config, trial->from.part)->layers) -
+            1};
     trial->items[trial->edits.count++] = (struct edit){
         .site = site, .layers = {&trial->layers, 1}, .function = function, .context = trial};
 }
@@ -357,9 +424,10 @@ static const struct mistake {
     {3, try_positions,
      .words = {"position embeddings offset by one: of the next token",
                "position embeddings offset by one: of the previous token"}},
-    {3, .change = change_scale,
+    {4, .change = change_scale,
      .words = {"scale of the scores missing", "scale of the scores twice",
-               "scale 1 / √d of the scores, not the model's"}},
+               "scale 1 / √d of the scores, not the model's",
+               "scale 1 / √C of the scores, C the channels of the stream, not the model's"}},
     {4, try_mask,
      .words = {"causal mask missing", "window of the mask missing",
                "causal mask missing, and its window", "soft cap of the scores missing"}},
@@ -367,6 +435,11 @@ static const struct mistake {
     {1, try_offset},
     {SLOTS / 2 + 1, try_bias},
     {1, try_gate, .words = {"gate and up of the MLP exchanged"}},
+    {1, try_values, .words = {"keys and values exchanged"}},
+    {1, .change = change_head_norms, .words = {"norms of queries and keys missing"}},
+    {1, try_sample, .words = {"deviation of the norms with the divisor n - 1, not n"}},
+    {2, try_layer, .words = {"weights of the layer before", "weights of the layer after"}},
+    {SLOTS / 2, try_transposed},
     {ACTIVATION_COUNT - 1, try_activation},
     {4, try_half,
      .words = {"softmax in float16", "softmax in bfloat16", "softmax in float16: its result alone",
@@ -406,8 +479,14 @@ int trial_begin(struct trial *trial, const struct viewer *viewer, const struct t
 {
     *trial = (struct trial){.from = *from, .err = err};
     const struct mistake *row = mistake_at(&trial->variant, mistake);
-    trial->change = (struct weights_change){.without_bias = SLOT_NONE, .epsilon = -1};
-    memcpy(trial->change.first_layer, from->first_layer, sizeof from->first_layer);
+    trial->change = (struct weights_change){
+        .without_bias = SLOT_NONE, .transposed = SLOT_NONE, .end_layer = SIZE_MAX, .epsilon = -1};
+    if (from->alone) {
+        const enum site_part stack = from->part == PART_SOURCE ? PART_SOURCE : PART_SENTENCE;
+        trial->from.first_layer[!stack] = SIZE_MAX; /* none */
+        trial->change.end_layer = from->first_layer[stack] + 1;
+    }
+    memcpy(trial->change.first_layer, trial->from.first_layer, sizeof from->first_layer);
     trial->edits = viewer->edits ? *viewer->edits : (struct edits){0};
     trial->items =
         arena_alloc(&trial->arena, trial->edits.count + TRIAL_EDITS, sizeof *trial->items, err);

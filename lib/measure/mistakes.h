@@ -8,14 +8,15 @@
  *         trial_end(&trial);
  *     }
  *
- * A mistake is of all layers from one on: earlier ones agree. */
+ * A mistake is of all layers from one on, as earlier ones agree, or of one layer alone. */
 #pragma once
 
 #include "lens/viewer.h"
 
-/* Where mistakes begin: the first layers of the text and of the encoder, and what is compared. */
+/* Where mistakes are: the first layers of the text and of the encoder, and what is compared. */
 struct trial_range {
     size_t first_layer[PART_SOURCE + 1];
+    bool alone;          /* no later layers, and nothing outside of layers */
     enum site_part part; /* of the attention that maps and heads are of */
 };
 

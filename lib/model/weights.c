@@ -454,9 +454,13 @@ static struct product_factor factors_of(const struct config *config, struct slot
 static const struct weights_change *change_of(const struct weights *weights, struct slot slot)
 {
     const struct weights_change *change = weights->change;
-    bool is_early = change && slot.layer >= 0 &&
-                    (size_t)slot.layer < change->first_layer[slot.part == PART_SOURCE];
-    return is_early ? NULL : change;
+    if (!change)
+        return NULL;
+    bool has_it = slot.layer < 0
+                      ? change->end_layer == SIZE_MAX
+                      : (size_t)slot.layer >= change->first_layer[slot.part == PART_SOURCE] &&
+                            (size_t)slot.layer < change->end_layer;
+    return has_it ? change : NULL;
 }
 
 static bool lacks_bias(const struct weights *weights, struct slot slot)
@@ -465,25 +469,54 @@ static bool lacks_bias(const struct weights *weights, struct slot slot)
     return change && (change->without_bias == SLOTS || change->without_bias == slot.id);
 }
 
-/* The slot whose numbers a slot has: that of up for gate, if they are exchanged. */
-static struct slot swapped(const struct weights *weights, struct slot slot)
+/* The parameter whose numbers a slot has: that of up for gate, if they are exchanged, or that of
+ * another layer. */
+static struct parameter *parameter_read(const struct weights *weights, struct slot slot)
 {
     static const unsigned char pairs[][2] = {{SLOT_GATE, SLOT_UP},
                                              {SLOT_EXPERT_GATE, SLOT_EXPERT_UP},
-                                             {SLOT_SHARED_GATE, SLOT_SHARED_UP}};
+                                             {SLOT_SHARED_GATE, SLOT_SHARED_UP},
+                                             {SLOT_K, SLOT_V}};
     const struct weights_change *change = change_of(weights, slot);
-    for (size_t i = 0; change && change->swaps_gate && i < 6; i++)
-        if (slot.id == pairs[i / 2][i % 2]) {
+    struct parameter *own = parameter_at(weights, slot);
+    if (!change || !own)
+        return own;
+    for (size_t i = 0; i < 8; i++)
+        if (slot.id == pairs[i / 2][i % 2] && (i < 6 ? change->swaps_gate : change->swaps_values)) {
             slot.id = pairs[i / 2][1 - i % 2];
             break;
         }
-    return slot;
+    if (slot.layer >= 0)
+        slot.layer = (short)(slot.layer + change->layers_later);
+    struct parameter *other =
+        slot.layer < 0 && own->slot.layer >= 0 ? NULL : parameter_at(weights, slot);
+    return other && other->layout.in == own->layout.in && other->layout.out == own->layout.out
+               ? other
+               : own;
+}
+
+/* Transpose a square matrix: a copy [in, out] is the transposed one, stored as [out, in]. */
+static int transpose_weight(struct weights *weights, struct weight *weight, struct err *err)
+{
+    const size_t size = weight->in;
+    float *copy = arena_room(&weights->arena, size * size, sizeof *copy, err);
+    if (!copy)
+        return -1;
+    weight_copy(copy, size, weight, (struct weight_piece){0, size, 0});
+    *weight = (struct weight){
+        .in = size,
+        .out = size,
+        .stride = size,
+        .rows = {(const char *)copy, DTYPE_F32, {0, size, size}, 0},
+    };
+    return 0;
 }
 
 int weights_matrix(struct weights *weights, struct slot slot, struct weight *weight,
                    struct err *err)
 {
-    struct parameter *p = parameter_at(weights, swapped(weights, slot));
+    struct parameter *p = parameter_read(weights, slot);
+    const struct weights_change *change = change_of(weights, slot);
     *weight = (struct weight){0};
     if (!p)
         return 0;
@@ -493,6 +526,8 @@ int weights_matrix(struct weights *weights, struct slot slot, struct weight *wei
     struct parameter *bias = lacks_bias(weights, slot) ? NULL : bias_of(weights, p);
     const struct product_factor of = factors_of(weights->config, slot);
     if (load_matrix(weights, p, weights->packing, weight, err) ||
+        (change && change->transposed == slot.id && weight->in == weight->out && !weight->rounded &&
+         transpose_weight(weights, weight, err)) ||
         (bias && load_scaled(weights, bias, of.bias, &weight->bias, err)))
         return -1;
     weight->factor = of.factor;
@@ -659,9 +694,22 @@ static int load_ones(struct weights *weights, const float **ones, struct err *er
 /* Of the norms of narrow vectors, whatever config.json says. */
 static const float LATENT_EPSILON = 1e-6f;
 
+/* As if the deviation of `size` channels had the divisor size - 1: the root is of
+ * (variance + epsilon · part) / part. */
+static int take_sample(struct weights *weights, struct norm *norm, size_t size, struct err *err)
+{
+    const float part = ((float)size - 1) / (float)size;
+    float *copy = arena_room(&weights->arena, size, sizeof *copy, err);
+    for (size_t i = 0; copy && i < size; i++)
+        copy[i] = sqrtf(part) * (norm->offset + norm->scale[i]) - norm->offset;
+    norm->scale = copy;
+    norm->epsilon *= part;
+    return copy ? 0 : -1;
+}
+
 int weights_norm(struct weights *weights, struct slot slot, struct norm *norm, struct err *err)
 {
-    struct parameter *scale = parameter_at(weights, slot);
+    struct parameter *scale = parameter_read(weights, slot);
     struct parameter *shift = scale && !lacks_bias(weights, slot) ? bias_of(weights, scale) : NULL;
     const struct weights_change *change = change_of(weights, slot);
     bool of_latent = slot.id == SLOT_Q_DOWN_NORM || slot.id == SLOT_KV_DOWN_NORM;
@@ -685,6 +733,8 @@ int weights_norm(struct weights *weights, struct slot slot, struct norm *norm, s
     }
     return err_if((scale ? load_vector(weights, scale, &norm->scale, err)
                          : load_ones(weights, &norm->scale, err)) ||
+                  (scale && change && change->of_sample && !norm->rms &&
+                   take_sample(weights, norm, scale->layout.out, err)) ||
                   (shift && load_vector(weights, shift, &norm->shift, err)));
 }
 

@@ -112,12 +112,17 @@ struct sublayer_weights {
     struct weight last;
 };
 
-/* How products and norms differ from those of the file, from a layer on of the text and of the
- * encoder (those outside of layers, too): a mistake that is tried (measure/mistakes.h). */
+/* How products and norms differ from those of the file, in some layers of the text and of the
+ * encoder (and, if these have no end, outside of layers): a mistake that is tried
+ * (measure/mistakes.h). */
 struct weights_change {
-    size_t first_layer[PART_SOURCE + 1];
-    int without_bias;  /* SLOT_…: of this kind; SLOTS: of all; SLOT_NONE: they are there */
-    bool swaps_gate;   /* gate and up are exchanged */
+    size_t first_layer[PART_SOURCE + 1], end_layer; /* SIZE_MAX: no end */
+    int without_bias; /* SLOT_…: of this kind; SLOTS: of all; SLOT_NONE: they are there */
+    int transposed;   /* SLOT_…: a square matrix of this kind is transposed; SLOT_NONE: none is */
+    int layers_later; /* the matrices and norms of a layer are those of so many layers later */
+    bool swaps_gate;  /* gate and up are exchanged */
+    bool swaps_values; /* keys and values are exchanged */
+    bool of_sample;    /* deviations of norms have the divisor n - 1 */
     bool other_offset; /* scales of norms are 1 + w, where they are w, or w */
     float epsilon;     /* of norms; below 0: their own */
 };

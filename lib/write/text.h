@@ -75,8 +75,8 @@ const char *text_of_cell(char text[TEXT_CELL_BYTES], const struct column *column
 const char *text_of_fact(char number[NUM_SIZE_BYTES], const struct column *fact);
 
 /* Append the title lines of a page: the model with its mechanism, the text (numbered if there are
- * several) and other texts. text_titles_write shortens them to the page, and wraps the subject, which
- * may end in a number, below them. */
+ * several) and other texts. text_titles_write shortens them to the page, and wraps below them the
+ * subject, which may end in a number. */
 void text_titles(struct buf *lines, const struct report *report, const struct layout *layout);
 int text_titles_write(struct stream *out, const struct report *report, const struct layout *layout,
                       struct err *err);

@@ -265,6 +265,99 @@ def rotary_base(model, patches):
     return bool(found)
 
 
+def layers_of(model):
+    """The layers of the text: the longest list of modules."""
+    return max((m for m in model.modules() if isinstance(m, torch.nn.ModuleList)), key=lambda m:
+               sum(p.numel() for p in m.parameters()))
+
+
+def bias_of_last(model, patches):
+    """No bias of q in the last layer alone."""
+    for name, parameter in layers_of(model)[-1].named_parameters():
+        if re.search(r"(c_attn|query_key_value|q_proj|attention\.self\.query)\.bias$", name):
+            parameter.data.zero_()
+            patches.found = True
+    return getattr(patches, "found", None)
+
+
+def transposed(model, patches):
+    """In the first layer alone."""
+    square = [p for p in layers_of(model)[0].parameters() if p.ndim == 2 and p.shape[0] == p.shape[1]]
+    if square:
+        square[0].data = square[0].data.T.contiguous()
+    return bool(square)
+
+
+def values(model, patches):
+    """Keys and values exchanged."""
+    for m in model.modules():
+        for key, value in (("k_proj", "v_proj"), ("key", "value")):
+            a, b = getattr(m, key, None), getattr(m, value, None)
+            if a is not None and b is not None:
+                if a.weight.shape != b.weight.shape:
+                    return None
+                a.weight, b.weight = b.weight, a.weight
+                a.bias, b.bias = b.bias, a.bias
+                patches.found = True
+    return getattr(patches, "found", None)
+
+
+def layer_before(model, patches):
+    layers = layers_of(model)
+    layers[-1].load_state_dict(layers[-2].state_dict())
+    return True
+
+
+def fused(model, patches):
+    """Rows of q, k and v by heads, where the model has them by kind, or the reverse."""
+    config = model.config
+    for name, m in model.named_modules():
+        if not re.search(r"(c_attn|query_key_value|qkv_proj)$", name):
+            continue
+        for p in m.parameters():
+            turned = type(m).__name__ == "Conv1D" and p.ndim == 2
+            w = p.data.T if turned else p.data
+            by_heads = "neox" in config.model_type
+            if w.shape[0] % (3 * config.num_attention_heads):
+                return None
+            apart = (config.num_attention_heads, 3) if by_heads else (3, config.num_attention_heads)
+            w = w.reshape(*apart, -1, *w.shape[1:]).transpose(0, 1).reshape(w.shape)
+            p.data = (w.T if turned else w).contiguous()
+        patches.found = True
+    return getattr(patches, "found", None)
+
+
+def head_norms(model, patches):
+    for m in model.modules():
+        for key in ("q_norm", "k_norm"):
+            if getattr(m, key, None) is not None:
+                setattr(m, key, torch.nn.Identity())
+                patches.found = True
+    return getattr(patches, "found", None)
+
+
+def sample(model, patches):
+    """Deviations with the divisor n - 1."""
+    def forward(norm):
+        def new(x):
+            x = (x - x.mean(-1, keepdim=True)) / torch.sqrt(x.var(-1, keepdim=True) + norm.eps)
+            return x * norm.weight + (0 if norm.bias is None else norm.bias)
+        return new
+    for m in model.modules():
+        if type(m) is torch.nn.LayerNorm:
+            m.forward = forward(m)
+            patches.found = True
+    return getattr(patches, "found", None)
+
+
+def scale_hidden(model, patches):
+    root = model.config.hidden_size ** -0.5
+    heads = model.config.hidden_size // model.config.num_attention_heads
+    if model.config.model_type == "opt" or heads ** 2 == model.config.hidden_size:
+        return None  # it scales queries; the root is the usual scale twice
+    return attention(lambda mask, more: (mask, more | {"scaling": root}))(model, patches)
+
+
 MISTAKES = {
     "pairs": (pairs, "rotary pairs"),
     "base": (rotary_base, "base 1e+06 of the rotary embedding"),
@@ -281,6 +374,14 @@ MISTAKES = {
     "head_groups": (head_groups, "wrong head order"),
     "softmax": (softmax_half, "softmax in bfloat16"),
     "embedding": (embedding_scale, "scale"),
+    "bias_of_last": (bias_of_last, ".1."),
+    "transposed": (transposed, "transposed"),
+    "values": (values, "keys and values exchanged"),
+    "layer": (layer_before, "weights of the layer before"),
+    "fused": (fused, ""),  # a matrix is named
+    "head_norms": (head_norms, "norms of queries and keys missing"),
+    "sample": (sample, "divisor n - 1"),
+    "scale_hidden": (scale_hidden, "scale 1 / √C"),
 }
 
 
@@ -341,7 +442,7 @@ def check(program, family, log=print):
         site = next(row["site"] for row in rows if row["theirs"] == changed[0])
         if status != 1 or facts["first_divergence"] != site:
             missed.append(f"{family} {name}: found {facts['first_divergence']}, not {site}")
-        elif words not in (facts["mistake"] or ""):
+        elif words not in (facts["mistake"] or "") or not (words or facts["matrix"]):
             missed.append(f"{family} {name} at {site}: {facts['mistake']}")
     return missed, planted
 
@@ -349,7 +450,9 @@ def check(program, family, log=print):
 STORED = {"pairs": "qwen2", "base": "llama", "offset": "opt", "scale_missing": "phi3", "scale_twice": "llama",
           "mask": "gpt_neox", "epsilon": "llama", "plus_one": "gemma3_text", "bias": "bert",
           "gate_up": "qwen3", "gelu": "gemma3_text", "head_order": "opt", "head_groups": "llama",
-          "softmax": "qwen2", "embedding": "gemma3_text"}
+          "softmax": "qwen2", "embedding": "gemma3_text", "bias_of_last": "qwen2", "transposed": "gpt_neox",
+          "values": "opt", "layer": "llama", "fused": "gpt_neox", "head_norms": "qwen3", "sample": "opt",
+          "scale_hidden": "bert"}
 
 
 def store(folder):
@@ -367,7 +470,8 @@ def store(folder):
         save(f"{family}.bf16", dump(load(family, torch.bfloat16)))
     save("deepseek_v3", dump(load("deepseek_v3")))  # its small experts have no product in bfloat16
     for name, family in STORED.items():
-        save(f"{family}.{name}", with_mistake(family, MISTAKES[name][0]))
+        save(f"{family}.{name}", with_mistake(family, MISTAKES[name][0]),
+             early=name not in ("bias_of_last", "layer", "transposed"))
 
 
 def lens(folder):
