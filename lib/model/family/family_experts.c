@@ -104,6 +104,8 @@ void family_read_experts(struct reading *r, const char *experts, const char *cho
     m->experts = (size_t)family_named(r, names, 1, DIMENSION_MAX, (double)m->experts);
     usual = chosen ? family_size(r, chosen, usual) : usual;
     m->inner = inner ? family_size(r, inner, m->inner) : c->n_inner;
+    if (!m->inner)
+        err_set(family_fail(r), "field '%s': expected a width of experts, found nothing", inner);
     if (family_flag(r, "separate_experts", false) && next->name && strchr(next->name, ' '))
         c->family = next; /* the row with separate experts */
     if (m->experts > EXPERTS_MAX)

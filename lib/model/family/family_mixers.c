@@ -303,8 +303,13 @@ static void settle_lfm2_dense(struct reading *r)
     double factor = family_is_null(r, "block_ffn_dim_multiplier")
                         ? 1
                         : family_positive(r, "block_ffn_dim_multiplier", 1);
-    if (adjusts)
-        c->n_inner = ((size_t)(factor * (double)(2 * c->n_inner / 3)) + step - 1) / step * step;
+    const double width = adjusts ? floor(factor * (double)(2 * c->n_inner / 3)) : 1;
+    if (width < 1 || width > DIMENSION_MAX)
+        err_set(family_fail(r),
+                "field 'block_ffn_dim_multiplier': expected a width from 1 to %d, found %.0f",
+                DIMENSION_MAX, width);
+    else if (adjusts)
+        c->n_inner = ((size_t)width + step - 1) / step * step;
 }
 
 static void settle_lfm2_moe(struct reading *r)
