@@ -281,7 +281,7 @@ $(BUILD)/libcommands.a: $(filter-out %/main.o,$(CMD_OBJECTS))
 
 # A program for each target in tests/fuzz. Linked with replay.c it reads the corpus, linked with
 # libFuzzer it makes new inputs.
-FUZZ_MAIN = $(BUILD)/tests/fuzz/replay.o
+FUZZ_MAIN = $(patsubst %,$(BUILD)/tests/fuzz/%.o,replay mutate)
 FUZZ_COMMON = $(patsubst %,$(BUILD)/tests/fuzz/%.o,engine encode run_model)
 
 fuzzers: $(FUZZERS)

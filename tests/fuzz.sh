@@ -3,14 +3,16 @@
 #
 #     sh tests/fuzz.sh replay [BUILD]             run each input of the corpora once
 #     sh tests/fuzz.sh run BUILD SECONDS [NAME...]  make new inputs; BUILD has libFuzzer
+#     sh tests/fuzz.sh mutate BUILD SEED COUNT [NAME...]  change inputs at random; without libFuzzer
 #     sh tests/fuzz.sh keep BUILD [NAME...]       write tests/fuzz/corpus again: the old and new
 #                                                 inputs that are needed to reach the same code
 #     sh tests/fuzz.sh add NAME FILE...           add inputs to a target's corpus
 #     sh tests/fuzz.sh unpack NAME FOLDER         write a corpus as files, named after their lines
 #                                                 in tests/fuzz/corpus/NAME.inputs
 #
-# `run` writes new inputs to BUILD/fuzz/corpus and those that fail to BUILD/fuzz/found;
-# `BUILD/fuzz/NAME FILE` repeats one. replay, run and keep end with `N passed, N failed` targets.
+# `run` writes new inputs to BUILD/fuzz/corpus and those that fail to BUILD/fuzz/found, `mutate`
+# writes those that fail to found-NUMBER; `BUILD/fuzz/NAME FILE` repeats one. All but add and unpack
+# end with `N passed, N failed` targets.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/tally.sh
@@ -34,6 +36,10 @@ seconds=60
 if [ "$action" = run ]; then
     seconds=${1:-60}
     [ $# = 0 ] || shift
+fi
+if [ "$action" = mutate ]; then
+    seed=$1 count=$2
+    shift 2
 fi
 names=$*
 [ -n "$names" ] || names=$(cd tests/fuzz && ls ./*_fuzz.c | sed 's|^./||; s|_fuzz.c$||')
@@ -63,6 +69,17 @@ write_seeds() { # NAME
 
 replay() { # NAME
     write_seeds "$1" && "$build/fuzz/$1" "$seeds"/* >"$log" 2>&1
+}
+
+mutate() { # NAME
+    write_seeds "$1" || return
+    case $1 in config | model) set -- "$1" tests/golden-families/*/config.json ;; esac
+    name=$1
+    shift
+    "$build/fuzz/$name" --mutate "$seed" "$count" "$seeds"/* "$@" >"$log" 2>&1
+    status=$?
+    printf '%s: %s\n' "$name" "$(tail -n 1 "$log")"
+    return $status
 }
 
 run() { # NAME: its last line has the number of executions

@@ -34,6 +34,13 @@ void fuzz_refused(void);
 /* Abort, which libFuzzer reports as a bug, unless the promise holds. */
 void fuzz_check(bool holds, const char *promise);
 
+/* Change an input at random, also by parts of another one; the same seed makes the same changes. */
+struct fuzz_input {
+    char *bytes;
+    size_t size;
+};
+void fuzz_mutate(struct fuzz_input *input, const struct fuzz_input *other, uint64_t seed);
+
 enum { FUZZ_PARTS = 32 };
 
 struct fuzz_parts {

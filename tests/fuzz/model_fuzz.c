@@ -4,13 +4,40 @@
 
 #include "model/new_model.h"
 
-enum { LARGEST = 256, LAYERS_MOST = 3 };
+enum { LARGEST = 256, LAYERS_MOST = 6 };
 
 static bool is_small(const struct config *config)
 {
-    const size_t sizes[] = {config->vocab_size, config->n_embd, config->n_positions,
-                            config->n_head,     config->d_k,    config->d_v,
-                            config->n_inner,    config->n_word};
+    const struct mixture *mixture = &config->mixture;
+    const struct mixer *mixer = &config->mixer;
+    const size_t sizes[] = {config->vocab_size,
+                            config->n_embd,
+                            config->n_positions,
+                            config->n_head,
+                            config->d_k,
+                            config->d_v,
+                            config->n_inner,
+                            config->n_word,
+                            config->given,
+                            config->given_rows,
+                            config->laurel,
+                            config->n_encoder_inner,
+                            config->n_encoder_vocab,
+                            config->latent_q,
+                            config->latent_kv,
+                            config->n_segments,
+                            config->n_class,
+                            mixture->experts,
+                            mixture->inner,
+                            mixture->shared_inner,
+                            mixture->latent,
+                            mixer->heads,
+                            mixer->key_heads,
+                            mixer->d_k,
+                            mixer->d_v,
+                            mixer->taps,
+                            mixer->step_rank,
+                            mixer->gate_rank};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         if (sizes[i] > LARGEST)
             return false;
