@@ -6,7 +6,7 @@
 #                                            tests      those above, Check and jq
 #                                            cluster    those above, Slurm, Open MPI, GNU parallel
 #                                            fuzzing    those above and libFuzzer; CC is clang
-#                                            page       those above, Chromium and node
+#                                            page       those above, Chromium, node and fonts
 #                                            static     those above and dpkg-source
 #                                            wheel      those above and python3
 #                                            deb        those above, build-essential, debhelper
@@ -62,6 +62,8 @@ node='node|program node||nodejs|nodejs|node
 npm|program npm||npm|npm|node'
 needed_by_pages="Chromium|program chromium chromium-browser google-chrome||chromium|chromium|-
 $node"
+# With other fonts than those of Arial's widths, texts and tables of pages have other sizes.
+wanted_by_pages='Liberation fonts|file /usr/share/fonts/*/liberation*||fonts-liberation|liberation-fonts|-'
 needed_by_gguf="$node
 numpy|python numpy||python3-numpy|python3-numpy|numpy"
 clang_format='clang-format|program clang-format||clang-format|clang-tools-extra|clang-format'
@@ -217,6 +219,7 @@ $needed_by_tests"
 $wanted_by_tests"
     [ "$2" = tests ] || wants="$wants
 $needed_by_pages
+$wanted_by_pages
 $wanted_by_all_tests"
     verdict='The tests cannot be built yet.'
     ;;
@@ -228,6 +231,8 @@ $needed_by_clusters"
 page)
     rows="$rows
 $needed_by_pages"
+    wants="$wants
+$wanted_by_pages"
     verdict='No page can be tried.'
     ;;
 gguf)
