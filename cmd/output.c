@@ -416,6 +416,12 @@ int provenance_add_model(const struct model *model, struct err *err)
     *entry = (struct model_hash){.model = name, .next = provenance.models};
     entry->shown = provenance.lists_inputs ? short_path(name, err) : name;
     weights_sample_hash(&model->weights, entry->digits);
+    struct model_hash *before = entry;
+    while (before->next && (strcmp(before->next->model, name) != 0 ||
+                            strcmp(before->next->digits, entry->digits) != 0))
+        before = (struct model_hash *)before->next;
+    if (before->next) /* opened before, for another setting */
+        before->next = before->next->next;
     provenance.models = entry;
     return err_if(!entry->shown);
 }

@@ -75,6 +75,7 @@ static const struct option_row own_options[] = {
 };
 
 static const struct task score_task;
+static const char figure_name[] = "surprisal.svg";
 
 const struct command command_score = {
     .name = "score",
@@ -942,10 +943,36 @@ static int add(void *state, struct job *job, struct err *err)
     return 0;
 }
 
+/* The path of a file in the folder: of several models with the number of the model. */
+static const char *path_of(const struct score_state *own, const char *name, struct err *err)
+{
+    const struct driver *driver = own->driver;
+    struct arena *arena = &own->driver->session.arena;
+    return driver->sweep.settings > 1
+               ? arena_format(arena, err, "%s/%zu-%s", own->folder, driver->setting, name)
+               : arena_format(arena, err, "%s/%s", own->folder, name);
+}
+
+/* Write the manifest of the folder. */
+static int write_manifest(struct score_state *own, const struct report *report, struct err *err)
+{
+    const char *totals = path_of(own, "totals.csv", err), *figure = path_of(own, figure_name, err);
+    const char *path = path_of(own, "manifest.json", err);
+    if (err->kind)
+        return -1;
+    const size_t folder = strlen(own->folder) + 1;
+    const struct table_file files[] = {
+        {"words.csv", "scores"}, {totals + folder, "totals"}, {figure + folder, "words"}};
+    struct stream stream = {0};
+    int failed = stream_open_inside(&stream, path, own->driver->output.replaces, err) ||
+                 manifest_write(&stream, report, files, sizeof files / sizeof *files, err);
+    return stream_end(&stream, failed, err);
+}
+
 /* Write the means of words or the totals; into a folder, both. Text also has the total of all. */
 static int write_totals(struct score_state *own, struct err *err)
 {
-    static const char *const names[] = {"surprisal.svg", "totals.csv"};
+    const char *const names[] = {figure_name, "totals.csv"};
     struct driver *driver = own->driver;
     struct score_totals table = own->table, *words = own->title ? NULL : own->words;
     struct score_totals *tables[] = {words, !words || own->folder ? &table : NULL};
@@ -977,16 +1004,16 @@ static int write_totals(struct score_state *own, struct err *err)
             driver_write(driver, &report, err);
             continue;
         }
-        const char *path =
-            driver->sweep.settings > 1 /* of several models */
-                ? arena_format(arena, err, "%s/%zu-%s", own->folder, driver->setting, names[i])
-                : arena_format(arena, err, "%s/%s", own->folder, names[i]);
+        const char *path = path_of(own, names[i], err);
         struct output_options to = {.path = path}; /* the figure by its ending */
         to.format = tables[i] == &table ? driver->options->output.format : NULL;
         to.locale = to.format ? driver->options->output.locale : NULL;
         if (path && !output_choose(&output, &to, err))
             output_write_table(&output, &report, driver->options, &driver->style, err);
         output_discard(&output);
+        report.identity = identity_first(1);
+        if (tables[i] == &table && !err->kind)
+            write_manifest(own, &report, err);
     }
     return err_if(err->kind);
 }

@@ -358,6 +358,7 @@ try score -m "$in/school" 'Anna is old' --total --unigrams "$in/words.tsv"
 try score -m "$in/school" 'Anna is' --words --continue ' old' --continue ' is' --window 3
 try score -m "$in/school" -f "$in/who.csv" --next 2 --format csv
 try score -m "$in/school" -f "$in/who.csv" --per who --words -o here.svg
+try score -m "$in/school" -f "$in/who.csv" --per who --words -o here/
 try score -m "$in/school" -f "$in/pairs_of_who.csv" --per who
 try score -m "$in/school" -f "$in/regions.csv" --per region
 try score -m "$in/school" -f "$in/suite.json" --format csv

@@ -57,6 +57,7 @@ LINES = [
     (["run", "-m", "life-grouped", TEXT, "--show", "q,v", "--format", "npy", "-o", "kv/"], "kv/manifest.json"),
     (["run", "--ids", "365,1", "--head", "1", "--format", "npy", "-o", "ids/"], "ids/manifest.json"),
     (["run", TEXT, "-s", "eat", "--mean", "layers", "--format", "npy", "-o", "two/"], "two/0001/manifest.json"),
+    (["score", "-f", "items.jsonl", "--words", "--per", "side", "-o", "words/"], "words/manifest.json"),
     (["generate", TEXT, "-n", "1"], None),
     (["generate", TEXT, "-n", "2", "--logprobs"], None),
     (["generate", TEXT, "-n", "2", "--show", "weights"], None),

@@ -171,25 +171,49 @@ static int folder_sheet(struct writer *writer, const struct sheet *sheet, struct
     return ends && !shared ? close_file(writer, err) : 0;
 }
 
+/* Write the header of a manifest and its entries, which are emptied. */
+static int put_manifest(struct stream *stream, const struct report *report, struct buf *entries,
+                        struct err *err)
+{
+    struct json_writer json = {.stream = stream};
+    json_put_open(&json, NULL, '{');
+    json_put_text(&json, "format", JSON_FORMAT("files"));
+    json_report_origin(&json, report, report->identity.provenance);
+    json_put_open(&json, "\n files", '[');
+    if (text_send(stream, entries, err))
+        return -1;
+    json_put_close(&json, ']');
+    json_put_close(&json, '}');
+    stream_char(stream, '\n');
+    return 0;
+}
+
 /* Close the single file, if the format has one, and write manifest.json. */
 static int folder_end(struct writer *writer, struct err *err)
 {
     struct folder_files *folder = writer->folder;
-    struct json_writer json = {.stream = &folder->stream};
     if ((folder->unit == UNIT_SENTENCE && close_file(writer, err)) ||
-        open_stream(folder, "manifest", ".json", err))
+        open_stream(folder, "manifest", ".json", err) ||
+        put_manifest(&folder->stream, writer->report, &folder->entries, err))
         return -1;
-    json_put_open(&json, NULL, '{');
-    json_put_text(&json, "format", JSON_FORMAT("files"));
-    json_report_origin(&json, writer->report, folder->report.identity.provenance);
-    json_put_open(&json, "\n files", '[');
-    if (text_send(&folder->stream, &folder->entries, err))
-        return -1;
-    json_put_close(&json, ']');
-    json_put_close(&json, '}');
-    stream_char(&folder->stream, '\n');
     folder->complete = !stream_commit(&folder->stream, err);
     return folder->complete ? 0 : -1;
+}
+
+int manifest_write(struct stream *stream, const struct report *report,
+                   const struct table_file *files, size_t count, struct err *err)
+{
+    struct buf entries = {0};
+    for (size_t i = 0; i < count; i++) {
+        struct json_writer json = {.buf = &entries, .comma = i > 0};
+        json_put_open(&json, "\n  ", '{');
+        json_put_text(&json, "file", files[i].name);
+        json_put_text(&json, "table", files[i].table);
+        json_put_close(&json, '}');
+    }
+    int failed = put_manifest(stream, report, &entries, err);
+    buf_release(&entries);
+    return failed;
 }
 
 /* --- writing a report ------------------------------------------------------------------------- */

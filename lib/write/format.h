@@ -176,6 +176,14 @@ int report_as_arrays(struct report *copy, const struct report *report, bool for_
 int report_write(const struct format *format, const struct target *target,
                  const struct report *report, const struct layout *layout, struct err *err);
 
+/* Write a manifest of files that a command has written, each with a table: the header of the report,
+ * whose identity has the provenance, and the list of files [count]. */
+struct table_file {
+    const char *name, *table;
+};
+int manifest_write(struct stream *stream, const struct report *report,
+                   const struct table_file *files, size_t count, struct err *err);
+
 /* --- functions of the formats ----------------------------------------------------------------- */
 
 /* JSON members for other documents: command and provenance (NULL: neither), model, texts with their
