@@ -56,7 +56,7 @@ static const struct help_topic {
      "replace or modify the attention mechanism",
      {mechanism_options},
      {&values_attention}},
-    {"formats", "output formats", {0}, {&values_formats}},
+    {"formats", "output formats", {0}, {&values_formats, &values_endings}},
     {"figures",
      "size, colours and labels of figures",
      {figure_options},

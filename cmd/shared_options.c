@@ -268,7 +268,8 @@ const struct option_row running_options[] = {
 
 VALUES_(, formats, "Formats (--format)", FORMAT_COUNT, format_rows[index]->name,
         format_rows[index]->about)
-VALUES_(, endings, NULL, FORMAT_COUNT, format_rows[index]->ending, NULL)
+VALUES_(, endings, "Without --format, the ending of the file (--output) chooses one, in this order",
+        FORMAT_COUNT, format_rows[index]->ending, NULL)
 VALUES_(, endings_of_people, NULL, FORMATS_OF_WORKING, format_rows[index]->ending, NULL)
 VALUES_(, venues, "Venues (--figure-width), by their style files", venue_count,
         venue_rows[index].name, venue_rows[index].about)
