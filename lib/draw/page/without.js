@@ -89,8 +89,8 @@ let fold = null; // the trial that is shown there
 
 function drawWithout(row) {
     const box = byId('without');
-    const { command, sites } = current();
-    const isDense = sites?.includes('masked') && !command?.includes('--attention'); // for --knockout
+    const { command, sites } = current(); // --knockout needs dense attention
+    const isDense = sites?.includes('masked') && !command?.includes('--attention');
     box.hidden = state.lesson || !isDense;
     if (row !== undefined) box.dataset.row = row;
     const parts = box.lastElementChild;
