@@ -457,12 +457,14 @@ STORED = {"pairs": "qwen2", "base": "llama", "offset": "opt", "scale_missing": "
 
 def store(folder):
     """FAMILY.safetensors, FAMILY.bf16.safetensors, FAMILY.MISTAKE.safetensors, most without layer 1, and
-    of gpt2, which is larger, without the widest tensors."""
-    def save(name, found, early=True):
+    of gpt2, which is larger, without the widest tensors; most mistakes without MLPs and logits."""
+    def save(name, found, early=True, lean=False):
         gpt2 = name.startswith("gpt2")
-        left_out = r"\.[1-9]\b" + ("|logits|lm_head|mlp|c_attn|hidden" if gpt2 else "|hidden")
+        left_out = (r"\.[1-9]\b" if early or gpt2 else "^$") + ("|hidden" if early or lean else "")
+        wide = "|logits|lm_head|mlp|c_attn" if gpt2 else "|logits|lm_head|mlp|fc[12]|intermediate"
+        left_out += wide if gpt2 or lean else ""
         kept = {key: value for key, value in found.items() if not re.search(left_out, key)}
-        safetensors.torch.save_file(kept if early or gpt2 else found, f"{folder}/{name}.safetensors")
+        safetensors.torch.save_file(kept, f"{folder}/{name}.safetensors")
 
     pathlib.Path(folder).mkdir(exist_ok=True)
     for family in FAMILIES:
@@ -471,7 +473,8 @@ def store(folder):
     save("deepseek_v3", dump(load("deepseek_v3")))  # its small experts have no product in bfloat16
     for name, family in STORED.items():
         save(f"{family}.{name}", with_mistake(family, MISTAKES[name][0]),
-             early=name not in ("bias_of_last", "layer", "transposed"))
+             early=name not in ("bias_of_last", "layer", "transposed"),
+             lean=name not in ("gate_up", "gelu"))
 
 
 def lens(folder):
