@@ -98,6 +98,18 @@ static bool keeps_streams(const struct config *c, size_t tokens, size_t sources)
            bytes_of_pass(c, tokens, sources, false) > most;
 }
 
+/* Refuse selected sites that the walk does not announce. */
+static int check_sites(const struct gradient_walk *walk, struct err *err)
+{
+    for (enum site site = 0; walk->sink && site != SITE_END; site = site_next(site))
+        if (site_set_has(walk->selection->sites, site) && !site_has_gradient(site))
+            return err_unsupported(err,
+                                   "gradients: expected a tensor that the walk back reaches, found "
+                                   "'%s', which is only shown",
+                                   site_name(site));
+    return 0;
+}
+
 int gradient_walk(struct gradient_walk *walk, struct err *err)
 {
     struct viewer *viewer = walk->viewer;
@@ -116,7 +128,8 @@ int gradient_walk(struct gradient_walk *walk, struct err *err)
                             is_edited ? viewer->edits : NULL,
                             NULL};
     if (model_check(&viewer->model, NEEDS_LOGITS, err) || watch_selected(&taken.watch, walk, err) ||
-        batch_init(&batch, c, walk->text, 1, walk->arena, err) || tape_run(&tape, &run, err))
+        batch_init(&batch, c, walk->text, 1, walk->arena, err) || tape_run(&tape, &run, err) ||
+        check_sites(walk, err))
         return -1;
     const float *logits = tape_of(&tape, SITE_LOGITS, -1);
     struct question *question = walk->question;

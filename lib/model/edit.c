@@ -254,6 +254,11 @@ int edits_check(const struct edits *edits, const struct config *config, struct e
                                    words, name);
         if (id == SITE_MERGED)
             return err_unsupported(err, "%s: 'merged' is made of 'streams': edit those", words);
+        if (!site_is_edited(edits->items[i].site))
+            return err_unsupported(err,
+                                   "%s: expected a tensor that the pass goes on with, found '%s', "
+                                   "which is only shown",
+                                   words, name);
         if (check_borrowed(&edits->items[i], config, err))
             return -1;
     }

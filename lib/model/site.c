@@ -196,6 +196,69 @@ const struct site_row site_rows[SITE_IDS] = {
     OF_LAYERS(VISIBLE, "visible", HEAD_QUERY_KEY, NULL, "1 - mask"),
 };
 
+/* What more than to be shown a site of the pass is for. */
+enum { EDITED = 1, DIFFERENTIATED = 2, BOTH = EDITED | DIFFERENTIATED };
+
+static const unsigned char site_uses[SITE_IDS] = {
+    [SITE_EMBEDDING] = BOTH,
+    [SITE_PREDICTED] = BOTH,
+    [SITE_RESID_PRE] = BOTH,
+    [SITE_LN_1] = BOTH,
+    [SITE_Q_PRE] = BOTH,
+    [SITE_K_PRE] = BOTH,
+    [SITE_V_PRE] = EDITED,
+    [SITE_CONV] = EDITED,
+    [SITE_Q] = BOTH,
+    [SITE_K] = BOTH,
+    [SITE_V] = BOTH,
+    [SITE_STEP] = EDITED,
+    [SITE_DECAY] = EDITED,
+    [SITE_SCORES] = BOTH,
+    [SITE_SOFTMAX] = EDITED,
+    [SITE_MASKED] = BOTH,
+    [SITE_WEIGHTS] = BOTH,
+    [SITE_DIFFERENCE] = BOTH,
+    [SITE_SINK] = DIFFERENTIATED,
+    [SITE_CONTEXT] = BOTH,
+    [SITE_GATE] = EDITED,
+    [SITE_GATED] = BOTH,
+    [SITE_ATTN_OUT] = BOTH,
+    [SITE_LN_1_POST] = BOTH,
+    [SITE_RESID_MID] = BOTH,
+    [SITE_LN_2] = BOTH,
+    [SITE_LN_EXPERTS] = BOTH,
+    [SITE_ROUTER] = BOTH,
+    [SITE_EXPERT_WEIGHTS] = BOTH,
+    [SITE_SHARED_OUT] = BOTH,
+    [SITE_MLP_GATE] = BOTH,
+    [SITE_MLP_UP] = BOTH,
+    [SITE_MLP_ACT] = BOTH,
+    [SITE_MLP_OUT] = BOTH,
+    [SITE_LN_2_POST] = BOTH,
+    [SITE_RESID_MLP] = BOTH,
+    [SITE_CORRECTED] = BOTH,
+    [SITE_STREAMS] = BOTH,
+    [SITE_MERGED] = DIFFERENTIATED,
+    [SITE_RESID_POST] = BOTH,
+    [SITE_LN_F] = BOTH,
+    [SITE_TRANSFORM] = BOTH,
+    [SITE_POOLED] = BOTH,
+    [SITE_DISCRIMINATOR] = EDITED,
+    [SITE_LOGITS] = BOTH,
+    [SITE_ATTENTION_GRADIENT] = DIFFERENTIATED,
+};
+
+bool site_is_edited(enum site site)
+{
+    const bool follows = site_part(site) == PART_MIXER && site_id(site) == SITE_WEIGHTS;
+    return site_uses[site_id(site)] & EDITED && !follows; /* a mixer has a state, not a map */
+}
+
+bool site_has_gradient(enum site site)
+{
+    return site_uses[site_id(site)] & DIFFERENTIATED;
+}
+
 enum site site_next(enum site site)
 {
     switch ((int)site) {

@@ -187,6 +187,12 @@ static inline bool site_is_effective(enum site site)
     return site_id(site) >= SITE_PASS_END;
 }
 
+/* Whether the pass goes on with the values of a site after an edit of them; whether the walk back
+ * has their gradient. A site of the pass that the table of uses in site.c does not list is only
+ * shown: edits and gradients of it are refused by name. */
+bool site_is_edited(enum site site);
+bool site_has_gradient(enum site site);
+
 /* Sites of the pass that are computed only if they are named, not in `all`. */
 static inline bool site_is_by_name(enum site site)
 {

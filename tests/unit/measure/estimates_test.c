@@ -1,10 +1,10 @@
 #include "measure/estimates.h"
 
-#include <glob.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "../rigs/golden_models.h"
 #include "../unit.h"
 #include "lens/capture.h"
 #include "measure/patching.h"
@@ -174,23 +174,13 @@ TEST_LOOP(edges_add_up_to_their_writer, sizeof families / sizeof *families)
 
 /* --- every model ------------------------------------------------------------------------------ */
 
-/* The weights of each golden model, sorted by path. */
-static const glob_t *golden_models(void)
-{
-    static glob_t models;
-    if (!models.gl_pathc)
-        glob("tests/golden*/*/model.safetensors", 0, NULL, &models);
-    return &models;
-}
-
 /* A value that cannot be patched is refused by name, as not supported. */
 TEST_LOOP(every_value_of_every_model_is_patched_and_estimated_or_refused, golden_models()->gl_pathc)
 {
-    char *path = golden_models()->gl_pathv[_i];
-    *strrchr(path, '/') = '\0';
-    open(path + strlen("tests/"));
-    read_ids(&clean, "1,2,3", viewer.model.config.n_encoder_layer ? "1,2" : NULL);
-    read_ids(&corrupt, "1,3,3", viewer.model.config.n_encoder_layer ? "1,2" : NULL);
+    char path[GOLDEN_PATH_BYTES];
+    ck_assert_msg(!viewer_open(&viewer, golden_model(path, (size_t)_i), 1, &err), "%s", err.text);
+    golden_ids(&clean, &viewer, "1,2,3", &arena);
+    golden_ids(&corrupt, &viewer, "1,3,3", &arena);
     for (int i = 0; i < 2 * PATCH_OVERS; i++) {
         const struct patching_plan plan = {
             .viewer = &viewer,

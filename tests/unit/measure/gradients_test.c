@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../rigs/golden_models.h"
 #include "../rigs/goldens.h"
 #include "../unit.h"
 #include "format/json.h"
@@ -148,4 +149,53 @@ TEST(what_has_no_gradient_is_refused)
     ck_assert(!viewer_set_mechanism(&viewer, &linear, &err));
     ck_assert_int_eq(gradients_make(&report, &plan, &pair, &arena, &err), -1);
     ck_assert_msg(strstr(err.text, "expected attention as the model has it"), "%s", err.text);
+}
+
+/* --- every model ------------------------------------------------------------------------------ */
+
+static int note_site(void *context, const struct announcement *announced, struct err *e)
+{
+    (void)e;
+    site_set_add(context, announced->site);
+    return 0;
+}
+
+/* The walk back reaches each site of a model that has a gradient; others are refused by name. */
+TEST_LOOP(each_site_with_a_gradient_is_reached, golden_models()->gl_pathc)
+{
+    char path[GOLDEN_PATH_BYTES];
+    struct site_set reached = {{0}};
+    struct question question = {2, -1, -1};
+    ck_assert_msg(!viewer_open(&viewer, golden_model(path, (size_t)_i), 1, &err), "%s", err.text);
+    golden_ids(&pair, &viewer, "1,2,3", &arena);
+    const struct config *c = &viewer.model.config;
+    const struct text text = viewer_text(&pair);
+    struct gradient_walk walk = {.viewer = &viewer,
+                                 .text = &text,
+                                 .question = &question,
+                                 .selection = &selection,
+                                 .sink = note_site,
+                                 .context = &reached,
+                                 .arena = &arena};
+    for (enum site site = 0; site != SITE_PASS_END; site = site_next(site)) {
+        if (!site_about(site) || !site_exists(c, site))
+            continue;
+        if (site_has_gradient(site)) {
+            site_set_add(&selection.sites, site);
+            continue;
+        }
+        struct selection one = {.sites = SITE_SET(site)};
+        walk.selection = &one;
+        ck_assert(gradient_walk(&walk, &err) && err.kind == ERR_UNSUPPORTED);
+        err_clear(&err);
+    }
+    walk.selection = &selection;
+    ck_assert(!selection_layers(&selection, NULL, c, &arena, &err));
+    if (gradient_walk(&walk, &err)) {
+        ck_assert_msg(err.kind == ERR_UNSUPPORTED, "%s", err.text);
+        return;
+    }
+    for (enum site site = 0; site != SITE_PASS_END; site = site_next(site))
+        ck_assert_msg(site_set_has(reached, site) == site_set_has(selection.sites, site),
+                      "%s: %s is not reached", path, site_name(site));
 }
