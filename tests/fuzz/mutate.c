@@ -1,5 +1,5 @@
-/* mutate.c: changes inputs at random: bytes, numbers of 1 to 8 bytes, runs of digits, values of JSON,
- * and parts that are removed, repeated, or copied from another input. */
+/* mutate.c: changes inputs at random: bytes, numbers of 1 to 8 bytes, runs of digits, values of
+ * JSON, and parts that are removed, repeated, or copied from another input. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* replay.c: calls a target with each file, like libFuzzer; or with files that are changed at random,
- * for sanitizers without libFuzzer. The same seed makes the same inputs.
+/* replay.c: calls a target with each file, like libFuzzer; or with files that are changed at
+ * random, for sanitizers without libFuzzer. The same seed makes the same inputs.
  *
  *     sh tests/fuzz.sh unpack config FOLDER && build/fuzz/config FOLDER/...
  *     build/fuzz/config --mutate SEED COUNT FOLDER/...
