@@ -359,29 +359,36 @@ static void find_end(const struct checkpoint *checkpoint, struct config *config)
     config->family = family;
 }
 
-/* Whether some layer in the file has the tensor of a row. */
-static bool has_row(const struct checkpoint *checkpoint, const struct config *config,
-                    const struct family_row *row)
+/* Count the layers that have the slot of a row, and those with its tensor in the file. */
+static void count_row(size_t *all, size_t *found, const struct checkpoint *checkpoint,
+                      const struct config *config, const struct family_row *row)
 {
+    *all = *found = 0;
     for (size_t layer = 0; layer < config->n_layer; layer++) {
         struct slot slot = slot_of(row->part, row->members[0], layer);
-        slot.expert = 0;
-        if (find_slot(checkpoint, config, slot).entry)
-            return true;
+        slot.expert = slot_count(slot.id, config) ? 0 : -1;
+        if (!slot_exists(slot, config))
+            continue;
+        ++*all;
+        *found += find_slot(checkpoint, config, slot).entry != NULL;
     }
-    return false;
 }
 
-/* Choose a variant of the family whose own names the file has, if there is one. */
+/* Choose a variant of the family whose own names the file has, if there is one: each of a slot that
+ * some layers have. */
 static void find_variant(const struct checkpoint *checkpoint, struct config *config)
 {
     const struct family *family = config->family;
     for (const struct family *next = family + 1; next->name && next->by_file; next++) {
-        const struct family_row *row = next->names->rows;
+        size_t rows = 0, all, found;
+        bool fits = true;
         config->family = next;
-        while (row->name && has_row(checkpoint, config, row))
-            row++;
-        if (!row->name)
+        for (const struct family_row *row = next->names->rows; row->name && fits; row++) {
+            count_row(&all, &found, checkpoint, config, row);
+            fits = !all || found;
+            rows += found > 0;
+        }
+        if (fits && rows)
             return;
     }
     config->family = family;
@@ -397,6 +404,79 @@ void checkpoint_settle(const struct checkpoint *checkpoint, struct config *confi
             !tensors_differ(find_slot(checkpoint, config, slot_of_text(SLOT_TOKENS)).entry,
                             find_slot(checkpoint, config, slot_of_text(SLOT_HEAD)).entry);
 }
+
+/* --- convolutions of mixers, cut again -------------------------------------------------------- */
+
+enum { CUTS = 3 };
+
+/* Find the tensor of a slot, to change its entry; NULL: there is none. */
+static struct safetensors_entry *entry_of(struct checkpoint *checkpoint,
+                                          const struct config *config, struct slot slot)
+{
+    const struct safetensors_entry *found = find_slot(checkpoint, config, slot).entry;
+    for (size_t i = 0; found && i < checkpoint->count; i++) {
+        struct safetensors *tensors = &checkpoint->shards[i].tensors;
+        for (size_t k = 0; k < tensors->count; k++)
+            if (&tensors->entries[k] == found)
+                return &tensors->entries[k];
+    }
+    return NULL;
+}
+
+/* Find the convolutions of a layer's queries, keys and values, and how many rows each should have;
+ * false: they need not be cut. */
+static bool find_cuts(struct safetensors_entry *entries[CUTS], size_t rows[CUTS],
+                      struct checkpoint *checkpoint, const struct config *config, size_t layer)
+{
+    static const int slots[CUTS] = {SLOT_CONV_Q, SLOT_CONV_K, SLOT_CONV_V};
+    size_t wanted = 0, all = 0;
+    bool differs = false;
+    for (size_t i = 0; i < CUTS; i++) {
+        const struct slot slot = slot_of(PART_MIXER, slots[i], layer);
+        const struct family_row *row = family_row(config->family, slot);
+        size_t shape[SLOT_RANK_MAX];
+        entries[i] = NULL;
+        if (row && !row->members[1] && slot_shape(shape, slot, config))
+            entries[i] = entry_of(checkpoint, config, slot);
+        const struct safetensors_entry *entry = entries[i], *first = entries[0];
+        if (!entry || entry->rank < 2 || !entry->count || !dtype_is_weight(entry->dtype) ||
+            dtype_is_quantised(entry->dtype) || entry->dtype != first->dtype ||
+            entry->count / entry->shape[0] != first->count / first->shape[0])
+            return false;
+        rows[i] = shape[0];
+        wanted += rows[i];
+        all += entry->shape[0];
+        differs |= rows[i] != entry->shape[0];
+    }
+    return differs && wanted == all;
+}
+
+int checkpoint_cut_again(struct checkpoint *checkpoint, const struct config *config,
+                         struct err *err)
+{
+    struct safetensors_entry *entries[CUTS];
+    size_t rows[CUTS];
+    for (size_t layer = 0; layer < config->n_layer; layer++) {
+        if (!find_cuts(entries, rows, checkpoint, config, layer))
+            continue;
+        const size_t length = entries[0]->count / entries[0]->shape[0]; /* of a row, in numbers */
+        const size_t bytes = dtype_bytes(entries[0]->dtype, length);
+        char *all = arena_alloc(&checkpoint->arena, rows[0] + rows[1] + rows[2], bytes, err);
+        if (!all)
+            return -1;
+        for (size_t i = 0, done = 0; i < CUTS; done += entries[i++]->shape[0])
+            memcpy(all + done * bytes, entries[i]->data, entries[i]->shape[0] * bytes);
+        for (size_t i = 0; i < CUTS; all += rows[i++] * bytes) {
+            entries[i]->shape[0] = rows[i];
+            entries[i]->count = rows[i] * length;
+            entries[i]->end = entries[i]->begin + rows[i] * bytes;
+            entries[i]->data = all;
+        }
+    }
+    return 0;
+}
+
+/* --- tensors of slots ------------------------------------------------------------------------- */
 
 int checkpoint_find_extra(struct found_tensor *found, const struct checkpoint *checkpoint,
                           const struct config *config, const char *name,

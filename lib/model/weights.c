@@ -110,6 +110,7 @@ int weights_open(struct weights *weights, struct config *config, const struct fo
     checkpoint_settle(&weights->checkpoint, config);
     int failed = config_describe(config, err) ||
                  checkpoint_check_names(&weights->checkpoint, config, NULL, err) ||
+                 checkpoint_cut_again(&weights->checkpoint, config, err) ||
                  find_tensors(weights, &wanted, err);
     for (int part = PART_SENTENCE; part <= PART_SOURCE && !failed; part++)
         failed =

@@ -51,6 +51,12 @@ void checkpoint_release(struct checkpoint *checkpoint);
  * embedding is not tied to it, whatever config.json says. */
 void checkpoint_settle(const struct checkpoint *checkpoint, struct config *config);
 
+/* Of a mixer whose queries, keys and values have a tensor of convolution each: if these have other
+ * numbers of rows, but as many together, cut their rows again. transformers 5 saves thirds of all
+ * rows, whatever the sizes are. */
+int checkpoint_cut_again(struct checkpoint *checkpoint, const struct config *config,
+                         struct err *err);
+
 /* Find the table that a file may have of sinusoidal positions; *table is NULL if there is none. */
 int checkpoint_find_sines(const struct safetensors_entry **table,
                           const struct checkpoint *checkpoint, const struct config *config,

@@ -267,6 +267,25 @@ def gpt_sw3(r):
                 layer_norm_epsilon=1e-3)
 
 
+def kimi_linear(r):
+    own = r.sizes(grouped=False) | {"linear_head_dim": r.randint(1, 7), "pad_token_id": None}
+    count = own["num_hidden_layers"] = r.randint(2, 5)
+    own |= {"qk_nope_head_dim": r.randint(1, 9), "qk_rope_head_dim": 2 * r.randint(1, 4),
+            "v_head_dim": r.randint(2, 11), "kv_lora_rank": r.randint(3, 20),
+            "linear_num_heads": r.randint(1, 4), "moe_intermediate_size": r.randint(3, 20),
+            "num_key_value_heads": own["num_attention_heads"], "num_shared_experts": r.randint(1, 2)}
+    parts, size = r.randint(1, 3), r.randint(2, 4)
+    kept = r.randint(1, parts)
+    own |= {"num_expert_group": parts, "topk_group": kept, "num_experts": parts * size,
+            "num_experts_per_token": r.randint(1, kept * size)}
+    types = ["full_attention"] + [r.either("linear_attention", "full_attention")
+                                  for _ in range(count - 1)]
+    own["layer_types"] = r.sample(types, count)
+    own["mlp_layer_types"] = [r.either("dense", "sparse") for _ in range(count)]
+    return own | r.some(moe_renormalize=False, routed_scaling_factor=0.7, tie_word_embeddings=True,
+                        linear_conv_kernel_dim=r.randint(2, 5))
+
+
 def minimax_m2(r):
     own = r.sizes() | r.rotary(("default", "linear"))
     d = own.setdefault("head_dim", own["hidden_size"] // own["num_attention_heads"])
@@ -335,6 +354,20 @@ def nemotron_h(r):
                         mlp_hidden_act="silu", mamba_hidden_act="gelu", tie_word_embeddings=True)
 
 
+def olmo_hybrid(r):
+    own, keys = r.sizes(free=False) | r.rotary(("default", "linear")), r.randint(1, 3)
+    own["num_hidden_layers"] = max(2, own["num_hidden_layers"])
+    own["hidden_size"] = own["num_attention_heads"] * 2 * r.randint(2, 6)
+    own.pop("head_dim", None)
+    types = ["linear_attention", "full_attention"]  # it has both
+    types += [r.choice(types) for _ in range(own["num_hidden_layers"] - 2)]
+    return own | {"pad_token_id": None, "layer_types": r.sample(types, len(types)), "linear_num_key_heads": keys,
+                  "linear_num_value_heads": keys * r.randint(1, 2),
+                  "linear_key_head_dim": r.randint(1, 6), "linear_value_head_dim": r.randint(1, 9)
+                  } | r.some(linear_conv_kernel_dim=r.randint(2, 5), attention_bias=True,
+                             linear_allow_neg_eigval=False, tie_word_embeddings=True)
+
+
 def nomic_bert(r):
     own = r.bert() | r.rotary(("default",)) | r.some(type_vocab_size=1, layer_norm_eps=1e-4)
     return own | {"hidden_act": r.either("silu", "gelu")}
@@ -357,6 +390,7 @@ FAMILIES = {
     "gemma4": ("Gemma4ForConditionalGeneration", gemma4_wrapper),
     "glm4_moe_lite": ("Glm4MoeLiteForCausalLM", glm4_moe_lite),
     "gpt_sw3": ("GPT2LMHeadModel", gpt_sw3),
+    "kimi_linear": ("KimiLinearForCausalLM", kimi_linear),
     "minimax_m2": ("MiniMaxM2ForCausalLM", minimax_m2),
     "ministral": ("MinistralForCausalLM", ministral),
     "ministral3": ("Ministral3ForCausalLM", ministral3),
@@ -364,6 +398,7 @@ FAMILIES = {
     "nemotron_h": ("NemotronHForCausalLM", nemotron_h),
     "nomic_bert": ("NomicBertForMaskedLM", nomic_bert),
     "nomic_bert without a head": ("NomicBertModel", nomic_bert),
+    "olmo_hybrid": ("OlmoHybridForCausalLM", olmo_hybrid),
     "t5 encoder": ("T5EncoderModel", t5_encoder),
 }
 
@@ -415,8 +450,10 @@ def theirs(name, folder, texts, noise=0):
             tensor.mul_(1 + noise * torch.randn_like(tensor))
     layers = next(m for n, m in model.named_modules() if isinstance(m, torch.nn.ModuleList) and
                   ("." + n).endswith(LISTS) and "vision" not in n and "audio" not in n)
-    kinds = getattr(model.config, "layers_block_type", ["hybrid"] * len(layers))
-    readers = [i for i, kind in enumerate(kinds) if kind in ("full_attention", "hybrid")]
+    kinds = getattr(model.config, "layers_block_type", None) or getattr(
+        model.config, "layer_types", None) or ["hybrid"] * len(layers)
+    readers = [i for i, kind in enumerate(kinds) if kind in
+               ("full_attention", "sliding_attention", "hybrid")]
     last, found = [], []
     layers[-1].register_forward_hook(lambda module, given, out: last.append(
         out if isinstance(out, torch.Tensor) else out[0]))

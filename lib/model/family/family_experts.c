@@ -260,6 +260,25 @@ static bool chooses_greedily(struct reading *r)
     return strcmp(family_text(r, "topk_method", "greedy"), "greedy") == 0;
 }
 
+void family_check_groups(struct reading *r, const char *groups, const char *chosen_groups,
+                         const char *chosen_key, size_t chosen)
+{
+    const struct mixture *m = &r->config->mixture;
+    if (r->failed) /* sizes may be 0 */
+        return;
+    size_t size = m->experts / m->groups;
+    if (m->experts % m->groups || m->chosen_groups > m->groups ||
+        (m->two_best && m->groups > 1 && size < 2))
+        err_set(family_fail(r),
+                "field '%s': expected groups of as many experts, at least %s = %zu groups, found "
+                "%zu of %zu experts",
+                groups, chosen_groups, m->chosen_groups, m->groups, m->experts);
+    else if (chosen > m->chosen_groups * size)
+        err_set(family_fail(r),
+                "field '%s': expected at most the %zu experts of %s = %zu groups, found %zu",
+                chosen_key, m->chosen_groups * size, chosen_groups, m->chosen_groups, chosen);
+}
+
 /* Read what DeepSeek and its relatives have: expert groups, a shared expert, plain first layers.
  * `usual`: the default number of experts of a token. */
 void family_read_grouped(struct reading *r, long long plain, size_t usual)
@@ -283,18 +302,7 @@ void family_read_grouped(struct reading *r, long long plain, size_t usual)
                         : (size_t)family_integer(r, "n_shared_experts", 0, EXPERTS_MAX, 1));
     m->factor = (float)family_positive(r, "routed_scaling_factor", (double)m->factor);
     m->renormalised = family_flag(r, "norm_topk_prob", m->renormalised);
-    size_t size = m->experts / m->groups;
-    if (m->experts % m->groups || m->chosen_groups > m->groups ||
-        (m->two_best && m->groups > 1 && size < 2))
-        err_set(family_fail(r),
-                "field 'n_group': expected groups of as many experts, at least topk_group = %zu "
-                "groups, found %zu of %zu experts",
-                m->chosen_groups, m->groups, m->experts);
-    else if (chosen > m->chosen_groups * size)
-        err_set(family_fail(r),
-                "field 'num_experts_per_tok': expected at most the %zu experts of topk_group = %zu "
-                "groups, found %zu",
-                m->chosen_groups * size, m->chosen_groups, chosen);
+    family_check_groups(r, "n_group", "topk_group", "num_experts_per_tok", chosen);
 }
 
 /* The factor of scores by yarn: (0.1 · mscale_all_dim · ln(factor) + 1)². */

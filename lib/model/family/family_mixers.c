@@ -166,6 +166,10 @@ static const struct family_names olmo_names = NAMES(
 static const struct family_names olmo_published_names =
     NAMES("model.", "layers.", &olmo_names, {"attention_layer_norm", {SLOT_NORM_1}},
           {"feedforward_layer_norm", {SLOT_NORM_2}});
+/* As transformers 5 saves it: the same name in layers with attention, too. */
+static const struct family_names olmo_saved_names = NAMES(
+    "model.", "layers.", &olmo_published_names, {"attention_layer_norm", {SLOT_NORM_1}},
+    {"feedforward_layer_norm", {SLOT_NORM_2}}, {"feedforward_layer_norm", {SLOT_NORM_1_POST}});
 
 /* A gated delta rule whose steps and gates are made of narrow vectors, and latent attention. */
 static const struct family_names kimi_names = NAMES(
@@ -189,6 +193,10 @@ static const struct family_names kimi_names = NAMES(
     {"self_attn.dt_bias", {SLOT_STEP_SHIFT}, .bare = true, OF_MIXER},
     {"self_attn.A_log", {SLOT_DECAY}, .bare = true, OF_MIXER},
     {"self_attn.o_norm", {SLOT_OUT_NORM}, OF_MIXER});
+/* As transformers 5 saves it: plain MLPs have the name of experts. */
+static const struct family_names kimi_saved_names =
+    NAMES("model.", "layers.", &kimi_names, {"block_sparse_moe.gate_proj", {SLOT_GATE}},
+          {"block_sparse_moe.up_proj", {SLOT_UP}}, {"block_sparse_moe.down_proj", {SLOT_DOWN}});
 
 /* --- keys that a row cannot express ----------------------------------------------------------- */
 
@@ -648,61 +656,89 @@ static void settle_olmo_hybrid(struct reading *r)
             c->layer_flags[i] |= LAYER_MIXER;
 }
 
-/* Read which layers have a mixer from a list of the others, which counts from 1; without it, all
- * but the fifth, the ninth, and so on. */
-static void read_counted_layers(struct reading *r, const char *key)
+/* Read which layers have a mixer from two lists, which count from 1, of the others and of these;
+ * without either, all but the fifth, the ninth, and so on. */
+static void read_counted_layers(struct reading *r, const char *others, const char *own)
 {
     struct config *c = r->config;
-    const struct json *list = family_list(r, key);
+    const struct json *lists[] = {family_list(r, others), family_list(r, own)};
+    const char *const keys[] = {others, own};
+    if (!lists[0] != !lists[1])
+        err_set(family_fail(r), "field '%s': expected the layers that '%s' lacks, found nothing",
+                keys[lists[0] != NULL], keys[lists[0] == NULL]);
     for (size_t i = 0; i < c->n_layer; i++)
-        if (list || !i || i % 4)
+        if (lists[0] || !i || i % 4)
             c->layer_flags[i] |= LAYER_MIXER;
-    for (const struct json *item = json_first(list); item && !r->failed; item = json_next(item)) {
-        long long layer = 0;
-        if (!json_get_integer(item, 1, (long long)c->n_layer, &layer))
-            err_set(family_fail(r), "field '%s': expected layers from 1 to %zu", key, c->n_layer);
-        else
-            c->layer_flags[layer - 1] &= (unsigned short)~LAYER_MIXER;
+    unsigned char seen[CONFIG_FLAGS_MAX] = {0};
+    size_t count = 0;
+    for (size_t i = 0; i < 2; i++)
+        for (const struct json *item = json_first(lists[i]); item && !r->failed;
+             item = json_next(item), count++) {
+            long long layer = 0;
+            if (!json_get_integer(item, 1, (long long)c->n_layer, &layer) || seen[layer - 1]++)
+                err_set(family_fail(r),
+                        "field '%s': expected layers from 1 to %zu, each in one of '%s' and '%s'",
+                        keys[i], c->n_layer, others, own);
+            else if (i == 0)
+                c->layer_flags[layer - 1] &= (unsigned short)~LAYER_MIXER;
+        }
+    if (lists[0] && count != c->n_layer)
+        err_set(family_fail(r), "field '%s': expected %zu layers here and in '%s', found %zu", own,
+                c->n_layer, others, count);
+}
+
+/* Sizes and layers of mixers: in an object in published files, else under names of transformers. */
+static void read_kimi_mixers(struct reading *r)
+{
+    struct config *c = r->config;
+    struct mixer *m = &c->mixer;
+    bool given = read_kinds(r, "layer_types");
+    m->heads = family_size(r, "linear_num_heads", 32);
+    m->d_k = family_size(r, "linear_head_dim", 128);
+    m->taps = family_size(r, "linear_conv_kernel_dim", 4);
+    const struct json *root = family_enter(r, "linear_attn_config");
+    bool published = root != r->root;
+    if (published) {
+        m->heads = family_size(r, "num_heads", m->heads);
+        m->d_k = family_size(r, "head_dim", m->d_k);
+        m->taps = family_size(r, "short_conv_kernel_size", m->taps);
+        given = given || read_kinds(r, "layer_types"); /* of a GGUF file */
     }
+    m->key_heads = m->heads;
+    m->d_v = m->step_rank = m->gate_rank = m->d_k;
+    m->activation = c->activation;
+    if (!given)
+        read_counted_layers(r, "full_attn_layers", "kda_layers");
+    r->root = root;
+    check_mixer(r, published ? "num_heads" : "linear_num_heads", "num_heads");
 }
 
 /* No layer has rotary embeddings; experts as DeepSeek's, under names of their own. */
 static void settle_kimi(struct reading *r)
 {
+    static const char *const groups[FAMILY_NAMES_MAX] = {"num_expert_group", "n_group"};
     struct config *c = r->config;
     struct mixture *e = &c->mixture;
-    struct mixer *m = &c->mixer;
-    family_read_latent(r, 1536, 128, 128);
+    family_read_latent(r, 0, 128, 128);
     family_expect(r, "mla_use_nope", true, true);
     family_expect_text(r, "moe_router_activation_func", "sigmoid");
     c->n_positions = family_size(r, "model_max_length", c->n_positions);
     family_read_experts(r, "num_experts", "num_experts_per_token", 8, "moe_intermediate_size");
-    family_integer(r, "num_expert_group", 1, 1, 1);
-    family_integer(r, "topk_group", 1, 1, 1);
+    e->groups = (size_t)family_named(r, groups, 1, DIMENSION_MAX, 1);
+    e->chosen_groups = family_size(r, "topk_group", 1);
     family_integer(r, "moe_layer_freq", 1, 1, 1);
     e->shared_inner = e->inner * family_size(r, "num_shared_experts", 1);
     e->factor = (float)family_positive(r, "routed_scaling_factor", 2.446);
     e->renormalised = family_flag(r, "moe_renormalize", true);
-    size_t plain = (size_t)family_integer(r, "first_k_dense_replace", 0, LAYERS_MAX, 1);
     const unsigned short chosen = e->chosen[0];
+    family_check_groups(r, "num_expert_group", "topk_group", "num_experts_per_token", chosen);
+    size_t plain = (size_t)family_integer(r, "first_k_dense_replace", 0, LAYERS_MAX, 1);
     for (size_t i = 0; i < c->n_layer; i++) {
         c->layer_flags[i] = LAYER_UNROTATED;
         e->chosen[i] = i < plain ? 0 : e->chosen[i];
     }
     family_read_mlp_layers(r, chosen);
-    const struct json *root = family_enter(r, "linear_attn_config");
-    if (root == r->root && !r->failed)
-        err_set(family_fail(r),
-                "field 'linear_attn_config': expected an object, as published, found "
-                "none");
-    m->heads = m->key_heads = family_size(r, "num_heads", 32);
-    m->d_k = m->d_v = m->step_rank = m->gate_rank = family_size(r, "head_dim", 128);
-    m->taps = family_size(r, "short_conv_kernel_size", 4);
-    m->activation = c->activation;
-    if (!read_kinds(r, "layer_types")) /* of a GGUF file */
-        read_counted_layers(r, "full_attn_layers");
-    r->root = root;
-    check_mixer(r, "num_heads", "num_heads");
+    read_kimi_mixers(r);
 }
 
 /* --- families --------------------------------------------------------------------------------- */
@@ -753,6 +789,18 @@ static void settle_kimi(struct reading *r)
          .head_norm = {.q = true, .k = true, .whole = true},                                \
          MIXER_OF(.update = MIXER_DELTA, .unit = true, .gate = GATE_SILU, .out_norm = true, \
                   .epsilon = 1e-5f))
+#define KIMI                                                                               \
+    WITH(LLAMA_5, .n_positions = 1048576, .d_k = 1024, .rotary = {.components = 64},       \
+         .n_inner = 9216, .n_kv_head = 32,                                                 \
+         MIXER_OF(.update = MIXER_DELTA, .unit = true, .step_each = true,                  \
+                  .strength = STRENGTH_LOGISTIC, .gate = GATE_LOGISTIC, .out_norm = true), \
+         .mixture = {.experts = 256,                                                       \
+                     .inner = 1024,                                                        \
+                     .router = ROUTER_SIGMOID,                                             \
+                     .corrected = true,                                                    \
+                     .two_best = true,                                                     \
+                     .groups = 1,                                                          \
+                     .chosen_groups = 1})
 #define QUARTER "hidden_act", "silu", 0.25, 1e4, .rounds_share = true
 
 const struct family family_mixers[] = {
@@ -804,18 +852,12 @@ const struct family family_mixers[] = {
     {"nemotron_h", &nemotron_names, settle_nemotron_h, NEMOTRON},
     {"nemotron_h as a model", &nemotron_model_names, settle_nemotron_h, NEMOTRON, .by_file = true},
     {"olmo_hybrid", &olmo_names, settle_olmo_hybrid, OLMO_HYBRID, SILU},
+    {"olmo_hybrid as saved", &olmo_saved_names, settle_olmo_hybrid, OLMO_HYBRID, SILU,
+     .by_file = true},
     {"olmo_hybrid with published names", &olmo_published_names, settle_olmo_hybrid, OLMO_HYBRID,
      SILU, .by_file = true},
-    {"kimi_linear", &kimi_names, settle_kimi,
-     WITH(LLAMA_5, .n_positions = 1048576, .d_k = 1024, .rotary = {.components = 64},
-          MIXER_OF(.update = MIXER_DELTA, .unit = true, .step_each = true,
-                   .strength = STRENGTH_LOGISTIC, .gate = GATE_LOGISTIC, .out_norm = true),
-          .mixture = {.experts = 256,
-                      .inner = 1024,
-                      .router = ROUTER_SIGMOID,
-                      .corrected = true,
-                      .groups = 1,
-                      .chosen_groups = 1}),
-     SILU, .width_key = "qk_rope_head_dim"},
+    {"kimi_linear", &kimi_names, settle_kimi, KIMI, SILU, .width_key = "qk_rope_head_dim"},
+    {"kimi_linear as saved", &kimi_saved_names, settle_kimi, KIMI, SILU,
+     .width_key = "qk_rope_head_dim", .by_file = true},
     {NULL},
 };

@@ -64,6 +64,11 @@ void family_read_qwen_experts(struct reading *reading, size_t usual, bool renorm
 /* The same of DeepSeek, chosen by groups, after some plain layers. */
 void family_read_grouped(struct reading *reading, long long plain, size_t usual);
 
+/* Refuse groups of experts that do not fit: the keys of their number, of how many a token may use,
+ * and of its experts, `chosen`. */
+void family_check_groups(struct reading *reading, const char *groups, const char *chosen_groups,
+                         const char *chosen_key, size_t chosen);
+
 /* Read "mlp_layer_types", if it is there: which layers have experts, `chosen` for a token. */
 void family_read_mlp_layers(struct reading *reading, size_t chosen);
 
