@@ -4,6 +4,7 @@
 
 #include "base/names.h"
 #include "base/num.h"
+#include "format/csv_read.h"
 
 bool fills_are_merged(const struct fills *fills, const struct fill *cells)
 {
@@ -19,18 +20,35 @@ bool fills_has(const struct fills *fills, size_t index, bool is_merged)
 }
 
 /* Add a column, unless it is there. */
-static int add(struct fills *fills, const char *name, size_t size, int how, struct arena *arena,
-               struct err *err)
+static int add(struct fills *fills, const char *name, int how, struct arena *arena, struct err *err)
 {
     for (size_t i = 0; i < fills->count; i++)
-        if (strlen(fills->columns[i].name) == size && !memcmp(fills->columns[i].name, name, size))
+        if (strcmp(fills->columns[i].name, name) == 0)
             return 0;
-    const struct fill_column column = {arena_text(arena, name, size, err), how, 0, 0};
-    fills->columns = arena_grow(arena, fills->columns, fills->count, sizeof column, err);
-    if (!column.name || !fills->columns)
+    fills->columns = arena_grow(arena, fills->columns, fills->count, sizeof *fills->columns, err);
+    if (!fills->columns)
         return -1;
-    fills->columns[fills->count++] = column;
+    fills->columns[fills->count++] = (struct fill_column){.name = name, .how = how};
     return 0;
+}
+
+int column_names_read(struct texts *names, const char *option, const char *list,
+                      struct arena *arena, struct err *err)
+{
+    struct csv_reader reader = {list, list + strlen(list), 1, ','};
+    struct csv_record record;
+    struct err why = {0};
+    if (csv_read(&reader, &record, arena, &why) && why.out_of_memory)
+        return err_adopt(err, &why);
+    if (why.kind || reader.at < reader.end)
+        return err_usage(err,
+                         "%s: expected names separated by commas, those with a comma in quotes, as "
+                         "in \"a, b\",c, found '%s'",
+                         option, list);
+    if (!record.count && (record.fields = arena_alloc(arena, 1, sizeof *record.fields, err)))
+        record.fields[record.count++] = "";
+    *names = (struct texts){record.fields, record.count};
+    return record.count ? 0 : -1;
 }
 
 int fills_init(struct fills *fills, const struct options *options, const struct texts *by,
@@ -39,18 +57,18 @@ int fills_init(struct fills *fills, const struct options *options, const struct 
     const struct score_options *score = &options->score;
     const char *id = options->input.id_column ? options->input.id_column : "item";
     for (size_t i = 0; i < by->count; i++)
-        if (add(fills, by->items[i], strlen(by->items[i]), FILL_BY, arena, err))
+        if (add(fills, by->items[i], FILL_BY, arena, err))
             return -1;
-    if (score->group && add(fills, score->group, strlen(score->group), FILL_GROUP, arena, err))
+    if (score->group && add(fills, score->group, FILL_GROUP, arena, err))
         return -1;
-    for (const char *at = score->per; at; at = list_next(at)) {
-        const size_t size = strcspn(at, ",");
-        const bool is_id = size == strlen(id) && memcmp(at, id, size) == 0;
-        if (add(fills, at, size, is_id ? FILL_GROUP : FILL_PER, arena, err))
+    struct texts per = {0};
+    if (score->per && column_names_read(&per, "--per", score->per, arena, err))
+        return -1;
+    for (size_t i = 0; i < per.count; i++)
+        if (add(fills, per.items[i], strcmp(per.items[i], id) == 0 ? FILL_GROUP : FILL_PER, arena,
+                err))
             return -1;
-    }
-    if (score->total && !score->group && !score->per &&
-        add(fills, id, strlen(id), FILL_NONE, arena, err))
+    if (score->total && !score->group && !score->per && add(fills, id, FILL_NONE, arena, err))
         return -1;
     fills->now = arena_alloc(arena, fills->count, sizeof *fills->now, err);
     return fills->now ? 0 : -1;

@@ -36,6 +36,10 @@ struct fills {
     const char *text; /* values of --by of the last row */
 };
 
+/* Read a list of columns that an option names, as a record of CSV: a,"b, c". */
+int column_names_read(struct texts *names, const char *option, const char *list,
+                      struct arena *arena, struct err *err);
+
 /* List the columns of the options that group rows; `id` numbers the items. */
 int fills_init(struct fills *fills, const struct options *options, const struct texts *by,
                struct arena *arena, struct err *err);

@@ -563,14 +563,11 @@ static int name_columns(struct items *items, struct err *err)
                          input->by ? "by" : "word-column");
     if (input->joint && !parts)
         return err_usage(err, "--join: expected --regions or --word-column");
-    for (size_t i = 0; i < 2; i++)
-        for (const char *at = i ? input->by : parts, *next; at; at = next) {
-            next = i || !input->word_column ? list_next(at) : NULL;
-            size_t size = next ? strcspn(at, ",") : strlen(at);
-            const char *name = arena_text(&items->arena, at, size, err);
-            if (!name || texts_add(lists[i], name, &items->arena, err))
-                return -1;
-        }
+    struct arena *arena = &items->arena;
+    if ((input->regions && column_names_read(&items->parts, "--regions", parts, arena, err)) ||
+        (input->by && column_names_read(&items->by, "--by", input->by, arena, err)) ||
+        (input->word_column && texts_add(&items->parts, parts, arena, err)))
+        return -1;
     if (fills_init(&items->fills, items->options, &items->by, &items->arena, err))
         return -1;
     if (!input->text_column && !parts)

@@ -230,6 +230,28 @@ static int put_name(struct buf *out, const struct scope *scope, const char *name
     return 0;
 }
 
+/* The size of a name after @: up to one of `signs` or, if longer, that of the name of a column. */
+static size_t name_size(const char *name, const struct item *item)
+{
+    static const char signs[] = ":,]/;";
+    size_t size = strcspn(name, signs);
+    while (size && name[size - 1] == ' ')
+        size--;
+    for (size_t i = 0; i < item->column_count + item->text_count; i++) {
+        size_t own = strlen(item->columns[i].name);
+        if (own > size && strncmp(name, item->columns[i].name, own) == 0 &&
+            strchr(signs, name[own]))
+            size = own;
+    }
+    for (size_t i = 0; i < item->region_count; i++) {
+        size_t own = strlen(item->regions[i].name);
+        if (own > size && strncmp(name, item->regions[i].name, own) == 0 &&
+            strchr(signs, name[own]))
+            size = own;
+    }
+    return size;
+}
+
 /* Replace words and tokens in a list by positions: `it`; `8:it`, token 8 if it has this text.
  * Positions, all and @NAME are left. */
 static int resolve_words(const char **value, const struct scope *scope)
@@ -237,7 +259,8 @@ static int resolve_words(const char **value, const struct scope *scope)
     struct buf out = {0};
     int failed = 0;
     for (const char *at = *value; at && *at && !failed; at += *at == ',') {
-        size_t size = strcspn(at, ",");
+        size_t size = *at == '@' ? 1 + name_size(at + 1, scope->item) : 0;
+        size += strcspn(at + size, ",");
         const char *word = arena_text(scope->arena, at, size, scope->err);
         struct word_span span = {.count = 1};
         struct token_match match;
@@ -275,28 +298,6 @@ static int resolve_words(const char **value, const struct scope *scope)
     if (found)
         *value = found;
     return err_if(failed || (*value && !found));
-}
-
-/* The size of a name after @: up to one of `signs` or, if longer, that of the name of a column. */
-static size_t name_size(const char *name, const struct item *item)
-{
-    static const char signs[] = ":,]/;";
-    size_t size = strcspn(name, signs);
-    while (size && name[size - 1] == ' ')
-        size--;
-    for (size_t i = 0; i < item->column_count + item->text_count; i++) {
-        size_t own = strlen(item->columns[i].name);
-        if (own > size && strncmp(name, item->columns[i].name, own) == 0 &&
-            strchr(signs, name[own]))
-            size = own;
-    }
-    for (size_t i = 0; i < item->region_count; i++) {
-        size_t own = strlen(item->regions[i].name);
-        if (own > size && strncmp(name, item->regions[i].name, own) == 0 &&
-            strchr(signs, name[own]))
-            size = own;
-    }
-    return size;
 }
 
 /* Replace each @NAME in the value of an option by positions. */

@@ -288,8 +288,12 @@ static int prepare_table(struct score_state *own, struct err *err)
         texts_add(&every, other, arena, err);
     own->other = by_values ? NULL : other;
     columns = (struct names){every.items, every.count, sizeof *every.items};
-    for (const char *next = per; next && !err->kind; next = list_next(next)) {
-        if (column_choose(&index, columns, "--per", next, strcspn(next, ","), err))
+    struct texts named = {0};
+    if (per && column_names_read(&named, "--per", per, arena, err))
+        return -1;
+    for (size_t i = 0; i < named.count && !err->kind; i++) {
+        const char *name = named.items[i];
+        if (column_choose(&index, columns, "--per", name, strlen(name), err))
             return -1;
         texts_add(&chosen, names_at(columns, index), arena, err);
         own->other = names_at(columns, index) == other ? other : own->other;

@@ -37,7 +37,8 @@ const struct option_row text_options[] = {
         "compares texts",
         .flags = OPTION_FIXED),
     STRING("regions", 0, "A,B,...", IN(input.regions),
-           "columns whose cells, joined, are the text, and its regions: Subject,Verb,Object",
+           "columns whose cells, joined, are the text, and its regions: Subject,Verb,Object; names "
+           "with a comma are in quotes, as in CSV",
            .flags = OPTION_FIXED),
     STRING("word-column", 0, "NAME", IN(input.word_column),
            "table of one word a row: the column of the words, which are joined to texts; implies "
