@@ -215,6 +215,8 @@ static const struct other_file {
      "7zXZ",
      "an xz file", "xzcat FILE | attn-cli … -f -"},
     {"\x28\xb5\x2f\xfd", "a zstd file", "zstdcat FILE | attn-cli … -f -"},
+    {"\xff\xfe", "UTF-16", "save it as \"CSV UTF-8\" or UTF-8, or iconv -f utf-16 -t utf-8 FILE"},
+    {"\xfe\xff", "UTF-16", "save it as \"CSV UTF-8\" or UTF-8, or iconv -f utf-16 -t utf-8 FILE"},
     {"PK\3\4", "an Excel or zip file", "save it as \"CSV UTF-8\""},
     {"\xd0\xcf\x11\xe0", "an old Excel or Word file", "save it as \"CSV UTF-8\""},
     {"%PDF-", "a PDF file", "pdftotext FILE - | attn-cli … -f -"},

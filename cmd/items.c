@@ -251,18 +251,48 @@ static int add_start(struct items *items, const char *at, size_t size, size_t li
     return 0;
 }
 
-/* Count marks and stray blanks of a cell that has a text. */
+/* True for a copied column whose cells are joined to texts. */
+static bool is_part_field(const struct items *items, size_t field)
+{
+    size_t index = field - ITEM_FIELDS;
+    return field >= ITEM_FIELDS && index < items->names.count &&
+           names_find(&index, names_of(&items->parts), items->names.items[index],
+                      strlen(items->names.items[index]));
+}
+
+static bool is_text_field(const struct items *items, size_t field)
+{
+    return field < ITEM_FIELDS ? ARE_TEXTS >> field & 1 : is_part_field(items, field);
+}
+
+static const char *name_of_field(const struct items *items, size_t field)
+{
+    return field >= ITEM_FIELDS                     ? items->names.items[field - ITEM_FIELDS]
+           : field == ITEM_TEXT && items->text_name ? items->text_name
+                                                    : known_columns[field].name;
+}
+
+/* Survey a cell that is not blank. */
 static int survey_cell(struct items *items, size_t field, const char *text, size_t line,
                        struct err *err)
 {
-    size_t index = field - ITEM_FIELDS;
-    bool is_text = field < ITEM_FIELDS && ARE_TEXTS >> field & 1;
-    bool is_part = field >= ITEM_FIELDS && index < items->names.count &&
-                   names_find(&index, names_of(&items->parts), items->names.items[index],
-                              strlen(items->names.items[index]));
+    bool is_part = is_part_field(items, field), is_text = !is_part && is_text_field(items, field);
     enum cell_kind kind = is_part                                          ? CELL_REGION
                           : field < ITEM_FIELDS && ARE_MARKED >> field & 1 ? CELL_WITH_MARKS
                                                                            : CELL_TEXT;
+    if (!is_text && !is_part && field < ITEM_FIELDS + items->names.count && cell_is_error(text) &&
+        !items->survey.errors++) {
+        items->survey.error_line = line;
+        items->survey.error = arena_text(&items->arena, text, strlen(text), err);
+    }
+    unsigned kinds = is_text || is_part ? hidden_find(text, items->kind == ITEMS_CSV) : 0;
+    if (kinds && items->options->input.trim) {
+        const char *trimmed = text_trim(text, &items->arena, err);
+        kinds = trimmed ? hidden_find(trimmed, items->kind == ITEMS_CSV) : 0;
+    }
+    items->survey.hidden_kinds |= kinds;
+    if (kinds && !items->survey.hidden++)
+        items->survey.hidden_line = line;
     return is_text || is_part
                ? text_survey_add(&items->survey, text, kind, line, &items->arena, err)
                : 0;
@@ -296,10 +326,14 @@ static int note_row(struct items *items, const struct row *row, enum cells *cell
     for (size_t i = 0; i < row->count && !err->kind; i++) {
         struct row_cell *cell = &row->cells[i];
         const char *value = cell->value ? cell->value : "";
-        if (items->kind == ITEMS_JSONL)
+        if (items->kind == ITEMS_JSONL) {
             cell->field = add_column(items, cell->name, err);
-        else
-            cells[i] = cells_add(cells[i], value);
+        } else {
+            cells[i] = cells_add(cells[i], cell_is_error(value) ? "" : value);
+            const char *start = row->at + strspn(row->at, "\r\n");
+            items->survey.whole +=
+                items->reader.separator == '\n' && *start != '"' && strpbrk(value, ",;\t");
+        }
         if (!cell->literal)
             survey_cell(items, cell->field, value, row->line, err);
     }
@@ -376,18 +410,20 @@ static int find_rows(struct items *items, struct err *err)
 
 /* --- the header of CSV ------------------------------------------------------------------------ */
 
-/* Choose comma, semicolon or tab: the one that gives the header a column that the command reads,
+/* Choose comma, semicolon or tab, or none for one column: the one that gives the header a column that the command reads,
  * otherwise the most columns. A file with such a column among several is a table. */
 static int choose_separator(struct items *items, struct err *err)
 {
     const size_t KNOWN = SIZE_MAX / 2; /* larger than any number of columns */
     size_t best = 1;
+    bool is_one = true; /* column */
     for (const char *separator = ",;\t"; *separator && !err->kind; separator++) {
         struct csv_record header;
         struct arena arena = {0};
         bool known = false, is_prose = false; /* prose has spaces after commas */
         struct csv_reader trial = {items->reader.at, items->reader.end, 1, *separator};
         size_t count = csv_read(&trial, &header, &arena, err) ? 0 : header.count;
+        is_one &= count == 1;
         if (!err->out_of_memory)
             err_clear(err);
         for (size_t i = 0; i < count; i++) {
@@ -406,6 +442,8 @@ static int choose_separator(struct items *items, struct err *err)
     }
     if (best > KNOWN + 1)
         items->kind = ITEMS_CSV;
+    if (is_one) /* a line is a cell, with its commas */
+        items->reader.separator = '\n';
     return err_if(err->kind);
 }
 
@@ -446,6 +484,8 @@ static int read_header(struct items *items, struct err *err)
         err_append(err, " found");
         for (size_t i = 0; i < header.count; i++)
             err_append(err, "%s '%s'", i ? "," : "", header.fields[i]);
+        err_append(err, ": --text-column %s reads another",
+                   header.count == 1 ? header.fields[0] : "NAME");
     }
     return err->kind ? err_prefix(err, "'%s' line %zu", shown_path(items->path), header.line) : 0;
 }
@@ -554,7 +594,6 @@ static int name_columns(struct items *items, struct err *err)
 {
     const struct input_options *input = &items->options->input;
     const char *parts = input->word_column ? input->word_column : input->regions;
-    struct texts *lists[] = {&items->parts, &items->by};
     if (options_exclude(items->options, "text-column", "regions word-column", err) ||
         options_exclude(items->options, "regions", "word-column", err))
         return -1;
@@ -609,9 +648,12 @@ static int find_in_file(struct items *items, enum items_many many, struct err *e
     const char *bytes = items->file.bytes;
     size_t size = items->file.size;
     items->reader = (struct csv_reader){utf8_begin(bytes, size), bytes + size, 1, ','};
-    if (size >= 2 && (memcmp(bytes, "\xff\xfe", 2) == 0 || memcmp(bytes, "\xfe\xff", 2) == 0))
-        return err_set(err, "'%s': expected a text in UTF-8, found UTF-16: save it as UTF-8",
-                       shown_path(items->path));
+    if (!is_document && name_has_ending(items->path, ".js"))
+        return err_set(err,
+                       "'%s': expected texts or a table, found a script, as of Ibex: write its "
+                       "sentences into a table with a column 'text'; --document reads it as one "
+                       "text",
+                       items->path);
     items->kind = is_document || many >= ITEMS_ONE ? ITEMS_DOCUMENT : ITEMS_LINES;
     if (!is_document && find_kind(items, err))
         return -1;
@@ -818,8 +860,9 @@ static int set_value(struct item *item, size_t field, const char *value, struct 
     if (invalid < size)
         return err_set(
             err, "column '%s': expected UTF-8, found the byte 0x%02x at byte %zu: " EXCEL_UTF8,
-            field < ITEM_FIELDS ? known_columns[field].name
-                                : item->columns[field - ITEM_FIELDS].name,
+            field >= ITEM_FIELDS                     ? item->columns[field - ITEM_FIELDS].name
+            : field == ITEM_TEXT && item->text_count ? item->columns[item->column_count].name
+                                                     : known_columns[field].name,
             (unsigned char)value[invalid], invalid);
     if (field >= ITEM_FIELDS) {
         item->columns[field - ITEM_FIELDS].value = value;
@@ -904,6 +947,11 @@ static int take_row(struct row *row, const struct items *items, struct item *ite
             return -1;
         if (!cell->value || field == NO_FIELD || (field < ITEM_FIELDS) != (i >= row->count))
             continue;
+        if (!cell->literal && is_text_field(items, field) && cell_is_error(cell->value))
+            return err_set(err,
+                           "column '%s': expected a text, found '%s', an error of Excel: mend "
+                           "the cell",
+                           name_of_field(items, field), cell->value);
         if (field >= ITEM_FIELDS)
             item->columns[field - ITEM_FIELDS].literal = cell->literal;
         else if (earlier[field])

@@ -93,6 +93,57 @@ int text_survey_add(struct text_survey *survey, const char *text, enum cell_kind
     return err_if(err->kind);
 }
 
+static const struct hidden {
+    const char *name;
+    uint32_t first, last; /* characters */
+    bool of_csv;          /* only in cells of CSV: in JSONL they are written as \n */
+} hidden[] = {{"line break", '\n', '\r', true},
+              {"tab", '\t', '\t', true},
+              {"control character", 1, 0x1f, false},
+              {"control character", 0x7f, 0x84, false},
+              {"line break", 0x85, 0x85, false},
+              {"no-break space", 0xa0, 0xa0, false},
+              {"soft hyphen", 0xad, 0xad, false},
+              {"no-break space", 0x2007, 0x2007, false},
+              {"zero-width space", 0x200b, 0x200b, false},
+              {"direction mark", 0x200e, 0x200f, false},
+              {"line break", 0x2028, 0x2029, false},
+              {"direction mark", 0x202a, 0x202e, false},
+              {"no-break space", 0x202f, 0x202f, false},
+              {"zero-width space", 0x2060, 0x2060, false},
+              {"direction mark", 0x2066, 0x2069, false},
+              {"zero-width space", 0xfeff, 0xfeff, false}};
+enum { HIDDEN = sizeof hidden / sizeof *hidden };
+
+unsigned hidden_find(const char *text, bool is_csv)
+{
+    unsigned kinds = 0;
+    uint32_t c = 0;
+    for (size_t size = 1; *text; text += size ? size : 1) {
+        const bool is_plain = *text >= ' ' && *text < 0x7f; /* mostly */
+        size = is_plain ? 1 : decode(&c, text);
+        for (size_t i = 0; i < HIDDEN && size && !is_plain; i++)
+            if (c >= hidden[i].first && c <= hidden[i].last) {
+                kinds |= is_csv || !hidden[i].of_csv ? 1u << i : 0;
+                break;
+            }
+    }
+    return kinds;
+}
+
+bool cell_is_error(const char *cell)
+{
+    static const char errors[] = /* English; German, French, Spanish, Italian, Portuguese, Dutch */
+        " #NULL! #DIV/0! #VALUE! #REF! #NAME? #NUM! #N/A #SPILL! #CALC! #FIELD! #BLOCKED! "
+        "#UNKNOWN! #CONNECT! #BUSY! #GETTING_DATA "
+        "#WERT! #BEZUG! #ZAHL! #NV #UEBERLAUF! #ÜBERLAUF! #FELD! "
+        "#NUL! #VALEUR! #NOM? #NOMBRE! #PROPAGATION! "
+        "#¡NULO! #¡DIV/0! #¡VALOR! #¡REF! #¿NOMBRE? #¡NUM! #N/D "
+        "#NULLO! #VALORE! #RIF! #NOME? #VALOR! #NULO! #NÚM! #WAARDE! #VERW! #NAAM? #GETAL! #N/B ";
+    const char *found = *cell == '#' ? strstr(errors, cell) : NULL;
+    return found && found[-1] == ' ' && found[strlen(cell)] == ' ';
+}
+
 enum cells cells_add(enum cells cells, const char *cell)
 {
     static const char digits[] = "0123456789";
@@ -136,4 +187,29 @@ void text_survey_write(struct buf *out, const struct text_survey *survey, bool l
                    "%s line %zu: --trim removes them",
                    survey->stray, num_plural(survey->stray),
                    survey->stray == 1 ? "in" : "the first in", survey->stray_line);
+    if (survey->hidden) {
+        const char *comma = "";
+        buf_format(out, "; %zu text%s with characters that are tokens but not seen (",
+                   survey->hidden, num_plural(survey->hidden));
+        for (size_t i = 0; i < HIDDEN; i++) {
+            bool is_new = survey->hidden_kinds >> i & 1;
+            for (size_t k = 0; k < i && is_new; k++)
+                is_new =
+                    !(survey->hidden_kinds >> k & 1) || strcmp(hidden[k].name, hidden[i].name) != 0;
+            if (is_new)
+                buf_format(out, "%s%s", comma, hidden[i].name);
+            comma = is_new ? ", " : comma;
+        }
+        buf_format(out, "), %s line %zu", survey->hidden == 1 ? "in" : "the first in",
+                   survey->hidden_line);
+    }
+    if (survey->errors)
+        buf_format(out, "; %zu cell%s an error of Excel, such as '%s' in line %zu, copied as it is",
+                   survey->errors, survey->errors == 1 ? " is" : "s are", survey->error,
+                   survey->error_line);
+    if (survey->whole)
+        buf_format(out,
+                   "; it has one column: commas, semicolons and tabs in %zu line%s are part of the "
+                   "texts",
+                   survey->whole, num_plural(survey->whole));
 }

@@ -13,6 +13,13 @@ struct text_survey {
     size_t stray;            /* texts with blanks that --trim removes */
     const char *glued_words; /* at the first glued mark: "horse|raced" */
     size_t stray_line;       /* of the first text with stray blanks */
+    size_t hidden;           /* texts with characters that a spreadsheet does not show */
+    size_t hidden_line;      /* of the first of these texts */
+    unsigned hidden_kinds;   /* 1 << index in the table of these characters */
+    size_t errors;           /* cells of copied columns with an error of Excel, such as #N/A */
+    size_t error_line;       /* of the first of these cells */
+    const char *error;       /* its value */
+    size_t whole;            /* lines of a table of one column that have a separator */
     const char *commas;      /* copied column of numbers with a decimal comma; NULL: none */
 };
 
@@ -25,6 +32,13 @@ const char *mark_find(const char *text, const char *at);
 enum cell_kind { CELL_TEXT, CELL_WITH_MARKS, CELL_REGION };
 int text_survey_add(struct text_survey *survey, const char *text, enum cell_kind kind, size_t line,
                     struct arena *arena, struct err *err);
+
+/* The hidden_kinds of a text, 0 for most: no-break spaces, soft hyphens, zero-width spaces and, in
+ * a cell of CSV, line breaks and tabs. Joiners, which Persian and emoji need, are none of them. */
+unsigned hidden_find(const char *text, bool is_csv);
+
+/* True if a cell is an error value of Excel, in English or a language that translates them. */
+bool cell_is_error(const char *cell);
 
 /* Add a cell to what the cells of a column are: some are numbers with a decimal comma, and all
  * others whole numbers or empty; or not. */

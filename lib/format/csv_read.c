@@ -36,9 +36,12 @@ static struct field_extent measure(const struct csv_reader *reader)
 static int refuse(const char *at, const char *end, char separator, struct err *err)
 {
     size_t rest = (size_t)(end - at);
-    const char *name = separator == ',' ? "comma" : separator == ';' ? "semicolon" : "tab";
-    return err_set(err, "expected a %s or the end of the line after a quoted field, found '%.*s'",
-                   name, rest < 16 ? (int)rest : 16, at);
+    const char *name = separator == ','    ? "a comma or "
+                       : separator == ';'  ? "a semicolon or "
+                       : separator == '\t' ? "a tab or "
+                                           : "";
+    return err_set(err, "expected %sthe end of the line after a quoted field, found '%.*s'", name,
+                   rest < 16 ? (int)rest : 16, at);
 }
 
 /* Copy the field at `*at` to `*out` without its quotes, and move both to the end. */
@@ -104,7 +107,8 @@ int csv_read(struct csv_reader *reader, struct csv_record *record, struct arena 
         if (extent.open)
             return err_set(err, "expected a closing quote, found the end of the file");
         if (memchr(at, 0, (size_t)(extent.end - at)))
-            return err_set(err, "expected text in UTF-8, found a zero byte: save it as UTF-8");
+            return err_set(err, "expected text in UTF-8, found a zero byte: save it as UTF-8 (in "
+                                "Excel: 'CSV UTF-8')");
         extent.end -= extent.end[-1] == '\r';
         return read_fields(record, at, &extent, reader->separator, arena, err);
     }

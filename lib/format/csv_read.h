@@ -13,7 +13,7 @@ struct csv_reader {
     const char *at;
     const char *end;
     size_t line;    /* line number at `at` */
-    char separator; /* a comma, a semicolon or a tab */
+    char separator; /* a comma, a semicolon or a tab; a newline: a line is one field */
 };
 
 struct csv_record {
