@@ -63,7 +63,8 @@ npm|program npm||npm|npm|node'
 needed_by_pages="Chromium|program chromium chromium-browser google-chrome||chromium|chromium|-
 $node"
 # With other fonts than those of Arial's widths, texts and tables of pages have other sizes.
-wanted_by_pages='Liberation fonts|file /usr/share/fonts/*/liberation*||fonts-liberation|liberation-fonts|-'
+liberation='file /usr/share/fonts/*/liberation*'
+wanted_by_pages="Liberation fonts|$liberation||fonts-liberation|liberation-fonts|-"
 needed_by_gguf="$node
 numpy|python numpy||python3-numpy|python3-numpy|numpy"
 clang_format='clang-format|program clang-format||clang-format|clang-tools-extra|clang-format'
