@@ -1,11 +1,13 @@
 /* info.c: `attn-cli info`: a model's architecture, tokenizer, weights and memory use; or a
  * tokenizer alone. A fact has a label for text output, a name for data, or both. */
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/num.h"
 #include "command.h"
+#include "measure/token_scores.h"
 #include "model/layer.h"
 #include "model/gguf/gguf_model.h"
 #include "model/model.h"
@@ -30,7 +32,7 @@ static const struct option_row own_options[] = {
         "else tiny)",
         .values = &values_models),
     INTEGER("tokens", 'n', "N", OWN(tokens), 1, 100000000,
-            "print the cost of a run over N tokens (default: the model's context)"),
+            "print the memory that score takes for N tokens (default: the model's context)"),
     FLAG("hash", 0, OWN(hash), "also print a hash of the weights"),
     FLAG("sites", 0, OWN(sites),
          "print only the tensors' names in TransformerLens and Hugging Face"),
@@ -58,6 +60,8 @@ enum {
     TOKENS_SHOWN = 16, /* length of a run without --tokens, if the model has no limit */
     WORDS_SHOWN = 500,
     FRAMES_MAX = 4,
+    PROGRAM_BYTES = 27 << 18, /* about, of the program and its libraries */
+    ENTRY_BYTES = 300,        /* about, of a word of the vocabulary, and what reads it */
 };
 
 struct info {
@@ -97,7 +101,7 @@ static void tell_number(struct info *info, const char *label, const char *name, 
     facts_title(info->facts, label, NULL);
 }
 
-static void tell_bytes(struct info *info, const char *label, const char *name, size_t value)
+static void tell_bytes(struct info *info, const char *label, const char *name, double value)
 {
     facts_integer(info->facts, name, (long long)value);
     facts_title(info->facts, label, "bytes");
@@ -238,17 +242,55 @@ static void tell_model(struct info *info, const struct model *model)
     }
 }
 
-/* Add the sizes of the weights in their file, and of the memory that a run in one thread needs. */
-static void tell_sizes(struct info *info, const struct model *model, size_t tokens)
+/* Add the memory that `score` takes in one thread, or `run` in a model that has no probability of
+ * words: of the process with its tokenizer, the weights, and the pass or, if they take more, the
+ * logits that come after it. Only these read, and pack, the matrix of words of `words` bytes. */
+static void tell_memory(struct info *info, struct viewer *viewer, size_t tokens, size_t words)
 {
+    const struct config *c = &viewer->model.config;
+    const struct weights *weights = &viewer->model.weights;
+    const struct text_with_source pair = {.sentence.count = tokens, .source.count = tokens};
+    const struct scoring scoring = {.viewer = viewer};
+    struct scoring_memory run = {0};
+    struct err refused = {0};
+    bool scores = !scoring_check(&scoring, &refused);
+    viewer_expect(viewer, EXPECT_TOKENS, viewer->mask < 0 ? tokens : tokens * tokens);
+    struct weights_bytes held = weights_bytes(weights);
+    viewer_expect(viewer, EXPECT_STEPS, scores ? tokens : 0);
+    size_t packed = weights_bytes(weights).heap - held.heap;
+    size_t thread = attention_bytes(c, tokens, tokens, 1);
+    if (scores)
+        run = scoring_memory(&scoring, &pair);
+    else
+        run.pass = (double)(pass_memory_bytes(c, tokens) + thread);
+    double program = PROGRAM_BYTES + (viewer->tokenizer ? ENTRY_BYTES * (double)c->vocab_size : 0);
+    double copies = (double)(held.heap + packed), mapped = (double)held.mapped;
+    double early = run.pass - (double)words, late = run.logits + (double)packed;
+    double others = program + (double)held.heap + fmax(early, late) + run.rows + run.held;
+    tell(info, "run by", "run_command", scores ? "score --threads 1" : "run --threads 1");
+    tell_number(info, "run length", "run_tokens", tokens);
+    tell_bytes(info, "memory", "memory_bytes", mapped + others);
+    tell_bytes(info, "  program", "program_bytes", program);
+    tell_bytes(info, mapped > 0 ? "  weights" : NULL, "mapped_bytes", mapped);
+    tell_bytes(info, copies > 0 ? "  copies" : NULL, "converted_bytes", copies);
+    tell_bytes(info, "  pass", "run_bytes", run.pass - (double)thread + run.rows + run.held);
+    tell_bytes(info, "  per thread", "thread_bytes", (double)thread);
+    tell_bytes(info, run.logits > 0 ? "  logits" : NULL, "logits_bytes", run.logits);
+    print_note_of_weights(mapped, others);
+}
+
+/* Add the sizes of the weights in their file, and of the memory of a run. */
+static void tell_sizes(struct info *info, struct viewer *viewer, size_t tokens)
+{
+    const struct model *model = &viewer->model;
     const struct weights *weights = &model->weights;
     const struct config *c = &model->config;
+    const int id_of_words = c->tied ? SLOT_TOKENS : SLOT_HEAD;
     const char *gguf = gguf_file_name(&model->folder);
     const char *dtype = NULL;
     size_t parameters = 0; /* a tied matrix counts once */
-    size_t bytes = 0;
+    size_t bytes = 0, words = 0;
     size_t idle = 0, idle_bytes = 0; /* of a token's idle experts, times c->mixture.experts */
-    struct weights_bytes held = weights_bytes(weights);
     for (size_t i = 0; i < weights->parameter_count; i++) {
         struct parameter_info own = weights_parameter(weights, i);
         const struct safetensors_entry *entry = own.entry;
@@ -261,10 +303,10 @@ static void tell_sizes(struct info *info, const struct model *model, size_t toke
         parameters += entry->count;
         idle += entry->count * others;
         bytes += entry->end - entry->begin;
+        words += own.slot.id == id_of_words ? entry->end - entry->begin : 0;
         idle_bytes += (entry->end - entry->begin) * others;
         dtype = !dtype || dtype == type ? type : "mixed";
     }
-    size_t logits = site_exists(c, SITE_LOGITS) ? pass_memory_logits_bytes(c, tokens) : 0;
     tell(info, "data type", "dtype", dtype);
     tell(info, "weights file", "weights_file", gguf ? gguf : weights->checkpoint.name);
     if (options_own(info->options)->hash) {
@@ -275,19 +317,11 @@ static void tell_sizes(struct info *info, const struct model *model, size_t toke
     if (idle)
         tell_number(info, "  per token", "active_parameters",
                     parameters - idle / c->mixture.experts);
-    tell_bytes(info, "weights", "weight_bytes", bytes);
+    tell_bytes(info, "weights", "weight_bytes", (double)bytes);
     if (idle)
-        tell_bytes(info, "  per token", "active_bytes", bytes - idle_bytes / c->mixture.experts);
-    tell_number(info, "run length", "run_tokens", tokens);
-    size_t pass = pass_memory_bytes(c, tokens), thread = attention_bytes(c, tokens, tokens, 1);
-    size_t others = held.heap + pass + thread + logits;
-    tell_bytes(info, "memory", "memory_bytes", held.mapped + others);
-    tell_bytes(info, held.mapped ? "  weights" : NULL, "mapped_bytes", held.mapped);
-    tell_bytes(info, held.heap ? "  as float32" : NULL, "converted_bytes", held.heap);
-    tell_bytes(info, "  pass", "run_bytes", pass);
-    tell_bytes(info, "  per thread", "thread_bytes", thread);
-    tell_bytes(info, logits ? "  logits" : NULL, "logits_bytes", logits);
-    print_note_of_weights((double)held.mapped, (double)others);
+        tell_bytes(info, "  per token", "active_bytes",
+                   (double)(bytes - idle_bytes / c->mixture.experts));
+    tell_memory(info, viewer, tokens, words);
 }
 
 /* --- tables of a model ------------------------------------------------------------------------ */
@@ -442,10 +476,10 @@ static int show_tokenizer(struct info *info)
     return write_report(info, path);
 }
 
-static int show_model(struct info *info, const struct model *model)
+static int show_model(struct info *info, struct viewer *viewer)
 {
+    const struct model *model = &viewer->model;
     const struct own_options *options = options_own(info->options);
-    char why[TOKENIZER_WHY_BYTES];
     size_t positions = model->config.n_positions;
     size_t tokens = options->tokens ? (size_t)options->tokens
                     : positions     ? positions
@@ -457,16 +491,15 @@ static int show_model(struct info *info, const struct model *model)
     if (positions && tokens > positions)
         return err_usage(info->err, "--tokens: expected at most %zu (n_positions), found %zu",
                          positions, tokens);
-    if (list_sizes(info, &model->config, tokens) ||
-        tokenizer_open_if_known(&info->tokenizer, &model->folder, why, info->err) ||
-        tokenizer_check_ids(info->tokenizer, &model->folder, model->config.vocab_size, info->err))
+    if (list_sizes(info, &model->config, tokens))
         return -1;
-    if (*why)
-        print_note("%s: ids only", why);
+    if (*viewer->why)
+        print_note("%s: ids only", viewer->why);
+    info->tokenizer = viewer->tokenizer;
     info->folder = &model->folder;
     tell_model(info, model);
     tell_tokenizer(info);
-    tell_sizes(info, model, tokens);
+    tell_sizes(info, viewer, tokens);
     list_tensors(info, &model->weights);
     return write_report(info, model->name);
 }
@@ -475,7 +508,7 @@ int info_command(const struct options *options, struct err *err)
 {
     struct info info = {.options = options, .err = err};
     struct folder folder = {0};
-    struct model model = {0};
+    struct viewer viewer = {0};
     const char *name = NULL;
     info.facts = facts_new(&info.arena, err);
     info.folder = &folder;
@@ -486,12 +519,13 @@ int info_command(const struct options *options, struct err *err)
         (!folder_has(&folder, "config.json") && tokenizer_open(&info.tokenizer, &folder, err));
     if (!failed)
         failed = info.tokenizer ? show_tokenizer(&info)
-                                : model_open(&model, name, err) || show_model(&info, &model);
+                                : viewer_open(&viewer, name, 1, err) || show_model(&info, &viewer);
     if (!failed)
         print_note_of_tokenizer(info.tokenizer);
     output_discard(&info.output);
-    tokenizer_free(info.tokenizer);
-    model_release(&model);
+    if (info.tokenizer != viewer.tokenizer)
+        tokenizer_free(info.tokenizer);
+    viewer_release(&viewer);
     arena_release(&info.arena);
     return err_if(failed);
 }

@@ -285,6 +285,16 @@ if [ -z "${LONG_HAULS_FREE-}" ]; then # sanitizers have memory of their own
     expects maps1 batch w2300 -m maps1 --format npy -o folder/ --force
     expects rows batch w_rows -m rows --do heads
 
+    # What `info` says of `score`, within a tenth.
+    for count in 150 1500 3000; do
+        told=$("$attn" info wide --tokens $count --format json |
+            sed -n 's/.*"memory_bytes": \([0-9]*\).*/\1/p')
+        haul "$count tokens: score" 0 60 200 score -q -t 1 -m wide -f w$count --format csv
+        holds "$(cat peak) MiB are what info says: $((told >> 20))" \
+            "[ $(((told >> 20) * 10)) -ge $(($(cat peak) * 9)) ] &&
+            [ $(((told >> 20) * 9)) -le $(($(cat peak) * 10)) ]"
+    done
+
     # Two threads hold several groups of texts, as many as --dry-run says.
     for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
         words 500

@@ -370,8 +370,8 @@ int scoring_run(struct scored *scored, const struct scoring *scoring,
     return failed;
 }
 
-void scoring_add_memory(struct memory *memory, const struct scoring *scoring,
-                        const struct text_with_source *pair)
+struct scoring_memory scoring_memory(const struct scoring *scoring,
+                                     const struct text_with_source *pair)
 {
     const struct viewer *viewer = scoring->viewer;
     const struct config *config = &viewer->model.config;
@@ -385,9 +385,19 @@ void scoring_add_memory(struct memory *memory, const struct scoring *scoring,
     size_t best = num_min(num_max(scoring->best_count, scoring->fill_count), config->vocab_size) *
                   sizeof(struct likely);
     struct text_with_source pass = *pair;
+    struct memory memory = {0};
     pass.sentence.count = num_min(masks ? tokens * tokens : tokens, most); /* copies share passes */
-    viewer_add_memory(memory, viewer, &selection, &pass, CAPTURE_NOTHING);
-    memory->during = fmax(memory->during, logits_piece_bytes(viewer, pass.sentence.count)) +
-                     (double)(pass.sentence.count * row);
-    memory->held += (double)(tokens * (best + sizeof(struct token_score)));
+    viewer_add_memory(&memory, viewer, &selection, &pass, CAPTURE_NOTHING);
+    return (struct scoring_memory){.pass = memory.during,
+                                   .rows = (double)(pass.sentence.count * row),
+                                   .logits = logits_piece_bytes(viewer, pass.sentence.count),
+                                   .held = (double)(tokens * (best + sizeof(struct token_score)))};
+}
+
+void scoring_add_memory(struct memory *memory, const struct scoring *scoring,
+                        const struct text_with_source *pair)
+{
+    const struct scoring_memory own = scoring_memory(scoring, pair);
+    memory->during = fmax(memory->during, fmax(own.pass, own.logits)) + own.rows;
+    memory->held += own.held;
 }

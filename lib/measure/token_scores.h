@@ -60,6 +60,14 @@ int scoring_check(const struct scoring *scoring, struct err *err);
 int scoring_run(struct scored *scored, const struct scoring *scoring,
                 const struct capture_request *asked, struct arena *arena, struct err *err);
 
+/* Bytes for a pair: of a pass, the rows that it leaves, the logits that are made of them after the
+ * pass, and the scores. */
+struct scoring_memory {
+    double pass, rows, logits, held;
+};
+
+struct scoring_memory scoring_memory(const struct scoring *scoring,
+                                     const struct text_with_source *pair);
 void scoring_add_memory(struct memory *memory, const struct scoring *scoring,
                         const struct text_with_source *pair);
 

@@ -202,11 +202,6 @@ int pass_matrix(struct pass *pass, struct matrix *matrix, size_t rows, size_t co
     return take_matrix(pass, &(struct buffer){matrix, rows, columns, 0}, columns);
 }
 
-size_t pass_memory_logits_bytes(const struct config *config, size_t tokens)
-{
-    return tokens * config_logits(config) * sizeof(float);
-}
-
 /* --- begin and end ---------------------------------------------------------------------------- */
 
 enum precision pass_attention_precision(const struct pass *pass)

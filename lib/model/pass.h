@@ -114,9 +114,8 @@ int pass_memory_take(struct pass *pass, bool stream_alone);
 int pass_matrix(struct pass *pass, struct matrix *matrix, size_t rows, size_t columns);
 
 /* Bytes of the buffers of passes over a text of `tokens` tokens and a source as long, without
- * attention maps and the memory of threads; bytes of the logits of all tokens. */
+ * attention maps and the memory of threads. */
 size_t pass_memory_bytes(const struct config *config, size_t tokens);
-size_t pass_memory_logits_bytes(const struct config *config, size_t tokens);
 
 /* --- steps; pass_state: whether the pass continues -------------------------------------------- */
 
