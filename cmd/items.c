@@ -410,8 +410,9 @@ static int find_rows(struct items *items, struct err *err)
 
 /* --- the header of CSV ------------------------------------------------------------------------ */
 
-/* Choose comma, semicolon or tab, or none for one column: the one that gives the header a column that the command reads,
- * otherwise the most columns. A file with such a column among several is a table. */
+/* Choose comma, semicolon or tab, or none for one column: the one that gives the header a column
+ * that the command reads, otherwise the most columns. A file with such a column among several is a
+ * table. */
 static int choose_separator(struct items *items, struct err *err)
 {
     const size_t KNOWN = SIZE_MAX / 2; /* larger than any number of columns */
