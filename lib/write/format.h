@@ -176,8 +176,8 @@ int report_as_arrays(struct report *copy, const struct report *report, bool for_
 int report_write(const struct format *format, const struct target *target,
                  const struct report *report, const struct layout *layout, struct err *err);
 
-/* Write a manifest of files that a command has written, each with a table: the header of the report,
- * whose identity has the provenance, and the list of files [count]. */
+/* Write a manifest of files that a command has written, each with a table: the header of the
+ * report, whose identity has the provenance, and the list of files [count]. */
 struct table_file {
     const char *name, *table;
 };
