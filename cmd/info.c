@@ -61,7 +61,8 @@ enum {
     WORDS_SHOWN = 500,
     FRAMES_MAX = 4,
     PROGRAM_BYTES = 27 << 18, /* about, of the program and its libraries */
-    ENTRY_BYTES = 300,        /* about, of a word of the vocabulary, and what reads it */
+    PAGE_BYTES = 4096,
+    ENTRY_BYTES = 300, /* about, of a word of the vocabulary, and what reads it */
 };
 
 struct info {
@@ -242,10 +243,30 @@ static void tell_model(struct info *info, const struct model *model)
     }
 }
 
+/* The bytes of the matrix of words, which logits read, and of the rows of tables that no token of a
+ * text reads. */
+static size_t words_of(const struct weights *weights, size_t tokens, size_t *unread)
+{
+    const struct config *c = weights->config;
+    const int id = c->tied ? SLOT_TOKENS : SLOT_HEAD;
+    size_t words = 0;
+    for (size_t i = 0; i < weights->parameter_count; i++) {
+        struct parameter_info own = weights_parameter(weights, i);
+        size_t bytes = own.entry ? own.entry->end - own.entry->begin : 0;
+        words += own.slot.id == id ? bytes : 0;
+        if (bytes && own.slot.id != id &&
+            (own.slot.id == SLOT_TOKENS || own.slot.id == SLOT_POSITIONS)) {
+            size_t row = num_max(bytes / own.entry->shape[0], PAGE_BYTES);
+            *unread += bytes - num_min(bytes, tokens * row);
+        }
+    }
+    return words;
+}
+
 /* Add the memory that `score` takes in one thread, or `run` in a model that has no probability of
  * words: of the process with its tokenizer, the weights, and the pass or, if they take more, the
- * logits that come after it. Only these read, and pack, the matrix of words of `words` bytes. */
-static void tell_memory(struct info *info, struct viewer *viewer, size_t tokens, size_t words)
+ * logits that come after it. Only these read, and pack, the matrix of words. */
+static void tell_memory(struct info *info, struct viewer *viewer, size_t tokens)
 {
     const struct config *c = &viewer->model.config;
     const struct weights *weights = &viewer->model.weights;
@@ -253,6 +274,7 @@ static void tell_memory(struct info *info, struct viewer *viewer, size_t tokens,
     const struct scoring scoring = {.viewer = viewer};
     struct scoring_memory run = {0};
     struct err refused = {0};
+    size_t unread = 0, words = words_of(weights, tokens, &unread);
     bool scores = !scoring_check(&scoring, &refused);
     viewer_expect(viewer, EXPECT_TOKENS, viewer->mask < 0 ? tokens : tokens * tokens);
     struct weights_bytes held = weights_bytes(weights);
@@ -265,11 +287,12 @@ static void tell_memory(struct info *info, struct viewer *viewer, size_t tokens,
         run.pass = (double)(pass_memory_bytes(c, tokens) + thread);
     double program = PROGRAM_BYTES + (viewer->tokenizer ? ENTRY_BYTES * (double)c->vocab_size : 0);
     double copies = (double)(held.heap + packed), mapped = (double)held.mapped;
+    double read = mapped - fmin((double)unread, mapped);
     double early = run.pass - (double)words, late = run.logits + (double)packed;
     double others = program + (double)held.heap + fmax(early, late) + run.rows + run.held;
     tell(info, "run by", "run_command", scores ? "score --threads 1" : "run --threads 1");
     tell_number(info, "run length", "run_tokens", tokens);
-    tell_bytes(info, "memory", "memory_bytes", mapped + others);
+    tell_bytes(info, "memory", "memory_bytes", read + others);
     tell_bytes(info, "  program", "program_bytes", program);
     tell_bytes(info, mapped > 0 ? "  weights" : NULL, "mapped_bytes", mapped);
     tell_bytes(info, copies > 0 ? "  copies" : NULL, "converted_bytes", copies);
@@ -285,11 +308,10 @@ static void tell_sizes(struct info *info, struct viewer *viewer, size_t tokens)
     const struct model *model = &viewer->model;
     const struct weights *weights = &model->weights;
     const struct config *c = &model->config;
-    const int id_of_words = c->tied ? SLOT_TOKENS : SLOT_HEAD;
     const char *gguf = gguf_file_name(&model->folder);
     const char *dtype = NULL;
     size_t parameters = 0; /* a tied matrix counts once */
-    size_t bytes = 0, words = 0;
+    size_t bytes = 0;
     size_t idle = 0, idle_bytes = 0; /* of a token's idle experts, times c->mixture.experts */
     for (size_t i = 0; i < weights->parameter_count; i++) {
         struct parameter_info own = weights_parameter(weights, i);
@@ -303,7 +325,6 @@ static void tell_sizes(struct info *info, struct viewer *viewer, size_t tokens)
         parameters += entry->count;
         idle += entry->count * others;
         bytes += entry->end - entry->begin;
-        words += own.slot.id == id_of_words ? entry->end - entry->begin : 0;
         idle_bytes += (entry->end - entry->begin) * others;
         dtype = !dtype || dtype == type ? type : "mixed";
     }
@@ -321,7 +342,7 @@ static void tell_sizes(struct info *info, struct viewer *viewer, size_t tokens)
     if (idle)
         tell_bytes(info, "  per token", "active_bytes",
                    (double)(bytes - idle_bytes / c->mixture.experts));
-    tell_memory(info, viewer, tokens, words);
+    tell_memory(info, viewer, tokens);
 }
 
 /* --- tables of a model ------------------------------------------------------------------------ */
