@@ -15,6 +15,7 @@
 #include "format/pytorch.h"
 #include "model/family/family.h"
 #include "model/gguf/gguf_model.h"
+#include "model/layer.h"
 
 /* The files that are looked for, in turn: one with all tensors, or an index of several files. */
 static const struct tensor_format {
@@ -476,6 +477,125 @@ int checkpoint_cut_again(struct checkpoint *checkpoint, const struct config *con
     return 0;
 }
 
+/* --- tables of sinusoidal positions ----------------------------------------------------------- */
+
+/* Whether files may have such a table; its name, and its layout. */
+static bool has_sines(const struct config *config, int part)
+{
+    return config->sinusoids && config->sines == SINES_HALVES &&
+           family_row(config->family, slot_of_end(part, SLOT_POSITIONS));
+}
+
+static const char *sines_name(char name[PARAMETER_NAME_BYTES], const struct config *config,
+                              int part)
+{
+    return family_tensor_name(name, config, slot_of_end(part, SLOT_POSITIONS));
+}
+
+static struct family_layout sines_layout(const struct config *config)
+{
+    return (struct family_layout){.rank = 2, .shape = {config->n_positions, config->n_embd}};
+}
+
+/* --- keys that config.json lacks -------------------------------------------------------------- */
+
+/* A tensor that does not fit, and the message that is to name the keys that decide about it. */
+struct misfit {
+    const struct checkpoint *checkpoint;
+    const struct config *config;
+    const char *tensor;
+    struct err *err;
+};
+
+/* Find the layout of the tensor by a config that is read in a trial; rank 0: there is no such
+ * tensor. */
+static int layout_of(struct family_layout *layout, const struct misfit *misfit,
+                     const struct json *root, struct family_trial *trial)
+{
+    const struct family *family = family_find(config_kind_name(misfit->config));
+    char name[PARAMETER_NAME_BYTES];
+    struct err ignored = {0};
+    struct arena arena = {0};
+    struct slot *slots = NULL;
+    struct config config;
+    int failed =
+        family_try(&config, family, root, trial, &ignored) || config_describe(&config, &ignored);
+    if (!failed) {
+        checkpoint_settle(misfit->checkpoint, &config);
+        failed = config_describe(&config, &ignored);
+    }
+    const size_t count = failed ? 0 : slot_list(NULL, 0, &config);
+    if (!failed)
+        slots = arena_alloc(&arena, count, sizeof *slots, &ignored);
+    layout->rank = 0;
+    if (slots)
+        slot_list(slots, sizeof *slots, &config);
+    for (size_t i = 0; slots && i < count && !layout->rank; i++) {
+        family_tensor_name(name, &config, slots[i]);
+        if (name_ends_in(name, misfit->tensor) || name_ends_in(misfit->tensor, name))
+            family_layout(layout, slots[i], &config);
+    }
+    for (int part = PART_SENTENCE; part <= PART_SOURCE && slots && !layout->rank; part++)
+        if (has_sines(&config, part) &&
+            strcmp(sines_name(name, &config, part), misfit->tensor) == 0)
+            *layout = sines_layout(&config);
+    config_release(&config);
+    arena_release(&arena);
+    return err_if(failed || !slots);
+}
+
+/* Whether the layout of the tensor differs where the tried key has one of the other values. */
+static bool decides(const struct misfit *misfit, const struct json *root,
+                    struct family_trial *trial, const struct family_layout *usual)
+{
+    bool differs = false;
+    for (trial->value = 0; trial->value < FAMILY_VALUES && !differs; trial->value++) {
+        struct family_layout other;
+        if (!layout_of(&other, misfit, root, trial))
+            differs = other.rank != usual->rank ||
+                      memcmp(other.shape, usual->shape, other.rank * sizeof *other.shape) != 0;
+    }
+    return differs;
+}
+
+static void add_names(struct buf *text, const char *const names[FAMILY_NAMES_MAX])
+{
+    buf_format(text, "%s'%s'", text->size ? ", " : "", names[0]);
+    for (size_t i = 1; i < FAMILY_NAMES_MAX && names[i]; i++)
+        buf_format(text, " or '%s'", names[i]);
+}
+
+static int name_absent(void *context, const struct json *root, struct err *err)
+{
+    const struct misfit *misfit = context;
+    struct family_trial trial;
+    struct family_layout usual;
+    struct buf names = {0};
+    int failed = family_trial_begin(&trial, misfit->config->n_layer, err) ||
+                 layout_of(&usual, misfit, root, &trial);
+    const size_t count = trial.count; /* further keys depend on values that are tried */
+    for (trial.key = 0; trial.key < count && !failed; trial.key++)
+        if (decides(misfit, root, &trial, &usual))
+            add_names(&names, trial.absent[trial.key]);
+    family_trial_end(&trial);
+    if (names.size && !buf_check(&names, err))
+        err_append(misfit->err, ": this depends on %s, which config.json lacks", names.bytes);
+    buf_release(&names);
+    return err_if(failed);
+}
+
+/* Blame a tensor that does not fit, and name the keys whose absence may be the cause. */
+static int blame_misfit(const struct checkpoint *checkpoint, const struct config *config,
+                        const char *file, const char *tensor, struct err *err)
+{
+    struct misfit misfit = {checkpoint, config, tensor, err};
+    struct err ignored = {0};
+    if (err && err->kind == ERR_INPUT && !err->out_of_memory &&
+        config_layers(config) <= CONFIG_FLAGS_MAX && checkpoint->format->open != gguf_tensors_open)
+        json_read_file(checkpoint->folder, "config.json", name_absent, &misfit, &ignored);
+    return blame(checkpoint, file, tensor, err);
+}
+
 /* --- tensors of slots ------------------------------------------------------------------------- */
 
 int checkpoint_find_extra(struct found_tensor *found, const struct checkpoint *checkpoint,
@@ -485,21 +605,19 @@ int checkpoint_find_extra(struct found_tensor *found, const struct checkpoint *c
     *found = find_tensor(checkpoint, name, config->family->names);
     return !found->entry || !check_entry(found->entry, layout, err)
                ? 0
-               : blame(checkpoint, found->file, found->entry->name, err);
+               : blame_misfit(checkpoint, config, found->file, found->entry->name, err);
 }
 
 int checkpoint_find_sines(const struct safetensors_entry **table,
                           const struct checkpoint *checkpoint, const struct config *config,
                           int part, struct err *err)
 {
-    const struct slot slot = slot_of_end(part, SLOT_POSITIONS);
-    bool may_have = config->sinusoids && config->sines == SINES_HALVES;
-    const struct family_layout layout = {.rank = 2, .shape = {config->n_positions, config->n_embd}};
+    const struct family_layout layout = sines_layout(config);
     struct found_tensor found = {0};
     char name[PARAMETER_NAME_BYTES];
-    int failed = may_have && family_row(config->family, slot) &&
-                 checkpoint_find_extra(&found, checkpoint, config,
-                                       family_tensor_name(name, config, slot), &layout, err);
+    int failed = has_sines(config, part) &&
+                 checkpoint_find_extra(&found, checkpoint, config, sines_name(name, config, part),
+                                       &layout, err);
     *table = found.entry;
     return err_if(failed);
 }
@@ -530,7 +648,7 @@ int checkpoint_find(struct found_tensor *found, const struct checkpoint *checkpo
         file = found->file;
     else
         return 0;
-    return blame(checkpoint, file, name, err);
+    return blame_misfit(checkpoint, config, file, name, err);
 }
 
 /* The name without what it begins with: the start, or a part of it after a dot. */
@@ -543,7 +661,7 @@ static const char *name_after(const char *name, const char *start)
 
 /* The layer in a tensor's name, of the encoder or of the text, after the prefix and the wrapper, in
  * any order, and `layers`: 12 in "h.12.attn…" and "transformer.h.12.attn…"; -1: none. */
-static long layer_of(const char *name, const struct config *config, bool of_encoder)
+static long layer_in(const char *name, const struct config *config, bool of_encoder)
 {
     const struct family_names *names = config->family->names;
     const char *layers = of_encoder ? names->source_layers : names->layers;
@@ -582,7 +700,7 @@ static bool is_no_parameter(const char *name, const struct config *config)
                                                  "EncDecAttention.relative_attention_bias.weight",
                                                  "cross_attn_rel_b.weight", "shared.weight"};
     char head[PARAMETER_NAME_BYTES];
-    if (layer_of(name, config, false) >= (long)config->n_layer)
+    if (layer_in(name, config, false) >= (long)config->n_layer)
         return true;
     for (size_t i = 0; i < sizeof of_translators / sizeof *of_translators; i++)
         if (config->n_encoder_layer && name_ends_in(name, of_translators[i]))
@@ -599,7 +717,7 @@ static bool is_no_parameter(const char *name, const struct config *config)
         if (strstr(name, of_encoders[i]))
             return true;
     bool may_idle = config->n_borrowing || config->copies.count;
-    long layer = may_idle ? layer_of(name, config, false) : -1;
+    long layer = may_idle ? layer_in(name, config, false) : -1;
     for (size_t i = 0; layer >= 0 && i < sizeof idle / sizeof *idle; i++) {
         struct slot slot = slot_of(PART_SENTENCE, idle[i], (size_t)layer);
         family_tensor_name(head, config, slot);
@@ -617,7 +735,7 @@ static bool is_no_parameter(const char *name, const struct config *config)
 static int check_name(const char *name, const struct config *config, const struct map *wanted,
                       struct err *err)
 {
-    long layer = layer_of(name, config, false), encoder_layer = layer_of(name, config, true);
+    long layer = layer_in(name, config, false), encoder_layer = layer_in(name, config, true);
     if (!wanted && layer >= 0 && (size_t)layer >= config->n_layer + config->extra_layers)
         return err_set(err, "expected layers below n_layer = %zu, found layer %ld", config->n_layer,
                        layer);
@@ -649,7 +767,7 @@ int checkpoint_check_names(const struct checkpoint *checkpoint, const struct con
             if (check_name(name, config, wanted, err) ||
                 (is_copy && tensors_differ(entry, tokens) &&
                  err_unsupported(err, "expected the numbers of '%s', found others", tokens->name)))
-                return blame(checkpoint, shard->name, name, err);
+                return blame_misfit(checkpoint, config, shard->name, name, err);
         }
     }
     return 0;

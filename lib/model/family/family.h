@@ -91,6 +91,26 @@ int family_read_generation(void *config, const struct json *root, struct err *er
 int family_read(struct config *config, const struct family *family, const struct json *root,
                 struct err *err);
 
+enum { FAMILY_NAMES_MAX = 5 }; /* most names of a key */
+
+/* A config that is read again with another value for a key that it lacks, to see what depends on
+ * it. One reading lists these keys (key = SIZE_MAX); then each may have each value. */
+enum { FAMILY_ABSENT_MAX = 96, FAMILY_VALUES = 8 };
+struct family_trial {
+    const char *absent[FAMILY_ABSENT_MAX][FAMILY_NAMES_MAX]; /* by all their names */
+    size_t count;
+    size_t key, value;                 /* which one has which value */
+    struct json *lists[FAMILY_VALUES]; /* values of keys of lists */
+};
+
+/* Begin trials of a model with so many layers, and end them. */
+int family_trial_begin(struct family_trial *trial, size_t layers, struct err *err);
+void family_trial_end(struct family_trial *trial);
+
+/* family_read in a trial. */
+int family_try(struct config *config, const struct family *family, const struct json *root,
+               struct family_trial *trial, struct err *err);
+
 /* List in config->unread, if they fit, the keys that were not read and may have an effect. */
 void family_note_unread(struct config *config, const struct json *root);
 
@@ -156,10 +176,9 @@ struct reading {
     struct config *config;
     const struct json *root;
     struct err *err;
-    bool failed; /* `err` has the first error */
+    bool failed;                /* `err` has the first error */
+    struct family_trial *trial; /* or NULL */
 };
-
-enum { FAMILY_NAMES_MAX = 5 }; /* most names of a key */
 
 /* Far above the sizes of real models; products of two sizes fit into 64 bits. */
 enum { DIMENSION_MAX = 1 << 24, LAYERS_MAX = 1 << 14 };
@@ -179,6 +198,9 @@ double family_positive(struct reading *reading, const char *key, double otherwis
 const char *family_text(struct reading *reading, const char *key, const char *otherwise);
 const struct json *family_list(struct reading *reading, const char *key);   /* NULL: none */
 const struct json *family_object(struct reading *reading, const char *key); /* NULL: none */
+
+/* The value of a key that may be of several types; NULL: it is absent or null. */
+const struct json *family_given(struct reading *reading, const char *key);
 
 /* Read from the object of a key from now on, if there is one; returns the root to go back to. */
 const struct json *family_enter(struct reading *reading, const char *key);

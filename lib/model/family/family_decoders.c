@@ -448,9 +448,9 @@ static void read_wide_heads(struct reading *r)
         if (found.d != (wide ? c->wide.d : c->d_k) ||
             found.kv_heads != (wide ? c->wide.kv_heads : c->n_kv_head))
             err_unsupported(family_fail(r),
-                            "field '%s': expected equal heads in all layers %s a window, found "
-                            "others in layer %zu",
-                            key, wide ? "without" : "with", i);
+                            "field 'per_layer_config': expected equal heads in all layers %s a "
+                            "window (by 'layer_types'), found others in layer %zu",
+                            wide ? "without" : "with", i);
     }
     if (!r->failed && c->n_head % c->wide.kv_heads)
         err_set(family_fail(r),

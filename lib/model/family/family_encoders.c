@@ -128,8 +128,7 @@ static void settle_any_bert(struct reading *r)
     }
     const char *type = family_text(r, key, "original");
     bool norms = false; /* the variant, which only the name of its code tells */
-    for (const struct json *at = json_first(json_given(r->root, "auto_map")); at;
-         at = json_next(at)) {
+    for (const struct json *at = json_first(family_given(r, "auto_map")); at; at = json_next(at)) {
         const char *code = "";
         json_get_text(at, &code);
         norms |= strstr(code, "qk-post-norm") != NULL;
@@ -254,7 +253,7 @@ static void settle_electra(struct reading *r)
 static void read_terms(struct reading *r)
 {
     static const char key[] = "pos_att_type";
-    const struct json *member = json_given(r->root, key);
+    const struct json *member = family_given(r, key);
     const char *text = NULL;
     for (const struct json *item = member && json_is_array(member) ? json_first(member) : member;
          item; item = item == member ? NULL : json_next(item)) {

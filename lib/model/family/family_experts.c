@@ -94,6 +94,13 @@ static const struct family_names dbrx_separate_names =
 
 /* --- keys that a row cannot express ----------------------------------------------------------- */
 
+bool family_has_separate_experts(const struct reading *r)
+{
+    bool has = false;
+    json_get_bool(json_given(r->root, "separate_experts"), &has);
+    return has;
+}
+
 void family_read_experts(struct reading *r, const char *experts, const char *chosen, size_t usual,
                          const char *inner)
 {
@@ -106,7 +113,7 @@ void family_read_experts(struct reading *r, const char *experts, const char *cho
     m->inner = inner ? family_size(r, inner, m->inner) : c->n_inner;
     if (!m->inner)
         err_set(family_fail(r), "field '%s': expected a width of experts, found nothing", inner);
-    if (family_flag(r, "separate_experts", false) && next->name && strchr(next->name, ' '))
+    if (family_has_separate_experts(r) && next->name && strchr(next->name, ' '))
         c->family = next; /* the row with separate experts */
     if (m->experts > EXPERTS_MAX)
         err_set(family_fail(r), "field '%s': expected at most %d, found %zu", experts, EXPERTS_MAX,
@@ -260,8 +267,8 @@ static bool chooses_greedily(struct reading *r)
     return strcmp(family_text(r, "topk_method", "greedy"), "greedy") == 0;
 }
 
-void family_check_groups(struct reading *r, const char *groups, const char *chosen_groups,
-                         const char *chosen_key, size_t chosen)
+void family_check_groups(struct reading *r, const char *experts, const char *groups,
+                         const char *chosen_groups, const char *chosen_key, size_t chosen)
 {
     const struct mixture *m = &r->config->mixture;
     if (r->failed) /* sizes may be 0 */
@@ -271,8 +278,8 @@ void family_check_groups(struct reading *r, const char *groups, const char *chos
         (m->two_best && m->groups > 1 && size < 2))
         err_set(family_fail(r),
                 "field '%s': expected groups of as many experts, at least %s = %zu groups, found "
-                "%zu of %zu experts",
-                groups, chosen_groups, m->chosen_groups, m->groups, m->experts);
+                "%zu of %s = %zu",
+                groups, chosen_groups, m->chosen_groups, m->groups, experts, m->experts);
     else if (chosen > m->chosen_groups * size)
         err_set(family_fail(r),
                 "field '%s': expected at most the %zu experts of %s = %zu groups, found %zu",
@@ -302,7 +309,8 @@ void family_read_grouped(struct reading *r, long long plain, size_t usual)
                         : (size_t)family_integer(r, "n_shared_experts", 0, EXPERTS_MAX, 1));
     m->factor = (float)family_positive(r, "routed_scaling_factor", (double)m->factor);
     m->renormalised = family_flag(r, "norm_topk_prob", m->renormalised);
-    family_check_groups(r, "n_group", "topk_group", "num_experts_per_tok", chosen);
+    family_check_groups(r, "n_routed_experts", "n_group", "topk_group", "num_experts_per_tok",
+                        chosen);
 }
 
 /* The factor of scores by yarn: (0.1 · mscale_all_dim · ln(factor) + 1)². */

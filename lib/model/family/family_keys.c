@@ -21,9 +21,74 @@ bool family_is_null(const struct reading *r, const char *key)
     return member && json_is_null(member);
 }
 
+/* --- keys that are absent, and tried with other values ---------------------------------------- */
+
+int family_trial_begin(struct family_trial *trial, size_t layers, struct err *err)
+{
+    static const char *const items[] = {"\"full_attention\"", "\"linear_attention\"", "\"sparse\"",
+                                        "\"dense\""};
+    enum { KINDS = sizeof items / sizeof *items, FROM_0 = KINDS, FROM_1, TERMS, CODE };
+    int failed = 0;
+    *trial = (struct family_trial){.key = SIZE_MAX};
+    for (size_t form = 0; form < FAMILY_VALUES && !failed; form++) {
+        struct buf text = {0};
+        buf_text(&text, form == CODE ? "{\"\": \"qk-post-norm\"}" : "[");
+        if (form == TERMS)
+            buf_text(&text, "\"c2p\", \"p2c\"");
+        for (size_t i = 0; i < layers && form <= FROM_1; i++)
+            if (form < KINDS)
+                buf_format(&text, "%s%s", i ? "," : "", items[form]);
+            else
+                buf_format(&text, "%s%zu", i ? "," : "", i + (form == FROM_1));
+        buf_text(&text, form == CODE ? "" : "]");
+        failed =
+            buf_check(&text, err) || json_parse(&trial->lists[form], text.bytes, text.size, err);
+        buf_release(&text);
+    }
+    return err_if(failed);
+}
+
+void family_trial_end(struct family_trial *trial)
+{
+    for (size_t i = 0; i < FAMILY_VALUES; i++)
+        json_free(trial->lists[i]);
+}
+
+/* List an absent key under all its names; true: it is tried with another value. */
+static bool is_tried(struct reading *r, const char *const names[FAMILY_NAMES_MAX])
+{
+    struct family_trial *trial = r->trial;
+    size_t i = 0;
+    if (!trial || r->failed)
+        return false;
+    while (i < trial->count && strcmp(trial->absent[i][0], names[0]) != 0)
+        i++;
+    if (i == trial->count && i < FAMILY_ABSENT_MAX)
+        memcpy(trial->absent[trial->count++], names, sizeof trial->absent[0]);
+    return i == trial->key;
+}
+
+static bool is_tried_alone(struct reading *r, const char *key)
+{
+    const char *const names[FAMILY_NAMES_MAX] = {key};
+    return r->trial && !json_member(r->root, key) && is_tried(r, names);
+}
+
+/* Another number than a default. */
+static long long another(const struct reading *r, long long min, long long max, long long otherwise)
+{
+    const long long numbers[FAMILY_VALUES] = {2 * otherwise, otherwise + 1, 1, 2, 3, 4, 0};
+    long long number = numbers[r->trial->value];
+    return number >= min && number <= max ? number : otherwise;
+}
+
+/* --- values ----------------------------------------------------------------------------------- */
+
 bool family_flag(struct reading *r, const char *key, bool otherwise)
 {
     bool value = otherwise && !family_is_null(r, key);
+    if (is_tried_alone(r, key))
+        return !otherwise;
     r->failed = r->failed || json_bool(r->root, key, &value, r->err);
     return value;
 }
@@ -31,6 +96,8 @@ bool family_flag(struct reading *r, const char *key, bool otherwise)
 long long family_integer(struct reading *r, const char *key, long long min, long long max,
                          long long otherwise)
 {
+    if (is_tried_alone(r, key))
+        return another(r, min, max, otherwise);
     r->failed = r->failed || json_integer(r->root, key, min, max, &otherwise, r->err);
     return otherwise;
 }
@@ -61,6 +128,10 @@ double family_positive(struct reading *r, const char *key, double otherwise)
 
 const char *family_text(struct reading *r, const char *key, const char *otherwise)
 {
+    static const char *const words[FAMILY_VALUES] = {"rotary",     "alibi", "layer_norm",
+                                                     "gated-gelu", "relu",  "*-EM"};
+    if (is_tried_alone(r, key) && words[r->trial->value])
+        return words[r->trial->value];
     r->failed = r->failed || json_text(r->root, key, &otherwise, r->err);
     return otherwise;
 }
@@ -68,6 +139,8 @@ const char *family_text(struct reading *r, const char *key, const char *otherwis
 const struct json *family_list(struct reading *r, const char *key)
 {
     const struct json *list = NULL;
+    if (is_tried_alone(r, key))
+        return r->trial->lists[r->trial->value];
     r->failed = r->failed || json_list(r->root, key, &list, r->err);
     return list;
 }
@@ -77,6 +150,11 @@ const struct json *family_object(struct reading *r, const char *key)
     const struct json *object = NULL;
     r->failed = r->failed || json_object(r->root, key, &object, r->err);
     return r->failed ? NULL : object;
+}
+
+const struct json *family_given(struct reading *r, const char *key)
+{
+    return is_tried_alone(r, key) ? r->trial->lists[r->trial->value] : json_given(r->root, key);
 }
 
 const struct json *family_enter(struct reading *r, const char *key)
@@ -103,6 +181,8 @@ double family_named(struct reading *r, const char *const names[FAMILY_NAMES_MAX]
         first = first ? first : names[i];
         value = found;
     }
+    if (!first && *names && is_tried(r, names) && whole)
+        value = (double)another(r, 1, DIMENSION_MAX, (long long)otherwise);
     return value;
 }
 
@@ -171,12 +251,14 @@ void family_window(struct reading *r, const char *key)
 bool family_layer_types(struct reading *r)
 {
     struct config *c = r->config;
-    const struct json *list = json_given(r->root, "layer_types");
+    const struct json *list = family_given(r, "layer_types");
     size_t layer = 0;
     if (!list)
         return false;
     if (!json_is_array(list) || json_count(list) != c->n_layer)
-        err_set(family_fail(r), "field 'layer_types': expected a list of %zu layers", c->n_layer);
+        err_set(family_fail(r),
+                "field 'layer_types': expected a list of num_hidden_layers = %zu layers",
+                c->n_layer);
     for (const struct json *item = json_first(list); item && !r->failed;
          item = json_next(item), layer++) {
         const char *text = "";
@@ -363,7 +445,13 @@ void family_read_rotary(struct reading *r, double turning, double theta)
         by_width ? family_size(r, width_key, *components) : (size_t)((double)c->d_k * turning);
     c->rotary.odd = family->rounds_share && *components % 2;
     *components += c->rotary.odd;
-    if (*components % 2 || *components > c->d_k)
+    bool fits = *components % 2 == 0 && *components <= c->d_k;
+    if (!fits && !by_width && turning < 1)
+        err_set(family_fail(r),
+                "field '%s': expected an even number of rotary channels of 'head_dim' = %zu, found "
+                "%zu",
+                family->share_key ? family->share_key : shares[0], c->d_k, *components);
+    if (!fits)
         err_set(family_fail(r),
                 "field '%s': expected an even number of rotary channels, at most %zu, found %zu",
                 by_width ? width_key : "head_dim", c->d_k, *components);
@@ -452,28 +540,55 @@ static const char *size_name(const struct reading *r, size_t offset)
     return key->names[0];
 }
 
+/* Refuse a config without a size that has no default, under any of its names. */
+static void refuse_missing(struct reading *r)
+{
+    static const size_t needed[] = {SIZE(vocab_size), SIZE(n_embd), SIZE(n_layer), SIZE(n_head)};
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
+        const struct size_key *key = size_keys;
+        char others[128] = "";
+        while (key->offset != needed[i])
+            key++;
+        if (*(const size_t *)(const void *)((const char *)r->config + key->offset))
+            continue;
+        for (size_t k = 1; k < FAMILY_NAMES_MAX && key->names[k]; k++)
+            snprintf(others + strlen(others), sizeof others - strlen(others), "%s'%s'",
+                     k == 1 ? " here or in " : ", ", key->names[k]);
+        err_set(family_fail(r), "field '%s': expected a number%s, found nothing", key->names[0],
+                others);
+    }
+}
+
+/* Refuse a number of key/value heads that does not divide that of heads. */
+static void refuse_kv_heads(struct reading *r)
+{
+    const struct config *c = r->config;
+    const char *heads = size_name(r, SIZE(n_head)), *kv_heads = size_name(r, SIZE(n_kv_head));
+    if (json_given(r->root, kv_heads))
+        err_set(family_fail(r), "field '%s': expected a multiple of %s = %zu, found %zu", heads,
+                kv_heads, c->n_kv_head, c->n_head);
+    else
+        err_set(family_fail(r),
+                "field '%s': expected a divisor of %s = %zu, found nothing, which means %zu",
+                kv_heads, heads, c->n_head, c->n_kv_head);
+}
+
 /* Fill in the sizes that were not given, and refuse those that contradict each other. */
 static void settle_sizes(struct reading *r)
 {
     struct config *c = r->config;
-    const char *missing = !c->vocab_size ? "vocab_size"
-                          : !c->n_embd   ? "hidden_size"
-                          : !c->n_layer  ? "num_hidden_layers"
-                          : !c->n_head   ? "num_attention_heads"
-                                         : NULL;
-    if (missing)
-        err_set(family_fail(r), "field '%s': expected a number, found nothing", missing);
+    refuse_missing(r);
     if (c->n_layer > CONFIG_FLAGS_MAX)
         err_set(family_fail(r), "field 'num_hidden_layers': expected at most %d, found %zu",
                 CONFIG_FLAGS_MAX, c->n_layer);
     if (!c->n_kv_head)
         c->n_kv_head = c->n_head;
     if (!r->failed && c->n_head % c->n_kv_head)
-        err_set(family_fail(r), "field '%s': expected a multiple of %s = %zu, found %zu",
-                size_name(r, SIZE(n_head)), size_name(r, SIZE(n_kv_head)), c->n_kv_head, c->n_head);
+        refuse_kv_heads(r);
     if (!r->failed && !c->d_k && c->n_embd % c->n_head)
-        err_set(family_fail(r), "field '%s': expected a multiple of %s = %zu, found %zu",
-                size_name(r, SIZE(n_embd)), size_name(r, SIZE(n_head)), c->n_head, c->n_embd);
+        err_set(family_fail(r), "field '%s': expected a multiple of %s = %zu%s, found %zu",
+                size_name(r, SIZE(n_embd)), size_name(r, SIZE(n_head)), c->n_head,
+                c->rms ? ", or a number in 'head_dim'" : "", c->n_embd);
     if (!r->failed && !c->d_k)
         c->d_k = c->n_embd / c->n_head;
     if (c->n_head * c->d_k > DIMENSION_MAX)
@@ -626,9 +741,11 @@ static bool read_inners(struct reading *r)
     if (!list || !json_is_array(list) || !name_is_among(c->family->reads, "intermediate_size"))
         return false;
     if (json_count(list) != c->n_layer)
-        err_set(family_fail(r),
-                "field 'intermediate_size': expected a list of %zu layers, found %zu", c->n_layer,
-                json_count(list));
+        err_set(
+            family_fail(r),
+            "field 'intermediate_size': expected a list of num_hidden_layers = %zu layers, found "
+            "%zu",
+            c->n_layer, json_count(list));
     c->n_inner = 0;
     for (size_t i = 0; item && i < c->n_layer && i < CONFIG_FLAGS_MAX;
          i++, item = json_next(item)) {
@@ -686,9 +803,15 @@ static void read_decoder(struct reading *r)
 int family_read(struct config *config, const struct family *family, const struct json *root,
                 struct err *err)
 {
+    return family_try(config, family, root, NULL, err);
+}
+
+int family_try(struct config *config, const struct family *family, const struct json *root,
+               struct family_trial *trial, struct err *err)
+{
     static const char *const quantisations[] = {"quantization_config", /* of transformers */
                                                 "quantization"};       /* of MLX */
-    struct reading reading = {.config = config, .root = root, .err = err};
+    struct reading reading = {.config = config, .root = root, .err = err, .trial = trial};
     *config = *family->defaults;
     config->family = family;
     for (size_t i = 0; i < sizeof quantisations / sizeof *quantisations; i++)

@@ -407,7 +407,7 @@ static void settle_granite_hybrid(struct reading *r)
 {
     struct config *c = r->config;
     struct mixture *m = &c->mixture;
-    c->family += family_flag(r, "separate_experts", false); /* the row of GGUF files */
+    c->family += family_has_separate_experts(r); /* the row of GGUF files */
     family_settle_granite(r);
     settle_usual_mamba2(r, 0);
     if (strcmp(family_text(r, "position_embedding_type", ""), "rope") != 0)
@@ -585,13 +585,13 @@ static void read_mamba(struct reading *r, const char *expand, const char *state,
     struct config *c = r->config;
     struct mixer *m = &c->mixer;
     const char *word = "";
+    const struct json *narrow = json_given(r->root, rank);
     m->heads = family_size(r, expand, 2) * c->n_embd;
     m->d_k = family_size(r, state, 16);
     m->activation = c->activation;
-    if (!json_given(r->root, rank) || json_get_text(json_given(r->root, rank), &word))
-        m->step_rank = (c->n_embd + 15) / 16;
-    else
-        m->step_rank = family_size(r, rank, 0);
+    m->step_rank = (c->n_embd + 15) / 16;
+    if (!narrow || !json_get_text(narrow, &word))
+        m->step_rank = family_size(r, rank, m->step_rank);
     check_mixer(r, expand, state);
 }
 
@@ -731,7 +731,8 @@ static void settle_kimi(struct reading *r)
     e->factor = (float)family_positive(r, "routed_scaling_factor", 2.446);
     e->renormalised = family_flag(r, "moe_renormalize", true);
     const unsigned short chosen = e->chosen[0];
-    family_check_groups(r, "num_expert_group", "topk_group", "num_experts_per_token", chosen);
+    family_check_groups(r, "num_experts", "num_expert_group", "topk_group", "num_experts_per_token",
+                        chosen);
     size_t plain = (size_t)family_integer(r, "first_k_dense_replace", 0, LAYERS_MAX, 1);
     for (size_t i = 0; i < c->n_layer; i++) {
         c->layer_flags[i] = LAYER_UNROTATED;

@@ -54,6 +54,9 @@ void family_settle_window(struct reading *reading);
 void family_windows(struct reading *reading, size_t first, size_t step);
 void family_settle_switched_window(struct reading *reading);
 void family_settle_granite(struct reading *reading);
+/* Whether each expert has tensors of its own, as in GGUF files. */
+bool family_has_separate_experts(const struct reading *reading);
+
 /* Read how many experts there are, how many a token has (NULL: `usual`), and the channels of one
  * (NULL: those of a plain MLP), for all layers. GGUF files may have other names of tensors. */
 void family_read_experts(struct reading *reading, const char *experts, const char *chosen,
@@ -64,10 +67,10 @@ void family_read_qwen_experts(struct reading *reading, size_t usual, bool renorm
 /* The same of DeepSeek, chosen by groups, after some plain layers. */
 void family_read_grouped(struct reading *reading, long long plain, size_t usual);
 
-/* Refuse groups of experts that do not fit: the keys of their number, of how many a token may use,
- * and of its experts, `chosen`. */
-void family_check_groups(struct reading *reading, const char *groups, const char *chosen_groups,
-                         const char *chosen_key, size_t chosen);
+/* Refuse groups of experts that do not fit: the keys of the numbers of experts, of groups, of those
+ * that a token may use, and of its experts, `chosen`. */
+void family_check_groups(struct reading *reading, const char *experts, const char *groups,
+                         const char *chosen_groups, const char *chosen_key, size_t chosen);
 
 /* Read "mlp_layer_types", if it is there: which layers have experts, `chosen` for a token. */
 void family_read_mlp_layers(struct reading *reading, size_t chosen);
