@@ -370,45 +370,48 @@ static void settle_modernbert(struct reading *r)
            .biases = BIASED_ALL | BIASED_LOGITS | BIASED_TRANSFORM, .embedding_norm = true, \
            .n_positions = 512, .end = END_MASKED
 
+#define BERT ENCODER, .n_inner = 3072
+
 #define DEBERTA                                                                             \
     STACK, .style = STYLE_POST_STREAM, .norm_shift = true, .tied = true, .epsilon = 1e-7f,  \
            .biases = BIASED_ALL | BIASED_LOGITS | BIASED_TRANSFORM, .embedding_norm = true, \
-           .n_positions = 512, .end = END_MASKED, .score_bias = BIAS_DISENTANGLED
+           .n_positions = 512, .n_inner = 6144, .end = END_MASKED, .score_bias = BIAS_DISENTANGLED
 
 #define GELU "hidden_act", "gelu", 0, 0
 
 const struct family family_encoders[] = {
-    {"bert", &bert_names, settle_any_bert, WITH(ENCODER, .n_segments = 2), GELU},
+    {"bert", &bert_names, settle_any_bert, WITH(BERT, .n_segments = 2), GELU},
     {"bert with ALiBi", &jina_names, settle_any_bert,
-     WITH(ENCODER, .n_segments = 2, .gated = true, .score_bias = BIAS_ALIBI_APART), GELU},
+     WITH(BERT, .n_segments = 2, .gated = true, .score_bias = BIAS_ALIBI_APART), GELU},
     {"bert with ALiBi and norms", &jina_code_names, settle_any_bert,
-     WITH(ENCODER, .n_segments = 2, .gated = true, .score_bias = BIAS_ALIBI_APART), GELU},
-    {"roberta", &roberta_names, settle_roberta, WITH(ENCODER, .n_segments = 2), GELU},
-    {"xlm-roberta", &roberta_names, settle_roberta, WITH(ENCODER, .n_segments = 2), GELU},
-    {"camembert", &roberta_names, settle_roberta, WITH(ENCODER, .n_segments = 2), GELU},
-    {"mpnet", &mpnet_names, settle_mpnet,
-     WITH(ENCODER, .score_bias = BIAS_BUCKETS, .bias_reach = 128), GELU},
-    {"distilbert", &distilbert_names, settle_distilbert, WITH(ENCODER), "activation", "gelu", 0, 0},
+     WITH(BERT, .n_segments = 2, .gated = true, .score_bias = BIAS_ALIBI_APART), GELU},
+    {"roberta", &roberta_names, settle_roberta, WITH(BERT, .n_segments = 2), GELU},
+    {"xlm-roberta", &roberta_names, settle_roberta, WITH(BERT, .n_segments = 2), GELU},
+    {"camembert", &roberta_names, settle_roberta, WITH(BERT, .n_segments = 2), GELU},
+    {"mpnet", &mpnet_names, settle_mpnet, WITH(BERT, .score_bias = BIAS_BUCKETS, .bias_reach = 128),
+     GELU},
+    {"distilbert", &distilbert_names, settle_distilbert, WITH(BERT), "activation", "gelu", 0, 0},
     {"electra", &electra_names, settle_electra,
-     WITH(ENCODER, .n_segments = 2, .projects_last = true), GELU},
-    {"albert", &albert_names, settle_albert, WITH(ENCODER, .n_segments = 2, .projects_last = true),
-     "hidden_act", "gelu_new", 0, 0},
+     WITH(ENCODER, .n_inner = 1024, .n_segments = 2, .projects_last = true), GELU},
+    {"albert", &albert_names, settle_albert,
+     WITH(ENCODER, .n_inner = 16384, .n_segments = 2, .projects_last = true), "hidden_act",
+     "gelu_new", 0, 0},
     {"deberta-v2", &deberta_names, settle_deberta, WITH(DEBERTA), GELU},
     {"deberta-v2", &deberta_head_names, settle_deberta, WITH(DEBERTA), GELU},
     {"nomic_bert", &nomic_names, settle_nomic,
-     WITH(STACK, .n_positions = 2048, .style = STYLE_POST_STREAM, .tied = true, .epsilon = 1e-12f,
-          .biases = BIASED_LOGITS | BIASED_TRANSFORM, .norm_shift = true, .gated = true,
-          .embedding_norm = true, .n_segments = 2, .end = END_MASKED),
+     WITH(STACK, .n_inner = 3072, .n_positions = 2048, .style = STYLE_POST_STREAM, .tied = true,
+          .epsilon = 1e-12f, .biases = BIASED_LOGITS | BIASED_TRANSFORM, .norm_shift = true,
+          .gated = true, .embedding_norm = true, .n_segments = 2, .end = END_MASKED),
      "hidden_act", "silu", 1, 1000, "rotary_emb_base", "rotary_emb_fraction", .first_names = true},
     {"esm", &esm_names, settle_esm,
-     WITH(STACK, .n_positions = 1026, .style = STYLE_PRE, .tied = true, .epsilon = 1e-12f,
-          .biases = BIASED_ALL | BIASED_LOGITS | BIASED_TRANSFORM, .norm_shift = true,
-          .final_norm = true, .end = END_MASKED),
+     WITH(STACK, .n_inner = 3072, .n_positions = 1026, .style = STYLE_PRE, .tied = true,
+          .epsilon = 1e-12f, .biases = BIASED_ALL | BIASED_LOGITS | BIASED_TRANSFORM,
+          .norm_shift = true, .final_norm = true, .end = END_MASKED),
      NULL, "gelu", 0, 0, .fixed_rotary = true},
     {"modernbert", &modernbert_names, settle_modernbert,
-     WITH(STACK, .n_positions = 8192, .style = STYLE_PRE, .tied = true, .epsilon = 1e-5f,
-          .biases = BIASED_LOGITS, .gated = true, .final_norm = true, .embedding_norm = true,
-          .end = END_MASKED),
+     WITH(STACK, .n_inner = 1152, .n_positions = 8192, .style = STYLE_PRE, .tied = true,
+          .epsilon = 1e-5f, .biases = BIASED_LOGITS, .gated = true, .final_norm = true,
+          .embedding_norm = true, .end = END_MASKED),
      "hidden_activation", "gelu", 1, 160000, "global_rope_theta"},
     {NULL},
 };

@@ -287,8 +287,8 @@ void family_check_groups(struct reading *r, const char *experts, const char *gro
 }
 
 /* Read what DeepSeek and its relatives have: expert groups, a shared expert, plain first layers.
- * `usual`: the default number of experts of a token. */
-void family_read_grouped(struct reading *r, long long plain, size_t usual)
+ * `usual`, `shared`: the default numbers of experts of a token, and of those of all. */
+void family_read_grouped(struct reading *r, long long plain, size_t usual, long long shared)
 {
     struct config *c = r->config;
     struct mixture *m = &c->mixture;
@@ -306,7 +306,7 @@ void family_read_grouped(struct reading *r, long long plain, size_t usual)
     m->shared_inner =
         m->inner * (family_is_null(r, "n_shared_experts")
                         ? 0
-                        : (size_t)family_integer(r, "n_shared_experts", 0, EXPERTS_MAX, 1));
+                        : (size_t)family_integer(r, "n_shared_experts", 0, EXPERTS_MAX, shared));
     m->factor = (float)family_positive(r, "routed_scaling_factor", (double)m->factor);
     m->renormalised = family_flag(r, "norm_topk_prob", m->renormalised);
     family_check_groups(r, "n_routed_experts", "n_group", "topk_group", "num_experts_per_tok",
@@ -350,7 +350,7 @@ void family_read_latent(struct reading *r, size_t latent_q, size_t unrotated, si
 
 static void settle_deepseek_v3(struct reading *r)
 {
-    family_read_grouped(r, 3, 8);
+    family_read_grouped(r, 3, 8, 1);
     family_read_latent(r, 1536, 128, 128);
     r->config->rotary.neighbours = family_flag(r, "rope_interleave", true);
     family_expect_text(r, "scoring_func", "sigmoid");
@@ -378,15 +378,23 @@ void family_read_mlp_layers(struct reading *r, size_t chosen)
 /* Without "mlp_layer_types", all layers but the first have experts. */
 static void settle_glm4_moe_lite(struct reading *r)
 {
-    family_read_grouped(r, 1, 4);
+    family_read_grouped(r, 1, 4, 1);
     family_read_latent(r, 768, 192, 256);
     r->config->rotary.neighbours = family_flag(r, "rope_interleave", true);
     family_read_mlp_layers(r, family_size(r, "num_experts_per_tok", 4));
 }
 
+/* Refuse a config without a key that has no default. */
+static void require(struct reading *r, const char *key)
+{
+    if (!json_member(r->root, key))
+        err_set(family_fail(r), "field '%s': expected a number, found nothing", key);
+}
+
 static void settle_deepseek_v2(struct reading *r)
 {
-    family_read_grouped(r, 0, 8);
+    require(r, "num_experts_per_tok");
+    family_read_grouped(r, 0, 8, 2);
     family_read_latent(r, 1536, 128, 128);
     family_expect_text(r, "scoring_func", "softmax");
     family_expect(r, "norm_topk_prob", false, false);
@@ -396,7 +404,10 @@ static void settle_deepseek_v2(struct reading *r)
 
 static void settle_dots1(struct reading *r)
 {
-    family_read_grouped(r, 0, 8);
+    require(r, "n_routed_experts");
+    require(r, "num_experts_per_tok");
+    require(r, "n_shared_experts");
+    family_read_grouped(r, 0, 8, 1);
     family_settle_llama(r);
     family_windows(r, (size_t)family_integer(r, "max_window_layers", 0, INT32_MAX, 62), 1);
 }
@@ -404,7 +415,7 @@ static void settle_dots1(struct reading *r)
 static void settle_glm4_moe(struct reading *r)
 {
     bool normed = family_flag(r, "use_qk_norm", false);
-    family_read_grouped(r, 1, 8);
+    family_read_grouped(r, 1, 8, 1);
     family_settle_qkv_bias(r);
     r->config->head_norm = (struct head_norm){.q = normed, .k = normed};
 }
@@ -444,70 +455,78 @@ static void settle_dbrx(struct reading *r)
 #define DBRX                                                                                \
     WITH(DECODER, .n_positions = 2048, .style = STYLE_PRE, .epsilon = 1e-5f, .gated = true, \
          EXPERTS(4, .inner = 3584))
-#define GPT_OSS                                                                            \
-    WITH(LLAMA_5, .n_positions = 131072, .d_k = 64, .n_kv_head = 8, .window = 128,         \
-         .biases = BIASED_ALL | BIASED_EXPERTS, .sinks = true, .clamp = 7, .up_offset = 1, \
-         EXPERTS(128, .router = ROUTER_OF_CHOSEN, .router_bias = true))
+#define GPT_OSS                                                                           \
+    WITH(LLAMA_5, .n_positions = 131072, .d_k = 64, .n_kv_head = 8, .n_inner = 2880,      \
+         .window = 128, .biases = BIASED_ALL | BIASED_EXPERTS, .sinks = true, .clamp = 7, \
+         .up_offset = 1, EXPERTS(128, .router = ROUTER_OF_CHOSEN, .router_bias = true))
 
 const struct family family_experts[] = {
     {"mixtral", &mixtral_names, settle_mixtral,
-     WITH(LLAMA_5, .n_positions = 131072, .n_kv_head = 8, EXPERTS(8, .renormalised = true)),
+     WITH(LLAMA_5, .n_inner = 14336, .n_positions = 131072, .n_kv_head = 8,
+          EXPERTS(8, .renormalised = true)),
      SILU_OF(1e6)},
     {"minimax_m2", &minimax_names, settle_minimax,
-     WITH(LLAMA, .n_positions = 196608, .d_k = 128, .n_kv_head = 8,
+     WITH(LLAMA, .n_inner = 1536, .n_positions = 196608, .d_k = 128, .n_kv_head = 8,
           EXPERTS(256, .router = ROUTER_SIGMOID, .corrected = true, .renormalised = true),
           .head_norm = {.q = true, .k = true, .whole = true}),
      SILU_OF(5e6), .width_key = "rotary_dim"},
     {"qwen2_moe", &family_qwen2_moe_names, settle_qwen2_moe,
-     WITH(LLAMA, .n_positions = 32768, .biases = BIASED_QKV, .window = 4096,
-          EXPERTS(60, .shared_inner = 5632, .inner = 1408, .shared_gate = true)),
+     WITH(LLAMA, .n_kv_head = 16, .n_inner = 5632, .n_positions = 32768, .biases = BIASED_QKV,
+          .window = 4096, EXPERTS(60, .shared_inner = 5632, .inner = 1408, .shared_gate = true)),
      SILU},
     {"qwen3_moe", &experts_names, settle_qwen3_moe,
-     WITH(LLAMA, .n_positions = 32768, NORMED_HEADS, .n_kv_head = 4, .window = 4096,
-          EXPERTS(128, .inner = 768)),
+     WITH(LLAMA, .n_inner = 6144, .n_positions = 32768, NORMED_HEADS, .n_kv_head = 4,
+          .window = 4096, EXPERTS(128, .inner = 768)),
      SILU},
     {"olmoe", &experts_names, settle_olmoe,
-     WITH(LLAMA_5, .n_positions = 4096, EXPERTS(64),
+     WITH(LLAMA_5, .n_inner = 2048, .n_positions = 4096, EXPERTS(64),
           .head_norm = {.q = true, .k = true, .whole = true}),
      SILU, .reads = " clip_qkv "},
     {"granitemoe", &granite_names, settle_granitemoe,
-     WITH(LLAMA, .n_positions = 2048, EXPERTS(8, .router = ROUTER_OF_CHOSEN)), SILU},
+     WITH(LLAMA, .n_inner = 11008, .n_positions = 2048, EXPERTS(8, .router = ROUTER_OF_CHOSEN)),
+     SILU},
     {"granitemoe with separate experts", &experts_names, settle_granitemoe,
-     WITH(LLAMA, .n_positions = 2048, EXPERTS(8, .router = ROUTER_OF_CHOSEN)), SILU},
+     WITH(LLAMA, .n_inner = 11008, .n_positions = 2048, EXPERTS(8, .router = ROUTER_OF_CHOSEN)),
+     SILU},
     {"granitemoeshared", &granite_names, settle_granitemoe,
-     WITH(LLAMA, .n_positions = 2048, EXPERTS(8, .router = ROUTER_OF_CHOSEN)), SILU},
+     WITH(LLAMA, .n_inner = 11008, .n_positions = 2048, EXPERTS(8, .router = ROUTER_OF_CHOSEN)),
+     SILU},
     {"phimoe", &mixtral_names, settle_phimoe,
-     WITH(SHIFTED, .n_positions = 131072, .style = STYLE_PRE, .gated = true, .n_kv_head = 8,
-          EXPERTS(16, .router = ROUTER_ONE_BY_ONE)),
+     WITH(SHIFTED, .n_inner = 6400, .n_positions = 131072, .style = STYLE_PRE, .gated = true,
+          .n_kv_head = 8, EXPERTS(16, .router = ROUTER_ONE_BY_ONE)),
      SILU_OF(1e6), .reads = " short_mscale long_mscale "},
     {"gpt_oss", &gpt_oss_names, settle_gpt_oss, GPT_OSS, NULL, "quick_gelu", 1, 150000},
     {"gpt_oss with separate experts", &gpt_oss_separate_names, settle_gpt_oss, GPT_OSS, NULL,
      "quick_gelu", 1, 150000},
     {"hunyuan_v1_moe", &hunyuan_names, settle_hunyuan,
-     WITH(LLAMA_5, .n_positions = 2048, EXPERTS(1, .renormalised = true),
+     WITH(LLAMA_5, .n_inner = 11008, .n_positions = 2048, EXPERTS(1, .renormalised = true),
           .head_norm = {.q = true, .k = true, .after_rotary = true}),
      SILU},
     {"ernie4_5_moe", &ernie_names, settle_ernie_moe,
-     WITH(LLAMA_5, .n_positions = 131072, .n_kv_head = 4, .tied = true, NEIGHBOURS,
-          EXPERTS(64, .inner = 1536, .corrected = true, .renormalised = true)),
+     WITH(LLAMA_5, .n_inner = 12288, .n_positions = 131072, .n_kv_head = 4, .tied = true,
+          NEIGHBOURS, EXPERTS(64, .inner = 1536, .corrected = true, .renormalised = true)),
      SILU_OF(5e5)},
     {"dots1", &experts_names, settle_dots1,
-     WITH(LLAMA, .n_positions = 2048, NORMED_HEADS, .window = 4096, GROUPED(.renormalised = false)),
+     WITH(LLAMA, .n_kv_head = 32, .n_inner = 10944, .n_positions = 2048, NORMED_HEADS,
+          .window = 4096, GROUPED(.renormalised = false)),
      SILU},
     {"glm4_moe", &experts_names, settle_glm4_moe,
-     WITH(LLAMA_5, .n_positions = 131072, .d_k = 128, GROUPED(.renormalised = true)), "hidden_act",
-     "silu", 0.5, 1e4},
+     WITH(LLAMA_5, .n_kv_head = 8, .n_inner = 10944, .n_positions = 131072,
+          GROUPED(.renormalised = true)),
+     "hidden_act", "silu", 0.5, 1e4},
     {"deepseek_v2", &family_latent_names, settle_deepseek_v2,
-     WITH(LLAMA, .n_positions = 2048, .d_k = 1024, .rotary = {.components = 64, .neighbours = true},
+     WITH(LLAMA, .n_inner = 11008, .n_positions = 2048, .d_k = 1024,
+          .rotary = {.components = 64, .neighbours = true},
           EXPERTS(64, .factor = 1, .groups = 1, .chosen_groups = 1, .inner = 1407)),
      SILU, .width_key = "qk_rope_head_dim"},
     {"deepseek_v3", &family_latent_names, settle_deepseek_v3,
-     WITH(LLAMA, .n_positions = 4096, .d_k = 1024, .rotary = {.components = 64, .neighbours = true},
+     WITH(LLAMA, .n_inner = 18432, .n_positions = 4096, .d_k = 1024,
+          .rotary = {.components = 64, .neighbours = true},
           EXPERTS(256, .router = ROUTER_SIGMOID, .corrected = true, .two_best = true, .factor = 2.5,
                   .groups = 8, .chosen_groups = 4, .inner = 2048, .renormalised = true)),
      SILU, .width_key = "qk_rope_head_dim"},
     {"glm4_moe_lite", &family_latent_names, settle_glm4_moe_lite,
-     WITH(LLAMA_5, .n_positions = 202752, .d_k = 1024,
+     WITH(LLAMA_5, .n_inner = 10240, .n_positions = 202752, .d_k = 1024,
           .rotary = {.components = 64, .neighbours = true},
           EXPERTS(64, .router = ROUTER_SIGMOID, .corrected = true, .two_best = true, .factor = 1.8f,
                   .groups = 1, .chosen_groups = 1, .inner = 1536, .renormalised = true)),

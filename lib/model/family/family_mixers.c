@@ -479,9 +479,11 @@ static void read_multipliers(struct reading *r)
 static void settle_falcon_h1(struct reading *r)
 {
     static const char inner[] = "mamba_d_ssm";
-    struct mixer *m = &r->config->mixer;
+    struct config *c = r->config;
+    struct mixer *m = &c->mixer;
     family_settle_llama(r);
     settle_usual_mamba2(r, family_is_null(r, inner) ? 0 : family_size(r, inner, 1024));
+    c->biases &= ~(unsigned)BIASED_MIXER_OUT;
     family_bias(r, "projectors_bias", BIASED_MIXER_OUT);
     m->out_norm = family_flag(r, "mamba_rms_norm", false);
     m->gate_first = !family_flag(r, "mamba_norm_before_gate", true);
@@ -530,7 +532,7 @@ static void read_alone(struct reading *r)
     if (!c->n_layer || c->n_layer > CONFIG_FLAGS_MAX)
         err_set(family_fail(r), "field '%s': expected 1 to %d layers, found %zu", key,
                 CONFIG_FLAGS_MAX, c->n_layer);
-    family_read_grouped(r, 0, 2);
+    family_read_grouped(r, 0, 2, 1);
     for (size_t i = 0; i < c->n_layer && !r->failed; i++, item = item ? json_next(item) : NULL) {
         const char letter[] = {list ? '?' : letters[i], '\0'}, *name = letter;
         size_t kind = 0;
@@ -599,6 +601,7 @@ static void settle_mamba(struct reading *r)
 {
     settle_alone(r);
     read_mamba(r, "expand", "state_size", "time_step_rank");
+    r->config->mixer.heads = family_size(r, "intermediate_size", r->config->mixer.heads);
     if (r->config->mixer.inner_norms)
         r->config->mixer.epsilon = (float)family_number(r, "mixer_rms_eps", 0, 1, 1e-6);
 }
@@ -744,17 +747,17 @@ static void settle_kimi(struct reading *r)
 
 /* --- families --------------------------------------------------------------------------------- */
 
-#define DELTA                                                             \
-    LLAMA, .d_k = 256, .n_kv_head = 2, .norm_offset = true, NORMED_HEADS, \
-           .head_gate = GATE_LOGISTIC,                                    \
-           .mixer = {.update = MIXER_DELTA,                               \
-                     .unit = true,                                        \
-                     .strength = STRENGTH_LOGISTIC,                       \
-                     .gate = GATE_SILU,                                   \
-                     .out_norm = true,                                    \
+#define DELTA                                                                         \
+    LLAMA, .d_k = 256, .norm_offset = true, NORMED_HEADS, .head_gate = GATE_LOGISTIC, \
+           .mixer = {.update = MIXER_DELTA,                                           \
+                     .unit = true,                                                    \
+                     .strength = STRENGTH_LOGISTIC,                                   \
+                     .gate = GATE_SILU,                                               \
+                     .out_norm = true,                                                \
                      .style = STYLE_PRE}
 #define DELTA_EXPERTS(count, width)           \
-    DELTA, .mixture = {.experts = count,      \
+    DELTA, .n_kv_head = 2,                    \
+           .mixture = {.experts = count,      \
                        .inner = 512,          \
                        .shared_inner = width, \
                        .shared_gate = true,   \
@@ -785,10 +788,10 @@ static void settle_kimi(struct reading *r)
                      .chosen_groups = 1,                                              \
                      .renormalised = true}),                                          \
         "mlp_hidden_act", "relu2", 0, 0
-#define OLMO_HYBRID                                                                         \
-    WITH(RMS, .epsilon = 1e-6f, .n_positions = 65536, .style = STYLE_AFTER,                 \
-         .head_norm = {.q = true, .k = true, .whole = true},                                \
-         MIXER_OF(.update = MIXER_DELTA, .unit = true, .gate = GATE_SILU, .out_norm = true, \
+#define OLMO_HYBRID                                                                           \
+    WITH(RMS, .epsilon = 1e-6f, .n_inner = 11008, .n_positions = 65536, .style = STYLE_AFTER, \
+         .head_norm = {.q = true, .k = true, .whole = true},                                  \
+         MIXER_OF(.update = MIXER_DELTA, .unit = true, .gate = GATE_SILU, .out_norm = true,   \
                   .epsilon = 1e-5f))
 #define KIMI                                                                               \
     WITH(LLAMA_5, .n_positions = 1048576, .d_k = 1024, .rotary = {.components = 64},       \
@@ -805,9 +808,10 @@ static void settle_kimi(struct reading *r)
 #define QUARTER "hidden_act", "silu", 0.25, 1e4, .rounds_share = true
 
 const struct family family_mixers[] = {
-    {"qwen3_5_text", &qwen3_5_names, settle_delta, WITH(DELTA, .n_positions = 32768), QUARTER},
-    {"qwen3_5", &qwen3_5_wrapped_names, settle_delta, WITH(DELTA, .n_positions = 32768), QUARTER,
-     .wrapped = true},
+    {"qwen3_5_text", &qwen3_5_names, settle_delta,
+     WITH(DELTA, .n_kv_head = 4, .n_inner = 12288, .n_positions = 32768), QUARTER},
+    {"qwen3_5", &qwen3_5_wrapped_names, settle_delta,
+     WITH(DELTA, .n_kv_head = 4, .n_inner = 12288, .n_positions = 32768), QUARTER, .wrapped = true},
     {"qwen3_5_moe_text", &qwen3_5_names, settle_qwen3_5_moe,
      WITH(DELTA_EXPERTS(256, 512), .n_positions = 32768), QUARTER},
     {"qwen3_5_moe_text with packed experts", &qwen3_5_packed_names, settle_qwen3_5_moe,
@@ -818,25 +822,30 @@ const struct family family_mixers[] = {
      WITH(DELTA_EXPERTS(256, 512), .n_positions = 32768), QUARTER, .wrapped = true,
      .by_file = true},
     {"qwen3_next", &qwen3_next_names, settle_qwen3_next,
-     WITH(DELTA_EXPERTS(512, 512), .n_positions = 32768), QUARTER},
+     WITH(DELTA_EXPERTS(512, 512), .n_inner = 5632, .n_positions = 32768), QUARTER},
     {"qwen3_next with packed experts", &qwen3_next_packed_names, settle_qwen3_next,
-     WITH(DELTA_EXPERTS(512, 512), .n_positions = 32768), QUARTER, .by_file = true},
+     WITH(DELTA_EXPERTS(512, 512), .n_inner = 5632, .n_positions = 32768), QUARTER,
+     .by_file = true},
     {"qwen3_next of a GGUF file", &qwen3_next_split_names, settle_qwen3_next,
-     WITH(DELTA_EXPERTS(512, 512), .n_positions = 32768), QUARTER, .by_file = true},
-    {"lfm2", &lfm2_names, settle_lfm2_dense, WITH(LFM2), NULL, "silu", 1, 1e6},
+     WITH(DELTA_EXPERTS(512, 512), .n_inner = 5632, .n_positions = 32768), QUARTER,
+     .by_file = true},
+    {"lfm2", &lfm2_names, settle_lfm2_dense, WITH(LFM2, .n_inner = 12288), NULL, "silu", 1, 1e6},
     {"lfm2_moe", &lfm2_names, settle_lfm2_moe,
-     WITH(LFM2, .mixture = {.experts = 32, .inner = 1792, .router = ROUTER_SIGMOID, .more = 1e-6f}),
+     WITH(LFM2, .n_inner = 7168,
+          .mixture = {.experts = 32, .inner = 1792, .router = ROUTER_SIGMOID, .more = 1e-6f}),
      NULL, "silu", 1, 1e6},
     {"bamba", &bamba_names, settle_bamba,
-     WITH(LLAMA_5, .n_positions = 262144, .n_kv_head = 8, MAMBA2), SILU},
+     WITH(LLAMA_5, .n_inner = 14336, .n_positions = 262144, .n_kv_head = 8, MAMBA2), SILU},
     {"falcon_h1", &bamba_names, settle_falcon_h1,
-     WITH(LLAMA_5, .n_positions = 8192, .n_kv_head = 8, MAMBA2_AS(.beside = true)), SILU},
+     WITH(LLAMA_5, .n_inner = 14336, .n_positions = 8192, .n_kv_head = 8,
+          MAMBA2_AS(.beside = true)),
+     SILU},
     {"granitemoehybrid", &granite_names, settle_granite_hybrid,
-     WITH(LLAMA, .n_positions = 2048, MAMBA2,
+     WITH(LLAMA, .n_inner = 11008, .n_positions = 2048, MAMBA2,
           .mixture = {.experts = 8, .router = ROUTER_OF_CHOSEN}),
      SILU, .reads = " num_local_experts "},
     {"granitemoehybrid with separate experts", &granite_separate_names, settle_granite_hybrid,
-     WITH(LLAMA, .n_positions = 2048, MAMBA2,
+     WITH(LLAMA, .n_inner = 11008, .n_positions = 2048, MAMBA2,
           .mixture = {.experts = 8, .router = ROUTER_OF_CHOSEN}),
      SILU},
     {"mamba2", &mamba2_names, settle_mamba2, WITH(ALONE, .n_head = 128, .d_k = 64, MAMBA2),
@@ -847,8 +856,8 @@ const struct family family_mixers[] = {
      WITH(ALONE, .tied = true, .n_head = 1, MAMBA(.inner_norms = true, .plain_norms = true)),
      "hidden_act", "silu", 0, 0},
     {"jamba", &jamba_names, settle_jamba,
-     WITH(LLAMA, .n_positions = 262144, .n_kv_head = 8, .mixture = {.experts = 16},
-          MAMBA(.inner_norms = true)),
+     WITH(LLAMA, .n_inner = 14336, .n_positions = 262144, .n_kv_head = 8,
+          .mixture = {.experts = 16}, MAMBA(.inner_norms = true)),
      "hidden_act", "silu", 0, 0},
     {"nemotron_h", &nemotron_names, settle_nemotron_h, NEMOTRON},
     {"nemotron_h as a model", &nemotron_model_names, settle_nemotron_h, NEMOTRON, .by_file = true},

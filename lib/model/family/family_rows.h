@@ -65,7 +65,7 @@ void family_read_experts(struct reading *reading, const char *experts, const cha
 void family_read_qwen_experts(struct reading *reading, size_t usual, bool renormalised);
 
 /* The same of DeepSeek, chosen by groups, after some plain layers. */
-void family_read_grouped(struct reading *reading, long long plain, size_t usual);
+void family_read_grouped(struct reading *reading, long long plain, size_t usual, long long shared);
 
 /* Refuse groups of experts that do not fit: the keys of the numbers of experts, of groups, of those
  * that a token may use, and of its experts, `chosen`. */

@@ -124,8 +124,8 @@ static void settle_t5(struct reading *r)
 static void settle_bart(struct reading *r)
 {
     struct config *c = r->config;
+    c->n_encoder_layer = family_layers(r, "encoder_layers", c->n_layer);
     c->n_layer = family_layers(r, "decoder_layers", 12);
-    c->n_encoder_layer = family_layers(r, "encoder_layers", 12);
     c->n_head = c->n_kv_head = family_size(r, "decoder_attention_heads", 16);
     size_t heads = family_size(r, "encoder_attention_heads", 16);
     if (!r->failed && (c->n_embd % c->n_head || c->n_embd % heads))
@@ -157,9 +157,10 @@ static void settle_bart(struct reading *r)
 /* --- families --------------------------------------------------------------------------------- */
 
 #define TRANSLATOR DECODER, .cross = true, .own_tables = true
-#define T5                                                                                    \
-    TRANSLATOR, .rms = true, .style = STYLE_PRE, .epsilon = 1e-6f, .n_layer = 6, .n_head = 8, \
-                .d_k = 64, .n_inner = 2048, .scale = 1, .score_bias = BIAS_BUCKETS
+#define T5                                                                                \
+    TRANSLATOR, .rms = true, .style = STYLE_PRE, .epsilon = 1e-6f, .d_k = 64, .scale = 1, \
+                .score_bias = BIAS_BUCKETS, .tied = true
+#define MT5 .n_layer = 8, .n_head = 6, .n_inner = 1024, .gated = true
 #define BART                                                                                    \
     TRANSLATOR, .norm_shift = true, .tied = true, .epsilon = 1e-5f, .n_layer = 12, .n_head = 1, \
                 .biases = BIASED_ALL | BIASED_LOGITS, .n_positions = 1024
@@ -179,9 +180,9 @@ static void settle_bart(struct reading *r)
                __VA_ARGS__)
 
 const struct family family_translators[] = {
-    OF_T5("t5", .tied = true, .logit_divisor = 1),
-    OF_T5("mt5", .gated = true, .tied = true),
-    OF_T5("umt5", .gated = true, .tied = true, .logit_divisor = 1, .bias_by_layer = true),
+    OF_T5("t5", .n_layer = 6, .n_head = 8, .n_inner = 2048, .logit_divisor = 1),
+    OF_T5("mt5", MT5),
+    OF_T5("umt5", MT5, .logit_divisor = 1, .bias_by_layer = true),
     OF_BART("bart", "gelu", .style = STYLE_POST_STREAM, .position_offset = 2,
             .embedding_norm = true),
     OF_BART("mbart", "gelu", .style = STYLE_PRE, .position_offset = 2, .embedding_norm = true),

@@ -253,6 +253,8 @@ static void put_keys(struct gguf_writer *w)
     for (size_t i = 0; i < sizeof common_keys / sizeof *common_keys; i++)
         if (!own_key(w, common_keys[i].theirs))
             put_key(w, &common_keys[i]);
+    if (w->family->defaults->n_kv_head && !has_key(w, "attention.head_count_kv"))
+        json_put_raw(&w->json, "num_key_value_heads", "null"); /* as many as there are heads */
     for (size_t i = 0; i < KEYS_MAX && own[i].theirs; i++)
         put_key(w, &own[i]);
     if (!own_key(w, epsilons[w->family->defaults->rms].theirs))

@@ -1,20 +1,23 @@
 #include "model/config.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "../unit.h"
 
 /* The keys of the models of families in these tests; more keys follow. */
-#define SIZES                                                                           \
-    "\"vocab_size\": 29, \"hidden_size\": 24, \"num_hidden_layers\": 2, "               \
-    "\"num_attention_heads\": 4, \"intermediate_size\": 20, \"layer_norm_eps\": 1e-5, " \
-    "\"rms_norm_eps\": 1e-6, \"layer_norm_epsilon\": 1e-5, \"norm_epsilon\": 1e-5, "    \
+#define SIZES                                                                        \
+    "\"vocab_size\": 29, \"hidden_size\": 24, \"num_hidden_layers\": 2, "            \
+    "\"num_attention_heads\": 4, \"num_key_value_heads\": 4, "                       \
+    "\"intermediate_size\": 20, \"layer_norm_eps\": 1e-5, "                          \
+    "\"rms_norm_eps\": 1e-6, \"layer_norm_epsilon\": 1e-5, \"norm_epsilon\": 1e-5, " \
     "\"max_position_embeddings\": 64, "
 #define NOTHING "\"use_cache\": true"
 #define MODEL(type, keys) "{\"model_type\": \"" type "\", " SIZES keys "}"
-#define LAYERS_30(type, keys)                                                            \
-    "{\"model_type\": \"" type "\", \"vocab_size\": 9, \"hidden_size\": 24, "            \
-    "\"num_hidden_layers\": 30, \"num_attention_heads\": 4, \"intermediate_size\": 20, " \
+#define LAYERS_30(type, keys)                                                             \
+    "{\"model_type\": \"" type "\", \"vocab_size\": 9, \"hidden_size\": 24, "             \
+    "\"num_hidden_layers\": 30, \"num_attention_heads\": 4, \"num_key_value_heads\": 4, " \
+    "\"intermediate_size\": 20, "                                                         \
     "\"max_position_embeddings\": 64, " keys "}"
 #define GPT2(keys) "{\"model_type\": \"gpt2\", " keys "}"
 #define HOUSE(type) "{\"model_type\": \"" type "\", \"vocab_size\": 6, \"n_embd\": 16}"
@@ -138,6 +141,107 @@ TEST_LOOP(equivalent_configs_are_parsed_alike, COUNT(same))
     ck_assert_mem_eq(&found, &expected, sizeof found);
 }
 
+/* --- sizes of families ------------------------------------------------------------------------ */
+
+/* Heads and channels of a config, and by the classes of transformers 5.24 what else it has if it
+ * says nothing of it: hidden channels (0: four times the channels), heads of keys (0: as many). */
+static const struct sizes {
+    const char *type;
+    size_t n_head, n_embd, n_inner, n_kv_head;
+} sizes[] = {
+    {"albert", 64, 4096, 16384, 0},
+    {"apertus", 32, 4096, 14336, 0},
+    {"arcee", 32, 2560, 18432, 0},
+    {"bamba", 32, 4096, 14336, 8},
+    {"bert", 12, 768, 3072, 0},
+    {"biogpt", 16, 1024, 4096, 0},
+    {"bloom", 8, 64, 0, 0},
+    {"camembert", 12, 768, 3072, 0},
+    {"codegen", 16, 4096, 0, 0},
+    {"cohere", 64, 8192, 22528, 0},
+    {"cohere2", 64, 8192, 22528, 0},
+    {"deepseek_v3", 128, 7168, 18432, 128},
+    {"diffllama", 32, 2048, 8192, 0},
+    {"distilbert", 12, 768, 3072, 0},
+    {"electra", 4, 256, 1024, 0},
+    {"ernie4_5", 16, 1024, 3072, 2},
+    {"ernie4_5_moe", 20, 2560, 12288, 4},
+    {"esm", 12, 768, 3072, 0},
+    {"exaone4", 32, 4096, 16384, 32},
+    {"falcon_h1", 32, 4096, 14336, 8},
+    {"gemma", 16, 3072, 24576, 16},
+    {"gemma2", 8, 2304, 9216, 4},
+    {"gemma3_text", 8, 2304, 9216, 4},
+    {"gemma3n_text", 8, 2048, 16384, 2},
+    {"gemma4_text", 8, 2304, 9216, 4},
+    {"glm", 32, 4096, 13696, 2},
+    {"glm4", 32, 4096, 13696, 2},
+    {"glm4_moe_lite", 20, 2048, 10240, 20},
+    {"gpt_neo", 16, 2048, 0, 0},
+    {"gpt_neox", 64, 6144, 24576, 0},
+    {"gpt_oss", 64, 2880, 2880, 8},
+    {"gptj", 16, 4096, 0, 0},
+    {"granite", 32, 4096, 11008, 0},
+    {"granitemoe", 32, 4096, 11008, 0},
+    {"granitemoeshared", 32, 4096, 11008, 0},
+    {"helium", 20, 2560, 7040, 20},
+    {"hunyuan_v1_dense", 32, 4096, 11008, 0},
+    {"hunyuan_v1_moe", 32, 4096, 11008, 0},
+    {"jamba", 32, 4096, 14336, 8},
+    {"kimi_linear", 32, 2304, 9216, 32},
+    {"lfm2_moe", 32, 2048, 7168, 8},
+    {"llama", 32, 4096, 11008, 0},
+    {"minimax_m2", 48, 3072, 1536, 8},
+    {"ministral", 32, 4096, 14336, 8},
+    {"ministral3", 32, 4096, 14336, 8},
+    {"mistral", 32, 4096, 14336, 8},
+    {"mixtral", 32, 4096, 14336, 8},
+    {"modernbert", 12, 768, 1152, 0},
+    {"mpnet", 12, 768, 3072, 0},
+    {"mpt", 16, 2048, 0, 0},
+    {"nemotron", 48, 6144, 24576, 0},
+    {"nemotron_h", 32, 4096, 21504, 8},
+    {"nomic_bert", 12, 768, 3072, 0},
+    {"olmo", 32, 4096, 11008, 0},
+    {"olmo2", 32, 4096, 11008, 0},
+    {"olmo3", 32, 4096, 11008, 0},
+    {"olmo_hybrid", 30, 3840, 11008, 0},
+    {"olmoe", 16, 2048, 2048, 0},
+    {"openai-gpt", 12, 768, 0, 0},
+    {"opt", 12, 768, 3072, 0},
+    {"phi", 32, 2048, 8192, 0},
+    {"phi3", 32, 3072, 8192, 0},
+    {"phimoe", 32, 4096, 6400, 8},
+    {"qwen2", 32, 4096, 22016, 32},
+    {"qwen2_moe", 16, 2048, 5632, 16},
+    {"qwen3", 32, 4096, 22016, 32},
+    {"qwen3_5_moe_text", 16, 2048, 0, 2},
+    {"qwen3_5_text", 16, 4096, 12288, 4},
+    {"qwen3_moe", 32, 2048, 6144, 4},
+    {"qwen3_next", 16, 2048, 5632, 2},
+    {"roberta", 12, 768, 3072, 0},
+    {"seed_oss", 80, 4096, 27648, 8},
+    {"smollm3", 16, 2048, 11008, 4},
+    {"stablelm", 32, 2560, 6912, 32},
+    {"starcoder2", 24, 3072, 12288, 2},
+    {"xglm", 16, 1024, 4096, 0},
+    {"xlm-roberta", 12, 768, 3072, 0},
+};
+
+TEST_LOOP(sizes_that_a_config_lacks_are_those_of_transformers, COUNT(sizes))
+{
+    const struct sizes *wanted = &sizes[_i];
+    char text[256];
+    struct config config;
+    snprintf(text, sizeof text,
+             "{\"model_type\": \"%s\", \"vocab_size\": 9, \"num_hidden_layers\": 40, "
+             "\"num_attention_heads\": %zu, \"hidden_size\": %zu}",
+             wanted->type, wanted->n_head, wanted->n_embd);
+    parse(&config, text);
+    ck_assert_uint_eq(config.n_inner, wanted->n_inner ? wanted->n_inner : 4 * wanted->n_embd);
+    ck_assert_uint_eq(config.n_kv_head, wanted->n_kv_head ? wanted->n_kv_head : wanted->n_head);
+}
+
 /* --- layers that differ ----------------------------------------------------------------------- */
 
 /* Defaults of the width and first layer of a window that is switched on. */
@@ -175,8 +279,8 @@ static const struct layers_case {
      "w ."},
     {MODEL("qwen2", SWITCHED "\"max_window_layers\": 0"), "w w"},
     {MODEL("qwen2", "\"sliding_window\": 3, \"max_window_layers\": 0"), ". ."},
-    {MODEL("mistral", "\"num_key_value_heads\": 4"), "w w"},
-    {MODEL("mistral", "\"num_key_value_heads\": 4, \"sliding_window\": null"), ". ."},
+    {MODEL("mistral", NOTHING), "w w"},
+    {MODEL("mistral", "\"sliding_window\": null"), ". ."},
     {MODEL("smollm3", SWITCHED "\"no_rope_layers\": [1, 0]"), ". wu"},
     {MODEL("smollm3", SWITCHED "\"no_rope_layers\": [0, 1], "
                                "\"layer_types\": [\"full_attention\", \"sliding_attention\"]"),

@@ -262,6 +262,7 @@ static const struct key_case {
     {"llama.rope.scaling.type", GGUF_TEXT, 0,
      "key 'llama.rope.scaling.type': expected \"none\", \"linear\" or \"yarn\", found \"longrope\"",
      "longrope"},
+    {"qwen2.vocab_size", GGUF_U32, 3, "\"num_key_value_heads\": null"},
     {"gptneox.rope.dimension_count", GGUF_U32, 4, "\"rotary_pct\": 1"},
     {"gptneox.rope.dimension_count", GGUF_U32, 2, "\"rotary_pct\": 0.5"},
     {"phi3.attention.sliding_window", GGUF_U32, 5, "\"sliding_window\": 5"},
