@@ -21,11 +21,11 @@ transformers.utils.logging.disable_progress_bar()
 FOLDER = pathlib.Path(__file__).parent.parent / "golden-families"
 MODELS = """albert apertus arcee bamba bart bert biogpt bloom camembert codegen cohere-qk-norm cohere2
 dbrx deberta-v2 deepseek_v2 deepseek_v3 diffllama distilbert dots1 electra ernie4_5 ernie4_5_moe esm exaone4
-falcon falcon-rw-alibi falcon_mamba gemma gemma2 gemma3 gemma3_text gemma3n_text gemma4-experts gemma4_text glm glm4 glm4_moe glm4_moe_lite gpt_bigcode
+falcon falcon-rw-alibi falcon_h1 falcon_mamba gemma gemma2 gemma3 gemma3_text gemma3n_text gemma4-experts gemma4_text glm glm4 glm4_moe glm4_moe_lite gpt_bigcode
 gpt_neo gpt_neox gpt_oss gptj granite granitemoe granitemoehybrid granitemoeshared helium hunyuan_v1_dense
-hunyuan_v1_moe jamba lfm2 lfm2_moe llama llama-rope-dynamic llama-rope-llama3 llama-rope-yarn m2m_100 mamba mamba2 marian mbart
+hunyuan_v1_moe jamba kimi_linear lfm2 lfm2_moe llama llama-rope-dynamic llama-rope-llama3 llama-rope-yarn m2m_100 mamba mamba2 marian mbart
 minimax_m2 ministral ministral3 mistral mistral3 mixtral modernbert mpnet mpt mt5 nemotron
-nomic_bert olmo olmo2 olmo3 olmo_hybrid olmoe openai-gpt opt pegasus phi phi3 phi3-longrope phimoe qwen2
+nemotron_h nomic_bert olmo olmo2 olmo3 olmo_hybrid olmoe openai-gpt opt pegasus phi phi3 phi3-longrope phimoe qwen2
 qwen2_moe qwen3 qwen3_5_text qwen3_moe qwen3_next roberta seed_oss smollm3 stablelm starcoder2 t5 t5-gated-untied umt5 xglm
 xlm-roberta""".split()
 
@@ -45,10 +45,6 @@ SIZES = {"-num_hidden_layers", "-hidden_size", "-num_attention_heads", "-vocab_s
 
 # Keys (of a model, or of all) that this program reads otherwise, and why.
 OWN = {
-    # every family may rotate a part of a head: GGUF files say so, and models of other programs
-    ("", "partial_rotary_factor"),
-    # transformers 5 reads it once, for layers without a window; earlier versions for all
-    ("olmo3", "rope_theta"),
     # a property of the class of configs, which it does not save
     ("modernbert", "sliding_window"),
     # published files have the base of the rotary embedding there
@@ -136,6 +132,8 @@ def changes_of(config, known):
         add({"rope_scaling": scaling | {"factor": 3.0}})
     if config["model_type"].startswith("gemma3"):  # as in published files
         add({"-max_position_embeddings": 0, "rope_scaling": LINEAR})
+    if config["model_type"] == "bamba":  # a share counts there, but not outside
+        add({"rope_parameters": LINEAR | {"rope_theta": 50.0, "partial_rotary_factor": 1.0}})
     if config["model_type"] == "t5":
         add({"tie_word_embeddings": True, "scale_decoder_outputs": False})
         add({"tie_word_embeddings": True, "scale_decoder_outputs": True})

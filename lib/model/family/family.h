@@ -61,9 +61,12 @@ struct family {
     const char *activation_key;        /* key that names the activation, or NULL */
     const char *activation;            /* default */
     double turning, theta;             /* default share of rotated channels (0: none) and base */
-    const char *theta_key, *share_key; /* other names of rope_theta and the share, or NULL */
+    const char *theta_key, *share_key; /* other names of rope_theta and the share, or NULL. Only
+                                        * families with a default share below 1, and those that
+                                        * list it in `reads`, have "partial_rotary_factor" */
     const char *width_key;             /* key with the number of rotated channels, or NULL */
     bool wrapped;                      /* the keys are in "text_config" */
+    bool nested_share;                 /* a share counts in objects of the rotary embedding alone */
     bool rounds_share; /* an odd number of rotated channels by the share is rounded up */
     bool by_file;      /* a variant, for files that have all of its own names */
     bool first_names;  /* of a size with several names the first counts; others may differ */
@@ -77,6 +80,9 @@ struct family {
  * enum model_kind. */
 extern const struct family family_own[], family_decoders[], family_encoders[], family_experts[],
     family_mixers[], family_translators[];
+
+/* The key of the share that a GGUF file gives any model. */
+#define GGUF_SHARE "rotary_share"
 
 /* A family of any list; NULL: there are no more. */
 const struct family *family_at(size_t index);

@@ -237,13 +237,14 @@ static void settle_pattern(struct reading *r, size_t otherwise)
             c->layer_flags[i] |= LAYER_WINDOW;
 }
 
-/* Only layers without a window have rotary scaling. */
+/* Only layers without a window have rotary scaling, and the base outside of "rope_parameters", as in
+ * transformers 5. */
 static void settle_olmo3(struct reading *r)
 {
     struct config *c = r->config;
     family_settle_llama(r);
     settle_pattern(r, 4);
-    family_local_rotary(r, "rope_theta", c->family->theta, false);
+    family_local_rotary(r, "rope_local_base_freq", c->family->theta, false); /* of a GGUF file */
 }
 
 /* If there is a window, layers without it have no rotary embedding. */
@@ -837,7 +838,7 @@ const struct family family_decoders[] = {
      WITH(LLAMA, .n_kv_head = 4, .n_inner = 11008, .n_positions = 32768, .tied = true),
      SILU_OF(2e6)},
     {"phi3", &phi3_names, family_settle_window, WITH(LLAMA_5, .n_inner = 8192, .n_positions = 4096),
-     SILU, .trained_positions = 4096},
+     SILU, .reads = " partial_rotary_factor ", .trained_positions = 4096},
     {"olmo", &family_llama_names, settle_olmo,
      WITH(DECODER, .n_inner = 11008, .n_positions = 2048, .style = STYLE_PRE, .norm_plain = true,
           .gated = true),

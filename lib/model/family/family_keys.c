@@ -420,22 +420,26 @@ static const struct json *rotary_part(struct reading *r, const struct json *para
 
 void family_read_rotary(struct reading *r, double turning, double theta)
 {
+    static const char share_name[] = "partial_rotary_factor";
     struct config *c = r->config;
     const struct family *family = c->family;
     const char *const thetas[FAMILY_NAMES_MAX] = {family->fixed_rotary ? NULL : "rope_theta",
                                                   family->theta_key};
-    const char *const shares[FAMILY_NAMES_MAX] = {"partial_rotary_factor", family->share_key};
+    const bool shares = turning < 1 || name_is_among(family->reads, share_name);
+    const char *outer = shares && !family->nested_share ? share_name : NULL;
+    const char *const names[FAMILY_NAMES_MAX] = {GGUF_SHARE, outer ? outer : family->share_key,
+                                                 outer ? family->share_key : NULL};
     const struct json *scaling = rotary_object(r, "rope_scaling");
     const struct json *parameters = rotary_object(r, "rope_parameters");
     const struct json *full = rotary_part(r, parameters, "full_attention");
     c->rotary.theta = family_named(r, thetas, 1, 1e12, theta);
-    turning = family_named(r, shares, 0, 1, turning);
+    turning = family_named(r, names, 0, 1, turning);
     /* as in transformers 5: "rope_scaling" replaces "rope_parameters", but is added to the
      * parameters of layers without a window */
     const struct json *own = full ? full : scaling ? NULL : parameters;
-    if (!r->failed)
-        r->failed = json_double(own, "partial_rotary_factor", 0, 1, &turning, r->err) ||
-                    json_double(scaling, "partial_rotary_factor", 0, 1, &turning, r->err);
+    if (!r->failed && shares)
+        r->failed = json_double(own, share_name, 0, 1, &turning, r->err) ||
+                    json_double(scaling, share_name, 0, 1, &turning, r->err);
     size_t *components = &c->rotary.components;
     /* Without a width, or with null, the share counts, by default all channels. */
     const char *width_key = family->width_key;
@@ -450,7 +454,7 @@ void family_read_rotary(struct reading *r, double turning, double theta)
         err_set(family_fail(r),
                 "field '%s': expected an even number of rotary channels of 'head_dim' = %zu, found "
                 "%zu",
-                family->share_key ? family->share_key : shares[0], c->d_k, *components);
+                family->share_key ? family->share_key : share_name, c->d_k, *components);
     if (!fits)
         err_set(family_fail(r),
                 "field '%s': expected an even number of rotary channels, at most %zu, found %zu",

@@ -390,7 +390,6 @@ static void settle_bamba(struct reading *r)
     struct config *c = r->config;
     family_settle_llama(r);
     settle_usual_mamba2(r, 0);
-    c->rotary.components = c->d_k / 2; /* whatever the config says */
     for (size_t i = 0; i < c->n_layer; i++)
         c->layer_flags[i] |= LAYER_MIXER;
     const struct json *list = family_list(r, key);
@@ -835,7 +834,8 @@ const struct family family_mixers[] = {
           .mixture = {.experts = 32, .inner = 1792, .router = ROUTER_SIGMOID, .more = 1e-6f}),
      NULL, "silu", 1, 1e6},
     {"bamba", &bamba_names, settle_bamba,
-     WITH(LLAMA_5, .n_inner = 14336, .n_positions = 262144, .n_kv_head = 8, MAMBA2), SILU},
+     WITH(LLAMA_5, .n_inner = 14336, .n_positions = 262144, .n_kv_head = 8, MAMBA2), "hidden_act",
+     "silu", 0.5, 1e4, .nested_share = true},
     {"falcon_h1", &bamba_names, settle_falcon_h1,
      WITH(LLAMA_5, .n_inner = 14336, .n_positions = 8192, .n_kv_head = 8,
           MAMBA2_AS(.beside = true)),

@@ -278,7 +278,10 @@ static const struct gguf_architecture architectures[] = {
     {"smollm3", "smollm3", .pairs = true},
     {"phi3", "phi3", .keys = {{WINDOW}}},
     {"olmo", "olmo", .pairs = true, .keys = {{CLIP}}},
-    {"olmo2", "olmo3", .marker = "olmo2.attention.sliding_window", .keys = {{WINDOW}, {PATTERN}}},
+    {"olmo2", "olmo3", .marker = "olmo2.attention.sliding_window",
+     .keys = {{WINDOW},
+              {PATTERN},
+              {"rope.freq_base", "rope_local_base_freq", KEY_REAL}}}, /* of all layers */
     {"olmo2", "olmo2"},
     {"exaone4", "exaone4", .keys = {{WINDOW}, {PATTERN}}},
     {"seed_oss", "seed_oss", .names = {{"post_attention_norm", SLOT_NORM_2}}},

@@ -456,15 +456,14 @@ static void put_heads(struct gguf_writer *w)
     json_put_integer(&w->json, "head_dim", width);
     if (w->architecture->wide_layers)
         json_put_integer(&w->json, "query_pre_attn_scalar", divisor(w));
-    if (w->failed || w->family->turning == 0 ||
+    if (w->failed || w->family->turning == 0 || own_key(w, "rope.dimension_count") ||
         turning == (long long)((double)width * w->family->turning))
         return;
     /* the share of a head that is rotated: a number that gives exactly that many channels */
-    const char *key = w->family->share_key;
     double share = (double)turning / (double)width;
     if ((long long)((double)width * share) < turning)
         share = nextafter(share, 1);
-    put_double(w, key ? key : "partial_rotary_factor", share);
+    put_double(w, GGUF_SHARE, share);
 }
 
 /* An item of a list under the architecture's key; or its number. */
