@@ -121,6 +121,7 @@ if ! (
     printf 'who,sentence\nA,Anna is old\nB,Ben sees Anna\nA,Ben is old\n' >who.csv
     printf 'who,good,bad\nA,Anna is old,Anna old is\nB,Ben sees Anna,Ben Anna\n' >pairs_of_who.csv
     printf 'text,regions\nAnna | is old,who|rest\nBen | is,who|rest\n' >regions.csv
+    printf 'trial;who;word\n1;Anna;Anna\n;;is\n2;Ben;Ben\n;;is\n' >merged.csv
     cat >suite.json <<'END'
 {"items": [{"item_number": 1, "conditions": [
   {"condition_name": "a", "regions": [{"region_number": 1, "content": "Anna is"},
@@ -361,6 +362,7 @@ try score -m "$in/school" -f "$in/who.csv" --per who --words -o here.svg
 try score -m "$in/school" -f "$in/who.csv" --per who --words -o here/
 try score -m "$in/school" -f "$in/pairs_of_who.csv" --per who
 try score -m "$in/school" -f "$in/regions.csv" --per region
+try score -m "$in/school" -f "$in/merged.csv" --word-column word --by trial --total --per who
 try score -m "$in/school" -f "$in/suite.json" --format csv
 try score -m "$in/school" 'Anna is old' --begin-word
 try score -m "$in/scho*" -m "$in/trained" 'Anna is old'
