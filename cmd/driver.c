@@ -63,8 +63,10 @@ static int open_setting(struct driver *driver, size_t setting, struct err *err)
         return -1;
     if (display_read(&driver->style, &driver->current, err))
         return blame_setting(driver, err);
-    session->begins = driver->begins_texts;
     driver->items.options = &driver->current;
+    session->begins = driver->task->beginning
+                          ? driver->task->beginning(driver->state, driver)
+                          : session_beginning(&driver->items, driver->task->begins);
     driver->setting = setting;
     session->omits_origin = !driver->output.to_folder && !driver->output.folder.path &&
                             !driver->output.format->has_origin;
@@ -845,7 +847,6 @@ int driver_prepare(struct driver *driver, const struct task *task, const struct 
     size_t settings = driver->sweep.settings;
     if (!num_multiply(&driver->jobs, driver->items.count, settings))
         return err_usage(err, "--sweep, --repeat: expected fewer than 2^64 jobs");
-    driver->begins_texts = session_beginning(&driver->items, task->begins);
     driver->layout = page_layout(options, &driver->style);
     driver->identity = identity_first(driver->jobs);
     driver->identity.sentences = settings > 1 ? driver->items.count : 0;

@@ -112,6 +112,9 @@ struct task {
     /* Check the options before a model is open. */
     int (*prepare)(void *state, struct driver *driver, struct err *err);
 
+    /* What comes before the texts of a setting, in driver->current. NULL: by `begins`. */
+    enum beginning (*beginning)(void *state, const struct driver *driver);
+
     /* Read options that need the model of a setting, in driver->session.arena. Required. */
     int (*open)(void *state, struct driver *driver, struct err *err);
 
@@ -175,7 +178,6 @@ struct driver {
     struct notes notes;           /* of `read` hooks; printed by driver_check */
     struct derivation derivation; /* for every report: from --mean, or set by `open` */
     struct text_mean mean;        /* with --mean texts: sums of the open setting */
-    enum beginning begins_texts;  /* as in session; a `prepare` hook may change it */
     const char *columns;          /* of CSV tables, set by `prepare`; NULL: those of matrices */
     bool rows_have_columns; /* rows of tables have the columns of the input; set by `prepare` */
     bool accumulates;       /* see driver_accumulate */

@@ -322,9 +322,6 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     const struct kind *kind = own->kind;
     bool each = kind->table == EACH_ALONE, words = own->asked & WORDS;
     bool continues = (own->asked & (CONTINUE | PAIRS)) == CONTINUE;
-    driver->begins_texts = session_beginning(&driver->items, !continues);
-    if (!driver->begins_texts)
-        driver->begins_texts = !continues && !each ? BEGINNING_ADDED : BEGINNING_NOTED;
     driver->columns = options->score.next ? "sentence rank id text probability logprob"
                       : !each || (continues && !words)
                           ? "sentence text logprob_nats tokens perplexity bad pairs accuracy"
@@ -375,6 +372,20 @@ static int prepare(void *state, struct driver *driver, struct err *err)
         driver->identity.count = driver->identity.sentences;
     }
     return prepare_table(own, err);
+}
+
+/* Totals have the beginning token, too; continuations have none. */
+static enum beginning beginning(void *state, const struct driver *driver)
+{
+    struct score_state *own = state;
+    struct err ignored = {0}; /* `open` chooses again */
+    if (choose_kind(own, &driver->current, &ignored))
+        return BEGINNING_OF_TOKENIZER;
+    const bool continues = (own->asked & (CONTINUE | PAIRS)) == CONTINUE;
+    const enum beginning of_texts = session_beginning(&driver->items, !continues);
+    return of_texts                                      ? of_texts
+           : continues || own->kind->table == EACH_ALONE ? BEGINNING_NOTED
+                                                         : BEGINNING_ADDED;
 }
 
 static int open(void *state, struct driver *driver, struct err *err)
@@ -1049,8 +1060,8 @@ static int end(void *state, struct driver *driver, struct err *err)
     if (own->all.unknown)
         print_note("--unigrams: %zu of %zu words are not in '%s' and count as 1", own->all.unknown,
                    own->all.words, driver->options->score.unigrams);
-    if (own->unscored && driver->begins_texts == BEGINNING_ADDED && !driver->options->score.total &&
-        !(own->kind->needs & CONTINUE))
+    if (own->unscored && driver->session.begins == BEGINNING_ADDED &&
+        !driver->options->score.total && !(own->kind->needs & CONTINUE))
         print_note("'%s': the first %s of %zu text%s has no score without a beginning token", model,
                    own->view.words ? "word" : "token", own->unscored, num_plural(own->unscored));
     if (own->unknown)
@@ -1089,6 +1100,7 @@ static const struct task score_task = {
     .way_out = "--stride N reads it in windows",
     .state_bytes = sizeof(struct score_state),
     .prepare = prepare,
+    .beginning = beginning,
     .open = open,
     .expect = expect,
     .read = read,
