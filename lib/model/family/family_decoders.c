@@ -237,8 +237,8 @@ static void settle_pattern(struct reading *r, size_t otherwise)
             c->layer_flags[i] |= LAYER_WINDOW;
 }
 
-/* Only layers without a window have rotary scaling, and the base outside of "rope_parameters", as in
- * transformers 5. */
+/* Only layers without a window have rotary scaling, and the base that is not in "rope_parameters",
+ * as in transformers 5. */
 static void settle_olmo3(struct reading *r)
 {
     struct config *c = r->config;
