@@ -23,6 +23,9 @@ if [ -n "${LLAMA_CPP-}" ]; then # needs llama.cpp's converter, torch and transfo
     /usr/bin/python3 tests/gguf/convert.py tests/gguf/nemotron_h tests/gguf/nemotron_h.gguf \
         '{"hybrid_override_pattern": "M-*M", "num_experts_per_tok": "none", "mamba_d_head": 4,
           "n_routed_experts": "none", "n_group": "none", "topk_group": "none"}'
+    for name in granite_expand bamba_expand; do # made by transformers, too
+        /usr/bin/python3 tests/gguf/convert.py tests/gguf/$name tests/gguf/$name.gguf
+    done
     /usr/bin/python3 tests/gguf/convert.py tests/gguf/nemotron_h_moe \
         tests/gguf/nemotron_h_moe.gguf '{"mamba_d_head": 4}'
 fi
@@ -45,6 +48,7 @@ for family in llama llama-rope-linear llama-rope-llama3 qwen2 qwen3 gemma gpt_ne
     gemma4-experts; do
     freeze tests/golden-families/$family $family
 done
+freeze tests/gguf/gemma4_first gemma4_first
 freeze tests/golden-families/llama-bf16-tied-biases llama-bf16 BF16
 freeze tests/golden-families/llama llama-fused
 freeze tests/golden/gpt2-micro-f16 gpt2 F16

@@ -1,6 +1,9 @@
 /* gguf_architectures.c: llama.cpp's architectures, a row or a few for each. */
 #include "model/gguf/gguf_architectures.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "base/buf.h"
 
 /* Rows of keys that several architectures have. */
@@ -61,12 +64,12 @@
 #define MIXERS(tensor) "blk.%zu." tensor, "layer_types", KEY_MIXERS
 #define MAMBA2                                                                    \
     {TAPS("mamba_d_conv")}, {STATE("mamba_d_state")}, {GROUPS("mamba_n_groups")}, \
-        {RANK("mamba_n_heads")},                                                  \
     {                                                                             \
-        INNER("mamba_d_ssm", NULL)                                                \
+        RANK("mamba_n_heads")                                                     \
     }
+#define EXPANDED INNER("mamba_expand", "embedding_length")
 #define GRANITE_HYBRID                                                               \
-    MAMBA2, {MIXERS("ssm_out.weight")},                                              \
+    MAMBA2, {EXPANDED}, {MIXERS("ssm_out.weight")},                                  \
         {"expert_shared_feed_forward_length", "shared_intermediate_size", KEY_SIZE}, \
         {"true", "separate_experts", KEY_VALUE}, GRANITE
 #define SHORT_CONV                                                                \
@@ -113,6 +116,9 @@
     {                                                                                      \
         "per_layer_token_embd.weight", "vocab_size_per_layer_input", KEY_ROWS              \
     }
+#define DEEPSEEK_V3                                                                      \
+    .latent = true, .scaling = {{YARN_SCALE("mscale")}, {YARN_SCALE("mscale_all_dim")}}, \
+    .keys = {GROUPED(true), {LATENT_Q}, {LATENT_KV}}
 #define IN(name) "{", name, KEY_OPEN
 #define OUT "}", NULL, KEY_CLOSE
 
@@ -157,10 +163,9 @@ static const struct gguf_architecture architectures[] = {
     {"dots1", "dots1", .keys = {GROUPED(false)}},
     {"glm4moe", "glm4_moe", .names = {{"post_attention_norm", SLOT_NORM_2}},
      .keys = {GROUPED(false), {NORMED_HEADS("use_qk_norm")}}},
-    {"deepseek2", "deepseek_v3", .latent = true,
-     .scaling = {{YARN_SCALE("mscale")}, {YARN_SCALE("mscale_all_dim")}},
-     .marker = "deepseek2.expert_gating_func", .marked = 2,
-     .keys = {GROUPED(true), {LATENT_Q}, {LATENT_KV}}},
+    {"deepseek2", "deepseek_v3", DEEPSEEK_V3, .marker = "deepseek2.expert_gating_func",
+     .marked = 2},
+    {"deepseek2", "deepseek_v3", DEEPSEEK_V3, .marker = "blk.%zu.exp_probs_b.bias"}, /* GLM 4.7 */
     {"deepseek2", "deepseek_v2", .latent = true,
      .scaling = {{YARN_SCALE("mscale")}, {YARN_SCALE("mscale_all_dim")}},
      .keys = {GROUPED(false),
@@ -215,6 +220,7 @@ static const struct gguf_architecture architectures[] = {
     {"granitehybrid", "bamba", .pairs = true, .marker = "granitehybrid.rope.scaling.finetuned",
      .marked = 1,
      .keys = {MAMBA2,
+              {EXPANDED},
               {"blk.%zu.ssm_out.weight", "attn_layer_indices", KEY_PLAIN},
               {"rope.dimension_count", NULL, KEY_COUNT}}},
     {"granitehybrid", "granitemoehybrid", .pairs = true, .variant = true, .marker = ROUTER,
@@ -223,6 +229,7 @@ static const struct gguf_architecture architectures[] = {
      .keys = {GRANITE_HYBRID, {"0", "num_local_experts", KEY_VALUE}}},
     {"falcon-h1", "falcon_h1", .names = {{"attn_output", SLOT_O}},
      .keys = {MAMBA2,
+              {INNER("mamba_d_ssm", NULL)},
               {"blk.0.ssm_norm.weight", "mamba_rms_norm", KEY_HAS},
               {"false", "mamba_norm_before_gate", KEY_VALUE},
               {"output.weight", NULL, KEY_HAS, true}}},
@@ -255,7 +262,7 @@ static const struct gguf_architecture architectures[] = {
               {TAPS("mamba_d_conv")},
               {STATE("mamba_d_state")},
               {RANK("mamba_dt_rank")},
-              {INNER("mamba_expand", "embedding_length")}}},
+              {EXPANDED}}},
     {"kimi-linear", "kimi_linear", .latent = true,
      .keys = {{EXPERTS("num_experts")},
               {CHOSEN("num_experts_per_token")},
@@ -311,6 +318,7 @@ static const struct gguf_architecture architectures[] = {
               {"blk.0.laurel_l.weight", "laurel_rank", KEY_ROWS}}},
     {"gemma4", "gemma4_text", .mixed = true, .variant = true,
      .keys = {PER_LAYER,
+              {"attention.head_count_kv", NULL, KEY_COUNT}, /* as put_mixed says */
               {"expert_count", "num_experts", KEY_SIZE},
               {"expert_used_count", "top_k_experts", KEY_SIZE},
               {"expert_feed_forward_length", "moe_intermediate_size", KEY_SIZE},
@@ -453,6 +461,18 @@ const struct gguf_tensor_name gguf_tensor_names[] = {
     {NULL},
 };
 
+/* Whether a file has a tensor, maybe in any of its layers, or a key. */
+static bool has_marker(const struct gguf *gguf, const char *marker)
+{
+    char name[64];
+    bool has = gguf_find(gguf, marker) || gguf_value(gguf, marker);
+    for (size_t i = 0; strstr(marker, "%zu") && i < CONFIG_FLAGS_MAX && !has; i++) {
+        snprintf(name, sizeof name, marker, i);
+        has = gguf_find(gguf, name);
+    }
+    return has;
+}
+
 int gguf_find_architecture(const struct gguf_architecture **architecture, const struct gguf *gguf,
                            struct err *err)
 {
@@ -469,8 +489,7 @@ int gguf_find_architecture(const struct gguf_architecture **architecture, const 
         double found = marked;
         *architecture = &architectures[i];
         bool flag = false;
-        if (gguf_is(name, architectures[i].name) &&
-            (!marker || gguf_find(gguf, marker) || gguf_value(gguf, marker)) &&
+        if (gguf_is(name, architectures[i].name) && (!marker || has_marker(gguf, marker)) &&
             (marked == 0 || !gguf_double(gguf, marker, -1e12, 1e12, &found, NULL) ||
              (!gguf_bool(gguf, marker, &flag, NULL) && flag)) &&
             found == marked) {

@@ -213,8 +213,11 @@ static void put_key(struct gguf_writer *w, const struct gguf_key *row)
         double count = read_number(w, row->theirs, 0, INT32_MAX);
         json_put_integer(&w->json, row->ours, (long long)count);
     } else if (row->kind == KEY_SIZE) {
-        json_put_integer(&w->json, row->ours,
-                         read_size(w, row->theirs, 0) / (row->by ? read_size(w, row->by, 1) : 1));
+        long long size = read_size(w, row->theirs, 0), by = row->by ? read_size(w, row->by, 1) : 1;
+        if (size % by)
+            err_unsupported(fail(w), "key '%s': expected a multiple of %s = %lld, found %lld", key,
+                            row->by, by, size);
+        json_put_integer(&w->json, row->ours, size / by);
     } else if (row->kind == KEY_LAYERS || row->kind == KEY_LIST || row->kind == KEY_SHARES) {
         put_layers(w, row, key);
     } else if (row->kind == KEY_FLAG || row->kind == KEY_SWITCH) {
@@ -253,7 +256,8 @@ static void put_keys(struct gguf_writer *w)
     for (size_t i = 0; i < sizeof common_keys / sizeof *common_keys; i++)
         if (!own_key(w, common_keys[i].theirs))
             put_key(w, &common_keys[i]);
-    if (w->family->defaults->n_kv_head && !has_key(w, "attention.head_count_kv"))
+    if (w->family->defaults->n_kv_head && !has_key(w, "attention.head_count_kv") &&
+        !own_key(w, "attention.head_count_kv"))
         json_put_raw(&w->json, "num_key_value_heads", "null"); /* as many as there are heads */
     for (size_t i = 0; i < KEYS_MAX && own[i].theirs; i++)
         put_key(w, &own[i]);
@@ -497,7 +501,8 @@ static void put_mixed(struct gguf_writer *w)
     const long long narrow = read_size(w, "attention.key_length_swa", wide);
     const struct gguf_tensor *factors = gguf_find(w->gguf, FACTORS);
     const float *numbers = factors ? (const void *)(w->gguf->file.bytes + factors->begin) : NULL;
-    size_t turning = 0, full = 0; /* pairs; the first layer without a window */
+    size_t turning = 0;         /* pairs */
+    size_t full = 0, local = 0; /* the first layers without a window, and with one */
     char key[KEY_BYTES];
     const struct gguf_value *pattern =
         gguf_value(w->gguf, full_key(key, w->architecture, "attention.sliding_window_pattern"));
@@ -519,10 +524,13 @@ static void put_mixed(struct gguf_writer *w)
     }
     while (full + 1 < pattern->count && gguf_item(pattern, full) != 0)
         full++;
+    while (local + 1 < pattern->count && gguf_item(pattern, local) == 0)
+        local++;
     snprintf(key, sizeof key, "blk.%zu.attn_v.weight", full);
     json_put_bool(&w->json, "attention_k_eq_v", !gguf_find(w->gguf, key));
     json_put_integer(&w->json, "head_dim", narrow);
     json_put_integer(&w->json, "global_head_dim", wide);
+    json_put_integer(&w->json, "num_key_value_heads", item_of(w, "attention.head_count_kv", local));
     json_put_integer(&w->json, "num_global_key_value_heads",
                      item_of(w, "attention.head_count_kv", full));
     json_put_bool(&w->json, "use_double_wide_mlp",
