@@ -313,8 +313,12 @@ static void settle_deberta(struct reading *r)
                         "field 'attention_head_size': expected hidden_size / num_attention_heads "
                         "= %zu",
                         c->d_k);
-    if (family_integer(r, "conv_kernel_size", 0, INT16_MAX, 0))
-        err_unsupported(family_fail(r), "field 'conv_kernel_size': expected none");
+    long long kernel = family_integer(r, "conv_kernel_size", 0, INT16_MAX, 0);
+    if (kernel)
+        err_unsupported(family_fail(r),
+                        "field 'conv_kernel_size': expected a model without a convolution beside "
+                        "its first layer, found one over %lld tokens, as in DeBERTa-v2 xlarge",
+                        kernel);
 }
 
 /* A group of layers is run several times, with the same parameters, before the next group. */
