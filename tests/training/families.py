@@ -40,7 +40,7 @@ CASES = (
                        "attention_multiplier": 0.2, "residual_multiplier": 0.4}),
     ("gemma", 2, 5, {"model_type": "gemma", "num_key_value_heads": 1, "head_dim": 4}),
     ("phi3", 2, 5, {"model_type": "phi3", "num_attention_heads": 4, "num_key_value_heads": 2}),
-    ("stablelm", 2, 5, {"model_type": "stablelm", "partial_rotary_factor": 0.5}),
+    ("stablelm", 2, 5, {"model_type": "stablelm", "num_key_value_heads": 2, "partial_rotary_factor": 0.5}),
     ("starcoder2", 2, 5, {"model_type": "starcoder2", "num_key_value_heads": 1, "use_bias": True}),
     ("gpt_neox", 2, 5, {"model_type": "gpt_neox", "rotary_pct": 0.5, "num_attention_heads": 2,
                         "rotary_emb_base": 50.0}),
