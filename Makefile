@@ -343,7 +343,7 @@ SANITIZED = BUILD=$(BUILD)/asan WERROR= CFLAGS='$(INSTRUMENTED) $(SANITIZE)' \
 asan: ## what could go wrong in memory, with the address and undefined-behaviour sanitizers
 	@ASAN_OPTIONS=allocator_may_return_null=1:quarantine_size_mb=16 BATCH_ITEMS=200 \
 		BREAK_EVERY=9 FLIPS_STRIDE=13 FAULT_EVERY=1201 FAULT_LINES=3 \
-		RACE_ROUNDS=3 CLI_SHARE=5/24 \
+		RACE_ROUNDS=3 CLI_SHARE=/24 \
 		ATTN_UNIT_FEW=60 ATTN_UNIT_LOOPS=2 \
 		STAGES='unit unit-2 cli batch oracle break flips memory races' \
 		GOLDEN='life-cross gemma3_text' \

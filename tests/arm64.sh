@@ -13,8 +13,8 @@ cd "$(dirname "$0")/.." || exit 1
 . tests/tally.sh
 build=$(absolute "${1:-build/aarch64}")
 
-sixth() { # WORD...: the first, the seventh, ...
-    printf '%s\n' "$@" | awk 'NR % 6 == 1'
+sixth() { # WORD...: the first, the seventh, ...; others for each SLICE
+    printf '%s\n' "$@" | awk -v slice="${SLICE:-0}" 'NR % 6 == (slice + 1) % 6'
 }
 
 UNIT=${UNIT-kernel gemm gemm_bf16 weight rows portable_math precision \

@@ -5,7 +5,8 @@
 #     UPDATE=1 sh tests/cli.sh build 'run/*'      write the present output as the expected output,
 #                                                 unless a check in the case fails
 #
-# One process per processor runs a share of the cases: CLI_SHARE=1/2 is every second case.
+# One process per processor runs a share of the cases: CLI_SHARE=1/2 is every second case, and
+# CLI_SHARE=/24 a 24th, others for each SLICE. LIST=1 only prints their names.
 #
 #     cmd      a shell script, run in an empty temporary folder with empty standard input. $ATTN is
 #              the program, $ROOT the repository (a relative path), $CASE the folder of the case.
@@ -47,6 +48,7 @@ if [ -z "${CLI_SHARE-}" ]; then
     exit
 fi
 share=${CLI_SHARE%/*} shares=${CLI_SHARE#*/} number=0
+: "${share:=$((${SLICE:-0} % shares + 1))}"
 unset CLI_SHARE
 
 # shellcheck source=tests/tally.sh
@@ -223,6 +225,11 @@ total=$((($(wc -l <"$scratch/chosen") + shares - 1) / shares))
 while read -r CASE <&3; do
     name=${CASE#"$cases/"}
     number=$((number + 1))
-    [ $((number % shares + 1)) != "$share" ] || try_case
+    [ $((number % shares + 1)) = "$share" ] || continue
+    if [ -n "${LIST-}" ]; then
+        printf '%s\n' "$name"
+    else
+        try_case
+    fi
 done 3<"$scratch/chosen"
-closing
+[ -n "${LIST-}" ] || closing

@@ -5,7 +5,7 @@
 #     sh tests/faults.sh memory [BUILD [EVERY]]     each EVERY-th allocation of a command line
 #     sh tests/faults.sh system [BUILD [EVERY]]     each EVERY-th fault; needs strace
 #     ONLY='batch*--force*' sh tests/faults.sh ...  only command lines that match the pattern
-#     FAULT_LINES=2 sh tests/faults.sh ...          every second command line
+#     FAULT_LINES=2 sh tests/faults.sh ...          every second command line; SLICE=1: the others
 #
 # faults/fault_table.c has the faults, faults/verdict.h the rules that each run must keep. Command
 # lines run in a folder with files of another owner, which they must not change.
@@ -73,7 +73,7 @@ try() { # COMMAND...
     *) return ;;
     esac
     line=$((line + 1))
-    [ $((line % ${FAULT_LINES:-1})) = 0 ] || return
+    [ $(((line + ${SLICE:-0}) % ${FAULT_LINES:-1})) = 0 ] || return
     AGAIN=''
     case "$*" in
     *--force* | *--dry-run*) ;;

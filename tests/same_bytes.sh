@@ -40,7 +40,7 @@ refuses_an_empty_list() {
 # Copy the objects except each twelfth, and no linked or generated files.
 take_objects() {
     mkdir "$scratch/out" && (cd "$build" && find cmd lib -name '*.o' | LC_ALL=C sort |
-        awk -v every="$EVERY" 'every > 1 && NR % every' |
+        awk -v every="$EVERY" -v slice="${SLICE:-0}" 'every > 1 && (NR + slice) % every' |
         grep -v 'bundled_models\|page_template\|completion_scripts\|lesson_texts' \
             >"$scratch/objects"
         find wasm -name live.wasm >>"$scratch/objects" 2>/dev/null

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Run unit tests and some command lines under valgrind, which finds invalid accesses and leaks.
 #
-#     sh tests/valgrind.sh [BUILD [EVERY]]     each EVERY-th suite
+#     sh tests/valgrind.sh [BUILD [EVERY]]     each EVERY-th suite, others for each SLICE; LIST=1
+#                                              only prints their names
 set -u
 cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/tally.sh
@@ -9,6 +10,12 @@ cd "$(dirname "$0")/.." || exit 1
 build=${1:-build}
 every=${2:-1}
 
+suites() {
+    "$build/unit" --list |
+        awk -v every="$every" -v slice="${SLICE:-0}" '(NR - slice) % every == 0'
+}
+
+[ -z "${LIST-}" ] || { suites && exit; }
 if ! command -v valgrind >/dev/null; then
     do_without 'valgrind is not installed'
 fi
@@ -22,7 +29,8 @@ export watched build scratch
 export attn="$build/attn-cli" sentence='Life is short, eat dessert first'
 export items="$watched $attn batch data/experiments/sentences.txt"
 lines=$scratch/lines
-"$build/unit" --list | awk "NR % $every == 0"' { print "0 $watched \"$build/unit\" " $1 }' >"$lines"
+# shellcheck disable=SC2016 # for the shells of side_by_side
+suites | sed 's|.*|0 $watched "$build/unit" &|' >"$lines"
 cat >>"$lines" <<'END'
 0 $watched "$attn" --version
 0 $watched "$attn" run --sentence "$sentence"

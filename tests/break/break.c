@@ -2,7 +2,8 @@
  *
  *     build/break build/attn-cli tests/break/config.cases ...
  *     build/break build/attn-cli tests/break/config.cases:12      only that line
- *     build/break --every 2 build/attn-cli tests/break/config.cases ...     every second line
+ *     build/break --every 2 build/attn-cli tests/break/config.cases ...     every second line; with
+ *                                                 SLICE=1 in the environment the other ones
  *
  * Also checks each refusal: one line on standard error, nothing on standard output, no changed
  * file, and at most MEMORY_KIB of memory more than the size of the files.
@@ -220,7 +221,9 @@ int main(int argc, char **argv)
         return 2;
     }
     setvbuf(stdout, NULL, _IOLBF, 0);
+    const char *slice = getenv("SLICE");
     bench.every = (size_t)every;
+    bench.seen = slice ? strtoul(slice, NULL, 10) : 0;
     setenv("LC_ALL", "C.UTF-8", 1);
     unsetenv("ATTN_MODEL");
     setenv("HF_HUB_CACHE", "/dev/null/none", 1); /* hide models of the user */

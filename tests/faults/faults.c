@@ -337,7 +337,9 @@ int main(int argc, char **argv)
     command = argv + 4;
     trial.command = command[0];
     trial.owns = owns;
-    seen = hash_of_command() % every; /* other faults for each command line */
+    const char *slice = getenv("SLICE");
+    seen = hash_of_command() + (slice ? strtoul(slice, NULL, 10) : 0);
+    seen %= every; /* other faults for each command line and slice */
     fault_came = mmap(NULL, 1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (fault_came == MAP_FAILED || !run_whole()) {
         failed++;

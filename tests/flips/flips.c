@@ -1,7 +1,8 @@
 /* flips: open and run small models whose files are truncated after each byte, or have one bit
  * flipped.
  *
- *     build/flips [STRIDE]         in the repository's top folder; each STRIDEth change
+ *     build/flips [STRIDE]         in the repository's top folder; each STRIDEth change, others for
+ *                                  each SLICE in the environment
  *
  * In weights it flips the bits of length, header and, if they are few, numbers; in other files all
  * bits. The model must run, or be refused as invalid input; the process must not end. (A flipped
@@ -42,7 +43,7 @@ struct progress {
 struct series {
     struct specimen *specimen;
     size_t file;
-    size_t stride;
+    size_t first, stride; /* of the changes that are made */
     struct progress *progress;
 };
 
@@ -116,7 +117,7 @@ static void try_at(const struct series *series, size_t at)
 static void try_all(const struct series *series)
 {
     size_t count = tries_of(series);
-    for (size_t at = 0; at < count; at += series->stride) {
+    for (size_t at = series->first; at < count; at += series->stride) {
         series->progress->at = at;
         try_at(series, at);
     }
@@ -154,8 +155,8 @@ static void add(struct sums *sums, const struct progress *progress, int failed)
     sums->tries += progress->fine + progress->refused + progress->unsupported + progress->wrong;
 }
 
-static void run_specimen(struct specimen *specimen, size_t stride, struct progress *progress,
-                         struct sums *sums)
+static void run_specimen(struct specimen *specimen, size_t first, size_t stride,
+                         struct progress *progress, struct sums *sums)
 {
     static struct err err;
     if (specimen_open(specimen, &err)) {
@@ -164,7 +165,7 @@ static void run_specimen(struct specimen *specimen, size_t stride, struct progre
         return;
     }
     for (size_t file = 0; file < specimen->count; file++) {
-        struct series series = {specimen, file, stride, progress};
+        struct series series = {specimen, file, first, stride, progress};
         int failed = run_series(&series);
         add(sums, progress, failed);
         tell_progress(sums->passed + sums->failed, 0);
@@ -176,6 +177,7 @@ int main(int argc, char **argv)
 {
     struct sums sums = {0};
     long stride = argc > 1 ? atol(argv[1]) : 1;
+    const char *slice = getenv("SLICE");
     struct progress *progress =
         mmap(NULL, sizeof *progress, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (stride < 1 || progress == MAP_FAILED) {
@@ -183,7 +185,8 @@ int main(int argc, char **argv)
         return 2;
     }
     for (size_t i = 0; i < sizeof specimens / sizeof *specimens; i++)
-        run_specimen(&specimens[i], (size_t)stride, progress, &sums);
+        run_specimen(&specimens[i], slice ? strtoul(slice, NULL, 10) % (size_t)stride : 0,
+                     (size_t)stride, progress, &sums);
     printf("%zu tries: %zu fine, %zu refused, %zu not supported\n", sums.tries, sums.fine,
            sums.refused, sums.unsupported);
     printf("%zu passed, %zu failed\n", sums.passed, sums.failed);

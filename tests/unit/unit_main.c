@@ -103,12 +103,13 @@ static TCase *add_case(Suite *suite, const char *module, const struct unit_item 
 }
 
 /* ATTN_UNIT_LOOPS=2: every second case of a loop, not the same of every loop, because many loops go
- * over the same models. */
+ * over the same models; with SLICE=1 the other ones. */
 static void add_test(TCase *tests, const struct registered *added)
 {
     const char *every = getenv("ATTN_UNIT_LOOPS");
     int step = every ? atoi(every) : 1;
-    int first = (int)(added - items) % step;
+    const char *slice = getenv("SLICE");
+    int first = (int)((added - items) + (slice ? atol(slice) : 0)) % step;
     for (int i = first < added->item.times ? first : 0; i < added->item.times; i += step)
         tcase_add_loop_test(tests, added->item.test, i, i + 1);
 }
