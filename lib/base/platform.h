@@ -56,6 +56,9 @@ bool platform_grants_tiles(void);
 /* The size of the cache of a level: 2 (of each core) or 3 (shared by cores); 0: unknown. */
 size_t platform_cache_bytes(int level);
 
+/* Remove these bytes from all caches; false: the processor has no instruction for it. */
+bool platform_leave_caches(const void *bytes, size_t size);
+
 /* The number of processors that this process may use. */
 size_t platform_processors(void);
 

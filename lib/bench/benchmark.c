@@ -18,7 +18,9 @@
 /* --- limits of the machine -------------------------------------------------------------------- */
 
 struct peak {
-    float *data; /* read to measure memory; larger than the caches, but at most MEMORY_MOST */
+    /* Read to measure memory: a window that leaves the caches before it is read, or, if it cannot,
+     * more than the caches, but at most MEMORY_MOST. */
+    float *data;
     size_t size_bytes, cache_bytes;
     size_t next_byte;     /* where the next read starts */
     struct weight weight; /* the measured product is y = x · weight, as large as one of a pass */
@@ -66,7 +68,8 @@ static int peak_init(struct peak *peak, struct machine *machine, enum precision 
     size_t cache = platform_cache_bytes(3);
     peak->cache_bytes = cache ? cache : CACHE_UNKNOWN;
     size_t size = num_min(num_max(2 * peak->cache_bytes, MEMORY_LEAST), MEMORY_MOST);
-    peak->size_bytes = size / WINDOW_BYTES * WINDOW_BYTES;
+    bool leaves = platform_leave_caches(&size, sizeof size);
+    peak->size_bytes = leaves ? WINDOW_BYTES : size / WINDOW_BYTES * WINDOW_BYTES;
     peak->data = arena_alloc(arena, peak->size_bytes, 1, err);
 
     struct weight *weight = &peak->weight;
@@ -120,7 +123,8 @@ static void parse_piece(void *context, size_t round, size_t thread)
     total = add_up(data + round * count, count);
 }
 
-/* Each window reads on where the last one ended: data read earlier has left the caches by then. */
+/* Each window reads on where the last one ended: data read earlier has left the caches by then, if
+ * it cannot be removed from them. */
 static struct bench_work measure_limits(struct peak *peak, struct machine *machine)
 {
     const struct loop reads = {WINDOW_BYTES / PIECE_BYTES, ALL_THREADS, parse_piece};
@@ -132,8 +136,10 @@ static struct bench_work measure_limits(struct peak *peak, struct machine *machi
         best.operations = fmax(best.operations, rate);
     }
     for (int i = 0; i < WINDOWS; i++) {
+        float *window = peak->data + peak->next_byte / sizeof *peak->data;
+        platform_leave_caches(window, WINDOW_BYTES);
         double start = clock_seconds();
-        pool_run(machine->pool, reads, peak->data + peak->next_byte / sizeof *peak->data);
+        pool_run(machine->pool, reads, window);
         best.bytes = fmax(best.bytes, WINDOW_BYTES / (clock_seconds() - start));
         peak->next_byte = (peak->next_byte + WINDOW_BYTES) % peak->size_bytes;
     }

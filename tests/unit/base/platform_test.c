@@ -23,6 +23,7 @@
 #define platform_advise_huge posix_advise_huge
 #define platform_give_back posix_give_back
 #define platform_cache_bytes posix_cache_bytes
+#define platform_leave_caches posix_leave_caches
 #define platform_last_byte posix_last_byte
 #define platform_grants_tiles posix_grants_tiles
 #define platform_memory_bytes posix_memory_bytes
@@ -55,6 +56,15 @@ TEST_LOOP(random_bytes_differ, COUNT(platforms))
     ck_assert(platforms[_i].random(draws[0], sizeof *draws));
     ck_assert(platforms[_i].random(draws[1], sizeof *draws));
     ck_assert_mem_ne(draws[0], draws[1], sizeof *draws);
+}
+
+TEST(bytes_that_leave_the_caches_keep_their_values)
+{
+    char bytes[1000], same[sizeof bytes];
+    memset(bytes, 7, sizeof bytes);
+    memset(same, 7, sizeof same);
+    platform_leave_caches(bytes + 1, sizeof bytes - 2);
+    ck_assert_mem_eq(bytes, same, sizeof bytes);
 }
 
 TEST_LOOP(the_last_occurrence_of_a_byte_is_found, COUNT(platforms))
