@@ -14,6 +14,8 @@ cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/tally.sh
 . tests/tally.sh
 build=${1:-build}
+# Samples are others for each SLICE: by default the number of commits up to this one.
+export SLICE="${SLICE:-$(git_here rev-list --count HEAD 2>/dev/null || echo 0)}"
 stages=$(sh tests/stage.sh --list | wc -l)
 at_once=$(nproc 2>/dev/null || echo 2)
 [ "$at_once" -le 4 ] || at_once=4
@@ -110,6 +112,7 @@ wait
 say_ended
 [ -n "${ON_TERMINAL-}" ] || tell_failures
 tell_left_out
+[ -n "${WHOLE-}" ] || echo "samples: SLICE=$SLICE repeats them; make test-all takes all"
 cat "$scratch"/*.counts >"$scratch/sums"
 failed=$((stages - $(wc -l <"$scratch/sums"))) # stages that ended without counts
 while read -r some failures others; do

@@ -3,7 +3,9 @@
 #
 #     sh tests/stage.sh --list               the stages in STAGES='NAME...'; default: those of
 #                                            `make test`, or with WHOLE=1 (`make test-all`) all
-#     sh tests/stage.sh NAME BUILD FOLDER    without WHOLE=1, with shorter sweeps
+#     sh tests/stage.sh NAME BUILD FOLDER    without WHOLE=1, with shorter sweeps: others for each
+#                                            SLICE, a number
+#     sh tests/stage.sh --golden             the models of stage `oracle`
 #
 # A stage is a command whose last line is `N passed, N failed` or `N passed, N failed, N skipped`,
 # and that prints `failed: WHAT` for each failure. FOLDER/NAME.log gets its output, NAME.progress
@@ -55,8 +57,9 @@ rare='bytes models hauls readers python r wheel pictures live papers page'
 
 if [ -z "${WHOLE-}" ]; then
     rarer=3
-    export ATTN_UNIT_FEW="${ATTN_UNIT_FEW-1}" BATCH_KILLS="${BATCH_KILLS-1 3 12}" \
-        TOGETHER="${TOGETHER-no}"
+    export ATTN_UNIT_FEW="${ATTN_UNIT_FEW-1}" \
+        BATCH_KILLS="${BATCH_KILLS-$((${SLICE:-0} % 12 + 1))}" TOGETHER="${TOGETHER-no}" \
+        FAULT_LINES="${FAULT_LINES-2}" GOLDEN_EVERY="${GOLDEN_EVERY-2}"
 fi
 
 # Every second suite, so that two processors share them. Long suites come first, in pairs of equal
@@ -70,9 +73,13 @@ suites() { # 1|0
         awk -v which="$1" '!seen[$0]++ && ++count % 2 == which'
 }
 
-# Sanitizer builds set GOLDEN to a few models, because bf16 in plain C takes them minutes.
+# The models of `oracle`. Sanitizer builds set GOLDEN to a few, because bf16 in plain C takes them
+# minutes. make test runs every second one, others for each SLICE.
 golden() {
+    nth=${SLICE:-0}
     for folder in tests/golden/* tests/golden-families/*; do
+        nth=$((nth + 1))
+        [ "${GOLDEN-}" ] || [ $((nth % ${GOLDEN_EVERY:-1})) = 0 ] || continue
         case " ${GOLDEN:-${folder##*/}} " in
             *" ${folder##*/} "*) printf '%s ' "$folder" ;;
         esac
@@ -89,6 +96,10 @@ seeds() {
 }
 
 name=$1
+if [ "$name" = --golden ]; then
+    golden
+    exit
+fi
 if [ "$name" = --list ]; then
     stages | while read -r name _; do
         if [ -n "${STAGES-}" ]; then
