@@ -14,8 +14,9 @@ cd "$(dirname "$0")/.." || exit 1
 unset MAKEFLAGS MFLAGS MAKELEVEL # set by a calling make
 build=${1:-build}
 LIMIT=900
+slice=${SLICE:-$(git_here rev-list --count HEAD)} # the copy has no commits to count
 STAGES='cli batch figures install readme system races'
-FEW='FAULT_EVERY=801 FAULT_LINES=2 BATCH_ITEMS=200 CLI_SHARE=1/10 DOCUMENTS=README.md'
+FEW='FAULT_EVERY=801 FAULT_LINES=2 BATCH_ITEMS=200 CLI_SHARE=/10 DOCUMENTS=README.md'
 
 case $scratch in *[[:space:]]*)
     do_without "the path of TMPDIR must have no blank, found '$scratch'"
@@ -55,8 +56,8 @@ make_copies() {
 make_test() {
     # shellcheck disable=SC2086 # a word a variable
     (trap '' PIPE && umask 077 && cd "$source" && as_nobody timeout "$LIMIT" \
-        env -u HOME -u PIPES_END DEPS=0 TMPDIR="$temporary" STAGES="$STAGES" $FEW \
-        make --no-print-directory -j8 test </dev/null 2>&1)
+        env -u HOME -u PIPES_END CCACHE_DISABLE=1 DEPS=0 TMPDIR="$temporary" STAGES="$STAGES" \
+        SLICE="$slice" $FEW make --no-print-directory -j8 test </dev/null 2>&1)
 }
 
 listing() {

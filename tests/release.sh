@@ -3,7 +3,7 @@
 # another folder; those for arm64 run in qemu and give the bits of BUILD/attn-cli.
 #
 #     sh tests/release.sh [BUILD]
-#     EVERY=12 sh tests/release.sh build      compile only each twelfth file again, as stage `bytes`
+#     EVERY=6 sh tests/release.sh build       compile only each sixth file again, by SLICE
 #
 # Takes five minutes and a network.
 set -u

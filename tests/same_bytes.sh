@@ -3,13 +3,14 @@
 # to the same program and libraries in another folder, by another user, with one job, later.
 #
 #     sh tests/same_bytes.sh [BUILD]
-#     EVERY=1 sh tests/same_bytes.sh build       compile all files again, not only each twelfth
+#     EVERY=1 sh tests/same_bytes.sh build       compile all files again, not only each eighth
 set -u
 cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/tally.sh
 . tests/tally.sh
 build=${1:-build}
-EVERY=${EVERY:-12}
+EVERY=${EVERY:-8}
+slice=$((${SLICE:-0} / ${TURNS:-1})) # one of TURNS commits comes here
 name=attn-cli-$("$build/attn-cli" --version | sed -n '1s/.* //p')
 elsewhere="$scratch/else where"
 
@@ -37,10 +38,10 @@ refuses_an_empty_list() {
         ! [ -e "$scratch/none/$name.tar.gz" ] && rmdir "$elsewhere/$name/.git"
 }
 
-# Copy the objects except each twelfth, and no linked or generated files.
+# Copy the objects except each eighth, others for each SLICE, and no linked or generated files.
 take_objects() {
     mkdir "$scratch/out" && (cd "$build" && find cmd lib -name '*.o' | LC_ALL=C sort |
-        awk -v every="$EVERY" -v slice="${SLICE:-0}" 'every > 1 && (NR + slice) % every' |
+        awk -v every="$EVERY" -v slice="$slice" 'every > 1 && (NR + slice) % every' |
         grep -v 'bundled_models\|page_template\|completion_scripts\|lesson_texts' \
             >"$scratch/objects"
         find wasm -name live.wasm >>"$scratch/objects" 2>/dev/null

@@ -10,7 +10,8 @@
 # A stage is a command whose last line is `N passed, N failed` or `N passed, N failed, N skipped`,
 # and that prints `failed: WHAT` for each failure. FOLDER/NAME.log gets its output, NAME.progress
 # its progress, NAME.said a summary when it has ended, NAME.counts its counts. DOCUMENTS='FILE...':
-# what `readme` runs; default: README.md and all guides.
+# what `readme` runs; default: README.md and all guides. TURNS=3: stages that `make test` leaves out
+# run for one of three SLICEs.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 export LC_ALL=C.UTF-8
@@ -44,6 +45,7 @@ readers  sh tests/readers.sh "$build"
 python   sh tests/python.sh "$build"
 r        sh tests/r.sh "$build"
 packages sh tests/packages.sh "$build"
+rotation sh tests/rotation.sh "$build"
 wheel    sh tests/wheel.sh "$build"
 pictures sh tests/pictures.sh "$build"
 live     sh tests/live/run.sh "$build"
