@@ -58,14 +58,14 @@ HOSTED_OBJECTS := $(LIB_OBJECTS) $(filter-out $(BUILD)/cmd/main.o,$(CMD_OBJECTS)
 UNIT_SUITES = *
 UNIT_OBJECTS := $(call objects,tests/unit/unit_main.c $(wildcard tests/unit/rigs/*.c \
 	$(UNIT_SUITES:%=tests/unit/%_test.c) $(UNIT_SUITES:%=tests/unit/*/%_test.c)))
-FUZZ_OBJECTS := $(call objects,$(wildcard tests/fuzz/*.c))
-FAULT_OBJECTS := $(call objects,$(wildcard tests/faults/*.c))
-ORACLE_OBJECTS := $(call objects,$(wildcard tests/oracle/*.c))
-BREAK_OBJECTS := $(call objects,$(wildcard tests/break/*.c))
-FLIPS_OBJECTS := $(call objects,$(wildcard tests/flips/*.c))
-FOOTPRINT_OBJECTS := $(call objects,$(wildcard tests/footprint/*.c))
+FUZZ_OBJECTS := $(call objects,$(wildcard tests/harm/fuzz/*.c))
+FAULT_OBJECTS := $(call objects,$(wildcard tests/harm/faults/*.c))
+ORACLE_OBJECTS := $(call objects,$(wildcard tests/references/oracle/*.c))
+REFUSALS_OBJECTS := $(call objects,$(wildcard tests/refusals/*.c))
+FLIPS_OBJECTS := $(call objects,$(wildcard tests/harm/flips/*.c))
+FOOTPRINT_OBJECTS := $(call objects,$(wildcard tests/run/footprint/*.c))
 C_FILES := $(wildcard cmd/*.[ch] cmd/*/*.[ch] lib/*.[ch] lib/*/*.[ch] lib/*/*/*.[ch] \
-	models/*.c tests/*/*.[ch] tests/unit/*/*.[ch] data/packages/*.c)
+	models/*.c tests/*/*.[ch] tests/*/*/*.[ch] data/packages/*.c)
 
 # As many jobs as processors, unless -j is given. With several goals: one job, because goals such as
 # clean and all must not run at the same time.
@@ -234,24 +234,24 @@ include $(BUILD)/dependencies
 endif
 
 -include $(patsubst %.o,%.d,$(LIB_OBJECTS) $(CMD_OBJECTS) $(UNIT_OBJECTS) $(ORACLE_OBJECTS) \
-	$(BREAK_OBJECTS) $(FLIPS_OBJECTS) $(FOOTPRINT_OBJECTS) $(FUZZ_OBJECTS) $(FAULT_OBJECTS))
+	$(REFUSALS_OBJECTS) $(FLIPS_OBJECTS) $(FOOTPRINT_OBJECTS) $(FUZZ_OBJECTS) $(FAULT_OBJECTS))
 -include $(BUILD)/models/maker.d
 
 # --- tests ---------------------------------------------------------------------------------------
 
-FUZZERS := $(patsubst tests/fuzz/%_fuzz.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
+FUZZERS := $(patsubst tests/harm/fuzz/%_fuzz.c,$(BUILD)/fuzz/%,$(wildcard tests/harm/fuzz/*_fuzz.c))
 TEST_PROGRAMS = \
-	$(patsubst %,$(BUILD)/%,attn-cli unit oracle break flips faults) \
+	$(patsubst %,$(BUILD)/%,attn-cli unit oracle refusals flips faults) \
 	$(patsubst %,$(BUILD)/%,footprint generate-models libattn.a) \
 	$(SHARED) $(FUZZERS)
 
 test-programs: $(TEST_PROGRAMS) all ## build everything that the tests run
 
 test: $(TEST_PROGRAMS) ## run the tests that are fast; installs Check and jq
-	@sh tests/run.sh $(BUILD)
+	@sh tests/run/run.sh $(BUILD)
 
 test-all: $(TEST_PROGRAMS) $(BUILD)/dependencies-of-everything ## install what tests use, run all
-	@WHOLE=1 PAGE=modules sh tests/run.sh $(BUILD)
+	@WHOLE=1 PAGE=modules sh tests/run/run.sh $(BUILD)
 
 $(UNIT_OBJECTS): | $(BUILD)/dependencies-of-tests
 
@@ -266,7 +266,7 @@ $(BUILD)/unit-suites: FORCE
 $(BUILD)/oracle: $(ORACLE_OBJECTS) $(BUILD)/internal.a
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
-$(BUILD)/break: $(BREAK_OBJECTS) $(BUILD)/internal.a
+$(BUILD)/refusals: $(REFUSALS_OBJECTS) $(BUILD)/internal.a
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
 $(BUILD)/footprint: $(FOOTPRINT_OBJECTS)
@@ -279,14 +279,14 @@ $(BUILD)/flips: $(FLIPS_OBJECTS) $(BUILD)/internal.a
 $(BUILD)/libcommands.a: $(filter-out %/main.o,$(CMD_OBJECTS))
 	$(call SAY,archive,$@) rm -f $@; $(AR) $(ARCHIVE) $@ $^
 
-# A program for each target in tests/fuzz. Linked with replay.c it reads the corpus, linked with
+# A program for each target in tests/harm/fuzz. Linked with replay.c it reads the corpus, linked with
 # libFuzzer it makes new inputs.
-FUZZ_MAIN = $(patsubst %,$(BUILD)/tests/fuzz/%.o,replay mutate)
-FUZZ_COMMON = $(patsubst %,$(BUILD)/tests/fuzz/%.o,engine encode run_model)
+FUZZ_MAIN = $(patsubst %,$(BUILD)/tests/harm/fuzz/%.o,replay mutate)
+FUZZ_COMMON = $(patsubst %,$(BUILD)/tests/harm/fuzz/%.o,engine encode run_model)
 
 fuzzers: $(FUZZERS)
 
-$(FUZZERS): $(BUILD)/fuzz/%: $(BUILD)/tests/fuzz/%_fuzz.o $(FUZZ_COMMON) $(FUZZ_MAIN) \
+$(FUZZERS): $(BUILD)/fuzz/%: $(BUILD)/tests/harm/fuzz/%_fuzz.o $(FUZZ_COMMON) $(FUZZ_MAIN) \
 		$(BUILD)/libcommands.a $(BUILD)/internal.a
 	@mkdir -p $(@D)
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $(FUZZ_LINK) $^ $(LIBS) -o $@
@@ -303,28 +303,28 @@ fuzz: ## fuzz each parser for FUZZ_SECONDS with clang's libFuzzer
 	@$(MAKE) --no-print-directory fuzzers BUILD=$(BUILD)/fuzzing CC='$(FUZZ_CC)' WERROR= \
 		FUZZ_MAIN= FUZZ_LINK=-fsanitize=fuzzer CFLAGS='$(FUZZ_LEVEL) -g1 -fopenmp-simd \
 		-fno-math-errno -fno-trapping-math $(FUZZ_COVERAGE) $(SANITIZE)'
-	@sh tests/fuzz.sh run $(BUILD)/fuzzing $(FUZZ_SECONDS)
+	@sh tests/harm/fuzz.sh run $(BUILD)/fuzzing $(FUZZ_SECONDS)
 
 $(BUILD)/faults: $(FAULT_OBJECTS) $(BUILD)/libcommands.a $(BUILD)/internal.a
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
 test-faults: $(BUILD)/attn-cli $(BUILD)/faults ## fail each allocation and system call; races
-	@sh tests/faults.sh memory $(BUILD)
-	@sh tests/faults.sh system $(BUILD)
-	@sh tests/races.sh $(BUILD) 500
+	@sh tests/harm/faults.sh memory $(BUILD)
+	@sh tests/harm/faults.sh system $(BUILD)
+	@sh tests/harm/races.sh $(BUILD) 500
 
 test-hostile: $(TEST_PROGRAMS) ## run tests without HOME, in odd folders, with read-only sources
-	@sh tests/hostile.sh $(BUILD)
+	@sh tests/systems/hostile.sh $(BUILD)
 
 test-bare: ## make run, make test and README in a new Debian; needs root, debootstrap
-	@sh tests/chroot.sh
+	@sh tests/systems/chroot.sh
 
 test-frozen: $(BUILD)/attn-cli ## compare the values of command lines with recorded ones
-	@python3 tests/frozen/frozen.py check $(BUILD)
+	@python3 tests/references/frozen/frozen.py check $(BUILD)
 
 test-page: $(BUILD)/attn-cli ## test the HTML page in Chromium, which it installs
 	@$(SETUP) page
-	@sh tests/page/run.sh $(BUILD) modules
+	@sh tests/readers/page/run.sh $(BUILD) modules
 
 # With sanitizers gcc gives false warnings, so warnings are not errors here. -march: functions have
 # no clones for several instruction sets here; without it each fmaf in C would be a call, and the
@@ -336,16 +336,16 @@ INSTRUMENTED = -O1 -ftree-vectorize -march=native -g1 -fopenmp-simd -fno-math-er
 	-fno-trapping-math
 SANITIZED = BUILD=$(BUILD)/asan WERROR= CFLAGS='$(INSTRUMENTED) $(SANITIZE)' \
 	LIGHTLY='-O0 -fno-sanitize=undefined' TEST_PROGRAMS='$(patsubst %,$(BUILD)/asan/%, \
-	attn-cli unit oracle break flips faults footprint)'
+	attn-cli unit oracle refusals flips faults footprint)'
 
 # Samples, because without sanitizers all of it runs elsewhere; a fault in memory shows in any of
 # many lines, cases or items that run the same code. `make fuzz` reads the corpora.
 asan: ## what could go wrong in memory, with the address and undefined-behaviour sanitizers
 	@ASAN_OPTIONS=allocator_may_return_null=1:quarantine_size_mb=16 BATCH_ITEMS=200 \
-		BREAK_EVERY=9 FLIPS_STRIDE=13 FAULT_EVERY=1201 FAULT_LINES=3 \
+		REFUSALS_EVERY=9 FLIPS_STRIDE=13 FAULT_EVERY=1201 FAULT_LINES=3 \
 		RACE_ROUNDS=3 CLI_SHARE=/24 \
 		ATTN_UNIT_FEW=60 ATTN_UNIT_LOOPS=2 \
-		STAGES='unit unit-2 cli batch oracle break flips memory races' \
+		STAGES='unit unit-2 cli batch oracle refusals flips memory races' \
 		GOLDEN='life-cross gemma3_text' \
 		$(MAKE) --no-print-directory test $(SANITIZED)
 
@@ -358,14 +358,14 @@ test-clang: ## compile cmd and lib with clang, test kernels and model families; 
 		TEST_PROGRAMS='$(patsubst %,$(BUILD)/clang/%,attn-cli unit oracle)'
 
 long-hauls: $(BUILD)/attn-cli ## test time and memory with large inputs and outputs
-	@sh tests/long_hauls.sh $(BUILD) long
+	@sh tests/harm/long_hauls.sh $(BUILD) long
 
 test-cluster: all ## run experiments with GNU parallel, mpirun and Slurm, which it installs
 	@$(SETUP) cluster || true # the test skips what is missing
-	@sh tests/cluster.sh $(BUILD)
+	@sh tests/systems/cluster.sh $(BUILD)
 
 test-workflows: all ## run experiments with Snakemake and Ray of PyPI
-	@sh tests/workflows.sh $(BUILD)
+	@sh tests/systems/workflows.sh $(BUILD)
 
 # libxsmm's code is generated at run time and is not instrumented.
 THREADED = train_step growth mechanism edit gemm heap machine attn_step attn_host
@@ -373,7 +373,7 @@ tsan: ## test what runs in several threads with ThreadSanitizer
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/tsan WERROR= \
 		CFLAGS='$(INSTRUMENTED) -fsanitize=thread' UNIT_SUITES='$(THREADED)' \
 		$(BUILD)/tsan/attn-cli $(BUILD)/tsan/unit
-	@sh tests/tsan.sh $(BUILD)/tsan $(THREADED)
+	@sh tests/harm/tsan.sh $(BUILD)/tsan $(THREADED)
 
 # A fault that hits gcov's own files resets its counts: tests skip such faults if ASAN_OPTIONS or
 # COVERAGE is set.
@@ -382,12 +382,12 @@ coverage: ## list lines of lib that handle errors and no test reaches, with gcov
 		BATCH_ITEMS=400 $(MAKE) --no-print-directory \
 		BUILD=$(BUILD)/coverage WERROR= \
 		CFLAGS='-O0 -g -fopenmp-simd --coverage -fprofile-update=atomic' test || true
-	@sh tests/coverage.sh $(BUILD)/coverage
+	@sh tests/run/coverage.sh $(BUILD)/coverage
 
 # Uses a cross compiler and Debian's libraries for arm64, which it downloads.
 arm64: ## build for arm64 and run tests in qemu; installs what it needs
 	@$(SETUP) arm64 && $(SETUP) static || true # the test skips what is missing
-	+@MAKE='$(MAKE)' sh tests/arm64.sh $(BUILD)/aarch64
+	+@MAKE='$(MAKE)' sh tests/systems/arm64.sh $(BUILD)/aarch64
 
 # Sources of the engine: the core, lib/live, and the writers of a page's numbers.
 WASM_FILES = $(wildcard $(patsubst %,lib/%/*.c,base format text text/* math model model/* lens \
@@ -414,31 +414,31 @@ test-live: ## test the engine of live pages in node; skipped if it cannot be bui
 	@$(SETUP) wasm || true
 	+@MAKE='$(MAKE)' sh lib/live/build.sh $(BUILD)/wasm || [ $$? = 69 ]
 	+@$(MAKE) --no-print-directory all
-	@sh tests/live/run.sh $(BUILD)
+	@sh tests/readers/live/run.sh $(BUILD)
 
 test-static: $(BUILD)/attn-cli ## test the static program in an empty root; skipped if not built
 	@$(SETUP) static || true
 	@[ -d $(BUILD)/archives ] || $(FETCH) $(BUILD)/archives || [ $$? = 69 ]
 	+@[ ! -d $(BUILD)/archives ] || $(MAKE) --no-print-directory static
-	@sh tests/static.sh $(BUILD)
+	@sh tests/systems/static.sh $(BUILD)
 
 test-release: $(BUILD)/attn-cli ## build a release twice and compare; run arm64's in qemu
-	+@MAKE='$(MAKE)' sh tests/release.sh $(BUILD)
+	+@MAKE='$(MAKE)' sh tests/systems/release.sh $(BUILD)
 
 test-gguf: $(BUILD)/attn-cli ## compare GGUF files with llama.cpp, which npm installs
 	@$(SETUP) gguf || true # the test skips what is missing
-	@sh tests/gguf/run.sh $(BUILD)
+	@sh tests/references/gguf/run.sh $(BUILD)
 
 # REAL=small: only SmolLM2, as in .ci/run.
 test-real: $(BUILD)/attn-cli ## compare real models with transformers, TransformerLens, minicons
-	@sh tests/real/run.sh $(BUILD) $(REAL)
+	@sh tests/references/real/run.sh $(BUILD) $(REAL)
 
 test-deb: $(BUILD)/attn-cli ## test make deb's packages in a new Debian; needs root, debootstrap
-	@sh tests/deb.sh $(BUILD)
+	@sh tests/systems/deb.sh $(BUILD)
 
 VALGRIND_EVERY = 1
 valgrind: $(TEST_PROGRAMS) ## run unit tests and some command lines under valgrind
-	@sh tests/valgrind.sh $(BUILD) $(VALGRIND_EVERY)
+	@sh tests/harm/valgrind.sh $(BUILD) $(VALGRIND_EVERY)
 
 format: ## format all C files with clang-format 14
 	@clang-format -i $(C_FILES)
@@ -453,14 +453,14 @@ format-check: ## fail if a C file is not formatted; installs clang-format
 # --- models --------------------------------------------------------------------------------------
 
 bench-peers: $(BUILD)/attn-cli $(BUILD)/libattn.so ## compare speed with PyTorch and others
-	@sh tests/peers/run.sh $(BUILD)
+	@sh tests/references/peers/run.sh $(BUILD)
 
 bench-tokenizers: $(BUILD)/attn-cli ## time tokenizers in FOLDERS= on TEXT=, with tokenizers.js
-	@cd tests/other_tokenizers && npm ci --silent && \
+	@cd tests/texts/other_tokenizers && npm ci --silent && \
 		node speed.mjs $(abspath $<) $(abspath $(TEXT) $(FOLDERS))
 
 check-published: $(BUILD)/attn-cli ## compare checkpoints in MODELS= with published numbers
-	@sh tests/published.sh '$(MODELS)' $(BUILD)
+	@sh tests/references/published.sh '$(MODELS)' $(BUILD)
 
 pictures: $(BUILD)/attn-cli ## draw the README's pictures
 	@sh data/pictures/draw.sh $(BUILD)/attn-cli
@@ -470,7 +470,7 @@ models: $(BUILD)/generate-models ## write the worked examples in models/
 
 tiny: $(BUILD)/attn-cli ## train the default model in BUILD/tiny: up to half an hour
 	@sh models/train.sh $(BUILD)/attn-cli $(BUILD)/tiny
-	@sh tests/figures.sh $(BUILD) $(BUILD)/tiny
+	@sh tests/references/figures.sh $(BUILD) $(BUILD)/tiny
 
 # Not linked with the library, which contains the models.
 MAKER_FILES = models/maker.c $(wildcard lib/base/*.c lib/format/*.c lib/model/config*.c) \

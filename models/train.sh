@@ -13,7 +13,7 @@ attn=$1 to=$2
 here=$(dirname "$0")
 texts=$here/../tests/texts
 
-# Leave out the texts that tests/figures.sh uses as questions.
+# Leave out the texts that tests/references/figures.sh uses as questions.
 draw() { # RULE SEED
     python3 "$here/fables.py" "$here/../data/fables.grammar" --rule "$1" --seed "$2" \
         --count 240000 |

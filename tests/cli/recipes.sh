@@ -8,7 +8,7 @@ cp() {
 
 model() { # NAME FOLDER: copies a model of models/ or golden/
     mkdir -p "$2"
-    for from in "$ROOT/models/$1" "$ROOT/tests/golden/$1"; do
+    for from in "$ROOT/models/$1" "$ROOT/tests/references/golden/$1"; do
         for file in config.json vocab.json merges.txt model.safetensors; do
             [ ! -f "$from/$file" ] || command cp "$from/$file" "$2"
         done

@@ -484,8 +484,8 @@ TEST(without_memory_for_packing_a_run_succeeds)
 }
 
 /* Of floats and of types that become floats. */
-static const char *const packed_models[] = {"tiny", "tests/gguf/llama-bf16.gguf",
-                                            "tests/gguf/q5_0.gguf"};
+static const char *const packed_models[] = {"tiny", "tests/references/gguf/llama-bf16.gguf",
+                                            "tests/references/gguf/q5_0.gguf"};
 
 TEST_LOOP(packing_keeps_each_bit, COUNT(packed_models))
 {
@@ -621,7 +621,7 @@ TEST(a_sum_of_logits_has_gradients)
     ck_assert_int_eq(attn_gradient(model, &ids, &request, logits, 1, NULL, &error), -1);
     ck_assert_int_eq(error.status, 4);
     attn_close(model);
-    model = attn_open("tests/golden-families/bert-classes", 1, NULL);
+    model = attn_open("tests/references/golden-families/bert-classes", 1, NULL);
     numbers[0] = numbers[1] = numbers[2] = 1;
     request.edits = NULL;
     ck_assert_int_eq(attn_gradient(model, &ids, &request, logits, 1, NULL, &error), -1);

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../stage_progress.h"
+#include "../run/stage_progress.h"
 #include "unit.h"
 
 /* Registered items, sorted by module and line; the items of a module are a suite. */

@@ -1,4 +1,4 @@
-/* Without rsvg-convert nothing is tested; tests/pictures.sh reports that. */
+/* Without rsvg-convert nothing is tested; tests/readers/pictures.sh reports that. */
 #include "draw/figure.h"
 
 #include <string.h>

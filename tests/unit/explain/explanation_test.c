@@ -280,7 +280,7 @@ TEST_LOOP(numbers_that_mix_copies_give_the_copies, 2)
     static float left[MOST * C];
     const size_t active = (size_t)_i;
     char folder[64];
-    snprintf(folder, sizeof folder, "tests/golden-families/%s", names[_i]);
+    snprintf(folder, sizeof folder, "tests/references/golden-families/%s", names[_i]);
     ck_assert_msg(!viewer_open(&viewer, folder, 1, &err), "%s", err.text);
     ck_assert_uint_eq(viewer.model.config.copies.active, active);
     read_input((struct input){.ids = "3,1,4,1,5"}, NULL);

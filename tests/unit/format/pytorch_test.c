@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/num.h"
 
-static const char saved[] = "tests/break/pickled/pytorch_model.bin";
+static const char saved[] = "tests/refusals/pickled/pytorch_model.bin";
 static const char twin[] = "models/life";
 
 static struct folder_file files[1];

@@ -51,7 +51,7 @@ static void check_dots(const char *blocks, const float *numbers, enum dtype type
     }
 }
 
-/* Expected numbers: ggml, by tests/gguf/quants.py. Reads at an odd address. */
+/* Expected numbers: ggml, by tests/references/gguf/quants.py. Reads at an odd address. */
 TEST_LOOP(numbers_have_the_bits_of_ggml, COUNT(types))
 {
     static char blocks[1 + MOST * 2];
@@ -60,7 +60,7 @@ TEST_LOOP(numbers_have_the_bits_of_ggml, COUNT(types))
     struct gguf gguf = {0};
     struct err err;
     ck_assert_int_eq(COUNT(types), DTYPE_END - DTYPE_COUNT);
-    ck_assert_msg(!gguf_open(&gguf, "tests/gguf/quants.gguf", &err), "%s", err.text);
+    ck_assert_msg(!gguf_open(&gguf, "tests/references/gguf/quants.gguf", &err), "%s", err.text);
     const struct gguf_tensor *tensor = gguf_find(&gguf, dtype_name(types[_i]));
     snprintf(name, sizeof name, "%s.F32", dtype_name(types[_i]));
     const struct gguf_tensor *judge = gguf_find(&gguf, name);

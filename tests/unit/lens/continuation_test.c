@@ -132,11 +132,11 @@ TEST(greedy_generation_needs_no_logits)
     } texts[] = {
         {"tiny", NULL, start, NULL},
         {"tiny", NULL, "The keys to the cabinet", NULL},
-        {"tests/golden/gpt2-micro", "1,2,3", NULL, NULL},
-        {"tests/golden/gpt2-micro-f16", "4", NULL, NULL},
-        {"tests/golden/gpt2-micro-bf16-prefixed-untied", "3,3,3", NULL, NULL},
-        {"tests/golden/transformer-pre", NULL, "<s>", "the cat sleeps"},
-        {"tests/golden/transformer-post", NULL, "<s>", "the cat sleeps"},
+        {"tests/references/golden/gpt2-micro", "1,2,3", NULL, NULL},
+        {"tests/references/golden/gpt2-micro-f16", "4", NULL, NULL},
+        {"tests/references/golden/gpt2-micro-bf16-prefixed-untied", "3,3,3", NULL, NULL},
+        {"tests/references/golden/transformer-pre", NULL, "<s>", "the cat sleeps"},
+        {"tests/references/golden/transformer-post", NULL, "<s>", "the cat sleeps"},
         {"translate", NULL, "<s>", "the small black cat sees a white cow"},
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -195,8 +195,8 @@ static const char source[] = "the small black cat sees a white cow";
 
 TEST(captured_tensors_with_a_source_have_the_bits_of_one_pass)
 {
-    static const char *const models[] = {"translate", "tests/golden/transformer-pre",
-                                         "tests/golden/transformer-post"};
+    static const char *const models[] = {"translate", "tests/references/golden/transformer-pre",
+                                         "tests/references/golden/transformer-post"};
     static const size_t tokens[] = {1, 2, 9, 40};
     for (size_t m = 0; m < 3; m++)
         for (size_t i = 0; i < sizeof tokens / sizeof *tokens; i++) {
@@ -245,19 +245,19 @@ static const struct {
     const char *model, *source; /* NULL: ids */
 } sourced[] = {
     {"translate", source},
-    {"tests/golden/transformer-pre", "the cat sleeps"},
-    {"tests/golden/transformer-post", "the cat sleeps"},
-    {"tests/golden/transformer-paper", "the cat sleeps"},
-    {"tests/golden-families/t5", NULL},
-    {"tests/golden-families/t5-gated-untied", NULL},
-    {"tests/golden-families/mt5", NULL},
-    {"tests/golden-families/umt5", NULL},
-    {"tests/golden-families/bart", NULL},
-    {"tests/golden-families/mbart", NULL},
-    {"tests/golden-families/pegasus", NULL},
-    {"tests/golden-families/marian", NULL},
-    {"tests/golden-families/marian-two-vocabularies", NULL},
-    {"tests/golden-families/m2m_100", NULL},
+    {"tests/references/golden/transformer-pre", "the cat sleeps"},
+    {"tests/references/golden/transformer-post", "the cat sleeps"},
+    {"tests/references/golden/transformer-paper", "the cat sleeps"},
+    {"tests/references/golden-families/t5", NULL},
+    {"tests/references/golden-families/t5-gated-untied", NULL},
+    {"tests/references/golden-families/mt5", NULL},
+    {"tests/references/golden-families/umt5", NULL},
+    {"tests/references/golden-families/bart", NULL},
+    {"tests/references/golden-families/mbart", NULL},
+    {"tests/references/golden-families/pegasus", NULL},
+    {"tests/references/golden-families/marian", NULL},
+    {"tests/references/golden-families/marian-two-vocabularies", NULL},
+    {"tests/references/golden-families/m2m_100", NULL},
 };
 
 /* With one and two threads, greedily and with beams, which are a batch. */
@@ -289,7 +289,7 @@ TEST(known_choices_of_a_translation_are_not_computed_again)
     struct arena kept = {0};
     uint32_t *choices = NULL;
     for (size_t round = 0; round < 2; round++) {
-        story_open(&story, "tests/golden-families/marian", NULL, &from);
+        story_open(&story, "tests/references/golden-families/marian", NULL, &from);
         ck_assert_int_eq(continuation_translate(&story.prompt, &story.viewer, &choices, &kept,
                                                 &story.arena, NULL),
                          0);

@@ -8,12 +8,13 @@
 #include "base/names.h"
 #include "math/machine.h"
 
-/* Files of each format, with random numbers, in tests/golden-features; in numbers.safetensors the
- * rows of the site, and the features and outputs that the publishers' own code makes of them:
- * SAELens 6.54.12 and its loaders, sparsify 9d3b136, circuit-tracer d797c82, dictionary-learning
- * 0.1.0 (gated, jumprelu); or their formulas in torch: OpenMOSS 1e710367, circuit-tracer 196e2ce,
- * dictionary_learning 088e587, Qwen Scope and Goodfire, whose files have a layer in their names. */
-#define GOLDENS "tests/golden-features/"
+/* Files of each format, with random numbers, in tests/references/golden-features; in
+ * numbers.safetensors the rows of the site, and the features and outputs that the publishers' own
+ * code makes of them: SAELens 6.54.12 and its loaders, sparsify 9d3b136, circuit-tracer d797c82,
+ * dictionary-learning 0.1.0 (gated, jumprelu); or their formulas in torch: OpenMOSS 1e710367,
+ * circuit-tracer 196e2ce, dictionary_learning 088e587, Qwen Scope and Goodfire, whose files have a
+ * layer in their names. */
+#define GOLDENS "tests/references/golden-features/"
 
 static const struct golden {
     const char *folder; /* the first name is that of its numbers */

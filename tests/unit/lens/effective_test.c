@@ -82,8 +82,8 @@ static const struct {
     {"tiny", NULL, "", 0, 2},
     {"tiny", NULL, "", 2, 0},
     {"cloze", NULL, "", 0, 1},
-    {"tests/golden-families/gemma3_text", NULL, "", 0, 0},
-    {"tests/golden-families/gpt_oss", NULL, "", 0, 0},
+    {"tests/references/golden-families/gemma3_text", NULL, "", 0, 0},
+    {"tests/references/golden-families/gpt_oss", NULL, "", 0, 0},
     {"translate", "5,2,4,1,0", "enc.", 0, 0},
     {"translate", "5,2,4,1,0", "cross_", 0, 0},
     {"translate", "5,2,4,1,0", "", 0, 0},
@@ -130,7 +130,7 @@ TEST_LOOP(entropies_are_those_of_the_rows_of_weights, COUNT(entropic))
 TEST(a_layer_with_larger_heads_has_the_same_bits_after_smaller_ones)
 {
     float alone[2 * 16];
-    open("tests/golden-families/gemma4-experts", "0,5,3,4");
+    open("tests/references/golden-families/gemma4-experts", "0,5,3,4");
     ck_assert_msg(!asked("value_weighted", "2"), "%s", err.text);
     memcpy(alone, report.arrays[0].data, sizeof alone);
     ck_assert_msg(!asked("value_weighted", "0-2"), "%s", err.text);
@@ -143,11 +143,11 @@ TEST(a_layer_with_larger_heads_has_the_same_bits_after_smaller_ones)
 enum { TOKENS = 4 };
 
 static const char *const models[] = {"tiny",
-                                     "tests/golden-families/llama",
-                                     "tests/golden-families/gpt_neox",
-                                     "tests/golden-families/gptj",
+                                     "tests/references/golden-families/llama",
+                                     "tests/references/golden-families/gpt_neox",
+                                     "tests/references/golden-families/gptj",
                                      "life-grouped",
-                                     "tests/golden-families/gemma4-experts"};
+                                     "tests/references/golden-families/gemma4-experts"};
 
 /* One number for each token, repeated along the other axes by strides of 0. */
 static const float of_tokens[TOKENS] = {0.5f, -1, 2, 0.25f};

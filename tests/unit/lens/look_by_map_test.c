@@ -45,18 +45,21 @@ static const struct {
 } cases[] = {
     {"models/tiny", "scores,masked,weights", NULL, NULL},
     {"models/tiny", "weights", "1", "1,3"},
-    {"tests/golden/gpt2-micro", "weights", NULL, NULL},
-    {"tests/golden-families/llama", "masked,weights", NULL, "-1"},
-    {"tests/golden-families/mistral", "weights", NULL, NULL},        /* a window */
-    {"tests/golden-families/gemma2", "masked,weights", NULL, NULL},  /* windows of some layers */
-    {"tests/golden-families/gpt_neox", "weights", NULL, NULL},       /* parallel sublayers */
-    {"tests/golden-families/opt-350m-style", "weights", NULL, NULL}, /* post-norm */
-    {"tests/golden-families/olmo2", "weights", NULL, NULL},          /* norms of q and k rows */
-    {"tests/golden-families/bloom", "weights", NULL, NULL},          /* ALiBi */
-    {"tests/golden-families/falcon", "weights", "1", NULL},          /* shared keys */
-    {"tests/golden-families/gemma4_text", "weights", NULL, NULL},    /* keys of other layers */
-    {"tests/golden-families/qwen3_5_text", "weights", "2", NULL},    /* gated attention */
-    {"tests/golden-families/gemma3n_text", "weights", NULL, NULL},   /* copies of the stream */
+    {"tests/references/golden/gpt2-micro", "weights", NULL, NULL},
+    {"tests/references/golden-families/llama", "masked,weights", NULL, "-1"},
+    {"tests/references/golden-families/mistral", "weights", NULL, NULL}, /* a window */
+    {"tests/references/golden-families/gemma2", "masked,weights", NULL,
+     NULL}, /* windows of some layers */
+    {"tests/references/golden-families/gpt_neox", "weights", NULL, NULL}, /* parallel sublayers */
+    {"tests/references/golden-families/opt-350m-style", "weights", NULL, NULL}, /* post-norm */
+    {"tests/references/golden-families/olmo2", "weights", NULL, NULL}, /* norms of q and k rows */
+    {"tests/references/golden-families/bloom", "weights", NULL, NULL}, /* ALiBi */
+    {"tests/references/golden-families/falcon", "weights", "1", NULL}, /* shared keys */
+    {"tests/references/golden-families/gemma4_text", "weights", NULL,
+     NULL}, /* keys of other layers */
+    {"tests/references/golden-families/qwen3_5_text", "weights", "2", NULL}, /* gated attention */
+    {"tests/references/golden-families/gemma3n_text", "weights", NULL,
+     NULL}, /* copies of the stream */
 };
 
 TEST_LOOP(maps_one_after_another_have_the_bits_of_all_at_once, COUNT(cases))

@@ -168,7 +168,7 @@ TEST(ids_are_merged_into_words_of_their_text)
     tokenizer_free(tokenizer);
 }
 
-/* Check the words of a text or of ids with a tokenizer of tests/tokenizers. */
+/* Check the words of a text or of ids with a tokenizer of tests/texts/tokenizers. */
 static void check_read(const char *name, const struct input *input, const char *words)
 {
     struct tokenizer *tokenizer = NULL;
@@ -176,7 +176,7 @@ static void check_read(const char *name, const struct input *input, const char *
     struct config config = {.vocab_size = 2000};
     struct err err = {0};
     struct buf path = {0};
-    buf_format(&path, "tests/tokenizers/%s", name);
+    buf_format(&path, "tests/texts/tokenizers/%s", name);
     const struct folder folder = {.path = path.bytes};
     ck_assert_msg(!tokenizer_open(&tokenizer, &folder, &err) &&
                       !tokenizer_add_special(tokenizer, &err),

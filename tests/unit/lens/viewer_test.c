@@ -323,7 +323,7 @@ TEST(each_site_that_can_be_edited_changes_what_follows)
         open_model(golden_model(path, i));
         try_edits(changed);
     }
-    open_model("tests/golden-families/llama");
+    open_model("tests/references/golden-families/llama");
     ck_assert(!viewer_set_mechanism(&viewer, &mask_after, &err));
     try_edits(changed);
     for (enum site site = 0; site != SITE_END; site = site_next(site)) {

@@ -83,10 +83,12 @@ static int keep_logit(void *context, const struct announcement *seen, struct err
  * all of it. */
 TEST_LOOP(an_earlier_position_is_that_of_the_whole_text, 6)
 {
-    static const char *const by_length[] = {
-        "tests/golden-families/phi3-longrope", "tests/golden-families/llama-rope-dynamic",
-        "tests/golden-families/bert",          "tests/golden-families/camembert",
-        "tests/golden-families/modernbert",    "tests/golden-families/esm"};
+    static const char *const by_length[] = {"tests/references/golden-families/phi3-longrope",
+                                            "tests/references/golden-families/llama-rope-dynamic",
+                                            "tests/references/golden-families/bert",
+                                            "tests/references/golden-families/camembert",
+                                            "tests/references/golden-families/modernbert",
+                                            "tests/references/golden-families/esm"};
     struct selection selection = {.sites = SITE_SET(SITE_LOGITS)};
     double logit = 0;
     open(by_length[_i], "1,5,9,3,7,2,8,4");
@@ -105,7 +107,7 @@ TEST_LOOP(an_earlier_position_is_that_of_the_whole_text, 6)
 TEST(the_second_text_of_a_pair_has_the_embedding_of_its_segment)
 {
     static const unsigned char segments[] = {0, 0, 1, 1};
-    open("tests/golden-families/bert", "1,5,9,3");
+    open("tests/references/golden-families/bert", "1,5,9,3");
     pair.sentence.segments = segments;
     ask(BY_PART);
     ck_assert(fabs(attribution.logit - attribution.sum) < 1e-5);
@@ -165,8 +167,8 @@ static const char *const edits_of_sites[] = {
 /* Copies of the stream: what mixes them is fixed, in an edited run, too. */
 TEST_LOOP(parts_sum_to_the_logit_with_copies_of_the_stream, 14)
 {
-    static const char *const folders[] = {"tests/golden-families/gemma3n_text",
-                                          "tests/golden-families/gemma3n"};
+    static const char *const folders[] = {"tests/references/golden-families/gemma3n_text",
+                                          "tests/references/golden-families/gemma3n"};
     static const char *const edits[] = {"h.1.streams[copy=1] * 2", "h.1.predicted[copy=0] = 0.5",
                                         "h.0.corrected * 3",       "h.1.ln_1[channel=0] = 1",
                                         "h.1.laurel_out * 2",      "h.0.resid_pre * 2"};

@@ -64,7 +64,7 @@ static const struct two_texts {
 };
 
 /* Two estimates of a site, the largest first, in float64, by the reference that wrote
- * tests/golden-gradients.json; of DiffLlama by transformers and autograd. */
+ * tests/references/golden-gradients.json; of DiffLlama by transformers and autograd. */
 static const struct golden {
     size_t texts;
     enum patch_over over;
@@ -209,10 +209,10 @@ TEST(a_layer_that_keeps_a_state_has_no_edges)
     struct edges edges;
     open("golden-families/lfm2");
     ck_assert(edges_find(&edges, &viewer, &arena, &err));
-    ck_assert_str_eq(err.text,
-                     "--over edges: expected parts that add their outputs to the stream, "
-                     "found layers that keep a state in 'tests/golden-families/lfm2': use "
-                     "--over heads or mlp_out");
+    ck_assert_str_eq(
+        err.text, "--over edges: expected parts that add their outputs to the stream, "
+                  "found layers that keep a state in 'tests/references/golden-families/lfm2': use "
+                  "--over heads or mlp_out");
 }
 
 /* --- a small change --------------------------------------------------------------------------- */

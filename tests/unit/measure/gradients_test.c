@@ -11,9 +11,9 @@
 #include "lens/edits.h"
 #include "lens/selection.h"
 
-/* Gradients in float64, tests/golden-gradients.json: for each a model, its texts, the token and the
- * position of a logit, and for each site two indices with their numbers, the larger one first. The
- * last one is of PyTorch. */
+/* Gradients in float64, tests/references/golden-gradients.json: for each a model, its texts, the
+ * token and the position of a logit, and for each site two indices with their numbers, the larger
+ * one first. The last one is of PyTorch. */
 enum { GOLDENS = 44 };
 
 static struct viewer viewer;
@@ -26,7 +26,7 @@ static struct report report;
 
 static void enter(void)
 {
-    root = goldens_open("tests/golden-gradients.json");
+    root = goldens_open("tests/references/golden-gradients.json");
     selection = (struct selection){0};
     report = (struct report){0};
 }

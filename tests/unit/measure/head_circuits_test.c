@@ -6,8 +6,8 @@
 #include "../rigs/instruments_golden.h"
 
 /* The families of golden-families, then these; compositions also of encoders, after these. */
-static const char *const natives[] = {"models/tiny", "tests/golden/transformer-pre",
-                                      "tests/golden/transformer-post"};
+static const char *const natives[] = {"models/tiny", "tests/references/golden/transformer-pre",
+                                      "tests/references/golden/transformer-post"};
 enum { MODELS = INSTRUMENTS_FAMILIES + COUNT(natives) };
 
 static struct viewer viewer;
@@ -30,9 +30,9 @@ static const char *open_model(int model)
     const char *native = is_native ? natives[model - INSTRUMENTS_FAMILIES] : NULL;
     model -= model < MODELS ? 0 : (int)COUNT(natives);
     const char *name = native ? strrchr(native, '/') + 1 : instruments_families[model];
-    golden.folder.path = "tests/oracle";
-    snprintf(golden.path, sizeof golden.path, "%s%s", native ? "" : "tests/golden-families/",
-             native ? native : name);
+    golden.folder.path = "tests/references/oracle";
+    snprintf(golden.path, sizeof golden.path, "%s%s",
+             native ? "" : "tests/references/golden-families/", native ? native : name);
     int failed = viewer_open(&viewer, golden.path, 1, &err) ||
                  safetensors_open(&golden.tensors, &golden.folder, "circuits.safetensors", &err);
     ck_assert_msg(!failed, "%s (run from the repository's root)", err.text);

@@ -190,7 +190,7 @@ TEST(heads_that_keep_a_state_have_scores_of_their_maps)
         const struct input input = {.ids = "1,3,2,3,4"};
         const struct capture_request asked = {&selection, &pair, 1, 0, &report, NULL};
         char path[128];
-        snprintf(path, sizeof path, "tests/golden-families/%s", rows[i].model);
+        snprintf(path, sizeof path, "tests/references/golden-families/%s", rows[i].model);
         scores.count = 0;
         const size_t self = choose("self");
         ck_assert_int_eq(viewer_open(&viewer, path, 2, &err), 0);

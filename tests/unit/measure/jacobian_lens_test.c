@@ -16,8 +16,9 @@
 #include "measure/logit_lens.h"
 
 /* Matrices of layer 0 and what they predict for the first prompt, in float64,
- * tests/golden-jacobian.json: of a model that caps its logits, and of one that divides them. torch
- * wrote these matrices to tests/jacobian, as a lens and as a checkpoint of a fit. */
+ * tests/references/golden-jacobian.json: of a model that caps its logits, and of one that divides
+ * them. torch wrote these matrices to tests/references/jacobian, as a lens and as a checkpoint of a
+ * fit. */
 enum { GOLDENS = 2, PROMPTS = 2 };
 
 static struct viewer viewer;
@@ -30,7 +31,7 @@ static const struct layers first = {&zero, 1};
 
 static void enter(void)
 {
-    root = goldens_open("tests/golden-jacobian.json");
+    root = goldens_open("tests/references/golden-jacobian.json");
 }
 
 static void leave(void)
@@ -95,7 +96,8 @@ TEST_LOOP(matrices_are_those_of_float64, GOLDENS)
 
 TEST_LOOP(files_of_torch_predict_what_they_do_in_float64, GOLDENS)
 {
-    static const char *const files[] = {"tests/jacobian/gemma2.pt", "tests/jacobian/granite.pt"};
+    static const char *const files[] = {"tests/references/jacobian/gemma2.pt",
+                                        "tests/references/jacobian/granite.pt"};
     struct text_with_source pair;
     struct jacobian_lens jacobian;
     struct logit_lens lens;

@@ -10,8 +10,8 @@
 #include "model/layer.h"
 
 static const char *const models[] = {
-    "tiny", "tests/golden-families/llama", "tests/golden-families/gpt_neox",
-    "tests/golden-families/gemma2", "tests/golden-families/opt-350m-style"};
+    "tiny", "tests/references/golden-families/llama", "tests/references/golden-families/gpt_neox",
+    "tests/references/golden-families/gemma2", "tests/references/golden-families/opt-350m-style"};
 
 static const char ids[] = "1,9,2,2,12,4,11";
 
@@ -109,13 +109,13 @@ TEST_LOOP(the_last_layer_has_the_predictions_of_the_model, COUNT(models))
 
 static const char *const masked[] = {
     "cloze",
-    "tests/golden-families/bert",
-    "tests/golden-families/albert",
-    "tests/golden-families/electra",
-    "tests/golden-families/roberta",
-    "tests/golden-families/distilbert",
-    "tests/golden-families/mpnet",
-    "tests/golden-families/modernbert",
+    "tests/references/golden-families/bert",
+    "tests/references/golden-families/albert",
+    "tests/references/golden-families/electra",
+    "tests/references/golden-families/roberta",
+    "tests/references/golden-families/distilbert",
+    "tests/references/golden-families/mpnet",
+    "tests/references/golden-families/modernbert",
 };
 
 /* Their heads have dense layers; embeddings of albert and electra are narrower than the stream. */

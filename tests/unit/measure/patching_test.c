@@ -181,7 +181,7 @@ TEST_LOOP(a_patch_has_the_bits_of_an_edit, INSTRUMENTS_ALL + 2)
     char path[64];
     if ((size_t)_i % one_of(1))
         return;
-    snprintf(path, sizeof path, "tests/golden-families/%s",
+    snprintf(path, sizeof path, "tests/references/golden-families/%s",
              _i < INSTRUMENTS_ALL ? instruments_families[_i] : copies[_i - INSTRUMENTS_ALL]);
     open(path, 1, "1,5,9,3,7,2", "1,6,9,8,7,2");
     expect_all_edits();
@@ -267,7 +267,7 @@ TEST_LOOP(a_patch_has_the_bits_of_an_edit_after_the_edits_of_all_runs, 5)
     own = NULL;
 }
 
-/* --- against PyTorch in float64 (tests/torch/patches.py) -------------------------------------- */
+/* --- against PyTorch in float64 (tests/references/torch/patches.py) --------------------------- */
 
 static void expect_map(const struct instruments_golden *golden, const char *name, size_t skipped)
 {
@@ -280,7 +280,7 @@ static void expect_map(const struct instruments_golden *golden, const char *name
                       (double)expected[i], found.logits[i]);
 }
 
-/* Senders and receivers that tests/torch/patches.py chose. */
+/* Senders and receivers that tests/references/torch/patches.py chose. */
 static void expect_sets(const struct instruments_golden *golden)
 {
     static struct patch_head senders[2];
@@ -315,7 +315,7 @@ TEST_LOOP(patches_agree_with_pytorch, 4)
     static const char *const to[] = {"to_q", "to_k", "to_v"};
     struct patch_receiver receiver;
     struct instruments_golden golden = {0};
-    snprintf(golden.path, sizeof golden.path, "tests/golden-families/%s", families[_i]);
+    snprintf(golden.path, sizeof golden.path, "tests/references/golden-families/%s", families[_i]);
     golden.folder.path = golden.path;
     int failed = safetensors_open(&golden.tensors, &golden.folder, "patches.safetensors", &err);
     ck_assert_msg(!failed, "%s", err.text);

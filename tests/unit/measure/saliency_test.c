@@ -10,8 +10,9 @@
 #include "measure/gradients.h"
 #include "model/layer.h"
 
-/* Numbers in float64, tests/golden-saliency.json: for each model a logit, arrays of weights times
- * gradients, each with two indices and their numbers, the larger first, and runs of each rule. */
+/* Numbers in float64, tests/references/golden-saliency.json: for each model a logit, arrays of
+ * weights times gradients, each with two indices and their numbers, the larger first, and runs of
+ * each rule. */
 enum { GOLDENS = 8 };
 
 static struct viewer viewer;
@@ -24,7 +25,7 @@ static struct question question;
 
 static void enter(void)
 {
-    root = goldens_open("tests/golden-saliency.json");
+    root = goldens_open("tests/references/golden-saliency.json");
     report = (struct report){0};
 }
 

@@ -9,9 +9,9 @@
 #include "format/json.h"
 #include "lens/sheet.h"
 
-/* Scores and their parts in float64, tests/golden-why.json: for each a model, the ids of its texts,
- * a head, a query and a key, what the key is compared with, and the parts of both sides; of some
- * contrasts the path, whose steps no other part, source or token comes near. */
+/* Scores and their parts in float64, tests/references/golden-why.json: for each a model, the ids of
+ * its texts, a head, a query and a key, what the key is compared with, and the parts of both sides;
+ * of some contrasts the path, whose steps no other part, source or token comes near. */
 enum { GOLDENS = 78, PATHS = 37 };
 
 static struct viewer viewer;
@@ -24,7 +24,7 @@ static struct score_attribution found;
 
 static void open_goldens(void)
 {
-    root = goldens_open("tests/golden-why.json");
+    root = goldens_open("tests/references/golden-why.json");
 }
 
 static void leave(void)

@@ -6,8 +6,8 @@
 #include "../unit.h"
 #include "lens/viewer.h"
 
-static const char *const models[] = {"tiny", "tests/golden-families/llama",
-                                     "tests/golden-families/gpt_neox"};
+static const char *const models[] = {"tiny", "tests/references/golden-families/llama",
+                                     "tests/references/golden-families/gpt_neox"};
 
 static struct viewer viewer;
 static struct arena arena;

@@ -14,8 +14,8 @@
 #include "model/layer.h"
 #include "model/model.h"
 
-/* tests/golden-gradients.json: gradients in float64 of a logit's difference; of each tensor of a
- * file two indices with their numbers, the largest first. */
+/* tests/references/golden-gradients.json: gradients in float64 of a logit's difference; of each
+ * tensor of a file two indices with their numbers, the largest first. */
 enum { GOLDENS = 44, IDS_MAX = 32 };
 
 static struct model model;
@@ -26,7 +26,7 @@ static struct json *root;
 
 static void enter(void)
 {
-    root = goldens_open("tests/golden-gradients.json");
+    root = goldens_open("tests/references/golden-gradients.json");
 }
 
 static void leave(void)

@@ -1,5 +1,6 @@
-/* Each key of config.json in turn, on small models of each family: tests/oracle/keys.txt, which
- * tests/torch/keys.py writes with transformers, has the result of each change. */
+/* Each key of config.json in turn, on small models of each family:
+ * tests/references/oracle/keys.txt, which tests/references/torch/keys.py writes with transformers,
+ * has the result of each change. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -176,8 +177,8 @@ static void begin_subject(struct subject *subject, struct json_cursor *line)
     struct file file = {0};
     struct buf changed = {0};
     struct json_span name = text_of(line);
-    snprintf(subject->folder, sizeof subject->folder, "tests/golden-families/%.*s", (int)name.size,
-             name.bytes);
+    snprintf(subject->folder, sizeof subject->folder, "tests/references/golden-families/%.*s",
+             (int)name.size, name.bytes);
     const struct folder folder = {.path = subject->folder};
     ck_assert_msg(!folder_open(&file, &folder, "config.json", &err), "%s", err.text);
     json_cursor_next(line);
@@ -261,7 +262,7 @@ TEST_LOOP(each_key_of_a_config_is_read_or_ignored_or_refused_as_listed, PARTS)
     static struct subject subject;
     struct err err = {0};
     struct file file = {0};
-    const struct folder folder = {.path = "tests/oracle"};
+    const struct folder folder = {.path = "tests/references/oracle"};
     int models = -1;
     ck_assert_msg(!folder_open(&file, &folder, "keys.txt", &err), "%s", err.text);
     ck_assert_int_eq(machine_open(&machine, 1, NULL), 0);

@@ -145,7 +145,7 @@ TEST_LOOP(values_of_other_types_are_refused_or_read, PARTS)
     step = 7 * one_of(EVERY);
     each("lib/model/family", -1, read_words);
     ck_assert_uint_gt(word_count, 400);
-    each("tests/golden-families", _i, try_all);
+    each("tests/references/golden-families", _i, try_all);
     ck_assert_uint_gt(turn, 1000);
     arena_release(&arena);
 }

@@ -369,14 +369,20 @@ static const struct checked {
     const char *folders[3];
     bool has_layer_scale;
 } checked[] = {
-    {'e', {"tests/golden", "tests/golden-families"}, true}, /* walk_check.c */
-    {'a', {"tests/golden", "tests/golden-families"}, true}, /* suites: attribution, */
-    {'p', {"tests/golden", "tests/golden-families"}, true}, /* patching, */
-    {'c', {"tests/golden", "tests/golden-families"}, true}, /* head_circuits, */
-    {'w', {"tests/golden", "tests/golden-families"}, true}, /* the same, */
-    {'t', {"tests/golden", "tests/golden-families"}, true}, /* back, */
-    {'g', {"tests/golden", "tests/golden-families"}, true}, /* gradients, */
-    {'s', {"tests/golden", "tests/golden-families"}, true}, /* score_attribution */
+    {'e', {"tests/references/golden", "tests/references/golden-families"}, true}, /* walk_check.c */
+    {'a',
+     {"tests/references/golden", "tests/references/golden-families"},
+     true}, /* suites: attribution, */
+    {'p', {"tests/references/golden", "tests/references/golden-families"}, true}, /* patching, */
+    {'c',
+     {"tests/references/golden", "tests/references/golden-families"},
+     true}, /* head_circuits, */
+    {'w', {"tests/references/golden", "tests/references/golden-families"}, true}, /* the same, */
+    {'t', {"tests/references/golden", "tests/references/golden-families"}, true}, /* back, */
+    {'g', {"tests/references/golden", "tests/references/golden-families"}, true}, /* gradients, */
+    {'s',
+     {"tests/references/golden", "tests/references/golden-families"},
+     true}, /* score_attribution */
 };
 
 TEST_LOOP(a_golden_model_has_each_feature_that_a_wing_supports, COUNT(checked))

@@ -20,8 +20,8 @@ static size_t digits_of(char digits[SHA256_DIGITS + 1], const char *path)
     return count;
 }
 
-/* A file of tests/gguf and the model from which it was written. Not Gemma, whose scales lose bits
- * because 1 is added to them. */
+/* A file of tests/references/gguf and the model from which it was written. Not Gemma, whose scales
+ * lose bits because 1 is added to them. */
 static const struct twin {
     const char *file, *folder;
 } twins[] = {
@@ -64,18 +64,18 @@ TEST_LOOP(names_shapes_and_numbers_are_those_of_the_original_model, COUNT(twins)
     char path[128];
     char found[SHA256_DIGITS + 1];
     char expected[SHA256_DIGITS + 1];
-    snprintf(path, sizeof path, "tests/gguf/%s.gguf", twins[_i].file);
+    snprintf(path, sizeof path, "tests/references/gguf/%s.gguf", twins[_i].file);
     size_t count = digits_of(found, path);
     snprintf(path, sizeof path, "tests/%s", twins[_i].folder);
     ck_assert_uint_eq(digits_of(expected, path), count);
     ck_assert_str_eq(found, expected);
 }
 
-/* The hash is of the numbers that ggml computes (tests/gguf/quants.py). */
+/* The hash is of the numbers that ggml computes (tests/references/gguf/quants.py). */
 TEST(a_quantised_model_has_the_numbers_of_ggml)
 {
     char found[SHA256_DIGITS + 1];
-    digits_of(found, "tests/gguf/q5_0.gguf");
+    digits_of(found, "tests/references/gguf/q5_0.gguf");
     ck_assert_str_eq(found, "b12ba621b7eeb3848db867d68f4994cf3233a5b4c968dd3fc00a64c6ba53aa5c");
 }
 
@@ -165,9 +165,10 @@ TEST(factors_of_pairs_agree_with_the_formula)
 {
     struct model found = {0};
     struct model expected = {0};
-    ck_assert_msg(!model_open(&found, "tests/gguf/llama-rope-llama3.gguf", &err) &&
-                      !model_open(&expected, "tests/golden-families/llama-rope-llama3", &err),
-                  "%s", err.text);
+    ck_assert_msg(
+        !model_open(&found, "tests/references/gguf/llama-rope-llama3.gguf", &err) &&
+            !model_open(&expected, "tests/references/golden-families/llama-rope-llama3", &err),
+        "%s", err.text);
     const struct rotary *rotary = &found.config.rotary;
     const struct rotary *judge = &expected.config.rotary;
     ck_assert_uint_eq(rotary->components, judge->components);
@@ -189,9 +190,10 @@ TEST(factors_for_short_and_long_texts_are_those_of_the_config)
 {
     struct model found = {0};
     struct model expected = {0};
-    ck_assert_msg(!model_open(&found, "tests/gguf/phi3-longrope.gguf", &err) &&
-                      !model_open(&expected, "tests/golden-families/phi3-longrope", &err),
-                  "%s", err.text);
+    ck_assert_msg(
+        !model_open(&found, "tests/references/gguf/phi3-longrope.gguf", &err) &&
+            !model_open(&expected, "tests/references/golden-families/phi3-longrope", &err),
+        "%s", err.text);
     const struct rotary *rotary = &found.config.rotary;
     const struct rotary *judge = &expected.config.rotary;
     size_t trained = (size_t)judge->trained_positions;

@@ -50,7 +50,7 @@ TEST_LOOP(the_map_of_a_mixer_times_its_values_is_its_context, COUNT(models))
     struct report reports[2];
     const struct capture_request asked = {&selection, pairs, 2, 0, reports, NULL};
     const struct input inputs[] = {{.ids = "1,4,2,0,3,1,5,6,2,8,7,3"}, {.ids = "5,1"}};
-    snprintf(path, sizeof path, "tests/golden-families/%s", models[_i]);
+    snprintf(path, sizeof path, "tests/references/golden-families/%s", models[_i]);
     int failed =
         viewer_open(&viewer, path, 2, &err) ||
         selection_sites(&selection, "mix_map,mix_v,mix_context", &viewer.model.config, &err) ||
@@ -107,7 +107,7 @@ TEST(the_state_after_a_token_is_that_of_a_text_that_ends_there)
         struct err err = {0};
         struct report all, some, end;
         char path[128];
-        snprintf(path, sizeof path, "tests/golden-families/%s", of_state[i]);
+        snprintf(path, sizeof path, "tests/references/golden-families/%s", of_state[i]);
         ck_assert_int_eq(viewer_open(&viewer, path, 2, &err), 0);
         const struct array *each = capture(&all, &viewer, "1,4,2,0,3", "mix_states", NULL, &arena);
         const struct array *kept = capture(&some, &viewer, "1,4,2,0,3", "mix_states", "2", &arena);
@@ -134,7 +134,7 @@ TEST(the_norm_of_maps_is_the_root_of_the_sum_of_their_squares)
         struct err err = {0};
         struct report maps, norms;
         char path[128];
-        snprintf(path, sizeof path, "tests/golden-families/%s", of_map[i]);
+        snprintf(path, sizeof path, "tests/references/golden-families/%s", of_map[i]);
         ck_assert_int_eq(viewer_open(&viewer, path, 2, &err), 0);
         const struct array *map = capture(&maps, &viewer, "1,4,2,0,3", "mix_map", NULL, &arena);
         const struct array *norm =

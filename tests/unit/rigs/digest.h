@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* FNV-1a on 32 bits at a time, as in tests/torch/tables.py. */
+/* FNV-1a on 32 bits at a time, as in tests/references/torch/tables.py. */
 static inline uint32_t digest(const float *numbers, size_t count)
 {
     uint32_t value = 2166136261u;

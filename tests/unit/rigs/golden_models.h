@@ -1,4 +1,4 @@
-/* golden_models.h: all models in tests/golden and tests/golden-families.
+/* golden_models.h: all models in tests/references/golden and tests/references/golden-families.
  *
  *     TEST_LOOP(every_model_runs, golden_models()->gl_pathc)
  *     {
@@ -22,7 +22,7 @@ static inline const glob_t *golden_models(void)
 {
     static glob_t models;
     if (!models.gl_pathc)
-        glob("tests/golden*/*/model.safetensors", 0, NULL, &models);
+        glob("tests/references/golden*/*/model.safetensors", 0, NULL, &models);
     return &models;
 }
 

@@ -1,7 +1,7 @@
 /* goldens.h: a JSON file with a list of goldens: each has numbers in float64, the name of a model
- * in tests/golden-families, and the ids of its text and source.
+ * in tests/references/golden-families, and the ids of its text and source.
  *
- *     root = goldens_open("tests/golden-gradients.json");
+ *     root = goldens_open("tests/references/golden-gradients.json");
  *     const struct json *golden = golden_at(root, _i);
  *     golden_open(&viewer, golden);
  *     golden_read(&pair, &viewer, golden, &arena);
@@ -54,7 +54,7 @@ static inline const char *golden_text(const struct json *golden, const char *nam
 /* The folder of the model. */
 static inline const char *golden_path(char path[128], const struct json *golden)
 {
-    snprintf(path, 128, "tests/golden-families/%s", golden_text(golden, "model"));
+    snprintf(path, 128, "tests/references/golden-families/%s", golden_text(golden, "model"));
     return path;
 }
 

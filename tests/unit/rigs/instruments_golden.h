@@ -60,7 +60,7 @@ static inline void instruments_open(struct instruments_golden *golden, int famil
 {
     struct err err = {0};
     *golden = (struct instruments_golden){0};
-    snprintf(golden->path, sizeof golden->path, "tests/golden-families/%s",
+    snprintf(golden->path, sizeof golden->path, "tests/references/golden-families/%s",
              instruments_families[family]);
     golden->folder.path = golden->path;
     ck_assert_msg(

@@ -1,4 +1,5 @@
-/* torch_numbers.h: random numbers of PyTorch 2.13.0+cpu on a CPU. Made by tests/torch/tables.py. */
+/* torch_numbers.h: random numbers of PyTorch 2.13.0+cpu on a CPU. Made by
+ * tests/references/torch/tables.py. */
 #pragma once
 
 #include <stddef.h>

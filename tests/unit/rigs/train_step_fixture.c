@@ -7,7 +7,7 @@
 #include "math/rng.h"
 #include "train/trainer.h"
 
-static const struct folder folder = {.path = "tests/training"};
+static const struct folder folder = {.path = "tests/references/training"};
 
 static uint32_t *read_ids(struct train_step_fixture *fixture, const char *name)
 {
@@ -66,7 +66,7 @@ void train_step_fixture_family(struct train_step_fixture *fixture, const char *n
     struct err err = {0};
     char path[64];
     *fixture = (struct train_step_fixture){0};
-    snprintf(path, sizeof path, "tests/golden-families/%s", name);
+    snprintf(path, sizeof path, "tests/references/golden-families/%s", name);
     const struct folder of_family = {.path = path};
     struct train_step_plan plan = {&fixture->machine, &fixture->new_model, TEXTS, TOKENS, dropout};
     int failed = folder_open(&fixture->config, &of_family, "config.json", &err) ||

@@ -1,4 +1,5 @@
-/* train_step_fixture.h: a training step of a small model, and PyTorch's values (tests/training).
+/* train_step_fixture.h: a training step of a small model, and PyTorch's values
+ * (tests/references/training).
  *
  *     struct train_step_fixture fixture;
  *     train_step_fixture_open(&fixture, "tied", 2, 0.0f);            2 threads, no dropout
@@ -25,7 +26,7 @@ struct train_step_fixture {
 /* Run in the repository's root. */
 void train_step_fixture_open(struct train_step_fixture *fixture, const char *name, size_t threads,
                              float dropout);
-/* A model of tests/golden-families, with one batch of two texts. */
+/* A model of tests/references/golden-families, with one batch of two texts. */
 void train_step_fixture_family(struct train_step_fixture *fixture, const char *name, float dropout);
 void train_step_fixture_release(struct train_step_fixture *fixture);
 

@@ -1,5 +1,5 @@
 /* golden_tokenizers_test.c: small tokenizers of the common kinds, and the ids of a hundred texts
- * from other programs: tests/tokenizers/NAME. */
+ * from other programs: tests/texts/tokenizers/NAME. */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@
 #include "text/label.h"
 #include "text/tokenizer.h"
 
-#define ROOT "tests/tokenizers/"
+#define ROOT "tests/texts/tokenizers/"
 
 static const char *const names[] = {
     "bert-like",
@@ -52,8 +52,8 @@ static const char *const pair_names[] = {"bert-like",    "llama-2-like",   "llam
                                          "roberta-like", "roberta-merges", "t5-like",
                                          "deberta-like"};
 
-/* Tokenizers that are also in a GGUF file: tests/gguf/NAME.gguf; and another `pre` that means the
- * same as that of the file, or NULL. */
+/* Tokenizers that are also in a GGUF file: tests/references/gguf/NAME.gguf; and another `pre` that
+ * means the same as that of the file, or NULL. */
 static const struct {
     const char *name, *pre, *other;
 } in_gguf[] = {
@@ -320,7 +320,7 @@ TEST(names_of_pre_in_gguf_files_split_texts_like_other_programs)
     struct file file = {0};
     struct file cases = {0};
     struct err err = {0};
-    ck_assert_msg(!file_map(&file, "tests/gguf/splits.gguf", &err) &&
+    ck_assert_msg(!file_map(&file, "tests/references/gguf/splits.gguf", &err) &&
                       !file_map(&cases, ROOT "splits/cases.jsonl", &err),
                   "%s", err.text);
     size_t count = 0;
@@ -343,7 +343,7 @@ TEST_LOOP(tokenizers_in_gguf_files_give_the_same_ids, COUNT(in_gguf))
     struct pair pair = {.in_gguf = true};
     struct err err = {0};
     struct folder folder;
-    snprintf(path, sizeof path, "tests/gguf/%s.gguf", in_gguf[_i].name);
+    snprintf(path, sizeof path, "tests/references/gguf/%s.gguf", in_gguf[_i].name);
     snprintf(cases, sizeof cases, ROOT "%s", in_gguf[_i].name);
     const struct folder beside = {.path = cases};
     struct file file = {0};

@@ -45,7 +45,7 @@ TEST(normal_numbers_agree_with_torch_randn)
     check_table(torch_normal, COUNT(torch_normal), torch_random_normal);
 }
 
-/* Expected values: sequence() in tests/torch/tables.py. */
+/* Expected values: sequence() in tests/references/torch/tables.py. */
 TEST(tensors_continue_the_sequence_of_the_last_one)
 {
     torch_random_seed(&torch, 7);
