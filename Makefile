@@ -279,8 +279,8 @@ $(BUILD)/flips: $(FLIPS_OBJECTS) $(BUILD)/internal.a
 $(BUILD)/libcommands.a: $(filter-out %/main.o,$(CMD_OBJECTS))
 	$(call SAY,archive,$@) rm -f $@; $(AR) $(ARCHIVE) $@ $^
 
-# A program for each target in tests/harm/fuzz. Linked with replay.c it reads the corpus, linked with
-# libFuzzer it makes new inputs.
+# A program for each target in tests/harm/fuzz. Linked with replay.c it reads the corpus, linked
+# with libFuzzer it makes new inputs.
 FUZZ_MAIN = $(patsubst %,$(BUILD)/tests/harm/fuzz/%.o,replay mutate)
 FUZZ_COMMON = $(patsubst %,$(BUILD)/tests/harm/fuzz/%.o,engine encode run_model)
 
@@ -344,7 +344,7 @@ asan: ## what could go wrong in memory, with the address and undefined-behaviour
 	@ASAN_OPTIONS=allocator_may_return_null=1:quarantine_size_mb=16 BATCH_ITEMS=200 \
 		REFUSALS_EVERY=9 FLIPS_STRIDE=13 FAULT_EVERY=1201 FAULT_LINES=3 \
 		RACE_ROUNDS=3 CLI_SHARE=/24 \
-		ATTN_UNIT_FEW=60 ATTN_UNIT_LOOPS=2 \
+		ATTN_UNIT_FEW=60 ATTN_UNIT_LOOPS=2 SUITES_EVERY=2 \
 		STAGES='unit unit-2 cli batch oracle refusals flips memory races' \
 		GOLDEN='life-cross gemma3_text' \
 		$(MAKE) --no-print-directory test $(SANITIZED)

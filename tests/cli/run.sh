@@ -2,7 +2,7 @@
 # Run the command-line cases. Each is a folder, tests/cli/GROUP/CASE/.
 #
 #     sh tests/cli/run.sh [BUILD [PATTERN...]]        those whose GROUP/CASE matches a pattern
-#     UPDATE=1 sh tests/cli/run.sh build 'run/*'      write the present output as the expected output,
+#     UPDATE=1 sh tests/cli/run.sh build 'run/*'    write the present output as the expected output,
 #                                                 unless a check in the case fails
 #
 # One process per processor runs a share of the cases: CLI_SHARE=1/2 is every second case, and
@@ -24,27 +24,14 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=tests/run/pipes.sh
 . tests/run/pipes.sh
+# shellcheck source=tests/run/shares.sh
+. tests/run/shares.sh
 build=${1:-build}
 [ $# = 0 ] || shift
 [ $# != 0 ] || set -- '*'
 
-# Not with `&`: background jobs ignore interrupts. A share that ends early counts as a failure.
-in_shares() { # COUNT BUILD PATTERN...
-    count=$1
-    shift
-    seq "$count" | xargs -P "$count" -I {} env "CLI_SHARE={}/$count" sh tests/cli/run.sh "$@" |
-        awk -v count="$count" '
-            /^[0-9]+ passed, [0-9]+ failed/ { passed += $1; failed += $3; skipped += $5; ended++ }
-            !/^[0-9]+ passed, [0-9]+ failed/ { print; fflush() }
-            END {
-                printf "%d passed, %d failed", passed, failed + (count - ended)
-                print (skipped ? ", " skipped " skipped" : "")
-                exit failed > 0 || ended != count
-            }'
-}
-
 if [ -z "${CLI_SHARE-}" ]; then
-    in_shares "$(nproc 2>/dev/null || echo 1)" "$build" "$@"
+    in_shares "$(nproc 2>/dev/null || echo 1)" CLI_SHARE sh tests/cli/run.sh "$build" "$@"
     exit
 fi
 share=${CLI_SHARE%/*} shares=${CLI_SHARE#*/} number=0

@@ -1,7 +1,7 @@
 #!/bin/sh
 # List the lines of lib that report or return an error and that no test reached.
 #
-#     sh tests/run/coverage.sh [BUILD]     BUILD was compiled with --coverage, and its tests were run
+#     sh tests/run/coverage.sh [BUILD]    BUILD was compiled with --coverage, and its tests were run
 #
 # The last line but one has the number of all lines of lib that were reached.
 set -u

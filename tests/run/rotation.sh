@@ -10,13 +10,13 @@ cd "$(dirname "$0")/../.." || exit 1
 build=${1:-build}
 begin=$(git_here rev-list --count HEAD 2>/dev/null || echo 0)
 
-# Run a command for SLICEs in a row: together they print each of the lines in $scratch/all once.
+# Run a command for SLICEs in a row: together they print the lines in $scratch/all.
 takes_all() { # COUNT COMMAND...
     count=$1
     shift
     for slice in $(seq "$begin" $((begin + count - 1))); do
         SLICE=$slice "$@" || return
-    done | LC_ALL=C sort >"$scratch/taken"
+    done | LC_ALL=C sort -u >"$scratch/taken"
     [ -s "$scratch/all" ] && LC_ALL=C sort "$scratch/all" | diff - "$scratch/taken"
 }
 
@@ -28,8 +28,22 @@ golden() { # EVERY
     GOLDEN_EVERY=$1 sh tests/run/stage.sh --golden | tr ' ' '\n' | sed '/^$/d'
 }
 
+suites_of_asan() {
+    SUITES_EVERY=2 sh tests/run/stage.sh --suites "$build"
+}
+
 suites() { # EVERY
     LIST=1 sh tests/harm/valgrind.sh "$build" "$1"
+}
+
+# Tests without rows run each time.
+takes_all_rows() {
+    rows() {
+        "$build/unit" platform | sed -n 's/ passed, 0 failed$//p'
+    }
+    all=$(rows)
+    even=$(ATTN_UNIT_LOOPS=2 SLICE=0 rows) odd=$(ATTN_UNIT_LOOPS=2 SLICE=1 rows)
+    [ "$even" -lt "$all" ] && [ "$odd" -lt "$all" ] && [ $((even + odd)) -ge "$all" ]
 }
 
 # The number of lines in a table of refusals that are tried.
@@ -83,6 +97,8 @@ check 'asan takes all command lines in 24 SLICEs' takes_all 24 cases /24
 golden 1 >"$scratch/all"
 check 'make test takes all golden models in 2 SLICEs' takes_all 2 golden 2
 "$build/unit" --list >"$scratch/all"
+check 'asan takes all suites in 4 SLICEs' takes_all 4 suites_of_asan
+check 'and all rows of their loops in 2' takes_all_rows
 check 'valgrind takes all suites in as many SLICEs' takes_all 40 suites 40
 check 'refusals takes all lines in as many SLICEs' takes_all_lines 3
 if command -v bash >/dev/null; then

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Run all stages of the tests (stage.sh), as many at the same time as there are processors, at most
-# four, and add up their counts.
+# Run all stages of the tests (stage.sh), and add up their counts. AT_ONCE stages run at the same
+# time, by default as many as there are processors, at most four.
 #
 #     sh tests/run/run.sh [BUILD]
 #
@@ -17,7 +17,7 @@ build=${1:-build}
 # Samples are others for each SLICE: by default the number of commits up to this one.
 export SLICE="${SLICE:-$(git_here rev-list --count HEAD 2>/dev/null || echo 0)}"
 stages=$(sh tests/run/stage.sh --list | wc -l)
-at_once=$(nproc 2>/dev/null || echo 2)
+at_once=${AT_ONCE:-$(nproc 2>/dev/null || echo 2)}
 [ "$at_once" -le 4 ] || at_once=4
 [ ! -t 1 ] || [ "${TERM-dumb}" = dumb ] || export ON_TERMINAL=1
 
@@ -105,7 +105,8 @@ tell_left_out() {
 
 : >"$scratch/failures"
 watch &
-sh tests/run/stage.sh --list | xargs -P "$at_once" -I STAGE sh tests/run/stage.sh STAGE "$build" "$scratch"
+sh tests/run/stage.sh --list | xargs -P "$at_once" -I STAGE \
+    sh tests/run/stage.sh STAGE "$build" "$scratch"
 : >"$scratch/over"
 wait
 [ -z "${ON_TERMINAL-}" ] || printf '\r\033[K'

@@ -3,9 +3,10 @@
 #
 #     sh tests/run/stage.sh --list               the stages in STAGES='NAME...'; default: those of
 #                                            `make test`, or with WHOLE=1 (`make test-all`) all
-#     sh tests/run/stage.sh NAME BUILD FOLDER    without WHOLE=1, with shorter sweeps: others for each
+#     sh tests/run/stage.sh NAME BUILD FOLDER  without WHOLE=1, with shorter sweeps: others for each
 #                                            SLICE, a number
 #     sh tests/run/stage.sh --golden             the models of stage `oracle`
+#     sh tests/run/stage.sh --suites BUILD       the suites of stages `unit` and `unit-2`
 #
 # A stage is a command whose last line is `N passed, N failed` or `N passed, N failed, N skipped`,
 # and that prints `failed: WHAT` for each failure. FOLDER/NAME.log gets its output, NAME.progress
@@ -29,7 +30,8 @@ complete sh tests/sources/complete.sh "$build"
 models   sh tests/references/models.sh "$build"
 figures  sh tests/references/figures.sh "$build" models/tiny
 oracle   "$build/oracle" "$build/attn-cli" $(golden)
-bf16     "$build/oracle" --bf16 "$build/attn-cli" tests/references/golden/* tests/references/golden-families/*
+bf16     "$build/oracle" --bf16 "$build/attn-cli" tests/references/golden/* \
+    tests/references/golden-families/*
 install  sh tests/systems/install.sh "$build"
 readme   sh tests/sources/readme.sh "$build" ${DOCUMENTS-}
 seeds    seeds
@@ -65,14 +67,16 @@ if [ -z "${WHOLE-}" ]; then
 fi
 
 # Every second suite, so that two processors share them. Long suites come first, in pairs of equal
-# length.
+# length. SUITES_EVERY=2: half of these suites, others for every second SLICE, because
+# ATTN_UNIT_LOOPS takes turns with each.
 suites() { # 1|0
     long='splitter doubling attention_growth unicode_form benchmark growth attention_bent
         bpe attention_kinds'
     all=$("$build/unit" --list) || return # UNIT_SUITES may leave some out
     # shellcheck disable=SC2086 # a word a suite
     { printf '%s\n' $long | grep -Fx "$all"; echo "$all"; } |
-        awk -v which="$1" '!seen[$0]++ && ++count % 2 == which'
+        awk -v which="$1" -v every="${SUITES_EVERY:-1}" -v slice="$((${SLICE:-0} / 2))" '
+            !seen[$0]++ && ++count % 2 == which && (int(count / 2) + slice) % every == 0'
 }
 
 # The models of `oracle`. Sanitizer builds set GOLDEN to a few, because bf16 in plain C takes them
@@ -100,6 +104,11 @@ seeds() {
 name=$1
 if [ "$name" = --golden ]; then
     golden
+    exit
+elif [ "$name" = --suites ]; then
+    build=$2
+    suites 1
+    suites 0
     exit
 fi
 if [ "$name" = --list ]; then

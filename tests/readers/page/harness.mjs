@@ -58,11 +58,15 @@ export function yes(fact, what) {
     if (!fact) throw new Error(what);
 }
 
-// PAGE_ONLY selects tests by a regular expression on their names.
+// PAGE_ONLY selects tests by a regular expression on their names, PAGE_SHARE=1/2 every second test.
 const only = new RegExp(process.env.PAGE_ONLY || '');
+const [share, shares] = (process.env.PAGE_SHARE || '1/1').split('/').map(Number);
+let number = 0;
 
 export async function test(name, body) {
     if (!only.test(name)) return;
+    number += 1;
+    if (number % shares !== share % shares) return;
     try {
         await body();
         counts.passed += 1;

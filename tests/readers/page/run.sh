@@ -2,9 +2,11 @@
 # Test HTML pages in headless Chromium.
 #
 #     sh tests/readers/page/run.sh [BUILD]            skipped if something is missing
-#     sh tests/readers/page/run.sh [BUILD] modules    first install playwright-core from npm in BUILD/page
+#     sh tests/readers/page/run.sh [BUILD] modules    first install playwright-core in BUILD/page
 set -eu
 cd "$(dirname "$0")/../../.."
+# shellcheck source=tests/run/shares.sh
+. tests/run/shares.sh
 build=${1:-build}
 
 ROOT=$(pwd)
@@ -47,4 +49,5 @@ fi
 find_browser || leave_out 'Chromium is not installed'
 command -v node >/dev/null || leave_out 'node is not installed'
 [ -d "$MODULES/node_modules/playwright-core" ] || leave_out 'playwright-core is not installed'
-exec node tests/readers/page/page.mjs "$build/attn-cli" "$browser"
+# In two browsers, because tests often wait for a frame.
+in_shares 2 PAGE_SHARE node tests/readers/page/page.mjs "$build/attn-cli" "$browser"
