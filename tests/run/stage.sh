@@ -30,8 +30,7 @@ complete sh tests/sources/complete.sh "$build"
 models   sh tests/references/models.sh "$build"
 figures  sh tests/references/figures.sh "$build" models/tiny
 oracle   "$build/oracle" "$build/attn-cli" $(golden)
-bf16     "$build/oracle" --bf16 "$build/attn-cli" tests/references/golden/* \
-    tests/references/golden-families/*
+bf16     "$build/oracle" --bf16 "$build/attn-cli" $(GOLDEN_EVERY=1 golden)
 install  sh tests/systems/install.sh "$build"
 readme   sh tests/sources/readme.sh "$build" ${DOCUMENTS-}
 seeds    seeds

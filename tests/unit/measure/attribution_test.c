@@ -243,7 +243,7 @@ TEST_LOOP(parts_of_a_decoder_with_a_source_sum_to_the_logit, 12)
                                         "enc.0.mlp_out = 0"};
     const struct input source = {.ids = "7,6,5,2"};
     char path[64];
-    snprintf(path, sizeof path, "tests/%s", models[_i]);
+    snprintf(path, sizeof path, "tests/references/%s", models[_i]);
     open(path, "1,5,3");
     ck_assert(!viewer_read(&viewer, &pair, &(struct input){.ids = "1,5,3"}, &source, &arena, &err));
     size_t heads = viewer.model.config.n_head;

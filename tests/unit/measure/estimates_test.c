@@ -34,7 +34,7 @@ static void read_ids(struct text_with_source *pair, const char *ids, const char 
 static void open(const char *model)
 {
     static char path[64]; /* the model's name */
-    snprintf(path, sizeof path, "tests/%s", model);
+    snprintf(path, sizeof path, "tests/references/%s", model);
     ck_assert_msg(!viewer_open(&viewer, path, 1, &err), "%s", err.text);
 }
 

@@ -205,7 +205,7 @@ TEST_LOOP(a_patch_of_a_decoder_with_a_source_has_the_bits_of_an_edit, 7)
                                          "golden-families/m2m_100"};
     const struct input sources[] = {{.ids = "7,6,5,2"}, {.ids = "7,8,2"}};
     char path[64];
-    snprintf(path, sizeof path, "tests/%s", models[_i]);
+    snprintf(path, sizeof path, "tests/references/%s", models[_i]);
     open(path, 1, "1,5,3", "1,5,3");
     ck_assert(
         !viewer_read(&viewer, &clean, &(struct input){.ids = "1,5,3"}, &sources[0], &arena, &err) &&

@@ -66,7 +66,7 @@ TEST_LOOP(names_shapes_and_numbers_are_those_of_the_original_model, COUNT(twins)
     char expected[SHA256_DIGITS + 1];
     snprintf(path, sizeof path, "tests/references/gguf/%s.gguf", twins[_i].file);
     size_t count = digits_of(found, path);
-    snprintf(path, sizeof path, "tests/%s", twins[_i].folder);
+    snprintf(path, sizeof path, "tests/references/%s", twins[_i].folder);
     ck_assert_uint_eq(digits_of(expected, path), count);
     ck_assert_str_eq(found, expected);
 }
