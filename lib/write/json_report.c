@@ -403,12 +403,25 @@ static void put_working(struct json_writer *json, const struct table *table, str
     json_put_close(json, '}');
 }
 
+/* Whether one of the first `count` tables has an operand of this name, which has the same numbers
+ * in all: a limit of queries, keys and values. */
+static bool is_given(const struct report *report, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < report->tables[i].working.operand_count; k++)
+            if (strcmp(report->tables[i].working.operands[k].name, name) == 0)
+                return true;
+    return false;
+}
+
 static void put_operands(struct json_writer *json, const struct report *report)
 {
     json_put_open(json, "\n given", '{');
     for (size_t i = 0; i < report->table_count; i++)
         for (size_t k = 0; k < report->tables[i].working.operand_count; k++) {
             const struct table *operand = &report->tables[i].working.operands[k];
+            if (is_given(report, i, operand->name))
+                continue;
             if (json->comma)
                 json_put_gap(json, "\n   ");
             if (operand->rows.labels)

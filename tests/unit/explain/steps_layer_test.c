@@ -6,9 +6,12 @@
 #include <string.h>
 
 #include "../rigs/explained.h"
+#include "../rigs/memory_stream.h"
 #include "../rigs/reference_model.h"
 #include "../unit.h"
+#include "format/json.h"
 #include "model/layer.h"
+#include "write/format.h"
 
 FIXTURE(explained_prepare, explained_release)
 
@@ -138,6 +141,7 @@ static const char *const variants[] = {
     GOLDEN("gemma4"), /* a layer's own input */
     GOLDEN("gemma4-experts"),
     GOLDEN("gemma3n_text"), /* copies of the stream, sparse gates */
+    GOLDEN("olmo"),         /* clipped queries and keys */
 };
 
 /* A vector that some step shows under a name. */
@@ -200,7 +204,7 @@ static void check_totals(void)
     }
 }
 
-/* Two steps may have the same operand, such as a limit of queries and keys. */
+/* Two steps may have the same operand, such as a limit of queries and keys. JSON has it once. */
 static void check_operands(void)
 {
     const struct table *tables = explained.report.tables;
@@ -213,6 +217,18 @@ static void check_operands(void)
                               "'%s' in '%s' and '%s'", name, tables[earlier].name, tables[i].name);
             }
         }
+    struct stream out = {0};
+    struct json *root = NULL;
+    struct err *err = &explained.err;
+    memory_stream_open(&out);
+    ck_assert_int_eq(report_write(&format_json, &(struct target){.stream = &out}, &explained.report,
+                                  &(struct layout){.columns = 80}, err),
+                     0);
+    struct file file = memory_stream_take(&out);
+    ck_assert_int_eq(json_parse(&root, file.bytes, file.size, err), 0);
+    ck_assert_msg(!json_unique_keys(json_member(root, "given"), err), "%s", err->text);
+    json_free(root);
+    file_release(&file);
 }
 
 /* Formulas, products, sums and worked lines of the last layer, with norms and without. */
