@@ -914,9 +914,12 @@ void step_gated(struct builder *builder, const struct trace *trace)
     norm.scale = scales;
     norm.offset = 0;
     norm.plain = false;
-    give_number(builder, "epsilon", norm.epsilon);
     builder_norm(builder, (struct named_vector){"gated", all + trace->context_head * width},
-                 (struct named_vector){"context", trace->context}, &norm, NULL, width);
+                 (struct named_vector){"context", trace->context}, trace->has_norms ? &norm : NULL,
+                 NULL, width);
+    if (!trace->has_norms)
+        return;
+    give_number(builder, "epsilon", norm.epsilon);
     builder_note(builder, "γ is 1 - λ_init = %n.", *scales);
 }
 

@@ -142,6 +142,7 @@ static const char *const variants[] = {
     GOLDEN("gemma4-experts"),
     GOLDEN("gemma3n_text"), /* copies of the stream, sparse gates */
     GOLDEN("olmo"),         /* clipped queries and keys */
+    GOLDEN("diffllama"),
 };
 
 /* A vector that some step shows under a name. */
