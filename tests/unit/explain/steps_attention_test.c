@@ -432,6 +432,7 @@ TEST(a_window_hides_earlier_keys)
     ck_assert(isinf(step_column("masked", "masked")[0]) &&
               !isinf(step_column("masked", "masked")[1]));
     ck_assert_int_eq(strncmp(step_worked("weights"), "weight_1 = ", 11), 0); /* visible */
+    ck_assert_ptr_null(strstr(step_worked("context"), " 0.0000"));
 }
 
 /* Worked lines are of the key that is asked for, if the query attends to it. */

@@ -274,6 +274,30 @@ TEST(a_router_may_have_a_norm_of_its_own)
                  (double)matrix[c * experts + e];
         expect_near((double)step_row("router", "router")[e], z / sqrt((double)width));
     }
+    ck_assert_str_eq(step_formula("router", 2), "router = 0.3536 × z"); /* 1 / √8 */
+}
+
+/* thin = max(gate - mean - deviations · deviation, 0), and its activation multiplies up. */
+TEST(a_sparse_gate_keeps_what_is_far_above_the_mean)
+{
+    explained_open(GOLDEN("gemma3n_text"));
+    explained_query(0, 0, QUERY);
+    const struct column *vectors = table_column(first_step("mlp_act"), "vector");
+    const size_t width = vectors->width;
+    const float *gate = step_row("mlp_act", "gate"), *up = step_row("mlp_act", "up");
+    const double deviations = (double)*step_operand("mlp_act", "deviations");
+    double mean = 0, square = 0;
+    for (size_t i = 0; i < width; i++)
+        mean += (double)gate[i] / (double)width;
+    for (size_t i = 0; i < width; i++)
+        square += pow((double)gate[i] - mean, 2) / (double)width;
+    for (size_t i = 0; i < width; i++) {
+        double thin = fmax((double)gate[i] - mean - deviations * sqrt(square), 0);
+        expect_near((double)step_row("mlp_act", "thin")[i], thin);
+        expect_near((double)step_row("mlp_act", "mlp_act")[i],
+                    reference_activation(ACTIVATION_GELU_NEW, thin) * (double)up[i]);
+    }
+    expect_near(deviations, 0.52440051); /* 70 % of a normal distribution are below it */
 }
 
 /* --- logits ----------------------------------------------------------------------------------- */

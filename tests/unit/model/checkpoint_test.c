@@ -439,6 +439,7 @@ static const struct {
     {"bert", "cls.predictions.bias:13 pooler.dense.weight:12x12", END_MASKED},
     {"electra", "discriminator_predictions.dense.weight:16x16", END_DISCRIMINATOR},
     {"electra", "discriminator_predictions.dense_prediction.weight:1x16", END_DISCRIMINATOR},
+    {"deberta-v2", "lm_predictions.lm_head.dense.weight:12x12", END_MASKED}, /* a variant's name */
     {"llama", "model.norm.weight:8", END_LOGITS},
     {"bert", "classifier.weight:3x12", END_CLASSES, 3, ANSWER_OF_EACH, 0},
     {"bert", "classifier.weight:3x12 classifier.bias:3", END_CLASSES, 3, ANSWER_OF_EACH,
