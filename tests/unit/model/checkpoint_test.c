@@ -550,7 +550,7 @@ TEST(an_encoder_and_its_decoder_share_a_table_of_equal_numbers)
     }
 }
 
-/* A file with the names of the family, a published one, one as transformers 5 saves it, and one with
+/* Files with the names of the family, with published ones, with those of transformers 5, and with
  * some of the published names. The second of three layers has attention. */
 TEST(a_variant_of_a_family_has_all_of_its_own_names)
 {
