@@ -13,7 +13,6 @@ cd "$(dirname "$0")/../.." || exit 1
 root=$(pwd)
 build=$(absolute "${1:-build}")
 PATH=$build:$PATH:/usr/sbin:/sbin
-LIMIT=180 # seconds for one experiment
 TASKS=4
 
 folder=$scratch/cluster
@@ -31,7 +30,7 @@ mkdir -m 700 "$folder" && cd "$folder" || exit 1
 experiment() { # SCRIPT ARGUMENT...
     script=$1
     shift
-    timeout "$LIMIT" sh "$root/data/experiments/$script.sh" "$@"
+    timeout "$HANG" sh "$root/data/experiments/$script.sh" "$@"
 }
 
 has() { # COMMAND...: else skips
@@ -162,11 +161,11 @@ END
     daemons="$daemons $!"
 }
 
-# Wait up to half a minute until the node is idle.
+# Wait until the node is idle.
 wait_for_slurm() {
-    for attempt in $(seq 60); do
-        [ "$(sinfo -h -o %t 2>/dev/null)" = idle ] && return 0
-        sleep 0.5
+    for attempt in $(seq "$HANG"); do
+        [ "$(timeout "$HANG" sinfo -h -o %t 2>/dev/null)" = idle ] && return 0
+        sleep 1
     done
     echo "no node after $attempt tries"
     sinfo
@@ -177,7 +176,7 @@ wait_for_slurm() {
 slurm_array() { # PLACE OPTION...
     place=$1
     shift
-    timeout "$LIMIT" sbatch --wait --array=1-$TASKS "$root/data/experiments/slurm.sh" \
+    timeout "$HANG" sbatch --wait --array=1-$TASKS "$root/data/experiments/slurm.sh" \
         lines.txt "$@" -o "$place" || {
         cat attn-cli-*.log
         return 1

@@ -6,14 +6,13 @@
 #     sh tests/systems/hostile.sh [BUILD]        uses a part of what `make test` has built there
 #
 # Runs the stages that may depend on the environment, with shortened sweeps. Takes about three
-# minutes, and stops after LIMIT seconds. Root runs the tests as the user nobody.
+# minutes, and stops if it hangs. Root runs the tests as the user nobody.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=tests/run/tally.sh
 . tests/run/tally.sh
 unset MAKEFLAGS MFLAGS MAKELEVEL # set by a calling make
 build=${1:-build}
-LIMIT=900
 slice=${SLICE:-$(git_here rev-list --count HEAD)} # the copy has no commits to count
 STAGES='cli batch figures install readme system races'
 FEW='FAULT_EVERY=801 FAULT_LINES=2 BATCH_ITEMS=200 CLI_SHARE=/10 DOCUMENTS=README.md'
@@ -55,7 +54,7 @@ make_copies() {
 
 make_test() {
     # shellcheck disable=SC2086 # a word a variable
-    (trap '' PIPE && umask 077 && cd "$source" && as_nobody timeout "$LIMIT" \
+    (trap '' PIPE && umask 077 && cd "$source" && as_nobody timeout $((10 * HANG)) \
         env -u HOME -u PIPES_END CCACHE_DISABLE=1 DEPS=0 TMPDIR="$temporary" STAGES="$STAGES" \
         SLICE="$slice" $FEW make --no-print-directory -j8 test </dev/null 2>&1)
 }

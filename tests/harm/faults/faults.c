@@ -34,7 +34,7 @@ enum {
     NTH_MAX = 1000000,
     FAILURES_SHOWN = 5,
     SHOWN_BYTES = 2000,
-    PATIENCE_SECONDS = 120,
+    HANG_SECONDS = 600, /* as in tally.sh */
 };
 
 static char here[PATH_BYTES], calls[PATH_BYTES], watched[PATH_BYTES], reset_line[5 * PATH_BYTES];
@@ -102,7 +102,8 @@ static void become(struct words *words, const struct fault *fault, size_t nth)
     send_to(STDERR_FILENO, "err");
     if (chdir("files"))
         abort();
-    alarm(PATIENCE_SECONDS);
+    const char *hang = getenv("HANG");
+    alarm(hang ? (unsigned)atoi(hang) : HANG_SECONDS);
     if (!in_process) {
         execvp(words->argv[0], words->argv);
         abort();
