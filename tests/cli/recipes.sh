@@ -20,6 +20,11 @@ edit() { # FILE SCRIPT: edits a file with sed; a header must keep its length
     LC_ALL=C sed "$2" "$1" >edited && mv edited "$1"
 }
 
+repeat_lines() { # COUNT FILE: prints this number of its lines, again from the first after its last
+    awk -v count="$1" '{ line[NR] = $0 }
+        END { for (i = 0; i < count; i++) print line[i % NR + 1] }' "$2"
+}
+
 zeros() { # BYTES
     head -c "$1" /dev/zero
 }
@@ -51,10 +56,10 @@ number_model() { # FOLDER OCTAL...: words a, b, c; one channel with this float32
     mv numbered "$1/model.safetensors"
 }
 
-# The command succeeds or is refused in less than a minute, with one line, or one for each item of a
-# batch; otherwise prints its status and messages.
+# The command succeeds or is refused, with one line, or one for each item of a batch; otherwise, or
+# if it hangs, prints its status and messages.
 bear() { # COMMAND...
-    timeout -s KILL 60 "$ATTN" "$@" >printed 2>said </dev/null
+    timeout -s KILL "$HANG" "$ATTN" "$@" >printed 2>said </dev/null
     status=$?
     [ $status = 0 ] && return
     [ $status = 1 ] && [ "$1" = batch ] && grep -q '^attn-cli: error: ' said && return
@@ -81,7 +86,9 @@ need_interrupts() {
 }
 
 # Start a command and send it a signal once FILE is there; $status is that of its end. If it ended
-# before the signal, as on a busy machine, the folder of FILE is removed and it starts again.
+# before the signal, as on a busy machine, the folder of FILE is removed, and it starts again after
+# `more_work`, a function of the case that makes its work longer. A function as the command ends
+# with `exec`, so that it gets the signal.
 strike() { # SIGNAL FILE COMMAND...
     signal=$1 file=$2
     shift 2
@@ -94,8 +101,15 @@ strike() { # SIGNAL FILE COMMAND...
         status=$?
         [ $status = 0 ] || return 0
         rm -r "${file%/*}"
+        more_work
     done
     wrong "it ended before the signal $attempt times"
+}
+
+# Kill a background process that hangs.
+guard() { # PROCESS
+    timeout -s KILL "$HANG" sh -c 'while kill -0 $0; do sleep 0.1; done' "$1" >/dev/null 2>&1
+    [ $? != 137 ] || kill -KILL "$1"
 }
 
 need_terminal() { # skips the case if no terminal can be made
@@ -118,6 +132,18 @@ END
 stopped_on_a_terminal() { # COMMAND
     in_stops "$1"
     on_a_terminal 'sh stops; exit'
+}
+
+# Run a command on the file `texts`, lines of FILE, with more of them until its progress is shown: a
+# busy machine may stop a short command too late. The file `lines` has what it shows.
+shows_progress() { # THINGS COUNT COMMAND FILE
+    for count in $2 $((4 * $2)) $((16 * $2)) $((64 * $2)); do
+        repeat_lines "$count" "$4" >texts
+        stopped_on_a_terminal "$3" >shown
+        tr '\033' '\n' <shown >lines
+        grep -q "^\[K[0-9]* of [0-9]* $1, [0-9.]*/s, [0-9a-z ]* left\$" lines && return
+    done
+    wrong 'no progress is shown'
 }
 
 small_school() { # makes texts, words/vocab.json and a config for training

@@ -184,15 +184,18 @@ for command in run mean stack heads score lens attribute patch generate; do
 done
 rm -rf whole* part*
 
-# The second of two processes that write to the same path.
+# The second of two processes that write to the same path. The first is stopped in its middle, with
+# more texts if it ended before.
 two_writers() {
-    "$attn" batch all.txt --repeat $((20000 / items)) -q -o two.jsonl &
-    first=$!
-    while [ ! -s two.jsonl.batch ]; do sleep 0.01; done
-    refused 'another process is writing' "$attn" batch all.txt \
-        --repeat $((20000 / items)) -o two.jsonl --resume
+    for times in 1 8 64 512; do
+        rm -rf two*
+        "$attn" batch all.txt --repeat $times -q -o two.jsonl &
+        first=$!
+        halt $first two.jsonl.batch && break
+    done
+    refused 'another process is writing' "$attn" batch all.txt --repeat $times -o two.jsonl --resume
     status=$?
-    kill $first
+    kill -KILL $first
     wait $first
     return $status
 }

@@ -6,6 +6,7 @@
 #     leave_out 'jq is not installed'     count a skipped check; run.sh lists the missing tools
 #     side_by_side "$scratch/lines"       run each line of a file, `STATUS COMMAND`, several at once
 #     build=$(absolute "${1:-build}")     the path of a folder, from anywhere
+#     halt $! FILE                        stop a background process once FILE has bytes
 #     python=$(python_with numpy)         a python3 that has this module, or status 1
 #     do_without 'R is not installed'     skip all checks, and end
 #     closing                             print `N passed, N failed`; status 1 if any failed
@@ -95,6 +96,14 @@ absolute() { # PATH: relative ones begin in the repository
     /*) printf '%s\n' "$1" ;;
     *) printf '%s\n' "$repository/$1" ;;
     esac
+}
+
+# Stop a background process where it is, once FILE has bytes; false if it has ended.
+halt() { # PROCESS FILE
+    until [ -s "$2" ] || ! kill -0 "$1" 2>/dev/null; do sleep 0.01; done
+    kill -STOP "$1" 2>/dev/null || return
+    until grep -q '^State:.[TZ]' "/proc/$1/status" 2>/dev/null || [ ! -e "/proc/$1" ]; do :; done
+    grep -q '^State:.T' "/proc/$1/status" 2>/dev/null
 }
 
 has() { # PROGRAM
