@@ -2,20 +2,30 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "../unit.h"
 
 enum { MANY_BYTES = 300000, PART_BYTES = 1000 };
 
-static void pause_a_little(void)
+/* Wait until a process waits for something, here for a pipe, or has ended. */
+static void wait_until_it_sleeps(pid_t process)
 {
-    const struct timespec time = {0, 20 * 1000 * 1000};
-    nanosleep(&time, NULL);
+    char path[64];
+    char state = 0;
+    snprintf(path, sizeof path, "/proc/%ld/stat", (long)process);
+    while (state != 'S' && state != 'Z') {
+        FILE *file = fopen(path, "r");
+        ck_assert_ptr_nonnull(file);
+        ck_assert_int_eq(fscanf(file, "%*d (%*[^)]) %c", &state), 1);
+        fclose(file);
+        sched_yield();
+    }
 }
 
 /* Non-blocking ends, as a shell or a remote terminal may leave them. */
@@ -36,7 +46,7 @@ TEST(writing_waits_for_a_full_pipe)
         _exit(transfer_write(ends[1], bytes, sizeof bytes) ? 1 : 0);
     }
     close(ends[1]);
-    pause_a_little(); /* until it is full */
+    wait_until_it_sleeps(child); /* the pipe is full */
     size_t size = 0;
     char part[PART_BYTES];
     for (ssize_t got; (got = transfer_read(ends[0], part, sizeof part)) > 0;)
@@ -54,7 +64,7 @@ TEST(reading_waits_for_an_empty_pipe)
     open_pipe(ends);
     pid_t child = fork();
     if (child == 0) {
-        pause_a_little();
+        wait_until_it_sleeps(getppid());
         _exit(transfer_write(ends[1], "late", 4) ? 1 : 0);
     }
     close(ends[1]);
