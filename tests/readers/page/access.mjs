@@ -10,6 +10,7 @@ import {
     attn,
     boxOf,
     counts,
+    drawn,
     go,
     matrix,
     same,
@@ -59,7 +60,7 @@ for (const [width, colorScheme] of axe
             async (page) => {
                 same([], await serious(page), 'as it opens');
                 await go(page, 'head=1.1&cell=14,7&why=1');
-                await page.waitForTimeout(200);
+                await drawn(page);
                 same([], await serious(page), 'why');
                 await go(page, 'pin=1');
                 await page.click('#numbers summary');
@@ -216,7 +217,7 @@ await test('a phone shows a short legend and all of Why', () =>
             yes(legend.width > 340 && legend.height < 80, JSON.stringify(legend));
             same('Why?', (await page.innerText('#why-button')).trim());
             await page.tap('#why-button');
-            await page.waitForTimeout(200);
+            await drawn(page);
             yes(!(await page.isVisible('#why kbd')), 'a phone has no Esc');
             const chips = await boxOf(page.locator('#chips'));
             const panel = await boxOf(page.locator('#why'));
@@ -232,7 +233,7 @@ await test('at 1024 pixels Why leaves the matrix visible and scrolls to its verd
             await go(page, 'head=1.1');
             await page.locator('#why-button').scrollIntoViewIfNeeded();
             await page.click('#why-button');
-            await page.waitForTimeout(200);
+            await drawn(page);
             const [panel, cells] = [await boxOf(page.locator('#why')), await boxOf(matrix(page))];
             yes(panel.x + panel.width <= cells.x, `${panel.x + panel.width} ${cells.x}`);
             const { y } = await boxOf(page.locator('#why .verdict'));

@@ -2,7 +2,20 @@
 // but tokens, commands, and names of tensors and heads.
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
-import { LIFE, attn, go, open, same, scratch, test, withPage, writePage, yes } from './harness.mjs';
+import {
+    LIFE,
+    attn,
+    drawn,
+    go,
+    open,
+    quiet,
+    same,
+    scratch,
+    test,
+    withPage,
+    writePage,
+    yes,
+} from './harness.mjs';
 import { REPEAT } from './tasks.mjs';
 
 const CHINESE = { viewport: { width: 1440, height: 900 }, locale: 'zh-CN' };
@@ -39,7 +52,7 @@ async function englishOf(page) {
 }
 
 async function onlyChinese(page, what) {
-    await page.waitForTimeout(60);
+    await drawn(page);
     same([], await englishOf(page), what);
 }
 
@@ -132,7 +145,7 @@ await test('no text of a page in Chinese is English', () =>
                 await page.keyboard.press('Escape');
             }
             await page.keyboard.press('d');
-            await page.waitForTimeout(600); // announcements wait
+            await quiet(page); // announcements wait
             await onlyChinese(page, 'the other colours');
             await page.setViewportSize({ width: 390, height: 844 });
             await onlyChinese(page, 'a phone');
@@ -234,17 +247,17 @@ if (engine)
                 .waitFor({ state: 'attached' });
         };
         await page.locator('#text:enabled').waitFor();
-        await page.waitForTimeout(1500);
+        await quiet(page);
         await onlyChinese(page, 'as it opens');
         await page.locator('h1').click();
         for (const key of [']', 'x', 'x', 'b', ']', 'x']) {
             await page.keyboard.press(key);
-            await page.waitForTimeout(300);
+            await quiet(page);
             await onlyChinese(page, `the key ${key}`);
         }
         for (const text of ['the dog sat and the dog', '', Array(200).fill('dog').join(' ')]) {
             await type(text);
-            await page.waitForTimeout(700);
+            await quiet(page);
             await onlyChinese(page, text.slice(0, 30) || 'an empty text');
         }
         await page.context().close();

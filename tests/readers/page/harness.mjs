@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { pathToFileURL } from 'node:url';
+import { countWork, watchTime } from './clock.mjs';
 
 const { chromium } = createRequire(`${process.env.MODULES}/`)('playwright-core');
 
@@ -44,19 +45,34 @@ export function same(expected, found, what = '') {
     throw new Error(`${what}\n    expected ${part(a)}\n    found    ${part(b)}`);
 }
 
+// Seconds after which something hangs, as in tally.sh; after a failure fewer, so that many
+// failures end.
+const hang = () => Number(process.env.HANG || 600) / (counts.failed ? 10 : 1);
+
+// Wait until a fact holds.
+export async function until(fact, what) {
+    const end = Date.now() + 1000 * hang();
+    while (!(await fact())) yes(Date.now() < end, `${what}: waited in vain`);
+}
+
 // The box of an element. Playwright returns null while the element is redrawn: try again.
 export async function boxOf(locator) {
-    for (let tries = 0; tries < 100; tries++) {
-        const box = await locator.boundingBox();
-        if (box) return box;
-        await locator.page().waitForTimeout(50);
-    }
-    throw new Error(`${locator} is not visible`);
+    let box = null;
+    await until(async () => {
+        await locator.waitFor();
+        box = await locator.boundingBox();
+        return box;
+    }, `${locator} is visible`);
+    return box;
 }
 
 export function yes(fact, what) {
     if (!fact) throw new Error(what);
 }
+
+// A time, as a ratio to a loop of arithmetic (clock.mjs). It decides nothing.
+export const tell = (what, ratio) =>
+    console.log(`        ${what}: ${ratio.toFixed(2)} of ten million square roots`);
 
 // PAGE_ONLY selects tests by a regular expression on their names, PAGE_SHARE=1/2 every second test.
 const only = new RegExp(process.env.PAGE_ONLY || '');
@@ -142,16 +158,19 @@ export function wordModel(name, words) {
     return folder;
 }
 
-// Open a page at the fragment `hash`. `faults` lists script errors, what the page wrote to the
+// Open a page at the fragment `hash`. The clock of a `still` page stands still; `counted`: its work
+// is counted (clock.mjs). `faults` lists script errors, what the page wrote to the
 // console and other requests; close() fails if there are any.
-export async function open(path, { hash = '', ...options } = {}) {
+export async function open(path, { hash = '', still = false, counted = false, ...options } = {}) {
     const context = await browser.newContext({
         viewport: { width: 1200, height: 900 },
         colorScheme: 'light',
         ...options,
     });
-    context.setDefaultTimeout(40000); // allows for a busy machine
+    context.setDefaultTimeout(1000 * hang());
     const page = await context.newPage();
+    await page.addInitScript(watchTime, still);
+    if (counted) await page.addInitScript(countWork);
     const faults = [];
     page.on('console', (message) => faults.push(`console: ${message.text()}`));
     page.on('pageerror', ({ message, stack }) => {
@@ -207,10 +226,30 @@ export async function readTable(page) {
     );
 }
 
+// The result of a promise, unless it hangs.
+const inTime = (promise, what) =>
+    Promise.race([
+        promise,
+        new Promise((_, fail) => {
+            setTimeout(() => fail(new Error(`${what} hangs`)), 1000 * hang()).unref();
+        }),
+    ]);
+
+// Functions of clock.mjs.
+export const drawn = (page) => inTime(page.evaluate(() => window.clock.drawn()), 'a frame');
+export const quiet = (page) => inTime(page.evaluate(() => window.clock.quiet()), 'what waits in the page');
+export const pass = (page, ms) => page.evaluate((time) => window.clock.pass(time), ms);
+
 // Change the fragment of the address, as a link does.
-export async function go(page, hash) {
-    await page.evaluate((words) => (location.hash = words), hash);
-    await page.waitForTimeout(50);
+export function go(page, hash) {
+    const follow = async (words) => {
+        const before = location.href;
+        location.hash = words;
+        if (location.href !== before)
+            await new Promise((done) => addEventListener('hashchange', done, { once: true }));
+        await window.clock.drawn();
+    };
+    return inTime(page.evaluate(follow, hash), `#${hash}`);
 }
 
 export const percent = (share) => (share < 0.0005 ? '< 0.1 %' : `${(100 * share).toFixed(1)} %`);

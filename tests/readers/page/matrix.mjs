@@ -20,6 +20,7 @@ import {
     same,
     scratch,
     test,
+    until,
     withPage,
     writePage,
     yes,
@@ -200,8 +201,10 @@ await test('a presentation has keys for cells and heads, and its link; p and Esc
             await page.evaluate(() => (location.hash = 'present=1'));
             await page.locator('#grid').waitFor({ state: 'hidden' });
             await page.setViewportSize({ width: 1280, height: 900 });
-            await page.waitForTimeout(300);
-            yes((await cellsOf(page))[3] > 36, 'it does not follow the height of the window');
+            await until(
+                async () => (await cellsOf(page))[3] > 36,
+                'it follows the height of the window',
+            );
         },
         PROJECTOR,
     ));

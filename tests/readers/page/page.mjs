@@ -17,6 +17,7 @@ import {
     causal,
     cellsOf,
     counts,
+    drawn,
     json,
     matrix,
     pixels,
@@ -261,22 +262,22 @@ await test('long texts use the square root scale, and the legend names it', () =
         const { width } = await boxOf(matrix(page));
         const room = await boxOf(page.locator('#middle'));
         yes(width > 0.75 * room.width, `${width} of ${room.width}`);
-        const slowest = async (action) => {
-            const times = [];
-            for (let i = 0; i < 5; i++) {
-                const start = Date.now();
-                await action(i);
-                await page.evaluate(() => new Promise((done) => requestAnimationFrame(done)));
-                times.push(Date.now() - start);
-            }
-            return times.sort((a, b) => a - b)[2];
-        };
         const box = await boxOf(matrix(page));
-        const move = await slowest((i) => page.mouse.move(box.x + 90 + 9 * i, box.y + 200 + 5 * i));
-        const head = await slowest(() => page.keyboard.press(']'));
-        console.log(`        120 tokens: cell ${move} ms, head ${head} ms`);
-        yes(move < 400 && head < 1000, `${move} ${head} ms`);
-    });
+        const counts = () => page.evaluate(() => ({ ...window.work }));
+        const workOf = async (act) => {
+            const before = await counts();
+            for (let i = 0; i < 5; i++) await act(i);
+            await drawn(page);
+            const names = ['putImageData', 'drawImage', 'decoded', 'made'];
+            const after = await counts();
+            return names.map((name) => after[name] - before[name]);
+        };
+        // Another cell draws no matrix; another head: the large one, and the colours of the legend.
+        same([0, 0, 0, 0], await workOf((i) => page.mouse.move(box.x + 90 + 9 * i, box.y + 200 + 5 * i)));
+        const [matrices, large, decoded, made] = await workOf(() => page.keyboard.press(']'));
+        same([10, 5, 0], [matrices, large, decoded], 'matrices of five heads');
+        yes(made <= 300, `${made} elements for five heads`);
+    }, { counted: true });
 });
 
 // --- the page of an attribution ------------------------------------------------------------------

@@ -8,7 +8,18 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import process from 'node:process';
-import { LIFE, attn, counts, open, same, scratch, test, writePage, yes } from './harness.mjs';
+import {
+    LIFE,
+    attn,
+    counts,
+    open,
+    quiet,
+    same,
+    scratch,
+    test,
+    writePage,
+    yes,
+} from './harness.mjs';
 import { REPEAT } from './tasks.mjs';
 
 const ACTIONS = Number(process.env.PAGE_ACTIONS || 20);
@@ -288,7 +299,7 @@ async function wander(name, path, text, isLive) {
         await user.act();
         check();
     }
-    await page.waitForTimeout(300); // what follows a pause
+    await quiet(page); // what follows a pause
     if (isLive) await user.runsAgain();
     check();
     await close();

@@ -7,6 +7,7 @@ import {
     LIFE,
     attn,
     attnJson,
+    drawn,
     go,
     json,
     pointsWithout,
@@ -41,7 +42,7 @@ const texts = (values) => values.map((value) => (value === null ? '−∞' : Str
 async function keep(page, row, key, head = '0.1') {
     await go(page, `head=${head}&cell=${row},${key}&why=1`);
     for (const summary of await page.locator('#why summary').all()) await summary.click();
-    await page.waitForTimeout(50);
+    await drawn(page);
 }
 
 const columnsOf = (found, name) => found.steps.find((step) => step.name === name).columns;

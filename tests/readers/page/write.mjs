@@ -12,8 +12,10 @@ import {
     attnJson,
     go,
     json,
+    pass,
     plain,
     pointsWithout,
+    quiet,
     same,
     samePoints,
     scratch,
@@ -209,16 +211,16 @@ if (write(path, KEYS)) {
                     await begin(page, KEYS);
                     for (let i = 0; i < 4; i++) {
                         await page.keyboard.press('Enter');
-                        await page.waitForTimeout(wait);
+                        await pass(page, wait);
                     }
-                    await page.waitForTimeout(1500);
+                    await quiet(page);
                     return page.locator('#write-steps li').allInnerTexts();
                 };
                 const slow = await steps(700);
                 yes(slow[0].includes('← keys −100 pt'), slow[0]);
                 same(slow, await steps(0));
             },
-            WIDE,
+            { ...WIDE, still: true },
         ));
 
     await test('Space draws after a click on a button, and presses one that a key has reached', () =>
@@ -270,17 +272,18 @@ if (write(path, KEYS)) {
                 await started(page);
                 await begin(page, KEYS);
                 await press(page, ' ');
+                await pass(page, 300);
                 await press(page, '2');
-                await page.waitForTimeout(1300);
+                await quiet(page);
                 same(['is'], await added(page));
                 await press(page, ' ', 2); // the second key ends the fall
                 same(2, (await added(page)).length);
                 await press(page, ' ');
                 await press(page, 'Backspace');
-                await page.waitForTimeout(1300);
+                await quiet(page);
                 same(['is'], await added(page));
             },
-            WIDE,
+            { ...WIDE, still: true },
         ));
 
     await test('a bar under the pointer or with the focus shows the words that it used', () =>
@@ -349,7 +352,7 @@ if (write(path, KEYS)) {
                 await press(page, ' ', 4);
                 const before = await shows(page);
                 const text = await page.inputValue('#text');
-                await page.waitForTimeout(150);
+                await quiet(page);
                 await page.reload();
                 await started(page);
                 same(before, await shows(page));
@@ -626,7 +629,7 @@ if (write(path, KEYS)) {
                     at = (at * 1103515245 + 12345) % 2 ** 31;
                     await page.keyboard.press(keys[(at >> 8) % keys.length]);
                 }
-                await page.waitForTimeout(300);
+                await quiet(page);
                 same('', await page.innerText('#text-error'));
             },
             CALM,
