@@ -56,6 +56,19 @@ number_model() { # FOLDER OCTAL...: words a, b, c; one channel with this float32
     mv numbered "$1/model.safetensors"
 }
 
+odd_models() { # makes the folders of models with odd numbers, all of which are legal
+    number_model minus '\000\000\000\200' # -0
+    number_model denormal '\001\000\000\000'
+    number_model small '\231\166\226\076'
+    number_model large '\231\166\226\176' # 1e38
+    number_model larger '\377\377\177\377'
+    number_model mixed '\231\166\226\176' '\000\000\000\200' '\001\000\000\000'
+    for spread in 0 1e-42 1000; do
+        "$ATTN" init -q --shape tiny --set "n_embd=1,n_layer=1,n_head=1,initializer_range=$spread" \
+            -s 'a b c' -o "spread-$spread"
+    done
+}
+
 # The command succeeds or is refused, with one line, or one for each item of a batch; otherwise, or
 # if it hangs, prints its status and messages.
 bear() { # COMMAND...
@@ -157,6 +170,10 @@ END
 train() { # OPTION...: trains on these texts and prints only the losses
     "$ATTN" train -d texts --batch-size 4 --context 8 "$@" >printed || return
     awk '/^ +[0-9]/ { print $1, $2, $3 }' printed
+}
+
+third() { # prints a third of the lines of standard input, others for each SLICE; WHOLE=1: all
+    awk -v slice="${SLICE:-0}" -v whole="${WHOLE-}" 'whole != "" || NR % 3 == slice % 3'
 }
 
 commands() { # prints the names of all commands

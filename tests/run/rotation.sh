@@ -32,6 +32,11 @@ suites_of_asan() {
     SUITES_EVERY=2 sh tests/run/stage.sh --suites "$build"
 }
 
+thirds() {
+    # shellcheck source=tests/cli/recipes.sh
+    (WHOLE='' && . tests/cli/recipes.sh && seq 100 | third)
+}
+
 suites() { # EVERY
     LIST=1 sh tests/harm/valgrind.sh "$build" "$1"
 }
@@ -96,6 +101,8 @@ CLI_SHARE=1/1 LIST=1 sh tests/cli/run.sh "$build" >"$scratch/all"
 check 'asan takes all command lines in 24 SLICEs' takes_all 24 cases /24
 golden 1 >"$scratch/all"
 check 'make test takes all golden models in 2 SLICEs' takes_all 2 golden 2
+seq 100 >"$scratch/all"
+check 'a case takes all lines in 3 SLICEs' takes_all 3 thirds
 "$build/unit" --list >"$scratch/all"
 check 'asan takes all suites in 4 SLICEs' takes_all 4 suites_of_asan
 check 'and all rows of their loops in 2' takes_all_rows

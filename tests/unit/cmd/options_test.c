@@ -44,6 +44,43 @@ TEST(options_of_other_commands_are_unknown)
         ck_assert(!option_is_known(run, unknown[i]));
 }
 
+/* The message suggests a name, and nothing else. */
+static void expect_suggestion(const struct err *err, const char *dashes, const char *name)
+{
+    char expected[128];
+    const char *found = strstr(err->text, "did you mean ");
+    snprintf(expected, sizeof expected, "did you mean '%s%s'?", dashes, name);
+    ck_assert_msg(found && strcmp(found, expected) == 0, "%s: %s", name, err->text);
+}
+
+TEST(a_mistyped_command_is_suggested_alone)
+{
+    for (size_t i = 0; i < command_count; i++) {
+        char word[64];
+        struct err err = {0};
+        snprintf(word, sizeof word, "%sx", commands[i]->name);
+        ck_assert_ptr_null(command_find(word, &err));
+        expect_suggestion(&err, "", commands[i]->name);
+    }
+}
+
+static void check_mistyped(struct option_set set)
+{
+    struct option_walk walk = {.set = set};
+    while (option_next(&walk)) {
+        char word[64];
+        struct err err = {0};
+        int size = snprintf(word, sizeof word, "%sx", walk.row->name);
+        ck_assert_int_ne(option_refuse(set, word, (size_t)size, &err), 0);
+        expect_suggestion(&err, "--", walk.row->name);
+    }
+}
+
+TEST(a_mistyped_option_is_suggested_alone)
+{
+    for_each_set(check_mistyped);
+}
+
 static void check_rows(struct option_set set)
 {
     struct option_walk walk = {.set = set};
