@@ -783,6 +783,18 @@ static int parse_ablation(struct edit_reader *reader, const char *text)
     return 0;
 }
 
+/* True if all keys of an edit come after all its queries. */
+static bool is_ahead(const struct edit *edit)
+{
+    bool ahead = true;
+    for (size_t i = 0; i < edit->tokens.count; i++)
+        for (size_t k = 0; k < edit->columns.count; k++) {
+            ptrdiff_t query = edit->tokens.items[i].last, key = edit->columns.items[k].first;
+            ahead &= (query < 0) == (key < 0) && key > query;
+        }
+    return ahead;
+}
+
 /* Parse 4:2, 9:4:2 or 9.6:4:2. */
 static int parse_knockout(struct edit_reader *reader, const char *text)
 {
@@ -810,12 +822,10 @@ static int parse_knockout(struct edit_reader *reader, const char *text)
             add_position(reader, &queries, trim(first ? first + 1 : piece.at, second)) ||
             add_position(reader, &keys, trim(second + 1, piece.at + piece.size)))
             return -1;
-        ptrdiff_t query = edit->tokens.items->last;
-        ptrdiff_t key = edit->columns.items->first;
         bool is_known = !reader->list->by_text || reader->list->tokens_of;
         const struct sublayer *attention = first_attention(reader->config, PART_SENTENCE);
         bool causal = attention && attention->score.ahead == 0;
-        if (is_known && causal && (query < 0) == (key < 0) && key > query)
+        if (is_known && causal && is_ahead(edit))
             return err_usage(reader->err,
                              "%s: expected a key no later than the query, which cannot attend to "
                              "others, found '%.*s'",
