@@ -133,7 +133,8 @@ TEST(a_word_ends_where_no_letter_goes_on)
             while (memcmp(t->text + at, cases[i].name + 1, size) != 0 ||
                    (at && t->text[at - 1] == '\xa9'))
                 at++;
-            ck_assert_msg(t->tokens[first].start <= at && t->tokens[last].end == at + size,
+            ck_assert_msg(t->tokens[first].start <= at && t->tokens[first].end > at &&
+                              t->tokens[last].end == at + size,
                           "%s: %s", cases[i].text, list);
         }
     }
@@ -188,6 +189,7 @@ TEST(a_beginning_token_has_no_number)
         ck_assert_str_eq(query(cases[i].list), cases[i].words);
     }
     item.options.select.words = false;
+    ck_assert_str_eq(query("es"), "5"); /* a token */
     refused(ask("7"), "--query: expected tokens from 0 to 6, or ranges such as 0-1, found '7'");
     refused(ask("!"), "expected a token of the text, found its beginning token '!', which has no "
                       "number: with --special bos, it is token 0");
@@ -245,7 +247,7 @@ TEST(a_number_of_a_column_may_be_a_word)
 }
 
 static const struct score_region regions[] = {
-    {.name = "np", .first = 0, .count = 7},    {.name = "verb", .first = 8, .count = 4},
+    {.name = "np", .first = 0, .count = 7},    {.name = "v:p", .first = 8, .count = 4},
     {.name = "none", .first = 12, .count = 0}, {.name = "np", .first = 13, .count = 7},
     {.name = "dog", .first = 20, .count = 0},
 };
@@ -257,7 +259,7 @@ TEST(a_region_has_all_its_tokens)
     } cases[] = {
         {"@np", "0-2,5-6", "0-1,3-4"},
         {"@np/2", "5-6", "3-4"},
-        {"@np/1,@verb", "0-2,3-4", "0-1,2"},
+        {"@np/1,@v:p", "0-2,3-4", "0-1,2"},
         {"@cat", "6", "4"},
     };
     item.regions = regions;
@@ -272,23 +274,29 @@ TEST(a_region_has_all_its_tokens)
     refused(ask("@none"), "--query: region 'none': expected tokens in this text, found none");
     refused(ask("@dog"), "region 'dog'"); /* before the word */
     refused(ask("@wolf"), "expected a column, a region or a word of the text, found '@wolf'");
+    item.options.select.words = false;
+    item.options.attribute.position = "@np"; /* of one token: the last of all parts */
+    query("0");
+    ck_assert_str_eq(item.options.attribute.position, "6");
+    item.options.attribute.position = NULL;
     begin_texts();
     read_text(sentence);
-    item.options.select.words = false;
     ck_assert_str_eq(query("@np"), "1-3,6-7");
+    item.sentence = "another text, whose regions these are";
+    refused(ask("@np"), "a region or a word of the text, found '@np', which is neither");
 }
 
 TEST(a_column_is_before_a_region_unless_its_cells_are_the_regions)
 {
     item.regions = regions;
     item.region_count = COUNT(regions);
-    item.columns = (struct identity_column[]){{"verb", "cat"}, {"np", NULL}};
+    item.columns = (struct identity_column[]){{"v:p", "cat"}, {"np", NULL}};
     item.column_count = 2;
     read_text(sentence);
-    ck_assert_str_eq(query("@verb"), "6");
+    ck_assert_str_eq(query("@v:p"), "6");
     refused(ask("@np"), "expected a value in this column");
     item.is_joined = true;
-    ck_assert_str_eq(query("@verb"), "3-4");
+    ck_assert_str_eq(query("@v:p"), "3-4");
     ck_assert_str_eq(query("@np"), "0-2,5-6");
 }
 
@@ -298,7 +306,7 @@ TEST(a_column_is_before_a_region_unless_its_cells_are_the_regions)
 TEST(each_option_has_positions_of_its_text)
 {
     struct text_with_source source;
-    read_text("a cat is here");
+    read_text("the cat is here");
     source = pair;
     read_text(sentence);
     pair.source = source.sentence;
@@ -306,22 +314,27 @@ TEST(each_option_has_positions_of_its_text)
     item.options.select.key = "cat,is";
     item.options.attribute.position = "sees";
     item.options.attribute.key = "cat:dog";
-    item.options.explain.token = "@the/2";
+    item.options.explain.token = "@sees";
     ck_assert_msg(!resolve(), "%s", err.text);
     ck_assert_str_eq(pair.sentence.queries, "2");
-    ck_assert_str_eq(pair.source.keys, "1,2"); /* of the source */
+    ck_assert_str_eq(pair.source.keys, "2,3"); /* of the source */
     ck_assert_ptr_null(pair.sentence.keys);
     ck_assert_str_eq(item.options.attribute.position, "4");
     ck_assert_str_eq(item.options.attribute.key, "6:2");
-    ck_assert_str_eq(item.options.explain.token, "5");
+    ck_assert_str_eq(item.options.explain.token, "4");
     item.options.attribute.key = "cat";
     item.options.attribute.part = "cross";
     item.options.attribute.against = "is";
     ck_assert_msg(!resolve(), "%s", err.text);
-    ck_assert_str_eq(item.options.attribute.key, "1:2");
+    ck_assert_str_eq(item.options.attribute.key, "2:3");
     item.options.attribute.against = "dog";
     item.options.attribute.key = "cat";
     refused(resolve(), "--key: expected positions, all, or a token of the text, found 'dog'");
+    item.options.attribute.key = NULL;
+    item.options.select.words = true;
+    item.options.select.key = "cat,is";
+    ck_assert_str_eq(query("@cat"), "4");
+    ck_assert_str_eq(pair.source.keys, "1,2"); /* words */
 }
 
 TEST(a_key_may_be_compared_with_a_mean)
@@ -361,6 +374,8 @@ TEST(positions_of_means_keep_their_names)
         ck_assert_str_eq(named->positions[i], positions[i]);
     }
     ck_assert_uint_eq(pair.sentence.named_keys.count, 0); /* the same numbers in all texts */
+    query("-1,0");                                        /* another number in each text */
+    ck_assert_uint_eq(named->count, 2);
     begin_texts();
     read_text(sentence);
     query("@sees,1,-1");
@@ -379,26 +394,21 @@ static const char *tokens(bool of_source, const char *position)
 TEST(positions_of_edits_are_tokens)
 {
     static const struct {
-        const char *position, *plain, *words, *begun; /* NULL: refused */
-    } cases[] = {{"@sees", "3-4", "3-4", "4-5"},
-                 {"2", "2", "3-4", "3"},
-                 {"-1", "-1", "6-6", "-1"},
-                 {"1-2", "1-2", "2-4", "2-3"},
-                 {"@the/2", "5", "5-5", "6"}};
-    read_text(sentence);
-    for (size_t k = 0; k < 3; k++) {
-        item.options.select.words = k == 1;
+        const char *position, *found[4]; /* of tokens, words; both after a beginning token */
+    } cases[] = {{"@sees", {"3-4", "3-4", "4-5", "4-5"}},
+                 {"2", {"2", "3-4", "3", "4-5"}},
+                 {"-1", {"-1", "6-6", "-1", "7-7"}},
+                 {"1-2", {"1-2", "2-4", "2-3", "3-5"}},
+                 {"@the/2", {"5", "5-5", "6", "6-6"}}};
+    for (size_t k = 0; k < 4; k++) {
+        item.options.select.words = k & 1;
         if (k == 2)
             begin_texts();
         read_text(sentence);
         ck_assert(!resolve());
         for (size_t i = 0; i < COUNT(cases); i++)
-            ck_assert_pstr_eq(tokens(false, cases[i].position), k == 0   ? cases[i].plain
-                                                                : k == 1 ? cases[i].words
-                                                                         : cases[i].begun);
+            ck_assert_str_eq(tokens(false, cases[i].position), cases[i].found[k]);
     }
-    item.options.select.words = true;
-    ck_assert(!resolve());
     ck_assert_ptr_null(tokens(false, "5"));
     refused(-1, "--edit: expected words from 0 to 4, or ranges such as 0-1, found '5'");
     ck_assert_ptr_null(tokens(true, "@wolf"));

@@ -15,7 +15,8 @@ enum { WORDS = 8 };
 
 /* The words and their bits in the model `m`; in `uniform`, each has 3. `masked` is a masked model
  * with those of `m`. */
-static const char vocabulary[] = JSON([ "<s>", "the", "cat", "dog", "run", "runs", ".", "[MASK]" ]);
+static const char vocabulary[] =
+    "[\"<s>\", \"the\", \"cat\", \"dog\", \"run\", \"runs\", \".\", \"[MASK]\"]";
 static const int bits[WORDS] = {3, 1, 3, 3, 4, 5, 6, 6};
 
 static struct arena arena;
@@ -263,33 +264,20 @@ TEST(likely_tokens_after_a_text_are_those_of_the_next)
                                "2,0,<s>,0.125,-2.0794415\n");
 }
 
+/* clang-format off */
+static const char suite[] =
+    JSON({"items": [{"item_number": 1, "conditions": [
+        {"condition_name": "a", "regions": [{"region_number": 2, "content": "the cat"},
+                                            {"region_number": 1, "content": "runs"}]},
+        {"condition_name": "b", "regions": [{"region_number": 2, "content": "the"},
+                                            {"region_number": 1, "content": "run"}]}]}],
+          "predictions": [{"formula": "(1;%a%) > (1;%b%)"}, {"formula": "(2;%a%) < (2;%b%)"}]});
+/* clang-format on */
+
 /* Predictions name regions by their numbers in the file. */
 TEST(a_suite_has_the_accuracy_of_its_predictions)
 {
-    scratch_write(
-        "s.json", JSON({
-            "items" : [ {
-                "item_number" : 1,
-                "conditions" : [
-                    {
-                        "condition_name" : "a",
-                        "regions" : [
-                            {"region_number" : 2, "content" : "the cat"},
-                            {"region_number" : 1, "content" : "runs"}
-                        ]
-                    },
-                    {
-                        "condition_name" : "b",
-                        "regions" : [
-                            {"region_number" : 2, "content" : "the"},
-                            {"region_number" : 1, "content" : "run"}
-                        ]
-                    }
-                ]
-            } ],
-            "predictions" :
-                [ {"formula" : "(1;%a%) > (1;%b%)"}, {"formula" : "(2;%a%) < (2;%b%)"} ]
-        }));
+    scratch_write("s.json", suite);
     expect("-m m -f s.json", "item prediction accuracy",
            "1 (1;%a%) > (1;%b%) 1\n1 (2;%a%) < (2;%b%) 0\n");
     expect("-m m -f s.json --per condition,region", "condition region surprisal_bits",

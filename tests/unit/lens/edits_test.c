@@ -42,30 +42,17 @@ static void leave(void)
 
 FIXTURE(enter, leave)
 
-static const char small_experts[] = JSON({
-    "model_type" : "qwen3_moe",
-    "vocab_size" : 40,
-    "hidden_size" : 12,
-    "num_hidden_layers" : 2,
-    "num_attention_heads" : 3,
-    "num_key_value_heads" : 3,
-    "head_dim" : 4,
-    "num_experts" : 5,
-    "num_experts_per_tok" : 2,
-    "moe_intermediate_size" : 4,
-    "intermediate_size" : 8,
-    "mlp_only_layers" : [0]
-});
-static const char small_states[] = JSON({
-    "model_type" : "mamba",
-    "vocab_size" : 40,
-    "hidden_size" : 12,
-    "num_hidden_layers" : 2,
-    "state_size" : 4,
-    "conv_kernel" : 2,
-    "time_step_rank" : 2,
-    "intermediate_size" : 24
-});
+/* clang-format off */
+/* Layer 0 has experts, layer 1 has none; layers without attention. */
+static const char small_experts[] =
+    JSON({"model_type": "qwen3_moe", "vocab_size": 40, "hidden_size": 12, "num_hidden_layers": 2,
+          "num_attention_heads": 3, "num_key_value_heads": 3, "head_dim": 4, "num_experts": 5,
+          "num_experts_per_tok": 2, "moe_intermediate_size": 4, "intermediate_size": 8,
+          "mlp_only_layers": [1]});
+static const char small_states[] =
+    JSON({"model_type": "mamba", "vocab_size": 40, "hidden_size": 12, "num_hidden_layers": 2,
+          "state_size": 4, "conv_kernel": 2, "time_step_rank": 2, "intermediate_size": 24});
+/* clang-format on */
 
 static void use(const char *model)
 {
@@ -203,9 +190,9 @@ TEST(edits_that_would_change_nothing_are_refused)
         enum edit_form form;
         const char *text, *message;
     } cases[] = {
-        {small_experts, EDIT_WORDS, "h.0.router = 0",
-         "--edit 'h.0.router = 0': layer 0 has no 'router'"},
-        {small_experts, EDIT_WORDS, "router[layer=0] = 0", "layer 0 has no 'router'"},
+        {small_experts, EDIT_WORDS, "h.1.router = 0",
+         "--edit 'h.1.router = 0': layer 1 has no 'router'"},
+        {small_experts, EDIT_WORDS, "router[layer=1] = 0", "layer 1 has no 'router'"},
         {small_states, EDIT_KNOCKOUT, "2:1",
          "--knockout '2:1': a model of type \"mamba\" has no 'masked'"},
         {small_gpt2, EDIT_KNOCKOUT, "1:2",

@@ -381,8 +381,18 @@ TEST(layers_are_those_of_the_stacks_of_the_sites)
         ck_assert_str_eq(listed(selection.encoder_layers.items, selection.encoder_layers.count),
                          cases[i].source);
     }
+}
+
+TEST(a_site_outside_of_layers_is_in_layer_0)
+{
+    use(small_encoder);
+    choose("enc.weights,weights,ln_f");
+    ck_assert(!selection_layers(&selection, "1", &config, &arena, &err));
+    selection.encoder_layers.count = 0;
     const struct layers outside = selection_layers_of(&selection, SITE_LN_F);
     ck_assert_str_eq(listed(outside.items, outside.count), "0");
+    ck_assert_uint_eq(selection_layers_of(&selection, SITE_WEIGHTS).count, 1);
+    ck_assert_uint_eq(selection_layers_of(&selection, SITE_OF(PART_SOURCE, SITE_Q)).count, 0);
 }
 
 TEST(layers_that_lack_a_site_are_refused)
