@@ -12,7 +12,7 @@
 
 /* Models with layers that differ: a dense MLP, then experts; MLPs with 8 or 16 channels; two layers
  * that keep a state before one with attention; only layers that keep a state. */
-#define FAMILIES "tests/golden-families/"
+#define FAMILIES "tests/references/golden-families/"
 static const char experts[] = FAMILIES "deepseek_v3";
 static const char widths[] = FAMILIES "gemma4";
 static const char mixers[] = FAMILIES "qwen3_5_text";
