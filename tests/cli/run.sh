@@ -31,7 +31,7 @@ build=${1:-build}
 [ $# != 0 ] || set -- '*'
 
 if [ -z "${CLI_SHARE-}" ]; then
-    in_shares "$(nproc 2>/dev/null || echo 1)" CLI_SHARE sh tests/cli/run.sh "$build" "$@"
+    in_shares "$(nproc 2>/dev/null || echo 1)" 1 CLI_SHARE sh tests/cli/run.sh "$build" "$@"
     exit
 fi
 share=${CLI_SHARE%/*} shares=${CLI_SHARE#*/} number=0

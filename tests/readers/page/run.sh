@@ -3,6 +3,7 @@
 #
 #     sh tests/readers/page/run.sh [BUILD]            skipped if something is missing
 #     sh tests/readers/page/run.sh [BUILD] modules    first install playwright-core in BUILD/page
+#     PAGE_EVERY=2 sh tests/readers/page/run.sh       half of the tests, others for each SLICE
 set -eu
 cd "$(dirname "$0")/../../.."
 # shellcheck source=tests/run/shares.sh
@@ -50,4 +51,5 @@ find_browser || leave_out 'Chromium is not installed'
 command -v node >/dev/null || leave_out 'node is not installed'
 [ -d "$MODULES/node_modules/playwright-core" ] || leave_out 'playwright-core is not installed'
 # In two browsers, because tests often wait for a frame.
-in_shares 2 PAGE_SHARE node tests/readers/page/page.mjs "$build/attn-cli" "$browser"
+in_shares 2 "${PAGE_EVERY:-1}" PAGE_SHARE \
+    node tests/readers/page/page.mjs "$build/attn-cli" "$browser"
