@@ -3,10 +3,10 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "../../../cmd/command.h"
 #include "../unit.h"
+#include "../rigs/command_rig.h"
 #include "../rigs/scratch.h"
 #include "../rigs/tiny_model.h"
 #include "format/json.h"
@@ -21,12 +21,11 @@ static const int bits[WORDS] = {3, 1, 3, 3, 4, 5, 6, 6};
 
 static struct arena arena;
 static struct err err;
-static char said[4096]; /* on standard error by the last command */
+static const char *said; /* by the last command, as notes */
 
 static void write_model(const char *folder, const char *config, bool is_uniform)
 {
     struct tiny_model model;
-    char path[64];
     tiny_model_make(&model, config);
     struct tiny_tensor *scale = tiny_model_tensor(&model, "ln_f.weight"),
                        *shift = tiny_model_tensor(&model, "ln_f.bias"),
@@ -38,15 +37,7 @@ static void write_model(const char *folder, const char *config, bool is_uniform)
             head->values[i * WORDS + k] = i == k;
     }
     tiny_model_write(&model, 0);
-    ck_assert_int_eq(mkdir(folder, 0777), 0);
-    snprintf(path, sizeof path, "%s/config.json", folder);
-    scratch_write(path, config);
-    snprintf(path, sizeof path, "%s/vocab.json", folder);
-    scratch_write(path, vocabulary);
-    snprintf(path, sizeof path, "%s/model.safetensors", folder);
-    FILE *file = fopen(path, "wb");
-    ck_assert_uint_eq(fwrite(model.bytes.bytes, 1, model.bytes.size, file), model.bytes.size);
-    ck_assert_int_eq(fclose(file), 0);
+    command_model_write(&model, folder, vocabulary);
     tiny_model_release(&model);
 }
 
@@ -63,7 +54,7 @@ static void enter(void)
 {
     arena = (struct arena){0};
     err = (struct err){0};
-    scratch_enter();
+    command_enter();
     write_model("m", causal, false);
     write_model("uniform", causal, true);
     write_model("masked", two_sided, false);
@@ -84,7 +75,7 @@ static void enter(void)
 static void leave(void)
 {
     arena_release(&arena);
-    scratch_leave();
+    command_leave();
 }
 
 FIXTURE(enter, leave)
@@ -93,19 +84,10 @@ FIXTURE(enter, leave)
 static int start(const char *line)
 {
     struct options options;
-    fflush(stderr);
-    int kept = dup(STDERR_FILENO);
-    FILE *file = tmpfile();
-    dup2(fileno(file), STDERR_FILENO);
-    char **arguments = line_split(line, &arena, &err);
-    int failed = !arguments || options_parse(&options, &command_score, arguments, &arena, &err) ||
-                 command_start(&command_score, &options, &err);
-    fflush(stderr);
-    dup2(kept, STDERR_FILENO);
-    close(kept);
-    rewind(file);
-    said[fread(said, 1, sizeof said - 1, file)] = '\0';
-    fclose(file);
+    command_parse(&options, arena_format(&arena, &err, "score %s", line));
+    command_listen();
+    int failed = command_start(&command_score, &options, &err);
+    said = command_heard()->notes;
     return failed;
 }
 

@@ -80,21 +80,26 @@ const struct heard *command_heard(void)
 
 /* --- a model ---------------------------------------------------------------------------------- */
 
-void command_model(const char *folder, const char *config, const char *vocab)
+void command_model_write(const struct tiny_model *model, const char *folder, const char *vocab)
 {
-    struct tiny_model model;
     char path[64];
-    tiny_model_make(&model, config);
     ck_assert_int_eq(mkdir(folder, 0777), 0);
     snprintf(path, sizeof path, "%s/config.json", folder);
-    scratch_write(path, config);
+    scratch_write(path, model->files[0].bytes);
     snprintf(path, sizeof path, "%s/vocab.json", folder);
     if (vocab)
         scratch_write(path, vocab);
     snprintf(path, sizeof path, "%s/model.safetensors", folder);
     FILE *file = fopen(path, "wb");
     ck_assert_ptr_nonnull(file);
-    ck_assert_uint_eq(fwrite(model.bytes.bytes, 1, model.bytes.size, file), model.bytes.size);
+    ck_assert_uint_eq(fwrite(model->bytes.bytes, 1, model->bytes.size, file), model->bytes.size);
     ck_assert_int_eq(fclose(file), 0);
+}
+
+void command_model(const char *folder, const char *config, const char *vocab)
+{
+    struct tiny_model model;
+    tiny_model_make(&model, config);
+    command_model_write(&model, folder, vocab);
     tiny_model_release(&model);
 }

@@ -30,5 +30,9 @@ const struct heard *command_heard(void);
 /* Write a model to the folder, with random weights and a vocab.json; NULL: no vocabulary. */
 void command_model(const char *folder, const char *config, const char *vocab);
 
+/* The same of a model that was made before, perhaps with other numbers. */
+struct tiny_model;
+void command_model_write(const struct tiny_model *model, const char *folder, const char *vocab);
+
 /* A decoder of 8 words with rotary positions, trained on texts of at most 4 tokens. */
 extern const char words_config[], words_list[];
