@@ -64,7 +64,9 @@ static void enter(void)
                                "x,the runs.,the run\n");
     scratch_write("marks.csv", "text,regions,c\nthe | cat | runs .,d|n|v,x\n"
                                "the | dog | run .,d|n|v,y\n");
-    scratch_write("marked_pairs.csv", "good,bad,regions\nthe | cat,the | runs,n|v\n");
+    scratch_write("marked_pairs.csv", "good,bad,regions\nthe | cat,the dog | runs,n|v\n");
+    scratch_write("named_pairs.csv", "good,bad\nthe dog runs,dog the runs\n");
+    scratch_write("gaps.csv", "item,text\n1,the cat\n,the dog\n,the runs\n1,the run\n");
     scratch_write("cells.csv", "text,end,c\nthe cat,runs,x\nthe dog,run,x\n");
     scratch_write("words.csv", "word,id,c\nthe,1,x\ncat,1,x\nruns.,1,y\nthe,2,y\n");
     scratch_write("f.tsv", "word\tcount\nthe\t8\ncat\t4\ndog\t2\nruns\t2\n");
@@ -156,6 +158,10 @@ static void expect_refusal(const char *line, const char *message)
 
 /* --- what has a row --------------------------------------------------------------------------- */
 
+/* Longer than the context. */
+#define CATS "the cat the cat the cat the cat the cat"
+#define LONG CATS " " CATS
+
 static const struct {
     const char *line, *columns, *rows;
 } kinds[] = {
@@ -170,6 +176,7 @@ static const struct {
     {"-m m 'the cat runs.' --words --special none", "text surprisal_bits",
      "the -\ncat 3\nruns. 11\n"},
     {"-m m 'the cat runs.' --words --query @runs", "text surprisal_bits", "runs. 11\n"},
+    {"-m m 'the cat runs.' --words --query -1", "text surprisal_bits", "runs. 11\n"},
     {"-m m 'the cat runs.' --total", "text surprisal_bits tokens", "the cat runs. 15 4\n"},
     {"-m m -f plain.csv --total", "text surprisal_bits tokens difference_bits",
      "the dog runs 9 3 ?\ndog the runs 9 3 ?\n"},
@@ -177,6 +184,9 @@ static const struct {
     {"-m m -f t.csv --total", "item text surprisal_bits tokens difference_bits",
      "a the cat runs 9 3 0\na the dog run 8 3 1\nb the cat 4 2 0\nb  - 0 -\n"},
     {"-m m -f t.csv --group c", "c surprisal_bits difference_bits", "x 9 0\ny 8 0\nx 4 5\ny - -\n"},
+    {"-m m -f gaps.csv --total", "surprisal_bits difference_bits", "4 0\n4 -\n6 -\n5 -1\n"},
+    {"-m m -f gaps.csv --group item", "surprisal_bits difference_bits", /* merged cells */
+     "4 0\n4 0\n6 -2\n5 -1\n"},
     {"-m m -f t.csv --group c --query 1-", "c surprisal_bits difference_bits",
      "x 8 0\ny 7 0\nx 3 5\ny - -\n"},
     /* Sums and means per token for each value, or pair of values. */
@@ -206,23 +216,24 @@ static const struct {
     {"-m m -f pairs.csv --per c", "c difference_bits pairs accuracy", "x -2.5 2 0.5\ny 0 1 0.5\n"},
     {"-m m -f pairs.csv --words", "text text_bad difference_bits",
      "the the 0\ncat runs 2\nthe the 0\ncat dog 0\nthe the 0\nruns. run -7\n"},
-    {"-m m -f marked_pairs.csv --per region", "region difference_bits accuracy",
-     "n 0 0.5\nv 2 1\n"},
+    {"-m m -f marked_pairs.csv --per region", "region difference_bits accuracy", "n 3 1\nv 2 1\n"},
     /* Regions, and words of rows, whose columns are those of the rows. */
     {"-m m -f marks.csv --per region", "region surprisal_bits tokens", "d 2 2\nn 6 2\nv 21 4\n"},
     {"-m m -f marks.csv --per c,region", "c region surprisal_bits",
      "x d 1\nx n 3\nx v 11\ny d 1\ny n 3\ny v 10\n"},
     {"-m m -f marks.csv --words", "text region surprisal_bits",
      "the d 1\ncat n 3\nruns v 5\n. v 6\nthe d 1\ndog n 3\nrun v 4\n. v 6\n"},
+    {"-m m -f words.csv --word-column word --by id --words", "c text surprisal_bits",
+     "x the 1\nx cat 3\ny runs. 11\ny the 1\n"},
     {"-m m -f words.csv --word-column word --by id --per c", "c surprisal_bits tokens",
      "x 4 2\ny 12 3\n"},
-    /* SLOR in nats a word: 9 bits, less 1 + 2 + 3, over three words. */
-    {"-m m 'the cat runs' --total --unigrams f.tsv", "surprisal_bits slor", "9 -0.6931\n"},
-    /* Windows score each token once. */
-    {"-m m 'the cat the cat the cat the cat' --total --window 4", "surprisal_bits tokens",
-     "16 8\n"},
-    {"-m m 'the cat the cat the cat the cat' --total --stride 3", "surprisal_bits tokens",
-     "16 8\n"},
+    /* SLOR in nats a word: 15 bits, less 1 + 2 + 3 of three words; the first word has no score. */
+    {"-m m 'the cat runs.' --total --unigrams f.tsv", "surprisal_bits slor", "15 -2.079\n"},
+    {"-m m 'the cat runs' --total --unigrams f.tsv --special none", "surprisal_bits slor",
+     "8 -1.04\n"},
+    /* Windows score each token of a long text once. */
+    {"-m m '" LONG "' --total --window 4", "surprisal_bits tokens", "40 20\n"},
+    {"-m m '" LONG "' --total --stride 3", "surprisal_bits tokens", "40 20\n"},
     /* Likely tokens: after a text; for a mask. */
     {"-m masked 'the [MASK] runs.' --top 2", "position rank text probability",
      "1 1 the 0.5\n1 2 <s> 0.125\n"},
@@ -231,6 +242,7 @@ static const struct {
     /* Edits count the tokens of the text alone, and those of each text: after `ln_f = 0` all words
      * have 3 bits. */
     {"-m m 'the cat' --continue ' runs' --edit 'ln_f[token=-1] = 0'", "surprisal_bits", "3\n"},
+    {"-m m -f named_pairs.csv --edit 'ln_f[token=@dog] = 0'", "difference_bits", "4\n"},
     {"-m m -f plain.csv --total --edit 'ln_f[token=@dog] = 0'", "surprisal_bits", "7\n11\n"},
 };
 
@@ -277,8 +289,22 @@ TEST(several_models_have_one_table)
     for (size_t i = 0; i < COUNT(rows); i++)
         ck_assert_msg(memmem(file.bytes, file.size, rows[i], strlen(rows[i])), "%s", rows[i]);
     file_release(&file);
+    ck_assert(!start("-m m -m uniform -f plain.csv --total --format text -o a.txt"));
+    ck_assert(!file_map(&file, "a.txt", &err)); /* of several texts, a table for each model */
+    ck_assert(memmem(file.bytes, file.size, "dog the runs", strlen("dog the runs")));
+    file_release(&file);
     expect("-m m -m uniform 'the cat runs.' --total", "surprisal_bits", "15\n12\n");
     expect("-m uniform -m m -f t.csv --per c", "c surprisal_bits", "x 15\ny 9\nx 13\ny 8\n");
+}
+
+TEST(text_has_the_sum_of_all_texts)
+{
+    struct file file;
+    static const char sum[] = "all 2 texts · 4 tokens scored · ";
+    ck_assert(!start("-m m -f plain.csv --format text -o a.txt"));
+    ck_assert(!file_map(&file, "a.txt", &err));
+    ck_assert(memmem(file.bytes, file.size, sum, strlen(sum)));
+    file_release(&file);
 }
 
 TEST(there_may_be_more_models_than_texts)
@@ -334,6 +360,8 @@ TEST(options_that_do_not_apply_to_a_result_are_refused)
         {"-m m -f t.csv --per c --query 0", "--query selects rows of tokens or words; --per does"},
         {"-m m -f t.csv --total --query 0", "--total does not apply: leave one of them out"},
         {"-m m -f t.csv --unigrams f.tsv", "--unigrams: expected --total of texts"},
+        {"-m m -f t.csv --group c --unigrams f.tsv --query 0",
+         "--unigrams and --query cannot be combined"},
         {"-m m 'the cat' --next 2 --total", "--next and --total cannot be combined"},
         {"-m m 'the cat' --next 2 --words", "--next and --words cannot be combined"},
         {"-m m 'the cat' --window 17", "expected at most the 16 tokens of the context, found 17"},
@@ -367,7 +395,10 @@ TEST(notes_say_what_has_no_number_or_one_that_means_little)
         {"-m m 'the cat' --words", "each text begins with the token '<s>'"},
         {"-m m 'the cat'", "texts have no beginning token here"},
         {"-m m 'the cat' --special none", NULL},
+        {"-m m 'the cat' --words --special none",
+         "'m': the first word of 1 text has no score without a beginning token"},
         {"-m m 'the cat' --continue ' runs'", "texts have no beginning token here"},
+        {"-m m 'the cat' --continue ' runs' --words", "texts have no beginning token here"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         scored(cases[i].line, "");
@@ -386,6 +417,8 @@ TEST(a_region_without_a_word_of_its_own_has_a_note)
                   "%s", said);
     expect("-m m -f joined.csv --regions S,V,E --per region", "region surprisal_bits",
            "S 4\nV 5\nE 6\n");
+    scratch_write("gap.csv", "S,V,E\nthe cat,,.\n");
+    expect("-m m -f gap.csv --regions S,V,E --per region", "region surprisal_bits", "S 4\nE 6\n");
 }
 
 TEST(facts_are_those_of_the_rows)
