@@ -766,11 +766,17 @@ void items_release(struct items *items)
 
 /* --- an item ---------------------------------------------------------------------------------- */
 
+struct names item_columns(const struct item *item)
+{
+    size_t count = item->column_count + item->text_count;
+    return count ? NAMES(item->columns, count) : (struct names){0};
+}
+
 const char *item_column(const struct item *item, const char *name)
 {
     size_t index = 0;
-    struct names names = NAMES(item->columns, item->column_count + item->text_count);
-    return names_find(&index, names, name, strlen(name)) ? item->columns[index].value : NULL;
+    bool is_found = names_find(&index, item_columns(item), name, strlen(name));
+    return is_found ? item->columns[index].value : NULL;
 }
 
 int column_choose(size_t *index, struct names columns, const char *option, const char *name,

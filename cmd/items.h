@@ -144,6 +144,9 @@ int items_read(const struct items *items, struct item *item, size_t index, struc
 /* The input of a text, or of two as a pair; `text` and `pair` may be NULL. */
 struct input input_of(const char *text, const char *pair);
 
+/* The names of the columns to copy, and of that of texts. */
+struct names item_columns(const struct item *item);
+
 /* The value of a column to copy; NULL: none. */
 const char *item_column(const struct item *item, const char *name);
 

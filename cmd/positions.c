@@ -194,8 +194,7 @@ static int put_name(struct buf *out, const struct scope *scope, const char *name
     struct word_span span = {0};
     const char *word = name, *found = NULL;
     size_t index = 0;
-    bool is_column =
-        names_find(&index, NAMES(item->columns, item->column_count + item->text_count), name, size);
+    bool is_column = names_find(&index, item_columns(item), name, size);
     int failed = is_column && !item->is_joined ? 1 : put_regions(out, scope, name, size, nth);
     if (failed <= 0)
         return failed;
@@ -370,7 +369,7 @@ static int name_continuations(struct item *item, bool is_after, struct arena *ar
     struct buf before = {.bytes = (char *)item->input.text, .size = item->input.size};
     struct texts *texts = &item->options.score.continuations;
     const char **items = arena_alloc(arena, texts->count, sizeof *items, err);
-    struct names columns = NAMES(item->columns, item->column_count + item->text_count);
+    struct names columns = item_columns(item);
     for (size_t i = 0, index = 0; items && i < texts->count; i++) {
         const char *text = items[i] = texts->items[i], *name = text + 1;
         if (*text != '@' || item->fields[ITEM_CONTINUE])

@@ -52,8 +52,8 @@ static void *take(void *memory, size_t count, size_t size, bool zeroed, struct e
 {
     size_t bytes = 0;
     void *taken = NULL;
-    if (!num_multiply(&bytes, count, size)) {
-        err_memory(err, (size_t)-1);
+    if (!num_multiply(&bytes, count, size) || bytes > PTRDIFF_MAX) { /* which no object may be */
+        err_memory(err, SIZE_MAX);
         return NULL;
     }
     size_t least = num_max(bytes, 1);

@@ -1,5 +1,5 @@
 // The page of an atlas shows what its files have.
-import { readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { execFileSync } from 'node:child_process';
 import { attn, open, same, scratch, test, withPage, yes } from './harness.mjs';
@@ -8,8 +8,13 @@ const folder = join(scratch, 'atlas');
 const corpus = join(process.env.ROOT, 'data/fables.txt');
 const write = (to, ...words) =>
     execFileSync(attn, ['atlas', '-q', '-f', corpus, '-o', to, ...words]);
-const lines = (name) => readFileSync(join(folder, name), 'utf8').trim().split('\n');
-const openAt = (act) => withPage(join(folder, 'index.html'), act);
+// The folder's atlas, which the first of the tests that run writes.
+const atlas = () => {
+    if (!existsSync(folder)) write(folder);
+    return folder;
+};
+const lines = (name) => readFileSync(join(atlas(), name), 'utf8').trim().split('\n');
+const openAt = (act) => withPage(join(atlas(), 'index.html'), act);
 
 // The weights that the words of an example show.
 const weightsOf = (words) =>
@@ -18,7 +23,6 @@ const weightsOf = (words) =>
         .evaluateAll((all) => all.map((one) => Number(one.style.getPropertyValue('--weight'))));
 
 await test('the page of an atlas has the examples of its file', async () => {
-    write(folder);
     const examples = lines('examples.jsonl')
         .map(JSON.parse)
         .filter((one) => one.layer === 1 && one.head === 3);
@@ -126,7 +130,7 @@ await test('a large atlas loads the examples of a head from a file of their own'
 
 await test('the keyboard, the list and the finder of an atlas choose heads', async () => {
     const compared = `${folder}-compared`;
-    write(compared, '--against', folder);
+    write(compared, '--against', atlas());
     await withPage(join(compared, 'index.html'), async (page) => {
         const title = () => page.locator('#head h2 span').first().innerText();
         await page.locator('#view button').nth(1).click();
