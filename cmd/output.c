@@ -1,5 +1,6 @@
 #include "output.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -371,9 +372,12 @@ static int add_inputs(const struct options *options, struct err *err)
         const char *operand = operands->items[i];
         mode_t kind = 0;
         struct err unknown = {0};
-        if (model_is_there(operand) ? shorten_in_line(operand, err)
-                                    : !file_kind(&kind, operand, &unknown) && S_ISREG(kind) &&
-                                          add_file(NULL, operand, err))
+        const bool is_model = model_is_there(operand);
+        if (!is_model && file_kind(&kind, operand, &unknown) && errno != EACCES)
+            return err_adopt(err, &unknown);
+        /* EACCES: a text may look like a path in a folder of another user */
+        if (is_model ? shorten_in_line(operand, err)
+                     : S_ISREG(kind) && add_file(NULL, operand, err))
             return -1;
     }
     for (size_t i = 0; i < models->count; i++)

@@ -90,10 +90,11 @@ static int read_member(struct row *row, const struct items *items, row_field_of 
         cell.value = is_part     ? buf_keep(&text, arena, err)
                      : is_copied ? arena_text(arena, written.bytes, written.size, err)
                                  : NULL;
-        row->cells = arena_grow(arena, row->cells, row->count, sizeof cell, err);
+        struct row_cell *cells = arena_grow(arena, row->cells, row->count, sizeof cell, err);
         if (err->kind)
-            return -1;
-        row->cells[row->count++] = cell;
+            return -1; /* the row has its cells so far */
+        row->cells = cells;
+        cells[row->count++] = cell;
     } while (part);
     return 0;
 }

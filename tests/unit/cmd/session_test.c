@@ -13,6 +13,7 @@
 #include "../rigs/scratch.h"
 #include "../rigs/tiny_model.h"
 #include "../unit.h"
+#include "base/memory.h"
 #include "text/aligned_text.h"
 
 static struct options options;
@@ -705,4 +706,28 @@ TEST_LOOP(a_question_is_described_in_words, COUNT(questions))
     ck_assert_int_eq(facts->values[1].integer,
                      question->against < 0 ? COLUMN_MISSING : question->against);
     ck_assert_uint_eq((size_t)facts->values[2].integer, question->position);
+}
+
+/* --- memory ----------------------------------------------------------------------------------- */
+
+TEST(an_item_without_memory_is_refused)
+{
+    bool is_whole = false;
+    scratch_write("two.jsonl", "{\"id\": \"a\", \"text\": \"Life\", \"side\": 0}\n"
+                               "{\"id\": \"b\", \"text\": \"Life is\", \"side\": \"q\"}\n");
+    command_parse(&options, "score -m mine -f two.jsonl");
+    ck_assert_msg(!items_open(&items, &options, 0, ITEMS_SOME, &err), "%s", err.text);
+    for (size_t nth = 1; !is_whole; nth++) {
+        struct item item;
+        struct arena own = {0};
+        heap_fail_at(nth, 1);
+        int failed = items_read(&items, &item, 1, &own, &err);
+        is_whole = !heap_has_failed();
+        heap_fail_at(0, 0);
+        ck_assert_int_eq(failed, is_whole ? 0 : -1);
+        ck_assert_msg(is_whole || strstr(err.text, "out of memory"), "%s", err.text);
+        ck_assert(!is_whole || strcmp(item.input.text, "Life is") == 0);
+        err_clear(&err);
+        arena_release(&own);
+    }
 }
