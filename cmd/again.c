@@ -16,6 +16,7 @@
 #include "format/json.h"
 #include "output.h"
 #include "progress.h"
+#include "say.h"
 
 struct own_options {
     bool runs;

@@ -18,6 +18,7 @@
 #include "command.h"
 #include "driver.h"
 #include "model/layer.h"
+#include "say.h"
 
 struct own_options {
     const char *format, *score, *against;

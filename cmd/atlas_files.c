@@ -4,9 +4,9 @@
 
 #include "atlas.h"
 #include "base/num.h"
-#include "command.h"
 #include "driver.h"
 #include "measure/head_circuits.h"
+#include "say.h"
 
 enum { FILE_NAME_BYTES = 64 };
 

@@ -6,7 +6,6 @@
 
 #include "atlas.h"
 #include "base/num.h"
-#include "command.h"
 #include "draw/page.h"
 #include "driver.h"
 #include "format/csv_read.h"

@@ -14,6 +14,7 @@
 #include "command.h"
 #include "driver.h"
 #include "model/model.h"
+#include "say.h"
 
 static bool done_at(struct value *value, size_t index)
 {

@@ -10,6 +10,7 @@
 #include "model/model.h"
 #include "model/new_model.h"
 #include "output.h"
+#include "say.h"
 #include "session.h"
 
 VALUES(measurements, "Measurements (--only), medians of all rounds", TASK_KINDS,

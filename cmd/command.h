@@ -1,10 +1,8 @@
-/* command.h: the table of commands, messages on standard error, signals and files of texts. */
+/* command.h: the rows of commands, how one is started, and signals. */
 #pragma once
 
 #include "base/err.h"
-#include "base/file.h"
 #include "options.h"
-#include "text/tokenizer.h"
 
 struct task;
 
@@ -75,28 +73,6 @@ extern command_verb run_command, explain_command, batch_command, page_command, t
 int help_of(const struct command *command, struct err *err);
 int help_version(struct err *err);
 
-/* chosen_model returns --model, else $ATTN_MODEL, else NULL for the default. only_model also
- * accepts the model as an operand; two models are a usage error. */
-const char *chosen_model(const char *option);
-int only_model(const char **name, const struct options *options, struct err *err);
-
-/* --- standard error --------------------------------------------------------------------------- */
-
-/* Print "attn-cli: note: …", unless --quiet is set; print "attn-cli: error: …". */
-void print_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
-void print_failure(const char *text);
-
-/* Print a note if a tokenizer (NULL: none) has truncation or padding, which are ignored. */
-void print_note_of_tokenizer(const struct tokenizer *tokenizer);
-
-/* Print a note if the files of a dictionary of features say that texts of its training were
- * shorter, or began in another way, with a special token or without one; whether it is printed. */
-bool print_note_of_training(const struct dictionary *dictionary, const struct tokenized *text);
-
-/* Print a note if `mapped` bytes of a weights file do not fit into memory beside `others` bytes;
- * none if `others` bytes alone do not. */
-void print_note_of_weights(double mapped, double others);
-
 /* --- signals ---------------------------------------------------------------------------------- */
 
 /* Install handlers that remove temporary files before a signal ends the program. */
@@ -104,9 +80,3 @@ void signals_set(void);
 
 /* Set the line to print on an interruption. It must remain valid until the next call; "": none. */
 void signals_hint(const char *line);
-
-/* --- files of texts --------------------------------------------------------------------------- */
-
-/* Open a whole file or, for "-", standard input. shown_path is the name of a file in messages. */
-int input_file_open(struct file *file, const char *path, struct err *err);
-const char *shown_path(const char *path);

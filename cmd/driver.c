@@ -10,7 +10,6 @@
 #include "base/memory.h"
 #include "base/num.h"
 #include "base/platform.h"
-#include "command.h"
 #include "format/json_writer.h"
 #include "lens/continuation.h"
 

@@ -6,6 +6,7 @@
 #include "items.h"
 #include "model/layer.h"
 #include "output.h"
+#include "say.h"
 #include "session.h"
 
 VALUES(formats_of_people, "Formats (--format)", FORMATS_OF_WORKING, format_rows[index]->name,

@@ -4,6 +4,7 @@
 #include "command.h"
 #include "driver.h"
 #include "measure/sparse_features.h"
+#include "say.h"
 
 struct own_options {
     const char *listed;

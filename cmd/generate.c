@@ -12,6 +12,7 @@
 #include "driver.h"
 #include "lens/continuation.h"
 #include "model/layer.h"
+#include "say.h"
 #include "write/text.h"
 #include "texts.h"
 

@@ -16,6 +16,7 @@
 #include "heads.h"
 #include "measure/contacts.h"
 #include "measure/head_circuits.h"
+#include "say.h"
 
 static const char *about_score(const struct score_row *row)
 {

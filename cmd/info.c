@@ -16,6 +16,7 @@
 #include "model/site.h"
 #include "model/site_names.h"
 #include "output.h"
+#include "say.h"
 #include "text/label.h"
 #include "text/post_processor.h"
 #include "text/token_set.h"

@@ -15,6 +15,7 @@
 #include "items.h"
 #include "model/model.h"
 #include "progress.h"
+#include "say.h"
 #include "train/weight_init.h"
 #include "train/vocabulary.h"
 

@@ -13,10 +13,11 @@
 #include "command.h"
 #include "format/json.h"
 #include "model/model.h"
-#include "table_rows.h"
+#include "say.h"
 #include "session.h"
 #include "stimuli.h"
 #include "sweep.h"
+#include "table_rows.h"
 
 #define EXCEL_UTF8 "save it as UTF-8 (in Excel: 'CSV UTF-8')"
 

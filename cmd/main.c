@@ -9,6 +9,7 @@
 
 #include "base/names.h"
 #include "command.h"
+#include "say.h"
 
 /* Open /dev/null for each closed standard stream, in a mode in which using it still fails.
  * Otherwise the first file would get the descriptor, and notes would be written into a result. */

@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "command.h"
+#include "say.h"
 
 void notes_add(struct notes *notes, size_t index, const char *format, ...)
 {

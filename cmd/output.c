@@ -17,6 +17,7 @@
 #include "format/json_writer.h"
 #include "lens/dictionary.h"
 #include "lens/edits.h"
+#include "say.h"
 
 /* row_format is in these first bytes of a file of rows, after the columns of an item. */
 enum { ROW_FORMAT_WITHIN = 1 << 14 };

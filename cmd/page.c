@@ -13,6 +13,7 @@
 #include "command.h"
 #include "driver.h"
 #include "model/layer.h"
+#include "say.h"
 #include "texts.h"
 
 static const struct option_row own_options[] = {

@@ -10,6 +10,7 @@
 #include "measure/gradients.h"
 #include "model/layer.h"
 #include "model/site_names.h"
+#include "say.h"
 #include "write/text.h"
 #include "texts.h"
 

@@ -7,6 +7,7 @@
 #include "base/num.h"
 #include "command.h"
 #include "driver.h"
+#include "say.h"
 #include "stimuli.h"
 #include "text/aligned_text.h"
 

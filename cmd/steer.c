@@ -9,6 +9,7 @@
 #include "format/safetensors.h"
 #include "items.h"
 #include "output.h"
+#include "say.h"
 #include "session.h"
 
 struct own_options {

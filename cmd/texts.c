@@ -1,4 +1,5 @@
 #include "texts.h"
+#include "say.h"
 #include "weights_file.h"
 
 #include <math.h>

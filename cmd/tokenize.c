@@ -10,6 +10,7 @@
 #include "items.h"
 #include "model/model.h"
 #include "output.h"
+#include "say.h"
 #include "session.h"
 #include "text/decoder.h"
 #include "text/token_list.h"

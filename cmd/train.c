@@ -16,6 +16,7 @@
 #include "format/json.h"
 #include "items.h"
 #include "model/model.h"
+#include "say.h"
 #include "train/weight_init.h"
 #include "session.h"
 #include "init.h"

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "command.h"
 #include "draw/page.h"
 #include "format/dump.h"
 #include "format/json.h"

@@ -1,0 +1,42 @@
+/* say.h: what all commands say on standard error, and the names of files and models in messages. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "base/file.h"
+
+struct dictionary;
+struct options;
+struct tokenized;
+struct tokenizer;
+
+/* --- standard error --------------------------------------------------------------------------- */
+
+/* Print "attn-cli: note: …", unless --quiet is set; print "attn-cli: error: …". */
+void print_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void print_failure(const char *text);
+
+/* Print a note if a tokenizer (NULL: none) has truncation or padding, which are ignored. */
+void print_note_of_tokenizer(const struct tokenizer *tokenizer);
+
+/* Print a note if the files of a dictionary of features say that texts of its training were
+ * shorter, or began in another way, with a special token or without one; whether it is printed. */
+bool print_note_of_training(const struct dictionary *dictionary, const struct tokenized *text);
+
+/* Print a note if `mapped` bytes of a weights file do not fit into memory beside `others` bytes;
+ * none if `others` bytes alone do not. */
+void print_note_of_weights(double mapped, double others);
+
+/* --- files of texts --------------------------------------------------------------------------- */
+
+/* Open a whole file or, for "-", standard input. shown_path is the name of a file in messages. */
+int input_file_open(struct file *file, const char *path, struct err *err);
+const char *shown_path(const char *path);
+
+/* --- models ----------------------------------------------------------------------------------- */
+
+/* chosen_model returns --model, else $ATTN_MODEL, else NULL for the default. only_model also
+ * accepts the model as an operand; two models are a usage error. */
+const char *chosen_model(const char *option);
+int only_model(const char **name, const struct options *options, struct err *err);
