@@ -498,7 +498,7 @@ DATA = $(ROOT)/share/attn-cli
 FOLDERS = '$(ROOT)/bin' '$(ROOT)/include' '$(DOCS)' '$(MANS)' '$(MAN3)' '$(BASH)' '$(ZSH)' \
 	'$(FISH)' '$(PKGS)' '$(DATA)/schemas'
 LIBRARIES = $(if $(GENERATES),-lxsmmgen) -lutf8proc -lcjson -lonig -lpthread -ldl -lm
-COMMANDS = $(shell sed -n '/const commands/,/^};/s/ *&command_\([a-z]*\),/\1 /gp' cmd/command.c)
+COMMANDS = $(shell sed -n '/const commands/,/^};/s/ *&command_\([a-z]*\),/\1 /gp' cmd/commands.c)
 # Sets an rpath if the loader does not search PREFIX.
 FOUND = $(if $(filter-out /usr /usr/local,$(PREFIX)),-Wl$(comma)-rpath$(comma)$${prefix}/$(LIBDIR))
 comma = ,

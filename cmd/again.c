@@ -28,6 +28,8 @@ static const struct option_row own_options[] = {
     {0},
 };
 
+static command_verb again_command;
+
 const struct command command_again = {
     .name = "again",
     .group = "Inspect",
@@ -195,15 +197,16 @@ static int check_list(struct again *again, const struct json *list, bool is_mode
 
 /* Read the command; with --run, refuse one that does more than write this figure: a figure can come
  * from anybody. */
-static int parse_command(struct again *again, bool runs, struct err *err)
+static int parse_command(struct again *again, const struct command_list *all, bool runs,
+                         struct err *err)
 {
     char **words = line_split(again->line, &again->arena, err);
     const struct command *command = NULL;
     if (words && (!words[0] || !words[1]))
         return err_set(err, "'%s': expected a command, such as attn-cli run 'Life is', found '%s'",
                        again->path, again->line);
-    if (!words || !(command = command_find(words[1], err)) ||
-        options_parse(&again->command, command, words + 2, &again->arena, err))
+    if (!words || !(command = command_find(all, words[1], err)) ||
+        command_parse(&again->command, all, command, words + 2, &again->arena, err))
         return err_prefix(err, "'%s': its command", again->path);
     if (runs && (!command->draws || again->command.output.path || again->command.help))
         return err_usage(err, "--run: expected a command that writes one figure, found '%s'",
@@ -348,7 +351,7 @@ static int report_checks(struct again *again, struct output *output, const struc
                           : 0;
 }
 
-int again_command(const struct options *options, struct err *err)
+static int again_command(const struct options *options, struct err *err)
 {
     const struct texts *operands = &options->input.operands;
     struct again again = {.err = err};
@@ -367,7 +370,7 @@ int again_command(const struct options *options, struct err *err)
                  json_text(root, "version", &version, err);
     if (!failed && !again.line)
         failed = json_refuse("command_line", NULL, "a command", err);
-    failed = failed || parse_command(&again, options_own(options)->runs, err) ||
+    failed = failed || parse_command(&again, options->set.all, options_own(options)->runs, err) ||
              open_and_enter(&again, &output, json_member(root, "files"), err);
     again.rows = (struct table_rows){
         .most =

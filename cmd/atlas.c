@@ -76,6 +76,8 @@ static const struct option_row own_options[] = {
     {0},
 };
 
+static command_verb atlas_command;
+
 const struct command command_atlas = {
     .name = "atlas",
     .group = "Analyse",
@@ -90,6 +92,7 @@ const struct command command_atlas = {
     .options = own_options,
     .shared = {text_options, model_options, edit_options},
     .without = "words precision word-column by verbose",
+    .draws_folders = true,
 };
 
 /* --- the plan --------------------------------------------------------------------------------- */
@@ -618,7 +621,7 @@ static int run_atlas(struct driver *driver, struct err *err)
     return own->shard.count ? 0 : write_all(own, err);
 }
 
-int atlas_command(const struct options *options, struct err *err)
+static int atlas_command(const struct options *options, struct err *err)
 {
     struct driver driver = {.is_batch = false};
     struct options own = *options;

@@ -16,16 +16,31 @@
 #include "model/model.h"
 #include "say.h"
 
-static bool done_at(struct value *value, size_t index)
+static bool done_at(struct value *value, size_t index, const struct command_list *all)
 {
-    for (size_t i = 0; i < command_count; i++)
-        if (commands[i]->task && !index--) {
-            *value = (struct value){.name = commands[i]->name, .about = commands[i]->about};
+    for (size_t i = 0; all && i < all->count; i++)
+        if (all->items[i]->task && !index--) {
+            *value = (struct value){.name = all->items[i]->name, .about = all->items[i]->about};
             return true;
         }
     return false;
 }
 static const struct value_list values_done = {"done", NULL, done_at};
+
+/* Options that --sweep may vary in a batch of `run`. */
+static bool settings_at(struct value *value, size_t index, const struct command_list *all)
+{
+    (void)all;
+    struct option_walk walk = {.set = command_set(&command_batch)};
+    while (option_next(&walk)) {
+        if (walk.row->flags & OPTION_UNSWEPT || index--)
+            continue;
+        *value = (struct value){.name = walk.row->name, .end = '=', .about = walk.row->about};
+        return true;
+    }
+    return false;
+}
+static const struct value_list values_settings = {"settings", NULL, settings_at};
 
 WORDS_(, shards, NULL, {"auto", "from Slurm, Open MPI or PMI variables"})
 
@@ -76,6 +91,8 @@ static const struct option_row own_options[] = {
          .heading = "Running", .flags = OPTION_PROCESS),
     {0},
 };
+
+static command_verb batch_command;
 
 const struct command command_batch = {
     .name = "batch",
@@ -362,7 +379,7 @@ static int join_logs(const struct options *options, struct err *err)
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-int batch_command(const struct options *options, struct err *err)
+static int batch_command(const struct options *options, struct err *err)
 {
     struct options own = *options;
     struct driver driver = {.is_batch = true};

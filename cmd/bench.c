@@ -60,6 +60,8 @@ static const struct option_row own_options[] = {
     {0},
 };
 
+static command_verb bench_command;
+
 const struct command command_bench = {
     .name = "bench",
     .group = "Scale",
@@ -214,7 +216,7 @@ static int measure(struct bench_run *run, struct err *err)
     return output_write_table(&run->output, &result, options, NULL, err);
 }
 
-int bench_command(const struct options *options, struct err *err)
+static int bench_command(const struct options *options, struct err *err)
 {
     struct bench_run run = {
         .options = options,

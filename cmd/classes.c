@@ -1,8 +1,9 @@
-/* classes.c: `attn-cli score --classes`: the probabilities of classes, for models with a head of
- * classes instead of one of tokens; `run` shows them, too. */
+/* `attn-cli score --classes`: the probabilities of classes, for models with a head of classes
+ * instead of one of tokens; `run` shows them, too. */
+#include "classes.h"
+
 #include <math.h>
 
-#include "command.h"
 #include "driver.h"
 #include "model/config.h"
 

@@ -15,32 +15,18 @@
 #include "say.h"
 #include "text/label.h"
 
-const struct command *const commands[] = {
-    &command_run,   &command_heads,    &command_explain,  &command_page,  &command_tokenize,
-    &command_info,  &command_again,    &command_score,    &command_lens,  &command_attribute,
-    &command_patch, &command_compare,  &command_generate, &command_steer, &command_examples,
-    &command_atlas, &command_features, &command_batch,    &command_bench, &command_init,
-    &command_train, &command_lesson,   &command_help,
-};
-
-const size_t command_count = sizeof commands / sizeof *commands;
-
 enum { SENTENCE_BYTES = 60 }; /* of a longer name, the suggestion has only "…" */
 
-struct option_set command_set(const struct command *command)
-{
-    return (struct option_set){command, command->done};
-}
-
-const struct command *command_find(const char *name, struct err *err)
+const struct command *command_find(const struct command_list *all, const char *name,
+                                   struct err *err)
 {
     char guess[NAMES_GUESS_BYTES];
     struct nearest nearest;
     nearest_begin(&nearest, name, strlen(name));
-    for (size_t i = 0; i < command_count; i++) {
-        if (strcmp(commands[i]->name, name) == 0)
-            return commands[i];
-        nearest_offer(&nearest, commands[i]->name);
+    for (size_t i = 0; i < all->count; i++) {
+        if (strcmp(all->items[i]->name, name) == 0)
+            return all->items[i];
+        nearest_offer(&nearest, all->items[i]->name);
     }
     const char *near = nearest.name;
     if (strchr(name, ' ')) /* probably a text */
@@ -51,6 +37,36 @@ const struct command *command_find(const char *name, struct err *err)
     else
         err_usage(err, "unknown command '%s': 'attn-cli help' lists them", name);
     return NULL;
+}
+
+/* Find the command of a batch, --do, anywhere on the line; its options are valid before it, too. */
+static int find_done(struct option_set *set, char *const *arguments, struct err *err)
+{
+    for (; *arguments && strcmp(*arguments, "--") != 0; arguments++) {
+        const char *value = strncmp(*arguments, "--do=", 5) == 0 ? *arguments + 5
+                            : strcmp(*arguments, "--do") == 0    ? arguments[1]
+                                                                 : NULL;
+        if (!value)
+            continue;
+        if (!(set->done = command_find(set->all, value, err)))
+            return -1;
+        if (!set->done->task)
+            return err_usage(err,
+                             "--do: a batch cannot run '%s': 'attn-cli help batch' lists the "
+                             "commands",
+                             value);
+    }
+    return 0;
+}
+
+int command_parse(struct options *options, const struct command_list *all,
+                  const struct command *command, char **arguments, struct arena *arena,
+                  struct err *err)
+{
+    struct option_set set = command_set(command);
+    set.all = all;
+    return err_if((set.done && find_done(&set, arguments, err)) ||
+                  options_parse(options, set, arguments, arena, err));
 }
 
 /* Append advice that the library cannot give, because it names commands and options. */
@@ -64,23 +80,15 @@ static void add_advice(struct err *err, const struct command *command, const cha
                    "a model with your words",
                    gap, model);
     if (err->about == ERR_ABOUT_TOKENIZER)
-        err_append(err,
-                   command == &command_heads ? "%s leave out the text to measure on random tokens"
+        err_append(err, "%s %s", gap,
+                   command->without_tokenizer ? command->without_tokenizer
                    : option_find(command_set(command), "ids", 3)
-                       ? "%s use --ids"
-                       : "%s use a table with the column 'ids'",
-                   gap);
+                       ? "use --ids"
+                       : "use a table with the column 'ids'");
     if (err->about == ERR_ABOUT_LENGTH)
         err_append(err, "%s shorten it, or use a model with a longer context (--model)", gap);
     if (err->about == ERR_ABOUT_CONTEXT)
         err_append(err, "%s shorten it, or use --long", gap);
-}
-
-const struct task *command_task(const struct command *command, const struct options *options)
-{
-    return options->score.classes    ? &classes_task
-           : options->heads.contacts ? &contacts_task
-                                     : command->task;
 }
 
 int command_start(const struct command *command, const struct options *options, struct err *err)
@@ -91,7 +99,7 @@ int command_start(const struct command *command, const struct options *options, 
     struct stat status;
     progress_set_quiet(options->quiet);
     if (options->help)
-        return help_of(command, err);
+        return help_of(&options->set, err);
     if (provenance_begin(options, err))
         return -1;
     if (command->run ? command->run(options, err)

@@ -16,24 +16,32 @@ enum { OPTION_USES = 8 /* limit for the shared tables of a command */ };
 /* A row of the table of commands, in the file that also has its options. */
 struct command {
     const char *name;
-    const char *group;                /* heading in the overview; NULL: not listed */
-    const char *about;                /* one line of help */
-    const char *operands;             /* operands in the usage line, after the options; "": none */
-    const char *examples;             /* lines, each complete for a shell */
-    const struct task *task;          /* what the driver runs, also in a batch; NULL: no driver */
-    command_verb *run;                /* NULL: the driver runs the task */
-    const struct option_row *options; /* options of this command alone */
+    const char *group;       /* heading in the overview; NULL: not listed */
+    const char *about;       /* one line of help */
+    const char *operands;    /* operands in the usage line, after the options; "": none */
+    const char *examples;    /* lines, each complete for a shell */
+    const struct task *task; /* what the driver runs, also in a batch; NULL: no driver */
+    const struct task *(*choose)(const struct options *options); /* NULL: always `task` */
+    command_verb *run;                            /* NULL: the driver runs the task */
+    const struct option_row *options;             /* options of this command alone */
     const struct option_row *shared[OPTION_USES]; /* running_options follow them */
     const char *without; /* shared options that the command lacks: "ids source"; NULL: none */
     const struct value_list *operand_values; /* values of operands; NULL: any */
     const struct command *done;              /* batch: the command that runs without --do */
     bool draws; /* it writes one result, the same each time, also as a figure or a page, and nothing
                  * else: `again --run` runs it */
+    const char *without_tokenizer;   /* advice for models that have none; NULL: --ids */
+    bool draws_pages, draws_folders; /* all that it writes are pages; folders with figures */
 };
 
-/* All commands, in the order of help. */
-extern const struct command *const commands[];
-extern const size_t command_count;
+/* Commands, in the order of help. */
+struct command_list {
+    const struct command *const *items;
+    size_t count;
+};
+
+/* All commands: for main and attn_report alone. Others have options->set.all. */
+extern const struct command_list all_commands;
 
 extern const struct command command_run, command_heads, command_explain, command_page,
     command_tokenize, command_info, command_again, command_score, command_lens, command_attribute,
@@ -42,35 +50,35 @@ extern const struct command command_run, command_heads, command_explain, command
     command_lesson, command_help;
 
 /* All options of a command; of batch, as without --do. */
-struct option_set command_set(const struct command *command);
+static inline struct option_set command_set(const struct command *command)
+{
+    return (struct option_set){.command = command, .done = command->done};
+}
 
 /* Find a command by name. Returns NULL if there is none; the usage error may name a similar one. */
-const struct command *command_find(const char *name, struct err *err);
+const struct command *command_find(const struct command_list *all, const char *name,
+                                   struct err *err);
 
-/* The task of a command with these options: score --classes and heads --contacts have their own. */
-extern const struct task classes_task, contacts_task;
-const struct task *command_task(const struct command *command, const struct options *options);
+/* Parse the arguments after the command's name; a batch has the options of --do, too. */
+int command_parse(struct options *options, const struct command_list *all,
+                  const struct command *command, char **arguments, struct arena *arena,
+                  struct err *err);
 
-/* Put a table of classes in place of the logits, the last array of a report: of a text each class;
- * of tokens the best class of each; of an answer the best token of `start` and `end`. */
-struct dictionary;
-struct report;
-struct tokenized;
-struct viewer;
-int classes_show(struct report *report, const struct viewer *viewer, struct arena *arena,
-                 struct err *err);
+/* The task of a command with these options. */
+static inline const struct task *command_task(const struct command *command,
+                                              const struct options *options)
+{
+    return command->choose ? command->choose(options) : command->task;
+}
 
 /* Run a command with parsed options. */
 int command_start(const struct command *command, const struct options *options, struct err *err);
 
-/* The `run` functions of the commands. */
-extern command_verb run_command, explain_command, batch_command, page_command, tokenize_command,
-    info_command, init_command, train_command, compare_command, lens_command, patch_command,
-    heads_command, bench_command, lesson_command, help_command, steer_command, again_command,
-    atlas_command;
+/* Functions of commands that others run, too: `run` and lessons. */
+extern command_verb page_command, explain_command;
 
-/* Print the help of a command, or the overview (NULL); print the version of the program. */
-int help_of(const struct command *command, struct err *err);
+/* Print the help of a set's command; print the version of the program. */
+int help_of(const struct option_set *set, struct err *err);
 int help_version(struct err *err);
 
 /* --- signals ---------------------------------------------------------------------------------- */

@@ -43,6 +43,8 @@ static const struct option_row own_options[] = {
     {0},
 };
 
+static command_verb compare_command;
+
 const struct command command_compare = {
     .name = "compare",
     .group = "Analyse",
@@ -374,7 +376,7 @@ static int find_models(struct texts *models, struct options *options, struct are
     return 0;
 }
 
-int compare_command(const struct options *options, struct err *err)
+static int compare_command(const struct options *options, struct err *err)
 {
     struct texts models;
     struct arena arena = {0};

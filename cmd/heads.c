@@ -81,7 +81,14 @@ static const struct option_row own_options[] = {
     {0},
 };
 
-static const struct task heads_task;
+static const struct task heads_task, contacts_task;
+
+static const struct task *choose_task(const struct options *options)
+{
+    return options->heads.contacts ? &contacts_task : &heads_task;
+}
+
+static command_verb heads_command;
 
 const struct command command_heads = {
     .name = "heads",
@@ -96,12 +103,14 @@ const struct command command_heads = {
                 "attn-cli heads --composition k\n"
                 "attn-cli heads --format csv > heads.csv\n",
     .task = &heads_task,
+    .choose = choose_task,
     .run = heads_command,
     .options = own_options,
     .shared = {text_options, model_options, edit_options, output_options, terminal_options,
                figure_options},
     .without = "words precision view token-range verbose",
     .draws = true,
+    .without_tokenizer = "leave out the text to measure on random tokens",
 };
 
 /* --- scores ----------------------------------------------------------------------------------- */
@@ -673,9 +682,9 @@ static const struct task heads_task = {
 };
 
 /* --composition compares weights and reads no text, not even standard input. */
-int heads_command(const struct options *options, struct err *err)
+static int heads_command(const struct options *options, struct err *err)
 {
-    struct task task = *command_task(&command_heads, options);
+    struct task task = *choose_task(options);
     if (options_own(options)->heads.composition)
         task.many = ITEMS_NONE;
     return driver_do(&task, options, err);
@@ -719,7 +728,7 @@ static int contacts_task_run(void *state, const struct group *group, struct err 
     return 0;
 }
 
-const struct task contacts_task = {
+static const struct task contacts_task = {
     .many = ITEMS_SOME,
     .folder = "csv",
     .state_bytes = sizeof(struct contact_head),

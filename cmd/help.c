@@ -27,7 +27,7 @@ WORDS(
     {"share/attn-cli/schemas",
      "JSON schemas, below the installation prefix; NAME.json describes the format attn-cli/NAME/1"})
 WORDS(shells, NULL, {"bash", NULL}, {"zsh", NULL}, {"fish", NULL})
-VALUES(commands, NULL, command_count, commands[index]->name, commands[index]->about)
+VALUES(commands, NULL, all->count, all->items[index]->name, all->items[index]->about)
 
 enum { TOPIC_PARTS = 7 };
 
@@ -70,9 +70,9 @@ static const struct help_topic {
 
 enum { TOPICS = sizeof topics / sizeof *topics };
 
-VALUES(pages, NULL, command_count + TOPICS,
-       index < command_count ? commands[index]->name : topics[index - command_count].name,
-       index < command_count ? commands[index]->about : topics[index - command_count].about)
+VALUES(pages, NULL, all->count + TOPICS,
+       index < all->count ? all->items[index]->name : topics[index - all->count].name,
+       index < all->count ? all->items[index]->about : topics[index - all->count].about)
 
 struct own_options {
     const char *completion;
@@ -85,6 +85,8 @@ static const struct option_row own_options[] = {
            "print a completion script for bash, zsh or fish", .values = &values_shells),
     {0},
 };
+
+static command_verb help_command;
 
 const struct command command_help = {
     .name = "help",
@@ -121,6 +123,7 @@ enum {
 struct page {
     struct stream *out;
     size_t columns;
+    const struct command_list *all;
     struct err *err; /* set if memory ran out: the page is incomplete */
 };
 
@@ -161,7 +164,7 @@ static void write_list(const struct page *page, const struct value_list *list)
     struct buf names = {0};
     const char *heading = "";
     stream_format(page->out, "\n%s:\n", list->title);
-    for (size_t i = 0; list->at(&value, i); i++) {
+    for (size_t i = 0; list->at(&value, i, page->all); i++) {
         char form[FORM_BYTES];
         const char *next = value.heading ? value.heading : "";
         if (next != heading)
@@ -223,11 +226,12 @@ static void write_overview(const struct page *page)
     const char *group = "";
     struct buf help = {0};
     stream_text(page->out, "attn-cli: inspect attention in transformer language models\n");
-    for (size_t i = 0; i < command_count && commands[i]->group; i++) {
-        bool begins = strcmp(group, commands[i]->group) != 0;
-        group = commands[i]->group;
-        stream_format(page->out, "%-9s %-10s ", begins ? group : "", commands[i]->name);
-        text_wrap(page->out, commands[i]->about, COMMAND_COLUMN, COMMAND_COLUMN, page->columns);
+    for (size_t i = 0; i < page->all->count && page->all->items[i]->group; i++) {
+        const struct command *command = page->all->items[i];
+        bool begins = strcmp(group, command->group) != 0;
+        group = command->group;
+        stream_format(page->out, "%-9s %-10s ", begins ? group : "", command->name);
+        text_wrap(page->out, command->about, COMMAND_COLUMN, COMMAND_COLUMN, page->columns);
     }
     buf_text(&help, "help COMMAND");
     for (size_t i = 0; i < TOPICS; i++)
@@ -302,11 +306,12 @@ static void write_roff(struct stream *out, const char *line, size_t size)
 }
 
 /* Write the manual page of a command, or of the program (NULL): the overview and all topics. */
-static void write_manual(struct stream *out, const struct command *command, struct err *err)
+static void write_manual(struct stream *out, const struct command_list *all,
+                         const struct command *command, struct err *err)
 {
     struct buf text = {0};
     struct stream memory;
-    const struct page page = {&memory, MANUAL_COLUMNS, err};
+    const struct page page = {&memory, MANUAL_COLUMNS, all, err};
     if (stream_to_memory(&memory, &text, err))
         return;
     if (command)
@@ -339,9 +344,9 @@ static void write_manual(struct stream *out, const struct command *command, stru
             stream_text(out, "\\fICOMMAND\\fP\n[options] [TEXT]...\n.SH DESCRIPTION\n.nf\n");
     }
     stream_text(out, ".fi\n.SH SEE ALSO\n");
-    for (size_t i = 0; i < command_count && !command; i++)
-        stream_format(out, ".BR attn\\-cli\\-%s (1)%s\n", commands[i]->name,
-                      i + 1 < command_count ? "," : "");
+    for (size_t i = 0; i < all->count && !command; i++)
+        stream_format(out, ".BR attn\\-cli\\-%s (1)%s\n", all->items[i]->name,
+                      i + 1 < all->count ? "," : "");
     stream_text(out, command ? ".BR attn\\-cli (1)\n" : "");
     buf_release(&text);
 }
@@ -365,21 +370,23 @@ static const char *or_dash(const char *text)
 }
 
 /* Append `value LIST NAME ABOUT` for each value, unless the list was appended before. */
-static void add_values(struct buf *rows, const struct value_list *list)
+static void add_values(struct buf *rows, const struct value_list *list,
+                       const struct command_list *all)
 {
     char key[FORM_BYTES];
     struct value value;
     snprintf(key, sizeof key, "value\t%s\t", list ? list->name : "");
     if (!list || rows->out_of_memory || strstr(rows->bytes, key))
         return;
-    for (size_t i = 0; list->at(&value, i); i++)
+    for (size_t i = 0; list->at(&value, i, all); i++)
         buf_format(rows, "%s%s%.*s\t%s\n", key, value.name, value.end != 0, &value.end,
                    or_dash(value.about));
 }
 
 /* Append the rows of a command: `KIND COMMAND NAME LETTER ARGUMENT PATHS LIST JOINTS ABOUT`, with
  * tabs between the fields, and the values of its lists. */
-static void add_command(struct buf *rows, const struct command *command)
+static void add_command(struct buf *rows, const struct command *command,
+                        const struct command_list *all)
 {
     const struct value_list *list = command->operand_values;
     for (struct option_walk walk = {.set = command_set(command)}; option_next(&walk);) {
@@ -388,12 +395,12 @@ static void add_command(struct buf *rows, const struct command *command)
         const char *kind = row->kind == OPTION_FLAG    ? "flag"
                            : row->kind == OPTION_TEXTS ? "options"
                                                        : "option";
-        add_values(rows, row->values);
+        add_values(rows, row->values, all);
         buf_format(rows, "%s\t%s\t--%s\t%s\t%s\t%s\t%s\t%s\t%s\n", kind, command->name, row->name,
                    letter, or_dash(row->argument), or_dash(path_kind(row->argument)),
                    row->values ? row->values->name : "-", or_dash(row->joints), row->about);
     }
-    add_values(rows, list);
+    add_values(rows, list, all);
     if (list || path_kind(command->operands))
         buf_format(rows, "operand\t%s\toperands\t-\t%s\t%s\t%s\t-\t-\n", command->name,
                    command->operands, or_dash(path_kind(command->operands)),
@@ -403,7 +410,7 @@ static void add_command(struct buf *rows, const struct command *command)
 extern const unsigned char completion_bash[], completion_zsh[], completion_fish[]; /* embed.sh */
 
 /* Print the completion script of a shell. The rows replace a mark in the script. */
-static int write_completion(const char *shell, struct err *err)
+static int write_completion(const char *shell, const struct command_list *all, struct err *err)
 {
     static const char mark[] = "#@ rows\n";
     const unsigned char *const scripts[] = {completion_bash, completion_zsh, completion_fish};
@@ -418,11 +425,11 @@ static int write_completion(const char *shell, struct err *err)
     const char *rest = strstr(script, mark);
     buf_bytes(&rows, script, (size_t)(rest - script));
     size_t begin = rows.size;
-    add_values(&rows, &values_commands);
-    add_values(&rows, &values_endings); /* of --output; tables of tests name these lists */
-    add_values(&rows, &values_endings_of_people);
-    for (size_t i = 0; i < command_count; i++)
-        add_command(&rows, commands[i]);
+    add_values(&rows, &values_commands, all);
+    add_values(&rows, &values_endings, all); /* of --output; tables of tests name these lists */
+    add_values(&rows, &values_endings_of_people, all);
+    for (size_t i = 0; i < all->count; i++)
+        add_command(&rows, all->items[i], all);
     for (size_t i = begin; i < rows.size; i++)
         if (rows.bytes[i] == '\'')
             rows.bytes[i] = '"'; /* the script has the rows in single quotes */
@@ -436,6 +443,7 @@ static int write_completion(const char *shell, struct err *err)
 
 /* Finds pages that mention a word in the names of options and values, or in their descriptions. */
 struct help_search {
+    const struct command_list *all;
     const char *word;
     size_t size;
     bool in_names;
@@ -474,7 +482,7 @@ static void search_rows(struct help_search *search, const char *page, const stru
     for (const struct option_row *row = rows; row && row->name; row++) {
         const struct value_list *list = is_in_topic(row->values) ? NULL : row->values;
         bool found = mentions(search, row->name, row->about);
-        for (size_t i = 0; !found && list && list->title && list->at(&value, i); i++)
+        for (size_t i = 0; !found && list && list->title && list->at(&value, i, search->all); i++)
             found = mentions(search, value.name, value.about);
         if (found)
             add_mention(search, page, "--", row->name);
@@ -488,14 +496,15 @@ static void search_pages(struct help_search *search)
         for (size_t i = 0; i < TOPIC_PARTS; i++)
             search_rows(search, topic->name, topic->tables[i]);
         for (size_t i = 0; i < TOPIC_PARTS && topic->lists[i]; i++)
-            for (size_t k = 0; topic->lists[i]->at(&value, k); k++)
+            for (size_t k = 0; topic->lists[i]->at(&value, k, search->all); k++)
                 if (mentions(search, value.name, value.about))
                     add_mention(search, topic->name, "", value.name);
     }
-    for (size_t i = 0; i < command_count; i++) {
-        if (!search->in_names && mentions(search, commands[i]->name, commands[i]->about))
-            add_mention(search, commands[i]->name, "", commands[i]->name);
-        search_rows(search, commands[i]->name, commands[i]->options);
+    for (size_t i = 0; i < search->all->count; i++) {
+        const struct command *command = search->all->items[i];
+        if (!search->in_names && mentions(search, command->name, command->about))
+            add_mention(search, command->name, "", command->name);
+        search_rows(search, command->name, command->options);
     }
 }
 
@@ -503,7 +512,7 @@ static void search_pages(struct help_search *search)
 static int write_found(struct help_search *search, struct err *err)
 {
     struct stream out;
-    const struct page page = {&out, PAGE_COLUMNS, err};
+    const struct page page = {&out, PAGE_COLUMNS, search->all, err};
     if (buf_check(&search->found, err) || stream_to(&out, STDOUT_FILENO, err))
         return -1;
     stream_format(&out, "attn-cli help: pages with '%s'\n\n", search->word);
@@ -520,14 +529,14 @@ static int write_found(struct help_search *search, struct err *err)
 
 /* Print the pages that mention a word that is no page, or refuse it. A page whose name is like the
  * word is what was meant, unless the word is the name of an option or a value. */
-static int search_help(const char *word, struct err *err)
+static int search_help(const char *word, const struct command_list *all, struct err *err)
 {
     char guess[NAMES_GUESS_BYTES];
     struct nearest nearest;
-    struct help_search search = {word, strlen(word), .in_names = true};
+    struct help_search search = {all, word, strlen(word), .in_names = true};
     nearest_begin(&nearest, word, search.size);
-    for (size_t i = 0; i < command_count; i++)
-        nearest_offer(&nearest, commands[i]->name);
+    for (size_t i = 0; i < all->count; i++)
+        nearest_offer(&nearest, all->items[i]->name);
     for (size_t i = 0; i < TOPICS; i++)
         nearest_offer(&nearest, topics[i].name);
     bool is_plural = search.size > 3 && word[search.size - 1] == 's';
@@ -565,17 +574,17 @@ int help_version(struct err *err)
 }
 
 /* Print the page of a topic or of a command, or the overview (both NULL). */
-static int print_page(const struct help_topic *topic, const struct command *command, bool man,
-                      struct err *err)
+static int print_page(const struct help_topic *topic, const struct command *command,
+                      const struct command_list *all, bool man, struct err *err)
 {
     struct stream out;
-    const struct page page = {&out, PAGE_COLUMNS, err};
+    const struct page page = {&out, PAGE_COLUMNS, all, err};
     if (stream_to(&out, STDOUT_FILENO, err))
         return -1;
     if (topic)
         write_topic(&page, topic);
     else if (man)
-        write_manual(&out, command, err);
+        write_manual(&out, all, command, err);
     else if (command)
         write_command(&page, command);
     else
@@ -583,12 +592,12 @@ static int print_page(const struct help_topic *topic, const struct command *comm
     return stream_end(&out, err->kind, err);
 }
 
-int help_of(const struct command *command, struct err *err)
+int help_of(const struct option_set *set, struct err *err)
 {
-    return print_page(NULL, command, false, err);
+    return print_page(NULL, set->command, set->all, false, err);
 }
 
-int help_command(const struct options *options, struct err *err)
+static int help_command(const struct options *options, struct err *err)
 {
     const struct texts *operands = &options->input.operands;
     const struct command *command = NULL;
@@ -599,12 +608,12 @@ int help_command(const struct options *options, struct err *err)
         return err_usage(err, "expected one command or topic, found '%s' as well",
                          operands->items[1]);
     if (options_own(options)->completion)
-        return write_completion(options_own(options)->completion, err);
+        return write_completion(options_own(options)->completion, options->set.all, err);
     if (word)
-        command = command_find(word, NULL);
+        command = command_find(options->set.all, word, NULL);
     if (word && names_find(&index, NAMES(topics, TOPICS), word, strlen(word)))
         topic = &topics[index];
     if (word && !command && !topic)
-        return search_help(word, err);
-    return print_page(topic, command, options_own(options)->man, err);
+        return search_help(word, options->set.all, err);
+    return print_page(topic, command, options->set.all, options_own(options)->man, err);
 }

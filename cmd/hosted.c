@@ -10,8 +10,8 @@ static int run(const char *const *words, const struct edit_values *values, struc
                struct err *err)
 {
     struct options options;
-    const struct command *command = command_find(*words, err);
-    if (!command || options_parse(&options, command, (char **)words + 1, arena, err))
+    const struct command *command = command_find(&all_commands, *words, err);
+    if (!command || command_parse(&options, &all_commands, command, (char **)words + 1, arena, err))
         return -1;
     if ((*command->shared != text_options && command != &command_help) || options.help)
         return err_usage(err, "expected a command that reads texts, or help, found '%s'%s", *words,

@@ -42,6 +42,8 @@ static const struct option_row own_options[] = {
     {0},
 };
 
+static command_verb info_command;
+
 const struct command command_info = {
     .name = "info",
     .group = "Inspect",
@@ -526,7 +528,7 @@ static int show_model(struct info *info, struct viewer *viewer)
     return write_report(info, model->name);
 }
 
-int info_command(const struct options *options, struct err *err)
+static int info_command(const struct options *options, struct err *err)
 {
     struct info info = {.options = options, .err = err};
     struct folder folder = {0};

@@ -61,6 +61,8 @@ static const struct option_row own_options[] = {
     {0},
 };
 
+static command_verb init_command;
+
 const struct command command_init = {
     .name = "init",
     .group = "Build",
@@ -466,7 +468,7 @@ static int save(const struct model_maker *maker, struct err *err)
     return failed;
 }
 
-int init_command(const struct options *options, struct err *err)
+static int init_command(const struct options *options, struct err *err)
 {
     static const char *const ways[] = {"rand", "linear"};
     const struct make_options *make = &options->make;

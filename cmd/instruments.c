@@ -108,6 +108,8 @@ static const struct option_row lens_options[] = {
     {0},
 };
 
+static command_verb lens_command;
+
 const struct command command_lens = {
     .name = "lens",
     .group = "Analyse",
@@ -767,7 +769,7 @@ static int fit_texts(struct jacobian_fit *fit, struct session *session, const st
     return failed;
 }
 
-int lens_command(const struct options *options, struct err *err)
+static int lens_command(const struct options *options, struct err *err)
 {
     const char *path = options->output.path;
     struct session session = {.options = options};

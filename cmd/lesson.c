@@ -53,6 +53,8 @@ static const struct option_row own_options[] = {
     {0},
 };
 
+static command_verb lesson_command;
+
 const struct command command_lesson = {
     .name = "lesson",
     .group = "Learn",
@@ -93,7 +95,8 @@ struct tour {
 
 /* Parse a step's command line; text in quotes is one word. Returns the command; NULL with `err`. */
 static const struct command *read_line(struct options *options, const char *line,
-                                       struct arena *arena, struct err *err)
+                                       const struct command_list *all, struct arena *arena,
+                                       struct err *err)
 {
     char *words[WORDS_MAX + 1] = {NULL};
     for (size_t count = 0; *line; count++) {
@@ -107,8 +110,8 @@ static const struct command *read_line(struct options *options, const char *line
         line += size + quoted;
         line += strspn(line, " ");
     }
-    const struct command *command = command_find(words[1], err);
-    return command && !options_parse(options, command, words + 2, arena, err) ? command : NULL;
+    const struct command *command = command_find(all, words[1], err);
+    return command && !command_parse(options, all, command, words + 2, arena, err) ? command : NULL;
 }
 
 /* The heading of a section in explain's output, and what follows; else the end. */
@@ -229,7 +232,8 @@ static int show_step(struct tour *tour, size_t step, struct err *err)
     const struct page_lesson *row = &tour->lesson->steps[step];
     struct stream out;
     struct options options;
-    const struct command *command = read_line(&options, row->line, &tour->arena, err);
+    const struct command *command =
+        read_line(&options, row->line, tour->options->set.all, &tour->arena, err);
     if (!command || stream_to(&out, STDOUT_FILENO, err))
         return -1;
     options.display.width = tour->options->display.width;
@@ -413,11 +417,11 @@ static int scale_html(const char **html, const struct lesson *lesson, struct are
 /* The output of an explain command as HTML in a language, from which the page takes its tables; or
  * only the sections that `lesson->parts` names: "9-12". */
 static int read_tables(struct page_lesson *lesson, const char *line, const char *language,
-                       struct arena *arena, struct err *err)
+                       const struct command_list *all, struct arena *arena, struct err *err)
 {
     struct options options;
     struct buf html = {0}, parts = {0};
-    if (!read_line(&options, line, arena, err))
+    if (!read_line(&options, line, all, arena, err))
         return -1;
     options.output.format = "html";
     options.display.language = language;
@@ -442,13 +446,15 @@ static int add_step(struct tour *tour, size_t step, struct err *err)
     struct page_lesson lesson = lessons[0].steps[step], chinese = lessons[1].steps[step];
     struct options options;
     lesson.chinese = &chinese;
-    const struct command *command = read_line(&options, lesson.line, &tour->arena, err);
+    const struct command *command =
+        read_line(&options, lesson.line, tour->options->set.all, &tour->arena, err);
     if (!command)
         return -1;
     const char *tables = lesson.tables || command != &command_explain ? lesson.tables : lesson.line;
     for (int i = 0; i < LESSONS; i++) {
         struct page_lesson *one = i ? &chinese : &lesson;
-        if ((tables && read_tables(one, tables, lessons[i].language, &tour->arena, err)) ||
+        if ((tables && read_tables(one, tables, lessons[i].language, tour->options->set.all,
+                                   &tour->arena, err)) ||
             (one->scale && scale_html(&one->arithmetic, &lessons[i], &tour->arena, err)))
             return err_prefix(err, "step %zu", step + 1);
     }
@@ -613,7 +619,7 @@ static int show_screens(struct tour *tour, struct err *err)
     return err_if(failed);
 }
 
-int lesson_command(const struct options *options, struct err *err)
+static int lesson_command(const struct options *options, struct err *err)
 {
     struct tour tour = {.options = options};
     int failed = parse_options(&tour, err);

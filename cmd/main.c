@@ -38,8 +38,9 @@ static int dispatch(char **argv, struct arena *arena, struct err *err)
         return help_version(err);
     if (word[0] == '-')
         return err_usage(err, "expected a command before '%s': 'attn-cli help' lists them", word);
-    const struct command *command = command_find(word, err);
-    return err_if(!command || options_parse(&options, command, argv + 2, arena, err) ||
+    const struct command *command = command_find(&all_commands, word, err);
+    return err_if(!command ||
+                  command_parse(&options, &all_commands, command, argv + 2, arena, err) ||
                   command_start(command, &options, err));
 }
 

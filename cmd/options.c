@@ -96,11 +96,11 @@ int option_refuse(struct option_set set, const char *name, size_t size, struct e
     const char *near = find_text(set, word) ? word : NULL;
     if (name_is_among("token position at", word) && !near && find_text(set, "query"))
         near = "query";
-    for (size_t i = 0; i < command_count && !near; i++)
-        if (find_text(command_set(commands[i]), word))
+    for (size_t i = 0; set.all && i < set.all->count && !near; i++)
+        if (find_text(command_set(set.all->items[i]), word))
             return err_usage(err, "unknown option '--%s': it is an option of %s, not of %s%s%s",
-                             word, commands[i]->name, set.command->name, set.done ? " --do " : "",
-                             set.done ? set.done->name : "");
+                             word, set.all->items[i]->name, set.command->name,
+                             set.done ? " --do " : "", set.done ? set.done->name : "");
     nearest_begin(&nearest, name, size);
     for (struct option_walk walk = {.set = set}; option_next(&walk);)
         nearest_offer(&nearest, walk.row->name);
@@ -273,26 +273,6 @@ char **line_split(const char *line, struct arena *arena, struct err *err)
     return words;
 }
 
-/* Find the command of a batch, --do, anywhere on the line; its options are valid before it, too. */
-static int find_done(struct option_set *set, char *const *arguments, struct err *err)
-{
-    for (; *arguments && strcmp(*arguments, "--") != 0; arguments++) {
-        const char *value = strncmp(*arguments, "--do=", 5) == 0 ? *arguments + 5
-                            : strcmp(*arguments, "--do") == 0    ? arguments[1]
-                                                                 : NULL;
-        if (!value)
-            continue;
-        if (!(set->done = command_find(value, err)))
-            return -1;
-        if (!set->done->task)
-            return err_usage(err,
-                             "--do: a batch cannot run '%s': 'attn-cli help batch' lists the "
-                             "commands",
-                             value);
-    }
-    return 0;
-}
-
 /* Read the next operand, or the next option with its value. Refused: `-layer`, which would be read
  * as letters, and `–layer` with the dash of a word processor, which would be read as a text. */
 static int parse_argument(struct option_reader *reader, bool *only_operands)
@@ -337,12 +317,9 @@ void options_init(struct options *options, struct option_set set)
         preset(options, walk.row);
 }
 
-int options_parse(struct options *options, const struct command *command, char **arguments,
+int options_parse(struct options *options, struct option_set set, char **arguments,
                   struct arena *arena, struct err *err)
 {
-    struct option_set set = command_set(command);
-    if (set.done && find_done(&set, arguments, err))
-        return -1;
     options_init(options, set);
     struct option_reader reader = {options, arguments, arena, err};
     struct buf line = {0};

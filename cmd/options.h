@@ -21,9 +21,12 @@
 
 struct command;
 
-/* The options of a command. `done` is the command that a batch runs (--do), else NULL. */
+/* The options of a command. `done` is the command that a batch runs (--do), else NULL; `all` are
+ * the commands that messages and lists may name; NULL: none. */
+struct command_list;
 struct option_set {
     const struct command *command, *done;
+    const struct command_list *all;
 };
 
 struct texts {
@@ -264,20 +267,22 @@ struct value {
 };
 
 struct value_list {
-    const char *name;                              /* one word, for completion scripts */
-    const char *title;                             /* in help; NULL: not listed */
-    bool (*at)(struct value *value, size_t index); /* false after the last value */
+    const char *name;  /* one word, for completion scripts */
+    const char *title; /* in help; NULL: not listed */
+    /* False after the last value. `all`: the commands, for lists of their names. */
+    bool (*at)(struct value *value, size_t index, const struct command_list *all);
 };
 
 /* Define values_LIST of `count` values, each given by expressions in `index`. More fields may
  * follow the line of help, such as .end = '='. */
-#define VALUES_(storage, list, title, count, name_of, ...)                  \
-    static bool list##_at(struct value *value, size_t index)                \
-    {                                                                       \
-        if (index < (size_t)(count))                                        \
-            *value = (struct value){.name = name_of, .about = __VA_ARGS__}; \
-        return index < (size_t)(count);                                     \
-    }                                                                       \
+#define VALUES_(storage, list, title, count, name_of, ...)                                   \
+    static bool list##_at(struct value *value, size_t index, const struct command_list *all) \
+    {                                                                                        \
+        (void)all;                                                                           \
+        if (index < (size_t)(count))                                                         \
+            *value = (struct value){.name = name_of, .about = __VA_ARGS__};                  \
+        return index < (size_t)(count);                                                      \
+    }                                                                                        \
     storage const struct value_list values_##list = {#list, title, list##_at};
 
 /* Define values_LIST of words, each {name, description or NULL}. */
@@ -294,8 +299,7 @@ extern const struct value_list values_formats, values_endings, values_endings_of
     values_models, values_shards, values_attention, values_precisions, values_tensors,
     values_shapes, values_languages, values_keys, values_specials, values_palettes, values_venues,
     values_edits, values_defaults, values_scales, values_block_parts, values_means, values_views,
-    values_cells, values_colour_scales, values_ranges, values_masks, values_presets, values_colors,
-    values_settings;
+    values_cells, values_colour_scales, values_ranges, values_masks, values_presets, values_colors;
 
 /* --- the command line ------------------------------------------------------------------------- */
 
@@ -303,7 +307,7 @@ extern const struct value_list values_formats, values_endings, values_endings_of
 void options_init(struct options *options, struct option_set set);
 
 /* Parse the arguments after the command's name. Texts point into the arguments. */
-int options_parse(struct options *options, const struct command *command, char **arguments,
+int options_parse(struct options *options, struct option_set set, char **arguments,
                   struct arena *arena, struct err *err);
 
 /* Append a space and a word to a command line, quoted for a shell; split such a line into words,

@@ -399,7 +399,7 @@ int provenance_begin(const struct options *options, struct err *err)
                                   : output_is_standard(output->path)
                                       ? NULL
                                       : format_find_ending(output->path, FORMAT_COUNT);
-    bool is_folder = output_is_folder(output->path) || command == &command_atlas; /* with figures */
+    bool is_folder = output_is_folder(output->path) || command->draws_folders;
     keeps_paths = options->display.keep_paths || is_folder;
     provenance = (struct provenance){
         .version = ATTN_VERSION,
@@ -407,7 +407,7 @@ int provenance_begin(const struct options *options, struct err *err)
         .command_line = line,
         .is_batch = done,
         .lists_inputs =
-            command == &command_page || is_folder || (format && format_is_looked_at(format)),
+            command->draws_pages || is_folder || (format && format_is_looked_at(format)),
     };
     return err_if(!line || (provenance.lists_inputs && add_inputs(options, err)));
 }

@@ -15,6 +15,7 @@
 #include "model/layer.h"
 #include "say.h"
 #include "texts.h"
+#include "weights_file.h"
 
 static const struct option_row own_options[] = {
     STRING("explain", 0, "LIST", IN(page.explain),
@@ -61,6 +62,7 @@ const struct command command_page = {
     .without =
         "query figure-width font font-size dpi cells mark token-range panel-labels mask verbose",
     .draws = true,
+    .draws_pages = true,
 };
 
 struct page_state {
@@ -862,7 +864,7 @@ static int add(void *state, struct job *job, struct err *err)
     return 0;
 }
 
-const struct task page_task = {
+static const struct task page_task = {
     .many = ITEMS_OR_SOURCE,
     .begins = true,
     .alone = true,
@@ -899,4 +901,18 @@ int page_add_lesson(struct output *output, struct identity *identity, const stru
     identity->index = driver.identity.index;
     driver_release(&driver);
     return err_if(failed);
+}
+
+/* --- the command ------------------------------------------------------------------------------ */
+
+int page_command(const struct options *options, struct err *err)
+{
+    struct options own = *options;
+    const char *path = own.output.path;
+    own.output.format = "html";
+    if (path && !output_is_page(path))
+        return err_usage(err, "--output: expected an HTML file such as page.html, found '%s'",
+                         path);
+    return weights_file_is_asked(&own) ? weights_file_show(&own, true, err)
+                                       : driver_do(&page_task, &own, err);
 }

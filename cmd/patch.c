@@ -97,6 +97,8 @@ static const struct option_row patch_options[] = {
     {0},
 };
 
+static command_verb patch_command;
+
 const struct command command_patch = {
     .name = "patch",
     .group = "Analyse",
@@ -506,7 +508,7 @@ static const struct task patch_task = {
     .finish = note_estimates};
 
 /* The clean text is the command's only text, or the text of each item of a file. */
-int patch_command(const struct options *options, struct err *err)
+static int patch_command(const struct options *options, struct err *err)
 {
     struct options own = *options;
     const struct texts *operands = &options->input.operands;

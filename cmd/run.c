@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "classes.h"
 #include "command.h"
 #include "driver.h"
 #include "base/num.h"
@@ -13,8 +14,10 @@
 #include "say.h"
 #include "write/text.h"
 #include "texts.h"
+#include "weights_file.h"
 
 static const struct task run_task;
+static command_verb run_command;
 
 /* In the order of enum site_dialect, from NAMES_TRANSFORMER_LENS on. */
 WORDS(dialect, "Programs (--names)",
@@ -548,3 +551,21 @@ static const struct task run_task = {
     .end = end,
     .finish = finish,
 };
+
+/* --- the command ------------------------------------------------------------------------------ */
+
+/* HTML is written by `page` if it shows whole texts one by one; otherwise it is a page without the
+ * extras of `page`. */
+static int run_command(const struct options *options, struct err *err)
+{
+    struct output output = {.path = NULL};
+    if (weights_file_is_asked(options))
+        return weights_file_show(options, false, err);
+    if (output_choose(&output, &options->output, err))
+        return -1;
+    const struct select_options *select = &options->select;
+    bool is_page = format_is(output.format, "html") && !output.to_folder && !select->query &&
+                   !select->gradient && !(select->mean && strstr(select->mean, "texts")) &&
+                   !select->pool && !select->align;
+    return is_page ? page_command(options, err) : driver_do(&run_task, options, err);
+}

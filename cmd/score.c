@@ -5,6 +5,7 @@
 
 #include "base/names.h"
 #include "base/num.h"
+#include "classes.h"
 #include "command.h"
 #include "driver.h"
 #include "say.h"
@@ -78,6 +79,11 @@ static const struct option_row own_options[] = {
 static const struct task score_task;
 static const char figure_name[] = "surprisal.svg";
 
+static const struct task *choose_task(const struct options *options)
+{
+    return options->score.classes ? &classes_task : &score_task;
+}
+
 const struct command command_score = {
     .name = "score",
     .group = "Analyse",
@@ -98,6 +104,7 @@ const struct command command_score = {
         "printf 'Life is short\\neat dessert\\n' | attn-cli score --total\n"
         "attn-cli score \"Life is short, eat dessert first\" -o surprisal.svg\n",
     .task = &score_task,
+    .choose = choose_task,
     .options = own_options,
     .shared = {text_options, model_options, mechanism_options, edit_options, output_options,
                terminal_options, figure_options},

@@ -322,20 +322,6 @@ static const char *about_shape(const struct shape_row *row)
 VALUES_(, shapes, "Shapes (--shape)", shape_count, shape_rows[index].name,
         about_shape(&shape_rows[index]))
 
-/* Options that --sweep may vary in a batch of `run`. */
-static bool settings_at(struct value *value, size_t index)
-{
-    struct option_walk walk = {.set = command_set(&command_batch)};
-    while (option_next(&walk)) {
-        if (walk.row->flags & OPTION_UNSWEPT || index--)
-            continue;
-        *value = (struct value){.name = walk.row->name, .end = '=', .about = walk.row->about};
-        return true;
-    }
-    return false;
-}
-const struct value_list values_settings = {"settings", NULL, settings_at};
-
 /* --- words ------------------------------------------------------------------------------------ */
 
 WORDS_(, specials, NULL, {"auto", "as the tokenizer does in Hugging Face (default)"},
@@ -388,8 +374,9 @@ static const char *const part_headings[SITE_PARTS] = {
     [PART_LAUREL] = "Low-rank branch beside attention:",
 };
 
-static bool tensors_at(struct value *value, size_t index)
+static bool tensors_at(struct value *value, size_t index, const struct command_list *all)
 {
+    (void)all;
     static const struct value words[] = {
         {.name = "all", .about = "all tensors of the model up to logits"},
         {.name = "tokens", .about = "table of the tokens (text format only)"},

@@ -39,6 +39,8 @@ static const struct option_row own_options[] = {
     {0},
 };
 
+static command_verb steer_command;
+
 const struct command command_steer = {
     .name = "steer",
     .group = "Analyse",
@@ -305,7 +307,7 @@ static int write_vectors(struct steer_run *run, struct err *err)
     return stream_end(&out, failed, err);
 }
 
-int steer_command(const struct options *options, struct err *err)
+static int steer_command(const struct options *options, struct err *err)
 {
     static const char *const endings[] = {".safetensors", ".npy", ".gguf"};
     struct steer_run run = {.options = *options};

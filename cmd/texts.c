@@ -1,6 +1,5 @@
 #include "texts.h"
 #include "say.h"
-#include "weights_file.h"
 
 #include <math.h>
 #include <string.h>
@@ -220,34 +219,4 @@ double request_add_memory(struct memory *memory, const struct request *request,
         memory->held += held;
     memory->during = fmax(memory->during, captured.during);
     return by_map ? bytes : held;
-}
-
-/* --- which command ---------------------------------------------------------------------------- */
-
-int page_command(const struct options *options, struct err *err)
-{
-    struct options own = *options;
-    const char *path = own.output.path;
-    own.output.format = "html";
-    if (path && !output_is_page(path))
-        return err_usage(err, "--output: expected an HTML file such as page.html, found '%s'",
-                         path);
-    return weights_file_is_asked(&own) ? weights_file_show(&own, true, err)
-                                       : driver_do(&page_task, &own, err);
-}
-
-/* HTML is written by `page` if it shows whole texts one by one; otherwise it is a page without the
- * extras of `page`. */
-int run_command(const struct options *options, struct err *err)
-{
-    struct output output = {.path = NULL};
-    if (weights_file_is_asked(options))
-        return weights_file_show(options, false, err);
-    if (output_choose(&output, &options->output, err))
-        return -1;
-    const struct select_options *select = &options->select;
-    bool is_page = format_is(output.format, "html") && !output.to_folder && !select->query &&
-                   !select->gradient && !(select->mean && strstr(select->mean, "texts")) &&
-                   !select->pool && !select->align;
-    return is_page ? page_command(options, err) : driver_do(command_run.task, options, err);
 }

@@ -1,5 +1,4 @@
-/* texts.h: the tensors of texts that `run`, `page` and `generate --show` show; and the choice
- * between `run` and `page`. */
+/* texts.h: the tensors of texts that `run`, `page` and `generate --show` show. */
 #pragma once
 
 #include "lens/report.h"
@@ -24,6 +23,3 @@ int request_make(struct request *request, struct driver *driver, struct err *err
 double request_add_memory(struct memory *memory, const struct request *request,
                           const struct viewer *viewer, const struct text_with_source *pair,
                           bool by_map);
-
-/* Writes texts as one interactive page (page.c). */
-extern const struct task page_task;

@@ -26,6 +26,8 @@ static const struct option_row own_options[] = {
     {0},
 };
 
+static command_verb tokenize_command;
+
 const struct command command_tokenize = {
     .name = "tokenize",
     .group = "Inspect",
@@ -271,7 +273,7 @@ static int begin(struct tokenize_run *run, struct err *err)
                                  err);
 }
 
-int tokenize_command(const struct options *options, struct err *err)
+static int tokenize_command(const struct options *options, struct err *err)
 {
     struct tokenize_run run = {.options = options};
     int failed = begin(&run, err);

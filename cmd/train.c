@@ -89,6 +89,8 @@ static const struct option_row own_options[] = {
     {0},
 };
 
+static command_verb train_command;
+
 const struct command command_train = {
     .name = "train",
     .group = "Build",
@@ -589,7 +591,7 @@ static int open_trainer(struct train_run *run, struct err *err)
     return 0;
 }
 
-int train_command(const struct options *options, struct err *err)
+static int train_command(const struct options *options, struct err *err)
 {
     static struct train_run run;
     const char *name =

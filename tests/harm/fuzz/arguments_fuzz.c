@@ -93,8 +93,8 @@ void fuzz_one(const char *bytes, size_t size)
         fuzz_refused();
         return;
     }
-    const struct command *command = command_find(parts.parts[0], &fuzz_err);
-    if (!command || options_parse(&options, command, arguments, &arena, &fuzz_err)) {
+    const struct command *command = command_find(&all_commands, parts.parts[0], &fuzz_err);
+    if (!command || command_parse(&options, &all_commands, command, arguments, &arena, &fuzz_err)) {
         fuzz_refused();
     } else {
         check_values(&options);

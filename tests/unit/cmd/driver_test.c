@@ -211,7 +211,7 @@ FIXTURE(enter, command_leave)
 static int drive(const char *line)
 {
     struct driver driver = {.is_batch = strncmp(line, "batch", 5) == 0};
-    command_parse(&options, line);
+    command_take(&options, line);
     err_clear(&err);
     ck_assert_msg(!provenance_begin(&options, &err), "%s: %s", line, err.text);
     command_listen();
@@ -311,7 +311,7 @@ TEST(a_table_that_changes_while_it_is_read_is_refused)
 {
     struct driver driver = {.is_batch = false};
     scratch_write("texts", "cat\na dog\n");
-    command_parse(&options, "run -m mine -f texts -o a.csv");
+    command_take(&options, "run -m mine -f texts -o a.csv");
     ck_assert_int_eq(driver_prepare(&driver, &task, &options, &err), 0);
     ck_assert_int_eq(driver_check(&driver, &err), 0);
     scratch_write("texts", "cat\na dog\nsat\n");
@@ -412,7 +412,7 @@ static double estimate(double during, double held)
     struct driver driver = {.is_batch = false};
     plan.during = during;
     plan.held = held;
-    command_parse(&options, "run -m mine -f lines --format csv --threads 1");
+    command_take(&options, "run -m mine -f lines --format csv --threads 1");
     ck_assert_int_eq(driver_prepare(&driver, &task, &options, &err), 0);
     ck_assert_msg(!driver_check(&driver, &err), "%s", err.text);
     double bytes = driver_memory(&driver);
@@ -613,7 +613,7 @@ static int drive_logged(const char *line, const char *path, bool resumes)
 {
     struct driver driver = {.is_batch = true};
     struct log log = {.resumes = resumes, .path = path};
-    command_parse(&options, line);
+    command_take(&options, line);
     err_clear(&err);
     ck_assert_msg(!provenance_begin(&options, &err), "%s: %s", line, err.text);
     command_listen();
@@ -773,7 +773,7 @@ TEST(a_dry_run_prints_what_would_fail_and_expects_no_memory)
     plan.word = "dog";
     plan.in_read = FAULT_PLAIN;
     plan.during = 1e30;
-    command_parse(&options, "batch -m mine -f lines --dry-run --format csv");
+    command_take(&options, "batch -m mine -f lines --dry-run --format csv");
     command_listen();
     int failed = driver_prepare(&driver, &task, &options, &err) || driver_check(&driver, &err);
     ck_assert_str_eq(command_heard()->notes, "attn-cli: error: 'lines' line 1: no dog\n"

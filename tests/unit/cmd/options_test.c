@@ -9,10 +9,10 @@
 /* Visit the options of each command, and of `batch --do` with each of its commands. */
 static void for_each_set(void (*visit)(struct option_set set))
 {
-    for (size_t i = 0; i < command_count; i++) {
-        visit(command_set(commands[i]));
-        if (commands[i]->task)
-            visit((struct option_set){&command_batch, commands[i]});
+    for (size_t i = 0; i < all_commands.count; i++) {
+        visit(command_set(all_commands.items[i]));
+        if (all_commands.items[i]->task)
+            visit((struct option_set){.command = &command_batch, .done = all_commands.items[i]});
     }
 }
 
@@ -55,12 +55,12 @@ static void expect_suggestion(const struct err *err, const char *dashes, const c
 
 TEST(a_mistyped_command_is_suggested_alone)
 {
-    for (size_t i = 0; i < command_count; i++) {
+    for (size_t i = 0; i < all_commands.count; i++) {
         char word[64];
         struct err err = {0};
-        snprintf(word, sizeof word, "%sx", commands[i]->name);
-        ck_assert_ptr_null(command_find(word, &err));
-        expect_suggestion(&err, "", commands[i]->name);
+        snprintf(word, sizeof word, "%sx", all_commands.items[i]->name);
+        ck_assert_ptr_null(command_find(&all_commands, word, &err));
+        expect_suggestion(&err, "", all_commands.items[i]->name);
     }
 }
 
@@ -113,14 +113,14 @@ static bool table_has(const struct option_row *rows, const char *name)
 
 TEST(excluded_options_are_in_one_table_of_the_command)
 {
-    for (size_t i = 0; i < command_count; i++) {
+    for (size_t i = 0; i < all_commands.count; i++) {
         char names[256];
-        snprintf(names, sizeof names, "%s", commands[i]->without ? commands[i]->without : "");
+        snprintf(names, sizeof names, "%s", all_commands.items[i]->without ? all_commands.items[i]->without : "");
         for (char *name = strtok(names, " "); name; name = strtok(NULL, " ")) {
             size_t tables = table_has(running_options, name);
-            for (size_t k = 0; k < OPTION_USES && commands[i]->shared[k]; k++)
-                tables += table_has(commands[i]->shared[k], name);
-            ck_assert_msg(tables == 1, "%s: %s", commands[i]->name, name);
+            for (size_t k = 0; k < OPTION_USES && all_commands.items[i]->shared[k]; k++)
+                tables += table_has(all_commands.items[i]->shared[k], name);
+            ck_assert_msg(tables == 1, "%s: %s", all_commands.items[i]->name, name);
         }
     }
 }
@@ -140,7 +140,7 @@ TEST(each_part_of_a_model_has_a_heading_of_its_own)
 {
     const char *headings[SITE_PARTS] = {NULL};
     struct value value;
-    for (size_t i = 0; values_tensors.at(&value, i); i++)
+    for (size_t i = 0; values_tensors.at(&value, i, &all_commands); i++)
         for (enum site site = 0; site != SITE_END; site = site_next(site))
             if (site_about(site) && site_id(site) != SITE_EMBEDDING &&
                 strcmp(value.name, site_name(site)) == 0) {

@@ -43,7 +43,7 @@ FIXTURE(enter, leave)
 /* Parse a command line and choose its output. */
 static int choose(const char *line)
 {
-    command_parse(&options, line);
+    command_take(&options, line);
     return output_choose(&output, &options.output, &err);
 }
 
@@ -356,7 +356,7 @@ TEST(what_a_killed_process_left_is_removed)
 TEST(a_table_has_all_its_lines)
 {
     struct report report = fixture_long(40);
-    command_parse(&options, "run Life -o a.txt");
+    command_take(&options, "run Life -o a.txt");
     ck_assert_int_eq(output_choose_table(&output, &options.output, &err), 0);
     ck_assert_msg(!output_write_table(&output, &report, &options, NULL, &err), "%s", err.text);
     FILE *file = fopen("a.txt", "r");
@@ -393,7 +393,7 @@ static const char *const named_files[][2] = {
 
 TEST_LOOP(results_depend_on_files_of_options, COUNT(named_files))
 {
-    command_parse(&options, named_files[_i][0]);
+    command_take(&options, named_files[_i][0]);
     used = "";
     ck_assert_msg(!options_files(&options, note_path, NULL, &arena, &err), "%s", err.text);
     ck_assert_str_eq(used, named_files[_i][1]);
@@ -401,7 +401,7 @@ TEST_LOOP(results_depend_on_files_of_options, COUNT(named_files))
 
 TEST(a_failure_ends_the_list_of_files)
 {
-    command_parse(&options, "run Life --edit 'context + bad.npy' --edit 'q + b.npy'");
+    command_take(&options, "run Life --edit 'context + bad.npy' --edit 'q + b.npy'");
     used = "";
     ck_assert_int_eq(options_files(&options, note_path, NULL, &arena, &err), -1);
     ck_assert_str_eq(used, "bad.npy");
@@ -466,7 +466,7 @@ TEST_LOOP(figures_name_their_files_without_folders, COUNT(origins))
     scratch_write("deep/v.npy", "abc");
     command_model("deep/model", words_config, words_list);
     fill_pipe();
-    command_parse(&options, origins[_i].line);
+    command_take(&options, origins[_i].line);
     ck_assert_msg(!provenance_begin(&options, &err), "%s", err.text);
     const struct provenance *provenance = identity_first(1).provenance;
     ck_assert_str_eq(provenance->version, ATTN_VERSION);
@@ -481,11 +481,11 @@ TEST_LOOP(figures_name_their_files_without_folders, COUNT(origins))
 
 TEST(a_batch_has_the_name_of_its_command)
 {
-    command_parse(&options, "batch --do score -f texts");
+    command_take(&options, "batch --do score -f texts");
     ck_assert_int_eq(provenance_begin(&options, &err), 0);
     ck_assert_str_eq(identity_first(1).provenance->command, "score");
     ck_assert(identity_first(1).provenance->is_batch);
-    command_parse(&options, "run -f texts");
+    command_take(&options, "run -f texts");
     ck_assert_int_eq(provenance_begin(&options, &err), 0);
     ck_assert_str_eq(identity_first(1).provenance->command, "run");
     ck_assert(!identity_first(1).provenance->is_batch);
@@ -495,7 +495,7 @@ TEST(each_model_is_recorded_once_the_last_one_first)
 {
     static const char *const names[] = {"life", "journey", "nlp", "life"};
     static const char *const recorded[] = {"life", "nlp", "journey"};
-    command_parse(&options, "run Life -o a.svg");
+    command_take(&options, "run Life -o a.svg");
     ck_assert_int_eq(provenance_begin(&options, &err), 0);
     ck_assert_msg(!provenance_add_beginning("<s>", &err), "no model, no beginning");
     for (size_t i = 0; i < COUNT(names); i++) {
@@ -532,7 +532,7 @@ static const struct {
 TEST_LOOP(a_dark_terminal_says_so, COUNT(grounds))
 {
     struct style style;
-    command_parse(&options, "run Life --title mine");
+    command_take(&options, "run Life --title mine");
     set_variable("COLORFGBG", grounds[_i].variable);
     ck_assert_int_eq(display_read(&style, &options, &err), 0);
     ck_assert_int_eq(style.dark, grounds[_i].dark);
@@ -551,7 +551,7 @@ TEST_LOOP(wrong_display_options_are_refused, COUNT(refused_displays))
     struct style style;
     char line[64];
     snprintf(line, sizeof line, "run Life %s", refused_displays[_i][0]);
-    command_parse(&options, line);
+    command_take(&options, line);
     ck_assert_int_eq(display_read(&style, &options, &err), -1);
     ck_assert_int_eq(err.kind, ERR_USAGE);
     ck_assert_mem_eq(err.text, refused_displays[_i][1], strlen(refused_displays[_i][1]));
@@ -700,7 +700,7 @@ TEST_LOOP(a_page_has_the_width_of_the_option_or_the_terminal, COUNT(layouts))
 {
     char line[64];
     snprintf(line, sizeof line, "run Life %s", layouts[_i].options);
-    command_parse(&options, line);
+    command_take(&options, line);
     ck_assert_int_ge(dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO), 0);
     if (layouts[_i].terminal)
         show_on_terminal(layouts[_i].terminal);
@@ -732,7 +732,7 @@ TEST_LOOP(colours_are_those_of_the_terminal, COUNT(colours))
     struct style style;
     char line[64];
     snprintf(line, sizeof line, "run Life %s", colours[_i].options);
-    command_parse(&options, line);
+    command_take(&options, line);
     set_variable("TERM", colours[_i].term);
     set_variable("COLORTERM", colours[_i].colorterm);
     set_variable("NO_COLOR", colours[_i].no_color);

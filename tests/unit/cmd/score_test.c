@@ -86,7 +86,7 @@ FIXTURE(enter, leave)
 static int start(const char *line)
 {
     struct options options;
-    command_parse(&options, arena_format(&arena, &err, "score %s", line));
+    command_take(&options, arena_format(&arena, &err, "score %s", line));
     command_listen();
     int failed = command_start(&command_score, &options, &err);
     said = command_heard()->notes;

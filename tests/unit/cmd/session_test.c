@@ -65,7 +65,7 @@ static int open_line(const char *line, enum beginning begins)
     session_release(&session);
     items_release(&items);
     err_clear(&err);
-    command_parse(&options, line);
+    command_take(&options, line);
     session = (struct session){.options = &options, .begins = begins};
     ck_assert_msg(!items_open(&items, &options, 0, ITEMS_SOME, &err), "%s: %s", line, err.text);
     ck_assert_msg(!provenance_begin(&options, &err), "%s: %s", line, err.text);
@@ -110,7 +110,7 @@ TEST_LOOP(wrong_options_of_attention_are_refused, COUNT(refused_options))
 {
     char line[128];
     snprintf(line, sizeof line, "generate -m mine the %s", refused_options[_i].line);
-    command_parse(&options, line);
+    command_take(&options, line);
     session.options = &options;
     ck_assert_int_eq(session_read_options(&session, &err), -1);
     ck_assert_int_eq(err.kind, ERR_USAGE);
@@ -119,14 +119,14 @@ TEST_LOOP(wrong_options_of_attention_are_refused, COUNT(refused_options))
 
 TEST(options_of_attention_are_those_of_the_mechanism)
 {
-    command_parse(&options, "run -m mine the --attention-temperature 2 --dropout 0.5 --seed 7 "
-                            "--mask-after --precision bf16");
+    command_take(&options, "run -m mine the --attention-temperature 2 --dropout 0.5 --seed 7 "
+                           "--mask-after --precision bf16");
     session.options = &options;
     ck_assert_int_eq(session_read_options(&session, &err), 0);
     ck_assert(session.mechanism.temperature == 2 && session.mechanism.dropout == 0.5F);
     ck_assert(session.mechanism.seed == 7 && session.mechanism.renormalise);
     ck_assert_int_eq(session.precision, PRECISION_BF16);
-    command_parse(&options, "run -m mine the");
+    command_take(&options, "run -m mine the");
     ck_assert_int_eq(session_read_options(&session, &err), 0);
     ck_assert_msg(session.mechanism.temperature == 0, "1 divides nothing");
     ck_assert_int_eq(session.precision, PRECISION_FP32);
@@ -148,7 +148,7 @@ TEST(each_mechanism_of_a_list_has_the_seed)
 
 TEST(the_model_of_a_session_precedes_that_of_the_options)
 {
-    command_parse(&options, "run -m tiny the");
+    command_take(&options, "run -m tiny the");
     session = (struct session){.options = &options, .model = "mine", .omits_origin = true};
     ck_assert_int_eq(provenance_begin(&options, &err), 0);
     ck_assert_msg(!session_begin(&session, &err), "%s", err.text);
@@ -193,7 +193,7 @@ TEST_LOOP(words_and_regions_need_a_beginning, COUNT(beginnings))
     char line[128];
     scratch_write("table.csv", "text,a,b\nthe cat,the,cat\n");
     snprintf(line, sizeof line, "score -m mine -f table.csv %s", beginnings[_i].options);
-    command_parse(&options, line);
+    command_take(&options, line);
     ck_assert_msg(!items_open(&items, &options, 0, ITEMS_SOME, &err), "%s", err.text);
     ck_assert_int_eq(session_beginning(&items, beginnings[_i].adds), beginnings[_i].begins);
 }
@@ -405,7 +405,7 @@ TEST_LOOP(settings_share_stored_values_of_the_same_runs, COUNT(value_options))
     for (int i = 0; i < 2; i++) {
         snprintf(line, sizeof line, "run -m mine 'the cat' --seed 0 " FROM "--from 'a dog' %s",
                  i ? value_options[_i].option : "");
-        command_parse(&options, line);
+        command_take(&options, line);
         session = (struct session){.options = &options, .store = &store, .omits_origin = true};
         ck_assert_msg(!session_begin(&session, &err), "%s", err.text);
         session_release(&session);
@@ -440,13 +440,13 @@ TEST(numbers_of_edited_tokens_leave_out_an_added_beginning)
 
 TEST(edit_options_may_be_given)
 {
-    command_parse(&options, "run the");
+    command_take(&options, "run the");
     ck_assert(!edit_options_are_given(&options.edit));
     static const char *const given[] = {"--edit 'h.0.q = 0'", "--ablate 0.1", "--knockout 1:0"};
     for (size_t i = 0; i < COUNT(given); i++) {
         char line[64];
         snprintf(line, sizeof line, "run the %s", given[i]);
-        command_parse(&options, line);
+        command_take(&options, line);
         ck_assert_msg(edit_options_are_given(&options.edit), "%s", given[i]);
     }
 }
@@ -715,7 +715,7 @@ TEST(an_item_without_memory_is_refused)
     bool is_whole = false;
     scratch_write("two.jsonl", "{\"id\": \"a\", \"text\": \"Life\", \"side\": 0}\n"
                                "{\"id\": \"b\", \"text\": \"Life is\", \"side\": \"q\"}\n");
-    command_parse(&options, "score -m mine -f two.jsonl");
+    command_take(&options, "score -m mine -f two.jsonl");
     ck_assert_msg(!items_open(&items, &options, 0, ITEMS_SOME, &err), "%s", err.text);
     for (size_t nth = 1; !is_whole; nth++) {
         struct item item;

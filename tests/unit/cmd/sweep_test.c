@@ -27,10 +27,11 @@ FIXTURE(enter, leave)
 /* Visit the options of each command that a batch runs. */
 static void for_each_option(void (*visit)(const struct command *done, const struct option_row *row))
 {
-    for (size_t i = 0; i < command_count; i++) {
-        struct option_walk walk = {.set = {&command_batch, commands[i]}};
-        while (commands[i]->task && option_next(&walk))
-            visit(commands[i], walk.row);
+    for (size_t i = 0; i < all_commands.count; i++) {
+        const struct command *done = all_commands.items[i];
+        struct option_walk walk = {.set = {.command = &command_batch, .done = done}};
+        while (done->task && option_next(&walk))
+            visit(done, walk.row);
     }
 }
 
@@ -38,7 +39,7 @@ static void for_each_option(void (*visit)(const struct command *done, const stru
 static int parse(struct options *options, const struct command *done, const char *more)
 {
     char *words[] = {(char *)"--do", (char *)done->name, (char *)more, NULL};
-    return options_parse(options, &command_batch, words, &arena, &err);
+    return command_parse(options, &all_commands, &command_batch, words, &arena, &err);
 }
 
 /* Two values that the option takes. */

@@ -30,12 +30,13 @@ void command_leave(void)
     scratch_leave();
 }
 
-void command_parse(struct options *options, const char *line)
+void command_take(struct options *options, const char *line)
 {
     struct err err = {0};
     char **words = line_split(line, &arena, &err);
-    const struct command *command = words ? command_find(words[0], &err) : NULL;
-    int failed = !command || options_parse(options, command, words + 1, &arena, &err);
+    const struct command *command = words ? command_find(&all_commands, words[0], &err) : NULL;
+    int failed =
+        !command || command_parse(options, &all_commands, command, words + 1, &arena, &err);
     ck_assert_msg(!failed, "%s: %s", line, err.text);
 }
 

@@ -4,7 +4,7 @@
  *     ...
  *     struct options options;
  *     command_model("mine", words_config, words_list);
- *     command_parse(&options, "run -m mine 'the cat' --edit 'h.0.context = 0'");
+ *     command_take(&options, "run -m mine 'the cat' --edit 'h.0.context = 0'");
  *     command_listen();
  *     ... code that writes to standard output and prints notes ...
  *     ck_assert_str_eq(command_heard()->notes, "attn-cli: note: …\n");
@@ -18,7 +18,7 @@ void command_leave(void); /* releases the options, too */
 
 /* Parse a command line, quoted as for a shell; it must be valid. The texts of the options are valid
  * until command_leave. */
-void command_parse(struct options *options, const char *line);
+void command_take(struct options *options, const char *line);
 
 /* What is printed between the two calls. Long output is cut. */
 struct heard {
