@@ -1,7 +1,8 @@
 # Prints a line for each #include of a folder that is not below, each use of a library where it is
 # not allowed, and each file that starts a chain of more than ten headers, each including the next.
 # A file SYMBOLS has a line for each name of an object, `U NAME FILE.c` (uses) or `T NAME FILE.c`
-# (defines): prints a line for each name that a folder uses and one above it defines.
+# (defines): prints a line for each name that a folder uses and one above it defines, and for each
+# ring, files that all call each other in a circle, of more than four files.
 #
 #     (cd TREE && awk -f floors.awk cmd/*.c lib/*/*.[ch] SYMBOLS)
 
@@ -17,6 +18,7 @@ BEGIN {
     speech = "(printf|fprintf|puts|putchar|perror|exit|abort)"
     process = "(_exit|fork|vfork|posix_spawnp?)"
     LONGEST_CHAIN = 10
+    LARGEST_RING = 4
 
     # Headers of macOS, of libraries and of processors.
     split("assert ctype errno float inttypes limits math setjmp signal spawn stdarg stdatomic " \
@@ -161,6 +163,32 @@ function check_foreign(file) {
         fault("functions of Linux belong to lib/base/platform.c")
 }
 
+# Find the rings that a file is in, or reaches (Tarjan); prints those that are too large.
+function find_rings(file,    i, count, called, to, ring, size) {
+    order[file] = lowest[file] = ++visited
+    stack[++depth] = file
+    waits[file] = 1
+    count = split(calls_of[file], called, " ")
+    for (i = 1; i <= count; i++) {
+        to = called[i]
+        if (!(to in order))
+            find_rings(to)
+        if (waits[to] && lowest[to] < lowest[file])
+            lowest[file] = lowest[to]
+    }
+    if (lowest[file] < order[file])
+        return
+    do {
+        to = stack[depth--]
+        waits[to] = 0
+        ring = ring " " to
+        size++
+    } while (to != file)
+    if (size > LARGEST_RING)
+        printf "%s:1: expected rings of at most %d files, found %d:%s\n", file, LARGEST_RING,
+            size, ring
+}
+
 END {
     for (file in include_count)
         if (file ~ /\.c$/ && chain(file) > LONGEST_CHAIN)
@@ -168,8 +196,15 @@ END {
                 LONGEST_CHAIN, chain(file)
     for (name in home) {
         count = split(users[name], files, " ")
-        for (i = 1; i <= count; i++)
+        for (i = 1; i <= count; i++) {
             if (floor[room_of(home[name])] > floor[room_of(files[i])])
                 printf "%s:1: uses %s of %s, which is above\n", files[i], name, home[name]
+            if (!((files[i], home[name]) in edge))
+                calls_of[files[i]] = calls_of[files[i]] " " home[name]
+            edge[files[i], home[name]] = 1
+        }
     }
+    for (file in calls_of)
+        if (!(file in order))
+            find_rings(file)
 }

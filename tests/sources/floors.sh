@@ -8,12 +8,15 @@ cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=tests/run/tally.sh
 . tests/run/tally.sh
 
-# Names that the objects of the library use and define, with their source files.
+# Names that the objects of the library and of the command line use and define, with their source
+# files. Members of an archive have no folder; objects of cmd are named by path.
 symbols() {
     find lib -name '*.c' | sed 's|.*/\(.*\)\.c$|\1.o &|' >"$scratch/sources"
     nm -A -g "${1:-build}/internal.a" 2>/dev/null | sed 's/^[^:]*://; s/:[0-9a-f]* */ /' |
         awk 'FILENAME != "-" { source[$1] = $2; next }
             $1 in source { print $2, $3, source[$1] }' "$scratch/sources" -
+    nm -A -g "${1:-build}"/cmd/*.o 2>/dev/null |
+        sed -n 's|^.*/cmd/\([^:]*\)\.o:[0-9a-f]* *\([A-Z]\) \(.*\)|\2 \3 cmd/\1.c|p'
 }
 
 climbs() { # prints a line for each violation
@@ -31,7 +34,7 @@ is_absent() {
 
 symbols "$@" >"$scratch/symbols"
 [ -s "$scratch/symbols" ] || leave_out 'names of objects: no internal.a'
-same 'includes and names point down; libraries, heap and exits are where they belong' '' \
+same 'includes and names point down; rings of files are small; libraries, heap and exits are where they belong' '' \
     "$(climbs)"
 same 'what ARCHITECTURE.md names is there' '' "$(is_absent)"
 closing
