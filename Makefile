@@ -390,8 +390,8 @@ arm64: ## build for arm64 and run tests in qemu; installs what it needs
 	+@MAKE='$(MAKE)' sh tests/systems/arm64.sh $(BUILD)/aarch64
 
 # Sources of the engine: the core, lib/live, and the writers of a page's numbers.
-WASM_FILES = $(wildcard $(patsubst %,lib/%/*.c,base format text text/* math model model/* lens \
-	live)) \
+WASM_FILES = $(wildcard $(patsubst %,lib/%/*.c,base format text text/* math model model/* pass \
+	lens live)) \
 	lib/write/json_report.c lib/draw/page_data.c \
 	$(patsubst %,lib/measure/%.c,logit_lens question resid_parts \
 		score_attribution token_scores)

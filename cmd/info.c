@@ -12,7 +12,7 @@
 #include "model/gguf/gguf_model.h"
 #include "model/model.h"
 #include "model/parameter_table.h"
-#include "model/pass.h"
+#include "pass/pass.h"
 #include "model/site.h"
 #include "model/site_names.h"
 #include "output.h"

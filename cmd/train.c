@@ -20,7 +20,7 @@
 #include "train/weight_init.h"
 #include "session.h"
 #include "init.h"
-#include "model/forward.h"
+#include "pass/forward.h"
 #include "train/trainer.h"
 
 struct own_options {

@@ -14,8 +14,9 @@
 #include "measure/gradients.h"
 #include "measure/sparse_features.h"
 #include "measure/token_scores.h"
-#include "model/cache.h"
+#include "pass/cache.h"
 #include "model/layer.h"
+#include "model/site.h"
 #include "text/post_processor.h"
 
 /* --- models, texts and errors ----------------------------------------------------------------- */

@@ -10,10 +10,11 @@
 #include "base/platform.h"
 #include "lens/report.h"
 #include "math/isa.h"
-#include "model/cache.h"
+#include "pass/cache.h"
 #include "model/parameter_table.h"
-#include "model/pass.h"
+#include "pass/pass.h"
 #include "model/score_rule.h"
+#include "model/site.h"
 
 /* --- limits of the machine -------------------------------------------------------------------- */
 

@@ -13,7 +13,7 @@
 #include "math/rows.h"
 #include "model/features.h"
 #include "model/parameter_table.h"
-#include "model/sampler.h"
+#include "pass/sampler.h"
 
 /* --- captured tensors ------------------------------------------------------------------------- */
 

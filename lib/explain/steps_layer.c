@@ -6,8 +6,8 @@
 #include "base/language.h"
 #include "explain/steps.h"
 #include "math/rows.h"
-#include "model/forward.h"
-#include "model/sampler.h"
+#include "pass/forward.h"
+#include "pass/sampler.h"
 
 /* The row of a site of the traced part, or of a sublayer's. */
 static struct named_vector row_of(const struct trace *trace, enum site site)

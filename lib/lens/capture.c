@@ -3,7 +3,7 @@
 #include <assert.h>
 
 #include "base/num.h"
-#include "model/pass.h"
+#include "pass/pass.h"
 
 int capture_init(struct capture *capture, const struct selection *selection,
                  const struct config *config, size_t texts, struct arena *arena, struct err *err)

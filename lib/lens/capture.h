@@ -12,7 +12,8 @@
 #pragma once
 
 #include "lens/report.h"
-#include "model/forward.h"
+#include "pass/forward.h"
+#include "model/site.h"
 
 /* The tensors of one text, in the order of the pass. */
 struct array_list {

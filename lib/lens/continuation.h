@@ -17,8 +17,9 @@
 #include "base/buf.h"
 #include "lens/report.h"
 #include "lens/selection.h"
-#include "model/cache.h"
-#include "model/sampler.h"
+#include "pass/cache.h"
+#include "pass/sampler.h"
+#include "model/site.h"
 
 struct memory;
 struct viewer;

@@ -19,7 +19,7 @@
 #include "format/dump.h"
 #include "math/weight.h"
 #include "model/config.h"
-#include "model/edit.h"
+#include "pass/edit.h"
 #include "model/site.h"
 
 struct machine;

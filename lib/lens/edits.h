@@ -30,7 +30,7 @@
 #include "format/npy.h"
 #include "lens/selection.h"
 #include "lens/viewer.h"
-#include "model/edit.h"
+#include "pass/edit.h"
 
 enum edit_form { EDIT_WORDS, EDIT_ABLATION, EDIT_KNOCKOUT };
 

@@ -7,8 +7,9 @@
 #include "math/portable_math.h"
 #include "math/rows.h"
 #include "model/config.h"
-#include "model/pass.h"
+#include "pass/pass.h"
 #include "model/score_rule.h"
+#include "model/site.h"
 
 /* What effective sites, such as rollout, are computed from: sites of the layers that need them. */
 enum ingredient { HELD_STREAM, HELD_VALUES, HELD_WEIGHTS, HELD_CONTEXT, INGREDIENTS };

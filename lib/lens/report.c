@@ -8,7 +8,7 @@
 #include "base/num.h"
 #include "base/names.h"
 #include "lens/mean.h"
-#include "model/sampler.h"
+#include "pass/sampler.h"
 
 /* What the positions of an axis are. */
 enum things { OF_QUERIES, OF_FIRST, OF_KEYS, OF_NUMBERS, OF_WORDS, OF_VALUE };

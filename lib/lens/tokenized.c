@@ -6,7 +6,7 @@
 #include "base/utf8.h"
 #include "lens/selection.h"
 #include "model/config.h"
-#include "model/forward.h"
+#include "pass/forward.h"
 #include "text/token_list.h"
 #include "text/token_set.h"
 

@@ -13,8 +13,9 @@
 #include "lens/capture.h"
 #include "model/family/family.h"
 #include "model/mechanism.h"
-#include "model/pass.h"
+#include "pass/pass.h"
 #include "model/score_rule.h"
+#include "model/site.h"
 
 enum {
     TOKENS_WORTH_PACKING = 8192,

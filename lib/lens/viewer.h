@@ -12,8 +12,9 @@
 
 #include "lens/report.h"
 #include "math/machine.h"
-#include "model/forward.h"
+#include "pass/forward.h"
 #include "model/model.h"
+#include "model/site.h"
 #include "text/tokenizer.h"
 
 struct viewer {

@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "draw/page.h"
 #include "model/model.h"
-#include "model/sampler.h"
+#include "pass/sampler.h"
 
 /* Declare and define a function that the page can call. */
 #define EXPORT(type, name, ...)                                 \

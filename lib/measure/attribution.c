@@ -7,7 +7,7 @@
 #include "lens/dictionary.h"
 #include "lens/sheet.h"
 #include "model/features.h"
-#include "model/forward.h"
+#include "pass/forward.h"
 #include "model/layer.h"
 
 enum { ROWS_AT_ONCE = 32 }; /* rows of a matrix that are copied at a time */

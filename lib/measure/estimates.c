@@ -7,6 +7,7 @@
 #include "math/gemm.h"
 #include "math/rows.h"
 #include "measure/gradients.h"
+#include "model/site.h"
 
 /* --- cells of a site -------------------------------------------------------------------------- */
 

@@ -8,7 +8,8 @@
 
 #include "base/progress_sink.h"
 #include "measure/question.h"
-#include "model/back.h"
+#include "pass/back.h"
+#include "model/site.h"
 
 struct logit_term {
     size_t position, id;

@@ -25,6 +25,7 @@
 
 #include "math/rng.h"
 #include "measure/pair_counts.h"
+#include "model/site.h"
 
 enum {
     ATLAS_BINS = 50,                              /* of the histogram, from 0 to 1 */

@@ -10,7 +10,7 @@
 #include "base/stream.h"
 #include "format/pytorch.h"
 #include "math/rows.h"
-#include "model/back.h"
+#include "pass/back.h"
 #include "model/layer.h"
 
 /* --- a file ----------------------------------------------------------------------------------- */

@@ -6,9 +6,9 @@
 #include "base/num.h"
 #include "lens/capture.h"
 #include "math/rows.h"
-#include "model/cache.h"
+#include "pass/cache.h"
 #include "model/features.h"
-#include "model/sampler.h"
+#include "pass/sampler.h"
 
 enum {
     BATCH_TOKENS = 1024,

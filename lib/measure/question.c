@@ -1,6 +1,6 @@
 #include "measure/question.h"
 
-#include "model/sampler.h"
+#include "pass/sampler.h"
 
 int model_check(const struct model *model, unsigned needs, struct err *err)
 {

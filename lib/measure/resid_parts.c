@@ -8,7 +8,7 @@
 #include "base/num.h"
 #include "math/rotary.h"
 #include "math/rows.h"
-#include "model/forward.h"
+#include "pass/forward.h"
 
 enum { KEPT_MOST = 1 << 22 }; /* floats of all rows of a pass, if all are kept */
 

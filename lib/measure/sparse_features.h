@@ -11,7 +11,7 @@
 
 #include "lens/dictionary.h"
 #include "lens/viewer.h"
-#include "model/sampler.h"
+#include "pass/sampler.h"
 
 struct feature_plan {
     struct viewer *viewer;

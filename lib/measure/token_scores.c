@@ -9,8 +9,8 @@
 #include "math/portable_math.h"
 #include "math/rows.h"
 #include "measure/question.h"
-#include "model/forward.h"
-#include "model/sampler.h"
+#include "pass/forward.h"
+#include "pass/sampler.h"
 #include "text/post_processor.h"
 
 /* --- logits of kept rows ---------------------------------------------------------------------- */

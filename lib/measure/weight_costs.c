@@ -8,7 +8,7 @@
 #include "base/names.h"
 #include "base/num.h"
 #include "model/layer.h"
-#include "model/sampler.h"
+#include "pass/sampler.h"
 
 /* Sums over numbers of two models. */
 struct weight_sums {

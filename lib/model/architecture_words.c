@@ -5,7 +5,6 @@
 #include "base/buf.h"
 #include "base/num.h"
 #include "math/precision.h"
-#include "model/cache.h"
 
 /* Write which layers have a flag (0: experts), " in layers 0-4, 6"; nothing if all have it. */
 static void write_layers(struct buf *out, const struct config *c, unsigned flag)
@@ -141,7 +140,7 @@ static void write_mixers(struct buf *out, const struct config *c)
     else
         buf_format(out, ": %zu heads, %zu of keys, states of %zu × %zu; convolution of %zu tokens",
                    m->heads, m->key_heads, m->d_k, m->d_v, m->taps);
-    buf_format(out, "; %s for a text of any length", num_size(size, cache_mixed_bytes(c)));
+    buf_format(out, "; %s for a text of any length", num_size(size, layers_mixed_bytes(c)));
 }
 
 static void write_window(struct buf *out, const struct config *c)

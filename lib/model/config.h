@@ -243,6 +243,12 @@ static inline size_t mixer_state(const struct mixer *m)
     return m->update == MIXER_CONVOLVE ? 0 : m->heads * m->d_k * m->d_v;
 }
 
+/* Floats that a mixer keeps of a text. */
+static inline size_t mixer_kept(const struct mixer *m)
+{
+    return mixer_state(m) + (m->taps ? m->taps - 1 : 0) * mixer_convolved(m);
+}
+
 /* Of kinds of products, factors before their biases are added, and of these. */
 struct product_factors {
     struct product_factor {

@@ -452,3 +452,11 @@ void config_release(struct config *config)
         heap_free(config->description);
     config->description = NULL;
 }
+
+size_t layers_mixed_bytes(const struct config *config)
+{
+    size_t count = 0;
+    for (size_t i = 0; config->mixer.heads && i < config->n_layer; i++)
+        count += layer_mixer(layer_of(config, PART_SENTENCE, i)) != NULL;
+    return count * mixer_kept(&config->mixer) * sizeof(float);
+}

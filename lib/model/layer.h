@@ -271,6 +271,9 @@ const struct sublayer *first_attention(const struct config *config, enum site_pa
 /* The heads of a layer of a part's stack; if it has no layers, of the text's first. */
 const struct head_rule *stack_head(const struct config *config, enum site_part part, size_t layer);
 
+/* Bytes of what all mixers of a model keep of a text, whatever its length. */
+size_t layers_mixed_bytes(const struct config *config);
+
 /* The architecture of a config in words, a line for each row: for `info` (architecture_words.c). */
 struct buf;
 struct architecture_row {

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "math/machine.h"
-#include "model/back.h"
+#include "pass/back.h"
 #include "model/features.h"
 #include "model/layer.h"
 

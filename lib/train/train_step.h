@@ -16,7 +16,7 @@
 #include "math/machine.h"
 #include "math/rows.h"
 #include "math/tensor.h"
-#include "model/back.h"
+#include "pass/back.h"
 #include "model/new_model.h"
 #include "model/weights.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "math/machine.h"
-#include "model/forward.h"
+#include "pass/forward.h"
 #include "model/model.h"
 
 enum { TOKENS = 3 };

@@ -5,10 +5,11 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "model/cache.h"
-#include "model/forward.h"
+#include "pass/cache.h"
+#include "pass/forward.h"
 #include "model/layer.h"
 #include "model/model.h"
+#include "model/site.h"
 #include "path_text.h"
 
 enum {

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 
 #include "golden.h"
-#include "model/forward.h"
+#include "pass/forward.h"
 #include "model/site.h"
 
 /* The expected values of a site in a layer. */

@@ -12,7 +12,7 @@
 #include "../rigs/scratch.h"
 #include "../rigs/tiny_model.h"
 #include "model/mechanism.h"
-#include "model/pass.h"
+#include "pass/pass.h"
 
 static struct viewer viewer;
 static struct arena arena;

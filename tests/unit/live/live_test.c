@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "draw/page.h"
 #include "model/model.h"
-#include "model/sampler.h"
+#include "pass/sampler.h"
 
 static struct live *live;
 static struct err err;

@@ -6,7 +6,7 @@
 #include "../unit.h"
 #include "lens/continuation.h"
 #include "measure/token_scores.h"
-#include "model/forward.h"
+#include "pass/forward.h"
 #include "model/layer.h"
 
 static const char *const models[] = {

@@ -9,8 +9,9 @@
 #include "../unit.h"
 #include "base/buf.h"
 #include "format/json.h"
-#include "model/forward.h"
+#include "pass/forward.h"
 #include "model/model.h"
+#include "model/site.h"
 
 enum { TOKENS_MAX = 16, LOGITS_MAX = 1024, PARTS = 8 };
 

@@ -13,7 +13,7 @@
 #include "measure/head_circuits.h"
 #include "measure/patching.h"
 #include "measure/score_attribution.h"
-#include "model/back.h"
+#include "pass/back.h"
 #include "model/family/family.h"
 #include "train/train_step.h"
 

@@ -11,7 +11,8 @@
  */
 #pragma once
 
-#include "model/forward.h"
+#include "pass/forward.h"
+#include "model/site.h"
 #include "tiny_model.h"
 
 struct rig {

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "model/cache.h"
+#include "pass/cache.h"
 #include "pass_record.h"
 #include "random_model.h"
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "asserts.h"
-#include "model/forward.h"
+#include "pass/forward.h"
 #include "model/model.h"
 
 struct record_watch record_all(const struct random_model *model)

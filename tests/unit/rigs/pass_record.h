@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 #include "base/memory.h"
-#include "model/forward.h"
+#include "pass/forward.h"
 #include "random_model.h"
 
 enum { RECORD_MAX = 1024 };

@@ -12,7 +12,7 @@
 #include <stddef.h>
 
 #include "base/memory.h"
-#include "model/forward.h"
+#include "pass/forward.h"
 #include "model/site.h"
 #include "tiny_model.h"
 

@@ -1,0 +1,1056 @@
+/* back_layer.c: a layer of the walk back: attention, with what queries, keys and values are made
+ * of; the stream between sublayers. Heads that share keys follow each other, as their gradients
+ * are added; sums have the order of the blocks, whatever the threads. */
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/num.h"
+#include "math/portable_math.h"
+#include "math/machine.h"
+#include "math/rng.h"
+#include "math/rotary.h"
+#include "math/rows.h"
+#include "pass/back.h"
+#include "model/family/family.h"
+#include "model/layer.h"
+#include "pass/pass.h"
+
+/* --- heads ------------------------------------------------------------------------------------ */
+
+enum {
+    SIDE = 64,  /* queries and keys of a block */
+    SIZES = 2,  /* sizes of a block's side: SIDE, and the remainder */
+    STRIPS = 2, /* scratch strips per thread: SIDE rows of weights or their gradients */
+    LINE = 16,  /* floats per cache line */
+};
+
+/* The products C [n, m] (+)= B [n, k] · A [k, m] of a block; d is the head size. */
+enum product {
+    SLOPES, /* [queries, keys] = dcontext · vᵀ: gradients of weights */
+    DQ,     /* [queries, d] += dscores · k */
+    DK,     /* [keys, d] += dscoresᵀ · q [queries, d] */
+    DV,     /* [keys, d] += weightsᵀ · dcontext */
+    PRODUCTS,
+};
+
+/* The heads of a sublayer, in blocks of 64 queries by 64 keys; blocks without visible keys are
+ * skipped. Matrices have the rows of all texts, and heads side by side. */
+struct back_heads {
+    const struct sublayer *sublayer;
+    size_t texts, rows, keys; /* queries and keys of each text */
+    size_t only;              /* the only head; SIZE_MAX: all */
+    struct matrix q, k, v, dcontext;
+    struct matrix dq, dk, dv;      /* are added to */
+    const float *weights, *scores; /* [texts, H, T, S] of the pass; scores: needed with a cap */
+    const float *rest;             /* [texts, T, H] what is left to sinks, with `dsinks` */
+    const float *biases;           /* of score_head_bias, with BIAS_DISENTANGLED; else NULL */
+    float *maps;                   /* [texts, H, T, S] zeros; NULL: all steps are done at once */
+    float *dsinks;                 /* [texts, H] NULL: not wanted */
+    float *dbiases;                /* [texts, H, 2 reach + 1] by distance; NULL: not wanted */
+    float *dplaces; /* [texts] of the tables of keys and queries after the rows of `biases` */
+    const float *difference; /* [texts, H, T, S] of contexts, if each is of two heads */
+    float lambda;            /* with `difference`: the factor of second heads */
+    float *dlambdas;         /* [texts, H] with `difference` */
+    float *scratch;          /* [threads, back_heads_floats] */
+    struct dropout dropout;  /* of weights, with the key of the sublayer */
+};
+
+/* Steps, from the gradient of the context: to those of weights; of masked scores; of scores; of q,
+ * k and v. */
+enum back_step { BACK_WEIGHTS = 1, BACK_MASKED = 2, BACK_SCORES = 4, BACK_HEADS = 8 };
+
+struct work {
+    const struct back_heads *all;
+    const struct score_rule *rule;
+    unsigned steps;
+    size_t stride;     /* of a strip in scratch memory, and of transposed values */
+    size_t map_stride; /* of a strip of gradients: that of a map, or `stride` */
+    float factor;      /* from a score to a masked score */
+    bool is_folded;    /* the softmax multiplies by it */
+    struct kernel kernels[PRODUCTS][SIZES][SIZES]; /* [product][queries][keys] */
+};
+
+/* One head of one text. */
+struct head_work {
+    const struct work *work;
+    struct matrix q, k, v, dcontext, dq, dk, dv; /* [T or S, d] */
+    struct matrix dwhole;                        /* [T, width] of the whole context */
+    const float *weights, *scores, *rest;        /* [T, S]; rest: [T, stride H] */
+    float *map;                                  /* [T, S] NULL: in scratch memory */
+    float *transposed;                           /* [width, stride] values of the context */
+    float *strips[STRIPS];                       /* [SIDE, stride] */
+    float *block;                                /* [SIDE, SIDE] */
+    size_t number;                               /* index among all heads of the batch */
+};
+
+static size_t stride_of(const struct back_heads *heads)
+{
+    return (heads->keys + LINE - 1) / LINE * LINE;
+}
+
+static size_t back_heads_floats(const struct back_heads *heads)
+{
+    return stride_of(heads) * (context_width(&heads->sublayer->head) + STRIPS * SIDE) + SIDE * SIDE;
+}
+
+static void call(const struct head_work *head, enum product product, size_t first, size_t key,
+                 const float *a, const float *b, float *c)
+{
+    bool few_rows = head->q.rows - first < SIDE, few_keys = head->k.rows - key < SIDE;
+    kernel_call(&head->work->kernels[product][few_rows][few_keys], a, b, c, a);
+}
+
+/* to [keys, d] += blockᵀ · from [queries, d] */
+static void mix_transposed(const struct head_work *head, enum product product, struct matrix strip,
+                           size_t first, size_t key)
+{
+    struct matrix to = product == DK ? head->dk : head->dv;
+    struct matrix from = product == DK ? head->q : head->dcontext;
+    size_t keys = num_min(head->k.rows - key, SIDE);
+    transpose((struct matrix){head->block, keys, strip.rows, SIDE},
+              matrix_columns(strip, key, keys));
+    call(head, product, first, key, matrix_row(from, first), head->block, matrix_row(to, key));
+}
+
+/* What multiplied the values in a strip: its weights after dropout, a copy or the strip itself; or
+ * differences of two heads' weights, which have dropout. */
+static struct matrix drop_strip(const struct head_work *head, size_t first, size_t rows)
+{
+    const struct back_heads *all = head->work->all;
+    const size_t keys = all->keys, heads = all->sublayer->head.heads;
+    if (all->difference) {
+        const size_t context = head->number % heads % context_heads(&all->sublayer->head);
+        const size_t map = (head->number / heads * heads + context) * all->rows + first;
+        return (struct matrix){(float *)all->difference + map * keys, rows, keys, keys};
+    }
+    struct matrix strip = {(float *)head->weights + first * keys, rows, keys, keys}; /* is read */
+    struct matrix dropped = {head->strips[1], rows, keys, head->work->stride};
+    if (all->dropout.rate <= 0)
+        return strip;
+    copy_rows(dropped, strip);
+    for (size_t row = 0; row < rows; row++) {
+        struct key_range seen = score_visible(head->work->rule, first + row, keys);
+        rng_dropout(matrix_row(dropped, row) + seen.first, seen.end - seen.first, all->dropout.key,
+                    head->number * all->rows + first + row, all->dropout.rate);
+    }
+    return dropped;
+}
+
+/* Gradients of differences to those of a second head's weights, of a row's visible keys. */
+static void second_back(const struct head_work *head, float *row, size_t query,
+                        struct key_range seen)
+{
+    const struct back_heads *all = head->work->all;
+    const float *weights = head->weights + query * all->keys;
+    const size_t count = seen.end - seen.first;
+    all->dlambdas[head->number] -= (float)dot_rows(row + seen.first, weights + seen.first, count);
+    scale_row(row + seen.first, row + seen.first, count, -all->lambda);
+}
+
+/* Gradients of weights to those of masked scores, of a row's visible keys. */
+static void mask_back(const struct head_work *head, float *row, size_t query, struct key_range seen)
+{
+    const struct back_heads *all = head->work->all;
+    const float *weights = head->weights + query * all->keys;
+    const size_t count = seen.end - seen.first;
+    if (all->dsinks)
+        all->dsinks[head->number] -=
+            (float)dot_rows(row + seen.first, weights + seen.first, count) *
+            head->rest[query * head->work->all->sublayer->head.heads];
+    softmax_row_backward(row + seen.first, weights + seen.first, count,
+                         head->work->is_folded ? head->work->factor : 1);
+}
+
+/* Gradients of masked scores to those of scores. */
+static void scores_back(const struct head_work *head, float *row, size_t query,
+                        struct key_range seen)
+{
+    const struct score_rule *rule = head->work->rule;
+    const struct back_heads *all = head->work->all;
+    const float *scores = head->scores + query * all->keys;
+    const long reach = rule->reach;
+    float *biases = all->dbiases ? all->dbiases + head->number * (2 * (size_t)reach + 1) : NULL;
+    for (size_t key = seen.first; key < seen.end; key++) {
+        float bent = rule->cap > 0 ? tanh_float(scores[key] * rule->scale / rule->cap) : 0;
+        if (biases) {
+            long distance = (long)key - (long)query;
+            distance = distance < -reach ? -reach : distance > reach ? reach : distance;
+            biases[distance + reach] += row[key] / (rule->temperature > 0 ? rule->temperature : 1);
+        }
+        row[key] *= (1 - bent * bent) * head->work->factor;
+    }
+}
+
+/* The floats of the tables of keys and queries of distances. */
+static size_t places_floats(const struct sublayer *s)
+{
+    const unsigned terms = s->score.terms;
+    const size_t tables = (size_t) !!(terms & TERM_KEYS) + !!(terms & TERM_QUERIES);
+    return tables * 2 * s->score.buckets * s->head.heads * s->head.d_k;
+}
+
+/* From gradients of scores to those of q and k, through their products with rows of distances. */
+static void places_back(const struct head_work *head, struct matrix strip, size_t first)
+{
+    const struct score_rule *rule = head->work->rule;
+    const struct back_heads *all = head->work->all;
+    const size_t d = head->q.columns, number = head->number % all->sublayer->head.heads;
+    const struct head_bias bias = score_head_bias(rule, all->biases, number, head->q, head->k);
+    const float *tables = all->biases + score_biases_count(rule);
+    const size_t text = head->number / all->sublayer->head.heads;
+    float *d_tables = all->dplaces ? all->dplaces + text * places_floats(all->sublayer) : NULL;
+    for (size_t i = 0; i < strip.rows; i++)
+        for (size_t key = 0; key < all->keys; key++) {
+            const size_t place = score_place(rule, &bias, first + i, key);
+            const float gradient = matrix_row(strip, i)[key];
+            float *dq = matrix_row(head->dq, first + i), *dk = matrix_row(head->dk, key);
+            if (bias.keys)
+                add_scaled_row(dq, bias.keys + place, d, gradient, bias.keys);
+            if (bias.queries)
+                add_scaled_row(dk, bias.queries + place, d, gradient, bias.queries);
+            if (bias.keys && d_tables)
+                add_scaled_row(d_tables + (bias.keys - tables) + place,
+                               matrix_row(head->q, first + i), d, gradient, head->q.data);
+            if (bias.queries && d_tables)
+                add_scaled_row(d_tables + (bias.queries - tables) + place, matrix_row(head->k, key),
+                               d, gradient, head->k.data);
+        }
+}
+
+static void strip_back(const struct head_work *head, size_t first)
+{
+    const struct work *work = head->work;
+    const size_t keys = work->all->keys, rows = num_min(head->q.rows - first, SIDE);
+    const size_t from = score_visible(work->rule, first, keys).first / SIDE * SIDE;
+    const size_t end = score_visible(work->rule, first + rows - 1, keys).end;
+    const struct head_rule *rule = &work->all->sublayer->head;
+    const bool is_second = head->number % rule->heads >= context_heads(rule);
+    struct matrix strip = {head->strips[0], rows, keys, work->map_stride};
+    if (head->map)
+        strip.data = head->map + first * keys;
+    for (size_t key = from; work->steps & BACK_WEIGHTS && key < end; key += SIDE)
+        call(head, SLOPES, first, key, head->transposed + key, matrix_row(head->dwhole, first),
+             strip.data + key);
+    for (size_t i = 0; i < rows; i++) {
+        const struct key_range seen = score_visible(work->rule, first + i, keys);
+        const size_t blocks = num_min((end + SIDE - 1) / SIDE * SIDE, keys);
+        float *row = matrix_row(strip, i);
+        if (work->steps & BACK_WEIGHTS) {
+            memset(row + from, 0, (seen.first - from) * sizeof *row);
+            memset(row + seen.end, 0, (blocks - seen.end) * sizeof *row);
+            rng_dropout(row + seen.first, seen.end - seen.first, work->all->dropout.key,
+                        head->number * work->all->rows + first + i, work->all->dropout.rate);
+            if (is_second)
+                second_back(head, row, first + i, seen);
+        }
+        if (work->steps & BACK_MASKED)
+            mask_back(head, row, first + i, seen);
+        if (work->steps & BACK_SCORES && !work->is_folded)
+            scores_back(head, row, first + i, seen);
+    }
+    if (!(work->steps & BACK_HEADS))
+        return;
+    const struct matrix dropped = drop_strip(head, first, rows);
+    for (size_t key = from; key < end; key += SIDE) {
+        call(head, DQ, first, key, matrix_row(head->k, key), strip.data + key,
+             matrix_row(head->dq, first));
+        mix_transposed(head, DK, strip, first, key);
+        mix_transposed(head, DV, dropped, first, key);
+    }
+    if (work->all->biases)
+        places_back(head, strip, first);
+}
+
+/* --- all heads -------------------------------------------------------------------------------- */
+
+static struct matrix part(struct matrix whole, size_t text, size_t rows, size_t head, size_t width)
+{
+    return matrix_columns(matrix_rows(whole, text * rows, rows), head * width, width);
+}
+
+static struct head_work head_work(const struct work *work, size_t number, size_t thread)
+{
+    const struct back_heads *all = work->all;
+    const struct head_rule *rule = &all->sublayer->head;
+    const size_t text = number / rule->heads, head = number % rule->heads;
+    const size_t shared = kv_head_of(rule, head), map = all->rows * all->keys;
+    const size_t width = context_width(rule);
+    float *scratch = all->scratch + thread * back_heads_floats(all);
+    return (struct head_work){
+        .work = work,
+        .q = part(all->q, text, all->rows, head, rule->d_k),
+        .k = part(all->k, text, all->keys, shared, rule->d_k),
+        .v = part(all->v, text, all->keys, shared, rule->d_v),
+        .dcontext = part(all->dcontext, text, all->rows, context_column(rule, head), rule->d_v),
+        .dwhole = part(all->dcontext, text, all->rows, head % context_heads(rule), width),
+        .dq = part(all->dq, text, all->rows, head, rule->d_k),
+        .dk = part(all->dk, text, all->keys, shared, rule->d_k),
+        .dv = part(all->dv, text, all->keys, shared, rule->d_v),
+        .weights = all->weights + number * map,
+        .scores = all->scores ? all->scores + number * map : NULL,
+        .rest = all->rest ? all->rest + text * all->rows * rule->heads + head : NULL,
+        .map = all->maps ? all->maps + number * map : NULL,
+        .block = scratch,
+        .transposed = scratch + SIDE * SIDE,
+        .strips = {scratch + SIDE * SIDE + width * work->stride,
+                   scratch + SIDE * SIDE + (width + SIDE) * work->stride},
+        .number = number,
+    };
+}
+
+static void run_group(void *context, size_t round, size_t thread)
+{
+    const struct work *work = context;
+    const struct back_heads *all = work->all;
+    const struct head_rule *rule = &all->sublayer->head;
+    const size_t heads = rule->heads, contexts = context_heads(rule);
+    const size_t shared = kv_head_shared_by(rule);
+    for (size_t number = round * shared; number < (round + 1) * shared; number++) {
+        struct head_work head = head_work(work, number, thread);
+        if (all->only != SIZE_MAX && number % heads != all->only)
+            continue;
+        float *to = head.transposed;
+        for (size_t one = number % heads % contexts; work->steps & BACK_WEIGHTS && one < heads;
+             one += contexts, to += rule->d_v * work->stride)
+            transpose((struct matrix){to, rule->d_v, all->keys, work->stride},
+                      part(all->v, number / heads, all->keys, kv_head_of(rule, one), rule->d_v));
+        for (size_t first = 0; first < all->rows; first += SIDE)
+            strip_back(&head, first);
+    }
+}
+
+/* Get the kernels for blocks of SIDE rows and keys or, if few, of what remains. */
+static void get_kernels(struct machine *machine, struct work *work, double cost)
+{
+    const struct back_heads *all = work->all;
+    const int d_k = (int)all->sublayer->head.d_k, d_v = (int)all->sublayer->head.d_v;
+    const int strip = (int)work->map_stride, turned = (int)work->stride;
+    const int q = (int)all->q.stride, k = (int)all->k.stride, out = (int)all->dcontext.stride;
+    const int dq = (int)all->dq.stride, dk = (int)all->dk.stride, dv = (int)all->dv.stride;
+    kernels_begin(machine->kernels);
+    for (int i = 0; i < SIZES * SIZES; i++) {
+        const bool few_rows = i / SIZES, few_keys = i % SIZES;
+        const int rows = (int)(few_rows ? all->rows % SIDE : num_min(all->rows / SIDE, 1) * SIDE);
+        const int keys = (int)(few_keys ? all->keys % SIDE : num_min(all->keys / SIDE, 1) * SIDE);
+        const struct kernel_shape shapes[PRODUCTS] = {
+            /* columns m, rows n, terms k; strides of a, b and c */
+            [SLOPES] = {keys, rows, (int)context_width(&all->sublayer->head), turned, out, strip, 0,
+                        0, 0},
+            [DQ] = {d_k, rows, keys, k, strip, dq, 1, 0, 0},
+            [DK] = {d_k, keys, rows, q, SIDE, dk, 1, 0, 0},
+            [DV] = {d_v, keys, rows, out, SIDE, dv, 1, 0, 0},
+        };
+        for (int p = 0; rows && keys && p < PRODUCTS; p++)
+            kernels_get(machine->kernels, &work->kernels[p][few_rows][few_keys], &shapes[p], cost);
+    }
+}
+
+static void back_heads(struct machine *machine, const struct back_heads *heads, unsigned steps)
+{
+    const struct head_rule *rule = &heads->sublayer->head;
+    const struct score_rule *score = &heads->sublayer->score;
+    const double cost = 2 * (double)(heads->texts * heads->rows) * (double)heads->keys *
+                        (double)(rule->heads * rule->d_k);
+    struct work work = {
+        .all = heads,
+        .rule = score,
+        .steps = steps,
+        .stride = stride_of(heads),
+        .map_stride = heads->maps ? heads->keys : stride_of(heads),
+        .factor = score->scale / (score->temperature > 0 ? score->temperature : 1),
+    };
+    work.is_folded =
+        steps & BACK_MASKED && steps & BACK_SCORES && score->cap <= 0 && !heads->dbiases;
+    get_kernels(machine, &work, cost);
+    pool_run(machine->pool, (struct loop){heads->texts * rule->kv_heads, cost, run_group}, &work);
+}
+
+/* --- queries, keys and values ----------------------------------------------------------------- */
+
+/* Queries or keys of a sublayer, on the way from the product to the scores. */
+struct side {
+    const struct sublayer *s;
+    bool of_keys;
+    size_t heads;
+    struct matrix input; /* what they are made of */
+};
+
+/* The cosines and sines of a text, made once; without data if there is no memory. */
+static struct matrix turns_of(struct walk *w, const struct rotary *rotary, size_t rows, bool back)
+{
+    struct matrix *turns = &w->turns[rotary == &w->config->rotary_local][back];
+    const size_t half = rotary->components / 2;
+    if (turns->data && turns->rows == rows)
+        return *turns;
+    *turns = walk_matrix(arena_room(w->back->tape->arena, rows * 2 * half, sizeof(float), w->err),
+                         rows, 2 * half);
+    if (!turns->data)
+        return *turns;
+    rotary_fill(*turns, rotary, 0, rows);
+    for (size_t row = 0; back && row < rows; row++)
+        scale_row(matrix_row(*turns, row) + half, matrix_row(*turns, row) + half, half, -1);
+    return *turns;
+}
+
+/* Rotate all heads [N, H · d], back if `back`: by the angles with the other sign, and the same
+ * factors. */
+static int turn(struct walk *w, const struct side *side, struct matrix heads, bool back)
+{
+    const struct head_rule *rule = &side->s->head;
+    const size_t rows = heads.rows / w->texts;
+    if (!rule->rotary || mechanism_lacks(&w->config->mechanism, BLOCK_POSITIONS))
+        return 0;
+    const struct matrix turns = turns_of(w, rule->rotary, rows, back);
+    for (size_t text = 0; text < w->texts && turns.data; text++) {
+        struct matrix own = matrix_rows(heads, text * rows, rows);
+        rotate(own, own, rule->d_k, rule->rotary, turns);
+        if (!side->of_keys)
+            rotary_grow(own, rule->rotary, 0);
+    }
+    return err_if(!turns.data);
+}
+
+/* Gradients of heads of some width before a norm of each; x are the heads before it. */
+static int heads_norm_back(struct walk *w, const struct sublayer *s, int id, size_t width,
+                           struct matrix gradient, struct matrix x)
+{
+    struct slot slot = walk_slot(w, s->part, id);
+    struct matrix dx = walk_zeros(w, x.rows, x.columns);
+    if (!dx.data || !x.data)
+        return -1;
+    for (size_t head = 0; head < x.columns / width; head++) {
+        slot.expert = (short)(s->head.norm.own ? (int)head : -1);
+        if (walk_norm_back(w, slot, matrix_columns(dx, head * width, width),
+                           matrix_columns(gradient, head * width, width),
+                           matrix_columns(x, head * width, width)))
+            return -1;
+    }
+    copy_rows(gradient, dx);
+    return 0;
+}
+
+/* From the gradients of queries or keys [N, H · d] to those of the product. */
+static int side_back(struct walk *w, const struct side *side, struct matrix gradient)
+{
+    const struct head_rule *rule = &side->s->head;
+    const enum site_part part = side->s->part;
+    const bool is_normed = side->of_keys ? rule->norm.k : rule->norm.q;
+    const bool by_heads = is_normed && !rule->norm.whole;
+    const int norm = side->of_keys ? SLOT_K_NORM : SLOT_Q_NORM;
+    struct matrix raw = {0};
+    if (by_heads) {
+        raw = walk_product(w, walk_slot(w, part, side->of_keys ? SLOT_K : SLOT_Q), side->input);
+        if (!raw.data)
+            return -1;
+    }
+    if (by_heads && rule->norm.after_rotary &&
+        (turn(w, side, raw, false) || heads_norm_back(w, side->s, norm, rule->d_k, gradient, raw)))
+        return -1;
+    if (rule->rotary &&
+        (turn(w, side, gradient, true) ||
+         walk_show_heads(w, part, side->of_keys ? SITE_K_PRE : SITE_Q_PRE, gradient, side->heads)))
+        return -1;
+    return by_heads && !rule->norm.after_rotary
+               ? heads_norm_back(w, side->s, norm, rule->d_k, gradient, raw)
+               : 0;
+}
+
+/* From the gradients of values to those of the product, which may be that of keys: then they are
+ * added to the gradient dk of these. */
+static int values_back(struct walk *w, const struct sublayer *s, struct matrix gradient,
+                       struct matrix dk, struct matrix input)
+{
+    const struct head_rule *rule = &s->head;
+    const struct slot slot = walk_slot(w, s->part, rule->v_is_k ? SLOT_K : SLOT_V);
+    if (rule->norm.v &&
+        heads_norm_back(w, s, SLOT_NONE, rule->d_v, gradient, walk_product(w, slot, input)))
+        return -1;
+    if (rule->v_is_k)
+        add_rows(dk, gradient);
+    return 0;
+}
+
+/* The gradients of the keys and values that a layer reads of an earlier one, or that later ones
+ * read, until the walk is in the layer that they are made in. NULL: there is no memory. */
+static struct matrix *lent_of(struct walk *w, const struct sublayer *s, const struct matrix d[3])
+{
+    struct matrix *lent = w->lent[s->head.kv_layer];
+    for (size_t i = 0; i < 2 && !lent[i].data; i++)
+        lent[i] = walk_lasting(w, d[i + 1].rows, d[i + 1].columns);
+    return w->err->kind ? NULL : lent;
+}
+
+/* Gradients of queries, keys or values before they are clipped, and normed as one row. */
+static int clip_back(struct walk *w, const struct head_rule *rule, struct slot slot,
+                     struct matrix dy, struct matrix input)
+{
+    const int id = slot.id;
+    const bool is_normed =
+        rule->norm.whole && (id == SLOT_Q ? rule->norm.q : id == SLOT_K && rule->norm.k);
+    if (!is_normed && rule->clip <= 0)
+        return 0;
+    struct matrix raw = walk_product(w, slot, input), x = raw,
+                  dx = walk_zeros(w, dy.rows, dy.columns);
+    struct norm norm;
+    slot.id = id == SLOT_Q ? SLOT_Q_NORM : SLOT_K_NORM;
+    if (!raw.data || !dx.data || (is_normed && weights_norm(w->run->weights, slot, &norm, w->err)))
+        return -1;
+    if (is_normed && rule->clip > 0) {
+        x = walk_copy(w, raw);
+        if (!x.data)
+            return -1;
+        norm_rows(x, x, &norm);
+    }
+    for (size_t i = 0; rule->clip > 0 && i < dy.rows * dy.columns; i++)
+        dy.data[i] = fabsf(x.data[i]) <= rule->clip ? dy.data[i] : 0;
+    if (!is_normed)
+        return 0;
+    if (walk_norm_back(w, slot, dx, dy, raw))
+        return -1;
+    copy_rows(dy, dx);
+    return 0;
+}
+
+/* Latent attention: keys and values are made of a narrow vector, and queries may be. d: gradients
+ * of q, k and v. */
+static int latent_back(struct walk *w, const struct sublayer *s, struct matrix dx, struct matrix x,
+                       const struct matrix d[3])
+{
+    const struct head_rule *rule = &s->head;
+    const size_t rows = x.rows, first = rule->rotary->first, rest = rule->d_k - first;
+    const struct slot q_down = walk_slot(w, s->part, SLOT_Q_DOWN);
+    const struct slot q_norm = walk_slot(w, s->part, SLOT_Q_DOWN_NORM);
+    const struct slot kv_down = walk_slot(w, s->part, SLOT_KV_DOWN);
+    const struct slot kv_norm = walk_slot(w, s->part, SLOT_KV_DOWN_NORM);
+    struct matrix dplain = walk_zeros(w, rows, rule->heads * first),
+                  drotary = walk_zeros(w, rows, rest);
+    if (!dplain.data || !drotary.data)
+        return -1;
+    for (size_t head = 0; head < rule->heads; head++) {
+        struct matrix own = matrix_columns(d[1], head * rule->d_k, rule->d_k);
+        copy_rows(matrix_columns(dplain, head * first, first), matrix_columns(own, 0, first));
+        add_rows(drotary, matrix_columns(own, first, rest));
+    }
+    if (rule->latent_q) {
+        struct matrix narrow = walk_product(w, q_down, x),
+                      dnarrow = walk_zeros(w, rows, rule->latent_q);
+        if (walk_norm_back(w, q_norm, dnarrow,
+                           walk_product_gradient(w, walk_slot(w, s->part, SLOT_Q_UP), d[0],
+                                                 walk_normed(w, q_norm, narrow)),
+                           narrow) ||
+            walk_product_back(w, q_down, dx, dnarrow, x))
+            return -1;
+    } else if (walk_product_back(w, walk_slot(w, s->part, SLOT_Q), dx, d[0], x)) {
+        return -1;
+    }
+    struct matrix narrow = walk_product(w, kv_down, x), small = walk_normed(w, kv_norm, narrow);
+    if (!small.data)
+        return -1;
+    struct matrix dnormed = walk_product_gradient(w, walk_slot(w, s->part, SLOT_K), dplain, small);
+    struct matrix dnarrow = walk_zeros(w, rows, rule->latent_kv);
+    return err_if(walk_product_back(w, walk_slot(w, s->part, SLOT_V), dnormed, d[2], small) ||
+                  walk_norm_back(w, kv_norm, dnarrow, dnormed, narrow) ||
+                  walk_product_back(w, kv_down, dx, dnarrow, x) ||
+                  walk_product_back(w, walk_slot(w, s->part, SLOT_K_ROTARY), dx, drotary, x));
+}
+
+/* q, k and v as one matrix, if the file has them so (GPT-2) and nothing is announced. */
+static int find_joined(struct walk *w, const struct sublayer *s, struct weight *joined)
+{
+    const struct head_rule *rule = &s->head;
+    *joined = (struct weight){0};
+    if (w->back->sink || w->back->seed_count || rule->by != HEADS_PROJECTED || rule->clip > 0 ||
+        rule->kv_heads != rule->heads || s->kind != SUBLAYER_ATTEND)
+        return 0;
+    return weights_joined(w->run->weights, walk_slot(w, s->part, SLOT_Q), joined, w->err);
+}
+
+/* Add to dx, or to the memory's gradient, those of what queries, and keys and values, are made of,
+ * from d, those of q, k and v. */
+static int project_back(struct walk *w, const struct sublayer *s, struct matrix dx, struct matrix x,
+                        const struct matrix d[3])
+{
+    const struct head_rule *rule = &s->head;
+    const bool cross = s->kind == SUBLAYER_ATTEND_SOURCE;
+    const struct matrix other = cross ? w->memory : x, dother = cross ? w->dmemory : dx;
+    const struct side queries = {s, false, rule->heads, x};
+    const struct side keys = {s, true, rule->kv_heads, other};
+    static const int slots[] = {SLOT_Q, SLOT_K, SLOT_V};
+    const size_t own = rule->borrows ? 1 : rule->v_is_k ? 2 : 3; /* products */
+    if (rule->borrows) {
+        struct matrix *lent = lent_of(w, s, d);
+        if (!lent)
+            return -1;
+        add_rows(lent[0], d[1]);
+        add_rows(lent[1], d[2]);
+    } else if (side_back(w, &keys, d[1]) || values_back(w, s, d[2], d[1], other)) {
+        return -1;
+    }
+    if (side_back(w, &queries, d[0]))
+        return -1;
+    if (rule->by == HEADS_LATENT)
+        return latent_back(w, s, dx, x, d);
+    if (d[0].stride > d[0].columns) { /* columns of one matrix */
+        const struct matrix all = {d[0].data, x.rows, d[0].stride, d[0].stride};
+        struct weight joined;
+        return err_if(find_joined(w, s, &joined) ||
+                      walk_product_gradients(w, walk_slot(w, s->part, SLOT_Q), all, x) ||
+                      walk_weight_back(w, dx, all, &joined, true));
+    }
+    for (size_t i = 0; i < own; i++) {
+        struct slot slot = walk_slot(w, s->part, slots[i]);
+        struct matrix to = i ? dother : dx, input = i ? other : x;
+        if (rule->by == HEADS_AS_IS)
+            add_rows(to, d[i]);
+        else if (clip_back(w, rule, slot, d[i], input) ||
+                 walk_product_back(w, slot, to, d[i], input))
+            return -1;
+    }
+    return 0;
+}
+
+/* --- attention -------------------------------------------------------------------------------- */
+
+/* Give a reader the gradient of the stream, from that of its normed input. */
+static int show_reader(struct walk *w, const struct sublayer *s, enum site id, size_t head,
+                       struct matrix dy)
+{
+    struct back_reader reader = {SITE_OF(s->part, id), w->layer, head, dy};
+    while (s->reads == READS_LAST_INPUT)
+        s--;
+    if (s->norm_before) {
+        reader.gradient = walk_zeros(w, dy.rows, dy.columns);
+        if (walk_norm_back(w, walk_slot(w, s->part, (int)s->norm), reader.gradient, dy, w->read))
+            return -1;
+    }
+    return w->back->reader(w->back->context, &reader, w->err);
+}
+
+/* Show queries, keys or values of one query head as a reader. */
+static int head_reader(struct walk *w, const struct sublayer *s, const struct back_heads *all,
+                       enum site id, struct matrix x)
+{
+    struct back_heads own = *all;
+    struct matrix dx = walk_zeros(w, x.rows, x.columns);
+    struct matrix d[] = {walk_zeros(w, all->dq.rows, all->dq.columns),
+                         walk_zeros(w, all->dk.rows, all->dk.columns),
+                         walk_zeros(w, all->dv.rows, all->dv.columns)};
+    if (w->err->kind)
+        return -1;
+    own.dq = d[0], own.dk = d[1], own.dv = d[2];
+    back_heads(w->run->machine, &own, BACK_HEADS);
+    for (enum site i = SITE_Q; i <= SITE_V; i++)
+        if (i != id)
+            memset(d[i - SITE_Q].data, 0,
+                   d[i - SITE_Q].rows * d[i - SITE_Q].columns * sizeof(float));
+    return err_if(project_back(w, s, dx, x, d) || show_reader(w, s, id, all->only, dx));
+}
+
+/* Show the readers of a sublayer's heads. */
+static int show_readers(struct walk *w, const struct sublayer *s, const struct back_heads *all,
+                        struct matrix x)
+{
+    const enum site last = s->kind == SUBLAYER_ATTEND_SOURCE ? SITE_Q : SITE_V;
+    struct back_heads own = *all;
+    struct arena *arena = w->arena, scratch = {0};
+    int failed = 0;
+    w->arena = &scratch;
+    for (own.only = 0; own.only < s->head.heads; own.only++)
+        for (enum site id = SITE_Q; id <= last && !failed; id++) {
+            failed = head_reader(w, s, &own, id, x);
+            arena_clear(&scratch);
+        }
+    arena_release(&scratch);
+    w->arena = arena;
+    return err_if(failed);
+}
+
+/* Add the gradients of the tables of keys and queries of distances to those of the matrices that
+ * make them, and of the table of distances. */
+static int places_gradients(struct walk *w, const struct sublayer *s, float *dplaces)
+{
+    static const int own[] = {SLOT_BIAS_K, SLOT_BIAS_Q}, shared[] = {SLOT_K, SLOT_Q};
+    static const unsigned terms[] = {TERM_KEYS, TERM_QUERIES};
+    const struct slot norm = slot_of_text(SLOT_BIAS_NORM), slot = slot_of_text(SLOT_BIASES);
+    const size_t rows = 2 * (size_t)s->score.buckets, columns = s->head.heads * s->head.d_k;
+    const size_t floats = places_floats(s);
+    const bool normed = s->score.terms & TERM_NORMED;
+    const float *table = NULL;
+    struct family_layout layout;
+    if (weights_vector(w->run->weights, slot, &table, w->err))
+        return -1;
+    struct matrix x = walk_matrix(table, rows, w->stack->width), read = x;
+    struct matrix dread = walk_zeros(w, rows, x.columns), dx = dread;
+    if (normed) {
+        read = walk_normed(w, norm, x);
+        dx = walk_zeros(w, rows, x.columns);
+    }
+    for (size_t text = 1; text < w->texts; text++)
+        add_to_row(dplaces, dplaces + text * floats, floats);
+    for (int i = 0; i < 2; i++) {
+        const int id = s->score.terms & TERM_SHARED ? shared[i] : own[i];
+        if (!(s->score.terms & terms[i]))
+            continue;
+        if (!read.data || !dread.data || !dx.data ||
+            walk_product_back(w, walk_slot(w, s->part, id), dread,
+                              walk_matrix(dplaces, rows, columns), read))
+            return -1;
+        dplaces += rows * columns;
+    }
+    if (normed && walk_norm_back(w, norm, dx, dread, x))
+        return -1;
+    float *gradient = walk_gradient(w, slot, &layout);
+    if (gradient)
+        add_to_row(gradient, dx.data, rows * x.columns);
+    return 0;
+}
+
+/* Add the gradients of biases by distance to those of their table, and of sinks. */
+static int score_gradients(struct walk *w, const struct sublayer *s, const struct back_heads *all)
+{
+    const struct score_rule *rule = &s->score;
+    const bool of_layer = rule->bias_layer >= 0;
+    const struct slot table =
+        of_layer ? slot_of((int)s->part, SLOT_LAYER_BIASES, (size_t)rule->bias_layer)
+                 : slot_of_end((int)s->part, SLOT_BIASES);
+    const size_t heads = s->head.heads, distances = 2 * (size_t)rule->reach + 1;
+    struct family_layout layout;
+    float *gradient = all->dbiases ? walk_gradient(w, table, &layout) : NULL;
+    for (size_t i = 0; gradient && i < w->texts * heads; i++)
+        for (size_t k = 0; k < distances; k++)
+            gradient[score_bucket(rule, (long)k - (long)rule->reach) * heads + i % heads] +=
+                all->dbiases[i * distances + k];
+    if (all->dsinks)
+        walk_add_sums(w, walk_slot(w, s->part, SLOT_SINKS),
+                      walk_matrix(all->dsinks, w->texts, heads));
+    return all->dplaces ? places_gradients(w, s, all->dplaces) : 0;
+}
+
+/* Announce the gradients of differences, which are those of the weights of first heads. */
+static int show_differences(struct walk *w, const struct sublayer *s, const struct back_heads *all)
+{
+    const size_t contexts = context_heads(&s->head), shape[] = {contexts, all->rows, all->keys};
+    const struct matrix maps = {all->maps, w->texts, contexts * all->rows * all->keys,
+                                s->head.heads * all->rows * all->keys};
+    struct matrix own = walk_room(w, maps.rows, maps.columns);
+    if (!own.data)
+        return -1;
+    copy_rows(own, maps);
+    return walk_show(w, s->part, SITE_DIFFERENCE, tensor_dense(own.data, 3, shape));
+}
+
+/* The gradients of the scores' maps, step by step, each announced. */
+static int maps_back(struct walk *w, const struct sublayer *s, const struct back_heads *all)
+{
+    static const struct {
+        enum site site;
+        enum back_step step;
+    } steps[] = {
+        {SITE_WEIGHTS, BACK_WEIGHTS}, {SITE_MASKED, BACK_MASKED}, {SITE_SCORES, BACK_SCORES}};
+    const size_t shape[] = {s->head.heads, all->rows, all->keys};
+    const struct tensor own = tensor_dense(all->maps, 3, shape);
+    for (size_t i = 0; i < 3; i++) {
+        back_heads(w->run->machine, all, steps[i].step);
+        if (all->difference && i == 0 && show_differences(w, s, all))
+            return -1;
+        if (walk_show(w, s->part, steps[i].site, own))
+            return -1;
+    }
+    back_heads(w->run->machine, all, BACK_HEADS);
+    return 0;
+}
+
+/* Where two heads make one context: from the gradients of the normed contexts to theirs. */
+static int contexts_back(struct walk *w, const struct sublayer *s, struct back_heads *all)
+{
+    struct lambda lambda;
+    const struct matrix d = all->dcontext;
+    if (weights_lambda(w->run->weights, s->part, w->layer, &lambda, w->err) ||
+        walk_show_rows(w, s->part, SITE_GATED, d) ||
+        heads_norm_back(w, s, SLOT_CONTEXT_NORM, context_width(&s->head), d,
+                        walk_matrix(walk_value(w, s->part, SITE_CONTEXT), d.rows, d.columns)))
+        return -1;
+    all->lambda = lambda.lambda;
+    all->difference = walk_value(w, s->part, SITE_DIFFERENCE);
+    all->dlambdas = walk_zeros(w, w->texts, s->head.heads).data;
+    return all->dlambdas ? 0 : -1;
+}
+
+/* Add the gradients of the four vectors of lambda. */
+static int lambda_gradients(struct walk *w, const struct sublayer *s, const struct back_heads *all)
+{
+    struct lambda lambda;
+    const size_t d = s->head.d_k;
+    struct matrix sums = walk_zeros(w, 1, d);
+    double gradient = 0;
+    if (!all->difference)
+        return 0;
+    if (!sums.data || weights_lambda(w->run->weights, s->part, w->layer, &lambda, w->err))
+        return -1;
+    for (size_t i = 0; i < w->texts * s->head.heads; i++)
+        gradient += (double)all->dlambdas[i];
+    for (int i = 0; i < 4; i++) { /* of q1, k1, q2, k2 */
+        const double factor = (i < 2 ? lambda.powers[0] : -lambda.powers[1]) * gradient;
+        scale_row(sums.data, lambda.vectors[i ^ 1], d, (float)factor);
+        walk_add_sums(w, walk_slot(w, s->part, SLOT_LAMBDA_Q1 + 2 * i), sums);
+    }
+    return 0;
+}
+
+/* Add to dx and dother the gradients of what the sublayer reads, from that of what its output
+ * projection read, [N, H · d]. */
+static int attend_back(struct walk *w, const struct sublayer *s, struct matrix dx, struct matrix x,
+                       struct matrix dcontext)
+{
+    const struct head_rule *rule = &s->head;
+    const enum site_part part = s->part;
+    const bool trains = w->back->gradients != NULL;
+    const struct matrix other = s->kind == SUBLAYER_ATTEND_SOURCE ? w->memory : x;
+    const size_t texts = w->texts, rows = x.rows / texts, keys = other.rows / texts;
+    const size_t threads = pool_threads(w->run->machine->pool);
+    const size_t distances = 2 * (size_t)s->score.reach + 1;
+    struct back_heads all = {
+        .sublayer = s,
+        .texts = texts,
+        .rows = rows,
+        .keys = keys,
+        .only = SIZE_MAX,
+        .q = walk_matrix(walk_value(w, part, SITE_Q), x.rows, rule->heads * rule->d_k),
+        .k = walk_matrix(walk_value(w, part, SITE_K), other.rows, rule->kv_heads * rule->d_k),
+        .v = walk_matrix(walk_value(w, part, SITE_V), other.rows, rule->kv_heads * rule->d_v),
+        .dcontext = dcontext,
+        .weights = walk_value(w, part, SITE_WEIGHTS),
+        .scores = walk_value(w, part, SITE_SCORES),
+        .rest = walk_value(w, part, SITE_SINK),
+        .dropout = dropout_at(&w->run->dropout, part, w->layer, DROP_WEIGHTS),
+    };
+    struct weight joined;
+    if (rule->differ > 0 && contexts_back(w, s, &all))
+        return -1;
+    if ((s->score.bias == BIAS_DISENTANGLED &&
+         weights_biases(w->run->weights, w->run->machine, (int)part, &s->score, &all.biases,
+                        w->err)) ||
+        find_joined(w, s, &joined))
+        return -1;
+    if (weight_exists(&joined)) {
+        const struct matrix d = walk_zeros(w, x.rows, joined.out);
+        all.dq = matrix_columns(d, 0, joined.out / 3);
+        all.dk = matrix_columns(d, joined.out / 3, joined.out / 3);
+        all.dv = matrix_columns(d, joined.out / 3 * 2, joined.out / 3);
+    } else {
+        all.dq = walk_zeros(w, x.rows, rule->heads * rule->d_k);
+        all.dk = walk_zeros(w, other.rows, rule->kv_heads * rule->d_k);
+        all.dv = walk_zeros(w, other.rows, rule->kv_heads * rule->d_v);
+    }
+    if (!w->err->kind && !rule->borrows && s->part == PART_SENTENCE && w->lent[w->layer][0].data) {
+        copy_rows(all.dk, w->lent[w->layer][0]);
+        copy_rows(all.dv, w->lent[w->layer][1]);
+    }
+    if (trains && s->score.sink)
+        all.dsinks = walk_zeros(w, texts, rule->heads).data;
+    if (trains && s->score.bias == BIAS_BUCKETS)
+        all.dbiases = walk_zeros(w, texts * rule->heads, distances).data;
+    if (trains && all.biases)
+        all.dplaces = walk_zeros(w, texts, places_floats(s)).data;
+    if (w->back->sink || w->back->seed_count)
+        all.maps = walk_zeros(w, texts * rule->heads * rows, keys).data;
+    all.scratch = walk_room(w, threads, back_heads_floats(&all)).data;
+    struct matrix sink =
+        walk_zeros(w, x.rows, rule->heads); /* nothing reads what is left to a sink */
+    if (w->err->kind || walk_show_heads(w, part, SITE_CONTEXT, dcontext, context_heads(rule)) ||
+        (s->score.sink && walk_show_heads(w, part, SITE_SINK, sink, rule->heads)))
+        return -1;
+    if (!all.maps)
+        back_heads(w->run->machine, &all, BACK_WEIGHTS | BACK_MASKED | BACK_SCORES | BACK_HEADS);
+    else if (maps_back(w, s, &all))
+        return -1;
+    const struct matrix d[] = {all.dq, all.dk, all.dv};
+    return err_if(walk_show_heads(w, part, SITE_V, all.dv, rule->kv_heads) ||
+                  walk_show_heads(w, part, SITE_K, all.dk, rule->kv_heads) ||
+                  walk_show_heads(w, part, SITE_Q, all.dq, rule->heads) ||
+                  (w->back->reader && show_readers(w, s, &all, x)) || score_gradients(w, s, &all) ||
+                  lambda_gradients(w, s, &all) || project_back(w, s, dx, x, d));
+}
+
+/* --- a layer ---------------------------------------------------------------------------------- */
+
+/* The stream has several names after a sublayer. */
+static int show_stream(struct walk *w, const struct sublayer *s, const enum site sites[3],
+                       struct matrix dx)
+{
+    for (size_t i = 3; i-- > 0;)
+        if (sites[i] && walk_show_rows(w, sublayer_stream_part(s, sites[i]), sites[i], dx))
+            return -1;
+    return 0;
+}
+
+/* The stream that enters a sublayer of the walk's layer. */
+static struct matrix stream_before(struct walk *w, const struct sublayer *s)
+{
+    const struct sublayer *first = w->stack->layer[w->layer].sublayers;
+    if (s > first && s[-1].corrects)
+        return walk_corrected(w);
+    const enum site_part part = w->stack->part;
+    enum site end = s > first ? sublayer_end(s - 1) : SITE_EMBEDDING;
+    const float *values = end == SITE_EMBEDDING
+                              ? walk_value(w, part, SITE_RESID_PRE)
+                              : walk_value(w, sublayer_stream_part(s - 1, end), end);
+    return walk_matrix(values, w->texts * w->tokens, w->stack->width);
+}
+
+/* What a sublayer reads, and the stream that this is the norm of, or is. */
+static struct matrix input_of(struct walk *w, const struct sublayer *s, struct matrix *read)
+{
+    const struct sublayer *first = w->stack->layer[w->layer].sublayers;
+    if (s->reads == READS_LAST_INPUT)
+        return input_of(w, s - 1, read);
+    *read = s->reads == READS_BLOCK_INPUT ? stream_before(w, first) : stream_before(w, s);
+    return s->norm_before
+               ? walk_matrix(walk_value(w, s->part, s->at_input), read->rows, read->columns)
+               : *read;
+}
+
+static void drop_out(struct walk *w, const struct sublayer *s, struct matrix rows)
+{
+    dropout_rows(w->run->machine, &w->run->dropout, s->part, w->layer,
+                 s->kind == SUBLAYER_MLP ? DROP_MLP : DROP_ATTENTION, rows);
+}
+
+/* The sum of a sublayer's output and the stream, before the norm that follows it. */
+static struct matrix sum_of(struct walk *w, const struct sublayer *s)
+{
+    const struct matrix x = stream_before(w, s);
+    const float *out = walk_value(w, s->part, s->norm_out ? s->at_out_norm : s->at_out);
+    struct matrix sum = walk_zeros(w, x.rows, x.columns);
+    struct matrix added = walk_copy(w, walk_matrix(out, x.rows, x.columns));
+    if (!sum.data || !added.data)
+        return (struct matrix){0};
+    if (!s->replaces)
+        copy_rows(sum, x);
+    drop_out(w, s, added);
+    for (size_t row = 0; row < x.rows; row++)
+        add_scaled_row(matrix_row(sum, row), matrix_row(added, row), x.columns, s->factor, out);
+    return sum;
+}
+
+/* From the gradient of the stream to that of the sum before a number of the layer multiplies it. */
+static int scale_back(struct walk *w, const struct sublayer *s, struct matrix dx)
+{
+    const struct slot slot = slot_of(PART_SENTENCE, SLOT_LAYER_SCALE, w->layer);
+    const float *number = NULL;
+    struct family_layout layout;
+    if (weights_vector(w->run->weights, slot, &number, w->err))
+        return -1;
+    if (walk_gradient(w, slot, &layout)) {
+        const struct matrix sum = sum_of(w, s);
+        double total = 0;
+        for (size_t row = 0; row < dx.rows && sum.data; row++)
+            total += dot_rows(matrix_row(dx, row), matrix_row(sum, row), dx.columns);
+        float gradient = (float)total;
+        if (!sum.data)
+            return -1;
+        walk_add_sums(w, slot, walk_matrix(&gradient, 1, 1));
+    }
+    walk_scale(dx, *number);
+    return 0;
+}
+
+/* From the gradient of the sum to that of what the last product read: the context's heads side by
+ * side, the hidden channels, or the output of a mixture. */
+static struct matrix write_out_back(struct walk *w, const struct sublayer *s, struct matrix dx)
+{
+    const bool is_mlp = s->kind == SUBLAYER_MLP;
+    const struct matrix none = {0};
+    const bool is_read = !w->back->seed_count && s->factor == 1 && w->run->dropout.rate <= 0 &&
+                         !s->head.no_out && !s->mlp.mixture;
+    struct matrix d = is_read ? dx : walk_copy(w, dx);
+    if (!d.data)
+        return none;
+    drop_out(w, s, d);
+    walk_scale(d, s->factor);
+    if (s->norm_out) {
+        struct matrix out = walk_matrix(walk_value(w, s->part, s->at_out), d.rows, d.columns);
+        struct matrix dout = walk_zeros(w, d.rows, d.columns);
+        int id = is_mlp ? SLOT_NORM_2_POST : SLOT_NORM_1_POST;
+        if (walk_show_rows(w, s->part, s->at_out_norm, d) ||
+            walk_norm_back(w, walk_slot(w, s->part, id), dout, d, out))
+            return none;
+        d = dout;
+    }
+    if (walk_show_rows(w, s->part, s->at_out, d))
+        return none;
+    if (s->head.no_out || s->mlp.mixture)
+        return d;
+    const enum site from = is_mlp ? SITE_MLP_ACT : context_out(&s->head);
+    const size_t width = is_mlp ? s->mlp.inner : s->head.heads * s->head.d_v;
+    return walk_product_gradient(w, walk_slot(w, s->part, is_mlp ? SLOT_DOWN : SLOT_O), d,
+                                 walk_matrix(walk_value(w, s->part, from), d.rows, width));
+}
+
+/* Copies that leave the layer, which are merged after the last, or where the walk has a seed. */
+static int leave_back(struct walk *w, struct matrix dx)
+{
+    const enum site_part part = w->stack->part;
+    const bool merges = w->layer + 1 == w->stack->layers || w->back->seed_count;
+    arena_clear(w->arena);
+    return err_if(walk_show_rows(w, part, SITE_MERGED, dx) || (merges && walk_merge_back(w, dx)) ||
+                  walk_show_heads(w, part, SITE_STREAMS, w->dcopies, w->stack->copies.count));
+}
+
+/* Make dx, the gradient of what leaves the layer, that of what enters it. */
+int walk_layer_back(struct walk *w, struct matrix dx)
+{
+    const struct layer *own = &w->stack->layer[w->layer];
+    const size_t bytes = dx.rows * dx.columns * sizeof *dx.data;
+    if (w->dfirst.data)
+        memset(w->dfirst.data, 0, bytes);
+    if (w->dcopies.data && leave_back(w, dx))
+        return -1;
+    for (const struct sublayer *s = own->sublayers + own->count; s-- > own->sublayers;) {
+        arena_clear(w->arena);
+        struct matrix y = input_of(w, s, &w->read), dy = walk_zeros(w, dx.rows, dx.columns);
+        for (size_t i = 1; s->spreads && i < w->stack->copies.count; i++)
+            add_rows(dx, matrix_columns(w->dcopies, i * dx.columns, dx.columns));
+        if (!dy.data || !y.data || (s->corrects && walk_correct_back(w, s, dx)) ||
+            show_stream(w, s, s->at_after, dx))
+            return -1;
+        if (s->norm_after) {
+            struct matrix dsum = walk_zeros(w, dx.rows, dx.columns);
+            if (walk_norm_back(w, walk_slot(w, s->part, (int)s->norm), dsum, dx, sum_of(w, s)))
+                return -1;
+            copy_rows(dx, dsum);
+        }
+        if (show_stream(w, s, s->at_sum, dx) || (s->scales && scale_back(w, s, dx)))
+            return -1;
+        walk_scale(dx, s->sum_factor);
+        w->dread = s->reads == READS_BLOCK_INPUT ? w->dfirst : dx;
+        struct matrix d = write_out_back(w, s, dx);
+        if (!d.data ||
+            (s->kind == SUBLAYER_MLP ? walk_mlp_back(w, s, dy, y, d)
+                                     : attend_back(w, s, dy, y, d)) ||
+            (s->kind == SUBLAYER_MLP && w->back->reader && show_reader(w, s, SITE_MLP_OUT, 0, dy)))
+            return -1;
+        if (s->adds_to_normed || s->adds_input)
+            add_rows(dy, dx);
+        if (s->adds_to_normed || s->replaces)
+            memset(dx.data, 0, bytes);
+        if (s + 1 < own->sublayers + own->count && s[1].reads == READS_LAST_INPUT)
+            add_rows(dy, w->dshared);
+        if (s->reads == READS_LAST_INPUT) {
+            copy_rows(w->dshared, dy);
+            continue;
+        }
+        if (s->at_input && walk_show_rows(w, s->part, s->at_input, dy))
+            return -1;
+        if (!s->norm_before)
+            add_rows(w->dread, dy);
+        else if (walk_norm_back(w, walk_slot(w, s->part, (int)s->norm), w->dread, dy, w->read))
+            return -1;
+    }
+    if (w->dfirst.data)
+        add_rows(dx, w->dfirst);
+    arena_clear(w->arena);
+    return err_if(walk_show_rows(w, w->stack->part, SITE_RESID_PRE, dx) ||
+                  (w->dcopies.data && walk_predict_back(w, dx)));
+}
