@@ -11,6 +11,7 @@
 #include "measure/comparison.h"
 #include "measure/divergence.h"
 #include "measure/weight_costs.h"
+#include "model/points.h"
 #include "output.h"
 #include "session.h"
 #include "sweep.h"

@@ -6,6 +6,7 @@
 #include "command.h"
 #include "driver.h"
 #include "measure/sparse_features.h"
+#include "model/points.h"
 
 struct own_options {
     const char *channel, *feature;

@@ -13,6 +13,7 @@
 #include "model/model.h"
 #include "model/parameter_table.h"
 #include "pass/pass.h"
+#include "model/points.h"
 #include "model/site.h"
 #include "model/site_names.h"
 #include "output.h"
@@ -359,10 +360,10 @@ static int list_sizes(struct info *info, const struct config *c, size_t tokens)
     for (enum site site = 0; site != SITE_PASS_END; site = site_next(site)) {
         size_t bytes = 0, layers = 0;
         const char *name = site_name(site);
-        if (!site_exists(c, site) || site_is_by_name(site))
+        if (!point_any(c, site) || site_is_by_name(site))
             continue;
-        for (size_t i = 0; i < site_layers(c, site); i++)
-            layers += site_is_in_layer(c, site, i);
+        for (const struct model_point *p = points_of(c); p < points_end(c); p++)
+            layers += p->site == site;
         if (!site_size(&bytes, c, site, c->n_head, tokens, tokens) ||
             !num_multiply(&bytes, bytes, layers) || !num_multiply(&bytes, bytes, sizeof(float)) ||
             !num_add(&all, all, bytes) || all > LLONG_MAX)

@@ -12,6 +12,7 @@
 #include "instruments.h"
 #include "measure/token_scores.h"
 #include "model/features.h"
+#include "model/points.h"
 #include "say.h"
 /* Defined at the end of the file. */
 static const struct instrument lens_instrument, attribute_instrument;

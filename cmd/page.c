@@ -13,6 +13,7 @@
 #include "command.h"
 #include "driver.h"
 #include "model/layer.h"
+#include "model/points.h"
 #include "say.h"
 #include "texts.h"
 #include "weights_file.h"

@@ -8,6 +8,7 @@
 #include "command.h"
 #include "driver.h"
 #include "instruments.h"
+#include "model/points.h"
 #include "say.h"
 
 static const struct task patch_task;

@@ -8,6 +8,7 @@
 #include "format/npy.h"
 #include "format/safetensors.h"
 #include "items.h"
+#include "model/points.h"
 #include "output.h"
 #include "say.h"
 #include "session.h"

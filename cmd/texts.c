@@ -1,4 +1,5 @@
 #include "texts.h"
+#include "model/points.h"
 #include "say.h"
 
 #include <math.h>
@@ -53,7 +54,7 @@ static void join_channels(struct selection *selection, const struct config *conf
     const enum site map = SITE_OF(PART_MIXER, SITE_WEIGHTS);
     if (config->mixer.d_v != 1 || !site_set_has(selection->sites, map))
         return;
-    selection->sites.of[PART_MIXER] &= ~SITE_SET(map).of[PART_MIXER];
+    site_set_remove(&selection->sites, map);
     site_set_add(&selection->sites, SITE_OF(PART_MIXER, SITE_MAP_NORM));
 }
 
@@ -69,7 +70,7 @@ static int keep_maps(struct selection *selection, const char *layers, const stru
         for (size_t i = 0; i < chosen.layers.count; i++)
             found |= site_is_in_layer(config, site, chosen.layers.items[i]);
         if (!found)
-            selection->sites.of[site_part(site)] &= ~SITE_SET(site).of[site_part(site)];
+            site_set_remove(&selection->sites, site);
     }
     return 0;
 }

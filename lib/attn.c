@@ -16,7 +16,7 @@
 #include "measure/token_scores.h"
 #include "pass/cache.h"
 #include "model/layer.h"
-#include "model/site.h"
+#include "pass/tap.h"
 #include "text/post_processor.h"
 
 /* --- models, texts and errors ----------------------------------------------------------------- */

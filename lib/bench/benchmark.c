@@ -13,8 +13,9 @@
 #include "pass/cache.h"
 #include "model/parameter_table.h"
 #include "pass/pass.h"
+#include "model/points.h"
 #include "model/score_rule.h"
-#include "model/site.h"
+#include "pass/tap.h"
 
 /* --- limits of the machine -------------------------------------------------------------------- */
 

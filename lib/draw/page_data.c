@@ -7,6 +7,7 @@
 
 #include "base/num.h"
 #include "model/layer.h"
+#include "model/points.h"
 #include "write/text.h"
 
 /* --- numbers ---------------------------------------------------------------------------------- */

@@ -13,6 +13,7 @@
 #include "math/rows.h"
 #include "model/features.h"
 #include "model/parameter_table.h"
+#include "model/points.h"
 #include "pass/sampler.h"
 
 /* --- captured tensors ------------------------------------------------------------------------- */

@@ -4,6 +4,8 @@
 
 #include "base/num.h"
 #include "pass/pass.h"
+#include "model/points.h"
+#include "pass/tap.h"
 
 int capture_init(struct capture *capture, const struct selection *selection,
                  const struct config *config, size_t texts, struct arena *arena, struct err *err)

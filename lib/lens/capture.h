@@ -13,7 +13,7 @@
 
 #include "lens/report.h"
 #include "pass/forward.h"
-#include "model/site.h"
+#include "pass/tap.h"
 
 /* The tensors of one text, in the order of the pass. */
 struct array_list {

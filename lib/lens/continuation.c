@@ -9,6 +9,8 @@
 #include "lens/viewer.h"
 #include "math/portable_math.h"
 #include "model/layer.h"
+#include "model/points.h"
+#include "pass/tap.h"
 
 static const struct config *config_of(const struct continuation *text)
 {

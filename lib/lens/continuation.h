@@ -19,7 +19,7 @@
 #include "lens/selection.h"
 #include "pass/cache.h"
 #include "pass/sampler.h"
-#include "model/site.h"
+#include "pass/tap.h"
 
 struct memory;
 struct viewer;

@@ -17,6 +17,7 @@
 #include "math/rows.h"
 #include "model/layer.h"
 #include "model/model.h"
+#include "model/points.h"
 
 #define COUNT_OF(rows) (sizeof(rows) / sizeof *(rows))
 

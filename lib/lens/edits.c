@@ -15,6 +15,7 @@
 #include "lens/dictionary.h"
 #include "lens/mean.h"
 #include "model/layer.h"
+#include "model/points.h"
 #include "model/score_rule.h"
 
 struct edit_reader {

@@ -8,8 +8,9 @@
 #include "math/rows.h"
 #include "model/config.h"
 #include "pass/pass.h"
+#include "model/points.h"
 #include "model/score_rule.h"
-#include "model/site.h"
+#include "pass/tap.h"
 
 /* What effective sites, such as rollout, are computed from: sites of the layers that need them. */
 enum ingredient { HELD_STREAM, HELD_VALUES, HELD_WEIGHTS, HELD_CONTEXT, INGREDIENTS };

@@ -10,14 +10,16 @@
 #include "model/config.h"
 #include "model/layer.h"
 #include "model/model.h"
+#include "model/points.h"
 #include "model/site_names.h"
+#include "pass/tap.h"
 
 #define MIXERS_ALONE ": its layers keep a state: see 'mix_map'"
 
-/* Whether an option accepts a site: effective ones and sinks cannot be edited, only shown. */
-static bool is_named(enum site site, const struct site_word *word)
+/* Whether an option accepts a site that a model has: some can only be shown. */
+static bool is_named(const struct model_point *point, const struct site_word *word)
 {
-    return word->of_list || (!site_is_effective(site) && site_id(site) != SITE_SINK);
+    return word->of_list || point->edit != EDIT_NOT;
 }
 
 /* What other programs and papers call sites, for messages. */
@@ -58,9 +60,13 @@ int selection_site(enum site *site, const struct site_word *word, const struct c
 {
     const char *known[SITE_COUNT + 2] = {"tokens"};
     struct names names = {known, word->of_list, sizeof *known};
-    if (!site_find(word->name, word->size, site) || !is_named(*site, word)) {
+    const bool found = site_find(word->name, word->size, site);
+    const struct model_point *point = found ? point_any(config, *site) : NULL;
+    if (point && is_named(point, word))
+        return 0;
+    if (!found || point || (!word->of_list && site_is_effective(*site))) {
         for (enum site other = 0; other != SITE_END; other = site_next(other))
-            if (is_named(other, word) && site_exists(config, other))
+            if ((point = point_any(config, other)) && is_named(point, word))
                 known[names.count++] = site_name(other);
         if (word->of_list)
             known[names.count++] = "all";
@@ -68,8 +74,6 @@ int selection_site(enum site *site, const struct site_word *word, const struct c
                             usual_meaning(word, config), err);
     }
     const char *name = site_name(*site);
-    if (site_exists(config, *site))
-        return 0;
     if (*site == SITE_SOFTMAX)
         return err_usage(err, "%s: '%s' exists only with --mask-after", word->option, name);
     if (site_is_left_out(config, *site))
@@ -82,9 +86,9 @@ int selection_site(enum site *site, const struct site_word *word, const struct c
 static struct site_set all_sites(const struct config *config)
 {
     struct site_set sites = {0};
-    for (enum site site = 0; site != SITE_PASS_END; site = site_next(site))
-        if (site_exists(config, site) && !site_is_by_name(site))
-            site_set_add(&sites, site);
+    for (const struct model_point *p = points_of(config); p < points_end(config); p++)
+        if (!site_is_by_name(p->site))
+            site_set_add(&sites, p->site);
     return sites;
 }
 
@@ -305,7 +309,7 @@ int selection_layers(struct selection *selection, const char *list, const struct
         bool of_experts = site >= SITE_ROUTER && site <= SITE_SHARED_OUT;
         bool found = memcmp(&selection->sites, &all, sizeof all) == 0;
         for (size_t i = 0; i < layers->count; i++)
-            found |= site_is_in_layer(config, site, layers->items[i]);
+            found |= point_find(config, site, layers->items[i]) != NULL;
         if (site_set_has(selection->sites, site) && !found)
             return err_usage(err, "--show: layer %zu has no '%s'%s", layers->items[0],
                              site_name(site),
@@ -396,17 +400,15 @@ int selection_of_channels(struct selection *selection, enum site *site, const ch
     if (selection_layers(selection, layers, config, arena, err))
         return -1;
     const struct layers chosen = selection_layers_of(selection, *site);
-    size_t first = SIZE_MAX;
+    const struct model_point *first = NULL;
     for (size_t i = 0; i < chosen.count; i++) {
-        size_t layer = chosen.items[i];
-        first = first == SIZE_MAX && site_is_in_layer(config, *site, layer) ? layer : first;
-        if (first < layer && site_is_in_layer(config, *site, layer) &&
-            site_columns(config, *site, layer) != site_columns(config, *site, first))
+        const struct model_point *point = point_find(config, *site, chosen.items[i]);
+        first = first ? first : point;
+        if (point && point->columns != first->columns)
             return err_usage(err,
-                             "--layer: expected layers with as many channels of '%s' as layer %zu, "
-                             "%zu, found layer %zu with %zu",
-                             name, first, site_columns(config, *site, first), layer,
-                             site_columns(config, *site, layer));
+                             "--layer: expected layers with as many channels of '%s' as layer %d, "
+                             "%u, found layer %d with %u",
+                             name, first->layer, first->columns, point->layer, point->columns);
     }
     return 0;
 }

@@ -11,6 +11,7 @@
 
 #include "base/memory.h"
 #include "model/site.h"
+#include "pass/tap.h"
 
 struct tokenized;
 

@@ -14,8 +14,9 @@
 #include "model/family/family.h"
 #include "model/mechanism.h"
 #include "pass/pass.h"
+#include "model/points.h"
 #include "model/score_rule.h"
-#include "model/site.h"
+#include "pass/tap.h"
 
 enum {
     TOKENS_WORTH_PACKING = 8192,
@@ -702,8 +703,9 @@ static double pass_bytes(const struct viewer *viewer, const struct selection *se
     if (site_set_has_effective(sites)) {
         bytes += effective_bytes(selection, config, pair->sentence.count);
         for (enum site_part part = 0; part < SITE_PARTS; part++)
-            if (sites.of[part] >> SITE_PASS_END)
-                site_set_add(&sites, SITE_OF(part, SITE_WEIGHTS));
+            for (enum site id = SITE_PASS_END; id < SITE_END; id++)
+                if (site_set_has(selection->sites, SITE_OF(part, id)))
+                    site_set_add(&sites, SITE_OF(part, SITE_WEIGHTS));
         lends = false;
     }
     for (enum site site = 0; site != SITE_PASS_END; site = site_next(site))

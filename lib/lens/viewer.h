@@ -14,7 +14,7 @@
 #include "math/machine.h"
 #include "pass/forward.h"
 #include "model/model.h"
-#include "model/site.h"
+#include "pass/tap.h"
 #include "text/tokenizer.h"
 
 struct viewer {

@@ -13,6 +13,8 @@
 #include "measure/score_attribution.h"
 #include "model/layer.h"
 #include "model/mechanism.h"
+#include "model/points.h"
+#include "pass/tap.h"
 
 enum { CELLS_MAX = 250000 }; /* numbers that explain the cells of a text, at most: 1.3 MB */
 

@@ -9,6 +9,8 @@
 #include "model/features.h"
 #include "pass/forward.h"
 #include "model/layer.h"
+#include "model/points.h"
+#include "pass/tap.h"
 
 enum { ROWS_AT_ONCE = 32 }; /* rows of a matrix that are copied at a time */
 

@@ -9,6 +9,7 @@
 #include "math/portable_math.h"
 #include "model/layer.h"
 #include "model/mechanism.h"
+#include "model/points.h"
 #include "text/label.h"
 
 enum { CELLS_KEPT = 1 << 26 };

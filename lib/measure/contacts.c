@@ -6,7 +6,7 @@
 #include "base/num.h"
 #include "math/portable_math.h"
 #include "model/family/family.h"
-#include "model/site.h"
+#include "pass/tap.h"
 
 /* The id of <eos> in the vocabulary of ESM, to whose attention the regression gives no weight. */
 enum { CONTACT_END = 2 };

@@ -10,6 +10,7 @@
 #include "measure/alignment.h"
 #include "measure/mistakes.h"
 #include "model/layer.h"
+#include "model/points.h"
 #include "pass/sampler.h"
 
 /* A tensor of the dump beside ours. */

@@ -7,7 +7,7 @@
 #include "math/gemm.h"
 #include "math/rows.h"
 #include "measure/gradients.h"
-#include "model/site.h"
+#include "pass/tap.h"
 
 /* --- cells of a site -------------------------------------------------------------------------- */
 

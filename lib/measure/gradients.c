@@ -6,13 +6,16 @@
 #include "base/num.h"
 #include "lens/capture.h"
 #include "model/layer.h"
+#include "model/points.h"
+#include "pass/tap.h"
 
 /* --- the walk --------------------------------------------------------------------------------- */
 
 struct taken {
     const struct gradient_walk *walk;
     const struct tape *tape;
-    struct watch watch; /* selected sites, SITE_ATTENTION_GRADIENT too */
+    struct watch watch;   /* selected sites, SITE_ATTENTION_GRADIENT too */
+    struct site_set seen; /* sites that the walk had a gradient of */
 };
 
 /* Give weights times their gradient to the sink. */
@@ -41,15 +44,29 @@ static int take_reader(void *context, const struct back_reader *reader, struct e
 
 static int take(void *context, const struct announcement *announced, struct err *err)
 {
-    const struct taken *taken = context;
+    struct taken *taken = context;
     const size_t layer = announced->layer < 0 ? 0 : (size_t)announced->layer;
     const enum site product = SITE_OF(site_part(announced->site), SITE_ATTENTION_GRADIENT);
     if (site_id(announced->site) == SITE_WEIGHTS && watch_has(&taken->watch, product, layer) &&
         take_product(taken, announced, err))
         return -1;
+    site_set_add(&taken->seen, announced->site);
     return watch_has(&taken->watch, announced->site, layer)
                ? taken->walk->sink(taken->walk->context, announced, err)
                : 0;
+}
+
+/* Refuse a selected site that the walk had no gradient of. */
+static int check_seen(const struct taken *taken, const struct config *c, struct err *err)
+{
+    for (const struct model_point *p = points_of(c); p < points_end(c); p++)
+        if (watch_has(&taken->watch, p->site, (size_t)p->layer) &&
+            !site_set_has(taken->seen, p->site))
+            return err_unsupported(err,
+                                   "gradients: expected a tensor that the walk back reaches, found "
+                                   "'%s', which is only shown",
+                                   site_name(p->site));
+    return 0;
 }
 
 /* Watch the selected sites of the pass, and the products. */
@@ -76,15 +93,15 @@ static double bytes_of_pass(const struct config *c, size_t tokens, size_t source
 {
     double floats = 0;
     size_t largest = 0;
-    for (enum site site = 0; site != SITE_PASS_END; site = site_next(site)) {
+    for (const struct model_point *p = points_of(c); p < points_end(c); p++) {
+        const size_t layers = site_layers(c, p->site);
         size_t count = 0;
-        const bool again = streams && site_row(site)->in_layer && site != SITE_RESID_PRE;
-        if (!site_exists(c, site) ||
-            !site_size(&count, c, site, stack_of(c, site_part(site))->heads, tokens, sources))
+        const bool again = streams && p->layer >= 0 && p->site != SITE_RESID_PRE;
+        if (p != point_any(c, p->site) ||
+            !site_size(&count, c, p->site, stack_of(c, site_part(p->site))->heads, tokens, sources))
             continue;
-        const size_t layers = site_layers(c, site);
         floats += (double)count * (double)(again ? num_min(2, layers) : layers);
-        largest = site_row(site)->in_layer ? num_max(largest, count) : largest;
+        largest = p->layer >= 0 ? num_max(largest, count) : largest;
     }
     return (floats + 2 * (double)largest) * sizeof(float);
 }
@@ -96,18 +113,6 @@ static bool keeps_streams(const struct config *c, size_t tokens, size_t sources)
     const double most = 256e6;
     return !has_encoder(c) && config_starts_anywhere(c) &&
            bytes_of_pass(c, tokens, sources, false) > most;
-}
-
-/* Refuse selected sites that the walk does not announce. */
-static int check_sites(const struct gradient_walk *walk, struct err *err)
-{
-    for (enum site site = 0; walk->sink && site != SITE_END; site = site_next(site))
-        if (site_set_has(walk->selection->sites, site) && !site_has_gradient(site))
-            return err_unsupported(err,
-                                   "gradients: expected a tensor that the walk back reaches, found "
-                                   "'%s', which is only shown",
-                                   site_name(site));
-    return 0;
 }
 
 int gradient_walk(struct gradient_walk *walk, struct err *err)
@@ -128,8 +133,7 @@ int gradient_walk(struct gradient_walk *walk, struct err *err)
                             is_edited ? viewer->edits : NULL,
                             NULL};
     if (model_check(&viewer->model, NEEDS_LOGITS, err) || watch_selected(&taken.watch, walk, err) ||
-        batch_init(&batch, c, walk->text, 1, walk->arena, err) || tape_run(&tape, &run, err) ||
-        check_sites(walk, err))
+        batch_init(&batch, c, walk->text, 1, walk->arena, err) || tape_run(&tape, &run, err))
         return -1;
     const float *logits = tape_of(&tape, SITE_LOGITS, -1);
     struct question *question = walk->question;
@@ -158,7 +162,7 @@ int gradient_walk(struct gradient_walk *walk, struct err *err)
                         .sink = take,
                         .context = &taken,
                         .reader = walk->reader ? take_reader : NULL};
-    if (!seed || (!walk->only_value && back_run(&back, err)))
+    if (!seed || (!walk->only_value && (back_run(&back, err) || check_seen(&taken, c, err))))
         return -1;
     memcpy(walk->token_rows, back.token_rows, sizeof walk->token_rows);
     return 0;

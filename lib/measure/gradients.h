@@ -9,7 +9,7 @@
 #include "base/progress_sink.h"
 #include "measure/question.h"
 #include "pass/back.h"
-#include "model/site.h"
+#include "pass/tap.h"
 
 struct logit_term {
     size_t position, id;

@@ -10,6 +10,7 @@
 #include "base/stream.h"
 #include "math/portable_math.h"
 #include "model/site.h"
+#include "pass/tap.h"
 
 static const double INDUCTION_LEAST = 0.01;
 

@@ -25,7 +25,7 @@
 
 #include "math/rng.h"
 #include "measure/pair_counts.h"
-#include "model/site.h"
+#include "pass/tap.h"
 
 enum {
     ATLAS_BINS = 50,                              /* of the histogram, from 0 to 1 */

@@ -7,6 +7,7 @@
 #include "math/rng.h"
 #include "model/features.h"
 #include "model/layer.h"
+#include "model/points.h"
 
 enum { ROWS_AT_ONCE = 64 }; /* rows of logits at a time */
 

@@ -11,6 +11,8 @@
 #include "math/rows.h"
 #include "measure/question.h"
 #include "model/layer.h"
+#include "model/points.h"
+#include "pass/tap.h"
 #include "text/post_processor.h"
 
 enum {

@@ -20,7 +20,7 @@
 
 #include "lens/report.h"
 #include "lens/viewer.h"
-#include "model/site.h"
+#include "pass/tap.h"
 
 /* Input of a score. Without texts, OF_TEXTS becomes OF_REPEATS; in an encoder-decoder, OF_REPEATS
  * becomes OF_TEXTS. */

@@ -12,6 +12,8 @@
 #include "math/rows.h"
 #include "pass/back.h"
 #include "model/layer.h"
+#include "model/points.h"
+#include "pass/tap.h"
 
 /* --- a file ----------------------------------------------------------------------------------- */
 

@@ -10,6 +10,7 @@
 #include "math/portable_math.h"
 #include "measure/token_scores.h"
 #include "model/layer.h"
+#include "model/points.h"
 
 static bool is_of_stream(const struct config *config, enum site site)
 {

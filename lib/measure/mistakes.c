@@ -10,6 +10,7 @@
 #include "math/rotary.h"
 #include "model/family/family.h"
 #include "model/layer.h"
+#include "model/points.h"
 
 #define SAY(...) snprintf(trial->words, TRIAL_WORDS_BYTES, __VA_ARGS__)
 

@@ -8,7 +8,9 @@
 #include "math/rows.h"
 #include "pass/cache.h"
 #include "model/features.h"
+#include "model/points.h"
 #include "pass/sampler.h"
+#include "pass/tap.h"
 
 enum {
     BATCH_TOKENS = 1024,

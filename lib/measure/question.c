@@ -1,5 +1,6 @@
 #include "measure/question.h"
 
+#include "model/points.h"
 #include "pass/sampler.h"
 
 int model_check(const struct model *model, unsigned needs, struct err *err)

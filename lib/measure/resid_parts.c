@@ -9,6 +9,8 @@
 #include "math/rotary.h"
 #include "math/rows.h"
 #include "pass/forward.h"
+#include "model/points.h"
+#include "pass/tap.h"
 
 enum { KEPT_MOST = 1 << 22 }; /* floats of all rows of a pass, if all are kept */
 

@@ -7,6 +7,7 @@
 #include "lens/sheet.h"
 #include "math/rows.h"
 #include "model/features.h"
+#include "model/points.h"
 
 const struct score_against_row score_againsts[AGAINSTS] = {
     [AGAINST_NOTHING] = {NULL, ""},

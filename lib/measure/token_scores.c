@@ -10,7 +10,9 @@
 #include "math/rows.h"
 #include "measure/question.h"
 #include "pass/forward.h"
+#include "model/points.h"
 #include "pass/sampler.h"
+#include "pass/tap.h"
 #include "text/post_processor.h"
 
 /* --- logits of kept rows ---------------------------------------------------------------------- */

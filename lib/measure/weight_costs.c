@@ -8,6 +8,7 @@
 #include "base/names.h"
 #include "base/num.h"
 #include "model/layer.h"
+#include "model/points.h"
 #include "pass/sampler.h"
 
 /* Sums over numbers of two models. */

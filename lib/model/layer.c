@@ -4,8 +4,10 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/num.h"
 #include "math/portable_math.h"
 #include "model/family/family.h"
+#include "model/points.h"
 
 /* The norms of a style, and whether attention and MLP read the same stream. */
 static const struct {
@@ -435,14 +437,21 @@ static struct stack make_stack(const struct config *c, enum site_part part,
 int config_describe(struct config *c, struct err *err)
 {
     struct description *made = c->description;
-    size_t of_layer = sizeof *made->layers + most_sublayers(c) * sizeof(struct sublayer);
-    size_t bytes = sizeof *made + config_layers(c) * of_layer;
+    const size_t layers = config_layers(c), points = layers * points_of_layer(c) + POINTS_OUTSIDE;
+    const size_t sublayers = layers * most_sublayers(c);
+    size_t bytes = sizeof *made + layers * sizeof *made->layers +
+                   sublayers * sizeof(struct sublayer) + points * sizeof *made->points +
+                   layers * sizeof *made->of_layer;
     if ((!made || made->owner != c) && !(made = heap_alloc(bytes, 1, err)))
         return -1;
     made->owner = c;
     made->text = make_stack(c, PART_SENTENCE, made, 0);
     made->source = make_stack(c, PART_SOURCE, made, c->n_layer);
     c->description = made;
+    struct sublayer *end = (struct sublayer *)(made->layers + layers) + sublayers;
+    made->points = (struct model_point *)end;
+    made->of_layer = (struct layer_points *)(made->points + points);
+    points_make(c, made);
     return 0;
 }
 

@@ -221,11 +221,17 @@ struct stack {
     struct unembed_rule unembed;
 };
 
-/* The description of a config: a stack for texts, and one for their sources. */
+/* The description of a config: a stack for texts, and one for their sources; their points. */
+struct model_point;
+struct layer_points;
 struct description {
     const struct config *owner; /* copies of the config borrow the description */
     struct stack text, source;
-    struct layer layers[]; /* layers of the text, then of the source */
+    struct model_point *points; /* pass_count of the pass, in its order, then effective ones */
+    size_t point_count, pass_count;
+    struct layer_points *of_layer; /* of `layers` */
+    struct site_set left_out;      /* sites of sublayers that --without leaves out */
+    struct layer layers[];         /* layers of the text, then of the source */
 };
 
 /* Make the description of a config; make it anew after a change of the config or its mechanism, in

@@ -1,13 +1,9 @@
 #include "model/site.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "base/num.h"
-#include "model/layer.h"
-#include "model/mechanism.h"
 
 /* --- the table -------------------------------------------------------------------------------- */
 
@@ -196,101 +192,36 @@ const struct site_row site_rows[SITE_IDS] = {
     OF_LAYERS(VISIBLE, "visible", HEAD_QUERY_KEY, NULL, "1 - mask"),
 };
 
-/* What more than to be shown a site of the pass is for. */
-enum { EDITED = 1, DIFFERENTIATED = 2, BOTH = EDITED | DIFFERENTIATED };
-
-static const unsigned char site_uses[SITE_IDS] = {
-    [SITE_EMBEDDING] = BOTH,
-    [SITE_PREDICTED] = BOTH,
-    [SITE_RESID_PRE] = BOTH,
-    [SITE_LN_1] = BOTH,
-    [SITE_Q_PRE] = BOTH,
-    [SITE_K_PRE] = BOTH,
-    [SITE_V_PRE] = EDITED,
-    [SITE_CONV] = EDITED,
-    [SITE_Q] = BOTH,
-    [SITE_K] = BOTH,
-    [SITE_V] = BOTH,
-    [SITE_STEP] = EDITED,
-    [SITE_DECAY] = EDITED,
-    [SITE_SCORES] = BOTH,
-    [SITE_SOFTMAX] = EDITED,
-    [SITE_MASKED] = BOTH,
-    [SITE_WEIGHTS] = BOTH,
-    [SITE_DIFFERENCE] = BOTH,
-    [SITE_SINK] = DIFFERENTIATED,
-    [SITE_CONTEXT] = BOTH,
-    [SITE_GATE] = EDITED,
-    [SITE_GATED] = BOTH,
-    [SITE_ATTN_OUT] = BOTH,
-    [SITE_LN_1_POST] = BOTH,
-    [SITE_RESID_MID] = BOTH,
-    [SITE_LN_2] = BOTH,
-    [SITE_LN_EXPERTS] = BOTH,
-    [SITE_ROUTER] = BOTH,
-    [SITE_EXPERT_WEIGHTS] = BOTH,
-    [SITE_SHARED_OUT] = BOTH,
-    [SITE_MLP_GATE] = BOTH,
-    [SITE_MLP_UP] = BOTH,
-    [SITE_MLP_ACT] = BOTH,
-    [SITE_MLP_OUT] = BOTH,
-    [SITE_LN_2_POST] = BOTH,
-    [SITE_RESID_MLP] = BOTH,
-    [SITE_CORRECTED] = BOTH,
-    [SITE_STREAMS] = BOTH,
-    [SITE_MERGED] = DIFFERENTIATED,
-    [SITE_RESID_POST] = BOTH,
-    [SITE_LN_F] = BOTH,
-    [SITE_TRANSFORM] = BOTH,
-    [SITE_POOLED] = BOTH,
-    [SITE_DISCRIMINATOR] = EDITED,
-    [SITE_LOGITS] = BOTH,
-    [SITE_ATTENTION_GRADIENT] = DIFFERENTIATED,
+/* Sites of other parts, which follow one of the text: their first and last ids. */
+static const struct inserted {
+    enum site after;
+    enum site_part part;
+    enum site first, last;
+} inserted[] = {
+    {SITE_EMBEDDING, PART_SOURCE, SITE_EMBEDDING, SITE_LN_F},
+    {SITE_LN_1, PART_MIXER, SITE_Q_PRE, SITE_ATTN_OUT},
+    {SITE_LN_1_POST, PART_LAUREL, SITE_MLP_ACT, SITE_LN_2_POST},
+    {SITE_RESID_MID, PART_CROSS, SITE_LN_1, SITE_RESID_MID},
+    {SITE_CORRECTED, PART_PER_LAYER, SITE_MLP_GATE, SITE_LN_2_POST},
+    {SITE_ATTENTION_GRADIENT, PART_SOURCE, SITE_ENTROPY, SITE_ATTENTION_GRADIENT},
+    {SITE_ATTENTION_GRADIENT, PART_CROSS, SITE_ENTROPY, SITE_ATTENTION_GRADIENT},
 };
-
-bool site_is_edited(enum site site)
-{
-    const bool follows = site_part(site) == PART_MIXER && site_id(site) == SITE_WEIGHTS;
-    return site_uses[site_id(site)] & EDITED && !follows; /* a mixer has a state, not a map */
-}
-
-bool site_has_gradient(enum site site)
-{
-    return site_uses[site_id(site)] & DIFFERENTIATED;
-}
 
 enum site site_next(enum site site)
 {
-    switch ((int)site) {
-    case SITE_EMBEDDING:
-        return SITE_OF(PART_SOURCE, SITE_EMBEDDING);
-    case PART_SOURCE *SITE_IDS + SITE_LN_F:
-        return SITE_PREDICTED;
-    case SITE_LN_1:
-        return SITE_OF(PART_MIXER, SITE_Q_PRE);
-    case PART_MIXER *SITE_IDS + SITE_ATTN_OUT:
-        return SITE_Q_PRE;
-    case SITE_LN_1_POST:
-        return SITE_OF(PART_LAUREL, SITE_MLP_ACT);
-    case PART_LAUREL *SITE_IDS + SITE_LN_2_POST:
-        return SITE_RESID_MID;
-    case SITE_RESID_MID:
-        return SITE_OF(PART_CROSS, SITE_LN_1);
-    case PART_CROSS *SITE_IDS + SITE_RESID_MID:
-        return SITE_LN_2;
-    case SITE_CORRECTED:
-        return SITE_OF(PART_PER_LAYER, SITE_MLP_GATE);
-    case PART_PER_LAYER *SITE_IDS + SITE_LN_2_POST:
-        return SITE_STREAMS;
-    case SITE_ATTENTION_GRADIENT:
-        return SITE_OF(PART_SOURCE, SITE_ENTROPY);
-    case PART_SOURCE *SITE_IDS + SITE_ATTENTION_GRADIENT:
-        return SITE_OF(PART_CROSS, SITE_ENTROPY);
-    case PART_CROSS *SITE_IDS + SITE_ATTENTION_GRADIENT:
-        return SITE_MASK;
-    default:
-        return site + 1;
+    const struct inserted *end = inserted + sizeof inserted / sizeof *inserted, *next = inserted;
+    if (site_part(site) != PART_SENTENCE) {
+        while (next < end && (site_part(site) != next->part || site_id(site) < next->first ||
+                              site_id(site) > next->last))
+            next++;
+        if (next == end || site_id(site) != next->last)
+            return site + 1;
+        site = (next++)->after;
+        return next < end && next->after == site ? SITE_OF(next->part, next->first) : site + 1;
     }
+    while (next < end && next->after != site)
+        next++;
+    return next < end ? SITE_OF(next->part, next->first) : site + 1;
 }
 
 bool site_is_of_source(enum site site)
@@ -341,6 +272,31 @@ const char *site_axis_name(enum site site, size_t axis)
     return names[axes_of[site_axes(site)][axis]];
 }
 
+bool site_cells(size_t *count, enum site site, const struct site_extent *extent)
+{
+    const size_t sizes[] = {
+        [NONE] = 1,
+        [HEAD] = extent->heads,
+        [KV_HEAD] = extent->heads,
+        [COPY] = extent->copies,
+        [TOKEN] = extent->queries,
+        [FIRST] = 1,
+        [KEY_TOKEN] = extent->keys,
+        [QUERY] = extent->queries,
+        [KEY] = extent->keys,
+        [CHANNEL] = extent->columns,
+        [EXPERT] = extent->columns,
+        [DIM] = extent->columns,
+        [WORD] = extent->columns,
+        [KEY_DIM] = extent->rows,
+    };
+    *count = 1;
+    for (size_t i = 0; i < AXES_MAX; i++)
+        if (!num_multiply(count, *count, sizes[axes_of[site_axes(site)][i]]))
+            return false;
+    return true;
+}
+
 bool site_has_heads(enum site site)
 {
     enum site_axes axes = site_axes(site);
@@ -377,299 +333,13 @@ const char *site_tensor_name(char name[SITE_NAME_BYTES], enum site site, int lay
     return name;
 }
 
-/* --- sites of a model ------------------------------------------------------------------------- */
-
-size_t site_layers(const struct config *config, enum site site)
-{
-    if (!site_row(site)->in_layer)
-        return 1;
-    return stack_of(config, site_part(site))->layers;
-}
-
-/* Sites between others that attention does not have. */
-static bool is_of_mixers(enum site id)
-{
-    return id == SITE_STEP || id == SITE_DECAY || (id >= SITE_MAP_NORM && id <= SITE_STATES);
-}
-
-static bool mixer_has(const struct mixer *m, enum site id)
-{
-    bool state = m->update != MIXER_CONVOLVE;
-    switch ((int)id) {
-    case SITE_Q_PRE:
-    case SITE_K_PRE:
-        return state && m->taps && !m->only_v;
-    case SITE_V_PRE:
-        return state && m->taps;
-    case SITE_CONV:
-        return m->taps;
-    case SITE_STEP:
-    case SITE_DECAY:
-    case SITE_STATE:
-    case SITE_STATES:
-        return state;
-    case SITE_GATE:
-        return m->gate;
-    case SITE_GATED:
-        return m->gate || m->out_norm;
-    default:
-        return id == SITE_Q || id == SITE_K || id == SITE_V || id == SITE_WEIGHTS ||
-               id == SITE_MAP_NORM || id == SITE_CONTEXT;
-    }
-}
-
-/* Whether a sublayer computes or announces a site. */
-static bool sublayer_has(const struct sublayer *s, const struct mechanism *mechanism,
-                         enum site site)
-{
-    const enum site id = site_id(site);
-    for (size_t i = 0; i < 3; i++)
-        if ((s->at_sum[i] == id || s->at_after[i] == id) &&
-            sublayer_stream_part(s, id) == site_part(site))
-            return true;
-    if ((s->at_input == id || s->at_out_norm == id) && sublayer_outside(s) == site_part(site))
-        return true;
-    if (s->part != site_part(site))
-        return false;
-    if (s->at_out == id)
-        return true;
-    if (s->kind == SUBLAYER_MIX)
-        return mixer_has(s->mixer, id);
-    if (s->kind == SUBLAYER_MLP && s->mlp.mixture)
-        return id == SITE_ROUTER || id == SITE_EXPERT_WEIGHTS ||
-               (id == SITE_LN_EXPERTS && s->mlp.mixture->beside) ||
-               (id == SITE_SHARED_OUT && s->mlp.mixture->shared_inner);
-    if (s->kind == SUBLAYER_MLP)
-        return id == SITE_MLP_ACT || ((id == SITE_MLP_GATE || id == SITE_MLP_UP) && s->mlp.gated);
-    if (id == SITE_DIFFERENCE)
-        return s->head.differ > 0;
-    if (id == SITE_Q_PRE || id == SITE_K_PRE)
-        return s->head.rotary && !(id == SITE_K_PRE && s->head.borrows);
-    if (id == SITE_GATE || id == SITE_GATED)
-        return s->head.gate || (id == SITE_GATED && s->head.differ > 0);
-    return id == SITE_SOFTMAX ? mechanism->renormalise
-           : id == SITE_SINK  ? s->score.sink
-                              : id >= SITE_Q && id <= SITE_CONTEXT && !is_of_mixers(id);
-}
-
-bool site_is_in_layer(const struct config *config, enum site site, size_t layer)
-{
-    enum site_part part = site_part(site);
-    enum site id = site_id(site);
-    if (!site_row(site)->in_layer)
-        return site_exists(config, site);
-    bool of_source = part == PART_SOURCE || part == PART_CROSS;
-    if (!site_about(site) || (of_source && !has_encoder(config)))
-        return false;
-    if (id == SITE_RESID_PRE)
-        return config->style != STYLE_BARE;
-    if (id == SITE_PREDICTED || (id >= SITE_CORRECTED && id <= SITE_MERGED))
-        return part == PART_SENTENCE && config->copies.count;
-    const struct layer *l = layer_of(config, part, layer);
-    for (const struct sublayer *s = l->sublayers; s < l->sublayers + l->count; s++)
-        if (sublayer_has(s, &config->mechanism, site))
-            return true;
-    return false;
-}
-
-bool site_is_borrowed(const struct config *config, enum site site, size_t layer)
-{
-    return (site == SITE_K || site == SITE_V) && stack_head(config, PART_SENTENCE, layer)->borrows;
-}
-
-bool site_exists(const struct config *config, enum site site)
-{
-    enum site_part part = site_part(site);
-    if (site_id(site) == SITE_ATTENTION_GRADIENT && !site_exists(config, SITE_LOGITS))
-        return false;
-    if (site_id(site) >= SITE_ENTROPY && site_id(site) <= SITE_ATTENTION_GRADIENT)
-        return part < ATTENTION_PARTS && site_exists(config, SITE_OF(part, SITE_WEIGHTS));
-    if (site_is_effective(site)) /* value_zeroing and rollout: not with a source */
-        return part == PART_SENTENCE &&
-               ((site != SITE_VALUE_ZEROING && site != SITE_ROLLOUT) || !config->cross) &&
-               (site != SITE_VALUE_ZEROING || !(config->given || config->copies.count)) &&
-               ((site != SITE_VALUE_ZEROING && site != SITE_ROLLOUT) || !config->mixer.heads) &&
-               (site != SITE_NORM_WEIGHTED || !config->head_gate) && first_attention(config, part);
-    switch (site_id(site)) {
-    case SITE_EMBEDDING:
-        return part == PART_SENTENCE || (part == PART_SOURCE && config->cross);
-    case SITE_LN_F:
-        return part != PART_CROSS && stack_of(config, part)->unembed.norm;
-    case SITE_TRANSFORM:
-    case SITE_POOLED:
-        return part == PART_SENTENCE && stack_of(config, part)->unembed.at_dense == site;
-    case SITE_DISCRIMINATOR:
-    case SITE_LOGITS:
-        return part == PART_SENTENCE && stack_of(config, part)->unembed.at_result == site;
-    default:
-        break;
-    }
-    for (size_t layer = 0; site_row(site)->in_layer && layer < site_layers(config, site); layer++)
-        if (site_is_in_layer(config, site, layer))
-            return true;
-    return false;
-}
-
-bool site_is_left_out(const struct config *config, enum site site)
-{
-    for (size_t layer = 0; site_row(site)->in_layer && layer < site_layers(config, site); layer++) {
-        const struct layer *l = layer_of(config, site_part(site), layer);
-        for (size_t i = l->count; i < l->all; i++)
-            if (sublayer_has(&l->sublayers[i], &config->mechanism, site))
-                return true;
-    }
-    return false;
-}
-
-enum site site_of_output(const struct config *config)
-{
-    const struct layer *first = layer_of(config, PART_SENTENCE, 0);
-    enum site end = sublayer_end(&first->sublayers[first->count - 1]);
-    return config->copies.count ? SITE_MERGED : end == SITE_LN_2 ? SITE_LN_2 : SITE_RESID_POST;
-}
-
-enum site site_of_logits(const struct config *config)
-{
-    return config->final_norm ? SITE_LN_F : site_of_output(config);
-}
-
-static size_t channels(const struct config *c, enum site site, size_t layer)
-{
-    enum site id = site_id(site);
-    if (id == SITE_MLP_ACT || id == SITE_MLP_GATE || id == SITE_MLP_UP) {
-        const struct sublayer *mlp =
-            layer_mlp(layer_of(c, site_part(site), layer), site_part(site));
-        return mlp && !mlp->mlp.mixture ? mlp->mlp.inner : 0;
-    }
-    const struct head_rule *head = stack_head(c, site_part(site), layer);
-    if (id == SITE_DISCRIMINATOR)
-        return 1;
-    if (site == SITE_OF(PART_MIXER, SITE_CONV))
-        return mixer_convolved(&c->mixer);
-    if (id == SITE_GATED)
-        return site_part(site) == PART_MIXER ? c->mixer.heads * c->mixer.d_v
-                                             : head->heads * head->d_v;
-    return id == SITE_TRANSFORM    ? config_word_width(c)
-           : site == SITE_ATTN_OUT ? config_out_width(c)
-                                   : c->n_embd;
-}
-
-size_t site_heads(const struct config *c, enum site site, size_t layer)
-{
-    const bool of_keys = site_axes(site) == AXES_GROUP_TOKEN_DIM;
-    if (!site_has_heads(site))
-        return 1;
-    if (site_axes(site) == AXES_COPY_TOKEN_CHANNEL)
-        return num_max(c->copies.count, 1);
-    if (site_part(site) == PART_MIXER)
-        return of_keys ? c->mixer.key_heads : c->mixer.heads;
-    const struct head_rule *head = stack_head(c, site_part(site), layer);
-    const enum site id = site_id(site);
-    const bool of_contexts = id == SITE_DIFFERENCE || id == SITE_CONTEXT ||
-                             id == SITE_VALUE_WEIGHTED || id == SITE_NORM_WEIGHTED;
-    return of_keys ? head->kv_heads : of_contexts ? context_heads(head) : head->heads;
-}
-
-size_t site_columns(const struct config *c, enum site site, size_t layer)
-{
-    const struct head_rule *head = stack_head(c, site_part(site), layer);
-    const enum site id = site_id(site);
-    const bool of_mixer = site_part(site) == PART_MIXER;
-    const bool of_keys = id == SITE_Q_PRE || id == SITE_K_PRE || id == SITE_Q || id == SITE_K;
-    switch (site_axes(site)) {
-    case AXES_HEAD_TOKEN_DIM:
-    case AXES_GROUP_TOKEN_DIM:
-    case AXES_HEAD_KEY_VALUE:
-        if (id == SITE_DECAY)
-            return mixer_decays(&c->mixer);
-        if (id == SITE_STATES)
-            return c->mixer.d_k * c->mixer.d_v;
-        if (of_mixer)
-            return of_keys ? c->mixer.d_k : c->mixer.d_v;
-        return of_keys ? head->d_k : id == SITE_CONTEXT ? context_width(head) : head->d_v;
-    case AXES_TOKEN_EXPERT:
-        return c->mixture.experts;
-    case AXES_TOKEN_WORD:
-        return stack_of(c, site_part(site))->embed.rows;
-    default:
-        return channels(c, site, layer);
-    }
-}
-
-void site_most(size_t *heads, size_t *columns, const struct config *config, enum site site)
-{
-    *heads = *columns = 0;
-    for (size_t layer = 0; layer < site_layers(config, site); layer++) {
-        *heads = num_max(*heads, site_heads(config, site, layer));
-        *columns = num_max(*columns, site_columns(config, site, layer));
-    }
-}
-
-size_t site_shared_by(const struct config *c, enum site site, size_t layer)
-{
-    return site_axes(site) != AXES_GROUP_TOKEN_DIM ? 1
-           : site_part(site) == PART_MIXER
-               ? c->mixer.heads / c->mixer.key_heads
-               : kv_head_shared_by(stack_head(c, site_part(site), layer));
-}
-
-bool site_size(size_t *count, const struct config *config, enum site site, size_t heads,
-               size_t tokens, size_t source)
-{
-    enum site_part part = site_part(site);
-    size_t columns, most;
-    site_most(&most, &columns, config, site);
-    bool all = part == PART_MIXER && heads >= config->n_head; /* mixers may have more heads */
-    heads = all ? most : num_min(heads, most);
-    bool at_itself = has_encoder(config) && part == PART_SENTENCE;
-    size_t queries = part == PART_SOURCE ? source : tokens;
-    size_t keys = at_itself || !config->cross ? tokens : source;
-    const size_t sizes[] = {
-        [NONE] = 1,         [HEAD] = heads,
-        [KV_HEAD] = heads,  [COPY] = config->copies.count,
-        [TOKEN] = queries,  [FIRST] = 1,
-        [KEY_TOKEN] = keys, [QUERY] = queries,
-        [KEY] = keys,       [CHANNEL] = columns,
-        [EXPERT] = columns, [DIM] = columns,
-        [WORD] = columns,   [KEY_DIM] = config->mixer.d_k,
-    };
-    *count = 1;
-    for (size_t i = 0; i < AXES_MAX; i++)
-        if (!num_multiply(count, *count, sizes[axes_of[site_axes(site)][i]]))
-            return false;
-    return true;
-}
-
-/* Within a layer, sites have the order of their ids; but a norm of a sum follows the sum, and those
- * of other parts follow a site of the text, or its norm. */
-size_t site_order(const struct config *config, enum site site, size_t layer)
-{
-    enum { STEPS = 2 * SITE_IDS };
-    static const enum site after[SITE_PARTS] = {[PART_CROSS] = SITE_RESID_MID,
-                                                [PART_PER_LAYER] = SITE_CORRECTED,
-                                                [PART_LAUREL] = SITE_LN_1_POST,
-                                                [PART_MIXER] = SITE_LN_1};
-    enum site_part part = site_part(site);
-    enum site id = site_id(site);
-    size_t before = part == PART_SOURCE ? 0 : stack_of(config, PART_SOURCE)->layers;
-    size_t layers = site_layers(config, SITE_OF(part, SITE_Q));
-    size_t row = site_row(site)->in_layer ? layer + 1 : id == SITE_EMBEDDING ? 1 : layers;
-    size_t step = 2 * (size_t)id;
-    if ((id == SITE_LN_1 || id == SITE_LN_2) &&
-        layer_of(config, PART_SENTENCE, 0)->sublayers->norm_after)
-        step = 2 * (id == SITE_LN_1 ? SITE_RESID_MID : SITE_RESID_POST) + 1;
-    if (after[part])
-        step += STEPS * (2 * (size_t)after[part] + 1) + 1;
-    else
-        step *= STEPS;
-    return site == SITE_EMBEDDING ? 1 : (before + row) * STEPS * STEPS + step;
-}
-
 /* --- what is watched -------------------------------------------------------------------------- */
+
+enum { WORD_BITS = 64 };
 
 struct site_set site_set_of(const enum site *sites, size_t count)
 {
-    struct site_set set = {0};
+    struct site_set set = {{0}};
     for (size_t i = 0; i < count; i++)
         site_set_add(&set, sites[i]);
     return set;
@@ -677,52 +347,50 @@ struct site_set site_set_of(const enum site *sites, size_t count)
 
 void site_set_add(struct site_set *set, enum site site)
 {
-    set->of[site_part(site)] |= (uint64_t)1 << site_id(site);
+    set->words[site / WORD_BITS] |= (uint64_t)1 << site % WORD_BITS;
+}
+
+void site_set_remove(struct site_set *set, enum site site)
+{
+    set->words[site / WORD_BITS] &= ~((uint64_t)1 << site % WORD_BITS);
 }
 
 void site_set_join(struct site_set *set, struct site_set more)
 {
-    for (size_t part = 0; part < SITE_PARTS; part++)
-        set->of[part] |= more.of[part];
+    for (size_t i = 0; i < SITE_WORDS; i++)
+        set->words[i] |= more.words[i];
 }
 
 bool site_set_has(struct site_set set, enum site site)
 {
-    return set.of[site_part(site)] >> site_id(site) & 1;
+    return set.words[site / WORD_BITS] >> site % WORD_BITS & 1;
 }
 
 bool site_set_is_empty(struct site_set set)
 {
     uint64_t all = 0;
-    for (size_t part = 0; part < SITE_PARTS; part++)
-        all |= set.of[part];
+    for (size_t i = 0; i < SITE_WORDS; i++)
+        all |= set.words[i];
     return !all;
+}
+
+static bool has_ids(struct site_set set, enum site_part part, enum site first, enum site end)
+{
+    bool found = false;
+    for (enum site id = first; id < end; id++)
+        found |= site_set_has(set, SITE_OF(part, id));
+    return found;
+}
+
+bool site_set_has_part(struct site_set set, enum site_part part)
+{
+    return has_ids(set, part, 0, SITE_END);
 }
 
 bool site_set_has_effective(struct site_set set)
 {
-    return (set.of[PART_SENTENCE] | set.of[PART_SOURCE] | set.of[PART_CROSS]) >> SITE_PASS_END;
-}
-
-int watch_init(struct watch *watch, const struct config *config, struct arena *arena,
-               struct err *err)
-{
-    *watch = (struct watch){
-        .config = config,
-        .layer_count = num_max(config->n_layer, stack_of(config, PART_SOURCE)->layers),
-    };
-    watch->layers = arena_alloc(arena, watch->layer_count, sizeof *watch->layers, err);
-    return watch->layers ? 0 : -1;
-}
-
-void watch_add(struct watch *watch, enum site site, size_t layer)
-{
-    site_set_add(&watch->layers[site_row(site)->in_layer ? layer : 0], site);
-    site_set_add(&watch->any, site);
-    watch->end = num_max(watch->end, site_order(watch->config, site, layer));
-}
-
-bool watch_has(const struct watch *watch, enum site site, size_t layer)
-{
-    return site_set_has(watch->layers[site_row(site)->in_layer ? layer : 0], site);
+    bool found = false;
+    for (enum site_part part = 0; part < ATTENTION_PARTS; part++)
+        found |= has_ids(set, part, SITE_PASS_END, SITE_END);
+    return found;
 }

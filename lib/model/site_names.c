@@ -1,3 +1,4 @@
+#include "model/points.h"
 #include "model/site_names.h"
 
 #include <limits.h>

@@ -5,6 +5,8 @@
 #include "math/rng.h"
 #include "math/rows.h"
 #include "pass/attention_strip.h"
+#include "model/points.h"
+#include "pass/tap.h"
 
 /* --- methods ---------------------------------------------------------------------------------- */
 

@@ -9,7 +9,7 @@
 #include "math/rng.h"
 #include "math/rows.h"
 #include "math/tensor.h"
-#include "model/site.h"
+#include "pass/tap.h"
 
 _Static_assert((int)KEY_PANEL == (int)PAIR_COLUMNS, "rows of keys and of values are as long");
 

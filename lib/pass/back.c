@@ -12,6 +12,8 @@
 #include "model/family/family.h"
 #include "model/features.h"
 #include "pass/pass.h"
+#include "model/points.h"
+#include "pass/tap.h"
 
 /* --- the tape --------------------------------------------------------------------------------- */
 
@@ -155,16 +157,13 @@ static void watch_stack(struct watch *watch, const struct stack *stack, size_t f
 static void watch_all(struct watch *watch, const struct tape *tape, const struct run *run)
 {
     const struct config *c = run->config;
-    for (enum site site = 0; site != SITE_PASS_END; site = site_next(site))
-        for (size_t layer = 0; layer < site_layers(c, site); layer++) {
-            const bool runs_again = tape->streams && site_row(site)->in_layer &&
-                                    site != SITE_RESID_PRE && site_part(site) != PART_SOURCE &&
-                                    layer + 1 < c->n_layer;
-            const bool is_kept =
-                run->start ? runs_again && layer == run->start->layer : !runs_again;
-            if (is_kept && site_is_in_layer(c, site, layer))
-                watch_add(watch, site, layer);
-        }
+    for (const struct model_point *p = points_of(c); p < points_end(c); p++) {
+        const size_t layer = (size_t)p->layer;
+        const bool runs_again = tape->streams && p->layer >= 0 && p->site != SITE_RESID_PRE &&
+                                site_part(p->site) != PART_SOURCE && layer + 1 < c->n_layer;
+        if (run->start ? runs_again && layer == run->start->layer : !runs_again)
+            watch_add(watch, p->site, layer);
+    }
 }
 
 static int run_and_keep(struct tape *tape, const struct run *run, struct err *err)

@@ -14,7 +14,7 @@
 #pragma once
 
 #include "pass/forward.h"
-#include "model/site.h"
+#include "pass/tap.h"
 
 /* What a pass announced, dense, in `arena`. */
 struct tape {

@@ -7,6 +7,7 @@
 #include "math/precision.h"
 #include "math/rows.h"
 #include "model/layer.h"
+#include "model/points.h"
 #include "model/site.h"
 
 /* --- pages of pairs --------------------------------------------------------------------------- */

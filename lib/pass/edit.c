@@ -7,6 +7,7 @@
 #include "math/rng.h"
 #include "math/rows.h"
 #include "pass/attention_strip.h"
+#include "model/points.h"
 
 static const char *words_of(const struct edit *edit)
 {
@@ -216,50 +217,52 @@ bool edit_touches(const struct edit *edit, const struct edit_block *block)
 
 /* --- checks --------------------------------------------------------------------------------- */
 
-/* Refuse keys and values of a layer that reads those of another. */
-static int check_borrowed(const struct edit *edit, const struct config *config, struct err *err)
+/* Refuse an edit of a point by the reason that its list gives. */
+static int check_point(const struct edit *edit, const struct model_point *point,
+                       const struct config *config, struct err *err)
 {
-    const struct edit_indices *layers = &edit->layers;
-    for (size_t i = 0; i < layers->count; i++) {
-        size_t layer = (size_t)layers->items[i].last;
-        if (site_is_borrowed(config, edit->site, layer))
-            return err_unsupported(err,
-                                   "%s: layer %zu reads the keys and values of layer %d: edit "
-                                   "those",
-                                   words_of(edit), layer,
-                                   stack_head(config, PART_SENTENCE, layer)->kv_layer);
+    const char *words = words_of(edit), *name = site_name(edit->site);
+    switch (point->edit) {
+    case EDIT_YES:
+        return 0;
+    case EDIT_DENSE:
+        return err_usage(err, "%s: an edit of '%s' needs --attention dense", words, name);
+    case EDIT_FOLLOWS:
+        return err_unsupported(err,
+                               "%s: '%s' follows from other values: edit mix_q, mix_k, mix_v, "
+                               "mix_step, mix_decay or mix_context",
+                               words, name);
+    case EDIT_INPUT:
+        return err_unsupported(err,
+                               "%s: the model has no projection '%s': queries, keys and values "
+                               "are its input: edit the input",
+                               words, name);
+    case EDIT_STREAMS:
+        return err_unsupported(err, "%s: 'merged' is made of 'streams': edit those", words);
+    case EDIT_BORROWED:
+        return err_unsupported(
+            err, "%s: layer %d reads the keys and values of layer %d: edit those", words,
+            point->layer, stack_head(config, PART_SENTENCE, (size_t)point->layer)->kv_layer);
+    default:
+        return err_unsupported(err,
+                               "%s: expected a tensor that the pass goes on with, found '%s', "
+                               "which is only shown",
+                               words, name);
     }
-    return 0;
 }
 
 int edits_check(const struct edits *edits, const struct config *config, struct err *err)
 {
     for (size_t i = 0; edits && i < edits->count; i++) {
-        enum site id = site_id(edits->items[i].site);
-        const char *words = words_of(&edits->items[i]), *name = site_name(edits->items[i].site);
-        bool is_map = id >= SITE_SCORES && id <= SITE_DIFFERENCE &&
-                      site_part(edits->items[i].site) != PART_MIXER;
-        if (is_map && config->mechanism.kind != ATTENTION_DENSE)
-            return err_usage(err, "%s: an edit of '%s' needs --attention dense", words, name);
-        if (site_part(edits->items[i].site) == PART_MIXER &&
-            (id == SITE_WEIGHTS || (id >= SITE_MAP_NORM && id <= SITE_STATES)))
-            return err_unsupported(err,
-                                   "%s: '%s' follows from other values: edit mix_q, mix_k, mix_v, "
-                                   "mix_step, mix_decay or mix_context",
-                                   words, name);
-        if (!config->projections && id >= SITE_Q && id <= SITE_V)
-            return err_unsupported(err,
-                                   "%s: the model has no projection '%s': queries, keys and values "
-                                   "are its input: edit the input",
-                                   words, name);
-        if (id == SITE_MERGED)
-            return err_unsupported(err, "%s: 'merged' is made of 'streams': edit those", words);
-        if (!site_is_edited(edits->items[i].site))
-            return err_unsupported(err,
-                                   "%s: expected a tensor that the pass goes on with, found '%s', "
-                                   "which is only shown",
-                                   words, name);
-        if (check_borrowed(&edits->items[i], config, err))
+        const struct edit *edit = &edits->items[i];
+        const struct model_point *point = point_any(config, edit->site);
+        for (size_t k = 0; k < edit->layers.count; k++) {
+            const size_t layer = (size_t)edit->layers.items[k].last;
+            const struct model_point *last = point_find(config, edit->site, layer);
+            if ((last || point) && check_point(edit, last ? last : point, config, err))
+                return -1;
+        }
+        if (!edit->layers.count && point && check_point(edit, point, config, err))
             return -1;
     }
     return 0;

@@ -13,6 +13,8 @@
 #include "math/rows.h"
 #include "pass/cache.h"
 #include "pass/pass.h"
+#include "model/points.h"
+#include "pass/tap.h"
 
 /* --- the batch -------------------------------------------------------------------------------- */
 
@@ -997,7 +999,7 @@ static enum pass_state encode(struct pass *pass)
     struct pass sources = *pass;
     struct batch batch;
     enum site first_use = stack->layers ? SITE_OF(PART_CROSS, SITE_K) : SITE_K;
-    bool needed = pass->tap->watch->any.of[PART_SOURCE] ||
+    bool needed = site_set_has_part(pass->tap->watch->any, PART_SOURCE) ||
                   site_order(pass->config, first_use, 0) <= pass->end; /* its keys are needed */
     if (!needed || !pass->batch->source_tokens)
         return PASS_ON;

@@ -13,6 +13,7 @@
 #include "pass/edit.h"
 #include "model/site.h"
 #include "model/weights.h"
+#include "pass/tap.h"
 
 struct cache;
 struct embed_rule;

@@ -11,6 +11,8 @@
 #include "math/rows.h"
 #include "pass/cache.h"
 #include "pass/pass.h"
+#include "model/points.h"
+#include "pass/tap.h"
 
 enum {
     COLUMNS = 32,      /* of a state, or heads of one column, that a thread has at a time */

@@ -9,6 +9,8 @@
 #include "math/rows.h"
 #include "pass/cache.h"
 #include "model/family/family.h"
+#include "model/points.h"
+#include "pass/tap.h"
 
 /* --- what must be computed -------------------------------------------------------------------- */
 

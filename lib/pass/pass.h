@@ -13,6 +13,7 @@
 #include "model/score_rule.h"
 #include "model/site.h"
 #include "model/weights.h"
+#include "pass/tap.h"
 
 /* --- buffers --------------------------------------------------------------------------------- */
 

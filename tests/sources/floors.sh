@@ -34,7 +34,8 @@ is_absent() {
 
 symbols "$@" >"$scratch/symbols"
 [ -s "$scratch/symbols" ] || leave_out 'names of objects: no internal.a'
-same 'includes and names point down; rings of files are small; libraries, heap and exits are where they belong' '' \
+same 'includes and names point down in small rings; libraries, heap, exits are where they belong' \
+    '' \
     "$(climbs)"
 same 'what ARCHITECTURE.md names is there' '' "$(is_absent)"
 closing

@@ -9,7 +9,7 @@
 #include "pass/forward.h"
 #include "model/layer.h"
 #include "model/model.h"
-#include "model/site.h"
+#include "pass/tap.h"
 #include "path_text.h"
 
 enum {

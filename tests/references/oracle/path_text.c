@@ -4,6 +4,8 @@
 
 #include "model/layer.h"
 #include "model/model.h"
+#include "model/points.h"
+#include "pass/tap.h"
 
 enum { LONG = 70 }; /* tokens; more than a panel of keys has */
 

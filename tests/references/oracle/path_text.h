@@ -16,6 +16,7 @@
 #include "golden.h"
 #include "pass/forward.h"
 #include "model/site.h"
+#include "pass/tap.h"
 
 /* The expected values of a site in a layer. */
 struct path_value {

@@ -115,7 +115,8 @@ TEST(excluded_options_are_in_one_table_of_the_command)
 {
     for (size_t i = 0; i < all_commands.count; i++) {
         char names[256];
-        snprintf(names, sizeof names, "%s", all_commands.items[i]->without ? all_commands.items[i]->without : "");
+        snprintf(names, sizeof names, "%s",
+                 all_commands.items[i]->without ? all_commands.items[i]->without : "");
         for (char *name = strtok(names, " "); name; name = strtok(NULL, " ")) {
             size_t tables = table_has(running_options, name);
             for (size_t k = 0; k < OPTION_USES && all_commands.items[i]->shared[k]; k++)

@@ -10,6 +10,7 @@
 #include "draw/page.h"
 #include "format/json.h"
 #include "model/layer.h"
+#include "model/points.h"
 
 /* --- a page's JSON ---------------------------------------------------------------------------- */
 

@@ -77,7 +77,7 @@ static void story_select(struct story *story, const char *heads)
 {
     const struct config *config = &story->viewer.model.config;
     ck_assert_int_eq(selection_sites(&story->selection, "all", config, NULL), 0);
-    story->selection.sites.of[PART_SENTENCE] &= ~((uint64_t)1 << SITE_SCORES);
+    site_set_remove(&story->selection.sites, SITE_SCORES);
     ck_assert_int_eq(selection_layers(&story->selection, "all", config, &story->arena, NULL), 0);
     ck_assert_int_eq(selection_heads(&story->selection, heads, config, &story->arena, NULL), 0);
 }

@@ -6,6 +6,7 @@
 
 #include "../unit.h"
 #include "../rigs/instruments_golden.h"
+#include "model/points.h"
 
 static struct viewer viewer;
 static struct arena arena;

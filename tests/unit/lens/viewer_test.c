@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "../unit.h"
-#include "../rigs/golden_models.h"
 #include "../rigs/scratch.h"
 #include "../rigs/tiny_model.h"
 #include "model/mechanism.h"
@@ -245,91 +244,4 @@ TEST_LOOP(a_second_viewer_has_the_same_numbers, 2)
     ck_assert_uint_eq(viewer.model.weights.arena.taken_bytes, shared);
     ck_assert_uint_lt(second.model.weights.arena.taken_bytes, 1 << 16);
     viewer_release_shared(&second);
-}
-
-/* --- sites that are edited -------------------------------------------------------------------- */
-
-static void release(void)
-{
-    viewer_release(&viewer);
-    arena_release(&arena);
-}
-
-FIXTURE(NULL, release) /* in the repository's root */
-
-static void capture_both(struct report *report, struct selection *selection,
-                         const struct text_with_source *pair)
-{
-    const struct capture_request asked = {selection, pair, 1, 0, report, NULL};
-    ck_assert_msg(!viewer_capture(&viewer, &asked, &arena, &err), "%s", err.text);
-}
-
-static bool differs(const struct report *a, const struct report *b, enum site site)
-{
-    for (size_t i = 0; i < a->array_count; i++)
-        if (a->arrays[i].site == site && memcmp(a->arrays[i].data, b->arrays[i].data,
-                                                array_cells(&a->arrays[i]) * sizeof(float)) != 0)
-            return true;
-    return false;
-}
-
-/* Whether three times a site's values change these and what ends the pass; not if edits of it are
- * refused, which says why. */
-static bool edit_changes(enum site site, const struct text_with_source *pair)
-{
-    const struct config *c = &viewer.model.config;
-    const struct edit edit = {.site = site, .op = EDIT_SCALE, .number = 3};
-    const struct edits edits = {&edit, 1};
-    const enum site end = site_exists(c, SITE_LOGITS)          ? SITE_LOGITS
-                          : site_exists(c, SITE_DISCRIMINATOR) ? SITE_DISCRIMINATOR
-                          : site_exists(c, SITE_POOLED)        ? SITE_POOLED
-                                                               : site_of_logits(c);
-    struct selection selection = {.sites = SITE_SET(site, end)};
-    struct report before, after;
-    if (edits_check(&edits, c, &err)) {
-        ck_assert_msg(err.kind == ERR_UNSUPPORTED, "%s: %s", site_name(site), err.text);
-        err_clear(&err);
-        return false;
-    }
-    ck_assert(!selection_layers(&selection, NULL, c, &arena, &err) &&
-              !selection_heads(&selection, NULL, c, &arena, &err));
-    capture_both(&before, &selection, pair);
-    viewer.edits = &edits;
-    capture_both(&after, &selection, pair);
-    viewer.edits = NULL;
-    return differs(&before, &after, site) && differs(&before, &after, end);
-}
-
-/* Note the sites of the open model whose edits change something; then close it. */
-static void try_edits(bool changed[SITE_PARTS][SITE_IDS])
-{
-    struct text_with_source pair;
-    golden_ids(&pair, &viewer, "1,2,3", &arena);
-    for (enum site site = 0; site != SITE_PASS_END; site = site_next(site)) {
-        bool *known = &changed[site_part(site)][site_id(site)];
-        if (!*known && site_about(site) && site_exists(&viewer.model.config, site))
-            *known = edit_changes(site, &pair);
-    }
-    release();
-}
-
-/* A site that edits accept changes the end of the pass of some golden model. */
-TEST(each_site_that_can_be_edited_changes_what_follows)
-{
-    bool changed[SITE_PARTS][SITE_IDS] = {{false}};
-    const struct mechanism mask_after = {.renormalise = true};
-    char path[GOLDEN_PATH_BYTES], wrong[1024] = "";
-    for (size_t i = 0; i < golden_models()->gl_pathc; i++) {
-        open_model(golden_model(path, i));
-        try_edits(changed);
-    }
-    open_model("tests/references/golden-families/llama");
-    ck_assert(!viewer_set_mechanism(&viewer, &mask_after, &err));
-    try_edits(changed);
-    for (enum site site = 0; site != SITE_END; site = site_next(site)) {
-        const bool is_changed = changed[site_part(site)][site_id(site)];
-        if (site_about(site) && is_changed != site_is_edited(site))
-            snprintf(wrong + strlen(wrong), sizeof wrong - strlen(wrong), " %s", site_name(site));
-    }
-    ck_assert_msg(!*wrong, "accepted without an effect, or refused with one:%s", wrong);
 }

@@ -5,6 +5,8 @@
 #include "../unit.h"
 #include "../rigs/instruments_golden.h"
 #include "lens/edits.h"
+#include "model/points.h"
+#include "pass/tap.h"
 
 static struct viewer viewer;
 static struct arena arena;

@@ -8,7 +8,7 @@
 #include "../unit.h"
 #include "lens/capture.h"
 #include "measure/patching.h"
-#include "model/site.h"
+#include "pass/tap.h"
 
 static struct viewer viewer;
 static struct arena arena;

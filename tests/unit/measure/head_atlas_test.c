@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/stream.h"
 #include "model/site.h"
+#include "pass/tap.h"
 
 static struct atlas atlas;
 static struct arena arena;

@@ -8,6 +8,8 @@
 #include "../rigs/instruments_golden.h"
 #include "model/config.h"
 #include "model/mechanism.h"
+#include "model/points.h"
+#include "pass/tap.h"
 
 static struct viewer viewer;
 static struct arena arena;

@@ -11,7 +11,7 @@
 #include "format/json.h"
 #include "pass/forward.h"
 #include "model/model.h"
-#include "model/site.h"
+#include "pass/tap.h"
 
 enum { TOKENS_MAX = 16, LOGITS_MAX = 1024, PARTS = 8 };
 

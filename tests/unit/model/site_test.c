@@ -1,4 +1,5 @@
 #include "model/layer.h"
+#include "model/points.h"
 #include "model/site.h"
 
 #include <stdint.h>

@@ -8,7 +8,7 @@
 #include "../rigs/forward_rig.h"
 #include "../rigs/patience.h"
 #include "model/layer.h"
-#include "model/site.h"
+#include "pass/tap.h"
 
 /* clang-format off */
 static const char *const configs[] = {

@@ -109,8 +109,7 @@ static void grow_under_every_kind(size_t c)
             grow_by(&growth, pieces[i]);
             if (has_encoder(&growth.model.config))
                 continue;
-            growth.watch.sites.of[PART_SENTENCE] &=
-                ~((uint64_t)1 << SITE_SCORES); /* which need masked keys, too */
+            site_set_remove(&growth.watch.sites, SITE_SCORES); /* which need masked keys, too */
             cache_forget(&growth.cache, 0);
             grow_by(&growth, pieces[i]);
             growth.watch = record_all(&growth.model);

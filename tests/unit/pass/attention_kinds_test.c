@@ -11,7 +11,7 @@
 #include "../rigs/reference_model.h"
 #include "../rigs/targets.h"
 #include "model/mechanism.h"
-#include "model/site.h"
+#include "pass/tap.h"
 
 /* clang-format off */
 static const char *const causal_configs[] = {

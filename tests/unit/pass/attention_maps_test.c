@@ -6,7 +6,7 @@
 
 #include "../unit.h"
 #include "../rigs/forward_rig.h"
-#include "model/site.h"
+#include "pass/tap.h"
 
 /* Sites with axes head, query, key; all except softmax, which needs another mechanism. */
 enum { HEADS = 3, LAYERS = 2, SITES = ATTENTION_MAPS - 2, LENT_MAX = 64 };

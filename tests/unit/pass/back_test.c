@@ -13,7 +13,7 @@
 #include "model/family/family.h"
 #include "model/layer.h"
 #include "model/model.h"
-#include "model/site.h"
+#include "pass/tap.h"
 
 /* tests/references/golden-gradients.json: gradients in float64 of a logit's difference; of each
  * tensor of a file two indices with their numbers, the largest first. */

@@ -5,6 +5,8 @@
 #include "../unit.h"
 #include "../rigs/growth_rig.h"
 #include "pass/forward.h"
+#include "model/points.h"
+#include "pass/tap.h"
 
 /* Give a text its own cache of its source: the one that the last pass filled, or an empty one. */
 static void take_source(struct growth *growth, struct text *text, struct cache *cache, bool empty)

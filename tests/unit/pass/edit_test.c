@@ -191,7 +191,7 @@ TEST_LOOP(a_growing_text_is_edited_as_the_whole, PLAIN)
     run(&plain, edits_of, COUNT(edits_of));
     struct record_watch watch = record_all(&model);
     watch.edits = &edits;
-    watch.sites.of[PART_SENTENCE] &= ~((uint64_t)1 << SITE_SCORES);
+    site_set_remove(&watch.sites, SITE_SCORES);
     ck_assert(!cache_init(&cache, &model.config, NULL));
     for (size_t i = 0; i < LENGTH; i++, part.ids++) {
         record_pass(&edited, &model, &part, 1, &watch);

@@ -7,7 +7,7 @@
 #include "../unit.h"
 #include "../rigs/forward_rig.h"
 #include "../rigs/patience.h"
-#include "model/site.h"
+#include "pass/tap.h"
 
 /* clang-format off */
 static const char three_layers[] =

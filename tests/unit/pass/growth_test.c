@@ -69,7 +69,7 @@ TEST_LOOP(threads_that_share_a_token_with_a_source_do_not_change_a_bit, COUNT(wa
 
 /* Sites compared in a batch of many texts; all sites would be thousands of items. */
 static const struct record_watch few_sites = {
-    .sites.of = {(uint64_t)1 << SITE_WEIGHTS | (uint64_t)1 << SITE_LOGITS}, .first_layer = 1};
+    .sites.words = {(uint64_t)1 << SITE_WEIGHTS | (uint64_t)1 << SITE_LOGITS}, .first_layer = 1};
 
 TEST_LOOP(caches_of_all_lengths_can_be_in_one_batch, COUNT(ways))
 {

@@ -6,7 +6,7 @@
 
 #include "../unit.h"
 #include "../rigs/small_models.h"
-#include "model/site.h"
+#include "pass/tap.h"
 
 /* clang-format off */
 static const char two_heads[] = JSON({"model_type": "attention", "vocab_size": 40, "n_embd": 4,

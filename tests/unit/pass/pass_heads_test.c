@@ -6,7 +6,7 @@
 #include "../unit.h"
 #include "../rigs/forward_rig.h"
 #include "../rigs/patience.h"
-#include "model/site.h"
+#include "pass/tap.h"
 
 enum { LENGTH = 70 };
 

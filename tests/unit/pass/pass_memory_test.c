@@ -4,7 +4,7 @@
 #include "../rigs/small_models.h"
 #include "model/mechanism.h"
 #include "pass/pass.h"
-#include "model/site.h"
+#include "pass/tap.h"
 
 static struct tiny_model model;
 static struct rig rig;

@@ -6,6 +6,8 @@
 #include "../unit.h"
 #include "../rigs/patience.h"
 #include "../rigs/small_models.h"
+#include "model/points.h"
+#include "pass/tap.h"
 
 /* clang-format off */
 static const char encoder_pre[] =

@@ -5,6 +5,8 @@
 
 #include "asserts.h"
 #include "model/model.h"
+#include "model/points.h"
+#include "pass/tap.h"
 #include "reference_model.h"
 
 void rig_open(struct rig *rig, struct tiny_model *model, size_t threads)

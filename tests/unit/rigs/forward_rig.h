@@ -12,7 +12,7 @@
 #pragma once
 
 #include "pass/forward.h"
-#include "model/site.h"
+#include "pass/tap.h"
 #include "tiny_model.h"
 
 struct rig {

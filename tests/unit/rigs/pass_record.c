@@ -5,6 +5,8 @@
 #include "asserts.h"
 #include "pass/forward.h"
 #include "model/model.h"
+#include "model/points.h"
+#include "pass/tap.h"
 
 struct record_watch record_all(const struct random_model *model)
 {
