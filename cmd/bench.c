@@ -95,12 +95,12 @@ struct bench_run {
 };
 
 /* The value of an option, a list of numbers up to `most`; `text` is NULL: not given. */
-struct sizes {
+struct size_list {
     const char *option, *text;
     long long most;
 };
 
-static int parse_sizes(size_t *sizes, size_t *count, struct sizes list, struct err *err)
+static int parse_sizes(size_t *sizes, size_t *count, struct size_list list, struct err *err)
 {
     for (const char *item = list.text; item; item = list_next(item)) {
         long long number = 0;
@@ -121,9 +121,9 @@ static int parse_lengths(struct bench_run *run, struct err *err)
     struct bench_plan *plan = &run->plan;
     const struct own_options *own = options_own(run->options);
     if (parse_sizes(run->lengths, &plan->length_count,
-                    (struct sizes){"--tokens", own->lengths, TOKENS_MAX}, err) ||
+                    (struct size_list){"--tokens", own->lengths, TOKENS_MAX}, err) ||
         parse_sizes(run->widths, &plan->width_count,
-                    (struct sizes){"--widths", own->widths, WIDTH_MAX}, err))
+                    (struct size_list){"--widths", own->widths, WIDTH_MAX}, err))
         return -1;
     if (own->widths && !own->lengths)
         run->lengths[plan->length_count++] = WIDTH_TOKENS;

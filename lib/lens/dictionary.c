@@ -110,14 +110,14 @@ static struct row_norm norm_of(const struct dictionary *d, const float *x)
 
 /* --- encode ----------------------------------------------------------------------------------- */
 
-struct candidate {
+struct ranked_feature {
     float size; /* what is compared */
     uint32_t id;
 };
 
 static int larger_first(const void *a, const void *b)
 {
-    const struct candidate *one = a, *other = b;
+    const struct ranked_feature *one = a, *other = b;
     if (one->size != other->size)
         return one->size < other->size ? 1 : -1;
     return one->id < other->id ? -1 : 1;
@@ -129,14 +129,14 @@ static float rank_of(const struct dictionary *d, size_t i)
 }
 
 /* Set those that are not among the k largest to 0. */
-static void keep_largest(const struct dictionary *d, float *p, struct candidate *candidates)
+static void keep_largest(const struct dictionary *d, float *p, struct ranked_feature *candidates)
 {
     size_t count = 0;
     for (uint32_t i = 0; i < d->count; i++) {
         float s = p[i] * rank_of(d, i);
         float size = d->active == ACTIVE_ABSTOPK ? fabsf(s) : s;
         if (d->keeps_negative || size > 0)
-            candidates[count++] = (struct candidate){size, i};
+            candidates[count++] = (struct ranked_feature){size, i};
     }
     qsort(candidates, count, sizeof *candidates, larger_first);
     for (size_t i = d->k; i < count; i++)
@@ -157,7 +157,7 @@ static void keep_largest_of_groups(const struct dictionary *d, float *p)
 }
 
 /* From pre-activations to activations, of which those that are not active are 0. */
-static void keep_active(const struct dictionary *d, float *p, struct candidate *candidates)
+static void keep_active(const struct dictionary *d, float *p, struct ranked_feature *candidates)
 {
     if (d->active == ACTIVE_GROUPMAX)
         keep_largest_of_groups(d, p);
@@ -218,7 +218,7 @@ int dictionary_encode(const struct dictionary *d, struct machine *machine, struc
     const size_t most = num_min(FEATURE_ROWS, x.rows);
     struct matrix p = matrix_new(most, d->count, &own, err);
     struct matrix normed = matrix_new(most, d->in, &own, err);
-    struct candidate *candidates = arena_room(&own, d->count, sizeof *candidates, err);
+    struct ranked_feature *candidates = arena_room(&own, d->count, sizeof *candidates, err);
     int failed = !p.data || !normed.data || !candidates;
     for (size_t first = 0; first < x.rows && !failed; first += most) {
         p.rows = normed.rows = num_min(most, x.rows - first);

@@ -12,7 +12,7 @@
 
 /* --- the files of sentence-transformers ------------------------------------------------------- */
 
-struct reading {
+struct pooling_reading {
     struct pooling_modules *modules;
     struct folder folder; /* of the model */
     const char *path;     /* the folder of a module in it */
@@ -34,7 +34,7 @@ static int read_pooling(void *context, const struct json *root, struct err *err)
         {"weightedmean", "pooling_mode_weightedmean_tokens", POOL_NONE},
         {"mean_sqrt_len_tokens", "pooling_mode_mean_sqrt_len_tokens", POOL_NONE},
     };
-    struct reading *reading = context;
+    struct pooling_reading *reading = context;
     const struct json *given = json_given(root, "pooling_mode");
     const char *name = given ? "several" : modes[0].name, *older = NULL;
     if (given && json_is_array(given) && json_count(given) == 1)
@@ -61,7 +61,8 @@ static int read_pooling(void *context, const struct json *root, struct err *err)
 
 /* Read a tensor of a Dense as floats in the arena. */
 static int read_tensor(const float **values, const struct checkpoint *checkpoint, const char *name,
-                       size_t rows, size_t columns, const struct reading *reading, struct err *err)
+                       size_t rows, size_t columns, const struct pooling_reading *reading,
+                       struct err *err)
 {
     const struct found_tensor found = checkpoint_find_exactly(checkpoint, name);
     const struct safetensors_entry *entry = found.entry;
@@ -92,7 +93,7 @@ static bool find_activation(enum activation *activation, const char *class)
 
 static int read_dense(void *context, const struct json *root, struct err *err)
 {
-    struct reading *reading = context;
+    struct pooling_reading *reading = context;
     struct pooling_module *module = &reading->modules->list[reading->modules->count];
     const char *class = "torch.nn.modules.activation.Tanh", *input = "sentence_embedding";
     const char *output = input;
@@ -134,7 +135,8 @@ static int read_dense(void *context, const struct json *root, struct err *err)
     return err_if(failed);
 }
 
-static int read_module(struct reading *reading, size_t index, const char *type, struct err *err)
+static int read_module(struct pooling_reading *reading, size_t index, const char *type,
+                       struct err *err)
 {
     static const char *const places[] = {"Transformer", "Pooling"};
     const char *name = strrchr(type, '.') ? strrchr(type, '.') + 1 : type;
@@ -162,7 +164,7 @@ static int read_module(struct reading *reading, size_t index, const char *type, 
 
 static int read_modules(void *context, const struct json *root, struct err *err)
 {
-    struct reading *reading = context;
+    struct pooling_reading *reading = context;
     size_t index = 0;
     if (!json_is_array(root) || json_count(root) < 2)
         return err_set(err, "expected a list of modules, Transformer and Pooling first");
@@ -181,7 +183,7 @@ static int read_modules(void *context, const struct json *root, struct err *err)
 /* sentence_bert_config.json and tokenizer_config.json: how many tokens of a text are read. */
 static int read_length(void *context, const struct json *root, struct err *err)
 {
-    struct reading *reading = context;
+    struct pooling_reading *reading = context;
     double most = INFINITY;
     json_get_number(json_member(root, "model_max_length"), &most);
     json_get_number(json_member(root, "max_seq_length"), &most);
@@ -203,7 +205,7 @@ static int read_bert(void *context, const struct json *root, struct err *err)
 
 static int read_prompt(void *context, const struct json *root, struct err *err)
 {
-    struct reading *reading = context;
+    struct pooling_reading *reading = context;
     const char *name = NULL, *prompt = NULL;
     if (json_text(root, "default_prompt_name", &name, err) || !name ||
         json_text(json_given(root, "prompts"), name, &prompt, err) || !prompt || !*prompt)
@@ -223,7 +225,7 @@ int pooling_open(struct pooling_modules *modules, const struct folder *folder, s
                  {"tokenizer_config.json", read_length},
                  {"config_sentence_transformers.json", read_prompt}};
     *modules = (struct pooling_modules){.most_tokens = SIZE_MAX};
-    struct reading reading = {modules, *folder, "", width, arena};
+    struct pooling_reading reading = {modules, *folder, "", width, arena};
     reading.folder.opened = NULL;
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         if ((i == 0 || folder_has(folder, files[i].name)) &&

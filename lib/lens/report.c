@@ -485,7 +485,7 @@ static bool has_sum(enum site site)
 }
 
 /* Positions of an axis to keep. */
-struct choice {
+struct axis_choice {
     const char *list;                    /* their numbers; NULL: all, or those of `named` */
     const struct named_positions *named; /* positions to join; NULL: none */
     const char *option, *thing;          /* for messages */
@@ -494,7 +494,7 @@ struct choice {
 
 /* Keep the chosen positions of `from`: first those of groups[0], then their groups[1]. */
 static int select_axis(struct axis *axis, struct groups groups[2], const struct axis *from,
-                       const struct choice *choice, struct arena *arena, struct err *err)
+                       const struct axis_choice *choice, struct arena *arena, struct err *err)
 {
     const struct named_positions all = {NULL, (const char *[]){choice->list}, 1};
     const struct named_positions *named = choice->named ? choice->named : &all;
@@ -572,7 +572,7 @@ static int select_cells(struct array *arrays, struct report *report, const struc
         const bool has_keys = array_has_key_columns(array);
         const enum things things = axis_rows[site_axes(array->site)][0].things;
         const bool has_queries = things == OF_QUERIES;
-        struct choice choices[] = {
+        struct axis_choice choices[] = {
             {.list = has_queries && rows->words ? rows->queries : NULL, .option = "--query"},
             {.list = has_keys ? columns->keys : NULL, .option = "--key"}};
         for (size_t k = 0; k < 2; k++) {

@@ -28,7 +28,7 @@ struct tile_shapes {
 _Static_assert(sizeof(struct tile_shapes) == 64, "the shapes of tiles are 64 bytes");
 
 /* Up to two tiles of rows by up to two of columns. */
-struct block {
+struct tile_block {
     const uint32_t *a, *b;
     float *c;
     size_t a_stride, b_stride, c_stride; /* in bytes */
@@ -47,7 +47,7 @@ static size_t within_tile(size_t size, size_t tile)
 
 /* Tiles 0 to 3: sums; 4, 5: rows of B; 6, 7: columns of A. Most blocks of a product have the same
  * shapes, and these are configured once. */
-IN_AMX static void set_shapes(struct block *block, size_t pairs)
+IN_AMX static void set_shapes(struct tile_block *block, size_t pairs)
 {
     size_t shaped[3] = {block->rows, block->columns, pairs};
     struct tile_shapes shapes = {.palette = 1};
@@ -71,7 +71,7 @@ IN_AMX static void set_shapes(struct block *block, size_t pairs)
                      : "m"(shapes)); /* gcc believes that _tile_loadconfig reads 8 bytes */
 }
 
-static inline float *sums_at(const struct block *block, size_t row, size_t column)
+static inline float *sums_at(const struct tile_block *block, size_t row, size_t column)
 {
     return block->c + row * (block->c_stride / sizeof(float)) + column;
 }
@@ -90,7 +90,7 @@ static inline float *sums_at(const struct block *block, size_t row, size_t colum
 
 #define SET_TO_ZERO(tile, sums, stride) _tile_zero(tile)
 
-IN_AMX static ALWAYS_INLINE void add_steps(struct block *block, size_t steps, size_t pairs,
+IN_AMX static ALWAYS_INLINE void add_steps(struct tile_block *block, size_t steps, size_t pairs,
                                            bool two_rows, bool two_columns)
 {
     size_t a_step = pairs * block->a_stride / sizeof *block->a;
@@ -115,7 +115,7 @@ IN_AMX static ALWAYS_INLINE void add_steps(struct block *block, size_t steps, si
 }
 
 /* Sums over `steps` steps of `pairs` pairs. */
-IN_AMX static void add_block(struct block *block, size_t steps, size_t pairs)
+IN_AMX static void add_block(struct tile_block *block, size_t steps, size_t pairs)
 {
     if (steps == 0 || pairs == 0)
         return;
@@ -145,7 +145,7 @@ IN_AMX void tiles_amx(const struct kernel_shape *shape, const void *a, const voi
     size_t blocks = ((n + BLOCK - 1) / BLOCK) * ((m + BLOCK - 1) / BLOCK);
     size_t shares = blocks * (size_t)shape->prefetch;
     size_t step_lines = TILE_PAIRS * (size_t)shape->a_stride * sizeof(uint32_t) / LINE_BYTES;
-    struct block block = {
+    struct tile_block block = {
         .a_stride = (size_t)shape->a_stride * sizeof(uint32_t),
         .b_stride = (size_t)shape->b_stride * sizeof(uint32_t),
         .c_stride = (size_t)shape->c_stride * sizeof(float),

@@ -22,14 +22,14 @@ static int compare_doubles(const void *a, const void *b)
 }
 
 /* The axes of an array: heads, tokens (or queries), channels (or keys). */
-struct sizes {
+struct axis_sizes {
     size_t heads, rows, columns;
 };
 
-static struct sizes sizes_of(const struct array *array)
+static struct axis_sizes sizes_of(const struct array *array)
 {
     size_t rows = array->rows.size, columns = array->columns.size;
-    return (struct sizes){array_cells(array) / (rows * columns), rows, columns};
+    return (struct axis_sizes){array_cells(array) / (rows * columns), rows, columns};
 }
 
 struct difference difference_of(const struct array *ours, const float *theirs, double tolerance,
@@ -37,7 +37,7 @@ struct difference difference_of(const struct array *ours, const float *theirs, d
 {
     enum { ROWS = 1024 }; /* most tokens of which the median is */
     struct difference d = {0};
-    const struct sizes n = sizes_of(ours);
+    const struct axis_sizes n = sizes_of(ours);
     double off = 0, size = 0, theirs_size = 0, product = 0, medians[ROWS];
     size_t step = (n.rows + ROWS - 1) / ROWS, count = 0;
     for (size_t row = 0; row < n.rows; row++) {
@@ -166,7 +166,7 @@ static size_t place_of(const struct view *v, size_t head, size_t row, size_t col
            column * v->stride[AXIS_COLUMN];
 }
 
-static void take(float *values, const float *from, const struct view *v, const struct sizes *n,
+static void take(float *values, const float *from, const struct view *v, const struct axis_sizes *n,
                  float factor)
 {
     for (size_t i = 0; i < n->heads * n->rows * n->columns; i++)
@@ -190,14 +190,14 @@ static void shift(struct view *v, enum axis_id axis, size_t ours, bool at_end)
 }
 
 struct search {
-    struct alignment *best;
+    struct array_match *best;
     const struct array *ours;
     const struct dumped *theirs;
     const struct named_site *name;
     const float *numbers;
     double tolerance;
     bool causal;
-    struct sizes n;
+    struct axis_sizes n;
     struct arena *arena;
     struct err *err;
 };
@@ -206,7 +206,7 @@ struct search {
  */
 static bool try_view(struct search *s, const struct view *v, const char *order)
 {
-    struct alignment *best = s->best;
+    struct array_match *best = s->best;
     float *values =
         arena_room(s->arena, s->n.heads * s->n.rows * s->n.columns, sizeof *values, s->err);
     struct buf words = {0};
@@ -238,7 +238,7 @@ static bool try_view(struct search *s, const struct view *v, const char *order)
     }
     if (s->name->factor != 1)
         buf_format(&words, ", %g times", (double)s->name->factor);
-    *best = (struct alignment){buf_keep(&words, s->arena, s->err), values, v->both[AXIS_ROW], d};
+    *best = (struct array_match){buf_keep(&words, s->arena, s->err), values, v->both[AXIS_ROW], d};
     return best->layout && !d.agrees;
 }
 
@@ -265,7 +265,8 @@ static bool try_shifts(struct search *s, struct view v, const char *order, bool 
 }
 
 /* Fill in the sizes of an order of axes; false: they do not fit. */
-static bool fit_sizes(struct view *v, const struct shape *shape, const struct sizes *n, bool is_map)
+static bool fit_sizes(struct view *v, const struct shape *shape, const struct axis_sizes *n,
+                      bool is_map)
 {
     v->size[AXIS_HEAD] = n->heads * v->repeats;
     v->size[AXIS_COLUMN] = n->columns;
@@ -293,7 +294,7 @@ static bool fit_sizes(struct view *v, const struct shape *shape, const struct si
     return stride == shape->count && v->size[AXIS_ROW];
 }
 
-int align(struct alignment *alignment, const struct array *ours, const struct named_site *name,
+int align(struct array_match *alignment, const struct array *ours, const struct named_site *name,
           const struct dumped *theirs, double tolerance, struct arena *arena, struct err *err)
 {
     const struct safetensors_entry *entry = &theirs->entry;
@@ -310,7 +311,7 @@ int align(struct alignment *alignment, const struct array *ours, const struct na
                        .n = sizes_of(ours),
                        .arena = arena,
                        .err = err};
-    *alignment = (struct alignment){0};
+    *alignment = (struct array_match){0};
     if (!numbers || dump_floats(numbers, theirs, err))
         return -1;
     for (size_t i = 0; i < entry->rank; i++)

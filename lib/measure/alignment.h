@@ -1,7 +1,7 @@
 /* alignment.h: a tensor of another program beside one of ours: the order of its axes is found by
  * its sizes and numbers.
  *
- *     struct alignment a;
+ *     struct array_match a;
  *     if (align(&a, &ours, &site, &theirs, tolerance, &arena, err)) ...
  *     a.layout: "[T, H·D]", a.difference.nmse, a.values: their numbers in our order
  */
@@ -22,7 +22,7 @@ struct difference {
     bool agrees;           /* max <= tolerance · largest, and the same numbers are infinite */
 };
 
-struct alignment {
+struct array_match {
     const char *layout;  /* NULL: the sizes do not fit */
     const float *values; /* [cells of ours] NaN: not in theirs */
     size_t rows;         /* tokens that both have */
@@ -30,7 +30,7 @@ struct alignment {
 };
 
 /* `heads`: query heads that share ours, for keys and values. */
-int align(struct alignment *alignment, const struct array *ours, const struct named_site *name,
+int align(struct array_match *alignment, const struct array *ours, const struct named_site *name,
           const struct dumped *theirs, double tolerance, struct arena *arena, struct err *err);
 
 /* `printed`: theirs have four decimals. */

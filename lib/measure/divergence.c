@@ -18,7 +18,7 @@ struct pairing {
     const struct dumped *theirs;
     const struct named_site *name;
     struct named_site own; /* the name with the site that it means here */
-    struct alignment found;
+    struct array_match found;
     double tolerance;
     double bf16; /* largest difference of our pass in bf16 / our largest number */
     bool sum_differs;
@@ -186,7 +186,7 @@ static bool agrees(const struct pairing *p)
 /* Align a tensor of the dump with the site that its name means, or with another that agrees. */
 static int align_pair(struct divergence *d, struct pairing *p)
 {
-    struct alignment other = {0};
+    struct array_match other = {0};
     const enum site sites[] = {p->own.site, p->own.other};
     const struct array *ours = array_of(&d->ours, &p->own, sites[0]);
     p->tolerance = tolerance_of(d, p->theirs);
@@ -262,7 +262,7 @@ static int compare_all(struct divergence *d)
 
 /* --- mistakes --------------------------------------------------------------------------------- */
 
-struct candidate {
+struct suspect {
     size_t mistake;
     struct trial_range from;
     struct difference difference;
@@ -273,7 +273,7 @@ struct candidate {
 enum { CANDIDATES_MAX = 16 };
 
 struct diagnosis {
-    struct candidate list[CANDIDATES_MAX]; /* those that explain the first difference, best first */
+    struct suspect list[CANDIDATES_MAX]; /* those that explain the first difference, best first */
     size_t count, tried;
 };
 
@@ -295,7 +295,7 @@ static struct trial_range range_of(const struct divergence *d)
     return from;
 }
 
-static void keep_candidate(struct diagnosis *found, const struct candidate *candidate)
+static void keep_candidate(struct diagnosis *found, const struct suspect *candidate)
 {
     size_t at = num_min(found->count, CANDIDATES_MAX);
     for (; at > 0 && candidate->difference.nmse < found->list[at - 1].difference.nmse; at--)
@@ -307,7 +307,7 @@ static void keep_candidate(struct diagnosis *found, const struct candidate *cand
 }
 
 /* Run a mistake up to the first site that differs. */
-static int try_mistake(struct divergence *d, struct diagnosis *found, struct candidate candidate)
+static int try_mistake(struct divergence *d, struct diagnosis *found, struct suspect candidate)
 {
     const struct pairing *p = &d->pairs[d->first];
     const struct layers layers = {&p->own.layer, 1};
@@ -343,7 +343,7 @@ static int try_mistake(struct divergence *d, struct diagnosis *found, struct can
 }
 
 /* Count the sites that agree if our pass has a mistake. */
-static int count_agreeing(struct divergence *d, struct candidate *candidate)
+static int count_agreeing(struct divergence *d, struct suspect *candidate)
 {
     struct selection selection;
     struct arena scratch = {0};
@@ -379,13 +379,13 @@ static int diagnose(struct divergence *d, struct diagnosis *found)
         if (again)
             from.first_layer[stack] = p->own.layer;
         for (size_t i = 0; i < mistake_count(); i++) {
-            if (try_mistake(d, found, (struct candidate){.mistake = i, .from = from}))
+            if (try_mistake(d, found, (struct suspect){.mistake = i, .from = from}))
                 return -1;
             progress_tell(d->plan->progress, i + 1, mistake_count());
         }
     }
     for (size_t i = 0; i < found->count; i++) {
-        struct candidate *one = &found->list[i], alone = *one;
+        struct suspect *one = &found->list[i], alone = *one;
         if (count_agreeing(d, one))
             return -1;
         alone.from.alone = true;
@@ -402,7 +402,7 @@ static int diagnose(struct divergence *d, struct diagnosis *found)
     }
     for (size_t i = 1; i < found->count; i++) /* the first of those that explain most */
         if (found->list[i].agreeing > found->list[0].agreeing) {
-            struct candidate best = found->list[i];
+            struct suspect best = found->list[i];
             memmove(found->list + 1, found->list, i * sizeof *found->list);
             found->list[0] = best;
         }
@@ -413,7 +413,7 @@ static int diagnose(struct divergence *d, struct diagnosis *found)
 
 /* The products with a matrix: the site of the result, what is multiplied (0: what the sublayer
  * reads), and, if the dump lacks this, what it is made of. */
-static const struct product {
+static const struct site_product {
     enum site out;
     int slot;
     enum site in, made_of[2];
@@ -445,7 +445,7 @@ static bool is_right(const struct divergence *d, enum site site, size_t layer)
 /* The sublayer of a layer that has a product; NULL: none, or its heads are turned or normed
  * first. */
 static const struct sublayer *sublayer_with(const struct divergence *d, const struct pairing *p,
-                                            const struct product *product)
+                                            const struct site_product *product)
 {
     const enum site_part part = site_part(p->own.site);
     const struct layer *layer =
@@ -464,7 +464,7 @@ static const struct sublayer *sublayer_with(const struct divergence *d, const st
 
 /* Whether what a product reads agrees. */
 static bool reads_right(const struct divergence *d, const struct pairing *p,
-                        const struct product *product)
+                        const struct site_product *product)
 {
     const enum site_part part = site_part(p->own.site);
     const size_t layer = p->own.layer;
@@ -604,7 +604,7 @@ static const char *write_note(const struct divergence *d, const struct diagnosis
 {
     struct buf note = {0};
     if (d->first < d->count && found->count) {
-        const struct candidate *best = &found->list[0];
+        const struct suspect *best = &found->list[0];
         buf_format(&note, "%s with: %s (NMSE %.2g)\n",
                    best->difference.agrees ? "fits" : "nearly fits", best->words,
                    best->difference.nmse);

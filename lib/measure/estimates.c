@@ -11,7 +11,7 @@
 
 /* --- cells of a site -------------------------------------------------------------------------- */
 
-struct cells {
+struct effect_cells {
     const struct estimate_plan *plan;
     size_t columns;
     double *effects;
@@ -19,7 +19,7 @@ struct cells {
 
 static int add_cells(void *context, const struct announcement *announced, struct err *err)
 {
-    const struct cells *cells = context;
+    const struct effect_cells *cells = context;
     const struct estimate_plan *plan = cells->plan;
     (void)err;
     const struct tensor *from = &plan->values.from[announced->layer];
@@ -47,7 +47,7 @@ static int add_cells(void *context, const struct announcement *announced, struct
 int estimate_cells(double *effects, const struct estimate_plan *plan, enum site site,
                    size_t columns, struct err *err)
 {
-    struct cells cells = {plan, columns, effects};
+    struct effect_cells cells = {plan, columns, effects};
     struct arena arena = {0};
     struct selection selection = {.sites = SITE_SET(site)};
     struct gradient_walk walk = {.viewer = plan->viewer,

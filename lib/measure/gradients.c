@@ -263,7 +263,7 @@ const char *const saliency_rules[SALIENCY_RULES] = {
     "gausslegendre", "riemann_left", "riemann_middle", "riemann_right", "riemann_trapezoid"};
 
 /* A text or its source: rows that enter the model. */
-struct side {
+struct path_side {
     const struct stack *stack;
     const struct tokenized *tokens;
     struct matrix x, base, at; /* of the text; the baseline; a point of the path */
@@ -272,12 +272,12 @@ struct side {
 
 /* --- the path --------------------------------------------------------------------------------- */
 
-struct point {
+struct path_point {
     double t, weight;
 };
 
 /* The roots of the Legendre polynomial of degree n, by Newton's method, from [-1, 1] to [0, 1]. */
-static void gauss_legendre(struct point *points, size_t n)
+static void gauss_legendre(struct path_point *points, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         double x = -cos(acos(-1.0) * ((double)i + 0.75) / ((double)n + 0.5)), slope = 0;
@@ -292,11 +292,11 @@ static void gauss_legendre(struct point *points, size_t n)
             slope = (double)n * (x * value - before) / (x * x - 1);
             x -= value / slope;
         }
-        points[i] = (struct point){(1 + x) / 2, 1 / ((1 - x * x) * slope * slope)};
+        points[i] = (struct path_point){(1 + x) / 2, 1 / ((1 - x * x) * slope * slope)};
     }
 }
 
-static void choose_points(struct point *points, enum saliency_rule rule, size_t n)
+static void choose_points(struct path_point *points, enum saliency_rule rule, size_t n)
 {
     static const double shifts[] = {[RULE_LEFT] = 0, [RULE_MIDDLE] = 0.5, [RULE_RIGHT] = 1};
     const double width = 1 / (double)n;
@@ -311,8 +311,8 @@ static void choose_points(struct point *points, enum saliency_rule rule, size_t 
 }
 
 /* The mean row of the table of tokens, or that of a token, as each row of `base`. */
-static int set_baseline(struct side *side, const struct saliency_plan *plan, struct arena *arena,
-                        struct err *err)
+static int set_baseline(struct path_side *side, const struct saliency_plan *plan,
+                        struct arena *arena, struct err *err)
 {
     struct weights *weights = &plan->viewer->model.weights;
     const size_t width = side->base.columns, count = side->stack->embed.rows;
@@ -331,7 +331,7 @@ static int set_baseline(struct side *side, const struct saliency_plan *plan, str
     return 0;
 }
 
-static int open_side(struct side *side, const struct saliency_plan *plan, struct arena *arena,
+static int open_side(struct path_side *side, const struct saliency_plan *plan, struct arena *arena,
                      struct err *err)
 {
     const size_t rows = side->tokens->count, width = side->stack->embed.width;
@@ -349,12 +349,12 @@ static int open_side(struct side *side, const struct saliency_plan *plan, struct
 }
 
 /* Go to a point of the path; add the gradients there, times `weight`, to the sums. */
-static int visit(struct side *sides, struct gradient_walk *walk, struct text *text,
-                 struct point point, struct err *err)
+static int visit(struct path_side *sides, struct gradient_walk *walk, struct text *text,
+                 struct path_point point, struct err *err)
 {
     struct arena scratch = {0};
     for (size_t part = 0; part <= PART_SOURCE; part++) {
-        struct side *side = &sides[part];
+        struct path_side *side = &sides[part];
         for (size_t i = 0; i < side->x.rows * side->x.columns; i++) {
             const double base = (double)side->base.data[i];
             side->at.data[i] = (float)(base + point.t * ((double)side->x.data[i] - base));
@@ -383,7 +383,7 @@ static int visit(struct side *sides, struct gradient_walk *walk, struct text *te
 /* --- the report ------------------------------------------------------------------------------- */
 
 /* The sum of a token's products, and their norm. */
-static double number_of(double *norm, const struct side *side, size_t token)
+static double number_of(double *norm, const struct path_side *side, size_t token)
 {
     double sum = 0, square = 0;
     const size_t width = side->x.columns;
@@ -397,7 +397,7 @@ static double number_of(double *norm, const struct side *side, size_t token)
 }
 
 /* A table of a source's tokens, if any, and then of the text's; `most`: the largest number. */
-static int add_tokens(struct table *table, const struct side *sides, size_t count, double most,
+static int add_tokens(struct table *table, const struct path_side *sides, size_t count, double most,
                       struct arena *arena, struct err *err)
 {
     const bool is_named = count > 1 && sides[PART_SOURCE].tokens->count;
@@ -425,7 +425,7 @@ static int add_tokens(struct table *table, const struct side *sides, size_t coun
 }
 
 /* Figures have a strip of tokens for the text, and one for its source. */
-static int add_table(struct report *report, const struct side *sides, const char *note,
+static int add_table(struct report *report, const struct path_side *sides, const char *note,
                      struct arena *arena, struct err *err)
 {
     struct table *tables = arena_alloc(arena, 3, sizeof *tables, err);
@@ -461,16 +461,16 @@ int saliency_make(struct saliency *saliency, struct report *report,
     struct arena held = {0};
     struct text text = viewer_text(pair);
     struct gradient_walk walk = {.viewer = plan->viewer, .text = &text, .question = plan->question};
-    struct side sides[] = {{stack_of(c, PART_SENTENCE), &pair->sentence},
-                           {stack_of(c, PART_SOURCE), &pair->source}};
-    struct point *points = arena_alloc(&held, steps, sizeof *points, err);
+    struct path_side sides[] = {{stack_of(c, PART_SENTENCE), &pair->sentence},
+                                {stack_of(c, PART_SOURCE), &pair->source}};
+    struct path_point *points = arena_alloc(&held, steps, sizeof *points, err);
     int failed = !points || open_side(&sides[PART_SENTENCE], plan, &held, err) ||
                  (text.source_count && open_side(&sides[PART_SOURCE], plan, &held, err)) ||
-                 visit(sides, &walk, &text, (struct point){1, integrates ? 0 : 1}, err);
+                 visit(sides, &walk, &text, (struct path_point){1, integrates ? 0 : 1}, err);
     *saliency = (struct saliency){.value = walk.value};
     if (integrates && !failed) {
         choose_points(points, plan->rule, steps);
-        failed = visit(sides, &walk, &text, (struct point){0, 0}, err);
+        failed = visit(sides, &walk, &text, (struct path_point){0, 0}, err);
         saliency->baseline = walk.value;
     }
     for (size_t i = 0; i < steps && integrates && !failed; i++) {

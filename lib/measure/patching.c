@@ -71,7 +71,7 @@ const struct patch_metric_row patch_metrics[PATCH_METRICS] = {
 };
 
 /* The unpatched run of one text. */
-struct side {
+struct unpatched {
     const struct text_with_source *pair;
     struct tensor *streams; /* [L] resid_pre, [T, C] */
     struct tensor *values;  /* [L] of the patched site; rank 0: not in this layer */
@@ -85,20 +85,20 @@ struct patch_sweep {
     const struct config *config;
     struct patching *found;
     enum site site;
-    bool by_head, by_token;    /* a cell is a head, a token, or both; else a neuron */
-    size_t tokens;             /* up to the position; of two-way attention all */
-    size_t cells;              /* of a layer */
-    size_t mlp;                /* of parts, the column of the MLP; else SIZE_MAX */
-    const float *clean_logits; /* of the clean run */
-    size_t most;               /* copies per pass */
-    struct side base, other;   /* patched run; run that supplies values */
-    const struct edits *edits; /* of all runs; NULL: none */
-    bool from_ids;             /* there are edits of resid_pre, an encoder, or layers that read more
+    bool by_head, by_token;       /* a cell is a head, a token, or both; else a neuron */
+    size_t tokens;                /* up to the position; of two-way attention all */
+    size_t cells;                 /* of a layer */
+    size_t mlp;                   /* of parts, the column of the MLP; else SIZE_MAX */
+    const float *clean_logits;    /* of the clean run */
+    size_t most;                  /* copies per pass */
+    struct unpatched base, other; /* patched run; run that supplies values */
+    const struct edits *edits;    /* of all runs; NULL: none */
+    bool from_ids;            /* there are edits of resid_pre, an encoder, or layers that read more
                                 * than the stream: copies start at their ids */
-    bool whole;                /* run all tokens: from_ids, --mask-after, states, or not causal */
-    bool is_last;              /* the position is the last of the tokens */
-    struct cache cache;        /* of the base */
-    struct arena kept, chunk;  /* for the sweep; for a pass */
+    bool whole;               /* run all tokens: from_ids, --mask-after, states, or not causal */
+    bool is_last;             /* the position is the last of the tokens */
+    struct cache cache;       /* of the base */
+    struct arena kept, chunk; /* for the sweep; for a pass */
 
     /* Copies of the base text in a pass, each with the patch of one column. */
     size_t layer;
@@ -120,7 +120,7 @@ static double unpatched_logit(const struct patching *patching)
     return is_clean(patching->plan) ? patching->clean : patching->corrupt;
 }
 
-static struct text text_of(const struct patch_sweep *s, const struct side *side)
+static struct text text_of(const struct patch_sweep *s, const struct unpatched *side)
 {
     struct text text = viewer_text(side->pair);
     text.count = s->tokens;
@@ -257,19 +257,20 @@ static struct cell cell_of(const struct patch_sweep *s, size_t column)
 }
 
 /* The values that a cell is of, in one of the runs. */
-static const struct tensor *values_of(const struct patch_sweep *s, const struct side *side,
+static const struct tensor *values_of(const struct patch_sweep *s, const struct unpatched *side,
                                       struct cell cell)
 {
     return (cell.column == s->mlp ? side->outs : side->values) + cell.layer;
 }
 
 /* The cells that a column's patch changes: its own or, for the column of `joint`, all of them. */
-static struct cells {
+static struct cell_range {
     size_t first, end;
 } cells_of(const struct patch_sweep *s, size_t column)
 {
     size_t heads = s->plan->head_count;
-    return heads && column == heads ? (struct cells){0, heads} : (struct cells){column, column + 1};
+    return heads && column == heads ? (struct cell_range){0, heads}
+                                    : (struct cell_range){column, column + 1};
 }
 
 static struct edit_range only(size_t index)
@@ -387,7 +388,7 @@ static int run_copies(struct patch_sweep *s)
         items[patches.count++].one_text = false;
     }
     for (size_t i = 0; i < s->count; i++) {
-        const struct cells cells = cells_of(s, s->columns[i]);
+        const struct cell_range cells = cells_of(s, s->columns[i]);
         for (size_t k = cells.first; k < cells.end; k++) {
             struct edit *item = &items[patches.count];
             struct edit_range *place = &indices[4 * patches.count++];
@@ -409,7 +410,7 @@ static int run_copies(struct patch_sweep *s)
 
 /* --- unpatched runs of the two texts ---------------------------------------------------------- */
 
-static int keep(struct side *side, const struct array_list *list, struct patch_sweep *s)
+static int keep(struct unpatched *side, const struct array_list *list, struct patch_sweep *s)
 {
     side->streams = arena_alloc(&s->kept, s->config->n_layer, sizeof *side->streams, s->err);
     side->values = arena_alloc(&s->kept, s->config->n_layer, sizeof *side->values, s->err);
@@ -498,8 +499,8 @@ static int run_both(struct patch_sweep *s)
     const bool ablates = s->plan->with != PATCH_WITH_TEXT;
     struct text_list both = {texts, ablates ? 1 : 2, 0, NULL};
     texts[0].cache = s->whole || s->plan->estimate ? NULL : &s->cache;
-    const struct side *clean = is_clean(s->plan) ? &s->base : &s->other;
-    const struct side *corrupt = s->plan->noise ? &s->other : &s->base;
+    const struct unpatched *clean = is_clean(s->plan) ? &s->base : &s->other;
+    const struct unpatched *corrupt = s->plan->noise ? &s->other : &s->base;
     if (s->plan->over == PATCH_EDGES || s->mlp != SIZE_MAX)
         site_set_add(&selection.sites, SITE_MLP_OUT);
     if (s->plan->metric == METRIC_COSINE)
@@ -594,7 +595,7 @@ static int run_layer(struct patch_sweep *s, size_t row)
     double *logits = found->logits + row * found->columns;
     s->layer = found->numbers[row];
     for (size_t i = 0; i < found->columns; i++) {
-        const struct cells cells = cells_of(s, i);
+        const struct cell_range cells = cells_of(s, i);
         size_t first = s->tokens;
         for (size_t k = cells.first; k < cells.end; k++)
             first = num_min(first, first_change(s, k));
@@ -685,7 +686,7 @@ static int estimate_patches(struct patch_sweep *s)
             effects[i / s->tokens * s->cells + s->mlp] += outs[i];
     }
     for (size_t i = 0; i < cells; i++) {
-        const struct cells own = cells_of(s, i % found->columns);
+        const struct cell_range own = cells_of(s, i % found->columns);
         double sum = unpatched;
         s->layer = found->numbers[i / found->columns];
         for (size_t k = own.first; k < own.end; k++) {

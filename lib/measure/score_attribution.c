@@ -46,7 +46,7 @@ struct vector {
 };
 
 /* The query or the key of the score. */
-struct side {
+struct score_side {
     const char *name; /* "query", "key" */
     enum resid_side side;
     struct key_range rows;
@@ -69,7 +69,7 @@ struct splitting {
     struct resid_pass pass;
     size_t *positions;            /* keys of the score and its contrast */
     double *shares;               /* [positions + 1] their coefficients, and that of the query */
-    struct side sides[2];         /* RESID_QUERY, RESID_KEY */
+    struct score_side sides[2];   /* RESID_QUERY, RESID_KEY */
     const struct splitting *less; /* of the text whose pairs are subtracted; NULL: none */
     double *pairs;                /* [parts of the query, parts of the key] */
     struct arena scratch;
@@ -228,11 +228,11 @@ static int weigh_parts(struct weighed *to, const struct vector *vector, struct a
 /* A side of a split, while its rows are added. */
 struct side_made {
     struct splitting *s;
-    struct side *side;
+    struct score_side *side;
 };
 
 /* Make a side that has parts as in `some`, all of them 0. */
-static int start_side(struct splitting *s, struct side *side, const struct resid_parts *some)
+static int start_side(struct splitting *s, struct score_side *side, const struct resid_parts *some)
 {
     side->count = some->count;
     side->parts = arena_alloc(&s->scratch, some->count, sizeof *side->parts, s->err);
@@ -258,7 +258,7 @@ static int sum_rows(void *context, const struct text_rows *of, const struct resi
                     size_t first, struct err *err)
 {
     const struct side_made *made = context;
-    struct side *side = made->side;
+    struct score_side *side = made->side;
     const float *value = some->values;
     (void)err;
     if (!side->count && start_side(made->s, side, some))
@@ -272,7 +272,7 @@ static int sum_rows(void *context, const struct text_rows *of, const struct resi
 
 /* Make the parts of a side: a sum over kept rows, times their coefficients. All rows have the same
  * parts. */
-static int make_side(struct splitting *s, struct side *side)
+static int make_side(struct splitting *s, struct score_side *side)
 {
     const struct text_rows rows = {&s->pass, side->rows, side->shares, NULL};
     return each_rows(&rows, side->side, 0, sum_rows, &(struct side_made){s, side}, s->err);
@@ -288,7 +288,7 @@ static int refuse_dictionary(const struct score_plan *plan, struct err *err)
 
 static int make_pairs(struct splitting *s, struct score_attribution *found)
 {
-    struct side *query = &s->sides[RESID_QUERY], *key = &s->sides[RESID_KEY];
+    struct score_side *query = &s->sides[RESID_QUERY], *key = &s->sides[RESID_KEY];
     const size_t d = s->attention->head.d_k;
     const double scale = (double)s->attention->score.scale;
     if (make_side(s, query) || make_side(s, key))
@@ -316,16 +316,16 @@ static int make_pairs(struct splitting *s, struct score_attribution *found)
 }
 
 /* Sum the vectors of the other side. */
-static void make_factor(struct splitting *s, struct side *side)
+static void make_factor(struct splitting *s, struct score_side *side)
 {
-    const struct side *other = &s->sides[side->side == RESID_QUERY ? RESID_KEY : RESID_QUERY];
+    const struct score_side *other = &s->sides[side->side == RESID_QUERY ? RESID_KEY : RESID_QUERY];
     const size_t d = s->attention->head.d_k;
     for (size_t i = 0; i < other->count * d; i++)
         side->factor[i % d] += (double)s->attention->score.scale * other->vectors[i];
 }
 
 /* Sum the pairs of each part of a side over the other side. */
-static void sum_pairs(struct splitting *s, struct side *side)
+static void sum_pairs(struct splitting *s, struct score_side *side)
 {
     const bool of_query = side->side == RESID_QUERY;
     const size_t others = s->sides[of_query ? RESID_KEY : RESID_QUERY].count;
@@ -400,7 +400,7 @@ static struct vector vector_of(const struct splitting *s, enum resid_side side, 
 {
     struct vector vector = {.side = side};
     for (const struct splitting *text = s; text; text = text->less) {
-        const struct side *own = &text->sides[side], *across = &text->sides[!side];
+        const struct score_side *own = &text->sides[side], *across = &text->sides[!side];
         vector.texts[vector.count++] = (struct text_rows){
             &text->pass, own->rows, own->shares,
             other ? across->vectors + *other * s->attention->head.d_k : own->factor};
@@ -412,7 +412,7 @@ static struct vector vector_of(const struct splitting *s, enum resid_side side, 
 
 /* What a head's part of a vector adds, by the tokens that the head read: its context is a weighted
  * sum of their values, and all that follows is linear in it. */
-struct reading {
+struct head_reading {
     double *gains;    /* [rows of all texts, dv] of each channel of the context */
     double *adds;     /* [keys] */
     long long source; /* token of the largest magnitude in `adds`; COLUMN_MISSING: no head */
@@ -422,20 +422,20 @@ struct reading {
 };
 
 /* The heads whose parts are read, all of a layer or one, of vectors that have the same rows. */
-struct reader {
+struct head_reader {
     const struct vector *vectors; /* [count] */
     size_t count;
     const struct head_rule *rule;
     struct resid_part part;
     size_t first, heads;
-    size_t before;            /* rows of earlier texts */
-    struct reading *readings; /* [count, heads] */
+    size_t before;                 /* rows of earlier texts */
+    struct head_reading *readings; /* [count, heads] */
     size_t text;
     struct arena *arena;
 };
 
 /* Find the gains of a row's channels, and add what each token adds. */
-static int read_row(const struct reader *to, const struct text_rows *of,
+static int read_row(const struct head_reader *to, const struct text_rows *of,
                     const struct resid_parts *some, size_t row, size_t first, struct err *err)
 {
     const size_t width = context_width(to->rule);
@@ -449,7 +449,7 @@ static int read_row(const struct reader *to, const struct text_rows *of,
         failed = resid_mix(&attention, of->pass, head, of->rows.first + first + row, &factor,
                            &arena, err);
         for (size_t k = 0; k < to->count && !failed; k++) {
-            struct reading *reading = &to->readings[k * to->heads + i];
+            struct head_reading *reading = &to->readings[k * to->heads + i];
             const struct text_rows *own = &to->vectors[k].texts[to->text];
             double *gains = reading->gains + (to->before + first + row) * width;
             reading->adds =
@@ -486,14 +486,14 @@ static int read_rows(void *context, const struct text_rows *of, const struct res
 
 /* Find what `part`, that of a head or of all heads of a layer (head -1), adds to each of `count`
  * vectors, which have the same rows; nothing for other kinds of parts. */
-static int read_part(struct reading *readings, const struct vector *vectors, size_t count,
+static int read_part(struct head_reading *readings, const struct vector *vectors, size_t count,
                      const struct resid_part *part, struct arena *arena, struct err *err)
 {
     const struct config *c = &vectors->texts->pass->viewer->model.config;
-    *readings = (struct reading){.source = COLUMN_MISSING};
+    *readings = (struct head_reading){.source = COLUMN_MISSING};
     if (part->kind != RESID_HEAD)
         return 0;
-    struct reader reader = {
+    struct head_reader reader = {
         .vectors = vectors,
         .count = count,
         .rule = &attention_of(c, part->of, (size_t)part->layer)->head,
@@ -508,7 +508,7 @@ static int read_part(struct reading *readings, const struct vector *vectors, siz
     for (size_t i = 0; i < vectors->count; i++)
         rows += vectors->texts[i].rows.end - vectors->texts[i].rows.first;
     for (size_t i = 0; i < count * reader.heads; i++) {
-        readings[i] = (struct reading){.source = COLUMN_MISSING};
+        readings[i] = (struct head_reading){.source = COLUMN_MISSING};
         if (!(readings[i].gains = arena_alloc(arena, rows * width, sizeof(double), err)))
             return -1;
     }
@@ -523,7 +523,7 @@ static int read_part(struct reading *readings, const struct vector *vectors, siz
     }
     const struct resid_head head = {part->of, (size_t)part->layer, reader.first};
     const size_t keys = resid_text(c, vectors->texts->pass->pair, head, RESID_KEY)->count;
-    for (struct reading *to = readings; to < readings + count * reader.heads; to++)
+    for (struct head_reading *to = readings; to < readings + count * reader.heads; to++)
         for (size_t key = 0; key < keys; key++)
             if (to->source == COLUMN_MISSING || fabs(to->adds[key]) > fabs(to->adds[to->source]))
                 to->source = (long long)key;
@@ -532,7 +532,7 @@ static int read_part(struct reading *readings, const struct vector *vectors, siz
 
 /* Find where a head read a token, how much it attended to it there, and the directions in which it
  * uses the token's value. */
-static int find_readers(struct reading *to, const struct vector *vector,
+static int find_readers(struct head_reading *to, const struct vector *vector,
                         const struct resid_part *part, struct arena *arena, struct err *err)
 {
     const struct resid_head head = {part->of, (size_t)part->layer, (size_t)part->head};
@@ -578,7 +578,7 @@ static int find_sources(long long (*sources)[2], const struct splitting *s,
     for (size_t k = 0; k < 2 * count; k++) {
         const size_t side = k % 2, part = pairs[k / 2][side];
         struct vector vectors[LISTED];
-        struct reading readings[LISTED];
+        struct head_reading readings[LISTED];
         size_t same[LISTED], found = 0;
         struct arena arena = {0};
         for (size_t i = 0; i < count; i++)
@@ -631,7 +631,7 @@ struct step {
     struct resid_part part;
     double value;
     size_t at; /* token of the vector */
-    struct reading reading;
+    struct head_reading reading;
 };
 
 /* Follow the largest part of a side. If it is a head's, the next step is the largest part of the
@@ -643,7 +643,7 @@ static int follow(struct step *steps, size_t *count, const struct splitting *s,
     struct vector vector = vector_of(s, side, NULL);
     for (*count = 0;;) {
         struct step *step = &steps[(*count)++];
-        struct reading *reading = &step->reading;
+        struct head_reading *reading = &step->reading;
         struct weighed weighed;
         *step = (struct step){.at = 0};
         if (weigh_parts(&weighed, &vector, arena, s->err))
@@ -702,14 +702,14 @@ static void label_row(struct table_rows *rows, const char *name)
 /* Add the steps of a side to the table, and to the path in words, which begins with the last step:
  * "␣Mary (3) → L16.H0 (read with 0.95) → L17.mlp → 18.6". */
 static void put_steps(struct table_rows *rows, struct buf *path, const struct splitting *s,
-                      const struct side *side, const struct step *steps, size_t count)
+                      const struct score_side *side, const struct step *steps, size_t count)
 {
     char name[RESID_PART_BYTES];
     const struct tokenized *of_side =
         resid_text(s->config, s->pass.pair, s->plan->head,
                    side == &s->sides[RESID_QUERY] ? RESID_QUERY : RESID_KEY);
     for (size_t i = 0; i < count; i++, rows_next(rows)) {
-        const struct reading *reading = &steps[i].reading;
+        const struct head_reading *reading = &steps[i].reading;
         const struct tokenized *text = i ? text_of(s, steps[i - 1].part) : of_side;
         resid_part_name(name, steps[i].part);
         label_row(rows, arena_format(rows->arena, rows->err, "%s %zu", side->name, i));
@@ -723,7 +723,7 @@ static void put_steps(struct table_rows *rows, struct buf *path, const struct sp
         rows_float(rows, (struct column){"value", .digits = 4}, steps[i].value);
     }
     for (size_t i = count; i-- > 0;) {
-        const struct reading *reading = &steps[i].reading;
+        const struct head_reading *reading = &steps[i].reading;
         bool is_head = reading->source != COLUMN_MISSING;
         size_t token = is_head ? (size_t)reading->source : steps[i].at;
         if (i + 1 == count) {
@@ -739,7 +739,7 @@ static void put_steps(struct table_rows *rows, struct buf *path, const struct sp
 }
 
 /* Add the command that runs the text without the key side's largest head. */
-static void put_test(struct buf *note, const struct splitting *s, const struct side *key)
+static void put_test(struct buf *note, const struct splitting *s, const struct score_side *key)
 {
     const struct resid_head *head = &s->plan->head;
     size_t best = key->count;
@@ -762,7 +762,7 @@ static void put_test(struct buf *note, const struct splitting *s, const struct s
 /* Make the path to the head in words, and a table of its steps. */
 static int add_path(struct table *table, const struct splitting *s)
 {
-    const struct side *query = &s->sides[RESID_QUERY], *key = &s->sides[RESID_KEY];
+    const struct score_side *query = &s->sides[RESID_QUERY], *key = &s->sides[RESID_KEY];
     const size_t depth = s->plan->depth;
     struct arena arena = {0};
     struct table_rows rows = {.most = 2 * depth, .arena = s->arena, .err = s->err};
@@ -811,7 +811,7 @@ static int add_parts(struct table *table, const struct splitting *s)
 {
     struct table_rows rows = {
         .most = s->sides[0].count + s->sides[1].count, .arena = s->arena, .err = s->err};
-    for (const struct side *side = s->sides; side < s->sides + 2; side++)
+    for (const struct score_side *side = s->sides; side < s->sides + 2; side++)
         for (size_t i = 0; i < side->count; i++, rows_next(&rows)) {
             label_row(&rows,
                       arena_format(s->arena, s->err, "%s %s", side->name, side->labels[i].text));
@@ -823,7 +823,8 @@ static int add_parts(struct table *table, const struct splitting *s)
 }
 
 /* For people: the largest parts of a side. */
-static int add_largest(struct table *table, const struct splitting *s, const struct side *side)
+static int add_largest(struct table *table, const struct splitting *s,
+                       const struct score_side *side)
 {
     size_t indices[LISTED], count = find_largest(indices, side->sums, side->count);
     struct table_rows rows = {.most = count, .arena = s->arena, .err = s->err};
@@ -841,7 +842,7 @@ static int add_largest(struct table *table, const struct splitting *s, const str
 }
 
 /* "L16.H0's copy of ␣Mary (3)", "L0.mlp". */
-static void put_copy(struct buf *out, const struct splitting *s, const struct side *side,
+static void put_copy(struct buf *out, const struct splitting *s, const struct score_side *side,
                      size_t part, long long source)
 {
     buf_text(out, side->labels[part].text);
@@ -853,7 +854,7 @@ static void put_copy(struct buf *out, const struct splitting *s, const struct si
 
 static int add_pairs(struct table *table, const struct splitting *s)
 {
-    const struct side *query = &s->sides[RESID_QUERY], *key = &s->sides[RESID_KEY];
+    const struct score_side *query = &s->sides[RESID_QUERY], *key = &s->sides[RESID_KEY];
     size_t indices[LISTED], count = find_largest(indices, s->pairs, query->count * key->count);
     struct table_rows rows = {.most = count, .arena = s->arena, .err = s->err};
     size_t pairs[LISTED][2];
@@ -890,7 +891,7 @@ static int add_pairs(struct table *table, const struct splitting *s)
 
 /* The parts of a side as a matrix: a row for the embedding, each layer and the head's own
  * constants; a column for each head, and other kinds of parts. */
-static int add_grid(struct report *report, const struct splitting *s, const struct side *side)
+static int add_grid(struct report *report, const struct splitting *s, const struct score_side *side)
 {
     static const char *const kinds[] = {"mlp",          "bias",          "token",
                                         "place",        "segment",       "features",
@@ -940,7 +941,7 @@ static int add_grid(struct report *report, const struct splitting *s, const stru
 /* All pairs as a matrix. */
 static int add_matrix(struct report *report, const struct splitting *s)
 {
-    const struct side *query = &s->sides[RESID_QUERY], *key = &s->sides[RESID_KEY];
+    const struct score_side *query = &s->sides[RESID_QUERY], *key = &s->sides[RESID_KEY];
     const size_t count = query->count * key->count;
     float *cells = arena_alloc(s->arena, count, sizeof *cells, s->err);
     const struct array array = {
@@ -957,7 +958,8 @@ static int add_matrix(struct report *report, const struct splitting *s)
 }
 
 /* The heads' parts by the token that they were read from: for each layer a matrix of its heads. */
-static int add_sources(struct report *report, const struct splitting *s, const struct side *side)
+static int add_sources(struct report *report, const struct splitting *s,
+                       const struct score_side *side)
 {
     struct resid_part last = {.layer = -1};
     for (size_t i = 0; i < side->count; i++) {
@@ -971,7 +973,7 @@ static int add_sources(struct report *report, const struct splitting *s, const s
         const size_t keys = text->count;
         struct arena scratch = {0};
         const struct vector vector = vector_of(s, side->side, NULL);
-        struct reading *readings = arena_alloc(&scratch, heads, sizeof *readings, s->err);
+        struct head_reading *readings = arena_alloc(&scratch, heads, sizeof *readings, s->err);
         float *cells = arena_alloc(s->arena, heads * keys, sizeof *cells, s->err);
         struct array array = {
             .name = arena_format(s->arena, s->err, "%sscore_%s_source",
@@ -1004,7 +1006,7 @@ int score_attribution_make(struct score_attribution *found, struct report *repor
     enum { PARTS, PAIRS, KEY_SIDE, QUERY_SIDE, PATH, TABLES };
     struct viewer *viewer = plan->viewer;
     struct splitting s, less = {0};
-    struct side *query = &s.sides[RESID_QUERY], *key = &s.sides[RESID_KEY];
+    struct score_side *query = &s.sides[RESID_QUERY], *key = &s.sides[RESID_KEY];
     struct table *tables = arena_alloc(arena, TABLES, sizeof *tables, err);
     if (!tables || features_expect(FOR_SCORES, &viewer->model.config, viewer->model.name, err))
         return -1;

@@ -7,7 +7,7 @@
 
 /* --- the list of a model ---------------------------------------------------------------------- */
 
-struct maker {
+struct point_list {
     const struct config *config;
     struct description *made;
     enum site_part part; /* of the next points */
@@ -17,7 +17,8 @@ struct maker {
 };
 
 /* Add a point of the maker's part, unless no model has it there or the layer has it already. */
-static void put(struct maker *m, enum site id, size_t heads, size_t columns, enum point_edit edit)
+static void put(struct point_list *m, enum site id, size_t heads, size_t columns,
+                enum point_edit edit)
 {
     const enum site site = SITE_OF(m->part, id);
     if (!site_about(site))
@@ -38,13 +39,13 @@ static void put(struct maker *m, enum site id, size_t heads, size_t columns, enu
 }
 
 /* A value [T, C] of the stream, or beside it. */
-static void put_rows(struct maker *m, enum site_part part, enum site id, size_t columns)
+static void put_rows(struct point_list *m, enum site_part part, enum site id, size_t columns)
 {
     m->part = part;
     put(m, id, 1, columns, EDIT_YES);
 }
 
-static void attention_points(struct maker *m, const struct sublayer *s)
+static void attention_points(struct point_list *m, const struct sublayer *s)
 {
     const struct config *c = m->config;
     const struct head_rule *r = &s->head;
@@ -78,7 +79,7 @@ static void attention_points(struct maker *m, const struct sublayer *s)
         put(m, SITE_GATED, 1, r->heads * r->d_v, EDIT_YES);
 }
 
-static void mixer_points(struct maker *m, const struct mixer *r)
+static void mixer_points(struct point_list *m, const struct mixer *r)
 {
     const size_t all = m->config->n_embd; /* of maps, which have no columns */
     const bool state = r->update != MIXER_CONVOLVE;
@@ -111,7 +112,7 @@ static void mixer_points(struct maker *m, const struct mixer *r)
         put(m, SITE_GATED, 1, r->heads * r->d_v, EDIT_YES);
 }
 
-static void mlp_points(struct maker *m, const struct sublayer *s)
+static void mlp_points(struct point_list *m, const struct sublayer *s)
 {
     const struct mixture *mixture = s->mlp.mixture;
     m->part = s->part;
@@ -132,7 +133,7 @@ static void mlp_points(struct maker *m, const struct sublayer *s)
 }
 
 /* The values of a sublayer, from its norm to the sums after it. */
-static void sublayer_points(struct maker *m, const struct sublayer *s)
+static void sublayer_points(struct point_list *m, const struct sublayer *s)
 {
     const size_t width = m->config->n_embd;
     const bool attends = s->kind <= SUBLAYER_ATTEND_SOURCE && s->part == PART_SENTENCE;
@@ -161,7 +162,7 @@ static struct layer_points *of_layer(const struct config *c, struct description 
     return &made->of_layer[part == PART_SOURCE ? c->n_layer + layer : layer];
 }
 
-static void layer_points(struct maker *m, enum site_part stack, size_t index)
+static void layer_points(struct point_list *m, enum site_part stack, size_t index)
 {
     const struct config *c = m->config;
     const struct layer *layer = layer_of(c, stack, index);
@@ -192,7 +193,7 @@ static void layer_points(struct maker *m, enum site_part stack, size_t index)
 }
 
 /* The values of lens/effective.c and measure/gradients.c, of layers with attention. */
-static void effective_points(struct maker *m, enum site_part part, size_t index)
+static void effective_points(struct point_list *m, enum site_part part, size_t index)
 {
     const struct config *c = m->config;
     const struct sublayer *s = attention_of(c, part, index);
@@ -219,7 +220,7 @@ static void effective_points(struct maker *m, enum site_part part, size_t index)
 }
 
 /* All layers with attention have as many heads: they share the effective points of the first. */
-static void stack_effective(struct maker *m, enum site_part part)
+static void stack_effective(struct point_list *m, enum site_part part)
 {
     const struct layer_points *first = NULL;
     for (size_t i = 0; i < stack_of(m->config, part)->layers; i++) {
@@ -242,7 +243,7 @@ static void stack_effective(struct maker *m, enum site_part part)
 }
 
 /* The layers of a stack, and the norm after them. */
-static void stack_points(struct maker *m, const struct stack *stack)
+static void stack_points(struct point_list *m, const struct stack *stack)
 {
     for (size_t i = 0; i < stack->layers; i++)
         layer_points(m, stack->part, i);
@@ -263,7 +264,7 @@ size_t points_of_layer(const struct config *c)
 
 void points_make(const struct config *config, struct description *made)
 {
-    struct maker m = {.config = config, .made = made};
+    struct point_list m = {.config = config, .made = made};
     const struct unembed_rule *end = &made->text.unembed;
     made->point_count = 0;
     made->left_out = (struct site_set){{0}};

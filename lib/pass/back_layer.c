@@ -369,7 +369,7 @@ static void back_heads(struct machine *machine, const struct back_heads *heads, 
 /* --- queries, keys and values ----------------------------------------------------------------- */
 
 /* Queries or keys of a sublayer, on the way from the product to the scores. */
-struct side {
+struct product_side {
     const struct sublayer *s;
     bool of_keys;
     size_t heads;
@@ -395,7 +395,7 @@ static struct matrix turns_of(struct walk *w, const struct rotary *rotary, size_
 
 /* Rotate all heads [N, H · d], back if `back`: by the angles with the other sign, and the same
  * factors. */
-static int turn(struct walk *w, const struct side *side, struct matrix heads, bool back)
+static int turn(struct walk *w, const struct product_side *side, struct matrix heads, bool back)
 {
     const struct head_rule *rule = &side->s->head;
     const size_t rows = heads.rows / w->texts;
@@ -431,7 +431,7 @@ static int heads_norm_back(struct walk *w, const struct sublayer *s, int id, siz
 }
 
 /* From the gradients of queries or keys [N, H · d] to those of the product. */
-static int side_back(struct walk *w, const struct side *side, struct matrix gradient)
+static int side_back(struct walk *w, const struct product_side *side, struct matrix gradient)
 {
     const struct head_rule *rule = &side->s->head;
     const enum site_part part = side->s->part;
@@ -574,8 +574,8 @@ static int project_back(struct walk *w, const struct sublayer *s, struct matrix 
     const struct head_rule *rule = &s->head;
     const bool cross = s->kind == SUBLAYER_ATTEND_SOURCE;
     const struct matrix other = cross ? w->memory : x, dother = cross ? w->dmemory : dx;
-    const struct side queries = {s, false, rule->heads, x};
-    const struct side keys = {s, true, rule->kv_heads, other};
+    const struct product_side queries = {s, false, rule->heads, x};
+    const struct product_side keys = {s, true, rule->kv_heads, other};
     static const int slots[] = {SLOT_Q, SLOT_K, SLOT_V};
     const size_t own = rule->borrows ? 1 : rule->v_is_k ? 2 : 3; /* products */
     if (rule->borrows) {

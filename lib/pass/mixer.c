@@ -378,7 +378,7 @@ static enum pass_state step(struct mixing *mix, struct matrix x)
 
 /* Some columns of the state of a head, or the states [dk, 1] of some heads, and the tokens that
  * they go through. */
-struct block {
+struct state_block {
     float *state; /* [dk, COLUMNS], or [heads][dk] */
     const float *q, *k, *v, *a, *b;
     const float *skip; /* of each head, or NULL */
@@ -389,7 +389,7 @@ struct block {
 };
 
 /* S = a S, with a token's a; read = Sᵀ k. */
-static inline void decay_columns(const struct block *s, float *read)
+static inline void decay_columns(const struct state_block *s, float *read)
 {
     float *row = s->state;
     for (size_t i = 0; i < s->d_k; i++, row += COLUMNS) {
@@ -405,7 +405,7 @@ static inline void decay_columns(const struct block *s, float *read)
  * each row of S once: with a delta rule it also does the first step of the next token, whose Sᵀ k
  * is `read`. */
 FOR_EACH_ISA
-static void scan_columns(const struct block *s)
+static void scan_columns(const struct state_block *s)
 {
     const float one = 1;
     const size_t each = s->each;
@@ -450,7 +450,7 @@ static void scan_columns(const struct block *s)
 
 /* The same of MIXER_ADD for heads of one value each. */
 FOR_EACH_ISA
-static void scan_heads(const struct block *s)
+static void scan_heads(const struct state_block *s)
 {
     for (size_t t = 0; t < s->tokens; t++) {
         const float *a = s->a + t * s->a_stride, *v = s->v + t * s->stride;
@@ -506,7 +506,7 @@ static size_t until_kept(const struct mixing *mix, size_t text, size_t token)
 }
 
 /* Copy a block to the states after a token, of the heads that have memory for them. */
-static void keep_block(const struct mixing *mix, const struct block *block, size_t text,
+static void keep_block(const struct mixing *mix, const struct state_block *block, size_t text,
                        size_t token, size_t head, size_t column)
 {
     const struct mixer *m = mix->m;
@@ -538,7 +538,7 @@ static void scan_some(void *context, size_t round, size_t thread)
     float *watched = mix->states ? mix->states + text * mixer_state(m) + at : NULL;
     float *kept = cache ? cache_mixer(cache, mix->layer, true) + at : NULL;
     const float *old = cache && rows.past ? cache_mixer(cache, mix->layer, false) + at : NULL;
-    struct block own = {
+    struct state_block own = {
         .state = memory,
         .q = matrix_row(mix->q, rows.first) + keys,
         .k = matrix_row(mix->k, rows.first) + keys,

@@ -9,7 +9,7 @@
 /* --- splitting -------------------------------------------------------------------------------- */
 
 /* A piece that is being split. A part waits until it is known whether the next belongs to it. */
-struct splitting {
+struct piece {
     const struct stage *step;
     struct encoder *encoder;
     const struct aligned_text *text;
@@ -17,7 +17,7 @@ struct splitting {
     bool has_waiting, waiting_is_match;
 };
 
-static int pass_waiting(const struct splitting *s, struct err *err)
+static int pass_waiting(const struct piece *s, struct err *err)
 {
     struct text_piece part = {s->text, s->waiting};
     bool removed = s->step->behavior == SPLIT_REMOVED && s->waiting_is_match;
@@ -26,7 +26,7 @@ static int pass_waiting(const struct splitting *s, struct err *err)
     return encoder_pass(s->encoder, s->step->next, &part, err);
 }
 
-static int add_part(struct splitting *s, size_t start, size_t end, bool found, struct err *err)
+static int add_part(struct piece *s, size_t start, size_t end, bool found, struct err *err)
 {
     enum split_behavior behavior = s->step->behavior;
     bool is_match = found != s->step->inverted;
@@ -47,7 +47,7 @@ static int add_part(struct splitting *s, size_t start, size_t end, bool found, s
 static int split(const struct stage *step, struct encoder *encoder, const struct text_piece *piece,
                  struct err *err)
 {
-    struct splitting splitting = {.step = step, .encoder = encoder, .text = piece->text};
+    struct piece splitting = {.step = step, .encoder = encoder, .text = piece->text};
     size_t start = piece->range.start; /* positions of matches count from here */
     size_t size = piece->range.end - start;
     struct matcher_walk walk =

@@ -74,15 +74,15 @@ static float number_of(const struct column *column, const struct grid_line *line
 }
 
 /* What a column's cells have at any page width: their format and the widest number. */
-struct cells {
+struct cell_format {
     struct numeral numeral;
     size_t width;
 };
 
-static struct cells fit_cells(const struct grid *grid, const struct column *column)
+static struct cell_format fit_cells(const struct grid *grid, const struct column *column)
 {
     char text[NUMERAL_BYTES];
-    struct cells cells = {{0}, column->width ? 1 : width_of(column->title)};
+    struct cell_format cells = {{0}, column->width ? 1 : width_of(column->title)};
     if (!grid->sheet || !grid->sheet->display.whole)
         cells.numeral = numeral_of(column->values, grid->table->rows.size * elements_of(column),
                                    column->digits);
@@ -126,7 +126,7 @@ static void write_heading(struct buf *out, const struct grid *grid, const struct
 
 /* Append the slots of a column, widening its cells until the heading fits. */
 static void add_column(struct grid *grid, const struct column *column, size_t shown,
-                       struct cells cells)
+                       struct cell_format cells)
 {
     struct grid_slot *first = &grid->slots[grid->slot_count];
     const struct text_cut cut = text_cut_to(elements_of(column), shown);
@@ -160,7 +160,7 @@ static void add_column(struct grid *grid, const struct column *column, size_t sh
 }
 
 /* Show at most `shown` elements of each vector and omit the others. */
-static void lay_out(struct grid *grid, size_t shown, const struct cells *cells)
+static void lay_out(struct grid *grid, size_t shown, const struct cell_format *cells)
 {
     grid->width = grid->label_width;
     grid->slot_count = 0;
@@ -173,7 +173,7 @@ static void lay_out(struct grid *grid, size_t shown, const struct cells *cells)
 static int make_grid(struct grid *grid, size_t columns, struct arena *arena, struct err *err)
 {
     const struct table *table = grid->table;
-    struct cells *cells = arena_alloc(arena, table->count, sizeof *cells, err);
+    struct cell_format *cells = arena_alloc(arena, table->count, sizeof *cells, err);
     size_t shown = ELEMENTS_MIN;
     bool has_headings = false;
     if (!cells || make_lines(grid, arena, err))
