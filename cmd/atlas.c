@@ -275,8 +275,11 @@ static int run(void *state, const struct group *group, struct err *err)
         const struct tokenized *text = &job->pair.sentence;
         if (!err->kind && job->index >= own->warmed && job->index < own->first)
             continue;
-        if (err->kind || atlas_text_init(&jobs[some.count].text, &own->atlas, text->ids,
-                                         text->count, job->index, arena, err))
+        if (err->kind)
+            return -1;
+        jobs[some.count].text =
+            (struct atlas_text){.ids = text->ids, .count = text->count, .number = job->index};
+        if (atlas_text_init(&jobs[some.count].text, &own->atlas, arena, err))
             return -1;
         watched[some.count] = &jobs[some.count].text;
         some.jobs[some.count++] = job;

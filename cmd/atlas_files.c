@@ -42,7 +42,8 @@ static int promote(struct atlas_state *own, struct err *err)
         arena_alloc(arena, heads * ATLAS_PROMOTED, sizeof *promotions, err);
     for (size_t i = 0; i < heads && !err->kind; i++) {
         struct atlas_marginals found;
-        if (!atlas_marginals(&found, &own->atlas, i, true, atlas_source_ids, own, &scratch, err)) {
+        const struct atlas_masses_of of = {&own->atlas, i, true, atlas_source_ids, own};
+        if (!atlas_marginals(&found, &of, &scratch, err)) {
             own->key_counts[i] = num_min(found.key_count, ATLAS_PROMOTED);
             memcpy(own->keys + i * ATLAS_PROMOTED, found.keys,
                    own->key_counts[i] * sizeof *found.keys);

@@ -166,8 +166,8 @@ static int put_head(struct json_writer *json, struct atlas_state *own, size_t in
     const struct atlas_head *head = &own->atlas.heads[index];
     struct arena arena = {0};
     struct atlas_marginals marginals;
-    int failed =
-        atlas_marginals(&marginals, &own->atlas, index, false, atlas_source_ids, own, &arena, err);
+    const struct atlas_masses_of of = {&own->atlas, index, false, atlas_source_ids, own};
+    int failed = atlas_marginals(&marginals, &of, &arena, err);
     json_put_open(json, "\n ", '{');
     json_put_open(json, "bins", '[');
     for (size_t i = 0; i < ATLAS_BINS; i++)

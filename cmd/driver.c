@@ -183,13 +183,12 @@ static bool is_lines(const struct driver *driver)
 
 /* Write the bytes of a result, formatted as the result number `index`, as a hexadecimal string. */
 static int put_output(struct json_writer *json, const char *name, const struct driver *driver,
-                      const struct job *job, struct report report, size_t index, struct err *err)
+                      const struct report *report, struct err *err)
 {
     struct stream out = {0};
-    set_index(&report.identity, job, index);
     json_put_raw(json, name, "\"");
     int failed = stream_to_hex(&out, json->stream, err) ||
-                 report_write(driver->output.format, &(struct target){.stream = &out}, &report,
+                 report_write(driver->output.format, &(struct target){.stream = &out}, report,
                               &driver->layout, err);
     failed = stream_end(&out, failed, err);
     stream_char(json->stream, '"');
@@ -225,9 +224,13 @@ static int write_line(struct driver *driver, struct stream *out, const struct jo
                          &driver->layout, err))
             return -1;
         json_put_text(&json, "folder", name);
-    } else if (put_output(&json, "output", driver, work, *report, identity->index, err) ||
-               (identity->index == 0 && put_output(&json, "next", driver, work, *report, 1, err))) {
-        return -1; /* the log ends with half a line, which --resume removes */
+    } else {
+        struct report own = *report, next = *report;
+        set_index(&own.identity, work, identity->index);
+        set_index(&next.identity, work, 1);
+        if (put_output(&json, "output", driver, &own, err) ||
+            (identity->index == 0 && put_output(&json, "next", driver, &next, err)))
+            return -1; /* the log ends with half a line, which --resume removes */
     }
     if (identity->item[first])
         json_put_raw(&json, NULL, identity->item + first + sizeof ",");

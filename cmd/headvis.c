@@ -268,8 +268,8 @@ static int write_head(struct stream *out, struct atlas_state *own, size_t index,
     struct arena arena = {0};
     struct json_writer json = {.stream = out};
     struct atlas_marginals marginals;
-    int failed =
-        atlas_marginals(&marginals, atlas, index, false, atlas_source_ids, own, &arena, err);
+    const struct atlas_masses_of of = {atlas, index, false, atlas_source_ids, own};
+    int failed = atlas_marginals(&marginals, &of, &arena, err);
     json_put_open(&json, NULL, '{');
     json_put_open(&json, "sequences", '[');
     for (size_t i = 0; i < atlas->plan.intervals; i++)

@@ -905,9 +905,7 @@ static int join_columns(const struct items *items, struct item *item, struct are
         if (cells[i] && item->options.input.trim && !(cells[i] = text_trim(cells[i], arena, err)))
             return -1;
     }
-    return err_if(
-        !cells || !regions ||
-        regions_join(item, regions, cells, count, items->options->input.joint, arena, err));
+    return err_if(!cells || !regions || regions_join(item, regions, cells, count, arena, err));
 }
 
 /* Give blank cells of columns that group rows the values above, `now`, which take the others. True
@@ -1028,7 +1026,7 @@ static int read_rows(const struct items *items, struct item *item, const struct 
         count++;
     }
     item->columns = same;
-    return regions_join(item, rows, words, count, items->options->input.joint, arena, err);
+    return regions_join(item, rows, words, count, arena, err);
 }
 
 /* Divide the text of an item, and its bad or corrupt text, which must have as many regions. */

@@ -70,8 +70,9 @@ int regions_read(struct item *item, const char *numbers, struct arena *arena, st
 }
 
 int regions_join(struct item *item, struct score_region *regions, const char *const *cells,
-                 size_t count, const char *joint, struct arena *arena, struct err *err)
+                 size_t count, struct arena *arena, struct err *err)
 {
+    const char *joint = item->options.input.joint;
     struct buf text = {0};
     for (size_t i = 0; i < count; i++) {
         const char *cell = cells[i] ? cells[i] : "";

@@ -19,10 +19,10 @@
  * `numbers`: of the regions, " 1 2"; NULL: from 1. Refused: fewer or more names than regions. */
 int regions_read(struct item *item, const char *numbers, struct arena *arena, struct err *err);
 
-/* Join the cells of regions [count], whose names are set, to the text of an item, with `joint`
- * between them or, if NULL, a blank where normal spelling has one. */
+/* Join the cells of regions [count], whose names are set, to the text of an item, with its option
+ * --join between them or, without it, a blank where normal spelling has one. */
 int regions_join(struct item *item, struct score_region *regions, const char *const *cells,
-                 size_t count, const char *joint, struct arena *arena, struct err *err);
+                 size_t count, struct arena *arena, struct err *err);
 
 /* The regions of an item by the tokens that begin in them. NULL: no regions, or `err`. */
 const struct score_region *regions_find(const struct tokenized *sentence, const struct item *item,

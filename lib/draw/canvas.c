@@ -112,18 +112,18 @@ void letters_fit(struct buf *out, const char *text, double width, double size)
         buf_text(out, RIGHT_TO_LEFT); /* puts the ellipsis at the left end of the text */
 }
 
-int letters_break(const char **lines, size_t *count, size_t most, const char *text, double width,
-                  double size, struct arena *arena, struct err *err)
+int letters_break(struct letter_lines *to, const char *text, struct arena *arena, struct err *err)
 {
-    for (*count = 0; *text && *count < most; ++*count) {
+    for (; *text && to->count < to->most; to->count++) {
         double used = 0;
         size_t rest = strlen(text);
-        size_t bytes = *count + 1 < most ? beginning(text, width * 1000 / size, &used) : rest;
+        size_t bytes =
+            to->count + 1 < to->most ? beginning(text, to->width * 1000 / to->size, &used) : rest;
         while (bytes && text[bytes] && text[bytes] != ' ')
             bytes--;
         bytes = bytes ? bytes : rest; /* the first word is wider than a line */
-        lines[*count] = arena_text(arena, text, bytes, err);
-        if (!lines[*count])
+        to->lines[to->count] = arena_text(arena, text, bytes, err);
+        if (!to->lines[to->count])
             return -1;
         text += bytes + (text[bytes] == ' ');
     }

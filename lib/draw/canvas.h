@@ -93,10 +93,16 @@ double letters_width(const char *text, double size);
 /* Append the text; if it is wider than `width`, an ellipsis replaces its end. */
 void letters_fit(struct buf *out, const char *text, double width, double size);
 
-/* Break a text at spaces into at most `most` lines of `width`. The last line, or one that begins
- * with a wider word, has all the rest. The arena owns the lines. */
-int letters_break(const char **lines, size_t *count, size_t most, const char *text, double width,
-                  double size, struct arena *arena, struct err *err);
+/* Lines of a width, in letters of a size. */
+struct letter_lines {
+    const char **lines;
+    size_t count, most; /* most: room for more lines than the `count` that there are */
+    double width, size;
+};
+
+/* Break a text at spaces into lines, which are added. The last, or one that begins with a wider
+ * word, has all the rest. The arena owns the lines. */
+int letters_break(struct letter_lines *to, const char *text, struct arena *arena, struct err *err);
 
 /* Write a text, replacing each # by the next number with at most three decimals. */
 void canvas_put(struct canvas *canvas, const char *text, const double *numbers);

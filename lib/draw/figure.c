@@ -47,16 +47,18 @@ void figure_title(struct buf *out, const struct report *report, const struct sty
 static int place_title(struct figure *figure, bool widens, struct arena *arena, struct err *err)
 {
     static const double step = 12;
-    double size = type_size(figure->form, TYPE_TITLE);
-    double limit = 0;
+    struct letter_lines title = {.lines = figure->title_lines,
+                                 .most = FIGURE_TITLE_LINES,
+                                 .size = type_size(figure->form, TYPE_TITLE)};
     for (bool fits = false; !fits; figure->page.width += fits ? 0 : step) {
-        limit = (figure->page.width - 2 * figure->margin) / BOLD;
-        if (letters_break(figure->title_lines, &figure->title_count, FIGURE_TITLE_LINES,
-                          figure->page.title, limit, size, arena, err))
+        title.count = 0;
+        title.width = (figure->page.width - 2 * figure->margin) / BOLD;
+        if (letters_break(&title, figure->page.title, arena, err))
             return -1;
         fits = !widens || figure->page.width + step > FIGURE_WIDEST ||
-               letters_width(figure->title_lines[figure->title_count - 1], size) <= limit;
+               letters_width(title.lines[title.count - 1], title.size) <= title.width;
     }
+    figure->title_count = title.count;
     double height = (double)figure->title_count * type_line(figure->form, TYPE_TITLE);
     for (size_t i = 0; i < figure->section_count; i++)
         figure->sections[i].at.y += height;

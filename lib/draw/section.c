@@ -569,15 +569,16 @@ static int make_notes(struct section *section, struct arena *arena, struct err *
     if (section->what.first_hidden)
         notes[count++] = say(style->language, "the first token is hidden");
     /* a note is one line on screen, and wrapped in print */
-    double limit = section_is_printed(section) ? section->limit : INFINITY;
-    for (size_t i = 0; i < count; i++) {
-        size_t taken = 0;
-        if (!notes[i] || letters_break(section->notes + section->note_count, &taken,
-                                       SECTION_NOTES_MAX - section->note_count, notes[i], limit,
-                                       type_size(&style->form, TYPE_NUMBER), arena, err))
+    struct letter_lines lines_of_notes = {.lines = section->notes,
+                                          .count = section->note_count,
+                                          .most = SECTION_NOTES_MAX,
+                                          .width = section_is_printed(section) ? section->limit
+                                                                               : INFINITY,
+                                          .size = type_size(&style->form, TYPE_NUMBER)};
+    for (size_t i = 0; i < count; i++)
+        if (!notes[i] || letters_break(&lines_of_notes, notes[i], arena, err))
             return -1;
-        section->note_count += taken;
-    }
+    section->note_count = lines_of_notes.count;
     return 0;
 }
 

@@ -272,28 +272,38 @@ static int view_file(struct tensor *values, const struct edit *edit, const struc
     return fits ? 0 : -1;
 }
 
+/* Numbers as a file or a program gives them. */
+struct numbers_read {
+    const char *name;
+    const size_t *shape; /* [rank] */
+    size_t rank;
+    const void *data;
+    enum dtype dtype;
+};
+
 /* Copy a tensor of a file, or of the caller, as float32. */
-static int copy_array(struct npy *array, const char *name, const size_t *shape, size_t rank,
-                      const void *data, enum dtype dtype, struct arena *arena, struct err *err)
+static int copy_array(struct npy *array, const struct numbers_read *from, struct arena *arena,
+                      struct err *err)
 {
     size_t count = 1;
-    if (!dtype_is_weight(dtype) || dtype_is_quantised(dtype))
-        return err_set(err, "tensor '%s': expected F16, BF16, F32 or F64, found %s", name,
-                       dtype_name(dtype));
-    if (rank > NPY_RANK_MAX)
-        return err_set(err, "tensor '%s': expected at most %d axes, found %zu", name, NPY_RANK_MAX,
-                       rank);
-    for (size_t i = 0; i < rank; i++)
-        count *= array->shape[i] = shape[i];
+    if (!dtype_is_weight(from->dtype) || dtype_is_quantised(from->dtype))
+        return err_set(err, "tensor '%s': expected F16, BF16, F32 or F64, found %s", from->name,
+                       dtype_name(from->dtype));
+    if (from->rank > NPY_RANK_MAX)
+        return err_set(err, "tensor '%s': expected at most %d axes, found %zu", from->name,
+                       NPY_RANK_MAX, from->rank);
+    for (size_t i = 0; i < from->rank; i++)
+        count *= array->shape[i] = from->shape[i];
     float *numbers = arena_room(arena, count, sizeof *numbers, err);
     if (!numbers)
         return -1;
-    dtype_to_float(numbers, data, dtype, count);
+    dtype_to_float(numbers, from->data, from->dtype, count);
     for (size_t i = 0; i < count; i++)
         if (!isfinite(numbers[i]))
-            return err_set(
-                err, "tensor '%s': expected finite numbers, found infinity or nan at %zu", name, i);
-    array->rank = rank;
+            return err_set(err,
+                           "tensor '%s': expected finite numbers, found infinity or nan at %zu",
+                           from->name, i);
+    array->rank = from->rank;
     array->data = numbers;
     return 0;
 }
@@ -319,8 +329,9 @@ static int read_safetensors(struct npy *arrays, size_t layers, const struct edit
             failed = err_set(reader->err, "'%s': expected a tensor '%s', found none", path, named);
         if (!entry)
             continue;
-        failed = copy_array(&arrays[i], name, entry->shape, entry->rank, entry->data, entry->dtype,
-                            arena, reader->err) &&
+        const struct numbers_read from = {name, entry->shape, entry->rank, entry->data,
+                                          entry->dtype};
+        failed = copy_array(&arrays[i], &from, arena, reader->err) &&
                  err_prefix(reader->err, "'%s'", path);
     }
     safetensors_release(&tensors);
@@ -340,11 +351,12 @@ static int read_control_vector(struct npy *arrays, size_t layers, const struct e
         char name[SHEET_NAME_BYTES];
         snprintf(name, sizeof name, "direction.%zu", i);
         const struct gguf_tensor *tensor = gguf_find(&gguf, name);
-        enum dtype dtype = DTYPE_BOOL;
-        if (tensor && dtype_find(tensor->type->name, &dtype))
-            failed = copy_array(&arrays[i], name, tensor->sizes, tensor->rank,
-                                gguf.file.bytes + tensor->begin, dtype, reader->list->arena,
-                                reader->err) &&
+        struct numbers_read from = {.name = name};
+        if (tensor)
+            from = (struct numbers_read){name, tensor->sizes, tensor->rank,
+                                         gguf.file.bytes + tensor->begin, DTYPE_BOOL};
+        if (tensor && dtype_find(tensor->type->name, &from.dtype))
+            failed = copy_array(&arrays[i], &from, reader->list->arena, reader->err) &&
                      err_prefix(reader->err, "'%s'", path);
         else if (tensor)
             failed =
@@ -445,8 +457,11 @@ static int open_file(struct edit_reader *reader, const char *path, const struct 
     if (!source || !values || !arrays)
         return -1;
     bool by_layer = !value && !form->feature && !name_ends_in(path, ".npy");
-    if (value ? copy_array(arrays, path, value->array.shape, value->array.rank, value->array.data,
-                           DTYPE_F32, arena, err)
+    struct numbers_read given = {.name = path};
+    if (value)
+        given = (struct numbers_read){path, value->array.shape, value->array.rank,
+                                      value->array.data, DTYPE_F32};
+    if (value                         ? copy_array(arrays, &given, arena, err)
         : form->feature               ? read_direction(arrays, reader, path, form->feature)
         : !by_layer                   ? npy_read(arrays, path, arena, err)
         : name_ends_in(path, ".gguf") ? read_control_vector(arrays, layers, reader, path)

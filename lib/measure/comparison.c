@@ -561,22 +561,28 @@ static const char *name_of(const struct comparison *s, size_t run)
     return s->plan->run_count > 2 ? s->plan->runs[run].name : NULL;
 }
 
-static void put_distance(struct table_rows *rows, const char *model, const char *site,
-                         long long layer, long long head, double distance, long long match,
-                         double matched, long long masked, double median)
+/* How far a site of another model is from that of the first, in a layer: of all of it, or of a head
+ * and of the head that is most like it. A number that there is not is COLUMN_MISSING, or NaN. */
+struct distance {
+    const char *model, *site; /* model: name_of */
+    long long layer, head, match, masked_in_one;
+    double of_all, of_match, median;
+};
+
+static void put_distance(struct table_rows *rows, const struct distance *d)
 {
-    if (model)
-        rows_text(rows, "model", COLUMN_KEY, model);
-    rows_label(rows, "site", COLUMN_KEY, (struct label){site, site, site});
-    rows_integer(rows, "layer", COLUMN_KEY, layer);
-    rows_integer(rows, "head", COLUMN_KEY, head);
+    if (d->model)
+        rows_text(rows, "model", COLUMN_KEY, d->model);
+    rows_label(rows, "site", COLUMN_KEY, (struct label){d->site, d->site, d->site});
+    rows_integer(rows, "layer", COLUMN_KEY, d->layer);
+    rows_integer(rows, "head", COLUMN_KEY, d->head);
     rows_float(rows,
                (struct column){"distance", .flags = COLUMN_COLOURED, .digits = 4, .fraction = true},
-               distance);
-    rows_integer(rows, "match", COLUMN_KEY, match);
-    rows_float(rows, (struct column){"matched_distance", "distance", .digits = 4}, matched);
-    rows_integer(rows, "masked_in_one", 0, masked);
-    rows_float(rows, (struct column){"median", .digits = 4}, median);
+               d->of_all);
+    rows_integer(rows, "match", COLUMN_KEY, d->match);
+    rows_float(rows, (struct column){"matched_distance", "distance", .digits = 4}, d->of_match);
+    rows_integer(rows, "masked_in_one", 0, d->masked_in_one);
+    rows_float(rows, (struct column){"median", .digits = 4}, d->median);
     rows_next(rows);
 }
 
@@ -593,18 +599,26 @@ static void put_site(struct table_rows *data, struct table_rows *shown, const st
     struct layers layers = selection_layers_of(s->plan->selection, site);
     for (size_t i = 0; i < layers.count; i++) {
         struct site_sums *sums = sums_at(s, run, site, layers.items[i]);
-        double distance = relative(sums), median = median_of(sums);
-        long long layer = in_layer ? (long long)layers.items[i] : COLUMN_MISSING;
         if (!sums->compared)
             continue;
-        put_distance(data, name_of(s, run), name, layer, COLUMN_MISSING, distance, COLUMN_MISSING,
-                     (double)NAN, (long long)sums->masked_in_one, median);
-        sum += distance;
-        sum_of_medians += median;
+        const struct distance own = {
+            .model = name_of(s, run),
+            .site = name,
+            .layer = in_layer ? (long long)layers.items[i] : COLUMN_MISSING,
+            .head = COLUMN_MISSING,
+            .of_all = relative(sums),
+            .match = COLUMN_MISSING,
+            .of_match = (double)NAN,
+            .masked_in_one = (long long)sums->masked_in_one,
+            .median = median_of(sums),
+        };
+        put_distance(data, &own);
+        sum += own.of_all;
+        sum_of_medians += own.median;
         count++;
-        if (distance > largest)
-            largest_layer = layer;
-        largest = fmax(largest, distance);
+        if (own.of_all > largest)
+            largest_layer = own.layer;
+        largest = fmax(largest, own.of_all);
     }
     if (!count)
         return;
@@ -631,11 +645,18 @@ static int put_heads(struct table_rows *data, struct table_rows *shown, const st
         for (size_t head = 0; head < 2 * g->count; head++) {
             const size_t own = head / 2;
             const double *sums = pairs + own * g->count;
-            put_distance(head % 2 ? shown : data, name_of(s, run),
-                         site_name(SITE_OF(g->part, SITE_WEIGHTS)), (long long)g->layer,
-                         (long long)(heads ? heads[own] : own), sums[own] / queries,
-                         (long long)(heads ? heads[match[own]] : match[own]),
-                         sums[match[own]] / queries, COLUMN_MISSING, (double)NAN);
+            const struct distance row = {
+                .model = name_of(s, run),
+                .site = site_name(SITE_OF(g->part, SITE_WEIGHTS)),
+                .layer = (long long)g->layer,
+                .head = (long long)(heads ? heads[own] : own),
+                .of_all = sums[own] / queries,
+                .match = (long long)(heads ? heads[match[own]] : match[own]),
+                .of_match = sums[match[own]] / queries,
+                .masked_in_one = COLUMN_MISSING,
+                .median = (double)NAN,
+            };
+            put_distance(head % 2 ? shown : data, &row);
         }
     }
     return 0;
@@ -677,15 +698,14 @@ static int make_distances(struct table *tables, const struct comparison *s, stru
     return 0;
 }
 
-/* Add a matrix of another model, which its name tells if there are several. */
-static int add_map(struct report *report, const char *name, const char *model, struct axis rows,
-                   struct axis columns, const float *values, struct arena *arena, struct err *err)
+/* Add a matrix of another model, which its name tells if there are several (model: not NULL). */
+static int add_map(struct report *report, struct array map, const char *model, struct arena *arena,
+                   struct err *err)
 {
-    if (model && !(name = arena_format(arena, err, "%s, %s", name, model)))
+    map.layer = -1;
+    if (model && !(map.name = arena_format(arena, err, "%s, %s", map.name, model)))
         return -1;
-    const struct array array = {
-        .name = name, .layer = -1, .data = values, .rows = rows, .columns = columns};
-    return report_add_array(report, &array, arena, err);
+    return report_add_array(report, &map, arena, err);
 }
 
 /* Add a matrix, layers by heads, with the distances of the heads of an attention. */
@@ -705,11 +725,12 @@ static int draw_heads(struct report *report, const struct comparison *s, size_t 
     for (size_t i = 0; values && i < layers.count * first->count; i++)
         values[i] = (float)column_float(table_column(&report->tables[2 * run - 1], "distance"),
                                         first->first + i);
-    return err_if(!values ||
-                  axis_of_numbers(&rows, "layer", layers.items, layers.count, arena, err) ||
-                  axis_of_numbers(&columns, "head", selection->heads, first->count, arena, err) ||
-                  add_map(report, arena_format(arena, err, "distance of %s", site_name(site)),
-                          name_of(s, run), rows, columns, values, arena, err));
+    if (!values || axis_of_numbers(&rows, "layer", layers.items, layers.count, arena, err) ||
+        axis_of_numbers(&columns, "head", selection->heads, first->count, arena, err))
+        return -1;
+    const char *name = arena_format(arena, err, "distance of %s", site_name(site));
+    const struct array map = {.name = name, .data = values, .rows = rows, .columns = columns};
+    return err_if(!name || add_map(report, map, name_of(s, run), arena, err));
 }
 
 /* The sums of a site in a layer, or for SIZE_MAX outside of layers; NULL: not compared. */
@@ -756,9 +777,12 @@ static int draw_sites(struct report *report, const struct comparison *s, size_t 
     }
     rows.labels = sites;
     columns.labels = layers;
-    return err_if(
-        add_map(report, "distance", name_of(s, run), rows, columns, maps[0], arena, err) ||
-        add_map(report, "median", name_of(s, run), rows, columns, maps[1], arena, err));
+    struct array map = {.name = "distance", .data = maps[0], .rows = rows, .columns = columns};
+    if (add_map(report, map, name_of(s, run), arena, err))
+        return -1;
+    map.name = "median";
+    map.data = maps[1];
+    return add_map(report, map, name_of(s, run), arena, err);
 }
 
 static int report_models(struct report *report, struct facts *facts, const struct comparison *s,

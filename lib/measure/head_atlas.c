@@ -107,19 +107,17 @@ void atlas_release(struct atlas *atlas)
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-int atlas_text_init(struct atlas_text *text, const struct atlas *atlas, const uint32_t *ids,
-                    size_t count, size_t number, struct arena *arena, struct err *err)
+int atlas_text_init(struct atlas_text *text, const struct atlas *atlas, struct arena *arena,
+                    struct err *err)
 {
-    const size_t rows = head_count(atlas) * count;
+    const uint32_t *ids = text->ids;
+    const size_t count = text->count, rows = head_count(atlas) * count;
     const struct atlas_plan *plan = &atlas->plan;
-    *text = (struct atlas_text){
-        .atlas = atlas,
-        .ids = ids,
-        .count = count,
-        .number = number,
-        .entries = arena_alloc(arena, rows, plan->keys * sizeof *text->entries, err),
-        .best = arena_alloc(arena, rows, sizeof *text->best, err),
-    };
+    text->atlas = atlas;
+    text->entries = arena_alloc(arena, rows, plan->keys * sizeof *text->entries, err);
+    text->best = arena_alloc(arena, rows, sizeof *text->best, err);
+    text->induction = NULL;
+    text->copies = NULL;
     if (plan->of_headvis) {
         text->induction = arena_alloc(arena, rows, sizeof *text->induction, err);
         text->copies = arena_alloc(arena, count, sizeof *text->copies, err);
@@ -469,11 +467,11 @@ static void add_example(struct atlas_marginals *to, const struct atlas_plan *pla
             add_mass(to->keys, &to->key_count, ids[key], of_keys[key]);
 }
 
-int atlas_marginals(struct atlas_marginals *marginals, const struct atlas *atlas, size_t head,
-                    bool without_first, atlas_ids *ids_of, void *context, struct arena *arena,
-                    struct err *err)
+int atlas_marginals(struct atlas_marginals *marginals, const struct atlas_masses_of *of,
+                    struct arena *arena, struct err *err)
 {
-    const struct atlas_interval *intervals = atlas->heads[head].intervals;
+    const struct atlas *atlas = of->atlas;
+    const struct atlas_interval *intervals = atlas->heads[of->head].intervals;
     size_t tokens = 0, longest = 0;
     *marginals = (struct atlas_marginals){0};
     for (size_t i = 0; i < atlas->plan.intervals; i++)
@@ -488,10 +486,10 @@ int atlas_marginals(struct atlas_marginals *marginals, const struct atlas *atlas
         return -1;
     for (size_t i = 0; i < atlas->plan.intervals; i++)
         for (size_t k = 0; k < intervals[i].count; k++, marginals->examples++) {
-            const uint32_t *ids = ids_of(context, intervals[i].items[k].text, err);
+            const uint32_t *ids = of->ids_of(of->context, intervals[i].items[k].text, err);
             if (!ids)
                 return -1;
-            add_example(marginals, &atlas->plan, &intervals[i].items[k], ids, without_first,
+            add_example(marginals, &atlas->plan, &intervals[i].items[k], ids, of->without_first,
                         of_keys);
         }
     sort_masses(marginals->queries, marginals->query_count);

@@ -13,7 +13,8 @@
  *
  *     struct atlas atlas = {.plan = plan};
  *     if (atlas_open(&atlas, layers, heads, err)) ...
- *     if (atlas_text_init(&text, &atlas, ids, count, number, &arena, err)) ...
+ *     struct atlas_text text = {.ids = ids, .count = count, .number = number};
+ *     if (atlas_text_init(&text, &atlas, &arena, err)) ...
  *     atlas_see(&text, &row)                            of each row of the text's weights
  *     if (atlas_add(&atlas, &text, err)) ...
  *     if (atlas_merge(&atlas, &next_part, err)) ...
@@ -116,8 +117,9 @@ struct atlas_text {
 int atlas_open(struct atlas *atlas, size_t layers, size_t across, struct err *err);
 void atlas_release(struct atlas *atlas);
 
-int atlas_text_init(struct atlas_text *text, const struct atlas *atlas, const uint32_t *ids,
-                    size_t count, size_t number, struct arena *arena, struct err *err);
+/* Prepare a text whose `ids`, `count` and `number` are set. */
+int atlas_text_init(struct atlas_text *text, const struct atlas *atlas, struct arena *arena,
+                    struct err *err);
 
 /* Bytes of a text, about. */
 double atlas_text_bytes(const struct atlas *atlas, size_t count);
@@ -164,9 +166,17 @@ struct atlas_marginals {
     size_t examples;
 };
 
-int atlas_marginals(struct atlas_marginals *marginals, const struct atlas *atlas, size_t head,
-                    bool without_first, atlas_ids *ids_of, void *context, struct arena *arena,
-                    struct err *err);
+/* Whose masses: of a head, also of the first token of texts, or without it. */
+struct atlas_masses_of {
+    const struct atlas *atlas;
+    size_t head;
+    bool without_first;
+    atlas_ids *ids_of;
+    void *context; /* of ids_of */
+};
+
+int atlas_marginals(struct atlas_marginals *marginals, const struct atlas_masses_of *of,
+                    struct arena *arena, struct err *err);
 
 static inline size_t atlas_entry_key(uint32_t entry)
 {

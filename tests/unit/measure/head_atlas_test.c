@@ -37,8 +37,8 @@ static const struct atlas_corpus corpus = {.begin = 0, .end = 300, .ids = 8};
 static void add(struct atlas *to, size_t number, float top)
 {
     const float rows[3][3] = {{1}, {1 - top / 2, top / 2}, {1 - top, top, 0}};
-    struct atlas_text text;
-    ck_assert_int_eq(atlas_text_init(&text, to, ids, 3, number, &arena, &err), 0);
+    struct atlas_text text = {.ids = ids, .count = 3, .number = number};
+    ck_assert_int_eq(atlas_text_init(&text, to, &arena, &err), 0);
     for (size_t query = 0; query < 3; query++)
         atlas_see(
             &text,
@@ -120,9 +120,9 @@ TEST(entries_are_the_largest_weights_in_the_order_of_keys)
 {
     const float row[] = {0.004f, 0.3f, 0.1f, 0.3f, 0.29604f, 0};
     static const uint32_t six[] = {0, 1, 2, 3, 4, 5};
-    struct atlas_text text;
+    struct atlas_text text = {.ids = six, .count = 6};
     begin(&atlas, &plan);
-    ck_assert_int_eq(atlas_text_init(&text, &atlas, six, 6, 0, &arena, &err), 0);
+    ck_assert_int_eq(atlas_text_init(&text, &atlas, &arena, &err), 0);
     struct attention_map_row seen = {.query = 5, .keys = 6, .values = row};
     atlas_see(&text, &seen);
     const uint32_t *entries = text.entries + 5 * plan.keys;
@@ -140,12 +140,12 @@ TEST(large_weights_are_cut_and_those_without_a_value_left_out)
 {
     const float row[] = {NAN, 2, 1e9f, INFINITY};
     static const uint32_t four[] = {0, 1, 2, 3};
-    struct atlas_text text;
+    struct atlas_text text = {.ids = four, .count = 4};
     struct atlas_plan wide = plan;
     wide.keys = 4;
     wide.floor = 0;
     begin(&atlas, &wide);
-    ck_assert_int_eq(atlas_text_init(&text, &atlas, four, 4, 0, &arena, &err), 0);
+    ck_assert_int_eq(atlas_text_init(&text, &atlas, &arena, &err), 0);
     atlas_see(&text, &(struct attention_map_row){.query = 3, .keys = 4, .values = row});
     const uint32_t *entries = text.entries + 3 * wide.keys;
     for (size_t i = 0; i < 3; i++) {
@@ -172,13 +172,15 @@ TEST(marginals_sum_the_entries_of_examples)
     begin(&atlas, &all);
     add(&atlas, 0, 0.5f);
     add(&atlas, 1, 0.25f);
-    ck_assert_int_eq(atlas_marginals(&found, &atlas, 7, false, ids_of, NULL, &arena, &err), 0);
+    struct atlas_masses_of of = {.atlas = &atlas, .head = 7, .ids_of = ids_of};
+    ck_assert_int_eq(atlas_marginals(&found, &of, &arena, &err), 0);
     ck_assert_uint_eq(found.examples, 2);
     ck_assert(found.query_count == 3 && found.key_count == 2);
     ck_assert_uint_eq(found.keys[0].id, 5);
     ck_assert_double_eq_tol(found.keys[0].weight, 2 + 0.75 + 0.875 + 0.5 + 0.75, 1e-6);
     ck_assert_double_eq_tol(found.distances[2], 0.5 + 0.75, 1e-6); /* from 2 to 3 */
-    ck_assert_int_eq(atlas_marginals(&found, &atlas, 7, true, ids_of, NULL, &arena, &err), 0);
+    of.without_first = true;
+    ck_assert_int_eq(atlas_marginals(&found, &of, &arena, &err), 0);
     ck_assert(found.key_count == 1 && found.keys[0].id == 6);
 }
 
