@@ -111,7 +111,7 @@ check 'a case takes all lines in 3 SLICEs' takes_all 3 thirds
 "$build/unit" --list >"$scratch/all"
 check 'asan takes all suites in 4 SLICEs' takes_all 4 suites_of_asan
 check 'and all rows of their loops in 2' takes_all_rows
-check 'valgrind takes all suites in 12 SLICEs' takes_all 12 suites 12
+check 'valgrind takes all suites in 24 SLICEs' takes_all 24 suites 24
 check 'refusals takes all lines in as many SLICEs' takes_all_lines 3
 if command -v bash >/dev/null; then
     check 'continuous integration runs everything in turn' everything_runs_in_turn
