@@ -474,7 +474,7 @@ tiny: $(BUILD)/attn-cli ## train the default model in BUILD/tiny: up to half an 
 
 # Not linked with the library, which contains the models.
 MAKER_FILES = models/maker.c $(wildcard lib/base/*.c lib/format/*.c lib/model/config*.c) \
-	$(patsubst %,lib/model/%.c,layer new_model parameter_table) \
+	$(patsubst %,lib/model/%.c,layer new_model parameter_table points site) \
 	$(wildcard lib/model/family/*.c) lib/math/activation.c lib/math/rng.c \
 	lib/train/weight_init.c
 

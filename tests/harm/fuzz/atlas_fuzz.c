@@ -39,10 +39,10 @@ static void begin(struct atlas *atlas, bool of_headvis)
 
 static void add(struct atlas *atlas, size_t number)
 {
-    struct atlas_text text;
+    struct atlas_text text = {.ids = ids, .count = TOKENS, .number = number};
     float row[TOKENS] = {0};
     arena_clear(&arena);
-    fuzz_check(!atlas_text_init(&text, atlas, ids, TOKENS, number, &arena, &fuzz_err), "a text");
+    fuzz_check(!atlas_text_init(&text, atlas, &arena, &fuzz_err), "a text");
     for (size_t head = 0; head < HEADS; head++)
         for (size_t query = 0; query < TOKENS; query++) {
             row[query] = (float)(number * 7 % 10 + head) / 16;
@@ -76,9 +76,9 @@ static void use(struct atlas *atlas, bool of_headvis)
     begin(&whole, of_headvis);
     for (size_t head = 0; head < LAYERS * HEADS; head++) {
         struct atlas_marginals found;
+        const struct atlas_masses_of of = {atlas, head, true, ids_of, NULL};
         arena_clear(&arena);
-        fuzz_check(!atlas_marginals(&found, atlas, head, true, ids_of, NULL, &arena, &fuzz_err),
-                   "marginals");
+        fuzz_check(!atlas_marginals(&found, &of, &arena, &fuzz_err), "marginals");
         const size_t count = pair_counts_best(&atlas->heads[head].pairs, best, TOKENS);
         for (size_t i = 0; i < count; i++)
             fuzz_check(best[i].query < IDS && best[i].key < IDS && best[i].count > best[i].over,

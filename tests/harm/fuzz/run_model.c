@@ -7,6 +7,7 @@
 #include "math/machine.h"
 #include "pass/forward.h"
 #include "model/model.h"
+#include "model/points.h"
 
 enum { TOKENS = 3 };
 
@@ -32,10 +33,9 @@ static void go_through(struct model *model, struct machine *machine)
     struct tap tap = {.watch = &watch, .sink = look, .context = &count};
     struct run run = {machine, &model->config, &model->weights, &batch, .edits = NULL};
     fuzz_check(!watch_init(&watch, run.config, &arena, &fuzz_err), "memory for a watch");
-    for (enum site site = 0; site != SITE_PASS_END; site = site_next(site))
-        for (size_t layer = 0; layer < site_layers(run.config, site); layer++)
-            if (site_is_in_layer(run.config, site, layer))
-                watch_add(&watch, site, layer);
+    const struct model_point *end = points_end(run.config);
+    for (const struct model_point *p = points_of(run.config); p < end; p++)
+        watch_add(&watch, p->site, (size_t)p->layer);
     if (batch_init(&batch, run.config, &text, 1, &arena, &fuzz_err) ||
         forward(&run, &tap, &arena, &fuzz_err))
         fuzz_refused();
