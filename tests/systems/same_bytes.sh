@@ -72,7 +72,7 @@ compiles_enough() {
     all=$(find "$build/cmd" "$build/lib" -name '*.o' | wc -l)
     echo "compiled $compiled of $all"
     [ "$all" -gt 100 ] && [ "$compiled" -ge $((all / EVERY)) ] &&
-        [ "$compiled" -le $((all / EVERY + 4)) ]
+        [ "$compiled" -le $(((all + EVERY - 1) / EVERY + 4)) ]
 }
 
 check 'make dist' pack . "$scratch/packed"
