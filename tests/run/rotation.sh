@@ -104,6 +104,11 @@ CLI_SHARE=1/1 LIST=1 sh tests/cli/run.sh "$build" >"$scratch/all"
 check 'asan takes all command lines in 24 SLICEs' takes_all 24 cases /24
 golden 1 >"$scratch/all"
 check 'make test takes all golden models in 2 SLICEs' takes_all 2 golden 2
+documents() {
+    sh tests/run/stage.sh --documents
+}
+{ echo README.md && echo CONTRIBUTING.md && ls data/guides/[!R]*.md; } >"$scratch/all"
+check 'make test takes all documents in 2 SLICEs' takes_all 2 documents
 seq 4 >"$scratch/all"
 check 'test-page takes all shares in 2 SLICEs' takes_all 2 numbers_of_shares 2 2
 seq 100 >"$scratch/all"

@@ -17,7 +17,8 @@ build=${1:-build}
 # Samples are others for each SLICE: by default the number of commits up to this one.
 export SLICE="${SLICE:-$(git_here rev-list --count HEAD 2>/dev/null || echo 0)}"
 stages=$(sh tests/run/stage.sh --list | wc -l)
-at_once=${AT_ONCE:-$(nproc 2>/dev/null || echo 2)}
+# One more than there are processors, because some wait.
+at_once=${AT_ONCE:-$(($(nproc 2>/dev/null || echo 2) + 1))}
 [ "$at_once" -le 4 ] || at_once=4
 [ ! -t 1 ] || [ "${TERM-dumb}" = dumb ] || export ON_TERMINAL=1
 

@@ -7,11 +7,13 @@
 #                                            SLICE, a number
 #     sh tests/run/stage.sh --golden             the models of stage `oracle`
 #     sh tests/run/stage.sh --suites BUILD       the suites of stages `unit` and `unit-2`
+#     sh tests/run/stage.sh --documents          the documents of stage `readme`
 #
 # A stage is a command whose last line is `N passed, N failed` or `N passed, N failed, N skipped`,
 # and that prints `failed: WHAT` for each failure. FOLDER/NAME.log gets its output, NAME.progress
 # its progress, NAME.said a summary when it has ended, NAME.counts its counts. DOCUMENTS='FILE...':
-# what `readme` runs; default: README.md and all guides. TURNS=3: stages that `make test` leaves out
+# what `readme` runs; '': README.md and all guides, as with WHOLE=1; default: half of the guides,
+# others for each SLICE. TURNS=3: stages that `make test` leaves out
 # run for one of three SLICEs.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -58,8 +60,15 @@ END
 # Stages of WHOLE=1 alone: they take minutes or other programs, and fail rarely.
 rare='bytes models hauls readers python r wheel pictures live papers page'
 
+# The README and every second guide, others for each SLICE.
+documents() {
+    echo README.md CONTRIBUTING.md
+    printf '%s\n' data/guides/[!R]*.md | awk -v slice="${SLICE:-0}" '(NR + slice) % 2 == 0'
+}
+
 if [ -z "${WHOLE-}" ]; then
     rarer=3
+    DOCUMENTS=${DOCUMENTS-$(documents | tr '\n' ' ')}
     export ATTN_UNIT_FEW="${ATTN_UNIT_FEW-1}" \
         BATCH_KILLS="${BATCH_KILLS-$((${SLICE:-0} % 12 + 1))}" TOGETHER="${TOGETHER-no}" \
         FAULT_LINES="${FAULT_LINES-2}" GOLDEN_EVERY="${GOLDEN_EVERY-2}"
@@ -103,6 +112,9 @@ seeds() {
 name=$1
 if [ "$name" = --golden ]; then
     golden
+    exit
+elif [ "$name" = --documents ]; then
+    documents | tr ' ' '\n'
     exit
 elif [ "$name" = --suites ]; then
     build=$2
