@@ -1,6 +1,6 @@
 #!/bin/sh
 # Run all stages of the tests (stage.sh), and add up their counts. AT_ONCE stages run at the same
-# time, by default as many as there are processors, at most four.
+# time, by default one more than there are processors, at most four.
 #
 #     sh tests/run/run.sh [BUILD]
 #
