@@ -141,7 +141,7 @@ double dictionary_error(const float *x, const float *y, size_t count);
 
 /* --- edits of features ------------------------------------------------------------------------
  *
- * As a function of an edit (model/edit.h): each row x of the site becomes x + Σ (f' - f) · w, where
+ * As a function of an edit (pass/edit.h): each row x of the site becomes x + Σ (f' - f) · w, where
  * f are the row's features, f' their new values and w their directions. What the dictionary does
  * not explain stays.
  *

@@ -1,6 +1,6 @@
 /* estimates.h: first-order estimates of patches (attribution patching): to first order, a patch
  * changes the answer's logit by Σ (value in its place - value) · gradient, at the run that is
- * patched. One pass and one walk back (model/back.h) estimate all patches of a site.
+ * patched. One pass and one walk back (pass/back.h) estimate all patches of a site.
  *
  *     struct estimate_plan plan = {&viewer, &question, text, .values = {.from = …, .to = …}};
  *     if (estimate_cells(effects, &plan, SITE_CONTEXT, columns, err)) ...

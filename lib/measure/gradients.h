@@ -1,5 +1,5 @@
 /* gradients.h: the gradients of a logit, of a difference of two, or of any sum of logits, at the
- * selected sites of a pass (model/back.h).
+ * selected sites of a pass (pass/back.h).
  *
  *     struct gradient_plan plan = {&viewer, &selection, {5, id, -1}};     (after token 5)
  *     if (gradients_make(&report, &plan, &pair, &arena, err)) ...
@@ -28,10 +28,10 @@ struct gradient_walk {
     tap_sink sink;                     /* gets gradients, in the reverse order of the pass, and
                                         * SITE_ATTENTION_GRADIENT before the weights; NULL: none */
     void *context;
-    reader_sink *reader;                  /* as in model/back.h; NULL: none */
+    reader_sink *reader;                  /* as in pass/back.h; NULL: none */
     struct arena *arena;                  /* of the tape */
     double value;                         /* set: the sum */
-    struct matrix token_rows[PART_CROSS]; /* set, as in model/back.h */
+    struct matrix token_rows[PART_CROSS]; /* set, as in pass/back.h */
 };
 
 /* Refused: models without logits, and what tape_run refuses. */

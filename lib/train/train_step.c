@@ -1,4 +1,4 @@
-/* train_step.c: a training step is a pass, and the walk back from its loss (model/back.h). */
+/* train_step.c: a training step is a pass, and the walk back from its loss (pass/back.h). */
 #include "train/train_step.h"
 
 #include <math.h>

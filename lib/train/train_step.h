@@ -1,5 +1,5 @@
 /* train_step.h: a pass over a batch of texts of one length, and the walk back from its loss
- * (model/back.h). Gradients of batches are summed.
+ * (pass/back.h). Gradients of batches are summed.
  *
  *     struct train_step_plan plan = {&machine, &new_model, 16, 64, 0.1f};
  *     if (train_step_open(&step, &plan, err)) ...
