@@ -22,7 +22,7 @@ static int open(void *state, struct driver *driver, struct err *err)
     struct selection *logits = state;
     const struct model *model = &driver->session.viewer.model;
     *logits = (struct selection){.sites = SITE_SET(SITE_LOGITS)};
-    return model->config.n_class
+    return config_classifies(&model->config)
                ? 0
                : err_unsupported(err,
                                  "'%s': --classes: expected a model with a head of classes "
@@ -61,7 +61,7 @@ int classes_show(struct report *report, const struct viewer *viewer, struct aren
                  struct err *err)
 {
     const struct config *c = &viewer->model.config;
-    const size_t tokens = report->sentence.count, classes = c->n_class;
+    const size_t tokens = report->sentence.count, classes = config_logits(c);
     const float *logits = report->arrays[--report->array_count].data;
     const bool of_each = c->answers == ANSWER_OF_EACH, spans = of_each && viewer->spans;
     const bool of_tokens = of_each && !spans;

@@ -369,7 +369,7 @@ static int translate(struct driver *driver, struct job *job, struct arena *arena
 {
     struct arena *kept = &driver->kept;
     if (job->item.input.text || job->item.input.ids || driver->task->many == ITEMS_PROMPT ||
-        driver->session.viewer.model.config.n_class)
+        config_classifies(&driver->session.viewer.model.config))
         return 0;
     if (!driver->translations)
         driver->translations = arena_alloc(kept, driver->jobs, sizeof *driver->translations, err);

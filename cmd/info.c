@@ -210,10 +210,10 @@ static void tell_model(struct info *info, const struct model *model)
         tell(info, "found in", "folder", model->folder.path);
     tell(info, "type", "model_type", config_kind_name(c));
     tell(info, "attention", NULL,
-         has_encoder(c) ? "causal, with cross-attention to a second text (--source)"
-         : c->cross     ? "cross-attention to a second text (--source)"
-         : c->causal    ? "causal"
-                        : "bidirectional");
+         has_encoder(c)           ? "causal, with cross-attention to a second text (--source)"
+         : config_reads_source(c) ? "cross-attention to a second text (--source)"
+         : c->causal              ? "causal"
+                                  : "bidirectional");
     tell_number(info, "layers", "n_layer", c->n_layer);
     tell_number(info, has_encoder(c) ? "encoder layers" : NULL, "n_encoder_layer", source->layers);
     tell_number(info, "heads", "n_head", c->n_head);
@@ -231,7 +231,7 @@ static void tell_model(struct info *info, const struct model *model)
         tell_number(info, "encoder vocabulary", "n_encoder_vocab", source->embed.rows);
     tell_number(info, c->n_positions ? "context" : NULL, "n_positions", c->n_positions);
     tell_number(info, NULL, "causal", c->causal);
-    tell_number(info, NULL, "cross", c->cross);
+    tell_number(info, NULL, "cross", config_reads_source(c));
     tell_number(info, NULL, "bundled", bundled);
     tell_number(info, NULL, "gated", c->gated);
     if (!c->n_positions)
@@ -316,7 +316,8 @@ static void tell_sizes(struct info *info, struct viewer *viewer, size_t tokens)
     const char *dtype = NULL;
     size_t parameters = 0; /* a tied matrix counts once */
     size_t bytes = 0;
-    size_t idle = 0, idle_bytes = 0; /* of a token's idle experts, times c->mixture.experts */
+    const size_t experts = c->mixture.experts;
+    size_t idle = 0, idle_bytes = 0; /* of a token's idle experts, times `experts` */
     for (size_t i = 0; i < weights->parameter_count; i++) {
         struct parameter_info own = weights_parameter(weights, i);
         const struct safetensors_entry *entry = own.entry;
@@ -324,8 +325,7 @@ static void tell_sizes(struct info *info, struct viewer *viewer, size_t tokens)
         if (!entry)
             continue;
         const char *type = dtype_name(entry->dtype);
-        size_t others =
-            of_expert ? c->mixture.experts - config_chosen(c, (size_t)own.slot.layer) : 0;
+        size_t others = of_expert ? experts - config_chosen(c, (size_t)own.slot.layer) : 0;
         parameters += entry->count;
         idle += entry->count * others;
         bytes += entry->end - entry->begin;
@@ -340,12 +340,10 @@ static void tell_sizes(struct info *info, struct viewer *viewer, size_t tokens)
     }
     tell_number(info, "parameters", "parameters", parameters);
     if (idle)
-        tell_number(info, "  per token", "active_parameters",
-                    parameters - idle / c->mixture.experts);
+        tell_number(info, "  per token", "active_parameters", parameters - idle / experts);
     tell_bytes(info, "weights", "weight_bytes", (double)bytes);
     if (idle)
-        tell_bytes(info, "  per token", "active_bytes",
-                   (double)(bytes - idle_bytes / c->mixture.experts));
+        tell_bytes(info, "  per token", "active_bytes", (double)(bytes - idle_bytes / experts));
     tell_memory(info, viewer, tokens);
 }
 

@@ -148,7 +148,8 @@ static int ask_lens(struct inquiry *inquiry, struct arena *arena, struct err *er
                                "'%s': expected classes of a token, found those of the mean of "
                                "all tokens",
                                inquiry->viewer->model.name);
-    if ((config->n_class ? logits_check(inquiry->viewer, 0, err) : scoring_check(&scoring, err)) ||
+    if ((config_classifies(config) ? logits_check(inquiry->viewer, 0, err)
+                                   : scoring_check(&scoring, err)) ||
         lens_find_site(&plan->site, options->lens.site, config, err) ||
         instrument_numbers(inquiry, NAMES_LIST(lens_numbers), err) ||
         instrument_layers(&listed, inquiry, arena, err) ||

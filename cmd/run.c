@@ -185,8 +185,8 @@ static int open(void *state, struct driver *driver, struct err *err)
     if (request_make(request, driver, err) || check_gradient(own, driver->options, err) ||
         choose_names(&driver->derivation, driver, err))
         return -1;
-    own->shows_classes = driver->session.viewer.model.config.n_class && !request->chosen &&
-                         !own->walks && !request->derivation.mean_of_texts;
+    own->shows_classes = config_classifies(&driver->session.viewer.model.config) &&
+                         !request->chosen && !own->walks && !request->derivation.mean_of_texts;
     if (own->shows_classes)
         site_set_add(&request->selection.sites, SITE_LOGITS);
     own->texts = 0;

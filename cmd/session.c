@@ -473,10 +473,11 @@ int session_open_item(const struct session *session, struct item *item, const st
         return -1;
     if (options->source && options->pair)
         err_usage(err, "--pair and --source cannot be combined");
-    else if (options->source && !model->config.cross)
+    else if (options->source && !config_reads_source(&model->config))
         err_usage(err, "%s: expected none, since '%s' has no cross-attention%s", subject,
                   model->name, is_column ? ": rename the column to copy it" : "");
-    else if (!options->source && model->config.cross && !model->config.n_class)
+    else if (!options->source && config_reads_source(&model->config) &&
+             !config_classifies(&model->config))
         err_usage(err, "%s: expected a text for the cross-attention of '%s', found none%s", subject,
                   model->name,
                   is_column ? ""
@@ -569,7 +570,7 @@ int token_option_read(long long *id, const struct viewer *viewer, const char *op
     const struct tokenizer *tokenizer = viewer->tokenizer;
     long long last = (long long)config_logits(&viewer->model.config) - 1;
     struct tokens tokens = {0};
-    if (viewer->model.config.n_class)
+    if (config_classifies(&viewer->model.config))
         return class_option_read(id, viewer, option, text, err);
     if (!tokenizer && num_parse_integer(text, 0, last, id))
         return 0;
@@ -629,7 +630,7 @@ int answer_read(struct question *question, const struct question_words *words,
     const char *first = arena_text(arena, text, size, err);
     if (!first || token_option_read(&question->answer, viewer, option, first, arena, err))
         return -1;
-    if (words->text && !words->place && !viewer->model.config.n_class &&
+    if (words->text && !words->place && !config_classifies(&viewer->model.config) &&
         lacks_space(words->text, first, viewer->tokenizer, arena))
         notes_add(words->notes, words->index, LACKS_SPACE_NOTE, option, first, first);
     return colon ? token_option_read(&question->against, viewer, option, colon + 1, arena, err) : 0;
@@ -643,7 +644,7 @@ int position_read(struct question *question, const struct question_words *words,
     size_t count = words->text->count, *index = &question->position;
     const struct config *config = &viewer->model.config;
     bool seeks = !place && viewer->mask >= 0;
-    *index = config->n_class ? tokenized_opening(words->text, config, -1) : count - 1;
+    *index = config_classifies(config) ? tokenized_opening(words->text, config, -1) : count - 1;
     while (seeks && *index && ids[*index] != viewer->mask)
         --*index;
     if (seeks && ids[*index] != viewer->mask) {
@@ -677,9 +678,9 @@ const char *question_describe(struct facts *facts, const struct question *questi
     facts_integer(facts, "answer", question->answer);
     facts_integer(facts, "against", differs ? question->against : COLUMN_MISSING);
     facts_integer(facts, "position", tokenized_number(text, question->position));
-    return arena_format(arena, err, "logit %s %s%s%s %s %s", differs ? "difference" : "of", name,
-                        differs ? " - " : "", other,
-                        viewer->model.config.causal && !viewer->model.config.n_class ? "after"
-                                                                                     : "at",
-                        text->labels[question->position].text);
+    return arena_format(
+        arena, err, "logit %s %s%s%s %s %s", differs ? "difference" : "of", name,
+        differs ? " - " : "", other,
+        viewer->model.config.causal && !config_classifies(&viewer->model.config) ? "after" : "at",
+        text->labels[question->position].text);
 }

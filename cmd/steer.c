@@ -89,7 +89,7 @@ static int choose_site(struct steer_run *run, struct err *err)
     selection->queries = run->options.select.query;
     const struct layers chosen = selection_layers_of(selection, site);
     const size_t layers = chosen.count;
-    if (config->cross)
+    if (config_reads_source(config))
         return err_unsupported(err,
                                "'%s': expected a model of one text for steer, found one with "
                                "cross-attention to a source",

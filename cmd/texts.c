@@ -115,9 +115,9 @@ int request_make(struct request *request, struct driver *driver, struct err *err
     bool is_talk = words->preset && format->display & DISPLAY_CELLS && config->causal &&
                    !has_encoder(config) && !(words->tokens && *words->tokens == '0');
     bool translates = has_encoder(config); /* an encoder has tensors to show by default, too */
-    const char *usual = translates            ? format->show_of_encoder
-                        : config->mixer.heads ? show_of_mixers(format, config)
-                                              : format->show;
+    const char *usual = translates                   ? format->show_of_encoder
+                        : config_keeps_state(config) ? show_of_mixers(format, config)
+                                                     : format->show;
     const char *show = options->show    ? options->show
                        : options->align ? "cross_weights"
                        : options->pool  ? site_name(site_of_logits(config))
@@ -172,7 +172,7 @@ int request_make(struct request *request, struct driver *driver, struct err *err
         return -1;
     if (!options->head && (format->is_picture || format_is(format, "html")))
         join_channels(selection, config);
-    if (!options->show && config->mixer.heads && format_is(format, "html") &&
+    if (!options->show && config_keeps_state(config) && format_is(format, "html") &&
         keep_maps(selection, layer, config, &session->arena, err))
         return -1;
     if ((!layer && !(layer = selection_last_layers(selection, config, &session->arena, err))) ||

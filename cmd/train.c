@@ -361,10 +361,10 @@ static int open_model(struct train_run *run, struct err *err)
     run->output = model->words.path;
     if (train_step_check(config, err))
         return err_prefix(err, "'%s'", model->label);
-    run->is_labelled = config->n_class > 0;
-    if (config->n_class && open_classes(run, err))
+    run->is_labelled = config_classifies(config);
+    if (config_classifies(config) && open_classes(run, err))
         return -1;
-    if (config->n_class && model->like.path)
+    if (config_classifies(config) && model->like.path)
         weight_init_classes(&model->new_model, init.seed);
     return model->like.path ? train_checkpoint_weights(&model->new_model, &model->like, err)
                             : weight_init_draw(&model->new_model, &init, err);

@@ -855,7 +855,7 @@ static void free_cache(struct host_object *object)
 static struct attn_cache *open_cache(struct attn_model *model, struct err *err)
 {
     const struct model *opened = &model->viewer.model;
-    if (opened->config.cross) {
+    if (config_reads_source(&opened->config)) {
         err_unsupported(err, "'%s': a model with cross-attention cannot be run step by step",
                         opened->name);
         return NULL;

@@ -280,7 +280,7 @@ static struct text *make_text(size_t tokens, const struct config *config, struct
     for (size_t i = 0; i < tokens; i++)
         ids[i] = (uint32_t)((i * 7919 + 13) % config->vocab_size);
     *text = (struct text){.ids = ids, .count = tokens};
-    if (config->cross) {
+    if (config_reads_source(config)) {
         text->source_ids = ids;
         text->source_count = tokens;
     }
@@ -435,7 +435,7 @@ static int list_tasks(struct bench *bench, struct err *err)
         if (add_task(bench, task, err))
             return -1;
     }
-    if (!config->causal || config->cross || config->kind == MODEL_ATTENTION ||
+    if (!config->causal || config_reads_source(config) || config->kind == MODEL_ATTENTION ||
         !(kinds >> TASK_DECODE & 1))
         return 0;
     task = (struct bench_task){task_rows[TASK_DECODE].name,

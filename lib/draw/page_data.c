@@ -336,7 +336,7 @@ static void put_next(struct json_writer *json, const struct next_tokens *next,
         const struct next_of_step *layer = &next->layers[i];
         size_t count = layer->count * layer->best_count;
         json_put_open(json, "\n", '{');
-        bool mixes = layer->step == STEP_ATTENTION && config->mixer.heads &&
+        bool mixes = layer->step == STEP_ATTENTION && config_keeps_state(config) &&
                      !attention_of(config, PART_SENTENCE, layer->layer);
         json_put_text(json, "step", mixes ? "mixer" : steps[layer->step]);
         json_put_integer(json, "layer", (long long)layer->layer);
@@ -665,13 +665,13 @@ static void put_facts(struct json_writer *json, const struct page_facts *facts)
     const struct config *c = facts->config;
     const size_t opens = tokenized_opening(facts->sentence, c, facts->mask);
     json_put_integer(json, "\nopens", (long long)opens);
-    if (c->n_class)
+    if (config_classifies(c))
         json_put_bool(json, "classes", true);
-    if (facts->mask >= 0 || c->n_class) {
+    if (facts->mask >= 0 || config_classifies(c)) {
         json_put_open(json, "masks", '[');
         for (size_t i = 0; i < facts->sentence->count; i++)
-            if (!c->n_class ? facts->sentence->ids[i] == facts->mask
-                            : i == opens || c->answers == ANSWER_OF_EACH)
+            if (!config_classifies(c) ? facts->sentence->ids[i] == facts->mask
+                                      : i == opens || c->answers == ANSWER_OF_EACH)
                 json_put_integer(json, NULL, (long long)i);
         json_put_close(json, ']');
     }
@@ -701,11 +701,12 @@ static void put_facts(struct json_writer *json, const struct page_facts *facts)
     if (facts->lesson)
         put_lesson(json, "\nlesson", facts->lesson);
     put_attention(json, facts->config);
-    if (c->mixer.heads) {
+    if (config_keeps_state(c)) {
+        const struct mixer *mixer = &c->mixer;
         json_put_open(json, "\nmixer", '{');
-        json_put_text(json, "rule", rules[c->mixer.update]);
-        json_put_bool(json, "channels", mixer_of_channels(&c->mixer));
-        json_put_integer(json, "heads_of_a_key", (long long)(c->mixer.heads / c->mixer.key_heads));
+        json_put_text(json, "rule", rules[mixer->update]);
+        json_put_bool(json, "channels", mixer_of_channels(mixer));
+        json_put_integer(json, "heads_of_a_key", (long long)(mixer->heads / mixer->key_heads));
         json_put_close(json, '}');
     }
     json_put_integer(json, "\nexplained_bytes", (long long)facts->explained_bytes);

@@ -53,7 +53,7 @@ static int begin(struct trace *trace, struct selection *selection, const struct 
 {
     bool in_encoder = request->part == PART_SOURCE;
     bool bare = config->kind == MODEL_ATTENTION;
-    bool one = request->layer == 0 || !(bare || config->copies.count);
+    bool one = request->layer == 0 || !(bare || config_copies(config));
     enum site end = !is_decoder(config)                     ? SITE_ATTN_OUT
                     : request->layer + 1 == config->n_layer ? SITE_DISCRIMINATOR
                                                             : SITE_RESID_POST;
@@ -89,7 +89,7 @@ static int begin(struct trace *trace, struct selection *selection, const struct 
         for (enum site site = SITE_MLP_GATE; site <= SITE_LN_2_POST; site++)
             if (site_exists(config, SITE_OF(beside, site)))
                 site_set_add(&selection->sites, SITE_OF(beside, site));
-    if (config->copies.count && request->layer == 0)
+    if (config_copies(config) && request->layer == 0)
         site_set_add(&selection->sites, SITE_EMBEDDING);
     selection->whole = SITE_SET(SITE_OF(request->part, SITE_CONTEXT));
     const enum site inputs[] = {bare ? SITE_EMBEDDING : stream_site(trace),
@@ -517,7 +517,7 @@ static int ways_of(const struct trace *trace, size_t index)
 {
     const struct mechanism *m = &trace->config->mechanism;
     const struct sublayer *s = &trace->list[index];
-    const bool copied = trace->config->copies.count;
+    const bool copied = config_copies(trace->config);
     int ways = 0;
     if (s == trace->rule) {
         ways = s->score.kind == ATTENTION_LINEAR ? BY_FEATURES
@@ -578,9 +578,9 @@ static struct site_set sites_of(const struct trace *trace, const struct step_row
     struct site_set sites = {0};
     if (row->make == (normed ? step_embedding : step_input))
         site_set_add(&sites, SITE_RESID_PRE);
-    if (row->make == (trace->config->copies.count ? step_copies
-                      : normed                    ? step_embedding
-                                                  : step_input) &&
+    if (row->make == (config_copies(trace->config) ? step_copies
+                      : normed                     ? step_embedding
+                                                   : step_input) &&
         trace->layer == 0)
         site_set_add(&sites, SITE_EMBEDDING);
     if (row->make == step_input && input)
@@ -604,7 +604,7 @@ static struct site_set sites_of(const struct trace *trace, const struct step_row
 /* The copies of the stream at a site; of others: 1. */
 static size_t copies_at(const struct trace *trace, enum site site)
 {
-    return site_axes(site) == AXES_COPY_TOKEN_CHANNEL ? trace->config->copies.count : 1;
+    return site_axes(site) == AXES_COPY_TOKEN_CHANNEL ? config_copies(trace->config) : 1;
 }
 
 /* Does an edit change a site's values of the query or, at sites of keys and values, of any key? */
@@ -873,7 +873,7 @@ int explanation_add_memory(struct memory *memory, const struct viewer *viewer,
     double bytes = STEPS + (double)keys * (double)(KEY + sizeof(float) * head->d_v) +
                    (double)c->n_embd * (double)(CHANNEL + sizeof(float) * head->d_k) +
                    INNER_CHANNEL * (double)config_inner(c, request->layer) +
-                   (double)(COPY * c->copies.count * c->n_embd) +
+                   (double)(COPY * config_copies(c) * c->n_embd) +
                    (predicts ? WORD * (double)config_logits(c) : 0);
     memory->held += bytes * (double)request->query_count;
     if (begin(&trace, &selection, &viewer->model.config, request, arena, err))

@@ -49,9 +49,9 @@ static void note_origin(struct builder *builder, const char *name)
     bool bare = trace->config->kind == MODEL_ATTENTION;
     bool adds_up = !trace->rule->replaces;
     bool normed = trace->rule->norm_after && trace->has_norms;
-    if (trace->config->copies.count)
+    if (config_copies(trace->config))
         builder_note(builder, "%s is predicted_%z, the active copy.", name,
-                     trace->config->copies.active);
+                     stack_of(trace->config, PART_SENTENCE)->copies.active);
     else if (trace->embedding_norm.scale)
         builder_note(builder, "%s is the embedding after its norm.", name);
     else
@@ -102,7 +102,7 @@ void step_input(struct builder *builder, const struct trace *trace)
     const struct norm *norm = trace->stream && trace->has_norms ? &trace->block.self.norm : NULL;
     const char *position = config->sinusoids ? "PE" : "wpe";
     size_t width = trace->input_size;
-    bool normed = trace->embedding_norm.scale || config->copies.count; /* in a step before */
+    bool normed = trace->embedding_norm.scale || config_copies(config); /* in a step before */
     bool embeds = trace->layer == 0 && trace->part != PART_CROSS && !normed;
     const struct named_vector h = {"h", trace->stream}, x = {"x", trace->x};
     const struct named_vector terms[NORM_TERMS + 1] = {

@@ -221,9 +221,9 @@ static struct named_vector end_of(const struct trace *trace)
     bool is_output = !s->norm_after;
     for (size_t i = 0; i < 3; i++)
         is_output |= s->at_after[i] == SITE_RESID_POST;
-    return row_of(trace, trace->config->copies.count ? SITE_MERGED
-                         : is_output                 ? SITE_RESID_POST
-                                                     : sublayer_end(s));
+    return row_of(trace, config_copies(trace->config) ? SITE_MERGED
+                         : is_output                  ? SITE_RESID_POST
+                                                      : sublayer_end(s));
 }
 
 void step_norm(struct builder *builder, const struct trace *trace)
@@ -348,7 +348,7 @@ void step_given_act(struct builder *builder, const struct trace *trace)
 {
     const struct sublayer *s = &trace->list[builder->sublayer];
     const size_t width = s->mlp.inner;
-    const struct stream_copies *copies = &trace->config->copies;
+    const struct stream_copies *copies = &stack_of(trace->config, PART_SENTENCE)->copies;
     struct named_vector y = stream_of(trace, builder->sublayer);
     const float *scale = NULL;
     const struct named_vector gate = row_of(trace, SITE_OF(s->part, SITE_MLP_GATE));
@@ -607,7 +607,7 @@ void step_branch(struct builder *builder, const struct trace *trace)
 static float *take_copies(struct builder *builder, enum site site, size_t layer)
 {
     struct trace of_layer = *builder->trace;
-    const size_t count = of_layer.config->copies.count, width = of_layer.input_size;
+    const size_t count = config_copies(of_layer.config), width = of_layer.input_size;
     float *copies = builder_floats(builder, count * width);
     of_layer.layer = layer;
     for (size_t i = 0; copies && i < count; i++)
@@ -634,7 +634,7 @@ static void turn_copy(struct builder *builder, int id, size_t copy, float *y, co
 static float *take_entering(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
-    const size_t count = trace->config->copies.count, width = trace->input_size;
+    const size_t count = config_copies(trace->config), width = trace->input_size;
     if (trace->layer > 0)
         return take_copies(builder, SITE_STREAMS, trace->layer - 1);
     const float *x = trace_row(trace, SITE_EMBEDDING);
@@ -655,7 +655,7 @@ static void show_copies(struct builder *builder, struct named_vector from,
         struct named_vector vector;
         size_t width;
     } columns[] = {{from, width}, {numbers, count}, {to, width}};
-    name_rows(builder, "copy ", NULL, builder->trace->config->copies.count, NULL);
+    name_rows(builder, "copy ", NULL, config_copies(builder->trace->config), NULL);
     for (size_t i = 0; i < 3; i++)
         if (columns[i].vector.values)
             builder_vectors(
@@ -671,7 +671,7 @@ void step_copies(struct builder *builder, const struct trace *trace)
         return;
     builder_embedding(builder, "copy_0");
     builder_formula(builder, "copy_i = z_i × √(mean(copy_0²) / mean(z_i²)), z_i = copy_0 · P_i");
-    name_rows(builder, "copy ", NULL, trace->config->copies.count, NULL);
+    name_rows(builder, "copy ", NULL, config_copies(trace->config), NULL);
     builder_vectors(builder, "copy", "copy_i", copies, trace->input_size);
 }
 
@@ -705,7 +705,7 @@ static const float *take_mixing(struct builder *builder, int id, struct named_ve
 
 void step_predicted(struct builder *builder, const struct trace *trace)
 {
-    const struct stream_copies *rule = &trace->config->copies;
+    const struct stream_copies *rule = &stack_of(trace->config, PART_SENTENCE)->copies;
     const size_t width = trace->input_size;
     const float *in = take_entering(builder);
     const float *out = take_copies(builder, SITE_PREDICTED, trace->layer);
@@ -731,7 +731,8 @@ void step_predicted(struct builder *builder, const struct trace *trace)
 
 void step_corrected(struct builder *builder, const struct trace *trace)
 {
-    const size_t active = trace->config->copies.active, width = trace->input_size;
+    const size_t active = stack_of(trace->config, PART_SENTENCE)->copies.active,
+                 width = trace->input_size;
     const struct named_vector x = row_of(trace, sublayer_end(&trace->list[builder->sublayer]));
     const float *in = take_copies(builder, SITE_PREDICTED, trace->layer);
     const float *out = take_copies(builder, SITE_CORRECTED, trace->layer);
@@ -768,7 +769,7 @@ void step_streams(struct builder *builder, const struct trace *trace)
 /* What the logits read: the mean of the first copy and of products of the others. */
 void step_merged(struct builder *builder, const struct trace *trace)
 {
-    const size_t count = trace->config->copies.count, width = trace->input_size;
+    const size_t count = config_copies(trace->config), width = trace->input_size;
     const float *in = take_copies(builder, SITE_STREAMS, trace->layer);
     float *shares = take_copies(builder, SITE_STREAMS, trace->layer);
     for (size_t i = 0; shares && in && i < count; i++) {
@@ -883,7 +884,7 @@ static void show_tokens(struct builder *builder, const float *y, const struct we
     }
     if (builder->err->kind)
         return;
-    builder->table->rows.name = trace->config->n_class ? "class" : "token";
+    builder->table->rows.name = config_classifies(trace->config) ? "class" : "token";
     builder_vectors(builder, "words", "w_v", vectors, width);
     for (size_t c = 0; c < 3; c++)
         if (columns[c])
@@ -930,9 +931,9 @@ void step_logits(struct builder *builder, const struct trace *trace)
         builder_add(builder, divided ? " / %n" : "", rule.divisor);
         builder_formula(builder, capped ? " / %n)" : "", rule.cap);
     }
-    if (c->n_class)
+    if (config_classifies(c))
         builder_note(builder, "There is a logit for each of %z classes; w_v is the row of a class.",
-                     c->n_class);
+                     config_logits(c));
     else
         builder_note(builder, "The tokens with the largest of %z logits; w_v is %s.",
                      config_logits(c),

@@ -10,7 +10,7 @@
 int capture_init(struct capture *capture, const struct selection *selection,
                  const struct config *config, size_t texts, struct arena *arena, struct err *err)
 {
-    size_t heads = config_most_heads(config), most = num_max(heads, config->copies.count);
+    size_t heads = config_most_heads(config), most = num_max(heads, config_copies(config));
     size_t *all = arena_alloc(arena, most, sizeof *all, err);
     *capture =
         (struct capture){.selection = selection, .config = config, .arena = arena, .values = arena};
@@ -61,7 +61,7 @@ struct array *capture_add(struct capture *capture, size_t text, struct array ite
     if (array_is_of_copies(&item)) { /* whatever heads are selected */
         item.heads = (struct axis){.name = "copy",
                                    .numbers = capture->all_heads.items,
-                                   .size = capture->config->copies.count};
+                                   .size = config_copies(capture->config)};
     } else if (item.heads.name) {
         const struct capture_heads *heads = &capture->query_heads;
         const size_t layer = item.layer < 0 ? 0 : (size_t)item.layer;

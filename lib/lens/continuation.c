@@ -185,7 +185,7 @@ int continuation_prepare(struct viewer *viewer, const struct generation_config *
         bool about_option = err && err->kind == ERR_USAGE;
         return about_option ? -1 : err_prefix(err, "'%s'", model->name);
     }
-    if (!site_exists(&model->config, SITE_LOGITS) || model->config.n_class)
+    if (!site_exists(&model->config, SITE_LOGITS) || config_classifies(&model->config))
         return err_unsupported(err,
                                "'%s': a model of type \"%s\" has no logits to choose a next "
                                "token by",

@@ -80,7 +80,7 @@ int selection_site(enum site *site, const struct site_word *word, const struct c
         return err_usage(err, "%s: '%s' is left out by --without mlp", word->option, name);
     return err_usage(err, "%s: a model of type \"%s\" has no '%s'%s", word->option,
                      config_kind_name(config), name,
-                     config->mixer.heads && *site == SITE_WEIGHTS ? MIXERS_ALONE : "");
+                     config_keeps_state(config) && *site == SITE_WEIGHTS ? MIXERS_ALONE : "");
 }
 
 static struct site_set all_sites(const struct config *config)
@@ -271,7 +271,7 @@ static bool is_in_stack(const struct selection *selection, bool encoder)
 /* Where attention is, in a model that has mixers in some layers. */
 static bool lacks_attention(const struct config *config, size_t layer)
 {
-    return config->mixer.heads && !attention_of(config, PART_SENTENCE, layer);
+    return config_keeps_state(config) && !attention_of(config, PART_SENTENCE, layer);
 }
 
 static void say_first(char text[64], const struct config *config)
@@ -345,10 +345,10 @@ const char *selection_last_layers(const struct selection *selection, const struc
                                   struct arena *arena, struct err *err)
 {
     struct buf text = {0};
-    size_t all = config->mixer.heads ? config->n_layer : 0;
+    size_t all = config_keeps_state(config) ? config->n_layer : 0;
     while (all && !is_last(selection, config, all - 1, true))
         all--;
-    for (size_t layer = 0; config->mixer.heads && !all && layer < config->n_layer; layer++)
+    for (size_t layer = 0; config_keeps_state(config) && !all && layer < config->n_layer; layer++)
         if (is_last(selection, config, layer, false))
             buf_format(&text, "%s%zu", text.size ? "," : "", layer);
     if (all)

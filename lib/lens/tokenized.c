@@ -738,7 +738,7 @@ size_t tokenized_opening(const struct tokenized *sentence, const struct config *
                          long long mask)
 {
     const bool at_end = config->answers == ANSWER_OF_LAST || config->answers == ANSWER_OF_EACH;
-    if (config->n_class)
+    if (config_classifies(config))
         return at_end ? sentence->count - 1 : 0;
     for (size_t i = sentence->count; i-- > 0;)
         if (sentence->ids[i] == mask)

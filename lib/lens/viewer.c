@@ -54,18 +54,19 @@ static int write_names(void *context, const struct json *root, struct err *err)
     struct json_writer json = {.buf = &names->json};
     const char *problem = "";
     const char *class = "";
+    const size_t classes = c->n_class;
     json_get_text(json_first(json_given(root, "architectures")), &class);
-    bool of_spans = c->n_class == 2 && (strcmp(c->class_head->rows->name, "qa_outputs") == 0 ||
-                                        name_ends_in(class, "ForQuestionAnswering"));
+    bool of_spans = classes == 2 && (strcmp(c->class_head->rows->name, "qa_outputs") == 0 ||
+                                     name_ends_in(class, "ForQuestionAnswering"));
     json_get_text(json_member(root, "problem_type"), &problem);
     names->viewer->spans = of_spans;
     names->viewer->regresses = strcmp(problem, "regression") == 0 || is_identity(root);
-    names->viewer->logistic = strcmp(problem, "multi_label_classification") == 0 || c->n_class == 1;
+    names->viewer->logistic = strcmp(problem, "multi_label_classification") == 0 || classes == 1;
     json_put_open(&json, NULL, '{');
     json_put_open(&json, "model", '{');
     json_put_text(&json, "type", "WordLevel");
     json_put_open(&json, "vocab", '{');
-    for (size_t i = 0; i < c->n_class; i++) {
+    for (size_t i = 0; i < classes; i++) {
         char key[32], usual[32];
         const char *name = usual;
         snprintf(key, sizeof key, "%zu", i);
@@ -76,7 +77,7 @@ static int write_names(void *context, const struct json *root, struct err *err)
             return err_set(err,
                            "field 'id2label': expected the names of %zu classes, found none "
                            "of %s",
-                           c->n_class, key);
+                           classes, key);
         json_put_name(&json, name, strlen(name));
         json_put_integer(&json, NULL, (long long)i);
     }
@@ -93,7 +94,7 @@ static int open_words(struct viewer *viewer, struct err *err)
     struct class_names names = {&model->config, viewer, {0}};
     struct err wrong = {0};
     viewer->words = viewer->tokenizer;
-    if (!model->config.n_class)
+    if (!config_classifies(&model->config))
         return 0;
     viewer->words = NULL;
     int failed = json_read_file(&model->folder, "config.json", write_names, &names, err) ||
@@ -120,7 +121,7 @@ static int open_rest(struct viewer *viewer, size_t threads, struct err *err)
     if (!tokenizer_open_if_known(&viewer->tokenizer, &opened->folder, viewer->why, err) &&
         !tokenizer_check_ids(viewer->tokenizer, &opened->folder, opened->config.vocab_size, err) &&
         !open_words(viewer, err) &&
-        (opened->config.causal || !viewer->tokenizer || opened->config.n_class ||
+        (opened->config.causal || !viewer->tokenizer || config_classifies(&opened->config) ||
          !tokenizer_find_mask(&viewer->mask, viewer->tokenizer, err)) &&
         !machine_open(&viewer->machine, threads, err))
         return 0;
@@ -284,7 +285,7 @@ int viewer_read(const struct viewer *viewer, struct text_with_source *pair,
 {
     const struct config *c = &viewer->model.config;
     *pair = (struct text_with_source){0};
-    if (c->n_class && c->cross && !(input && source) && (input || source))
+    if (config_classifies(c) && config_reads_source(c) && !(input && source) && (input || source))
         return err_if(viewer_tokenize(viewer, &pair->source, PART_SOURCE, input ? input : source,
                                       arena, err) ||
                       shift_source(viewer, &pair->sentence, &pair->source, arena, err));
@@ -493,7 +494,7 @@ int viewer_reports(const struct viewer *viewer, const struct capture_request *as
         return -1;
     report.numbers = numbers;
     report.words = words;
-    report.of_classes = config->n_class > 0;
+    report.of_classes = config_classifies(config);
     report.heads = asked->selection->heads;
     report.head_count = asked->selection->head_count;
     report.layers = asked->selection->layers;
@@ -551,7 +552,7 @@ bool viewer_goes_by_map(const struct viewer *viewer, const struct capture_reques
         heads +=
             site_set_has(selection->sites, site) * selection->layers.count * selection->head_count;
     }
-    if (asked->count != 1 || config->cross || has_encoder(config) ||
+    if (asked->count != 1 || config_reads_source(config) || has_encoder(config) ||
         !site_exists(config, SITE_RESID_PRE) ||
         heads <
             FLOATS_AT_ONCE / tokens / selection_query_count(selection, &asked->pairs[0].sentence))

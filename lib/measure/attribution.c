@@ -457,7 +457,8 @@ static int sum_experts(struct way *way, float *sum, const float *x, size_t layer
     const struct config *c = way->config;
     const struct run run = {
         .machine = &way->plan->viewer->machine, .config = c, .weights = way->weights};
-    for (size_t e = 0; e < c->mixture.experts; e++) {
+    const size_t experts = c->mixture.experts;
+    for (size_t e = 0; e < experts; e++) {
         if (weights[e] == 0)
             continue;
         if (!(outs[e] = forward_expert(&run, x, layer, e, &way->scratch, way->err)))
@@ -468,22 +469,22 @@ static int sum_experts(struct way *way, float *sum, const float *x, size_t layer
 }
 
 /* Go back from the output of experts to their sum: through its norm, or the last matrix. */
-static int mixed_back(struct way *way, size_t layer, double **u, const float *sum)
+static int mixed_back(struct way *way, size_t layer, const struct mixture *mixture, double **u,
+                      const float *sum)
 {
-    const struct config *c = way->config;
-    const int id = c->mixture.latent ? SLOT_EXPERT_OUT : SLOT_EXPERTS_POST;
+    const int id = mixture->latent ? SLOT_EXPERT_OUT : SLOT_EXPERTS_POST;
     const struct slot slot = slot_of(PART_SENTENCE, id, layer);
     struct weight w;
     struct norm norm;
-    if (c->mixture.latent) {
+    if (mixture->latent) {
         if (weights_matrix(way->weights, slot, &w, way->err) ||
             matrix_back(way, way->inner, &w, *u))
             return -1;
         *u = way->inner;
-    } else if (c->mixture.beside) {
+    } else if (mixture->beside) {
         if (weights_norm(way->weights, slot, &norm, way->err))
             return -1;
-        norm_back(way, *u, sum, c->n_embd, &norm);
+        norm_back(way, *u, sum, way->config->n_embd, &norm);
     }
     return 0;
 }
@@ -494,8 +495,9 @@ static int mixed_back(struct way *way, size_t layer, double **u, const float *su
 static int experts_back(struct way *way, size_t layer, const struct sublayer *s)
 {
     const struct config *c = way->config;
+    const struct mixture *mixture = s->mlp.mixture;
     const float *const *rows = way->rows[layer], *weights = rows[SITE_EXPERT_WEIGHTS];
-    const float *x = rows[c->mixture.beside              ? SITE_LN_EXPERTS
+    const float *x = rows[mixture->beside                ? SITE_LN_EXPERTS
                           : s->at_input                  ? s->at_input
                           : s->reads == READS_LAST_INPUT ? s[-1].at_input
                                                          : sublayer_end(s - 1)];
@@ -505,8 +507,8 @@ static int experts_back(struct way *way, size_t layer, const struct sublayer *s)
     if (!whole || !outs || sum_experts(way, whole, x, layer, weights, outs))
         return -1;
     for (size_t e = expert_columns(c); e-- > 0;) {
-        bool shared = e == c->mixture.experts;
-        if (e + 1 == c->mixture.experts && mixed_back(way, layer, &u, whole))
+        bool shared = e == mixture->experts;
+        if (e + 1 == mixture->experts && mixed_back(way, layer, mixture, &u, whole))
             return -1;
         double part = shared    ? dot_double_row(u, rows[SITE_SHARED_OUT], c->n_embd)
                       : outs[e] ? (double)weights[e] * dot_double_row(u, outs[e], expert_width(c))
@@ -990,8 +992,9 @@ static int make_cells(struct way *way, size_t reader, const struct tokenized *ke
                  axis_add(axis, "rest", arena, way->err);
     } else if (by == BY_EXPERT) {
         axis->name = "expert";
-        failed = axis_add_numbers(axis, "", c->mixture.experts, arena, way->err) ||
-                 (c->mixture.shared_inner && axis_add(axis, "shared", arena, way->err));
+        const struct mixture *mixture = &c->mixture;
+        failed = axis_add_numbers(axis, "", mixture->experts, arena, way->err) ||
+                 (mixture->shared_inner && axis_add(axis, "shared", arena, way->err));
     } else {
         axis->name = "part";
         for (size_t of = 0; of < READERS && !failed; of++)

@@ -333,9 +333,9 @@ int head_survey_open(struct head_survey *survey, struct arena *arena, struct err
         survey->across = num_max(survey->across, heads_of(config, layer).heads);
     survey->heads = config->n_layer * survey->across;
     survey->selection = (struct selection){.head_count = config->n_head};
-    if (!config->mixer.heads || site_exists(config, SITE_WEIGHTS))
+    if (!config_keeps_state(config) || site_exists(config, SITE_WEIGHTS))
         site_set_add(&survey->selection.sites, SITE_WEIGHTS);
-    if (config->mixer.heads)
+    if (config_keeps_state(config))
         site_set_add(&survey->selection.sites, map_of_mixers(config));
     for (size_t i = 0; i < survey->scores->count; i++) {
         const struct score *score = &survey->scores->items[i];
@@ -353,9 +353,9 @@ int head_survey_open(struct head_survey *survey, struct arena *arena, struct err
             has_role |= score->row == score_of_role(k);
         survey->measured[i] = *score;
         /* random tokens have no source: scores of an encoder-decoder are of texts */
-        if (score->material == OF_REPEATS && config->cross)
+        if (score->material == OF_REPEATS && config_reads_source(config))
             survey->measured[i].material = OF_TEXTS;
-        if (score->material == OF_TEXTS && !config->cross && !survey->on_texts)
+        if (score->material == OF_TEXTS && !config_reads_source(config) && !survey->on_texts)
             survey->measured[i].material = OF_REPEATS;
     }
     /* Roles are measured on the texts if a score is, else on repeated tokens; not at all without a
@@ -670,9 +670,10 @@ void head_survey_add_memory(struct memory *memory, const struct viewer *viewer, 
                                         .layers.count = config->n_layer};
     struct memory own = {0};
     viewer_add_memory(&own, viewer, &selection, pair, CAPTURE_ROWS);
-    const size_t across = num_max(config->n_head, config->mixer.heads);
-    if (config->mixer.heads && config->mixer.d_v > 1)
-        own.during += (double)config->mixer.heads * (double)pair->sentence.count *
+    const struct mixer *mixer = &config->mixer;
+    const size_t across = num_max(config->n_head, mixer->heads);
+    if (mixer->d_v > 1)
+        own.during += (double)mixer->heads * (double)pair->sentence.count *
                       (double)pair->sentence.count * sizeof(float);
     own.during += (double)((scores + ROLES) * across) * (double)pair->sentence.count *
                   sizeof(struct measured);
@@ -752,7 +753,7 @@ int head_result_keep(struct head_result *result, const struct head_survey *surve
                                    .layers = layers,
                                    .heads = survey->across,
                                    .of_layer = of_layer,
-                                   .mixes = model->config.mixer.heads > 0,
+                                   .mixes = config_keeps_state(&model->config),
                                    .sums = *sums};
     for (size_t i = 0; i < layers; i++) {
         of_layer[i] = heads_of(&model->config, i);

@@ -64,11 +64,11 @@ static int read_matrix(struct jacobian_lens *lens, const struct safetensors_entr
 /* No one stream that leaves a layer decides what leaves the last, if it has copies. */
 static int expect_one_stream(const struct config *c, struct err *err)
 {
-    return c->copies.count ? err_unsupported(err,
-                                             "Jacobian lens: expected one residual stream, found "
-                                             "%zu copies of it: use the logit lens",
-                                             c->copies.count)
-                           : 0;
+    return config_copies(c) ? err_unsupported(err,
+                                              "Jacobian lens: expected one residual stream, found "
+                                              "%zu copies of it: use the logit lens",
+                                              config_copies(c))
+                            : 0;
 }
 
 static int read_lens(struct jacobian_lens *lens, const struct safetensors *tensors,

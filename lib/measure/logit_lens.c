@@ -83,7 +83,7 @@ static void see_row(void *context, size_t row, const float *logits, size_t count
     struct likely *best = work->best + index * best_count;
     long long target = work->plan->target;
     size_t at = place.token + viewer->model.config.causal;
-    if (target < 0 && !viewer->model.config.n_class && at < work->sentence->count &&
+    if (target < 0 && !config_classifies(&viewer->model.config) && at < work->sentence->count &&
         (long long)work->sentence->ids[at] != viewer->mask)
         target = work->sentence->ids[at];
     double less = work->plan->against >= 0 ? (double)logits[work->plan->against] : sum;
@@ -350,16 +350,16 @@ static int make_array(struct array *array, const struct table *table, const stru
         .layer = -1,
         .data = values,
         .rows = rows,
-        .columns = {plan->of_one && config->n_class ? "answer"
+        .columns = {plan->of_one && config_classifies(config) ? "answer"
                     : plan->of_one  ? plan->viewer->mask < 0 ? "last token" : "last mask"
                     : plan->is_mean ? "position"
                                     : "token",
                     lens->tokens, plan->of_one ? &last_token : table->rows.labels, 0},
         .display = {.title = arena_format(arena, err, "%s lens: %s",
                                           plan->jacobian ? "Jacobian" : "logit",
-                                          !has_texts        ? name
-                                          : config->n_class ? "most likely class"
-                                                            : "most likely token"),
+                                          !has_texts                  ? name
+                                          : config_classifies(config) ? "most likely class"
+                                                                      : "most likely token"),
                     .whole = column->kind == COLUMN_INTEGER,
                     .texts = has_texts ? texts : NULL,
                     .beside_texts = has_texts ? "probability" : NULL},
@@ -420,7 +420,7 @@ int next_tokens_plan(struct next_plan *plan, struct viewer *viewer, size_t best_
     const unsigned of_words = NEEDS_WORDS | (viewer->mask < 0 ? NEEDS_CAUSAL : 0);
     best_count = num_min(best_count, config_logits(config));
     if (!best_count || config->answers == ANSWER_OF_MEAN || viewer->logistic || viewer->regresses ||
-        logits_check(viewer, config->n_class ? 0 : of_words, &none))
+        logits_check(viewer, config_classifies(config) ? 0 : of_words, &none))
         return 0;
     if (selection_layers(&all, NULL, config, arena, err))
         return -1;
@@ -502,7 +502,7 @@ static bool remove_part(struct edit *edit, struct edit_range ranges[2],
     *edit = (struct edit){
         .site = site, .op = EDIT_FORBID, .tokens = {&ranges[0], 1}, .columns = {&ranges[1], 1}};
     return site_exists(config, site) && key != query &&
-           (key < query || plan->viewer->mask >= 0 || config->n_class);
+           (key < query || plan->viewer->mask >= 0 || config_classifies(config));
 }
 
 int next_tokens_without(const float **found, struct viewer *viewer,
@@ -607,7 +607,7 @@ int next_tokens_of_report(const struct next_tokens **found, const struct next_pl
             if (!came)
                 return -1;
             for (size_t k = 0; k < tokens; k++)
-                came[k] = viewer->mask < 0 && !config->n_class ? cells[k].target : NAN;
+                came[k] = viewer->mask < 0 && !config_classifies(config) ? cells[k].target : NAN;
             layers[next->layer_count++] = (struct next_of_step){
                 .step = plan->steps[i],
                 .layer = layer,

@@ -884,7 +884,7 @@ int patching_make(struct patching *patching, const struct patching_plan *plan, s
                                "--over paths: expected a decoder without cross-attention, found "
                                "'%s': use --over heads or cross_heads",
                                viewer->model.name);
-    if (plan->over == PATCH_PATHS && s.config->mixer.heads)
+    if (plan->over == PATCH_PATHS && config_keeps_state(s.config))
         return err_unsupported(err,
                                "--over paths: expected a model without layers that keep a state, "
                                "found '%s': use --over heads or mix_heads",
@@ -897,7 +897,7 @@ int patching_make(struct patching *patching, const struct patching_plan *plan, s
     if (!site_exists(s.config, s.site))
         return err_unsupported(
             err, "--over: '%s' has no '%s'%s", viewer->model.name, site_name(s.site),
-            s.config->mixer.heads && s.site == SITE_CONTEXT ? ": use --over mix_heads" : "");
+            config_keeps_state(s.config) && s.site == SITE_CONTEXT ? ": use --over mix_heads" : "");
     const struct edit edit = {.site = s.site, .words = "--over"};
     if (edits_check(&(struct edits){&edit, 1}, s.config, err) || check_receivers(plan, err) ||
         check_edits(plan, err) || check_estimate(plan, err))
@@ -906,7 +906,7 @@ int patching_make(struct patching *patching, const struct patching_plan *plan, s
         s.from_ids = s.from_ids || edits_have(viewer->edits, SITE_RESID_PRE, layer);
     /* The encoder runs again, or what single layers are given. */
     s.from_ids = s.from_ids || has_encoder(s.config) || !config_starts_anywhere(s.config);
-    s.whole = s.from_ids || s.config->mechanism.renormalise || s.config->mixer.heads ||
+    s.whole = s.from_ids || s.config->mechanism.renormalise || config_keeps_state(s.config) ||
               !s.config->causal; /* states cannot go back */
     s.is_last = plan->question->position + 1 == s.tokens;
     patching->layers = patching->columns = 1;

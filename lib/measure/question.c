@@ -14,15 +14,15 @@ int model_check(const struct model *model, unsigned needs, struct err *err)
                 ? " without a masked-language head: use a checkpoint with one, or "
                   "'attn-cli run'"
                 : "");
-    if (needs & NEEDS_ONE_TEXT && c->cross)
+    if (needs & NEEDS_ONE_TEXT && config_reads_source(c))
         return err_unsupported(
             err, "'%s': expected a model of one text, found one that attends to a second text",
             model->name);
-    if (needs & NEEDS_WORDS && c->n_class)
+    if (needs & NEEDS_WORDS && config_classifies(c))
         return err_unsupported(err,
                                "'%s': expected a model that predicts tokens, found one of %zu "
                                "classes: 'attn-cli score --classes' prints them",
-                               model->name, c->n_class);
+                               model->name, config_logits(c));
     if (needs & NEEDS_CAUSAL && !c->causal)
         return err_unsupported(
             err,

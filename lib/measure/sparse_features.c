@@ -67,8 +67,9 @@ static bool features_promote(const struct feature_plan *plan)
     bool found = false;
     for (size_t i = 0; i < sizeof written / sizeof *written; i++)
         found = found || written[i] == plan->dictionary->site_out;
-    return found && plan->dictionary->out == c->n_embd && !c->n_class && !c->copies.count &&
-           !c->n_word && !stack_of(c, PART_SENTENCE)->unembed.dense && config_logits(c);
+    return found && plan->dictionary->out == c->n_embd && !config_classifies(c) &&
+           !config_copies(c) && !c->n_word && !stack_of(c, PART_SENTENCE)->unembed.dense &&
+           config_logits(c);
 }
 
 /* w · γ, less the mean of w where the last norm subtracts it. */

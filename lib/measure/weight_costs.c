@@ -210,7 +210,7 @@ static int run_texts(struct weight_costs *w)
     for (size_t text = 0; text < w->plan->pair_count; text++) {
         const struct array *own = NULL, *other = NULL;
         const struct tokenized *next =
-            config->causal && !config->n_class ? &w->plan->pairs[text].sentence : NULL;
+            config->causal && !config_classifies(config) ? &w->plan->pairs[text].sentence : NULL;
         if (capture_logits(&own, w, w->own, text, &w->first))
             return -1;
         for (size_t i = 0; i < w->unit_count; i++) {

@@ -386,6 +386,29 @@ static inline bool config_is_cross(const struct config *config)
     return config->cross && !config->n_encoder_layer;
 }
 
+/* Whether the model answers with a class, or a number, instead of tokens; whether a text comes with
+ * a source; whether some layers keep a state, instead of attention; how many copies of the stream
+ * there are, 0: one stream. */
+static inline bool config_classifies(const struct config *config)
+{
+    return config->n_class > 0;
+}
+
+static inline bool config_reads_source(const struct config *config)
+{
+    return config->cross;
+}
+
+static inline bool config_keeps_state(const struct config *config)
+{
+    return config->mixer.heads > 0;
+}
+
+static inline size_t config_copies(const struct config *config)
+{
+    return config->copies.count;
+}
+
 /* Whether any layer has a rotary embedding; the one of a layer, or NULL. */
 bool config_rotates(const struct config *config);
 const struct rotary *config_rotary(const struct config *config, size_t layer);

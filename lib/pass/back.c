@@ -180,7 +180,7 @@ static int run_and_keep(struct tape *tape, const struct run *run, struct err *er
         return -1;
     if (!tape->lean)
         watch_all(&watch, tape, run);
-    if (tape->lean && c->cross)
+    if (tape->lean && config_reads_source(c))
         watch_stack(&watch, stack_of(c, PART_SOURCE), 0);
     if (tape->lean)
         watch_stack(&watch, stack_of(c, PART_SENTENCE), tape->from);

@@ -66,7 +66,7 @@ static int check_text(const struct config *config, const struct text *text, stru
             return err_set(err,
                            "token %zu: expected a segment below type_vocab_size = %zu, found %u", i,
                            config->n_segments, text->segments[i]);
-    if (!config->cross)
+    if (!config_reads_source(config))
         return text->source_ids
                    ? err_usage(err, "expected no second text: the model has only self-attention")
                    : 0;

@@ -143,7 +143,7 @@ size_t pass_memory_bytes(const struct config *config, size_t tokens)
     size_t bytes = bytes_of(list, BUFFERS) +
                    tokens * sizeof(float) * layer_keys_columns(stack_of(config, PART_SENTENCE));
     if (!has_encoder(config))
-        return bytes + (config->cross ? bytes_of(list, 1) : 0);
+        return bytes + (config_reads_source(config) ? bytes_of(list, 1) : 0);
     /* cross-attention: keys and values of the encoder's output; then the encoder's own pass */
     bytes += bytes_of(list + FIRST_OF_KEYS, BUFFERS_OF_KEYS);
     list_buffers(list, &none, config, stack_of(config, PART_SOURCE), tokens, tokens);
@@ -255,7 +255,7 @@ int pass_init(struct pass *pass)
         return -1;
     if (stream_alone)
         return 0;
-    if (take_layer_keys(pass) || (c->mixer.heads && mixers_init(pass)))
+    if (take_layer_keys(pass) || (config_keeps_state(c) && mixers_init(pass)))
         return -1;
 
     if (config_rotates(c))

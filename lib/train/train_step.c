@@ -39,10 +39,10 @@ int train_step_check(const struct config *c, struct err *err)
 
 enum train_objective train_objective_of(const struct config *c)
 {
-    return c->n_class  ? TRAIN_CLASSES
-           : c->cross  ? TRAIN_PAIRS
-           : c->causal ? TRAIN_NEXT
-                       : TRAIN_MASKED;
+    return config_classifies(c)     ? TRAIN_CLASSES
+           : config_reads_source(c) ? TRAIN_PAIRS
+           : c->causal              ? TRAIN_NEXT
+                                    : TRAIN_MASKED;
 }
 
 /* --- steps ------------------------------------------------------------------------------------ */

@@ -702,7 +702,7 @@ int train_checkpoint_weights(struct new_model *new_model, const struct folder *f
     struct weights weights = {0};
     int failed =
         (classes && config_open(&own, folder, err)) || weights_open(&weights, config, folder, err);
-    if (!failed && config->n_class &&
+    if (!failed && config_classifies(config) &&
         (config->n_class != classes || config->answers == ANSWER_OF_EACH))
         failed = err_unsupported(err,
                                  "'%s': expected a head of classes of texts "
@@ -711,7 +711,7 @@ int train_checkpoint_weights(struct new_model *new_model, const struct folder *f
     for (size_t i = 0; i < new_model->count && !failed; i++) {
         const struct new_model_tensor *to = &new_model->tensors[i];
         struct slot slot = to->slot;
-        const bool is_new = classes && !config->n_class && slot.layer < 0 &&
+        const bool is_new = classes && !config_classifies(config) && slot.layer < 0 &&
                             slot.id >= SLOT_TRANSFORM && slot.id <= SLOT_HEAD_BIAS;
         if (is_new && slot.id <= SLOT_TRANSFORM_BIAS && config->end == END_POOLED)
             slot.id += SLOT_POOLER - SLOT_TRANSFORM;
