@@ -5,7 +5,7 @@
 #include "measure/attribution.h"
 #include "measure/logit_lens.h"
 #include "measure/patching.h"
-#include "measure/gradients.h"
+#include "measure/saliency.h"
 #include "measure/score_attribution.h"
 
 struct driver;

@@ -1,7 +1,7 @@
 /* arrows.c: vectors of three numbers as arrows from the origin, with the token at each tip, in a
  * box whose walls have a grid. All axes have one scale: 0 goes to the right, 1 up and 2 away, as in
  * Motion on the page. */
-#include "draw/figure.h"
+#include "draw/section.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* curves.c: a line chart with a line for each column of a sheet, such as surprisal by word and
  * condition. Each region of rows has its name above, and every other one a grey background. On
  * logarithmic axes, a row is at the logarithm of its number. */
-#include "draw/figure.h"
+#include "draw/section.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -8,6 +8,7 @@
 #include "base/language.h"
 #include "base/names.h"
 #include "draw/page.h"
+#include "draw/section.h"
 #include "text/label.h"
 
 static const double PRINT_MARGIN = 1;

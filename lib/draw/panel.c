@@ -1,7 +1,7 @@
 /* panel.c: draws a panel: cells or lines, with labels, names, borders and marks; fits axes to a
  * length. */
 #include "base/language.h"
-#include "draw/figure.h"
+#include "draw/section.h"
 
 #include <math.h>
 #include <stdio.h>

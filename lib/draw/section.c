@@ -1,7 +1,7 @@
 /* section.c: lays out and draws a section: subtitle, panels (panel.c), axis titles, the colour bar
  * or legend below, and notes. Bar charts, line charts and running text have no panels. */
 #include "base/language.h"
-#include "draw/figure.h"
+#include "draw/section.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -34,7 +34,7 @@ extern const struct attribution_way {
 
 struct attribution_plan {
     struct viewer *viewer;
-    enum attribution_by by;              /* not BY_TOKEN: measure/gradients.h */
+    enum attribution_by by;              /* not BY_TOKEN: measure/saliency.h */
     struct question *question;           /* answer -1 becomes the most likely token */
     size_t number;                       /* number of the text, for messages and `= resample` */
     const struct dictionary *dictionary; /* of BY_FEATURE, which must write to the stream */

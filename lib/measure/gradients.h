@@ -6,7 +6,6 @@
  */
 #pragma once
 
-#include "base/progress_sink.h"
 #include "measure/question.h"
 #include "pass/back.h"
 #include "pass/tap.h"
@@ -57,56 +56,3 @@ double gradient_bytes(const struct config *config, const struct text_with_source
 /* Add the memory of the gradients of a text. */
 void gradients_add_memory(struct memory *memory, const struct gradient_plan *plan,
                           const struct text_with_source *pair);
-
-/* --- saliency ---------------------------------------------------------------------------------
- *
- * What each token of a text gives to a logit, to first order: a number for each token.
- *
- *     gradient      x · gradient of the logit at x
- *     integrated    (x - b) · Σ weight(t) · gradient at b + t (x - b)
- *
- * x: rows of the table of tokens, scaled, of the text and of its source together; b: the baseline.
- * Positions stay. The products are summed over channels; `norm` is their L2 norm instead.
- *
- *     struct saliency_plan plan = {.viewer = &viewer, .question = &question, .steps = 50};
- *     if (saliency_make(&saliency, &report, &plan, &pair, &arena, err)) ...
- */
-
-enum saliency_method { SALIENCY_INTEGRATED, SALIENCY_GRADIENT, SALIENCY_METHODS };
-enum saliency_rule {
-    RULE_GAUSS_LEGENDRE,
-    RULE_LEFT,
-    RULE_MIDDLE,
-    RULE_RIGHT,
-    RULE_TRAPEZOID, /* as captum: 1/n, of the ends 1/2n: the weights sum to 1 - 1/n */
-    SALIENCY_RULES
-};
-
-extern const char *const saliency_rules[SALIENCY_RULES];
-
-enum { SALIENCY_STEPS = 50 }; /* enough for small models */
-
-struct saliency_plan {
-    struct viewer *viewer;
-    struct question *question; /* answer -1 becomes the most likely token */
-    enum saliency_method method;
-    enum saliency_rule rule;
-    size_t steps;                         /* points of the path */
-    bool from_mean;                       /* baseline: the mean row of the table */
-    const uint32_t *from;                 /* baseline: the row of this token; NULL: zeros */
-    const struct progress_sink *progress; /* counts points; NULL: none */
-};
-
-struct saliency {
-    double value, baseline; /* of the question; there */
-    double missing;         /* of the sum of all numbers: sum - (value - baseline) */
-};
-
-/* Add to the report of a text a table with a row for each token of its source and of itself.
- * Refused as by gradient_walk. */
-int saliency_make(struct saliency *saliency, struct report *report,
-                  const struct saliency_plan *plan, const struct text_with_source *pair,
-                  struct arena *arena, struct err *err);
-
-void saliency_add_memory(struct memory *memory, const struct saliency_plan *plan,
-                         const struct text_with_source *pair);

@@ -7,7 +7,7 @@
 #include "../unit.h"
 #include "base/names.h"
 #include "format/json.h"
-#include "measure/gradients.h"
+#include "measure/saliency.h"
 #include "model/layer.h"
 
 /* Numbers in float64, tests/references/golden-saliency.json: for each model a logit, arrays of

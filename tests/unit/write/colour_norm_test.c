@@ -4,7 +4,7 @@
 
 #include "../unit.h"
 #include "base/memory.h"
-#include "draw/figure.h"
+#include "draw/section.h"
 
 static struct arena arena;
 
