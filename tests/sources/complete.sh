@@ -1,6 +1,6 @@
 #!/bin/sh
-# Check that each command, option, format, model family, head score and bundled model has its lines
-# in tests, documents and CHANGELOG.md.
+# Check that each command, option, format, model family, head score, bundled model, site, activation,
+# feature of models and architecture of GGUF has its lines in tests, documents and CHANGELOG.md.
 #
 #     sh tests/sources/complete.sh [BUILD]
 #
@@ -21,6 +21,13 @@ names() { # KIND
     family) sed -nE -e 's/^    (\[[A-Z0-9_]+\] = )?\{"([^" ]+)", &.*/\2/p' \
             -e 's/^    OF_[A-Z0-9]+\("([^" ]+)".*/\1/p' $families ;;
     option) awk -F '\t' '$1 ~ /^(option|flag)$/ { print $3 }' "$scratch/lists" | sort -u ;;
+    site) names tensor | sed '/^all$/d; /^tokens$/d' ;;
+    activation) sed -nE '/^} activation_rows/,/^};/s/^    \{"([a-z0-9_]+)".*/\1/p' \
+            lib/math/activation.c | sed '/^none$/d' ;;
+    feature) sed -nE -e 's/.*FEATURE\(.*"([^"]+)",.*/\1/p' -e 's/^ +"([^"]+)", .*\).*/\1/p' \
+            lib/model/features.c | tr + . ;; # in patterns
+    architecture) sed -nE '/^static const struct gguf_architecture /,/^};/s/^    (\{|[A-Z_0-9]+\()"([^"]+)".*/\2/p' \
+            lib/model/gguf/gguf_architectures.c ;;
     writer) awk -F '\t' '$3 == "--format" { print $2 }' "$scratch/lists" ;; # writes several formats
     *) awk -F '\t' -v list="$1s" '$1 == "value" && $2 == list { print $3 }' "$scratch/lists" ;;
     esac
@@ -71,6 +78,11 @@ done
     each score '`NAME[`:]' data/guides/heads.md
     each score '`NAME[`:]' CHANGELOG.md
     each model '`NAME`' README.md
+    each site '`NAME`' "$guides"
+    each activation '(^|[^a-z0-9_])NAME([^a-z0-9_]|$)' tests/unit/math/activation_test.c
+    each activation '(^|[^a-z0-9_])NAME([^a-z0-9_]|$)' tests/references/training/golden.py
+    each feature 'NAME' tests/unit/model/features_test.c
+    each architecture '`NAME`' data/guides/models.md
 }
 types=$(sed -n '/^| `model_type` | example/,/^$/p' data/guides/models.md | cut -d '|' -f 2 |
     grep -oE '`[a-z0-9_-]+`' | grep -cvE 'model_type|attention|transformer')
