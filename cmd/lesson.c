@@ -266,7 +266,8 @@ static int show_step(struct tour *tour, size_t step, struct err *err)
     return stream_end(&out, failed, err);
 }
 
-/* True for all numbered steps: then a list also has `scale`, a page `scale` and the journey. */
+/* Whether the tour has all numbered steps. Then its list ends with the step `scale`, and its page
+ * with `scale` and the journey. */
 static bool is_whole(const struct tour *tour)
 {
     return tour->end - tour->first == lesson_steps;

@@ -19,7 +19,7 @@
 #include "lens/edits.h"
 #include "say.h"
 
-/* row_format is in these first bytes of a file of rows, after the columns of an item. */
+/* A file of rows has row_format, which follows the columns of an item, in its first bytes. */
 enum { ROW_FORMAT_WITHIN = 1 << 14 };
 
 static const char row_format[] = "\"format\": \"" JSON_FORMAT("row") "\"";

@@ -349,7 +349,7 @@ static int prepare(void *state, struct driver *driver, struct err *err)
             return err_prefix(err, "'%s'", shown_path(path));
     }
     own->by_text = driver->is_batch && !options->score.per && !options->score.group;
-    const char *to = options->output.format; /* of tables */
+    const char *to = options->output.format; /* the format of tables */
     bool to_tables = words && !each && output->to_folder && (!to || strcmp(to, "excel") == 0);
     driver->rows_have_columns = driver->items.by.count && words && (each || to_tables);
     if (own->by_text)

@@ -299,7 +299,7 @@ static ALWAYS_INLINE void read_steps(float *restrict step, float *restrict low,
 struct use {
     float *to; /* columns, `stride` apart; or a sum for each row */
     size_t stride;
-    const float *x; /* NULL: store columns */
+    const float *x; /* NULL: the numbers are stored as columns */
     char *packed;   /* parts, `stride` bytes apart */
 };
 

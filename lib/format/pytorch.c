@@ -29,7 +29,7 @@ struct pickle_value {
     enum pickle_kind kind;
     uint32_t size; /* bytes of a text, items of a tuple, role of a global */
     union {
-        int64_t integer; /* also enum dtype of a class of storages, number of a dict */
+        int64_t integer; /* of a class of storages its enum dtype, of a dict its number */
         const char *text;
         const struct pickle_value *items;
     };

@@ -157,7 +157,7 @@ struct feature_edit {
     bool is_mean;    /* `taken` is the mean over the texts of the source */
     float number;
     struct edit_indices features; /* none: all */
-    float *taken;                 /* [rows, features of the dictionary] by the index of the token */
+    float *taken;                 /* [rows, features of the dictionary], a row for each token */
     size_t rows;
 };
 

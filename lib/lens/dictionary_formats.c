@@ -123,7 +123,8 @@ static const struct dictionary_format {
 
 enum tensor_role { ENCODER, DECODER, SKIP, B_ENC, B_OUT, THRESHOLD, B_GATE, R_MAG, B_MAG };
 
-/* How a file stores a matrix: [in, features], [features, out] or [in, out]; or transposed. */
+/* How a file stores a matrix: an encoder as [in, features], a decoder as [features, out], a skip as
+ * [in, out]; or transposed. */
 enum stored { AS_IT_IS, TRANSPOSED };
 
 /* The names of a format's tensors; of several for a role, the first that is there. A skip matrix

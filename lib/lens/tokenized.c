@@ -646,7 +646,8 @@ struct text_range word_range(const struct tokenized *text, size_t word)
     return own;
 }
 
-/* The given words: the tokens that begin in each, perhaps none. Special tokens are words, too. */
+/* Find the tokens that begin in each of the given words: a word may have none. Special tokens are
+ * words, too. */
 static size_t split_given(struct word_span *spans, const struct tokenized *text)
 {
     size_t found = 0, token = 0, end = text->count - text->added_after;

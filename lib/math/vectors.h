@@ -137,7 +137,7 @@ static void add_columns(struct part *part)
     part->next = rest.next;
 }
 
-/* The cache lines that each step prefetches of the next A, or of a part of it. */
+/* How many cache lines of the next A, or of a part of it, each step prefetches. */
 static size_t lines_of_step(const struct kernel_shape *shape)
 {
     size_t m = (size_t)shape->m;

@@ -166,7 +166,7 @@ static double answer_of(const struct patch_sweep *s, const float *logits, const 
     return exp(logprob) - (differs ? exp(logits[question->against] - sum) : 0);
 }
 
-/* The logits of the position, in logits of the last token (is_last) or of all tokens. */
+/* The row of the position, where `logits` has rows of all tokens or, if is_last, the last alone. */
 static const float *row_of(const struct patch_sweep *s, const float *logits)
 {
     return logits + (s->is_last ? 0 : s->plan->question->position * config_logits(s->config));

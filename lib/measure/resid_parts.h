@@ -60,8 +60,8 @@ enum resid_side { RESID_QUERY, RESID_KEY, RESID_VALUE };
 const struct tokenized *resid_text(const struct config *config, const struct text_with_source *pair,
                                    struct resid_head head, enum resid_side side);
 
-/* A pass up to an attention, and what it announced there. Rows are kept of the positions, then of
- * the query: row position_count. */
+/* A pass up to an attention, and the values that it announced there: the rows of the positions, and
+ * after them, as row position_count, the row of the query. */
 struct resid_pass {
     struct viewer *viewer;
     const struct text_with_source *pair;

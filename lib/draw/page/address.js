@@ -1,6 +1,6 @@
 // The page's address holds the experiment: text, ablated heads, temperature, pin and view.
 
-// A number of the address: an index from 0.
+// An index from 0, from the text of the address.
 const toIndex = (text) => Math.max(0, Math.floor(Number(text)) || 0);
 
 const toIds = (text) => (text || '').split('.').filter(Boolean).map(toIndex);

@@ -145,7 +145,8 @@ function drawScores(tensor) {
 
 function canSwitch(tensor) {
     const has = tensor.heads !== null && tensor.layer !== null && !tensor.isMixer;
-    return Boolean(live.engine) && has && !live.translates; // whose heads have the same names
+    // with a source, three attentions have heads of the same names
+    return Boolean(live.engine) && has && !live.translates;
 }
 
 const listedHeads = (names) => listed([...names].sort().map(shownHead));

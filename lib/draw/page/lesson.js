@@ -84,7 +84,7 @@ class LessonView {
             this.drawFigures(shows, shows.clientWidth, names);
         }, () => fits(shows));
         inLargest((letters) => told.style.setProperty('--letters', `${letters}px`),
-            () => told.scrollHeight <= told.clientHeight); // its width depends on the figures
+            () => told.scrollHeight <= told.clientHeight); // the figures leave it its width
     }
 
     // The marks of a matrix; on a slide those of its figures, else the cells with the numbers that

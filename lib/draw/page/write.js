@@ -13,7 +13,7 @@ const writing = {
     shares: new Map(), // of the appended tokens, by the ids up to them
     looked: 0, // the token whose changes are shown
     mark: null, // a number that is drawn
-    filled: [], // masks: texts before and after
+    filled: [], // {before, after}: the text, for each mask
 };
 
 // Are tokens drawn as the model predicts them?
