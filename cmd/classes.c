@@ -6,6 +6,7 @@
 
 #include "driver.h"
 #include "model/config.h"
+#include "model/layer.h"
 
 static int prepare(void *state, struct driver *driver, struct err *err)
 {
