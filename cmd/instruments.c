@@ -61,20 +61,6 @@ const char *instrument_answer(const struct inquiry *inquiry, const char *soft_ca
     return arena_format(arena, err, "%s (%s final soft cap)", words, soft_cap);
 }
 
-int instrument_head(struct patch_head *head, const char *option, const char *text, size_t size,
-                    const struct stack *stack, struct err *err)
-{
-    const char *dot = memchr(text, '.', size);
-    size_t first = dot ? (size_t)(dot - text) : size;
-    if (dot && selection_index(&head->layer, text, first, stack->layers) &&
-        selection_index(&head->head, dot + 1, size - first - 1, stack->heads))
-        return 0;
-    return err_usage(err,
-                     "%s: expected LAYER.HEAD, a layer from 0 to %zu and a head from 0 to %zu, "
-                     "such as 9.6, found '%.*s'",
-                     option, stack->layers - 1, stack->heads - 1, (int)size, text);
-}
-
 /* --- lens ------------------------------------------------------------------------------------- */
 
 static const struct option_row lens_options[] = {
@@ -359,7 +345,7 @@ static int ask_score(struct inquiry *inquiry, struct arena *arena, struct err *e
     const struct options *options = inquiry->options;
     const struct config *c = &inquiry->viewer->model.config;
     struct score_plan *plan = &inquiry->score;
-    struct patch_head head;
+    struct layer_head head;
     size_t part = PART_SENTENCE, by = SCORE_BY_PART;
     const char *name = options->attribute.head;
     if (names_choose(&by, NAMES_LIST(ways), "--by", options->attribute.by, err) ||
@@ -375,8 +361,8 @@ static int ask_score(struct inquiry *inquiry, struct arena *arena, struct err *e
         return -1;
     if (!options->attribute.key)
         return err_usage(err, "--head: expected --key, the key whose score is split, found none");
-    if (instrument_head(&head, "--head", name, strlen(name), stack_of(c, (enum site_part)part),
-                        err))
+    if (selection_layer_head(&head, "--head", name, strlen(name), stack_of(c, (enum site_part)part),
+                             err))
         return -1;
     if (by == SCORE_BY_SOURCE && !head.layer && part != PART_CROSS)
         return err_usage(err, "--by source: expected a head with others before it, found '%s'",

@@ -57,10 +57,6 @@ int instrument_layers(struct layers *layers, const struct inquiry *inquiry, stru
 const char *instrument_answer(const struct inquiry *inquiry, const char *soft_cap,
                               struct arena *arena, struct err *err);
 
-/* Read `9.6`, a layer and a head. */
-int instrument_head(struct patch_head *head, const char *option, const char *text, size_t size,
-                    const struct stack *stack, struct err *err);
-
 /* Read --corrupt and --corrupt-source, of as many tokens as the text. */
 int instrument_corrupt(struct inquiry *inquiry, struct arena *arena, struct err *err);
 

@@ -212,13 +212,13 @@ static int parse_heads(struct patching_plan *plan, const char *option, const cha
     const struct config *config = &plan->viewer->model.config;
     struct stack text = *stack_of(config, PART_SENTENCE);
     text.heads = site_heads(config, patch_overs[plan->over].site, 0);
-    struct patch_head *heads = arena_alloc(arena, size + 1, sizeof *heads, err);
+    struct layer_head *heads = arena_alloc(arena, size + 1, sizeof *heads, err);
     for (const char *at = list, *end = list + size; heads && at <= end; at++) {
-        struct patch_head *head = &heads[plan->head_count++];
+        struct layer_head *head = &heads[plan->head_count++];
         size_t item = num_min(strcspn(at, ","), (size_t)(end - at));
-        if (instrument_head(head, option, at, item, &text, err))
+        if (selection_layer_head(head, option, at, item, &text, err))
             return -1;
-        for (const struct patch_head *one = heads; one < head; one++)
+        for (const struct layer_head *one = heads; one < head; one++)
             if (one->layer == head->layer && one->head == head->head)
                 return err_usage(err, "%s: expected different heads, found '%.*s' twice", option,
                                  (int)item, at);
@@ -263,15 +263,15 @@ static int parse_receivers(struct patching_plan *plan, const char *list, bool no
         const char *dot = platform_last_byte(at, '.', size);
         bool has_part =
             dot && names_find(&part, NAMES_LIST(parts), dot + 1, (size_t)(at + size - dot) - 1);
-        if (instrument_head(&receiver->at, "--path", at, has_part ? (size_t)(dot - at) : size,
-                            stack_of(config, PART_SENTENCE), err))
+        if (selection_layer_head(&receiver->at, "--path", at, has_part ? (size_t)(dot - at) : size,
+                                 stack_of(config, PART_SENTENCE), err))
             return -1;
         for (; has_part && named < plan->receiver_count; named++)
             receivers[named].site = (enum site)(SITE_Q + part);
     }
     plan->receivers = receivers;
     for (size_t i = 0; receivers && i < plan->receiver_count; i++) {
-        struct patch_head *at = &receivers[i].at;
+        struct layer_head *at = &receivers[i].at;
         const struct head_rule *rule = stack_head(config, PART_SENTENCE, at->layer);
         size_t head = at->head, shared_by = kv_head_shared_by(rule);
         if (receivers[i].site == SITE_Q || shared_by == 1)

@@ -8,7 +8,6 @@
 #include "base/num.h"
 #include "command.h"
 #include "driver.h"
-#include "instruments.h"
 #include "model/layer.h"
 #include "model/site.h"
 
@@ -90,13 +89,13 @@ static int list_heads(struct derivation *how, const char **layers, const char **
                          *heads);
     how->joins_heads = format->keeps_shape;
     for (const char *at = *heads; items && at && !err->kind; at = list_next(at)) {
-        struct patch_head one;
-        if (instrument_head(&one, "--head", at, strcspn(at, ","), stack_of(config, PART_SENTENCE),
-                            err))
+        struct layer_head *one = &items[how->head_count];
+        if (selection_layer_head(one, "--head", at, strcspn(at, ","),
+                                 stack_of(config, PART_SENTENCE), err))
             break;
-        items[how->head_count++] = (struct layer_head){one.layer, one.head};
-        buf_format(&lists[0], "%s%zu", lists[0].size ? "," : "", one.layer);
-        buf_format(&lists[1], "%s%zu", lists[1].size ? "," : "", one.head);
+        how->head_count++;
+        buf_format(&lists[0], "%s%zu", lists[0].size ? "," : "", one->layer);
+        buf_format(&lists[1], "%s%zu", lists[1].size ? "," : "", one->head);
     }
     how->heads = items;
     *layers = buf_keep(&lists[0], arena, err);

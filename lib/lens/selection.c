@@ -216,6 +216,20 @@ bool selection_index(size_t *index, const char *text, size_t size, size_t count)
     return true;
 }
 
+int selection_layer_head(struct layer_head *head, const char *option, const char *text, size_t size,
+                         const struct stack *stack, struct err *err)
+{
+    const char *dot = memchr(text, '.', size);
+    size_t first = dot ? (size_t)(dot - text) : size;
+    if (dot && selection_index(&head->layer, text, first, stack->layers) &&
+        selection_index(&head->head, dot + 1, size - first - 1, stack->heads))
+        return 0;
+    return err_usage(err,
+                     "%s: expected LAYER.HEAD, a layer from 0 to %zu and a head from 0 to %zu, "
+                     "such as 9.6, found '%.*s'",
+                     option, stack->layers - 1, stack->heads - 1, (int)size, text);
+}
+
 static int parse_list(const char *list, const struct index_range *range, const size_t **indices,
                       size_t *count, struct arena *arena, struct err *err)
 {

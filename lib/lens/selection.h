@@ -13,6 +13,7 @@
 #include "model/site.h"
 #include "pass/tap.h"
 
+struct stack;
 struct tokenized;
 
 /* Layers in ascending order, each once. */
@@ -105,6 +106,10 @@ bool selection_range(ptrdiff_t *first, ptrdiff_t *last, const char *text, size_t
 
 /* Parse a number below `count`; negative numbers count from the end. False for anything else. */
 bool selection_index(size_t *index, const char *text, size_t size, size_t count);
+
+/* Parse `9.6`, a layer and a head of a stack. A refusal names the option. */
+int selection_layer_head(struct layer_head *head, const char *option, const char *text, size_t size,
+                         const struct stack *stack, struct err *err);
 
 /* The selected layers of a site; layer 0 for a site outside of layers. */
 struct layers selection_layers_of(const struct selection *selection, enum site site);

@@ -250,8 +250,8 @@ struct cell {
 
 static struct cell cell_of(const struct patch_sweep *s, size_t column)
 {
-    const struct patch_head at =
-        s->plan->heads ? s->plan->heads[column] : (struct patch_head){s->layer, column};
+    const struct layer_head at =
+        s->plan->heads ? s->plan->heads[column] : (struct layer_head){s->layer, column};
     return (struct cell){at.layer, at.head, s->by_token ? at.head / s->tokens : at.head,
                          at.head % s->tokens, at.head};
 }
@@ -720,7 +720,7 @@ static int verify(struct patching *patching, struct arena *arena, struct err *er
     const struct patching_plan *plan = patching->plan;
     const size_t cells = patching->layers * patching->columns;
     const double unpatched = unpatched_logit(patching);
-    struct patch_head *heads = arena_alloc(arena, plan->verify + 1, sizeof *heads, err);
+    struct layer_head *heads = arena_alloc(arena, plan->verify + 1, sizeof *heads, err);
     double *estimates = arena_alloc(arena, plan->verify + 1, sizeof *estimates, err);
     struct patching_plan exact = *plan;
     struct patching found;
@@ -737,7 +737,7 @@ static int verify(struct patching *patching, struct arena *arena, struct err *er
             continue;
         estimates[at] = patching->logits[i];
         heads[at] =
-            (struct patch_head){patching->numbers[i / patching->columns], i % patching->columns};
+            (struct layer_head){patching->numbers[i / patching->columns], i % patching->columns};
         count = num_min(count + 1, plan->verify);
     }
     exact.estimate = false;
@@ -1026,7 +1026,7 @@ static int report_joint(struct report *report, const struct patching *patching, 
     struct table *table = arena_alloc(arena, 1, sizeof *table, err);
     struct table_rows rows = {.most = count + 1, .arena = arena, .err = err};
     for (size_t i = 0; table && i <= count; i++, rows_next(&rows)) {
-        const struct patch_head *head = &patching->plan->heads[i];
+        const struct layer_head *head = &patching->plan->heads[i];
         rows_label(&rows, patching->plan->with == PATCH_WITH_EDITS ? "edits" : "head", COLUMN_KEY,
                    i < count ? label_of_head(head->layer, head->head, arena, err)
                              : (struct label){"all", "all", "all"});
@@ -1052,7 +1052,7 @@ static int report_verified(struct report *report, const struct patching *patchin
     struct table *table = arena_alloc(arena, 1, sizeof *table, err);
     struct table_rows rows = {.most = patching->verified_count, .arena = arena, .err = err};
     for (size_t i = 0; table && i < patching->verified_count; i++, rows_next(&rows)) {
-        const struct patch_head at = patching->verified[i];
+        const struct layer_head at = patching->verified[i];
         const size_t width = by_token ? report->arrays->columns.size : patching->columns;
         size_t row = 0;
         while (patching->numbers[row] != at.layer)

@@ -89,13 +89,9 @@ extern const struct patch_metric_row {
     bool is_scale; /* has a meaningful zero, so that fractions of it are printed */
 } patch_metrics[PATCH_METRICS];
 
-struct patch_head {
-    size_t layer, head; /* of values without heads, or by token: the column of a cell */
-};
-
 struct patch_receiver {
     enum site site;       /* SITE_Q, SITE_K or SITE_V */
-    struct patch_head at; /* of keys and values, the key/value head */
+    struct layer_head at; /* of keys and values, the key/value head */
 };
 
 /* PATCH_PATHS are paths from a head (the sender) to queries, keys or values of later heads (the
@@ -121,7 +117,7 @@ struct patching_plan {
     const struct patch_receiver *receivers; /* [receiver_count] of paths; none: the logits */
     size_t receiver_count;
     struct layers layers;                 /* patched layers, if not of paths; none: all */
-    const struct patch_head *heads;       /* [head_count] only these heads, or senders */
+    const struct layer_head *heads;       /* [head_count] only these heads, or senders */
     size_t head_count;                    /* 0: all heads, layer by layer */
     bool joint;                           /* the heads one by one, then all at once */
     size_t batch_tokens;                  /* per pass; 0: default */
@@ -139,7 +135,8 @@ struct patching {
                      * [head_count + joint]; with `joint`, the last is of all at once; of edges
                      * [writers, readers], or NaN */
     struct edges edges;
-    const struct patch_head *verified; /* [verified_count] the cells of the largest estimates */
+    const struct layer_head *verified; /* [verified_count] the cells of the largest estimates; of
+                                        * values without heads, or by token, `head` is a column */
     const double *exact;               /* [verified_count] their logits after the patch */
     size_t verified_count;
     double correlation; /* of these estimates and patches; NaN: undefined */

@@ -157,6 +157,24 @@ TEST(an_index_is_below_the_count_and_may_count_from_the_end)
     ck_assert_uint_eq(part, 3);
 }
 
+TEST(a_head_is_named_with_its_layer)
+{
+    static const struct stack stack = {.layers = 12, .heads = 8};
+    static const char message[] = "--head: expected LAYER.HEAD, a layer from 0 to 11 and a head "
+                                  "from 0 to 7, such as 9.6, found '9.8'";
+    static const char *const wrong[] = {"9.8", "12.0", "9", "9.", ".6", "9.6.1", "9.6,"};
+    struct layer_head head;
+    ck_assert_int_eq(selection_layer_head(&head, "--head", "9.-2,", 4, &stack, &err), 0);
+    ck_assert_uint_eq(head.layer, 9);
+    ck_assert_uint_eq(head.head, 6); /* the size ends the text */
+    for (size_t i = 0; i < COUNT(wrong); i++) {
+        err_clear(&err);
+        ck_assert_int_eq(
+            selection_layer_head(&head, "--head", wrong[i], strlen(wrong[i]), &stack, &err), -1);
+        ck_assert_msg(i > 0 || strcmp(err.text, message) == 0, "%s", err.text);
+    }
+}
+
 TEST(a_list_of_indices_ascends_and_has_each_once)
 {
     static const struct {

@@ -324,7 +324,7 @@ TEST(verified_patches_are_those_of_a_sweep)
         ck_assert(found.correlation >= -1 && found.correlation <= 1);
         double last = INFINITY;
         for (size_t k = 0; k < 3; k++) {
-            const struct patch_head at = found.verified[k];
+            const struct layer_head at = found.verified[k];
             const size_t cell = at.layer * found.columns + at.head;
             double size = fabs(found.logits[cell] - found.corrupt);
             ck_assert(size <= last);

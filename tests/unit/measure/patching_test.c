@@ -285,7 +285,7 @@ static void expect_map(const struct instruments_golden *golden, const char *name
 /* Senders and receivers that tests/references/torch/patches.py chose. */
 static void expect_sets(const struct instruments_golden *golden)
 {
-    static struct patch_head senders[2];
+    static struct layer_head senders[2];
     static struct patch_receiver receivers[8];
     const float *number = instruments_find(golden, "receivers", 0);
     size_t count = safetensors_find(&golden->tensors, "receivers")->count / 3;
@@ -295,7 +295,7 @@ static void expect_sets(const struct instruments_golden *golden)
                                                {(size_t)number[1], (size_t)number[2]}};
     number = instruments_find(golden, "senders", 4);
     for (size_t i = 0; i < 2; i++)
-        senders[i] = (struct patch_head){(size_t)number[2 * i], (size_t)number[2 * i + 1]};
+        senders[i] = (struct layer_head){(size_t)number[2 * i], (size_t)number[2 * i + 1]};
     plan.receivers = receivers;
     plan.receiver_count = count;
     patch(PATCH_PATHS);
