@@ -105,7 +105,6 @@ struct task {
     const char *folder;   /* default format of files in a folder; NULL or in a batch: none */
     const char *parts;    /* unit of progress for a single text, such as "layers"; NULL: none */
     size_t state_bytes;   /* size of the state that all hooks share; zeroed first */
-    const void *kind;     /* tells hooks that several tasks share which task runs */
 
     /* Hooks; NULL is skipped. driver_check and driver_run both call `read` and `expect`. */
 

@@ -1,5 +1,4 @@
 /* patch.c: `attn-cli patch`: activation patching, path patching and maps of ablations. */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/names.h"
@@ -7,17 +6,13 @@
 #include "base/platform.h"
 #include "command.h"
 #include "driver.h"
-#include "instruments.h"
+#include "measure/patching.h"
 #include "model/points.h"
+#include "question_job.h"
 #include "say.h"
 
 static const struct task patch_task;
 
-/* The values that patches of a setting share. */
-struct patch_state {
-    struct edit_list references; /* of --reference, at the patched sites */
-    struct npy direction;        /* of --metric cosine:@FILE */
-};
 VALUES(patches, "Values to patch (--over)", PATCH_OVERS, patch_overs[index].name,
        patch_overs[index].about)
 
@@ -120,6 +115,28 @@ const struct command command_patch = {
     .without = "sentence document ids words from",
     .draws = true,
 };
+
+/* The values that all texts of a setting share. */
+struct patch_state {
+    struct edit_list references; /* of --reference, at the patched sites */
+    struct npy direction;        /* of --metric cosine:@FILE */
+};
+
+/* What is asked about one text. */
+struct patch_job {
+    struct question question; /* --answer and --query */
+    struct patching_plan plan;
+    struct text_with_source corrupt; /* --corrupt */
+    unsigned numbers;                /* --show: 1 << PATCH_... */
+};
+
+static int prepare(void *state, struct driver *driver, struct err *err)
+{
+    (void)state;
+    return question_prepare(driver, "--answer", driver->options->attribute.answer, err);
+}
+
+/* --- options ---------------------------------------------------------------------------------- */
 
 static int parse_over(struct patching_plan *plan, const struct options *options, struct err *err)
 {
@@ -323,16 +340,15 @@ static int parse_path(struct patching_plan *plan, const struct options *options,
                            latest, last);
 }
 
-/* Read --metric, and --show, which may have its name. */
-static int parse_metric(struct inquiry *inquiry, struct arena *arena, struct err *err)
+/* Read --metric; of cosine:@FILE `*path` is the file, else NULL. */
+static int parse_metric(struct patching_plan *plan, const char **path,
+                        const struct options *options, struct err *err)
 {
     static const char cosine[] = "cosine:@";
-    struct patching_plan *plan = &inquiry->plan;
-    struct patch_state *state = inquiry->state;
-    const char *name = inquiry->options->patch.metric, *show = inquiry->options->select.show;
-    struct patch_number_row numbers[PATCH_NUMBERS];
-    size_t metric = METRIC_LOGIT, width = inquiry->viewer->model.config.n_embd;
+    const char *name = options->patch.metric;
+    size_t metric = METRIC_LOGIT;
     const bool has_file = name && strncmp(name, cosine, sizeof cosine - 1) == 0;
+    *path = has_file ? name + sizeof cosine - 1 : NULL;
     if (names_choose(&metric, NAMES(patch_metrics, PATCH_METRICS), "--metric",
                      has_file ? patch_metrics[METRIC_COSINE].name : name, err))
         return -1;
@@ -340,43 +356,57 @@ static int parse_metric(struct inquiry *inquiry, struct arena *arena, struct err
         return err_usage(err, "--metric: expected cosine:@FILE.npy, found '%s'", name);
     if (metric && plan->estimate)
         return err_usage(err, "--metric: expected logit with --estimate, found '%s'", name);
-    if (has_file && !inquiry->job) {
-        const char *path = name + sizeof cosine - 1;
-        size_t count = 1;
-        if (npy_read(&state->direction, path, arena, err))
-            return -1;
-        for (size_t i = 0; i < state->direction.rank; i++)
-            count *= state->direction.shape[i];
-        if (count != width)
-            return err_set(err, "'%s': expected a vector of %zu numbers, found %zu", path, width,
-                           count);
-    }
-    plan->direction = state->direction.data;
     plan->metric = (enum patch_metric)metric;
-    memcpy(numbers, patch_numbers, sizeof numbers);
-    numbers[PATCH_LOGIT].name = patch_metrics[metric].name;
-    if (instrument_numbers(inquiry, NAMES(numbers, PATCH_NUMBERS), err))
+    return 0;
+}
+
+/* Read the vector of --metric cosine:@FILE, once for all texts of a setting. */
+static int read_direction(struct npy *direction, const char *path, size_t width,
+                          struct arena *arena, struct err *err)
+{
+    size_t count = 1;
+    if (npy_read(direction, path, arena, err))
         return -1;
-    if (!plan->with || patch_metrics[metric].is_scale)
+    for (size_t i = 0; i < direction->rank; i++)
+        count *= direction->shape[i];
+    return count == width ? 0
+                          : err_set(err, "'%s': expected a vector of %zu numbers, found %zu", path,
+                                    width, count);
+}
+
+/* Read --show, which may have the name of --metric. */
+static int parse_numbers(struct patch_job *own, const struct driver *driver, const struct job *job,
+                         struct err *err)
+{
+    const struct options *options = question_options(driver, job);
+    const struct patch_metric_row *metric = &patch_metrics[own->plan.metric];
+    struct patch_number_row names[PATCH_NUMBERS];
+    memcpy(names, patch_numbers, sizeof names);
+    names[PATCH_LOGIT].name = metric->name;
+    if (question_numbers(&own->numbers, driver, job, NAMES(names, PATCH_NUMBERS), err))
+        return -1;
+    if (!own->plan.with || metric->is_scale)
         return 0;
-    if (show && inquiry->numbers >> PATCH_FRACTION & 1)
+    if (options->select.show && own->numbers >> PATCH_FRACTION & 1)
         return err_usage(err,
                          "--show fraction: expected --metric logit, probability or cosine "
                          "with --with, found '%s'",
-                         name);
-    inquiry->numbers &= ~(1u << PATCH_FRACTION);
-    inquiry->numbers |= inquiry->numbers ? 0 : 1u << PATCH_LOGIT;
+                         options->patch.metric);
+    own->numbers &= ~(1u << PATCH_FRACTION);
+    own->numbers |= own->numbers ? 0 : 1u << PATCH_LOGIT;
     return 0;
 }
 
 /* Read the values of --reference at the patched sites, once for all texts of a setting. */
-static int read_references(struct inquiry *inquiry, struct err *err)
+static int read_references(struct edit_list *list, const struct patching_plan *plan,
+                           struct session *session, struct err *err)
 {
-    struct patching_plan *plan = &inquiry->plan;
-    struct session *session = &inquiry->driver->session;
-    struct edit_list *list = &((struct patch_state *)inquiry->state)->references;
-    const char *reference = inquiry->options->edit.reference;
+    const struct options *options = session->options;
+    const struct config *config = &session->viewer.model.config;
+    const char *reference = options->edit.reference;
     const bool resamples = plan->with == PATCH_WITH_RESAMPLE;
+    const enum site sites[] = {patch_overs[plan->over].site, SITE_MLP_OUT};
+    const bool has_mlp = plan->over == PATCH_PARTS && site_exists(config, SITE_MLP_OUT);
     if ((!reference && !resamples) || plan->with == PATCH_WITH_EDITS)
         return 0;
     if (!reference)
@@ -384,64 +414,103 @@ static int read_references(struct inquiry *inquiry, struct err *err)
                               "values, found none");
     if (plan->over == PATCH_EDGES)
         return err_usage(err, "--reference and --over edges cannot be combined");
-    if (!inquiry->job) {
-        const enum site sites[] = {patch_overs[plan->over].site, SITE_MLP_OUT};
-        const bool has_mlp =
-            plan->over == PATCH_PARTS && site_exists(&inquiry->viewer->model.config, SITE_MLP_OUT);
-        *list = (struct edit_list){.config = &inquiry->viewer->model.config,
-                                   .arena = &session->arena,
-                                   .store = session->store,
-                                   .key = session->edits.key};
-        for (size_t i = 0; i < 1 + (size_t)has_mlp; i++) {
-            const char *edit =
-                arena_format(list->arena, err, resamples ? "%s = resample:%lld" : "%s = mean",
-                             site_name(sites[i]), inquiry->options->mechanism.seed);
-            if (!edit || edit_list_add(list, EDIT_WORDS, edit, err))
-                return -1;
-        }
-        if (session_fill_edits(session, list, err))
+    *list = (struct edit_list){.config = config,
+                               .arena = &session->arena,
+                               .store = session->store,
+                               .key = session->edits.key};
+    for (size_t i = 0; i < 1 + (size_t)has_mlp; i++) {
+        const char *edit =
+            arena_format(list->arena, err, resamples ? "%s = resample:%lld" : "%s = mean",
+                         site_name(sites[i]), options->mechanism.seed);
+        if (!edit || edit_list_add(list, EDIT_WORDS, edit, err))
             return -1;
     }
-    for (size_t i = 0; i < list->edits.count; i++)
-        plan->sources[i] = list->items[i].source;
-    plan->number = inquiry->job ? inquiry->job->index : 0;
+    return session_fill_edits(session, list, err);
+}
+
+/* Read the options of a job; without one, check them and read the files of the setting. */
+static int read_options(struct patch_job *own, struct patch_state *state, struct driver *driver,
+                        struct job *job, struct arena *arena, struct err *err)
+{
+    const struct options *options = question_options(driver, job);
+    const struct question_words words = question_words(driver, job);
+    struct patching_plan *plan = &own->plan;
+    struct viewer *viewer = plan->viewer = &driver->session.viewer;
+    const size_t width = viewer->model.config.n_embd;
+    const char *path = NULL; /* of the direction */
+    if (answer_read(&own->question, &words, viewer, arena, err) ||
+        question_layers(&plan->layers, driver, job, arena, err) || parse_over(plan, options, err) ||
+        parse_estimate(plan, options, err) || parse_joint(plan, options, arena, err) ||
+        parse_metric(plan, &path, options, err) ||
+        (path && !job && read_direction(&state->direction, path, width, arena, err)) ||
+        parse_numbers(own, driver, job, err) ||
+        (!job && read_references(&state->references, plan, &driver->session, err)) ||
+        parse_path(plan, options, !job, arena, err))
+        return -1;
+    if (!options->select.show && !plan->with && !plan->estimate)
+        own->numbers &= ~(1u << PATCH_EFFECT);
+    if (!job)
+        return 0;
+    for (size_t i = 0; i < state->references.edits.count; i++)
+        plan->sources[i] = state->references.items[i].source;
+    plan->direction = state->direction.data;
+    plan->number = job->index;
+    plan->question = &own->question;
+    plan->clean = &job->pair;
+    plan->corrupt = &own->corrupt;
+    return err_if((!plan->with && question_corrupt(&own->corrupt, driver, job, arena, err)) ||
+                  position_read(&own->question, &words, viewer, arena, err));
+}
+
+static int open(void *state, struct driver *driver, struct err *err)
+{
+    struct patch_job own = {.numbers = 0};
+    struct patch_state *of_setting = state;
+    *of_setting = (struct patch_state){.references = {.config = NULL}};
+    driver->style.two_sided = true;
+    return read_options(&own, of_setting, driver, NULL, &driver->session.arena, err);
+}
+
+static int read(void *state, struct driver *driver, struct job *job, struct arena *arena,
+                struct err *err)
+{
+    struct patch_job *own = job->own = arena_alloc(arena, 1, sizeof *own, err);
+    if (!own || read_options(own, state, driver, job, arena, err))
+        return -1;
+    patching_add_memory(&job->memory, &own->plan, &job->pair);
     return 0;
 }
 
-static int ask_patch(struct inquiry *inquiry, struct arena *arena, struct err *err)
+/* A copy of the text runs for each token and layer; estimates need one pass. */
+static void expect(void *state, struct driver *driver, size_t tokens)
 {
-    struct patching_plan *plan = &inquiry->plan;
-    plan->viewer = inquiry->viewer;
-    if (instrument_layers(&plan->layers, inquiry, arena, err) ||
-        parse_over(plan, inquiry->options, err) || parse_estimate(plan, inquiry->options, err) ||
-        parse_joint(plan, inquiry->options, arena, err) || parse_metric(inquiry, arena, err) ||
-        read_references(inquiry, err) ||
-        parse_path(plan, inquiry->options, !inquiry->job, arena, err) ||
-        (inquiry->job && !plan->with && instrument_corrupt(inquiry, arena, err)))
-        return -1;
-    if (!inquiry->options->select.show && !plan->with && !plan->estimate)
-        inquiry->numbers &= ~(1u << PATCH_EFFECT);
-    if (inquiry->job)
-        patching_add_memory(&inquiry->job->memory, plan, &inquiry->job->pair);
-    return 0;
+    struct viewer *viewer = &driver->session.viewer;
+    bool once = driver->options->patch.estimate;
+    size_t steps = once ? tokens : tokens * viewer->model.config.n_layer;
+    (void)state;
+    viewer_expect(viewer, EXPECT_TOKENS, once ? tokens : tokens * steps);
+    viewer_expect(viewer, EXPECT_STEPS, steps);
 }
+
+/* --- the run ---------------------------------------------------------------------------------- */
 
 /* Report "logit difference ␣Mary - ␣John after ␣to: clean 3.5512, corrupt -1.2003". */
-static int find_patch(struct inquiry *inquiry, struct arena *arena, struct err *err)
+static int run_text(struct job *job, const struct group *group,
+                    const struct progress_sink *progress, struct err *err)
 {
-    struct patching_plan *plan = &inquiry->plan;
-    struct facts *facts = inquiry->facts;
-    struct job *job = inquiry->job;
+    struct patch_job *own = job->own;
+    struct patching_plan *plan = &own->plan;
+    struct arena *arena = group->arena;
+    struct facts *facts = question_report(job, group, err);
     struct patching found;
-    plan->viewer = inquiry->viewer;
-    plan->clean = &job->pair;
-    plan->corrupt = &inquiry->corrupt;
-    if (inquiry->options->patch.corrupt_source)
-        job->report.corrupt_source = &inquiry->corrupt.source;
-    plan->question = &inquiry->question;
-    plan->progress = inquiry->progress;
+    if (!facts)
+        return -1;
+    plan->viewer = group->viewer;
+    plan->progress = progress;
+    if (job->item.options.patch.corrupt_source)
+        job->report.corrupt_source = &own->corrupt.source;
     if (patching_make(&found, plan, arena, err) ||
-        patching_report(&job->report, &found, inquiry->numbers, arena, err))
+        patching_report(&job->report, &found, own->numbers, arena, err))
         return -1;
     if (plan->with != PATCH_WITH_EDITS)
         facts_text(facts, "over", patch_overs[plan->over].name);
@@ -452,7 +521,7 @@ static int find_patch(struct inquiry *inquiry, struct arena *arena, struct err *
         facts_text(facts, "method", "first-order estimate");
     if (plan->steps > 1)
         facts_integer(facts, "steps", (long long)plan->steps);
-    const char *logit = instrument_answer(inquiry, "after", arena, err);
+    const char *logit = question_title(&own->question, "after", job, group, facts, err);
     const char *metric = patch_metrics[plan->metric].name;
     if (plan->metric) {
         facts_text(facts, "metric", metric);
@@ -479,8 +548,22 @@ static int find_patch(struct inquiry *inquiry, struct arena *arena, struct err *
     return other && job->report.about ? 0 : -1;
 }
 
+/* Progress counts patches, not layers. */
+static int run(void *state, const struct group *group, struct err *err)
+{
+    const struct progress_sink **progress = &group->viewer->machine.progress;
+    const struct progress_sink *sink = *progress;
+    int failed = 0;
+    (void)state;
+    *progress = NULL;
+    for (size_t i = 0; i < group->count && !failed; i++)
+        failed = run_text(group->jobs[i], group, sink, err);
+    *progress = sink;
+    return failed;
+}
+
 /* Offer exact patches in place of estimates. */
-static int note_estimates(void *state, struct driver *driver, struct err *err)
+static int finish(void *state, struct driver *driver, struct err *err)
 {
     const struct options *options = driver->options;
     (void)state;
@@ -500,13 +583,21 @@ static int note_estimates(void *state, struct driver *driver, struct err *err)
     return 0;
 }
 
-static const struct instrument patch_instrument = {ask_patch, find_patch, NULL, true};
-
 static const struct task patch_task = {
-    INSTRUMENT_TASK(OF_ANSWER | 1 << ITEM_CLEAN | 1 << ITEM_CORRUPT | 1 << ITEM_CORRUPT_SOURCE,
-                    MEAN_OF_TEXTS),
-    .kind = &patch_instrument, .parts = "patches", .state_bytes = sizeof(struct patch_state),
-    .finish = note_estimates};
+    .fields = OF_ANSWER | 1 << ITEM_CLEAN | 1 << ITEM_CORRUPT | 1 << ITEM_CORRUPT_SOURCE,
+    .many = ITEMS_SOME,
+    .means = MEAN_OF_TEXTS,
+    .parts = "patches",
+    .state_bytes = sizeof(struct patch_state),
+    .prepare = prepare,
+    .open = open,
+    .expect = expect,
+    .read = read,
+    .run = run,
+    .finish = finish,
+};
+
+/* --- the command ------------------------------------------------------------------------------ */
 
 /* The clean text is the command's only text, or the text of each item of a file. */
 static int patch_command(const struct options *options, struct err *err)

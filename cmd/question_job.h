@@ -1,0 +1,49 @@
+/* question_job.h: what the tasks of `lens`, `attribute` and `patch` share. Each of their jobs asks
+ * a question about a text: the logit of an answer (--answer or --target) after a token (--query).
+ *
+ * `prepare` calls question_prepare. `open` and `read` both read the options, since `open` refuses
+ * what is wrong for all texts: there the job is NULL. `run` calls question_report for each text.
+ *
+ *     struct question_words words = question_words(driver, job);
+ *     if (answer_read(&question, &words, viewer, arena, err) ||
+ *         question_layers(&layers, driver, job, arena, err) || ...
+ *         (job && position_read(&question, &words, viewer, arena, err))) ...
+ */
+#pragma once
+
+#include "driver.h"
+
+/* Columns of the answer and of the position, for task.fields. */
+#define OF_ANSWER (1 << ITEM_ANSWER | 1 << ITEM_POSITION)
+
+/* Refuse a folder of pages. `answer` is the value of `option`, --answer or --target: a note says
+ * if the last operand looks like a second answer. */
+int question_prepare(struct driver *driver, const char *option, const char *answer,
+                     struct err *err);
+
+/* The options of a job; without one, those of the open setting. */
+const struct options *question_options(const struct driver *driver, const struct job *job);
+
+/* The words of --answer and --query, for answer_read and position_read (session.h). */
+struct question_words question_words(struct driver *driver, const struct job *job);
+
+/* Read --layer, of encoder-decoders the layers of the decoder; default: all. */
+int question_layers(struct layers *layers, const struct driver *driver, const struct job *job,
+                    struct arena *arena, struct err *err);
+
+/* Read --show, a set of 1 << index of `names`. Default: for people the first one, for data all. */
+int question_numbers(unsigned *numbers, const struct driver *driver, const struct job *job,
+                     struct names names, struct err *err);
+
+/* Read --corrupt and --corrupt-source of a job, a text of as many tokens as its own. */
+int question_corrupt(struct text_with_source *corrupt, const struct driver *driver,
+                     const struct job *job, struct arena *arena, struct err *err);
+
+/* Begin the report of a job: its texts, and facts, which are returned. NULL: failed. */
+struct facts *question_report(struct job *job, const struct group *group, struct err *err);
+
+/* Describe a question, "logit difference ␣Mary - ␣John after ␣to", and add its facts. `soft_cap` is
+ * "before" or "after" the cap, for models that cap logits. NULL: failed. */
+const char *question_title(const struct question *question, const char *soft_cap,
+                           const struct job *job, const struct group *group, struct facts *facts,
+                           struct err *err);
