@@ -1,0 +1,64 @@
+/* run.h: the task of `attn-cli run` in run.c, and what replaces parts of it.
+ *
+ * Two options have a task with hooks of their own, which call those of run.c: --stack (run_stack.c)
+ * and --cosines (run_cosines.c). Two files replace the usual pass: of a setting that asks for
+ * gradients (run_gradient.c), and of a text that is so long that its result is written during the
+ * pass (run_stream.c). */
+#pragma once
+
+#include "texts.h"
+
+struct group;
+struct job;
+struct task;
+
+struct run_state {
+    struct request request; /* the tensors, and what is derived from them */
+    bool walks;             /* gradients are asked for */
+    bool shows_classes;     /* a table of classes follows what is shown without further options */
+};
+
+/* --- run.c: the hooks of its task; `state` is a struct run_state ------------------------------- */
+
+int run_prepare(void *state, struct driver *driver, struct err *err);
+int run_open(void *state, struct driver *driver, struct err *err);
+int run_read(void *state, struct driver *driver, struct job *job, struct arena *arena,
+             struct err *err);
+int run_texts(void *state, const struct group *group, struct err *err);
+int run_finish(void *state, struct driver *driver, struct err *err);
+
+/* The first half of run_open: choose the tensors. The second checks that each text can have a
+ * result with them, or all texts a mean. */
+int run_select(struct run_state *own, struct driver *driver, struct err *err);
+
+/* The first half of run_read: estimate the memory, and refuse a text for --gradient or --pool. The
+ * second refuses one without the tokens of --query. */
+int run_estimate(const struct run_state *own, struct driver *driver, struct job *job,
+                 struct arena *arena, struct err *err);
+
+/* --- other tasks, for options of the command line --------------------------------------------- */
+
+extern const struct task run_stack_task, run_cosines_task;
+
+/* --- run_gradient.c: --gradient, or attention_gradient in --show ------------------------------ */
+
+int run_gradient_prepare(const struct driver *driver, struct err *err);
+
+/* Set `walks` if a setting asks for gradients, and check that it has the selected sites. */
+int run_gradient_open(bool *walks, const struct selection *selection, const struct driver *driver,
+                      struct err *err);
+
+/* Read --gradient and --position, for `job->own`. */
+int run_gradient_read(struct driver *driver, struct job *job, const struct selection *selection,
+                      struct arena *arena, struct err *err);
+
+int run_gradient_run(const struct group *group, struct err *err);
+
+/* --- run_stream.c: a long text ---------------------------------------------------------------- */
+
+/* True if attention maps are written during the pass, so that few are in memory. */
+bool run_streams(const struct driver *driver, const struct selection *selection,
+                 const struct text_with_source *pair);
+
+/* Run and write the only job of a group. */
+int run_stream(const struct group *group, const struct selection *selection, struct err *err);
