@@ -13,8 +13,7 @@
 struct taken {
     const struct gradient_walk *walk;
     const struct tape *tape;
-    struct watch watch;   /* selected sites, SITE_ATTENTION_GRADIENT too */
-    struct site_set seen; /* sites that the walk had a gradient of */
+    struct watch watch; /* selected sites, SITE_ATTENTION_GRADIENT too */
 };
 
 /* Give weights times their gradient to the sink. */
@@ -49,18 +48,16 @@ static int take(void *context, const struct announcement *announced, struct err 
     if (site_id(announced->site) == SITE_WEIGHTS && watch_has(&taken->watch, product, layer) &&
         take_product(taken, announced, err))
         return -1;
-    site_set_add(&taken->seen, announced->site);
     return watch_has(&taken->watch, announced->site, layer)
                ? taken->walk->sink(taken->walk->context, announced, err)
                : 0;
 }
 
-/* Refuse a selected site that the walk had no gradient of. */
-static int check_seen(const struct taken *taken, const struct config *c, struct err *err)
+/* Refuse a selected point without a gradient. */
+static int check_points(const struct watch *watch, const struct config *c, struct err *err)
 {
     for (const struct model_point *p = points_of(c); p < points_end(c); p++)
-        if (watch_has(&taken->watch, p->site, (size_t)p->layer) &&
-            !site_set_has(taken->seen, p->site))
+        if (!p->gradient && watch_has(watch, p->site, (size_t)p->layer))
             return err_unsupported(err,
                                    "gradients: expected a tensor that the walk back reaches, found "
                                    "'%s', which is only shown",
@@ -132,7 +129,8 @@ int gradient_walk(struct gradient_walk *walk, struct err *err)
                             is_edited ? viewer->edits : NULL,
                             NULL};
     if (model_check(&viewer->model, NEEDS_LOGITS, err) || watch_selected(&taken.watch, walk, err) ||
-        batch_init(&batch, c, walk->text, 1, walk->arena, err) || tape_run(&tape, &run, err))
+        batch_init(&batch, c, walk->text, 1, walk->arena, err) || tape_check(&run, err) ||
+        check_points(&taken.watch, c, err) || tape_run(&tape, &run, err))
         return -1;
     const float *logits = tape_of(&tape, SITE_LOGITS, -1);
     struct question *question = walk->question;
@@ -161,7 +159,7 @@ int gradient_walk(struct gradient_walk *walk, struct err *err)
                         .sink = take,
                         .context = &taken,
                         .reader = walk->reader ? take_reader : NULL};
-    if (!seed || (!walk->only_value && (back_run(&back, err) || check_seen(&taken, c, err))))
+    if (!seed || (!walk->only_value && back_run(&back, err)))
         return -1;
     memcpy(walk->token_rows, back.token_rows, sizeof walk->token_rows);
     return 0;

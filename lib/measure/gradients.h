@@ -33,7 +33,7 @@ struct gradient_walk {
     struct matrix token_rows[PART_CROSS]; /* set, as in pass/back.h */
 };
 
-/* Refused: models without logits, and what tape_run refuses. */
+/* Refused: models without logits, what tape_check refuses, selected sites without a gradient. */
 int gradient_walk(struct gradient_walk *walk, struct err *err);
 
 struct gradient_plan {

@@ -434,31 +434,40 @@ static struct stack make_stack(const struct config *c, enum site_part part,
     return stack;
 }
 
+static void free_description(struct description *made)
+{
+    heap_free(made->points);
+    heap_free(made);
+}
+
 int config_describe(struct config *c, struct err *err)
 {
     struct description *made = c->description;
-    const size_t layers = config_layers(c), points = layers * points_of_layer(c) + POINTS_OUTSIDE;
-    const size_t sublayers = layers * most_sublayers(c);
-    size_t bytes = sizeof *made + layers * sizeof *made->layers +
-                   sublayers * sizeof(struct sublayer) + points * sizeof *made->points +
-                   layers * sizeof *made->of_layer;
-    if ((!made || made->owner != c) && !(made = heap_alloc(bytes, 1, err)))
+    const bool is_new = !made || made->owner != c;
+    const size_t layers = config_layers(c), sublayers = layers * most_sublayers(c);
+    const size_t bytes = sizeof *made + layers * sizeof *made->layers +
+                         sublayers * sizeof(struct sublayer) + layers * sizeof *made->of_layer;
+    if (is_new && !(made = heap_alloc(bytes, 1, err)))
         return -1;
     made->owner = c;
     made->text = make_stack(c, PART_SENTENCE, made, 0);
     made->source = make_stack(c, PART_SOURCE, made, c->n_layer);
-    c->description = made;
     struct sublayer *end = (struct sublayer *)(made->layers + layers) + sublayers;
-    made->points = (struct model_point *)end;
-    made->of_layer = (struct layer_points *)(made->points + points);
-    points_make(c, made);
-    return 0;
+    made->of_layer = (struct layer_points *)end;
+    struct description *before = c->description;
+    c->description = made;
+    if (!points_make(c, made, err))
+        return 0;
+    c->description = before;
+    if (is_new)
+        free_description(made);
+    return -1;
 }
 
 void config_release(struct config *config)
 {
     if (config->description && config->description->owner == config)
-        heap_free(config->description);
+        free_description(config->description);
     config->description = NULL;
 }
 

@@ -228,9 +228,11 @@ struct description {
     const struct config *owner; /* copies of the config borrow the description */
     struct stack text, source;
     struct model_point *points; /* pass_count of the pass, in its order, then effective ones */
-    size_t point_count, pass_count;
-    struct layer_points *of_layer; /* of `layers` */
-    struct site_set left_out;      /* sites of sublayers that --without leaves out */
+    size_t point_count, pass_count, point_room;
+    struct layer_points *of_layer;    /* of `layers` */
+    struct site_set sites;            /* those that a layer has, or the model */
+    unsigned first_point[SITE_COUNT]; /* of each of these sites: the index of its first point */
+    struct site_set left_out;         /* sites of sublayers that --without leaves out */
     struct layer layers[];         /* layers of the text, then of the source */
 };
 

@@ -2,23 +2,26 @@
 
 #include <assert.h>
 
+#include "base/memory.h"
 #include "base/num.h"
 #include "model/mechanism.h"
 
 /* --- the list of a model ---------------------------------------------------------------------- */
 
+/* A walk over the layers, which lists their points, or only counts them. */
 struct point_list {
     const struct config *config;
     struct description *made;
+    struct model_point *points; /* NULL: they are counted */
+    size_t count;
     enum site_part part; /* of the next points */
     int layer;
-    size_t first; /* point of the layer, or of those outside of layers */
-    bool is_out;  /* they are of a sublayer that --without leaves out */
+    struct site_set own; /* sites of the layer, or of those outside of layers */
+    bool is_out;         /* they are of a sublayer that --without leaves out */
 };
 
-/* Add a point of the maker's part, unless no model has it there or the layer has it already. */
-static void put(struct point_list *m, enum site id, size_t heads, size_t columns,
-                enum point_edit edit)
+/* Add a point of the list's part, unless no model has it there or the layer has it already. */
+static void add(struct point_list *m, enum site id, struct model_point point)
 {
     const enum site site = SITE_OF(m->part, id);
     if (!site_about(site))
@@ -27,15 +30,37 @@ static void put(struct point_list *m, enum site id, size_t heads, size_t columns
         site_set_add(&m->made->left_out, site);
         return;
     }
-    for (size_t i = m->first; i < m->made->point_count; i++)
-        if (m->made->points[i].site == site)
-            return;
-    struct model_point *point = &m->made->points[m->made->point_count++];
-    *point = (struct model_point){.site = (unsigned short)site,
-                                  .layer = (short)(site_row(site)->in_layer ? m->layer : -1),
-                                  .edit = (unsigned char)edit,
-                                  .heads = (unsigned)heads,
-                                  .columns = (unsigned)columns};
+    if (site_set_has(m->own, site))
+        return;
+    site_set_add(&m->own, site);
+    if (!site_set_has(m->made->sites, site))
+        m->made->first_point[site] = (unsigned)m->count;
+    site_set_add(&m->made->sites, site);
+    point.site = (unsigned short)site;
+    point.layer = (short)(site_row(site)->in_layer ? m->layer : -1);
+    if (m->points)
+        m->points[m->count] = point;
+    m->count++;
+}
+
+/* A point without a gradient: the walk back does not reach it. */
+static void put_unreached(struct point_list *m, enum site id, size_t heads, size_t columns,
+                          enum point_edit edit)
+{
+    add(m, id,
+        (struct model_point){
+            .edit = (unsigned char)edit, .heads = (unsigned)heads, .columns = (unsigned)columns});
+}
+
+/* A point with a gradient, but in mixers, through which there is no walk back. */
+static void put(struct point_list *m, enum site id, size_t heads, size_t columns,
+                enum point_edit edit)
+{
+    add(m, id,
+        (struct model_point){.edit = (unsigned char)edit,
+                             .gradient = m->part != PART_MIXER,
+                             .heads = (unsigned)heads,
+                             .columns = (unsigned)columns});
 }
 
 /* A value [T, C] of the stream, or beside it. */
@@ -65,7 +90,7 @@ static void attention_points(struct point_list *m, const struct sublayer *s)
     put(m, SITE_V, r->kv_heads, r->d_v, keys);
     put(m, SITE_SCORES, r->heads, all, map);
     if (c->mechanism.renormalise)
-        put(m, SITE_SOFTMAX, r->heads, all, map);
+        put_unreached(m, SITE_SOFTMAX, r->heads, all, map);
     put(m, SITE_MASKED, r->heads, all, map);
     put(m, SITE_WEIGHTS, r->heads, all, map);
     if (r->differ > 0)
@@ -74,7 +99,7 @@ static void attention_points(struct point_list *m, const struct sublayer *s)
         put(m, SITE_SINK, r->heads, all, EDIT_NOT);
     put(m, SITE_CONTEXT, context_heads(r), context_width(r), EDIT_YES);
     if (r->gate)
-        put(m, SITE_GATE, r->heads, r->d_v, EDIT_YES);
+        put_unreached(m, SITE_GATE, r->heads, r->d_v, EDIT_YES);
     if (r->gate || r->differ > 0)
         put(m, SITE_GATED, 1, r->heads * r->d_v, EDIT_YES);
 }
@@ -137,8 +162,9 @@ static void sublayer_points(struct point_list *m, const struct sublayer *s)
 {
     const size_t width = m->config->n_embd;
     const bool attends = s->kind <= SUBLAYER_ATTEND_SOURCE && s->part == PART_SENTENCE;
+    m->part = sublayer_outside(s);
     if (s->at_input)
-        put_rows(m, sublayer_outside(s), s->at_input, width);
+        put(m, s->at_input, 1, width, EDIT_YES);
     if (s->kind == SUBLAYER_MIX)
         mixer_points(m, s->mixer);
     else if (s->kind == SUBLAYER_MLP)
@@ -168,7 +194,8 @@ static void layer_points(struct point_list *m, enum site_part stack, size_t inde
     const struct layer *layer = layer_of(c, stack, index);
     const size_t copies = stack == PART_SENTENCE ? c->copies.count : 0;
     struct layer_points *own = of_layer(c, m->made, stack, index);
-    own->first = (unsigned)(m->first = m->made->point_count);
+    own->first = (unsigned)m->count;
+    m->own = (struct site_set){0};
     m->layer = (int)index;
     m->part = stack;
     if (copies)
@@ -189,7 +216,7 @@ static void layer_points(struct point_list *m, enum site_part stack, size_t inde
         put(m, SITE_STREAMS, copies, c->n_embd, EDIT_YES);
         put(m, SITE_MERGED, 1, c->n_embd, EDIT_STREAMS);
     }
-    own->end = (unsigned)m->made->point_count;
+    own->end = (unsigned)m->count;
 }
 
 /* The values of lens/effective.c and measure/gradients.c, of layers with attention. */
@@ -206,40 +233,32 @@ static void effective_points(struct point_list *m, enum site_part part, size_t i
     m->layer = (int)index;
     const size_t heads = s->head.heads, contexts = context_heads(&s->head), all = c->n_embd;
     if (part == PART_SENTENCE) {
-        put(m, SITE_VALUE_WEIGHTED, contexts, all, EDIT_NOT);
+        put_unreached(m, SITE_VALUE_WEIGHTED, contexts, all, EDIT_NOT);
         if (!c->head_gate)
-            put(m, SITE_NORM_WEIGHTED, contexts, all, EDIT_NOT);
+            put_unreached(m, SITE_NORM_WEIGHTED, contexts, all, EDIT_NOT);
         if (chains && !(c->given || c->copies.count))
-            put(m, SITE_VALUE_ZEROING, 1, all, EDIT_NOT);
+            put_unreached(m, SITE_VALUE_ZEROING, 1, all, EDIT_NOT);
         if (chains)
-            put(m, SITE_ROLLOUT, 1, all, EDIT_NOT);
+            put_unreached(m, SITE_ROLLOUT, 1, all, EDIT_NOT);
     }
     for (size_t i = 0; i < sizeof of_all / sizeof *of_all; i++)
-        if (of_all[i] != SITE_ATTENTION_GRADIENT || point_any(c, SITE_LOGITS))
-            put(m, of_all[i], heads, all, EDIT_NOT);
+        if (of_all[i] != SITE_ATTENTION_GRADIENT || site_exists(c, SITE_LOGITS))
+            put_unreached(m, of_all[i], heads, all, EDIT_NOT);
 }
 
 /* All layers with attention have as many heads: they share the effective points of the first. */
 static void stack_effective(struct point_list *m, enum site_part part)
 {
-    const struct layer_points *first = NULL;
-    for (size_t i = 0; i < stack_of(m->config, part)->layers; i++) {
-        struct layer_points *own = of_layer(m->config, m->made, part, i);
-        own->effective = own->effective_end = 0;
-        if (!attention_of(m->config, part, i))
-            continue;
-        if (first) {
-            own->effective = first->effective;
-            own->effective_end = first->effective_end;
-            continue;
-        }
-        first = own;
-        own->effective = (unsigned)(m->first = m->made->point_count);
-        effective_points(m, part, i);
-        if (part == PART_SENTENCE)
-            effective_points(m, PART_CROSS, i);
-        own->effective_end = (unsigned)m->made->point_count;
-    }
+    const size_t layers = stack_of(m->config, part)->layers;
+    size_t first = 0;
+    while (first < layers && !attention_of(m->config, part, first))
+        first++;
+    if (first == layers)
+        return;
+    m->own = (struct site_set){0};
+    effective_points(m, part, first);
+    if (part == PART_SENTENCE)
+        effective_points(m, PART_CROSS, first);
 }
 
 /* The layers of a stack, and the norm after them. */
@@ -247,86 +266,83 @@ static void stack_points(struct point_list *m, const struct stack *stack)
 {
     for (size_t i = 0; i < stack->layers; i++)
         layer_points(m, stack->part, i);
-    m->first = m->made->point_count;
+    m->own = (struct site_set){0};
     if (stack->unembed.norm)
         put_rows(m, stack->part, SITE_LN_F, stack->width);
 }
 
-size_t points_of_layer(const struct config *c)
+static void model_points(struct point_list *m)
 {
-    enum { OF_TEXT = 19, OF_GATES = 4, OF_CROSS = 12, OF_MIXER = 18, OF_MIXTURE = 4, OF_MORE = 6 };
-    const bool gates = c->head_gate || c->differs || c->sinks;
-    return OF_TEXT + 2U * config_rotates(c) + 2U * c->gated + gates * OF_GATES +
-           (c->n_encoder_layer > 0) * OF_CROSS + (c->mixer.heads > 0) * OF_MIXER +
-           (c->mixture.experts > 0) * OF_MIXTURE + (c->given > 0) * OF_MORE +
-           (c->copies.count > 0) * OF_MORE + (c->laurel > 0) * OF_MORE;
+    const struct config *c = m->config;
+    const struct unembed_rule *end = &m->made->text.unembed;
+    const size_t words = end->at_dense == SITE_TRANSFORM ? config_word_width(c) : c->n_embd;
+    m->made->sites = m->made->left_out = (struct site_set){0};
+    put_rows(m, PART_SENTENCE, SITE_EMBEDDING, c->n_embd);
+    if (c->cross)
+        put_rows(m, PART_SOURCE, SITE_EMBEDDING, c->n_embd);
+    stack_points(m, &m->made->source);
+    stack_points(m, &m->made->text);
+    m->part = PART_SENTENCE;
+    if (end->at_dense)
+        put(m, end->at_dense, 1, words, EDIT_YES);
+    if (end->at_result == SITE_LOGITS)
+        put(m, SITE_LOGITS, 1, m->made->text.embed.rows, EDIT_YES);
+    else if (end->at_result)
+        put_unreached(m, end->at_result, 1, 1, EDIT_YES);
+    m->made->pass_count = m->count;
+    for (enum site_part part = 0; part <= PART_SOURCE; part++)
+        stack_effective(m, part);
+    m->made->point_count = m->count;
 }
 
-void points_make(const struct config *config, struct description *made)
+int points_make(const struct config *config, struct description *made, struct err *err)
 {
-    struct point_list m = {.config = config, .made = made};
-    const struct unembed_rule *end = &made->text.unembed;
-    made->point_count = 0;
-    made->left_out = (struct site_set){{0}};
-    const size_t words =
-        end->at_dense == SITE_TRANSFORM ? config_word_width(config) : config->n_embd;
-    put_rows(&m, PART_SENTENCE, SITE_EMBEDDING, config->n_embd);
-    if (config->cross)
-        put_rows(&m, PART_SOURCE, SITE_EMBEDDING, config->n_embd);
-    stack_points(&m, &made->source);
-    stack_points(&m, &made->text);
-    if (end->at_dense)
-        put_rows(&m, PART_SENTENCE, end->at_dense, words);
-    if (end->at_result)
-        put_rows(&m, PART_SENTENCE, end->at_result,
-                 end->at_result == SITE_LOGITS ? made->text.embed.rows : 1);
-    made->pass_count = made->point_count;
-    for (enum site_part part = 0; part <= PART_SOURCE; part++)
-        stack_effective(&m, part);
-    assert(made->point_count <= config_layers(config) * points_of_layer(config) + POINTS_OUTSIDE);
+    struct point_list counted = {.config = config, .made = made};
+    model_points(&counted);
+    if (counted.count > made->point_room) {
+        void *room = heap_resize(made->points, counted.count, sizeof *made->points, err);
+        if (!room) {
+            made->sites = (struct site_set){0};
+            made->point_count = made->pass_count = 0;
+            return -1;
+        }
+        made->points = room;
+        made->point_room = counted.count;
+    }
+    struct point_list listed = {.config = config, .made = made, .points = made->points};
+    model_points(&listed);
+    assert(listed.count == counted.count);
+    return 0;
 }
 
 /* --- readers ---------------------------------------------------------------------------------- */
 
-enum { OUTSIDE_MOST = 8 }; /* neighbours outside of layers */
-
-/* The point of a site in a range of the list. */
-static const struct model_point *find_in(const struct description *made, enum site site,
-                                         size_t first, size_t end)
+const struct model_point *point_any(const struct config *config, enum site site)
 {
-    for (const struct model_point *p = made->points + first; p < made->points + end; p++)
-        if (p->site == site)
-            return p;
-    return NULL;
+    const struct description *made = config->description;
+    return site_set_has(made->sites, site) ? made->points + made->first_point[site] : NULL;
 }
 
 const struct model_point *point_find(const struct config *config, enum site site, size_t layer)
 {
     struct description *made = config->description;
+    const struct model_point *any = point_any(config, site);
     const enum site_part part = site_part(site);
-    const bool in_layer = site_row(site)->in_layer;
-    if (in_layer && layer >= stack_of(config, part)->layers)
+    if (!any || !site_row(site)->in_layer)
+        return any;
+    if (layer >= stack_of(config, part)->layers)
         return NULL;
-    if (!in_layer) { /* before the first layer, after those of a stack */
-        const size_t layers[] = {made->text.layers, made->source.layers};
-        const bool of_source = part == PART_SOURCE && site != SITE_OF(PART_SOURCE, SITE_EMBEDDING);
-        const size_t last = of_source || !layers[0] ? layers[0] + layers[1] : layers[0];
-        const bool ahead = site_id(site) == SITE_EMBEDDING || !last;
-        const size_t first = ahead ? 0 : made->of_layer[last - 1].end;
-        return find_in(made, site, first, num_min(first + OUTSIDE_MOST, made->pass_count));
-    }
+    if (site_is_effective(site))
+        return attention_of(config, part, layer) ? any : NULL;
     const struct layer_points *own = of_layer(config, made, part, layer);
-    return site_is_effective(site) ? find_in(made, site, own->effective, own->effective_end)
-                                   : find_in(made, site, own->first, own->end);
-}
-
-const struct model_point *point_any(const struct config *config, enum site site)
-{
-    const struct model_point *found = NULL;
-    const size_t layers = site_layers(config, site);
-    for (size_t i = 0; !found && i < layers; i++)
-        found = point_find(config, site, i);
-    return found;
+    const struct layer_points *first = of_layer(config, made, part, (size_t)any->layer);
+    size_t at = own->first + made->first_point[site] - first->first; /* most layers are alike */
+    if (at < own->end && made->points[at].site == site)
+        return &made->points[at];
+    for (at = own->first; at < own->end; at++)
+        if (made->points[at].site == site)
+            return &made->points[at];
+    return NULL;
 }
 
 size_t site_layers(const struct config *config, enum site site)

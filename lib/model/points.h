@@ -27,16 +27,18 @@ struct model_point {
     unsigned short site; /* enum site */
     short layer;         /* of its stack; -1 outside of layers */
     unsigned char edit;  /* enum point_edit */
+    bool gradient;       /* the walk back has its gradient (pass/back.h) */
     unsigned heads;      /* 1: it has none */
     unsigned columns;    /* of each head */
 };
 
-/* Where the points of a layer are, and its effective ones, which layers share. */
+/* Where the points of a layer are in the list. */
 struct layer_points {
-    unsigned first, end, effective, effective_end;
+    unsigned first, end;
 };
 
-/* The points of the pass, in its order. Others, the effective ones, are found by site alone. */
+/* The points of the pass, in its order. Others, the effective ones, are found by site alone: all
+ * layers with attention share them. */
 static inline const struct model_point *points_of(const struct config *config)
 {
     return config->description->points;
@@ -52,10 +54,16 @@ static inline const struct model_point *points_end(const struct config *config)
 const struct model_point *point_find(const struct config *config, enum site site, size_t layer);
 const struct model_point *point_any(const struct config *config, enum site site);
 
+/* The sites that a model has, of the pass and effective ones. */
+static inline struct site_set model_sites(const struct config *config)
+{
+    return config->description->sites;
+}
+
 /* Whether a model has a site in any layer, or in one; whether --without leaves out its sublayer. */
 static inline bool site_exists(const struct config *config, enum site site)
 {
-    return point_any(config, site) != NULL;
+    return site_set_has(config->description->sites, site);
 }
 
 static inline bool site_is_in_layer(const struct config *config, enum site site, size_t layer)
@@ -100,8 +108,5 @@ bool site_size(size_t *count, const struct config *config, enum site site, size_
  * are between the points before and after them in lists (site_next). */
 size_t site_order(const struct config *config, enum site site, size_t layer);
 
-/* Make the list: called by config_describe, which reserves room for these points of each layer, and
- * POINTS_OUTSIDE beside them, effective ones too. */
-enum { POINTS_OUTSIDE = 40 };
-size_t points_of_layer(const struct config *config);
-void points_make(const struct config *config, struct description *made);
+/* Make the list: called by config_describe. If there is no memory for it, the model has no sites. */
+int points_make(const struct config *config, struct description *made, struct err *err);

@@ -333,9 +333,7 @@ const char *site_tensor_name(char name[SITE_NAME_BYTES], enum site site, int lay
     return name;
 }
 
-/* --- what is watched -------------------------------------------------------------------------- */
-
-enum { WORD_BITS = 64 };
+/* --- sets ------------------------------------------------------------------------------------- */
 
 struct site_set site_set_of(const enum site *sites, size_t count)
 {
@@ -345,14 +343,9 @@ struct site_set site_set_of(const enum site *sites, size_t count)
     return set;
 }
 
-void site_set_add(struct site_set *set, enum site site)
-{
-    set->words[site / WORD_BITS] |= (uint64_t)1 << site % WORD_BITS;
-}
-
 void site_set_remove(struct site_set *set, enum site site)
 {
-    set->words[site / WORD_BITS] &= ~((uint64_t)1 << site % WORD_BITS);
+    set->words[site / 64] &= ~((uint64_t)1 << site % 64);
 }
 
 void site_set_join(struct site_set *set, struct site_set more)
@@ -361,9 +354,11 @@ void site_set_join(struct site_set *set, struct site_set more)
         set->words[i] |= more.words[i];
 }
 
-bool site_set_has(struct site_set set, enum site site)
+struct site_set site_set_both(struct site_set set, struct site_set other)
 {
-    return set.words[site / WORD_BITS] >> site % WORD_BITS & 1;
+    for (size_t i = 0; i < SITE_WORDS; i++)
+        set.words[i] &= other.words[i];
+    return set;
 }
 
 bool site_set_is_empty(struct site_set set)

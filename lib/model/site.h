@@ -113,7 +113,7 @@ static inline enum site site_id(enum site site)
  *
  *     for (enum site site = 0; site != SITE_PASS_END; site = site_next(site))
  *
- * visits all sites of the pass; up to SITE_END, all sites. No model has all. */
+ * visits all sites of the pass; up to SITE_END, all sites. No model has all: see site_first. */
 enum site site_next(enum site site);
 
 /* --- the table -------------------------------------------------------------------------------- */
@@ -223,10 +223,37 @@ struct site_set {
                 sizeof((enum site[]){__VA_ARGS__}) / sizeof(enum site))
 
 struct site_set site_set_of(const enum site *sites, size_t count);
-void site_set_add(struct site_set *set, enum site site);
 void site_set_remove(struct site_set *set, enum site site);
 void site_set_join(struct site_set *set, struct site_set more);
-bool site_set_has(struct site_set set, enum site site);
+
+static inline void site_set_add(struct site_set *set, enum site site)
+{
+    set->words[site / 64] |= (uint64_t)1 << site % 64;
+}
+
+static inline bool site_set_has(struct site_set set, enum site site)
+{
+    return set.words[site / 64] >> site % 64 & 1;
+}
+
+/* The sites that both sets have. */
+struct site_set site_set_both(struct site_set set, struct site_set other);
+
+/* The sites of a set, in the order of lists; SITE_END: there is no other.
+ *
+ *     for (enum site site = site_first(set); site != SITE_END; site = site_after(set, site)) */
+static inline enum site site_after(struct site_set set, enum site site)
+{
+    do
+        site = site_next(site);
+    while (site != SITE_END && !site_set_has(set, site));
+    return site;
+}
+
+static inline enum site site_first(struct site_set set)
+{
+    return site_set_has(set, 0) ? 0 : site_after(set, 0);
+}
 
 /* Whether a set has no sites; whether it has sites of a part, or any that are not of the pass. */
 bool site_set_is_empty(struct site_set set);

@@ -89,7 +89,7 @@ static int lend(void *context, struct attention_map_loan *loan, struct err *err)
     return err_if(!to);
 }
 
-static int check_run(const struct run *run, struct err *err)
+int tape_check(const struct run *run, struct err *err)
 {
     const struct config *c = run->config;
     const struct mechanism *m = &c->mechanism;
@@ -193,7 +193,7 @@ int tape_run(struct tape *tape, const struct run *run, struct err *err)
     size_t layers = num_max(c->n_layer, stack_of(c, PART_SOURCE)->layers);
     tape->streams &= config_starts_anywhere(c);
     tape->values = arena_alloc(tape->arena, (layers + 1) * SITE_COUNT, sizeof *tape->values, err);
-    return err_if(!tape->values || check_run(run, err) || run_and_keep(tape, run, err));
+    return err_if(!tape->values || tape_check(run, err) || run_and_keep(tape, run, err));
 }
 
 /* Run a layer again, from the stream that enters it, and keep all its sites. */

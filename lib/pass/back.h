@@ -31,8 +31,10 @@ struct tape {
 };
 
 /* Run a batch of texts of one length, with sources of one length, without a cache, and keep its
- * sites. Refused, as not supported: edits, and attention that is not the model's own. */
+ * sites. Refused, as not supported: what tape_check refuses, before anything is run: edits,
+ * attention that is not the model's own, and models without a walk back (features.h). */
 int tape_run(struct tape *tape, const struct run *run, struct err *err);
+int tape_check(const struct run *run, struct err *err);
 
 /* The values of a site (layer -1: outside of layers): of maps [texts, H, T, S], of others the rows
  * of all texts, with the heads of a row side by side. NULL: there are none. */
