@@ -355,10 +355,11 @@ static int list_sizes(struct info *info, const struct config *c, size_t tokens)
     struct table_rows rows = {.most = SITE_COUNT, .arena = &info->arena, .err = info->err};
     size_t all = 0;
     char size[NUM_SIZE_BYTES];
-    for (enum site site = 0; site != SITE_PASS_END; site = site_next(site)) {
+    const struct site_set sites = model_sites(c);
+    for (enum site site = site_first(sites); site != SITE_END; site = site_after(sites, site)) {
         size_t bytes = 0, layers = 0;
         const char *name = site_name(site);
-        if (!point_any(c, site) || site_is_by_name(site))
+        if (site_is_by_name(site))
             continue;
         for (const struct model_point *p = points_of(c); p < points_end(c); p++)
             layers += p->site == site;
@@ -407,10 +408,9 @@ static int list_site_names(struct info *info, const struct weights *weights)
     if (site_names_make(&names, c, info->err))
         return -1;
     struct table_rows rows = {.most = SITE_COUNT, .arena = &info->arena, .err = info->err};
-    for (enum site site = 0; site != SITE_PASS_END; site = site_next(site)) {
+    const struct site_set sites = model_sites(c);
+    for (enum site site = site_first(sites); site != SITE_END; site = site_after(sites, site)) {
         struct buf axes = {0};
-        if (!site_exists(c, site))
-            continue;
         const char *name = site_row(site)->in_layer
                                ? FORMAT(info, "%s.L.%s", site_stack(site), site_name_in_layer(site))
                                : site_name(site);

@@ -18,10 +18,11 @@ int run_gradient_open(bool *walks, const struct selection *selection, const stru
     const char *other = options_are_given(options, "words stack align");
     bool has_others = false;
     *walks = options->select.gradient != NULL;
-    for (enum site site = 0; site != SITE_END; site = site_next(site)) {
-        bool effective = site_set_has(selection->sites, site) && site_is_effective(site);
-        *walks |= effective && site_id(site) == SITE_ATTENTION_GRADIENT;
-        has_others |= effective && site_id(site) != SITE_ATTENTION_GRADIENT;
+    const struct site_set sites = selection->sites;
+    for (enum site site = site_first(sites); site != SITE_END; site = site_after(sites, site)) {
+        const bool is_gradient = site_id(site) == SITE_ATTENTION_GRADIENT;
+        *walks |= is_gradient;
+        has_others |= site_is_effective(site) && !is_gradient;
     }
     if (!*walks && options->attribute.position)
         return err_usage(err,

@@ -36,11 +36,11 @@ static int open(void *state, struct driver *driver, struct err *err)
 /* True if sizes of the selected tensors depend on more than the number of queries. */
 static bool have_keys(const struct selection *selection)
 {
-    for (int site = 0; site < SITE_COUNT; site++) {
-        enum site_axes axes = site_axes((enum site)site);
-        if (site_set_has(selection->sites, (enum site)site) &&
-            (axes == AXES_HEAD_QUERY_KEY || axes == AXES_QUERY_KEY ||
-             axes == AXES_GROUP_TOKEN_DIM || site_part((enum site)site) == PART_SOURCE))
+    const struct site_set sites = selection->sites;
+    for (enum site site = site_first(sites); site != SITE_END; site = site_after(sites, site)) {
+        enum site_axes axes = site_axes(site);
+        if (axes == AXES_HEAD_QUERY_KEY || axes == AXES_QUERY_KEY || axes == AXES_GROUP_TOKEN_DIM ||
+            site_part(site) == PART_SOURCE)
             return true;
     }
     return false;

@@ -64,7 +64,8 @@ static int keep_maps(struct selection *selection, const char *layers, const stru
     struct selection chosen = {.head_count = 0};
     if (selection_layers(&chosen, layers, config, arena, err))
         return -1;
-    for (enum site site = 0; site != SITE_PASS_END; site = site_next(site)) {
+    const struct site_set sites = selection->sites;
+    for (enum site site = site_first(sites); site != SITE_END; site = site_after(sites, site)) {
         bool found = !site_row(site)->in_layer;
         for (size_t i = 0; i < chosen.layers.count; i++)
             found |= site_is_in_layer(config, site, chosen.layers.items[i]);

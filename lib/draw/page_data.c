@@ -385,23 +385,13 @@ struct site_set page_explained_sites(const struct config *config)
     return all;
 }
 
-/* Keep the sites of a set that the model has. */
-static struct site_set existing(const struct config *config, struct site_set sites)
-{
-    struct site_set found = {0};
-    for (enum site site = 0; site != SITE_PASS_END; site = site_next(site))
-        if (site_set_has(sites, site) && site_exists(config, site))
-            site_set_add(&found, site);
-    return found;
-}
-
 struct site_set page_journey_sites(const struct config *config)
 {
     struct site_set all = {0};
     for (int part = 0; part < ATTENTION_PARTS; part++)
         site_set_join(&all, SITE_SET(SITE_OF(part, SITE_Q), SITE_OF(part, SITE_K),
                                      SITE_OF(part, SITE_V), SITE_OF(part, SITE_MASKED)));
-    return existing(config, all);
+    return site_set_both(all, model_sites(config));
 }
 
 /* The output of a sublayer that is added to the stream. */
@@ -425,7 +415,7 @@ struct site_set page_stream_sites(const struct config *config)
     }
     if (site_exists(config, SITE_OF(PART_CROSS, SITE_CONTEXT)))
         site_set_add(&all, SITE_OF(PART_CROSS, SITE_CONTEXT));
-    return existing(config, all);
+    return site_set_both(all, model_sites(config));
 }
 
 /* Write what each layer adds to its stream, in order: its kind, the output, the streams after it,
@@ -532,7 +522,8 @@ static void put_sites(struct json_writer *json, const struct config *config)
 {
     json_put_open(json, "\nsites", '[');
     json->compact = true;
-    for (enum site site = 0; site != SITE_PASS_END; site = site_next(site)) {
+    const struct site_set sites = model_sites(config);
+    for (enum site site = site_first(sites); site != SITE_END; site = site_after(sites, site)) {
         enum site id = site_id(site);
         bool last = layer_of(config, PART_SENTENCE, 0)->sublayers->norm_after;
         if (!last || (id != SITE_LN_1 && id != SITE_LN_2))

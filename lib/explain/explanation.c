@@ -641,8 +641,8 @@ static bool write_changes(struct buf *note, const struct trace *trace, struct si
     bool any = false;
     for (size_t i = 0; edits && i < edits->count; i++) {
         bool changes = false;
-        for (enum site site = 0; site != SITE_PASS_END && !changes; site = site_next(site))
-            changes = site_set_has(sites, site) && touches(&edits->items[i], trace, site);
+        for (enum site site = site_first(sites); site != SITE_END; site = site_after(sites, site))
+            changes |= touches(&edits->items[i], trace, site);
         if (changes && note)
             buf_format(note, "%s%s", any ? ", " : say(language, "Changed by "),
                        edits->items[i].words);
@@ -658,8 +658,8 @@ static void show_vectors(struct builder *builder, const struct trace *before,
     struct named_vector rows[2 * COPIES_MAX];
     size_t count = 0, width = 0;
     bool of_input = row->make == step_input || row->make == step_embedding;
-    for (enum site site = 0; site != SITE_PASS_END; site = site_next(site)) {
-        const struct array *array = site_set_has(sites, site) ? trace_find(before, site) : NULL;
+    for (enum site site = site_first(sites); site != SITE_END; site = site_after(sites, site)) {
+        const struct array *array = trace_find(before, site);
         const char *name = !of_input                            ? site_name(site)
                            : site != SITE_LN_1 && trace->stream ? "h"
                                                                 : "x";
@@ -684,9 +684,7 @@ static void show_edited(struct builder *builder, const struct trace *before,
                         const struct step_row *row)
 {
     struct site_set sites = sites_of(builder->trace, row);
-    enum site site = 0;
-    while (!site_set_has(sites, site))
-        site = site_next(site);
+    const enum site site = site_first(sites);
     buf_text(&builder->note, builder->note.size ? " " : "");
     write_changes(&builder->note, builder->trace, sites, builder->language);
     buf_text(&builder->note,
@@ -759,9 +757,8 @@ static int add_step(struct table **end, const struct step_row *row, const struct
         const struct edits *edits = viewer->edits;
         struct edits rest = {
             .items = edits->items, .count = edits->count, .without_layer = trace->layer};
-        for (enum site site = 0; site != SITE_PASS_END; site = site_next(site))
-            if (site_set_has(sites, site))
-                site_set_add(&rest.without, trace_site(trace, site));
+        for (enum site site = site_first(sites); site != SITE_END; site = site_after(sites, site))
+            site_set_add(&rest.without, trace_site(trace, site));
         viewer->edits = &rest;
         int failed = run(before, passes, builder.arena, builder.err);
         viewer->edits = edits;

@@ -17,9 +17,9 @@ int capture_init(struct capture *capture, const struct selection *selection,
     capture->lists = arena_alloc(arena, texts, sizeof *capture->lists, err);
     if (!all || !capture->lists)
         return -1;
-    for (enum site site = 0; site != SITE_END; site = site_next(site))
-        if (site_set_has(selection->sites, site))
-            capture->capacity += selection_layers_of(selection, site).count;
+    const struct site_set sites = selection->sites;
+    for (enum site site = site_first(sites); site != SITE_END; site = site_after(sites, site))
+        capture->capacity += selection_layers_of(selection, site).count;
     for (size_t i = 0; i < most; i++)
         all[i] = i;
     capture->all_heads = capture->query_heads = (struct capture_heads){all, heads};

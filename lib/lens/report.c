@@ -783,9 +783,10 @@ int derive_read_mean(struct derivation *how, const char *list, enum mean_axes ax
 int derive_check(const struct derivation *how, const struct selection *selection,
                  const struct tokenizer *tokenizer, struct err *err)
 {
-    for (enum site site = 0; how->pool.by && site != SITE_END; site = site_next(site)) {
+    const struct site_set sites = selection->sites;
+    for (enum site site = site_first(sites); site != SITE_END; site = site_after(sites, site)) {
         enum site_axes axes = site_axes(site);
-        if (site_set_has(selection->sites, site) &&
+        if (how->pool.by &&
             (axes == AXES_HEAD_QUERY_KEY || axes == AXES_QUERY_KEY || axes == AXES_FIRST_CHANNEL))
             return err_usage(err,
                              "--pool: expected tensors with a vector for each token, found '%s': "
@@ -797,13 +798,12 @@ int derive_check(const struct derivation *how, const struct selection *selection
     if (!tokenizer)
         return err_usage(
             err, "--words: expected a model with a tokenizer, found one that takes only ids");
-    for (enum site site = 0; site != SITE_END; site = site_next(site)) {
-        if (site_set_has(selection->sites, site) && !has_sum(site))
+    for (enum site site = site_first(sites); site != SITE_END; site = site_after(sites, site))
+        if (!has_sum(site))
             return err_usage(err,
                              "--words: '%s' has no meaning for a word of several tokens: leave it "
                              "out of --show",
                              site_name(site));
-    }
     return 0;
 }
 

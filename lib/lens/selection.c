@@ -275,11 +275,17 @@ static int parse_list(const char *list, const struct index_range *range, const s
 /* True if a selected site is in a layer of the encoder, or of the decoder. */
 static bool is_in_stack(const struct selection *selection, bool encoder)
 {
-    for (enum site site = 0; site != SITE_END; site = site_next(site))
-        if (site_set_has(selection->sites, site) && site_row(site)->in_layer &&
-            (site_part(site) == PART_SOURCE) == encoder)
+    const struct site_set sites = selection->sites;
+    for (enum site site = site_first(sites); site != SITE_END; site = site_after(sites, site))
+        if (site_row(site)->in_layer && (site_part(site) == PART_SOURCE) == encoder)
             return true;
     return false;
+}
+
+/* True for values of the pass in the layers of a text. */
+static bool is_in_text_layers(enum site site)
+{
+    return site_row(site)->in_layer && site_part(site) != PART_SOURCE && !site_is_effective(site);
 }
 
 /* Where attention is, in a model that has mixers in some layers. */
@@ -319,12 +325,13 @@ int selection_layers(struct selection *selection, const char *list, const struct
         return 0;
     if (parse_list(list, &range, &layers->items, &layers->count, arena, err))
         return -1;
-    for (enum site site = SITE_RESID_PRE; site != SITE_LN_F; site = site_next(site)) {
+    const struct site_set sites = selection->sites;
+    for (enum site site = site_first(sites); site != SITE_END; site = site_after(sites, site)) {
         bool of_experts = site >= SITE_ROUTER && site <= SITE_SHARED_OUT;
         bool found = memcmp(&selection->sites, &all, sizeof all) == 0;
         for (size_t i = 0; i < layers->count; i++)
             found |= point_find(config, site, layers->items[i]) != NULL;
-        if (site_set_has(selection->sites, site) && !found)
+        if (is_in_text_layers(site) && !found)
             return err_usage(err, "--show: layer %zu has no '%s'%s", layers->items[0],
                              site_name(site),
                              lacks_attention(config, layers->items[0]) && site <= SITE_GATED ? first
@@ -341,10 +348,10 @@ static bool is_last(const struct selection *selection, const struct config *conf
                     bool all)
 {
     bool any = false;
-    for (enum site site = 0; site != SITE_PASS_END; site = site_next(site)) {
+    const struct site_set sites = selection->sites;
+    for (enum site site = site_first(sites); site != SITE_END; site = site_after(sites, site)) {
         size_t last = config->n_layer;
-        if (!site_set_has(selection->sites, site) || !site_row(site)->in_layer ||
-            site_part(site) == PART_SOURCE)
+        if (!is_in_text_layers(site))
             continue;
         while (!all && last && !site_is_in_layer(config, site, last - 1))
             last--;
@@ -385,11 +392,11 @@ int selection_heads(struct selection *selection, const char *list, const struct 
                     struct arena *arena, struct err *err)
 {
     struct index_range range = {"--head", "model", "head", config_most_heads(config)};
-    for (enum site site = 0; site != SITE_END; site = site_next(site)) {
+    const struct site_set sites = selection->sites;
+    for (enum site site = site_first(sites); site != SITE_END; site = site_after(sites, site)) {
         bool of_keys = site_axes(site) == AXES_GROUP_TOKEN_DIM; /* named by query heads */
         enum site named = of_keys ? SITE_OF(site_part(site), SITE_WEIGHTS) : site;
-        if (site_set_has(selection->sites, site) && site_has_heads(site) &&
-            site_axes(site) != AXES_COPY_TOKEN_CHANNEL)
+        if (site_has_heads(site) && site_axes(site) != AXES_COPY_TOKEN_CHANNEL)
             range.count = num_min(range.count, site_heads(config, named, 0));
     }
     return selection_indices(&selection->heads, &selection->head_count, list, &range, arena, err);
@@ -402,9 +409,9 @@ int selection_of_channels(struct selection *selection, enum site *site, const ch
     const char *known[SITE_COUNT];
     size_t index = 0;
     struct names names = {known, 0, sizeof *known};
-    for (enum site other = 0; other != SITE_PASS_END; other = site_next(other))
-        if (site_axes(other) == AXES_TOKEN_CHANNEL && site_row(other)->in_layer &&
-            site_exists(config, other))
+    const struct site_set own = model_sites(config);
+    for (enum site other = site_first(own); other != SITE_END; other = site_after(own, other))
+        if (site_axes(other) == AXES_TOKEN_CHANNEL && site_row(other)->in_layer)
             known[names.count++] = site_name(other);
     if (selection_translate_one(&name, "--site", config, err) ||
         names_choose(&index, names, "--site", name, err))
@@ -444,9 +451,10 @@ void selection_watch(const struct selection *selection, struct watch *watch)
 {
     bool whole = !selection->heads; /* a selected site has all heads */
     watch->last_logits = selection->last_logits && !selection->queries;
-    for (enum site site = 0; site != SITE_PASS_END; site = site_next(site)) {
+    const struct site_set sites = selection->sites;
+    for (enum site site = site_first(sites); site != SITE_END; site = site_after(sites, site)) {
         struct layers layers = selection_layers_of(selection, site);
-        if (!site_set_has(selection->sites, site))
+        if (site_is_effective(site))
             continue;
         whole |= site_set_has(selection->whole, site);
         for (size_t i = 0; i < layers.count; i++)

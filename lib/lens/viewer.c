@@ -545,12 +545,12 @@ bool viewer_goes_by_map(const struct viewer *viewer, const struct capture_reques
     const struct selection *selection = asked->selection;
     const struct config *config = &viewer->model.config;
     size_t tokens = asked->pairs[0].sentence.count;
+    const struct site_set sites = selection->sites;
     size_t heads = 0;
-    for (enum site site = 0; site != SITE_END; site = site_next(site)) {
-        if (site_set_has(selection->sites, site) && (site < FIRST_MAP || site > LAST_MAP))
+    for (enum site site = site_first(sites); site != SITE_END; site = site_after(sites, site)) {
+        if (site < FIRST_MAP || site > LAST_MAP)
             return false;
-        heads +=
-            site_set_has(selection->sites, site) * selection->layers.count * selection->head_count;
+        heads += selection->layers.count * selection->head_count;
     }
     if (asked->count != 1 || config_reads_source(config) || has_encoder(config) ||
         !site_exists(config, SITE_RESID_PRE) ||
@@ -657,11 +657,11 @@ static double site_floats(const struct viewer *viewer, const struct selection *s
 double viewer_captured_bytes(const struct viewer *viewer, const struct selection *selection,
                              const struct text_with_source *pair)
 {
+    const struct site_set sites = selection->sites;
     double floats = 0;
-    for (enum site site = 0; site != SITE_END; site = site_next(site))
-        if (site_set_has(selection->sites, site))
-            floats += (double)selection_layers_of(selection, site).count *
-                      site_floats(viewer, selection, site, pair, false);
+    for (enum site site = site_first(sites); site != SITE_END; site = site_after(sites, site))
+        floats += (double)selection_layers_of(selection, site).count *
+                  site_floats(viewer, selection, site, pair, false);
     return floats * sizeof(float);
 }
 
@@ -698,19 +698,19 @@ static double pass_bytes(const struct viewer *viewer, const struct selection *se
     size_t threads = pool_threads(viewer->machine.pool);
     double bytes = (double)pass_memory_bytes(config, tokens) +
                    (double)attention_bytes(config, tokens, tokens, threads);
-    struct site_set sites = selection->sites;
+    const struct site_set named = selection->sites;
+    struct site_set sites = named;
     if (way == CAPTURE_ROWS)
         bytes += (double)attention_rows_bytes(tokens) * (double)threads;
     if (site_set_has_effective(sites)) {
         bytes += effective_bytes(selection, config, pair->sentence.count);
-        for (enum site_part part = 0; part < SITE_PARTS; part++)
-            for (enum site id = SITE_PASS_END; id < SITE_END; id++)
-                if (site_set_has(selection->sites, SITE_OF(part, id)))
-                    site_set_add(&sites, SITE_OF(part, SITE_WEIGHTS));
+        for (enum site site = site_first(named); site != SITE_END; site = site_after(named, site))
+            if (site_is_effective(site))
+                site_set_add(&sites, SITE_OF(site_part(site), SITE_WEIGHTS));
         lends = false;
     }
-    for (enum site site = 0; site != SITE_PASS_END; site = site_next(site))
-        if (site_set_has(sites, site) &&
+    for (enum site site = site_first(sites); site != SITE_END; site = site_after(sites, site))
+        if (!site_is_effective(site) &&
             (site_axes(site) == AXES_TOKEN_WORD ||
              ((site_axes(site) == AXES_HEAD_QUERY_KEY || site_is_by_name(site)) && !lends)))
             bytes += sizeof(float) * site_floats(viewer, selection, site, pair, true);

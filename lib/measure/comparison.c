@@ -368,11 +368,12 @@ static struct site_set sites_of(const struct comparison *s, size_t run, bool fir
 {
     struct site_set sites = {0};
     const size_t last = run ? run : s->plan->run_count - 1;
-    for (enum site site = 0; site != SITE_PASS_END; site = site_next(site)) {
+    const struct site_set own = model_sites(s->config);
+    for (enum site site = site_first(own); site != SITE_END; site = site_after(own, site)) {
         bool shared = false;
         for (size_t i = run ? run : 1; i <= last && s->of_models; i++)
             shared = shared || site_exists(&s->plan->runs[i].viewer->model.config, site);
-        if (site_exists(s->config, site) && !site_is_by_name(site) &&
+        if (!site_is_by_name(site) &&
             (s->of_models ? shared && (site_row(site)->in_layer || first) : is_of_heads(site)))
             site_set_add(&sites, site);
     }
@@ -387,10 +388,9 @@ static size_t layers_at_once(const struct comparison *s, const struct text_with_
     size_t keys = pair->source.count ? pair->source.count : tokens;
     double cells = 1;
     struct site_set sites = sites_of(s, 0, false);
-    for (enum site site = 0; site != SITE_PASS_END; site = site_next(site)) {
+    for (enum site site = site_first(sites); site != SITE_END; site = site_after(sites, site)) {
         size_t count = 0;
-        if (site_set_has(sites, site) &&
-            site_size(&count, s->config, site, s->plan->selection->head_count, tokens, keys))
+        if (site_size(&count, s->config, site, s->plan->selection->head_count, tokens, keys))
             cells += (double)count;
     }
     return cells >= most ? 1 : (size_t)(most / cells);
@@ -667,6 +667,7 @@ static int put_heads(struct table_rows *data, struct table_rows *shown, const st
 static int make_distances(struct table *tables, const struct comparison *s, struct arena *arena,
                           struct err *err)
 {
+    const struct site_set own = model_sites(s->config);
     const size_t others = s->plan->run_count - 1;
     const size_t keys = !has_encoder(s->config) + (others > 1); /* people do not see these */
     struct table_rows data = {
@@ -678,7 +679,7 @@ static int make_distances(struct table *tables, const struct comparison *s, stru
         struct table_rows sites = {.most = SITE_COUNT, .arena = arena, .err = err};
         if (put_heads(&data, &heads, s, run))
             return -1;
-        for (enum site site = 0; site != SITE_PASS_END; site = site_next(site))
+        for (enum site site = site_first(own); site != SITE_END; site = site_after(own, site))
             put_site(&data, &sites, s, run, site);
         if (rows_finish(&shown[0], &heads, "heads", "head") ||
             rows_finish(&shown[1], &sites, "sites", "site"))
@@ -745,6 +746,7 @@ static struct site_sums *sums_of(const struct comparison *s, size_t run, enum si
 static int draw_sites(struct report *report, const struct comparison *s, size_t run,
                       struct arena *arena, struct err *err)
 {
+    const struct site_set own = model_sites(s->config);
     struct axis rows = {"site", 0, NULL, 0}, columns = {"layer", 0, NULL, 0};
     struct label *sites = arena_alloc(arena, SITE_COUNT, sizeof *sites, err);
     struct label *layers = arena_alloc(arena, s->layers + 1, sizeof *layers, err);
@@ -753,7 +755,7 @@ static int draw_sites(struct report *report, const struct comparison *s, size_t 
         size_t layer = numbers[columns.size] = i < s->layers ? i : SIZE_MAX;
         const char *name = i < s->layers ? arena_format(arena, err, "%zu", i) : "–";
         bool any = false;
-        for (enum site site = 0; site != SITE_PASS_END; site = site_next(site))
+        for (enum site site = site_first(own); site != SITE_END; site = site_after(own, site))
             any |= sums_of(s, run, site, layer) != NULL;
         layers[columns.size] = (struct label){name, name, name};
         columns.size += any;
@@ -763,7 +765,7 @@ static int draw_sites(struct report *report, const struct comparison *s, size_t 
         maps[i] = arena_alloc(arena, SITE_COUNT * columns.size, sizeof *maps[i], err);
     if (err->kind)
         return -1;
-    for (enum site site = 0; site != SITE_PASS_END; site = site_next(site)) {
+    for (enum site site = site_first(own); site != SITE_END; site = site_after(own, site)) {
         bool any = false;
         for (size_t i = 0; i < columns.size; i++) {
             struct site_sums *sums = sums_of(s, run, site, numbers[i]);
@@ -914,12 +916,12 @@ void comparison_add_memory(struct memory *memory, const struct comparison_plan *
         most.held = fmax(most.held, other.held);
         most.during = fmax(most.during, other.during);
     }
+    const struct site_set sites = selection.sites;
     for (size_t i = 0; i < plan->pair_count && s.of_models; i++) /* a number of each token */
-        for (enum site site = 0; site != SITE_PASS_END; site = site_next(site))
-            if (site_set_has(selection.sites, site))
-                memory->held += 2 * sizeof(float) * (double)(plan->run_count - 1) *
-                                (double)plan->pairs[i].sentence.count *
-                                (double)site_layers(config, site);
+        for (enum site site = site_first(sites); site != SITE_END; site = site_after(sites, site))
+            memory->held += 2 * sizeof(float) * (double)(plan->run_count - 1) *
+                            (double)plan->pairs[i].sentence.count *
+                            (double)site_layers(config, site);
     memory->held += most.held;
     memory->during = s.of_models ? memory->during + most.during : fmax(memory->during, most.during);
 }

@@ -30,7 +30,8 @@ int lens_find_site(enum site *site, const char *name, const struct config *confi
         return -1;
     if (!name || (site_find(name, strlen(name), site) && is_of_stream(config, *site)))
         return 0;
-    for (enum site other = 0; other != SITE_PASS_END; other = site_next(other))
+    const struct site_set sites = model_sites(config);
+    for (enum site other = site_first(sites); other != SITE_END; other = site_after(sites, other))
         if (is_of_stream(config, other))
             buf_format(&known, "%s%s", known.size ? ", " : "", site_name(other));
     err_usage(err, "--site: expected one of %s, found '%s'", known.size ? known.bytes : "", name);

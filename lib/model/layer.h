@@ -229,11 +229,11 @@ struct description {
     struct stack text, source;
     struct model_point *points; /* pass_count of the pass, in its order, then effective ones */
     size_t point_count, pass_count, point_room;
-    struct layer_points *of_layer;    /* of `layers` */
-    struct site_set sites;            /* those that a layer has, or the model */
-    unsigned first_point[SITE_COUNT]; /* of each of these sites: the index of its first point */
-    struct site_set left_out;         /* sites of sublayers that --without leaves out */
-    struct layer layers[];         /* layers of the text, then of the source */
+    struct layer_points *of_layer;     /* of `layers` */
+    struct site_set sites, pass_sites; /* that a layer has, or the model; without effective ones */
+    unsigned first_point[SITE_COUNT];  /* of each of these sites: the index of its first point */
+    struct site_set left_out;          /* sites of sublayers that --without leaves out */
+    struct layer layers[];             /* layers of the text, then of the source */
 };
 
 /* Make the description of a config; make it anew after a change of the config or its mechanism, in

@@ -290,6 +290,7 @@ static void model_points(struct point_list *m)
     else if (end->at_result)
         put_unreached(m, end->at_result, 1, 1, EDIT_YES);
     m->made->pass_count = m->count;
+    m->made->pass_sites = m->made->sites;
     for (enum site_part part = 0; part <= PART_SOURCE; part++)
         stack_effective(m, part);
     m->made->point_count = m->count;
@@ -302,7 +303,7 @@ int points_make(const struct config *config, struct description *made, struct er
     if (counted.count > made->point_room) {
         void *room = heap_resize(made->points, counted.count, sizeof *made->points, err);
         if (!room) {
-            made->sites = (struct site_set){0};
+            made->sites = made->pass_sites = (struct site_set){0};
             made->point_count = made->pass_count = 0;
             return -1;
         }

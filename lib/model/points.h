@@ -54,10 +54,10 @@ static inline const struct model_point *points_end(const struct config *config)
 const struct model_point *point_find(const struct config *config, enum site site, size_t layer);
 const struct model_point *point_any(const struct config *config, enum site site);
 
-/* The sites that a model has, of the pass and effective ones. */
+/* The sites of the pass that a model has in any layer. */
 static inline struct site_set model_sites(const struct config *config)
 {
-    return config->description->sites;
+    return config->description->pass_sites;
 }
 
 /* Whether a model has a site in any layer, or in one; whether --without leaves out its sublayer. */

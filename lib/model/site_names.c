@@ -358,10 +358,10 @@ static int put_sites(struct site_names *names, struct err *err)
 {
     static const char lens[] = "blocks.L.";
     char name[SITE_NAME_BYTES];
-    for (enum site site = 0; site != SITE_PASS_END; site = site_next(site)) {
+    const struct site_set sites = model_sites(names->config);
+    for (enum site site = site_first(sites); site != SITE_END; site = site_after(sites, site)) {
         const char *alias = site_part(site) == PART_SENTENCE ? site_row(site)->alias : NULL;
-        for (size_t layer = 0; site_about(site) && layer < site_layers(names->config, site);
-             layer++) {
+        for (size_t layer = 0; layer < site_layers(names->config, site); layer++) {
             const char *own = site_tensor_name(name, site, (int)layer);
             own = arena_text(&names->arena, own, strlen(own), err);
             names->dialect = NAMES_OURS;
