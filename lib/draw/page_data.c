@@ -409,7 +409,7 @@ struct site_set page_stream_sites(const struct config *config)
             const enum site sums[] = {*s->at_sum, sublayer_end(s)};
             site_set_add(&all, added_site(s));
             for (size_t i = 0; i < 2; i++)
-                if (sums[i] != SITE_EMBEDDING)
+                if (sums[i])
                     site_set_add(&all, SITE_OF(sublayer_stream_part(s, sums[i]), sums[i]));
         }
     }
@@ -441,7 +441,7 @@ static void put_blocks(struct json_writer *json, const struct config *config)
             json_put_bool(json, "rotates", s->kind <= SUBLAYER_ATTEND_SOURCE && s->head.rotary);
             json_put_open(json, "sums", '[');
             for (size_t i = sums[0] == sums[1]; i < 2; i++)
-                if (sums[i] != SITE_EMBEDDING)
+                if (sums[i])
                     json_put_text(json, NULL,
                                   site_name(SITE_OF(sublayer_stream_part(s, sums[i]), sums[i])));
             json_put_close(json, ']');

@@ -120,11 +120,18 @@ static const struct array *trace_find(const struct trace *trace, enum site site)
     return report_find(trace->report, trace_site(trace, site), trace->layer);
 }
 
-/* The place of the traced head, or of its context, among those that are captured. */
+/* The heads of a site in the layer; of contexts there may be half as many. */
+static size_t heads_at(const struct trace *trace, enum site site)
+{
+    return site_heads(trace->config, trace_site(trace, site), trace->layer);
+}
+
+/* The place of the traced head, or of its context, among those that are captured: of contexts all,
+ * of others one, or the two that make a context. */
 static size_t own_head(const struct trace *trace, enum site site)
 {
-    bool is_one = !site_has_heads(site) || site == SITE_DIFFERENCE;
-    return site == SITE_CONTEXT ? trace->context_head : is_one ? 0 : trace->own;
+    bool is_of_heads = heads_at(trace, site) == trace->rule->head.heads;
+    return site == SITE_CONTEXT ? trace->context_head : is_of_heads ? trace->own : 0;
 }
 
 const float *trace_row(const struct trace *trace, enum site site)
@@ -615,10 +622,7 @@ static bool touches(const struct edit *edit, const struct trace *trace, enum sit
     struct edit_block block = {
         .site = trace_site(trace, site),
         .layer = trace->layer,
-        .first_head = of_keys                                           ? trace->group
-                      : site == SITE_CONTEXT || site == SITE_DIFFERENCE ? trace->context_head
-                      : site_has_heads(site)                            ? trace->head
-                                                                        : 0,
+        .first_head = of_keys ? trace->group : trace->head % heads_at(trace, site),
         .row_places = of_keys ? trace->keys : report_queries(trace->report, trace->part)->count,
     };
     bool found = false;
@@ -684,22 +688,23 @@ static void show_edited(struct builder *builder, const struct trace *before,
                         const struct step_row *row)
 {
     struct site_set sites = sites_of(builder->trace, row);
+    static const char *const of_maps[SITE_IDS] = {[SITE_SCORES] = "score",
+                                                  [SITE_SOFTMAX] = "softmax",
+                                                  [SITE_MASKED] = "masked",
+                                                  [SITE_DIFFERENCE] = "difference",
+                                                  [SITE_WEIGHTS] = "weight"};
     const enum site site = site_first(sites);
+    const bool is_end = site == SITE_LOGITS;
     buf_text(&builder->note, builder->note.size ? " " : "");
     write_changes(&builder->note, builder->trace, sites, builder->language);
     buf_text(&builder->note,
-             say(builder->language, site == SITE_LOGITS ? ": 'run --show logits' prints the result."
-                                                        : ": later steps use these values."));
-    if (site == SITE_LOGITS)
+             say(builder->language, is_end ? ": 'run --show logits' prints the result."
+                                           : ": later steps use these values."));
+    if (is_end)
         return;
     if (site_axes(site) == AXES_HEAD_QUERY_KEY) {
-        const char *name = site == SITE_SCORES       ? "score"
-                           : site == SITE_SOFTMAX    ? "softmax"
-                           : site == SITE_MASKED     ? "masked"
-                           : site == SITE_DIFFERENCE ? "difference"
-                                                     : "weight";
         builder_keys(builder);
-        builder_column(builder, name, NULL, trace_row(before, site));
+        builder_column(builder, of_maps[site], NULL, trace_row(before, site));
         builder_column(builder, "edited", "edited", trace_row(builder->trace, site));
     } else if (site == SITE_V) { /* step_values also shows weights */
         step_values(builder, builder->trace);

@@ -15,10 +15,15 @@
 /* What effective sites, such as rollout, are computed from: sites of the layers that need them. */
 enum ingredient { HELD_STREAM, HELD_VALUES, HELD_WEIGHTS, HELD_CONTEXT, INGREDIENTS };
 
-/* What multiplies values: weights, or their differences. */
+/* What multiplies values: weights, or their differences, if two heads make one context. */
 static enum site map_of(const struct config *config)
 {
     return context_map(stack_head(config, PART_SENTENCE, 0));
+}
+
+static bool pairs_heads(const struct config *config)
+{
+    return stack_head(config, PART_SENTENCE, 0)->differ > 0;
 }
 
 /* The state of one text during its pass. */
@@ -343,20 +348,25 @@ static int make_entropy(const struct effective *e, const struct announcement *an
 
 /* --- the tap ---------------------------------------------------------------------------------- */
 
+/* Other inputs: what multiplies values, also of all layers below; values; the stream. */
+enum { OF_MAP = 1 << 0, OF_MAPS_BELOW = 1 << 1, OF_VALUES = 1 << 2, OF_STREAM = 1 << 3 };
+
 /* Effective sites in the order of their announcements, each made when its last input, `from`, is
- * announced. NULL: `from` is announced as the site, and the viewer makes masks of these scores. */
+ * announced: from_pairs, where two heads make one context. NULL: it is announced as the site, and
+ * the viewer makes masks of these scores. */
 static const struct maker {
-    enum site site, from;
+    enum site site, from, from_pairs;
     int (*make)(const struct effective *, const struct announcement *, enum site, struct err *);
+    unsigned inputs;
 } makers[] = {
-    {SITE_MASK, SITE_MASKED, NULL},
-    {SITE_VISIBLE, SITE_MASKED, NULL},
-    {SITE_ENTROPY, SITE_WEIGHTS, make_entropy},
-    {SITE_ENTROPY_SHARE, SITE_WEIGHTS, make_entropy},
-    {SITE_VALUE_WEIGHTED, SITE_WEIGHTS, make_weighted},
-    {SITE_NORM_WEIGHTED, SITE_WEIGHTS, make_weighted},
-    {SITE_ROLLOUT, SITE_WEIGHTS, make_rollout},
-    {SITE_VALUE_ZEROING, SITE_CONTEXT, make_zeroing},
+    {SITE_MASK, SITE_MASKED, SITE_MASKED, NULL},
+    {SITE_VISIBLE, SITE_MASKED, SITE_MASKED, NULL},
+    {SITE_ENTROPY, SITE_WEIGHTS, SITE_WEIGHTS, make_entropy},
+    {SITE_ENTROPY_SHARE, SITE_WEIGHTS, SITE_WEIGHTS, make_entropy},
+    {SITE_VALUE_WEIGHTED, SITE_WEIGHTS, SITE_DIFFERENCE, make_weighted, OF_MAP | OF_VALUES},
+    {SITE_NORM_WEIGHTED, SITE_WEIGHTS, SITE_CONTEXT, make_weighted, OF_MAP | OF_VALUES},
+    {SITE_ROLLOUT, SITE_WEIGHTS, SITE_DIFFERENCE, make_rollout, OF_MAP | OF_MAPS_BELOW},
+    {SITE_VALUE_ZEROING, SITE_CONTEXT, SITE_CONTEXT, make_zeroing, OF_MAP | OF_VALUES | OF_STREAM},
 };
 
 enum { MAKERS = sizeof makers / sizeof *makers };
@@ -364,11 +374,7 @@ enum { MAKERS = sizeof makers / sizeof *makers };
 /* The last input of a maker. */
 static enum site input_of(const struct maker *maker, const struct config *config)
 {
-    enum site map = map_of(config);
-    bool of_values = maker->from == SITE_WEIGHTS && maker->site < SITE_ENTROPY;
-    return map == SITE_DIFFERENCE && maker->site == SITE_NORM_WEIGHTED ? SITE_CONTEXT
-           : of_values                                                 ? map
-                                                                       : maker->from;
+    return pairs_heads(config) ? maker->from_pairs : maker->from;
 }
 
 /* Put the values of two heads side by side, in place. */
@@ -404,7 +410,8 @@ static int sink(void *context, const struct announcement *announced, struct err 
             return -1;
         text->room[which] = num_max(text->room[which], cells);
         tensor_copy(*held, &announced->values);
-        if (which == HELD_VALUES && map == SITE_DIFFERENCE && pair_values(e, announced, *held, err))
+        if (which == HELD_VALUES && pairs_heads(e->run->config) &&
+            pair_values(e, announced, *held, err))
             return -1;
     }
     if (announced->site == map) {
@@ -413,7 +420,8 @@ static int sink(void *context, const struct announcement *announced, struct err 
     }
     for (const struct maker *maker = makers; maker < makers + MAKERS; maker++) {
         enum site site = SITE_OF(site_part(announced->site), maker->site);
-        bool through = site == SITE_ROLLOUT && (size_t)announced->layer < e->rollout_layers;
+        bool through =
+            maker->inputs & OF_MAPS_BELOW && (size_t)announced->layer < e->rollout_layers;
         if (announced->site != SITE_OF(site_part(site), input_of(maker, e->run->config)) ||
             !(through || is_selected(e, site, announced->layer)))
             continue;
@@ -450,16 +458,15 @@ int effective_begin(const struct selection *selection, const struct run *run, st
         enum site site = SITE_OF(part, maker->site);
         struct layers layers = selection_layers_of(selection, site);
         for (size_t k = 0; site_set_has(selection->sites, site) && k < layers.count; k++) {
-            size_t layer = layers.items[k];
-            bool through = site == SITE_ROLLOUT;
+            size_t layer = layers.items[k], first = maker->inputs & OF_MAPS_BELOW ? 0 : layer;
             watch_add(watch, SITE_OF(part, input_of(maker, run->config)), layer);
-            for (size_t below = through ? 0 : layer; below <= layer && site < SITE_ENTROPY; below++)
+            for (size_t below = first; below <= layer && maker->inputs & OF_MAP; below++)
                 watch_add(watch, map_of(run->config), below);
-            if (through)
+            if (maker->inputs & OF_MAPS_BELOW)
                 e->rollout_layers = num_max(e->rollout_layers, layer + 1);
-            else if (site < SITE_ENTROPY)
+            if (maker->inputs & OF_VALUES)
                 watch_add(watch, SITE_V, layer);
-            if (site == SITE_VALUE_ZEROING && site_exists(run->config, SITE_RESID_PRE))
+            if (maker->inputs & OF_STREAM && site_exists(run->config, SITE_RESID_PRE))
                 watch_add(watch, SITE_RESID_PRE, layer);
         }
     }

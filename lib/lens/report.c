@@ -282,7 +282,7 @@ struct sheet array_matrix(const struct report *report, const struct array *array
     sheet.name = array->gradient ? array->gradient : sheet.name;
     sheet.display.fraction = !array->gradient && site_part(array->site) < ATTENTION_PARTS &&
                              site_set_has(fractions, site_id(array->site));
-    sheet.display.whole = site_id(array->site) >= SITE_MASK && !of_layers && !of_heads;
+    sheet.display.whole = site_is_of_mask(array->site) && !of_layers && !of_heads;
     sheet.causal = site->masked && (site_part(array->site) == PART_MIXER ||
                                     (report->causal && site_part(array->site) == PART_SENTENCE));
     return sheet;
@@ -325,12 +325,13 @@ int report_join_sinks(struct report *report, struct arena *arena, struct err *er
     size_t count = 0;
     for (size_t i = 0; arrays && i < report->array_count; i++) {
         struct array array = report->arrays[i];
-        const struct array *other = report_find(
-            report, array.site == SITE_SINK ? SITE_WEIGHTS : SITE_SINK, (size_t)array.layer);
+        const bool is_sink = array.site == SITE_SINK, is_map = array.site == SITE_WEIGHTS;
+        const struct array *other =
+            report_find(report, is_sink ? SITE_WEIGHTS : SITE_SINK, (size_t)array.layer);
         bool joins = !array.name && other && array.data;
-        if (joins && array.site == SITE_SINK)
+        if (joins && is_sink)
             continue;
-        if (joins && array.site == SITE_WEIGHTS) {
+        if (joins && is_map) {
             struct sheet sheet = array_matrix(report, &array, 0);
             size_t maps = array.visible_step ? array_matrix_count(&array) : 1;
             size_t rows = array.rows.size, keys = array.columns.size;
@@ -480,8 +481,8 @@ static int group_all(struct array *arrays, const struct report *report, enum gro
 /* True if tokens of a word have a mean, and a sum over keys. */
 static bool has_sum(enum site site)
 {
-    const enum site like = site_id(site);
-    return like != SITE_SCORES && like != SITE_MASKED && like != SITE_LOGITS && like < SITE_MASK;
+    const struct site_set lacking = SITE_SET(SITE_SCORES, SITE_MASKED, SITE_LOGITS);
+    return !site_set_has(lacking, site_id(site)) && !site_is_of_mask(site);
 }
 
 /* Positions of an axis to keep. */

@@ -345,9 +345,9 @@ struct text viewer_text(const struct text_with_source *pair)
 size_t viewer_visible_maps(const struct viewer *viewer, enum site site, size_t layer, size_t heads)
 {
     enum site_part part = site_part(site);
-    /* SITE_MASK and SITE_VISIBLE are made of masked scores: of hidden keys -inf, or 0 in linear
-     * attention and with --mask-after */
-    bool of_scores = site_id(site) >= SITE_MASK;
+    /* masks are made of masked scores: of hidden keys -inf, or 0 in linear attention and with
+     * --mask-after */
+    bool of_scores = site_is_of_mask(site);
     if ((!of_scores && site_id(site) != SITE_MASKED && site_id(site) != SITE_WEIGHTS) ||
         part == PART_MIXER)
         return 0;
@@ -425,7 +425,7 @@ static int complete(const struct viewer *viewer, const struct capture_request *a
         struct array *array = &list->items[i];
         if (find_visible(array, viewer, asked, text, arena, err))
             return -1;
-        bool is_mask = site_id(array->site) >= SITE_MASK;
+        bool is_mask = site_is_of_mask(array->site);
         float *cells = (float *)array->data;
         size_t matrix = array->rows.size * array->columns.size;
         for (size_t k = 0; is_mask && k < array->heads.size * matrix; k++) {
@@ -486,8 +486,9 @@ int viewer_reports(const struct viewer *viewer, const struct capture_request *as
         for (const struct array *array = lists[i].items; array < lists[i].items + lists[i].count;
              array++)
             if (!array_has_key_columns(array))
-                widest = num_max(num_max(widest, array->columns.size),
-                                 site_id(array->site) == SITE_STATE ? array->rows.size : 0);
+                widest =
+                    num_max(num_max(widest, array->columns.size),
+                            site_axes(array->site) == AXES_HEAD_KEY_VALUE ? array->rows.size : 0);
     const struct label *numbers = labels_of_numbers(NULL, widest, arena, err);
     struct report report;
     if (!numbers || (named && !words) || viewer_report(&report, viewer, arena, err))
@@ -646,7 +647,7 @@ static double site_floats(const struct viewer *viewer, const struct selection *s
     if (!site_size(&count, config, site, whole ? config_most_heads(config) : selection->head_count,
                    tokens, pair->source.count))
         return (double)INFINITY;
-    if (site == SITE_LOGITS && selection->last_logits && !selection->queries)
+    if (site_axes(site) == AXES_TOKEN_WORD && selection->last_logits && !selection->queries)
         return (double)config_logits(config);
     if (all || !selection_has_queries(selection, site) || !tokens)
         return (double)count;

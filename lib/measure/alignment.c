@@ -33,9 +33,10 @@ static struct axis_sizes sizes_of(const struct array *array)
 }
 
 struct difference difference_of(const struct array *ours, const float *theirs, double tolerance,
-                                bool printed, bool causal)
+                                bool printed)
 {
-    enum { ROWS = 1024 }; /* most tokens of which the median is */
+    enum { ROWS = 1024 };                                   /* most tokens of which the median is */
+    const bool causal = site_id(ours->site) == SITE_SCORES; /* later keys are not masked yet */
     struct difference d = {0};
     const struct axis_sizes n = sizes_of(ours);
     double off = 0, size = 0, theirs_size = 0, product = 0, medians[ROWS];
@@ -213,8 +214,7 @@ static bool try_view(struct search *s, const struct view *v, const char *order)
     if (!values)
         return false;
     take(values, s->numbers, v, &s->n, 1 / s->name->factor);
-    struct difference d =
-        difference_of(s->ours, values, s->tolerance, s->theirs->is_printed, s->causal);
+    struct difference d = difference_of(s->ours, values, s->tolerance, s->theirs->is_printed);
     bool better =
         !best->layout || (d.agrees && !best->difference.agrees) ||
         (d.masked_in_one <= best->difference.masked_in_one && d.nmse < best->difference.nmse / 16);
@@ -307,7 +307,6 @@ int align(struct array_match *alignment, const struct array *ours, const struct 
                        .name = name,
                        .numbers = numbers,
                        .tolerance = tolerance,
-                       .causal = site_id(name->site) == SITE_SCORES,
                        .n = sizes_of(ours),
                        .arena = arena,
                        .err = err};

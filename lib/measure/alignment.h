@@ -33,6 +33,6 @@ struct array_match {
 int align(struct array_match *alignment, const struct array *ours, const struct named_site *name,
           const struct dumped *theirs, double tolerance, struct arena *arena, struct err *err);
 
-/* `printed`: theirs have four decimals. */
+/* `printed`: theirs have four decimals. Scores of hidden keys are not compared. */
 struct difference difference_of(const struct array *ours, const float *theirs, double tolerance,
-                                bool printed, bool causal);
+                                bool printed);

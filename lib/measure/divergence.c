@@ -218,8 +218,7 @@ static int align_pair(struct divergence *d, struct pairing *p)
     if (!p->found.layout)
         return 0;
     const struct array *rounded = array_of(&d->bf16, &p->own, p->own.site);
-    struct difference bf16 =
-        difference_of(ours, rounded->data, 1, false, site_id(p->own.site) == SITE_SCORES);
+    struct difference bf16 = difference_of(ours, rounded->data, 1, false);
     p->bf16 = bf16.largest > 0 ? bf16.max / bf16.largest : 0;
     p->sum_differs = sum_differs(p, ours);
     p->order = site_order(d->config, p->own.site, p->own.layer);
@@ -326,8 +325,7 @@ static int try_mistake(struct divergence *d, struct diagnosis *found, struct sus
         if (!trial_capture(&report, &trial, asked, &scratch, &failure)) {
             const struct array *array = array_of(&report, &p->own, p->own.site);
             candidate.difference =
-                difference_of(array, p->found.values, p->tolerance, p->theirs->is_printed,
-                              site_id(p->own.site) == SITE_SCORES);
+                difference_of(array, p->found.values, p->tolerance, p->theirs->is_printed);
             memcpy(candidate.words, trial.words, sizeof candidate.words);
             bool is_near = candidate.difference.masked_in_one == 0 &&
                            candidate.difference.nmse < before->nmse / 64;
@@ -359,9 +357,7 @@ static int count_agreeing(struct divergence *d, struct suspect *candidate)
         const struct pairing *p = &d->pairs[i];
         const struct array *array = array_of(&report, &p->own, p->own.site);
         candidate->agreeing +=
-            difference_of(array, p->found.values, p->tolerance, p->theirs->is_printed,
-                          site_id(p->own.site) == SITE_SCORES)
-                .agrees;
+            difference_of(array, p->found.values, p->tolerance, p->theirs->is_printed).agrees;
     }
     trial_end(&trial);
     arena_release(&scratch);
@@ -412,16 +408,17 @@ static int diagnose(struct divergence *d, struct diagnosis *found)
 /* --- products --------------------------------------------------------------------------------- */
 
 /* The products with a matrix: the site of the result, what is multiplied (0: what the sublayer
- * reads), and, if the dump lacks this, what it is made of. */
+ * reads), and, if the dump lacks this, what it is made of. In models with the site `turned_from`,
+ * a norm or a rotation comes between. */
 static const struct site_product {
     enum site out;
     int slot;
-    enum site in, made_of[2];
+    enum site in, made_of[2], turned_from;
 } products[] = {
     {SITE_Q_PRE, SLOT_Q},
     {SITE_K_PRE, SLOT_K},
-    {SITE_Q, SLOT_Q}, /* unless a norm or a rotation comes between */
-    {SITE_K, SLOT_K},
+    {SITE_Q, SLOT_Q, .turned_from = SITE_Q_PRE},
+    {SITE_K, SLOT_K, .turned_from = SITE_K_PRE},
     {SITE_V, SLOT_V},
     {SITE_ATTN_OUT, SLOT_O, SITE_CONTEXT, {SITE_WEIGHTS, SITE_V}},
     {SITE_MLP_GATE, SLOT_GATE},
@@ -452,8 +449,7 @@ static const struct sublayer *sublayer_with(const struct divergence *d, const st
         layer_of(d->config, part == PART_SOURCE ? PART_SOURCE : PART_SENTENCE, p->own.layer);
     const bool of_mlp = product->out >= SITE_MLP_GATE;
     const bool turns =
-        (product->out == SITE_Q && site_exists(d->config, SITE_OF(part, SITE_Q_PRE))) ||
-        (product->out == SITE_K && site_exists(d->config, SITE_OF(part, SITE_K_PRE)));
+        product->turned_from && site_exists(d->config, SITE_OF(part, product->turned_from));
     for (size_t i = 0; i < layer->count && !turns; i++) {
         const struct sublayer *s = &layer->sublayers[i];
         if (s->part == part && s->kind != SUBLAYER_MIX && (s->kind == SUBLAYER_MLP) == of_mlp)

@@ -175,6 +175,12 @@ static inline bool site_is_effective(enum site site)
     return site_id(site) >= SITE_PASS_END;
 }
 
+/* Maps of 0 and 1 that are made of masked scores: the mask, and its opposite. */
+static inline bool site_is_of_mask(enum site site)
+{
+    return site_id(site) >= SITE_MASK;
+}
+
 /* Sites of the pass that are computed only if they are named, not in `all`. */
 static inline bool site_is_by_name(enum site site)
 {

@@ -59,10 +59,9 @@ enum { LLAMA_CPP_NAMES = sizeof llama_cpp_names / sizeof *llama_cpp_names };
 
 const char *site_llama_cpp_name(enum site site)
 {
+    const enum site named = site == SITE_Q_PRE ? SITE_Q : site == SITE_K_PRE ? SITE_K : site;
     for (size_t i = 0; i < LLAMA_CPP_NAMES; i++)
-        if (llama_cpp_names[i].site == site ||
-            (site == SITE_Q_PRE && llama_cpp_names[i].site == SITE_Q) ||
-            (site == SITE_K_PRE && llama_cpp_names[i].site == SITE_K))
+        if (llama_cpp_names[i].site == named)
             return llama_cpp_names[i].name;
     return NULL;
 }
@@ -174,16 +173,16 @@ static enum site site_of_slot(const struct config *c, struct slot slot)
                                     embed->segments || embed->project != PROJECT_NEVER)))
         return SITE_PASS_END;
     enum site site = sites[row].site;
-    if (slot.layer >= 0 && site >= SITE_Q && site <= SITE_V) {
+    const bool is_q = site == SITE_Q, is_k = site == SITE_K, is_v = site == SITE_V;
+    if (slot.layer >= 0 && (is_q || is_k || is_v)) {
         const struct head_rule *head = stack_head(c, (enum site_part)slot.part, (size_t)slot.layer);
-        bool is_q = site == SITE_Q, is_norm = slot.id == SLOT_Q_NORM || slot.id == SLOT_K_NORM;
-        bool normed = site != SITE_V && (is_q ? head->norm.q : head->norm.k);
-        const bool is_half =
-            head->by == HEADS_LATENT && site == SITE_K; /* before its rotated part */
-        if (head->by == HEADS_AS_IS || is_half || head->clip > 0 ||
-            (site == SITE_V && head->norm.v) || (normed && !is_norm && !head->norm.after_rotary))
+        bool is_norm = slot.id == SLOT_Q_NORM || slot.id == SLOT_K_NORM;
+        bool normed = is_q ? head->norm.q : is_k && head->norm.k;
+        bool is_half = is_k && head->by == HEADS_LATENT; /* before its rotated part */
+        if (head->by == HEADS_AS_IS || is_half || head->clip > 0 || (is_v && head->norm.v) ||
+            (normed && !is_norm && !head->norm.after_rotary))
             return SITE_PASS_END;
-        if (site != SITE_V && head->rotary && !(is_norm && head->norm.after_rotary))
+        if (!is_v && head->rotary && !(is_norm && head->norm.after_rotary))
             site = is_q ? SITE_Q_PRE : SITE_K_PRE;
     }
     return SITE_OF(slot.part, site);

@@ -412,11 +412,25 @@ static enum pass_state fetch(struct pass *pass, int id, size_t layer, struct wei
                                                                                    : PASS_ON;
 }
 
-/* Whether queries, keys or values are needed: by a cache, by the tap or for attention. */
-static bool is_needed(const struct pass *pass, enum site site, size_t layer)
+/* Queries, keys and values: their sites, before a rotation (values have none) and after it, the
+ * site of what reads them, and their matrices. */
+enum projected { QUERIES, KEYS, VALUES, PROJECTED };
+
+static const struct {
+    enum site before, site, reader;
+    int slot;
+} projections[PROJECTED] = {
+    [QUERIES] = {SITE_Q_PRE, SITE_Q, SITE_SCORES, SLOT_Q},
+    [KEYS] = {SITE_K_PRE, SITE_K, SITE_SCORES, SLOT_K},
+    [VALUES] = {SITE_V, SITE_V, SITE_CONTEXT, SLOT_V},
+};
+
+/* Whether they are needed: by a cache, by the tap or for attention. */
+static bool is_needed(const struct pass *pass, enum projected which, size_t layer)
 {
-    return (pass->batch->cached && site != SITE_Q) || pass_watches(pass, site, layer) ||
-           pass_goes_to(pass, site == SITE_V ? SITE_CONTEXT : SITE_SCORES, layer);
+    return (pass->batch->cached && which != QUERIES) ||
+           pass_watches(pass, projections[which].site, layer) ||
+           pass_goes_to(pass, projections[which].reader, layer);
 }
 
 /* Compute one token's q, k and v by one product if their weights lie side by side, which is faster:
@@ -434,8 +448,9 @@ static enum pass_state project_together(struct pass *pass, const struct head_rul
         return PASS_FAILED;
     if (!weight_exists(&joined))
         return PASS_ON;
-    for (enum site site = SITE_Q; site <= SITE_V; site++)
-        if (!is_needed(pass, site, layer) || pass_heads(pass, site, layer).count != rule->heads)
+    for (enum projected which = 0; which < PROJECTED; which++)
+        if (!is_needed(pass, which, layer) ||
+            pass_heads(pass, projections[which].site, layer).count != rule->heads)
             return PASS_ON;
     linear(pass->machine, s->joined, x, &joined, ACTIVATION_NONE);
     copy_rows(s->q, matrix_columns(s->joined, 0, width));
@@ -448,27 +463,27 @@ static enum pass_state project_together(struct pass *pass, const struct head_rul
 /* Compute one of q, k and v, if it is needed: the heads that are, or all if they are normed as one
  * row or the matrix cannot be sliced. (Keys of a source that is in its cache have no rows.) */
 static enum pass_state project(struct pass *pass, const struct head_rule *rule, size_t layer,
-                               enum site site, struct matrix y, struct matrix x)
+                               enum projected which, struct matrix y, struct matrix x)
 {
     struct weight w;
-    size_t width = site == SITE_V ? rule->d_v : rule->d_k;
-    enum site before = site == SITE_K ? SITE_K_PRE : SITE_Q_PRE;
+    const enum site site = projections[which].site;
+    size_t width = which == VALUES ? rule->d_v : rule->d_k;
     struct span heads = pass_heads(pass, site, layer);
-    bool needed = is_needed(pass, site, layer) ||
-                  (site != SITE_V && pass_watches(pass, before, layer)) ||
-                  (site == SITE_K && rule->v_is_k && is_needed(pass, SITE_V, layer));
+    bool needed = is_needed(pass, which, layer) ||
+                  pass_watches(pass, projections[which].before, layer) ||
+                  (which == KEYS && rule->v_is_k && is_needed(pass, VALUES, layer));
     if (rule->by != HEADS_PROJECTED || !y.rows || !heads.count || !needed)
         return PASS_ON;
-    PASS_TRY(fetch(pass, site == SITE_Q ? SLOT_Q : site == SITE_K ? SLOT_K : SLOT_V, layer, &w));
-    if (rule->norm.whole && site != SITE_V)
-        heads = (struct span){0, site == SITE_Q ? rule->heads : rule->kv_heads};
+    PASS_TRY(fetch(pass, projections[which].slot, layer, &w));
+    if (rule->norm.whole && which != VALUES)
+        heads = (struct span){0, pass_heads_of(pass, site, layer)};
     struct span columns = {heads.first * width, heads.count * width};
     if (!weight_can_slice(&w, columns.first))
         columns = (struct span){0, w.out};
     struct weight part = weight_columns(&w, columns.first, columns.count);
     y = matrix_columns(y, columns.first, part.out);
     linear(pass->machine, y, x, &part, ACTIVATION_NONE);
-    bool is_normed = site == SITE_Q ? rule->norm.q : site == SITE_K && rule->norm.k;
+    bool is_normed = which == QUERIES ? rule->norm.q : which == KEYS && rule->norm.k;
     if (rule->clip > 0 && !is_normed)
         clip_rows(y, rule->clip);
     return PASS_ON;
@@ -573,8 +588,8 @@ static enum pass_state project_all(struct pass *pass, const struct head_rule *ru
         PASS_TRY(project_latent(pass, rule, layer, x));
     PASS_TRY(project_together(pass, rule, layer, x, &done));
     if (!done) {
-        PASS_TRY(project(pass, rule, layer, SITE_Q, s->q, x));
-        PASS_TRY(rule->borrows ? PASS_ON : project(pass, rule, layer, SITE_K, s->k, source));
+        PASS_TRY(project(pass, rule, layer, QUERIES, s->q, x));
+        PASS_TRY(rule->borrows ? PASS_ON : project(pass, rule, layer, KEYS, s->k, source));
     }
     if (rule->v_is_k && !rule->borrows)
         copy_rows(s->v, s->k);
@@ -595,7 +610,7 @@ static enum pass_state project_all(struct pass *pass, const struct head_rule *ru
     }
     PASS_TRY(tap_rows(pass, SITE_K, layer, s->k));
     if (!done && !rule->v_is_k)
-        PASS_TRY(project(pass, rule, layer, SITE_V, s->v, source));
+        PASS_TRY(project(pass, rule, layer, VALUES, s->v, source));
     PASS_TRY(norm_heads(pass, rule, SLOT_NONE, layer, s->v));
     return tap_rows(pass, SITE_V, layer, s->v);
 }
