@@ -519,7 +519,6 @@ static int norm_shares(struct builder *builder, float *shares, size_t count)
     const struct trace *trace = builder->trace;
     const size_t width = trace->input_size;
     float *sum = builder_floats(builder, width);
-    double square = 0;
     struct norm norm;
     if (!sum ||
         weights_norm(trace->weights, slot_of((int)trace->part, SLOT_EXPERTS_POST, trace->layer),
@@ -527,9 +526,7 @@ static int norm_shares(struct builder *builder, float *shares, size_t count)
         return -1;
     for (size_t i = 0; i < count * width; i++)
         sum[i % width] += shares[i];
-    for (size_t i = 0; i < width; i++)
-        square += (double)sum[i] * (double)sum[i] / (double)width;
-    const double divisor = sqrt(square + (double)norm.epsilon);
+    const double divisor = norm_divisor(sum, width, &norm);
     for (size_t i = 0; i < count * width && trace->has_norms; i++)
         shares[i] = (float)((double)shares[i] / divisor *
                             ((double)norm.scale[i % width] + (double)norm.offset));

@@ -50,6 +50,16 @@ void norm_rows(struct matrix y, struct matrix x, const struct norm *norm)
     }
 }
 
+double norm_divisor(const float *x, size_t count, const struct norm *norm)
+{
+    double mean = 0, variance = 0;
+    for (size_t i = 0; i < count && !norm->rms; i++)
+        mean += (double)x[i] / (double)count;
+    for (size_t i = 0; i < count; i++)
+        variance += ((double)x[i] - mean) * ((double)x[i] - mean) / (double)count;
+    return sqrt(variance + (double)norm->epsilon);
+}
+
 FOR_EACH_ISA
 void multiply_rows(struct matrix y, struct matrix x)
 {

@@ -20,6 +20,9 @@ struct norm {
 /* y = (x - mean) / √(variance + ε) · (offset + scale) + shift, row by row; y may be x. */
 void norm_rows(struct matrix y, struct matrix x, const struct norm *norm);
 
+/* √(variance + ε) of a row x [count], by which its norm divides, in float64. */
+double norm_divisor(const float *x, size_t count, const struct norm *norm);
+
 /* y = x, or the mean of the rows of x in each row, also in place; y += x, of all rows or of one. */
 void copy_rows(struct matrix y, struct matrix x);
 void average_rows(struct matrix y, struct matrix x);

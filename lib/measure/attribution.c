@@ -6,6 +6,7 @@
 #include "base/num.h"
 #include "lens/dictionary.h"
 #include "lens/sheet.h"
+#include "math/rows.h"
 #include "model/features.h"
 #include "pass/forward.h"
 #include "model/layer.h"
@@ -228,12 +229,8 @@ static int edits_back(struct way *way, double *u, enum site site, size_t layer)
 static void norm_back(struct way *way, double *u, const float *x, size_t count,
                       const struct norm *norm)
 {
-    double mean = 0, square = 0, mean_of_u = 0;
-    for (size_t i = 0; i < count && !norm->rms; i++)
-        mean += (double)x[i] / (double)count;
-    for (size_t i = 0; i < count; i++)
-        square += ((double)x[i] - mean) * ((double)x[i] - mean) / (double)count;
-    double divisor = sqrt(square + (double)norm->epsilon);
+    const double divisor = norm_divisor(x, count, norm);
+    double mean_of_u = 0;
     for (size_t i = 0; i < count; i++) {
         way->bias += norm->shift ? u[i] * (double)norm->shift[i] : 0;
         u[i] *= ((double)norm->scale[i] + (double)norm->offset) / divisor;
