@@ -63,6 +63,14 @@ TEST_LOOP(a_norm_agrees_with_the_formula, COUNT(norms))
     }
 }
 
+TEST(a_divisor_is_the_root_of_the_variance_or_of_the_mean_square)
+{
+    const float row[] = {1, 2, 3, 6};
+    const struct norm norm = {.epsilon = 0.5f}, rms = {.epsilon = 0.5f, .rms = true};
+    ck_assert_double_eq_tol(norm_divisor(row, 4, &norm), sqrt(3.5 + 0.5), 1e-15);
+    ck_assert_double_eq_tol(norm_divisor(row, 4, &rms), sqrt(12.5 + 0.5), 1e-15);
+}
+
 TEST(a_cap_is_the_limit_and_nearly_linear_at_0)
 {
     float row[] = {0, 1e-3f, -2, 29, 30, 1e4f, -1e30f, INFINITY};

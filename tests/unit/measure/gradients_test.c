@@ -146,6 +146,12 @@ TEST(what_has_no_gradient_is_refused)
     ck_assert_msg(strstr(err.text, "expected a run without edits"), "%s", err.text);
     viewer.edits = NULL;
     err = (struct err){0};
+    struct model_point *point = (struct model_point *)point_any(list.config, SITE_CONTEXT);
+    point->gradient = false; /* as those of a site that the walk does not reach */
+    selection.layers = (struct layers){&(const size_t){0}, 1};
+    ck_assert_int_eq(gradients_make(&report, &plan, &pair, &arena, &err), -1);
+    ck_assert_msg(strstr(err.text, "'context', which is only shown"), "%s", err.text);
+    err = (struct err){0};
     const struct mechanism linear = {.kind = ATTENTION_LINEAR};
     ck_assert(!viewer_set_mechanism(&viewer, &linear, &err));
     ck_assert_int_eq(gradients_make(&report, &plan, &pair, &arena, &err), -1);
@@ -159,18 +165,6 @@ static int note_site(void *context, const struct announcement *announced, struct
     (void)e;
     site_set_add(context, announced->site);
     return 0;
-}
-
-/* Sites that the walk back does not reach. */
-static bool is_only_shown(enum site site)
-{
-    static const enum site shown[] = {SITE_V_PRE, SITE_CONV,         SITE_STEP,     SITE_DECAY,
-                                      SITE_STATE, SITE_STATES,       SITE_MAP_NORM, SITE_SOFTMAX,
-                                      SITE_GATE,  SITE_DISCRIMINATOR};
-    for (size_t i = 0; i < COUNT(shown); i++)
-        if (site_id(site) == shown[i])
-            return true;
-    return false;
 }
 
 /* The walk back reaches each site of a model that has a gradient; others are refused by name. */
@@ -191,7 +185,7 @@ TEST_LOOP(each_site_with_a_gradient_is_reached, golden_models()->gl_pathc)
                                  .context = &reached,
                                  .arena = &arena};
     for (const struct model_point *p = points_of(c); p < points_end(c); p++) {
-        if (!is_only_shown(p->site)) {
+        if (p->gradient) {
             site_set_add(&selection.sites, p->site);
             continue;
         }
@@ -208,6 +202,6 @@ TEST_LOOP(each_site_with_a_gradient_is_reached, golden_models()->gl_pathc)
         return;
     }
     for (const struct model_point *p = points_of(c); p < points_end(c); p++)
-        ck_assert_msg(site_set_has(reached, p->site) == !is_only_shown(p->site),
-                      "%s: %s is not reached", path, site_name(p->site));
+        ck_assert_msg(site_set_has(reached, p->site) == p->gradient, "%s: %s is not reached", path,
+                      site_name(p->site));
 }

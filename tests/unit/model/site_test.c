@@ -77,6 +77,21 @@ TEST(a_set_holds_the_sites_of_all_parts)
                              site == (int)SITE_OF(PART_SOURCE, SITE_LN_F) || site == SITE_ROLLOUT);
 }
 
+TEST(the_sites_of_a_set_come_in_the_order_of_lists)
+{
+    const enum site sites[] = {SITE_EMBEDDING, SITE_Q, SITE_OF(PART_CROSS, SITE_K), SITE_LN_2,
+                               SITE_ROLLOUT};
+    const struct site_set set = site_set_of(sites, COUNT(sites)), none = {{0}};
+    size_t count = 0;
+    for (enum site site = site_first(set); site != SITE_END; site = site_after(set, site))
+        ck_assert_int_eq(site, sites[count++]);
+    ck_assert_uint_eq(count, COUNT(sites));
+    ck_assert_int_eq(site_first(none), SITE_END);
+    const struct site_set both = site_set_both(set, SITE_SET(SITE_K, SITE_LN_2));
+    ck_assert_int_eq(site_first(both), SITE_LN_2);
+    ck_assert_int_eq(site_after(both, SITE_LN_2), SITE_END);
+}
+
 TEST(names_of_tensors_have_their_layer)
 {
     char name[SITE_NAME_BYTES];

@@ -5,7 +5,9 @@
 
 #include "../rigs/golden_models.h"
 #include "../unit.h"
+#include "base/num.h"
 #include "model/mechanism.h"
+#include "pass/back.h"
 #include "pass/edit.h"
 #include "pass/forward.h"
 #include "pass/tap.h"
@@ -51,6 +53,16 @@ static int see(void *context, const struct announcement *announced, struct err *
 
 static struct viewer viewer;
 
+static struct text make_text(const struct config *c)
+{
+    struct text text = {.ids = ids, .count = TOKENS};
+    if (c->cross) {
+        text.source_ids = source;
+        text.source_count = sizeof source / sizeof *source;
+    }
+    return text;
+}
+
 /* Run a text with an edit (NULL: none), and see all points. Returns the result of forward. */
 static int run_with(struct seen *seen, const struct edit *edit, struct err *err)
 {
@@ -60,11 +72,7 @@ static int run_with(struct seen *seen, const struct edit *edit, struct err *err)
     struct batch batch;
     struct watch watch;
     struct tap tap = {.watch = &watch, .sink = see, .context = seen};
-    struct text text = {.ids = ids, .count = TOKENS};
-    if (c->cross) {
-        text.source_ids = source;
-        text.source_count = sizeof source / sizeof *source;
-    }
+    const struct text text = make_text(c);
     *seen = (struct seen){.config = c, .in_order = true};
     const struct run run = {&viewer.machine, c, &viewer.model.weights, &batch,
                             .edits = edit ? &edits : NULL};
@@ -113,6 +121,18 @@ static void check_points(void)
     }
 }
 
+static int note_gradient(void *context, const struct announcement *announced, struct err *err)
+{
+    const struct config *c = &viewer.model.config;
+    const struct model_point *point = point_find(c, announced->site, (size_t)announced->layer);
+    bool *reached = context;
+    (void)err;
+    ck_assert_msg(point, "%s has a gradient, and is not in the list", site_name(announced->site));
+    ck_assert_int_lt(point - points_of(c), POINTS_MAX);
+    reached[point - points_of(c)] = true;
+    return 0;
+}
+
 static void release(void)
 {
     viewer_release(&viewer);
@@ -126,6 +146,42 @@ TEST_LOOP(points_are_what_a_pass_announces_and_edits_change, golden_models()->gl
     struct err err = {0};
     ck_assert_msg(!viewer_open(&viewer, golden_model(path, (size_t)_i), 1, &err), "%s", err.text);
     check_points();
+}
+
+/* Or the walk refuses the model. */
+TEST_LOOP(points_with_a_gradient_are_what_a_walk_back_announces, golden_models()->gl_pathc)
+{
+    char path[GOLDEN_PATH_BYTES];
+    bool reached[POINTS_MAX] = {false};
+    struct err err = {0};
+    struct arena arena = {0};
+    struct batch batch;
+    struct tape tape = {.arena = &arena};
+    ck_assert_msg(!viewer_open(&viewer, golden_model(path, (size_t)_i), 1, &err), "%s", err.text);
+    const struct config *c = &viewer.model.config;
+    const struct text text = make_text(c);
+    const struct run run = {&viewer.machine, c, &viewer.model.weights, &batch};
+    if (tape_check(&run, &err)) {
+        ck_assert_msg(err.kind == ERR_UNSUPPORTED, "%s", err.text);
+        return;
+    }
+    const struct model_point *last = points_end(c) - 1;
+    const size_t columns = num_max(last->columns, config_logits(c));
+    float *seed = arena_alloc(&arena, TOKENS * last->heads * columns, sizeof *seed, &err);
+    const struct back_seed seeds = {last->site, last->layer, seed};
+    struct back back = {.run = &run,
+                        .tape = &tape,
+                        .seeds = &seeds,
+                        .seed_count = 1,
+                        .sink = note_gradient,
+                        .context = reached};
+    int failed = !seed || batch_init(&batch, c, &text, 1, &arena, &err) ||
+                 tape_run(&tape, &run, &err) || back_run(&back, &err);
+    ck_assert_msg(!failed, "%s: %s", path, err.text);
+    for (const struct model_point *p = points_of(c); p < points_end(c); p++)
+        ck_assert_msg(reached[p - points_of(c)] == p->gradient, "%s: %s of layer %d", path,
+                      site_name(p->site), p->layer);
+    arena_release(&arena);
 }
 
 TEST(a_mask_after_softmax_has_a_point_more)
