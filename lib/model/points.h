@@ -1,13 +1,14 @@
 /* points.h: the points of a model: the sites that each of its layers has, in the order of the pass.
  *
  * config_describe makes the list once, from the list of sublayers; what a model has, which shape it
- * has there, and whether it can be edited, is read from the list alone:
+ * has there, and whether it can be edited or has a gradient, is read from the list alone:
  *
  *     const struct model_point *p = point_find(config, SITE_Q_PRE, layer);
  *     if (!p) ...                                        (the layer has no such value)
  *     for (p = points_of(config); p < points_end(config); p++) ...      (all of the pass)
  *
- * A new site is a row in site.c, and a line `put` in points.c where its sublayer is. */
+ * A new site is a row in site.c, and a line `put` in points.c where its sublayer is; without a
+ * gradient, a line `put_unreached`. */
 #pragma once
 
 #include "model/layer.h"
@@ -108,5 +109,5 @@ bool site_size(size_t *count, const struct config *config, enum site site, size_
  * are between the points before and after them in lists (site_next). */
 size_t site_order(const struct config *config, enum site site, size_t layer);
 
-/* Make the list: called by config_describe. If there is no memory for it, the model has no sites. */
+/* Make the list: called by config_describe. Without memory for it, the model has no sites. */
 int points_make(const struct config *config, struct description *made, struct err *err);
