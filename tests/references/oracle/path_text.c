@@ -50,9 +50,8 @@ static int add_sites(struct path_text *text, struct err *err)
     text->values = arena_alloc(&text->arena, values, sizeof *text->values, err);
     if (!text->values || watch_init(&text->watch, text->config, &text->arena, err))
         return -1;
-    for (enum site site = 0; site != SITE_PASS_END; site = site_next(site)) {
-        if (!site_exists(text->config, site))
-            continue;
+    const struct site_set sites = model_sites(text->config);
+    for (enum site site = site_first(sites); site != SITE_END; site = site_after(sites, site)) {
         if (!site_row(site)->in_layer)
             add_site(text, site, -1);
         for (size_t layer = 0; site_row(site)->in_layer && layer < site_layers(text->config, site);

@@ -299,11 +299,10 @@ TEST_LOOP(watched_sites_do_not_change_the_cache, PRECISIONS)
     static struct growth growth;
     for (size_t c = 0; c < COUNT(configs); c++) {
         growth_open(&growth, configs[c], 150, (enum precision)_i);
-        struct record_watch all = record_all(&growth.model);
-        for (enum site site = 0; site != SITE_PASS_END; site = site_next(site))
+        const struct site_set all = record_all(&growth.model).sites;
+        for (enum site site = site_first(all); site != SITE_END; site = site_after(all, site))
             for (size_t layer = 0; layer < 3; layer++)
-                if (site_set_has(all.sites, site) &&
-                    layer < site_layers(&growth.model.config, site))
+                if (layer < site_layers(&growth.model.config, site))
                     watch_one(&growth, site, layer);
         growth_release(&growth);
     }
@@ -314,10 +313,10 @@ TEST_LOOP(a_source_is_encoded_once, PRECISIONS)
     static struct growth growth;
     static struct record part;
     growth_open(&growth, growth_norms_first, 150, (enum precision)_i);
-    struct record_watch all = record_all(&growth.model);
+    const struct site_set all = record_all(&growth.model).sites;
     struct record_watch of_source = {0};
-    for (enum site site = 0; site != SITE_PASS_END; site = site_next(site))
-        if (site_is_of_source(site) && site_set_has(all.sites, site))
+    for (enum site site = site_first(all); site != SITE_END; site = site_after(all, site))
+        if (site_is_of_source(site))
             site_set_add(&of_source.sites, site);
     for (int round = 0; round < 2; round++) {
         struct text text = growth_part(&growth, 0, 5, &growth.cache);

@@ -40,7 +40,8 @@ size_t rig_layers(const struct rig *rig, enum site site)
 
 void rig_watch_all(struct rig *rig)
 {
-    for (enum site site = 0; site != SITE_PASS_END; site = site_next(site))
+    const struct site_set sites = model_sites(&rig->model->config);
+    for (enum site site = site_first(sites); site != SITE_END; site = site_after(sites, site))
         for (size_t layer = 0; layer < rig_layers(rig, site); layer++)
             watch_add(&rig->watch, site, layer);
 }

@@ -10,11 +10,7 @@
 
 struct record_watch record_all(const struct random_model *model)
 {
-    struct record_watch watch = {0};
-    for (enum site site = 0; site != SITE_PASS_END; site = site_next(site))
-        if (site_exists(&model->config, site))
-            site_set_add(&watch.sites, site);
-    return watch;
+    return (struct record_watch){.sites = model_sites(&model->config)};
 }
 
 static int keep(void *context, const struct announcement *seen, struct err *err)
@@ -32,9 +28,8 @@ static int keep(void *context, const struct announcement *seen, struct err *err)
 
 static void add_sites(struct watch *watch, const struct record_watch *wanted)
 {
-    for (enum site site = 0; site != SITE_PASS_END; site = site_next(site)) {
-        if (!site_set_has(wanted->sites, site))
-            continue;
+    const struct site_set sites = wanted->sites;
+    for (enum site site = site_first(sites); site != SITE_END; site = site_after(sites, site)) {
         size_t first = site_row(site)->in_layer ? wanted->first_layer : 0;
         for (size_t i = first; i < site_layers(watch->config, site); i++)
             watch_add(watch, site, i);
