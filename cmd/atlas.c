@@ -1,11 +1,11 @@
 /* atlas.c: `attn-cli atlas`: every head of a model over a corpus, in one pass and bounded memory.
  *
- * Texts run as those of `heads`, whose scores are the same; a watcher of the rows
- * (measure/head_atlas.h) keeps examples and pairs. The corpus has ATLAS_PARTS parts, the same with
- * any number of shards, and the results of each are a file, NN.part. It is also written after every
- * STATE_TEXTS texts, for --resume. At the end all files are merged in their order: shards have the
- * same bits as a single run. The first part has all texts of the warm-up. A process that begins
- * with a later part runs them, too, but only to set the intervals.
+ * Texts run as in `heads`, with the same scores; a watcher of the rows (measure/head_atlas.h) keeps
+ * examples and pairs. The corpus has ATLAS_PARTS parts, the same with any number of shards, and the
+ * results of each are a file, NN.part. It is also written after every STATE_TEXTS texts, for
+ * --resume. At the end all files are merged in their order: shards have the same bits as a single
+ * run. The first part has all texts of the warm-up. A process that begins with a later part also
+ * runs them, but only to set the intervals.
  */
 #include <inttypes.h>
 #include <limits.h>
@@ -101,7 +101,7 @@ enum {
     TEXTS_FEW = 50, /* fewer are all kept; also the least warm-up */
     WARM_UP_MAX = 2000,
     WARM_UP_SHARE = 10,
-    HELD_BYTES = 64 << 20, /* of the texts of the warm-up, about, unless --warm-up is given */
+    HELD_BYTES = 64 << 20, /* bytes for texts of the warm-up, about, unless --warm-up is given */
     STATE_TEXTS = 1000,
 };
 
@@ -255,7 +255,7 @@ const uint32_t *atlas_source_ids(void *context, size_t index, struct err *err)
     return atlas_source_read(own, index, err) ? NULL : own->source.pair.sentence.ids;
 }
 
-/* A text of a group: its sums, and what the atlas sees of it. */
+/* A text of a group: its sums, and its tokens for the atlas. */
 struct atlas_job {
     struct head_sums *sums;
     struct atlas_text text;

@@ -14,12 +14,12 @@ struct promotion;
 struct stream;
 struct target_folder;
 
-enum { ATLAS_PAIRS = 20, ATLAS_PROMOTED = 10 }; /* of each head */
-enum { ATLAS_PARTS = 16 };                      /* of a corpus */
+enum { ATLAS_PAIRS = 20, ATLAS_PROMOTED = 10 }; /* numbers for a head */
+enum { ATLAS_PARTS = 16 };                      /* parts of a corpus, each in its file */
 
 /* A text of the corpus that is read again for an example. */
 struct atlas_source {
-    size_t index; /* of the item; SIZE_MAX: none yet */
+    size_t index; /* index of the item; SIZE_MAX: none yet */
     struct item item;
     struct text_with_source pair;
     struct arena arena;
@@ -36,7 +36,7 @@ struct atlas_state {
     size_t part, end_part;          /* that runs; after the last of this process */
     struct job_shard shard;
     size_t first, warmed; /* items that run: from `first`, and before `warmed` */
-    const char *identity; /* of the state in a file of a part */
+    const char *identity; /* identity of the state in the file of a part */
     const char *against;  /* folder of another atlas; NULL: none */
     float *others;        /* [scores, heads] its scores; NULL: none */
     struct atlas_source source;
@@ -73,8 +73,8 @@ struct atlas_file {
 int atlas_write_file(struct atlas_state *own, const struct atlas_file *file,
                      const struct target_folder *folder, struct err *err);
 
-/* Write a file into a folder inside that of the atlas; or one of each head, whose name begins with
- * that of the head: "L1H3.js". */
+/* Write a file into a subfolder of the atlas; or one file per head, named by the head before
+ * `name`: "L1H3.js". */
 int atlas_write_folder(struct atlas_state *own, const char *name, const struct atlas_file *file,
                        bool of_heads, struct err *err);
 

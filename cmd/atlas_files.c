@@ -29,7 +29,7 @@ static size_t count_heads(const struct atlas_state *own)
     return own->atlas.layers * own->atlas.across;
 }
 
-/* Find the keys with the most weight of each head, and what they promote if the model has that. */
+/* Find the keys with the most weight of each head, and the tokens that these keys promote. */
 static int promote(struct atlas_state *own, struct err *err)
 {
     struct viewer *viewer = &own->driver->session.viewer;
@@ -128,7 +128,7 @@ static int make_pairs(struct table *table, struct atlas_state *own, struct arena
             put_pair(&rows, own, head, i, &best[i]);
     }
     const bool is_empty = !rows.row;
-    if (is_empty) /* the columns of a table are those of its first row */
+    if (is_empty) /* the columns of a table are the columns of its first row */
         put_pair(&rows, own, 0, 0, &none);
     rows.row += is_empty;
     if (rows_finish(table, &rows, "tokens", "row"))

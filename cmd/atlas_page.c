@@ -15,7 +15,7 @@ enum {
     SHARE_MAX = 255,
     KEY_MAX = 65535,
     ENTRY_BYTES = 3,
-    PAGE_BYTES = 10 << 20, /* of the entries of all examples, about; else the page is split */
+    PAGE_BYTES = 10 << 20, /* bytes of the entries of all examples, about; else the page is split */
 };
 
 /* --- the texts of examples, once each --------------------------------------------------------- */

@@ -17,7 +17,7 @@ static int parse_token(size_t *index, const char *option, const char *text, size
                            option, count - 1, (int)size, text);
 }
 
-/* Read --key: a key, and after a colon what the score of the key is compared with: another key,
+/* Read --key: a key, and after a colon the other side of the comparison of its score: another key,
  * `mean` or `weights`. */
 static int parse_key(struct score_plan *plan, const struct options *options, size_t keys,
                      struct err *err)

@@ -161,7 +161,7 @@ static int add_model(struct buf *text, const char *name, struct err *err)
     return err_if(failed);
 }
 
-/* Files that results depend on; those of options, in `seen`, once each. */
+/* Files that results depend on. `seen` has the files that options name, once each. */
 struct inputs {
     struct buf text;
     struct texts seen;
@@ -328,7 +328,7 @@ static int preview_batch(struct driver *driver, struct err *err)
 
 /* --- --join ----------------------------------------------------------------------------------- */
 
-/* Choose the format of the joined result: that of the shards; json and jsonl have the same log. */
+/* Choose the format of the joined result: the shards' own; json and jsonl have the same log. */
 static int choose_joined(struct log *shards, const struct options *options, struct err *err)
 {
     const char *path = options->output.path;

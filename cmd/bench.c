@@ -81,7 +81,7 @@ const struct command command_bench = {
 
 enum { LENGTHS_MAX = 64, TOKENS_MAX = 1000000, WIDTH_MAX = 4096, WIDTH_TOKENS = 1024 };
 
-static const double SECONDS_MOST = 0.5; /* if 256 tokens take longer, 1024 are no default length */
+static const double SECONDS_MOST = 0.5; /* if 256 tokens need more, 1024 are no default length */
 
 struct bench_run {
     const struct options *options;

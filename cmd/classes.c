@@ -1,5 +1,5 @@
-/* `attn-cli score --classes`: the probabilities of classes, for models with a head of classes
- * instead of one of tokens; `run` shows them, too. */
+/* `attn-cli score --classes`: the probabilities of classes, for models with a classifier instead of
+ * a head of tokens; `run` shows them as well. */
 #include "classes.h"
 
 #include <math.h>

@@ -15,7 +15,7 @@
 #include "say.h"
 #include "text/label.h"
 
-enum { SENTENCE_BYTES = 60 }; /* of a longer name, the suggestion has only "…" */
+enum { SENTENCE_BYTES = 60 }; /* a suggestion shows a longer text as "…" */
 
 const struct command *command_find(const struct command_list *all, const char *name,
                                    struct err *err)
@@ -39,7 +39,7 @@ const struct command *command_find(const struct command_list *all, const char *n
     return NULL;
 }
 
-/* Find the command of a batch, --do, anywhere on the line; its options are valid before it, too. */
+/* Find the command of a batch, --do, anywhere on the line: its options are valid before --do. */
 static int find_done(struct option_set *set, char *const *arguments, struct err *err)
 {
     for (; *arguments && strcmp(*arguments, "--") != 0; arguments++) {

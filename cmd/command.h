@@ -20,7 +20,7 @@ struct command {
     const char *about;       /* one line of help */
     const char *operands;    /* operands in the usage line, after the options; "": none */
     const char *examples;    /* lines, each complete for a shell */
-    const struct task *task; /* what the driver runs, also in a batch; NULL: no driver */
+    const struct task *task; /* hooks for the driver, used by `batch` as well; NULL: no driver */
     const struct task *(*choose)(const struct options *options); /* NULL: always `task` */
     command_verb *run;                            /* NULL: the driver runs the task */
     const struct option_row *options;             /* options of this command alone */
@@ -59,7 +59,7 @@ static inline struct option_set command_set(const struct command *command)
 const struct command *command_find(const struct command_list *all, const char *name,
                                    struct err *err);
 
-/* Parse the arguments after the command's name; a batch has the options of --do, too. */
+/* Parse the arguments after the command's name; a batch also has the options of --do. */
 int command_parse(struct options *options, const struct command_list *all,
                   const struct command *command, char **arguments, struct arena *arena,
                   struct err *err);
@@ -74,7 +74,7 @@ static inline const struct task *command_task(const struct command *command,
 /* Run a command with parsed options. */
 int command_start(const struct command *command, const struct options *options, struct err *err);
 
-/* Functions of commands that others run, too: `run` and lessons. */
+/* Functions of commands that other code runs as well: `run` and lessons. */
 extern command_verb page_command, explain_command;
 
 /* Print the help of a set's command; print the version of the program. */

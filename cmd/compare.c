@@ -71,7 +71,7 @@ struct compare_run {
     struct options options; /* without --attention and without operands that are models */
     struct output output;
     struct items items;
-    struct session *sessions; /* [count] one, or those of the models */
+    struct session *sessions; /* [count] one, or one for each model */
     size_t count;
     const struct text_with_source *pairs;
     struct selection selection;
@@ -131,7 +131,7 @@ static int tokenize_all(struct compare_run *run, struct err *err)
 
 /* --- comparisons ------------------------------------------------------------------------------ */
 
-/* Refuse passes that take more memory than there is, beside the weights of all models. */
+/* Refuse passes that need more memory than the weights of all models leave. */
 static int expect(struct compare_run *run, double bytes, struct err *err)
 {
     struct weights_bytes weights = {0, 0};
@@ -169,7 +169,7 @@ static int compare(struct compare_run *run, struct comparison_run *runs, size_t 
     }
     if (expect(run, bytes, err))
         return -1;
-    char hashes[2][SHA256_DIGITS + 1]; /* of all weights: of the first model, of another */
+    char hashes[2][SHA256_DIGITS + 1]; /* hashes of all weights: the first model's, another's */
     for (size_t i = 0; i < run->count && run->count > 1; i++) {
         weights_hash(&run->sessions[i].viewer.model.weights, hashes[i > 0]);
         runs[i].equal_weights = i && strcmp(hashes[0], hashes[1]) == 0;
@@ -215,7 +215,7 @@ static int compare_settings(struct compare_run *run, const struct options *optio
     return compare(run, runs, count + 1, err);
 }
 
-/* Compare the weights of models, and what they cost. */
+/* Compare the weights of models, and the memory and time of a pass. */
 static int compare_weights(struct compare_run *run, struct err *err)
 {
     struct arena *arena = &run->sessions[0].arena;

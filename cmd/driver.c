@@ -18,8 +18,8 @@ enum {
     GROUP_TEXTS = 256,
     GROUPS_OF_THREAD = 4,        /* most groups per thread that are read at once */
     HELD_BYTES = 1 << 30,        /* limit for the results of all threads in memory */
-    TOKEN_BYTES = 400,           /* of a token with its labels, about */
-    MEAN_BYTES = 16,             /* of a number in --mean texts: sums and counts, then the mean */
+    TOKEN_BYTES = 400,           /* bytes of a token with its labels, about */
+    MEAN_BYTES = 16,             /* bytes of a number in --mean texts: sums, counts, the mean */
     FOLDER_NAME_BYTES_MAX = 200, /* a longer name has the number of the setting instead */
 };
 
@@ -416,8 +416,8 @@ static void expect_tokens(struct driver *driver)
         viewer_expect(&driver->session.viewer, EXPECT_TOKENS, driver->survey.tokens);
 }
 
-/* Add a job to the totals, and its memory to that of a group such as read_group will make: with the
- * result that a thread formats (make_bytes), for a log in hexadecimal digits unless it is JSON. */
+/* Add a job to the totals, and its memory to the memory of a group as read_group will make it, with
+ * the result that a thread formats (make_bytes): in a log, hexadecimal digits unless it is JSON. */
 static int survey_job(struct driver *driver, struct job *work, struct err *err)
 {
     struct survey *survey = &driver->survey;
@@ -681,7 +681,7 @@ static void run_group(void *context, size_t index, size_t thread)
             failed = make_bytes(driver, job, group->arena, &err);
         if (failed) {
             group->read_count = i;
-            group->err = err; /* of the first text that fails */
+            group->err = err; /* the first failing text's */
         }
     }
     pthread_mutex_lock(&turn->mutex);

@@ -60,14 +60,14 @@ struct driver;
 
 /* One job, from its texts to its result. */
 struct job {
-    size_t number; /* of the job; for a result of all items, of the setting */
-    size_t index;  /* of its item; SIZE_MAX: a result of all items */
+    size_t number; /* number of the job; in a result of all items, of the setting */
+    size_t index;  /* index of its item; SIZE_MAX: a result of all items */
     struct item item;
     struct text_with_source pair; /* the text and its source as tokens */
     void *own;                    /* data of the task, in the arena of `read` */
     struct report report;
-    struct memory memory; /* of the job's passes and result, set by `read` */
-    double result_bytes;  /* of captured tensors in the result, set by `read`; 0: none */
+    struct memory memory; /* memory of the job's passes and result, set by `read` */
+    double result_bytes;  /* bytes of captured tensors in the result, set by `read`; 0: none */
     size_t before; /* number of earlier results, if no more jobs fail; SIZE_MAX: reading failed */
     struct buf bytes;    /* the result, formatted by a thread as result number `before`; or empty */
     bool is_written;     /* the task wrote the result during the pass */
@@ -174,16 +174,16 @@ struct driver {
         double held;          /* bytes that all jobs would hold together */
     } survey;
 
-    struct notes notes;           /* of `read` hooks; printed by driver_check */
+    struct notes notes;           /* notes of `read` hooks; driver_check prints them */
     struct derivation derivation; /* for every report: from --mean, or set by `open` */
     struct text_mean mean;        /* with --mean texts: sums of the open setting */
-    const char *columns;          /* of CSV tables, set by `prepare`; NULL: those of matrices */
+    const char *columns;          /* of CSV tables, set by `prepare`; NULL: columns of matrices */
     bool rows_have_columns; /* rows of tables have the columns of the input; set by `prepare` */
     bool accumulates;       /* see driver_accumulate */
     struct output output;
     struct style style;
     struct layout layout;
-    struct identity identity; /* of the first result */
+    struct identity identity; /* the first result's */
     struct dose *dose;        /* a batch with one figure of all results; NULL: none */
     struct log *log;          /* NULL: results go to `output` */
     size_t failed;            /* number of failed jobs so far */
@@ -199,14 +199,14 @@ struct driver {
 int driver_do(const struct task *task, const struct options *options, struct err *err);
 
 /* The steps of driver_do, for batch: read the options and find all items; check all jobs; run all
- * jobs except those of the first `done` lines of a log. */
+ * jobs except the first `done`, which have a line in the log. */
 int driver_prepare(struct driver *driver, const struct task *task, const struct options *options,
                    struct err *err);
 int driver_check(struct driver *driver, struct err *err);
 int driver_run(struct driver *driver, size_t done, struct err *err);
 void driver_release(struct driver *driver);
 
-/* After driver_check, an estimate of the bytes that the run will take. */
+/* After driver_check: an estimate of the bytes that the run will need. */
 double driver_memory(const struct driver *driver);
 
 /* For a `prepare` hook: jobs have no results of their own. `add` processes each job, and `end` or

@@ -37,13 +37,13 @@ struct example {
     int layer;
     bool goes_on;                /* the text has tokens after `ids` */
     size_t text, item, position; /* number and index of the item; index of the token */
-    size_t count;                /* of `ids`; the first is up to TOKENS_BEFORE before the token */
+    size_t count;                /* number of `ids`; the first is at most TOKENS_BEFORE earlier */
     uint32_t ids[TOKENS_BEFORE + 1 + TOKENS_AFTER];
 };
 
 struct examples_state {
     struct selection selection;
-    const struct dictionary *dictionary; /* of features; NULL: of channels */
+    const struct dictionary *dictionary; /* the features to search; NULL: channels */
     struct feature_total {
         size_t tokens; /* where it is active */
         double sum;
@@ -201,7 +201,7 @@ static int end(void *state, struct driver *driver, struct err *err)
     struct table_rows rows = {.most = own->count, .arena = &driver->session.arena, .err = err};
     struct report report;
     const struct items *items = &driver->items;
-    const struct identity_column **columns = /* of each item that has a row */
+    const struct identity_column **columns = /* columns of each item that has a row */
         arena_alloc(rows.arena, items->count, sizeof *columns, err);
     if (!columns || viewer_report(&report, viewer, rows.arena, err))
         return -1;

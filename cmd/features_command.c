@@ -32,7 +32,7 @@ static const struct option_row own_options[] = {
 struct features_state {
     struct selection selection;
     struct feature_plan plan; /* without a viewer */
-    bool has_noted;           /* that texts are unlike those of the training */
+    bool has_noted;           /* a note said that texts are unlike the training texts */
 };
 
 static int prepare(void *state, struct driver *driver, struct err *err)

@@ -22,13 +22,13 @@ struct fills {
     struct fill_column {
         const char *name;
         enum {
-            FILL_BY,    /* of --by: another value begins a text */
-            FILL_GROUP, /* blank cells have the value above, as those of --by */
+            FILL_BY,    /* a column of --by: another value begins a text */
+            FILL_GROUP, /* blank cells have the value above, as in columns of --by */
             FILL_PER,   /* a blank cell is a value of --per, but filled if one of --by is blank */
             FILL_NONE,  /* rows with a blank cell are in no group */
         } how;
         size_t filled, blank; /* cells without a value that were filled; others */
-        size_t first_line;    /* of a blank cell without a value above; 0: none */
+        size_t first_line;    /* first line with a blank cell without a value above; 0: none */
     } * columns;              /* [count] */
     size_t count;
     struct fill *now; /* [count] values of the last row */
@@ -45,7 +45,7 @@ int fills_init(struct fills *fills, const struct options *options, const struct 
                struct arena *arena, struct err *err);
 void fills_release(struct fills *fills);
 
-/* True if a row has a blank cell of --by, so that its other blank cells are merged, too. */
+/* True if a row has a blank cell of --by: then its other blank cells are merged cells as well. */
 bool fills_are_merged(const struct fills *fills, const struct fill *cells);
 
 /* True if a blank cell of column `index` has the value above. */
@@ -55,7 +55,7 @@ bool fills_has(const struct fills *fills, size_t index, bool is_merged);
 int fills_take(struct fills *fills, const struct fill *cells, size_t line, struct arena *arena,
                struct err *err);
 
-/* True if the last row begins a text: if its values of --by differ from those of the row before.
+/* True if the last row begins a text: its values of --by differ from the values of the row before.
  * Refused: values of an earlier text. */
 bool fills_begin_text(struct fills *fills, struct arena *arena, struct err *err);
 

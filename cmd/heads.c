@@ -115,7 +115,7 @@ const struct command command_heads = {
 
 /* --- scores ----------------------------------------------------------------------------------- */
 
-/* Find the kinds (USUAL_…) of all models, so that shards of a sweep have the same usual scores. */
+/* Find the kinds (USUAL_…) of all models: all shards of a sweep then have the same usual scores. */
 static int find_usual(unsigned *usual, const struct driver *driver, struct err *err)
 {
     const struct sweep *sweep = &driver->sweep;

@@ -115,7 +115,7 @@ enum {
     PAGE_COLUMNS = 80,
     MANUAL_COLUMNS = 72, /* man indents by 7 */
     FORM_BYTES = 80,
-    COMMAND_COLUMN = 21, /* of the descriptions in the overview */
+    COMMAND_COLUMN = 21, /* column at which the overview has descriptions */
 };
 
 /* --- parts of a page -------------------------------------------------------------------------- */
@@ -353,7 +353,7 @@ static void write_manual(struct stream *out, const struct command_list *all,
 
 /* --- completions ------------------------------------------------------------------------------ */
 
-/* The kind of paths that an argument accepts beside listed values, by the name of the argument. */
+/* The kind of paths that an argument accepts, found by its name; NULL: only listed values. */
 static const char *path_kind(const char *argument)
 {
     static const char *const words[][2] = {
@@ -426,7 +426,7 @@ static int write_completion(const char *shell, const struct command_list *all, s
     buf_bytes(&rows, script, (size_t)(rest - script));
     size_t begin = rows.size;
     add_values(&rows, &values_commands, all);
-    add_values(&rows, &values_endings, all); /* of --output; tables of tests name these lists */
+    add_values(&rows, &values_endings, all); /* endings of --output; tests name these lists */
     add_values(&rows, &values_endings_of_people, all);
     for (size_t i = 0; i < all->count; i++)
         add_command(&rows, all->items[i], all);

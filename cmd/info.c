@@ -267,9 +267,9 @@ static size_t words_of(const struct weights *weights, size_t tokens, size_t *unr
     return words;
 }
 
-/* Add the memory that `score` takes in one thread, or `run` in a model that has no probability of
- * words: of the process with its tokenizer, the weights, and the pass or, if they take more, the
- * logits that come after it. Only these read, and pack, the matrix of words. */
+/* Add the memory that `score` needs in one thread, or `run` in a model that has no probability of
+ * words: the process with its tokenizer, the weights, and the pass or, if they need more, the
+ * logits that come after it. Only the logits read, and pack, the matrix of words. */
 static void tell_memory(struct info *info, struct viewer *viewer, size_t tokens)
 {
     const struct config *c = &viewer->model.config;
@@ -317,7 +317,7 @@ static void tell_sizes(struct info *info, struct viewer *viewer, size_t tokens)
     size_t parameters = 0; /* a tied matrix counts once */
     size_t bytes = 0;
     const size_t experts = c->mixture.experts;
-    size_t idle = 0, idle_bytes = 0; /* of a token's idle experts, times `experts` */
+    size_t idle = 0, idle_bytes = 0; /* idle experts of a token, times `experts` */
     for (size_t i = 0; i < weights->parameter_count; i++) {
         struct parameter_info own = weights_parameter(weights, i);
         const struct safetensors_entry *entry = own.entry;

@@ -298,7 +298,7 @@ static int set_classes(struct model_maker *maker, const struct json *root, struc
         const char *value = buf_keep(&values[i], &maker->arena, err);
         failed = failed || !value;
         if (failed)
-            continue; /* the other values are released, too */
+            continue; /* go on: the other values must be released */
         edit->changes =
             arena_grow(&maker->arena, edit->changes, edit->count, sizeof *edit->changes, err);
         failed = !edit->changes;

@@ -23,8 +23,8 @@
 
 enum {
     COLUMNS_MAX = 256,                    /* columns to copy */
-    NO_FIELD = ITEM_FIELDS + COLUMNS_MAX, /* of a column that is ignored */
-    COLUMN_NAME_BYTES_MAX = 256,          /* of the name of a column */
+    NO_FIELD = ITEM_FIELDS + COLUMNS_MAX, /* field of a column that is ignored */
+    COLUMN_NAME_BYTES_MAX = 256,          /* longest name of a column */
     OF_ALL = (2 << ITEM_PAIR) - 1,        /* fields of all commands */
     OF_TEXTS = 1 << ITEM_TEXT | 1 << ITEM_IDS | 1 << ITEM_CLEAN | 1 << ITEM_GOOD | 1 << ITEM_BAD |
                1 << ITEM_POSITIVE,
@@ -200,9 +200,9 @@ static size_t find_field(struct items *items, const char *name)
     return field;
 }
 
-/* As find_field, and add a new name to those to copy. Refused: an invalid name, too many names, and
- * a name that is probably a misspelling of a known one that is missing (other capitals or, from
- * five letters on, at distance 1: base/names.h). */
+/* As find_field, and add a new name to the columns to copy. Refused: an invalid name, too many
+ * names, and a name that is probably a misspelling of a known one that is missing (other capitals
+ * or, from five letters on, at distance 1: base/names.h). */
 static size_t add_column(struct items *items, const char *name, struct err *err)
 {
     enum { LETTERS = 5 };
@@ -357,9 +357,9 @@ static int check_fills(const struct items *items, struct err *err)
     return 0;
 }
 
-/* One item for each line of text or row of a table that is not blank or, with ITEMS_KEEP_BLANK, up
- * to the last that is not; with --by, for neighbouring rows with the same values. Numbers count
- * blank rows, too. Errors in a row are reported when the item is read. */
+/* Make an item of each line of text or row of a table that is not blank; with ITEMS_KEEP_BLANK, of
+ * every row up to the last that is not blank; with --by, of neighbouring rows with the same values.
+ * Numbers include blank rows. Errors in a row are reported when the item is read. */
 static int find_rows(struct items *items, struct err *err)
 {
     const bool of_csv = items->kind == ITEMS_CSV, by = items->by.count;
@@ -908,8 +908,8 @@ static int join_columns(const struct items *items, struct item *item, struct are
     return err_if(!cells || !regions || regions_join(item, regions, cells, count, arena, err));
 }
 
-/* Give blank cells of columns that group rows the values above, `now`, which take the others. True
- * if a cell of --by was blank: then all blank cells of the row are those of merged ones. */
+/* In columns that group rows, fill blank cells with the values above, `now`; other cells set `now`.
+ * True if a cell of --by was blank: then all blank cells of the row are merged cells. */
 static bool fill_row(struct fill *now, struct item *item, const struct items *items,
                      struct arena *arena, struct err *err)
 {

@@ -48,10 +48,10 @@ enum item_field {
     ITEM_BAD,
     ITEM_POSITIVE, /* also the item's text */
     ITEM_NEGATIVE,
-    ITEM_HEAD, /* of an attention score to attribute, as are the next two */
+    ITEM_HEAD, /* for an attention score to attribute, like the next two */
     ITEM_KEY,
     ITEM_AGAINST,
-    ITEM_LABEL, /* of a class */
+    ITEM_LABEL, /* name of a class */
     ITEM_FIELDS
 };
 
@@ -60,11 +60,11 @@ enum item_field {
 enum { ITEMS_KEEP_BLANK = 1 << ITEM_FIELDS };
 
 struct item {
-    size_t number; /* from 0; counts blank lines and records, too */
+    size_t number; /* from 0; blank lines and records are counted */
     struct input input;
     bool is_blank;                   /* with ITEMS_KEEP_BLANK: no text */
     const char *fields[ITEM_FIELDS]; /* values of columns that the command reads; NULL: none */
-    struct options options;          /* of items->options, with `fields` in place */
+    struct options options;          /* items->options, with `fields` in place */
     struct identity_column *columns; /* [column_count + text_count] to copy; the last is the text */
     size_t column_count, text_count; /* text_count: 0, or 1 if the file is a table of texts */
     const struct score_region *regions; /* [region_count] ranges of bytes, not tokens (stimuli.h) */
@@ -89,7 +89,7 @@ struct items {
         const struct fill *fills; /* values of columns that group rows; NULL: none */
     } * starts;                   /* [count] */
     size_t count;
-    const char *path;         /* of the file, "-" for standard input; NULL: none */
+    const char *path;         /* path of the file, "-" for standard input; NULL: none */
     struct texts formulas;    /* predictions of a suite (stimuli.h); empty: none */
     struct texts numbers;     /* of a suite's regions, " 1 2", for each line; empty: not a suite */
     struct csv_reader reader; /* reads the file, or the lines that replace a suite */
@@ -97,13 +97,13 @@ struct items {
     size_t header_count;
     unsigned found; /* 1 << ITEM_…: in the header, or in an object of JSONL */
     struct text_survey survey;
-    struct texts parts;    /* columns of --regions, or that of --word-column; empty: neither */
+    struct texts parts;    /* columns of --regions, or the one of --word-column */
     struct texts by;       /* columns of --by; empty: a record is a text */
     struct fills fills;    /* columns that group rows */
-    size_t records;        /* of a table, without blank ones */
+    size_t records;        /* rows of a table, without blank ones */
     struct texts names;    /* columns to copy, in order of appearance */
-    const char *text_name; /* of the column of texts: text or sentence; NULL: none */
-    const char *reason;    /* of the last failure that was printed, without its place */
+    const char *text_name; /* name of the column of texts: text or sentence; NULL: none */
+    const char *reason;    /* reason of the last failure that was printed, without its place */
     struct file file;      /* items may point into it */
     struct arena arena;
 };
@@ -125,7 +125,7 @@ enum items_many {
 };
 
 /* Find all items: sentences, operands, items of the file or the pipe, ids. `fields`, 1 << ITEM_…,
- * are the command's columns besides those of all commands. On failure `items` is empty. */
+ * are the command's own columns. On failure `items` is empty. */
 int items_open(struct items *items, const struct options *options, unsigned fields,
                enum items_many many, struct err *err);
 void items_release(struct items *items);
@@ -144,7 +144,7 @@ int items_read(const struct items *items, struct item *item, size_t index, struc
 /* The input of a text, or of two as a pair; `text` and `pair` may be NULL. */
 struct input input_of(const char *text, const char *pair);
 
-/* The names of the columns to copy, and of that of texts. */
+/* The names of the columns to copy, and of the column of texts. */
 struct names item_columns(const struct item *item);
 
 /* The value of a column to copy; NULL: none. */

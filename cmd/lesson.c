@@ -184,7 +184,7 @@ static void write_parts(struct buf *out, const char *text, const struct page_les
     buf_bytes(out, first, (size_t)(last - first));
 }
 
-/* Run a step's command; write what it writes, or its `parts`. */
+/* Run a step's command; write its output, or only the `parts` of it. */
 static int run_step(struct stream *out, const struct command *command,
                     const struct options *options, const struct page_lesson *step, struct err *err)
 {
@@ -216,7 +216,7 @@ static void write_text(struct stream *out, const struct tour *tour, const char *
     text_wrap(out, text, utf8_width(mark, strlen(mark)), 0, tour->columns);
 }
 
-/* Write what a step says of its output. */
+/* Write the texts of a step about its output. */
 static void write_texts(struct stream *out, const struct tour *tour, const struct page_lesson *step)
 {
     write_text(out, tour, tour->lesson->look, step->look);
@@ -415,8 +415,8 @@ static int scale_html(const char **html, const struct lesson *lesson, struct are
 
 /* --- the HTML page ---------------------------------------------------------------------------- */
 
-/* The output of an explain command as HTML in a language, from which the page takes its tables; or
- * only the sections that `lesson->parts` names: "9-12". */
+/* Run an explain command and keep its HTML, in a language, as the tables of the page; if
+ * lesson->parts is set, only the sections that it names: "9-12". */
 static int read_tables(struct page_lesson *lesson, const char *line, const char *language,
                        const struct command_list *all, struct arena *arena, struct err *err)
 {

@@ -498,7 +498,7 @@ struct log **log_join(const char *const *paths, size_t count, struct arena *aren
         log->arena = arena;
         if (read_shard(log, paths[i], err))
             return NULL;
-        for (size_t k = 0; k <= LOG_SHARD; k++) { /* of "2/16", only the 16 must be equal */
+        for (size_t k = 0; k <= LOG_SHARD; k++) { /* in "2/16", only the 16 must be equal */
             const char *one = found->facts[k], *two = log->facts[k];
             if (k < LOG_SHARD ? strcmp(one, two) == 0 : found->shard.count == log->shard.count)
                 continue;
@@ -516,7 +516,7 @@ struct log **log_join(const char *const *paths, size_t count, struct arena *aren
         }
         *slot = log;
     }
-    size_t lacking = 0; /* runs of missing shards, as Slurm's --array takes them: 3,7-9 */
+    size_t lacking = 0; /* runs of missing shards, as Slurm's --array accepts them: 3,7-9 */
     for (size_t i = 0, end = 0; logs && i < found->shard.count && lacking <= MISSING_NAMED; i++) {
         for (end = i; end < found->shard.count && !logs[end];)
             end++;

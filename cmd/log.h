@@ -53,7 +53,7 @@ struct log {
     bool is_folder;
     bool resumes, forces; /* --resume, --force */
     struct job_shard shard;
-    size_t jobs;                  /* of the whole batch */
+    size_t jobs;                  /* jobs of the whole batch */
     const char *facts[LOG_FACTS]; /* log_open adds version, jobs and shard; log_join reads all */
 
     /* Set by the log. */

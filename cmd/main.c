@@ -62,7 +62,7 @@ int main(int argc, char **argv)
     arena_release(&arena);
     if (!failed && close(STDOUT_FILENO) && errno != EBADF) /* a full disk may show only now */
         failed = err_output(&err, "cannot write 'standard output': %s", strerror(errno));
-    if (failed && !err.kind) /* the status must not be that of success */
+    if (failed && !err.kind) /* the status must not be 0, which means success */
         err_set(&err, "the command failed without a reason: please report its command line");
     if (failed)
         print_failure(err.text);

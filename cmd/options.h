@@ -38,10 +38,10 @@ struct texts {
 int texts_add(struct texts *texts, const char *text, struct arena *arena, struct err *err);
 
 struct input_options {
-    struct texts operands; /* texts, or what the command's `operands` says */
+    struct texts operands; /* texts, or other things: the command's `operands` */
     struct texts sentences;
     const char *file, *ids, *source, *pair, *special;
-    const char *weights, *tokens; /* of another program: weights_file.h */
+    const char *weights, *tokens; /* --weights, --tokens: weights_file.h */
     const char *text_column, *id_column, *regions, *joint, *word_column, *by;
     bool literal_special, any_length, document, chat, trim;
     bool is_hosted; /* attn_report: standard input is not the default */
@@ -155,7 +155,7 @@ struct options {
         const char *answer, *position, *by, *head, *key, *against, *part;
         const char *method, *rule, *baseline;
         long long depth, steps;
-    } attribute; /* patch uses answer and position, too */
+    } attribute; /* patch also uses answer and position */
     struct {
         const char *explain, *scores;
         bool live;
@@ -167,7 +167,7 @@ struct options {
         bool noise, estimate;
         long long steps, verify;
     } patch;
-    struct { /* patch uses only_ids, too */
+    struct { /* patch also uses only_ids */
         bool only_ids, decode;
     } tokens;
     _Alignas(max_align_t) unsigned char own[OWN_BYTES]; /* struct own_options of a command */
@@ -250,7 +250,7 @@ struct option_walk {
     const struct option_row *row;
     const char *heading;
     bool is_shared;      /* the row is in a shared table */
-    size_t table, index; /* of the next row */
+    size_t table, index; /* where the next row is */
 };
 
 bool option_next(struct option_walk *walk);

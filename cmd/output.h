@@ -53,7 +53,7 @@ struct output {
     struct stream stream;  /* not for a folder */
     const char *rows_path; /* --stack: the file of `rows`, a line about each row; NULL: none */
     struct stream rows;
-    struct target_folder folder; /* set by a task, too, if its output is a file of a folder */
+    struct target_folder folder; /* also set by a task, if its output is a file of a folder */
 };
 
 /* Set up the output. A folder that is not empty is refused without --force. output_choose_table is
@@ -90,8 +90,8 @@ int output_write_table(struct output *output, const struct report *report,
 /* Remove temporary files of a killed process from a folder of results. */
 int output_clear_folder(const char *path, struct err *err);
 
-/* Call `use` for each file that an option names and that results depend on; not for that of texts,
- * nor for models. */
+/* Call `use` for each file that an option names and that results depend on; not for the file of
+ * texts, nor for models. */
 int options_files(const struct options *options,
                   int (*use)(void *context, const char *path, struct err *err), void *context,
                   struct arena *arena, struct err *err);
@@ -100,16 +100,16 @@ int options_files(const struct options *options,
 int file_hash(char digits[SHA256_DIGITS + 1], const char *path, const struct file *read,
               struct err *err);
 
-/* Record the provenance of results: the command (in a batch, that of --do) and the command line;
+/* Record the provenance of results: the command (in a batch, the one of --do) and the command line;
  * then each model that is opened. Of figures and pages also the input files, all with their names
  * alone, as ./NAME, unless --keep-paths is given or they are in a folder of results. */
 int provenance_begin(const struct options *options, struct err *err);
 int provenance_add_model(const struct model *model, struct err *err);
 int provenance_add_beginning(const char *token, struct err *err); /* of the model opened last */
 
-/* The layout of reports. The width is --width, else that of a terminal of at least 20 columns, else
- * 80. Without --width, tables not for a terminal are as wide as they need. With --full, the width
- * and the number of rows of a matrix are unlimited. */
+/* The layout of reports. The width is --width; else the terminal's, if that has at least 20
+ * columns; else 80. Without --width, tables not for a terminal are as wide as they need. With
+ * --full, the width and the number of rows of a matrix are unlimited. */
 struct layout page_layout(const struct options *options, const struct style *style);
 
 /* Identify the first of `count` reports, with the provenance of this run. */
@@ -122,7 +122,7 @@ int display_read(struct style *style, const struct options *options, struct err 
 int language_read(const char **language, const struct options *options, struct err *err);
 
 /* Print a note that lists given options without effect on the format. If output->folder is open,
- * figures are written, too. */
+ * there are figures as well. */
 void display_note(const struct display_options *options, const struct output *output);
 
 /* Print a note if columns of the input have names of columns of results, which then get a

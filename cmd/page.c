@@ -76,7 +76,7 @@ struct page_state {
 
 enum {
     PAGE_NEXT_BEST = 50, /* default of --top */
-    FEATURES_LISTED = 8, /* of each token and dictionary, the largest */
+    FEATURES_LISTED = 8, /* features shown at each token, from each dictionary: the largest */
     FEATURE_WORDS = 5,   /* that each promotes */
 };
 static const double QUICK_PRODUCTS = 5e9; /* multiplications of half a second */
@@ -103,7 +103,7 @@ enum {
     DEFAULT_BYTES = 1000000, /* limit for the exact tensors in the file, without --explain */
     LARGE_BYTES = 10000000,  /* a live page of this size prints a note */
     ORIGINS_MOST = 256,      /* split scores per text */
-    ORIGIN_BYTES = 600,      /* of each, without the grids of its parts */
+    ORIGIN_BYTES = 600,      /* bytes of each, without the grids of its parts */
 };
 
 static size_t layers_of(const struct config *config)
@@ -204,7 +204,7 @@ static int select_layers(struct selection *selection, const bool *explains,
     return 0;
 }
 
-/* The heads to explain (NULL: all): those of --explain; without it all, if their tensors are small
+/* The heads to explain (NULL: all): as --explain says; without it all, if their tensors are small
  * enough, else none. Sets facts.explained_bytes, the size of the tensors of all heads, about. */
 static const bool *explained_heads(struct page_run *run)
 {
@@ -248,7 +248,7 @@ enum {
     WHOLE_FLOATS = 1 << 24, /* scores of all heads and queries, at most; else of one query */
 };
 
-/* The query whose journey a page shows first: in the lesson, that of the first mark. */
+/* The query whose journey a page shows first: in the lesson, the query of the first mark. */
 static size_t first_query(const struct page_run *run)
 {
     const char *mark = run->own->lesson ? run->own->lesson->marks : "";
@@ -442,7 +442,7 @@ static int find_origins(struct page_run *run, struct err *err)
 
 /* --- --scores: the scores of `heads`, on the text and on repeated random tokens --------------- */
 
-/* Limit for the number of weights: scores then take less than half a second. */
+/* Limit for the number of weights: scores then need less than half a second. */
 static const double QUICK_WEIGHTS = 5e6;
 
 /* Measure the scores that `heads` shows by default, with a row for each head. */
@@ -592,7 +592,7 @@ static int add_option(struct texts *words, const struct option_row *row, const s
     return err_if(err->kind);
 }
 
-/* Whether --edit changes features: then the commands need --sae, too. */
+/* Whether --edit changes features: then the commands also need --sae. */
 static bool edits_features(const struct options *options)
 {
     bool found = false;

@@ -118,8 +118,8 @@ const struct command command_patch = {
 
 /* The values that all texts of a setting share. */
 struct patch_state {
-    struct edit_list references; /* of --reference, at the patched sites */
-    struct npy direction;        /* of --metric cosine:@FILE */
+    struct edit_list references; /* edits that fill --reference, at the patched sites */
+    struct npy direction;        /* the direction of --metric cosine:@FILE */
 };
 
 /* What is asked about one text. */

@@ -229,7 +229,7 @@ static int put_name(struct buf *out, const struct scope *scope, const char *name
     return 0;
 }
 
-/* The size of a name after @: up to one of `signs` or, if longer, that of the name of a column. */
+/* The size of a name after @: up to one of `signs` or, if longer, the size of a column's name. */
 static size_t name_size(const char *name, const struct item *item)
 {
     static const char signs[] = ":,]/;";

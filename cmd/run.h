@@ -56,7 +56,7 @@ int run_gradient_run(const struct group *group, struct err *err);
 
 /* --- run_stream.c: a long text ---------------------------------------------------------------- */
 
-/* True if attention maps are written during the pass, so that few are in memory. */
+/* True if attention maps are written during the pass: then memory holds only a few of them. */
 bool run_streams(const struct driver *driver, const struct selection *selection,
                  const struct text_with_source *pair);
 

@@ -46,7 +46,7 @@ static bool have_keys(const struct selection *selection)
     return false;
 }
 
-/* True if all texts have the same rows and columns: those of names. */
+/* True if all texts have the same rows and columns, as the rows and columns have names. */
 static bool is_named(const struct request *request, const struct text_with_source *pair)
 {
     const struct tokenized *text = &pair->sentence;

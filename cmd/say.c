@@ -87,7 +87,7 @@ void print_failure(const char *text)
 
 /* --- files of texts --------------------------------------------------------------------------- */
 
-/* Files that people take for texts, by their first bytes. */
+/* Files that people mistake for texts, by their first bytes. */
 static const struct other_file {
     const char *begins, *what, *way_out;
 } other_files[] = {

@@ -24,8 +24,8 @@ void print_note_of_tokenizer(const struct tokenizer *tokenizer);
  * shorter, or began in another way, with a special token or without one; whether it is printed. */
 bool print_note_of_training(const struct dictionary *dictionary, const struct tokenized *text);
 
-/* Print a note if `mapped` bytes of a weights file do not fit into memory beside `others` bytes;
- * none if `others` bytes alone do not. */
+/* Print a note if `mapped` bytes of a weights file and `others` bytes together exceed memory. Print
+ * nothing if `others` alone exceed it. */
 void print_note_of_weights(double mapped, double others);
 
 /* --- files of texts --------------------------------------------------------------------------- */

@@ -173,7 +173,7 @@ static const struct kind kinds[] = {
 
 struct score_state {
     struct driver *driver;
-    const struct kind *kind; /* of the open setting, like the next three */
+    const struct kind *kind; /* for the open setting, like the next three */
     unsigned asked;
     struct scoring scoring;
     struct score_view view;
@@ -192,9 +192,9 @@ struct score_state {
     struct score_totals *words; /* [texts] tables with a column for each model, or one table with a
                                  * column for each row of `table`; NULL: none */
     const char *title;          /* "2 models" in one table; NULL: a result for each model */
-    struct unigrams unigrams;   /* of --unigrams; else without words */
+    struct unigrams unigrams;   /* from --unigrams; else without words */
     const char *group;          /* --group, or `item`; NULL: no differences within groups */
-    struct score_totals groups; /* values of `group`; `logprob` is that of the first text with it */
+    struct score_totals groups; /* values of `group`; `logprob` belongs to the first text with it */
     bool compares;              /* a group has several texts */
     const char *folder;         /* for words.csv, totals.csv and the figure; NULL: one output */
 };
@@ -204,7 +204,7 @@ struct scored_item {
     struct score_text text;   /* the text; of a pair, `pairs` has the good one, then the bad one */
     size_t count;             /* texts; 0: blank */
     struct score_total total; /* of the item's own text, or of the pair */
-    const char *names[2];     /* of the column of texts and of the column of what is scored */
+    const char *names[2];     /* names of the column of texts, and of the column of scored things */
     struct score_totals rows; /* `total`, or a row for each continuation or region */
 };
 
@@ -219,7 +219,7 @@ static const char *name_of(unsigned asked)
     return NULL;
 }
 
-/* Choose the kind. Refused: --mean and --words for a kind that does not take them, except in
+/* Choose the kind. Refused: --mean and --words for a kind that does not support them, except in
  * settings of a batch with a result for each text. */
 static int choose_kind(struct score_state *own, const struct options *options, struct err *err)
 {
@@ -382,7 +382,7 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     return prepare_table(own, err);
 }
 
-/* Totals have the beginning token, too; continuations have none. */
+/* Totals include the beginning token; continuations have none. */
 static enum beginning beginning(void *state, const struct driver *driver)
 {
     struct score_state *own = state;
@@ -471,7 +471,7 @@ static void expect(void *state, struct driver *driver, size_t tokens)
 }
 
 /* --- continuations: a text joined with each. In a masked model, a text may have a mask token: the
- * continuation then takes its place.
+ * continuation then replaces it.
  *
  *     the keys to the cabinet [MASK] old.   are → the keys to the cabinet are old. */
 
@@ -730,7 +730,7 @@ static const char *whole_text(const struct tokenized *text, struct arena *arena,
     return buf_keep(&whole, arena, err);
 }
 
-/* Compare the total of a good text, or of a region of it, with that of the bad one. */
+/* Compare the total of a good text, or of a region in it, with `bad`, the total of the bad one. */
 static void compare_pair(struct score_total *total, double bad)
 {
     bool ties = !(total->logprob < bad || total->logprob > bad);
@@ -739,10 +739,10 @@ static void compare_pair(struct score_total *total, double bad)
     total->correct = ties ? 0.5 : total->logprob > bad;
 }
 
-/* Report an item. `total` is of its text, or of the tokens or words of --query; it also has, with
- * --unigrams, the log-probability of the words by themselves and, of a pair, that of the bad text.
- * `rows` has this total, or a row for each continuation or region; a region without tokens has a
- * row only in a suite. */
+/* Report an item. `total` is of its text, or of the tokens or words of --query. With --unigrams it
+ * also has the log-probability of the words by themselves and, for a pair, of the bad text. `rows`
+ * has this total, or a row for each continuation or region; a region without tokens has a row only
+ * in a suite. */
 static int report_item(const struct score_state *task, struct job *job, struct arena *arena,
                        struct err *err)
 {

@@ -53,13 +53,13 @@ int input_wrap(struct input *input, const struct chat *chat, struct arena *arena
 
 /* --- a model and its texts -------------------------------------------------------------------- */
 
-/* What comes before texts with --special auto, the default: what the tokenizer adds; the beginning
- * token, if the tokenizer adds nothing; or what the tokenizer adds, with a note if that is nothing.
+/* The start of texts with --special auto, the default: the tokens that the tokenizer adds; the
+ * beginning token, if it adds none; or the tokens that it adds, with a note if it adds none.
  */
 enum beginning { BEGINNING_OF_TOKENIZER, BEGINNING_ADDED, BEGINNING_NOTED };
 
-/* The rule of all commands: the beginning token comes before texts with --words or with regions, so
- * that all numbers of a word or region belong to the same text. `adds`: the command follows it; a
+/* The rule of all commands: the beginning token comes before texts with --words or with regions:
+ * then all numbers of a word or region belong to the same text. `adds`: the command follows it; a
  * command that does not gets BEGINNING_NOTED. */
 enum beginning session_beginning(const struct items *items, bool adds);
 
@@ -115,8 +115,8 @@ const char *positions_tokens(void *context, bool of_source, const char *position
 int session_open_item(const struct session *session, struct item *item, const struct items *items,
                       size_t index, struct arena *arena, struct err *err);
 
-/* Read the text and the source of an item as tokens, and check them against the edits.
- * Names in `item` become positions. pair->edits are those of the viewer, or made for this text. */
+/* Read the text and the source of an item as tokens, and check them against the edits. Names in
+ * `item` become positions. pair->edits are the viewer's edits, or made for this text. */
 int session_read_item(struct session *session, struct item *item, struct text_with_source *pair,
                       struct arena *arena, struct err *err);
 
@@ -125,8 +125,8 @@ int session_read_item(struct session *session, struct item *item, struct text_wi
 struct text_with_source *session_read_items(struct session *session, const struct items *items,
                                             struct err *err);
 
-/* Refuse passes that take more memory than there is: `bytes`, copies of weights included. Otherwise
- * note if weights in their file do not fit beside `bytes`. `longest`: most tokens of a text. */
+/* Refuse passes that need more memory than there is: `bytes`, copies of weights included. Otherwise
+ * note if the weights file does not fit beside `bytes`. `longest`: most tokens of a text. */
 int session_expect(const struct session *session, double bytes, struct weights_bytes weights,
                    size_t longest, struct err *err);
 
@@ -146,9 +146,9 @@ struct question_words {
     const char *option, *answer;  /* A[:B]; NULL: none */
     const char *place_option;     /* NULL: the command has none */
     const char *place;            /* index of a token; NULL: the default */
-    struct notes *notes;          /* of an answer that lacks a space */
+    struct notes *notes;          /* notes of answers that lack a space */
     const struct tokenized *text; /* NULL: no text yet */
-    size_t index;                 /* of the text, for notes */
+    size_t index;                 /* number of the text, for notes */
 };
 
 /* Read an answer, one token or two, ' Mary: John'; without one, both are -1. Read the position: by

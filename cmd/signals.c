@@ -25,7 +25,7 @@ static void begin_to_leave(const char *message)
 }
 
 /* Before a call that does not return, the address sanitizer looks for the end of the stack and
- * takes locks, which its own search for leaks may hold when a signal arrives. */
+ * locks mutexes that its own search for leaks may hold when a signal arrives. */
 #define ENDS_THE_PROGRAM __attribute__((no_sanitize("address")))
 
 /* End after an interruption, without half-written files. */

@@ -69,7 +69,7 @@ struct steer_run {
     size_t width;
     double *sums[2];  /* [layers, width] of the positive and of the negative texts */
     double *norms;    /* [layers] sums over all texts of the mean norm of the tokens */
-    size_t counts[2]; /* of texts */
+    size_t counts[2]; /* number of texts on each side */
     float *vectors;   /* [layers, width] */
     const char *ending;
 };

@@ -47,7 +47,7 @@ int regions_read(struct item *item, const char *numbers, struct arena *arena, st
                 "column 'regions': expected %zu name%s separated by |, as in the text, found %zu",
                 parts.count, num_plural(parts.count), names.count);
     const char *mark = marked;
-    bool is_apart = false; /* a mark since the last region with text had blanks beside it */
+    bool is_apart = false; /* a mark since the last region with text was next to blanks */
     for (size_t i = 0; i < parts.count && !err->kind; i++) {
         const char *name = column ? names.items[i] : "";
         long long number = numbers ? strtoll(numbers, (char **)&numbers, 10) : (long long)i + 1;
@@ -263,8 +263,8 @@ static long long number_of(const struct json *object, const char *name, long lon
     return number;
 }
 
-/* Add a condition of an item as a line. A single region has a mark, too. The sentence
- * has its regions in the order of the file, as in SyntaxGym. */
+/* Add a condition of an item as a line. Even a single region has a mark. The sentence has its
+ * regions in the order of the file, as in SyntaxGym. */
 static void add_condition(struct buf *lines, struct items *items, const struct json *root,
                           const struct json *item, const struct json *condition, struct err *err)
 {

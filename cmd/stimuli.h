@@ -4,9 +4,9 @@
  *     The horse | raced | fell,noun|verb|end
  *
  * A region is the part of a text of a table between marks, `|`. No command gives marks to a model.
- * The column `regions` has the names of the regions; without it, these are numbers from 1. A bar
- * of a special token, <|endoftext|>, is no mark. A mark and the blanks beside it become one blank;
- * a mark without blanks joins two regions, as in Chinese.
+ * The column `regions` has the names of the regions; without it, these are numbers from 1. A bar of
+ * a special token, <|endoftext|>, is no mark. A mark and the blanks around it become one blank; a
+ * mark without blanks joins two regions, as in Chinese.
  *
  * A suite is a JSON document: items with conditions, whose regions make a sentence, and predictions
  * such as `(3;%mismatch%) > (3;%match%)`: the surprisal of region 3 in two conditions. */

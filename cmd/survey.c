@@ -12,7 +12,7 @@ static const char ascii_blanks[] = " \t\r\n";
 /* True for a mark, false for a bar of a special token, <|endoftext|>. */
 static bool is_mark(const char *text, const char *bar)
 {
-    static const char ends[] = "|<> \t\r\n"; /* of the name of a token */
+    static const char ends[] = "|<> \t\r\n"; /* signs that end the name of a token */
     const char *name = bar;
     size_t size = strcspn(bar + 1, ends);
     if (bar > text && bar[-1] == '<')
@@ -37,7 +37,7 @@ static size_t decode(uint32_t *character, const char *at)
 }
 
 /* From `end` on, find the next white space at an end of a text, or several blanks within a line.
- * Blanks beside a mark are not stray. */
+ * Blanks next to a mark are not stray. */
 static bool find_stray(const char **start, const char **end, const char *text)
 {
     for (const char *at = *end; *at; at = *end) {

@@ -1,6 +1,6 @@
-/* survey.h: what the cells of a table of texts contain that its author may not see: marks between
- * regions, stray blanks, columns of numbers with a decimal comma. items.c surveys each cell when it
- * opens a table, and says in one note what was found. */
+/* survey.h: contents of a table of texts that its author may overlook: marks between regions, stray
+ * blanks, columns of numbers with a decimal comma. items.c surveys each cell when it opens a table,
+ * and says in one note what was found. */
 #pragma once
 
 #include "base/buf.h"
@@ -8,16 +8,16 @@
 
 struct text_survey {
     size_t marks;            /* number of marks, `|`, in the texts of a table (stimuli.h) */
-    size_t glued;            /* of `marks`, those without blanks between two words */
+    size_t glued;            /* number of marks without blanks between two words */
     size_t blank, nameless;  /* lines without text; columns without a name */
     size_t stray;            /* texts with blanks that --trim removes */
     const char *glued_words; /* at the first glued mark: "horse|raced" */
-    size_t stray_line;       /* of the first text with stray blanks */
+    size_t stray_line;       /* line of the first text with stray blanks */
     size_t hidden;           /* texts with characters that a spreadsheet does not show */
-    size_t hidden_line;      /* of the first of these texts */
+    size_t hidden_line;      /* line of the first text with hidden characters */
     unsigned hidden_kinds;   /* 1 << index in the table of these characters */
     size_t errors;           /* cells of copied columns with an error of Excel, such as #N/A */
-    size_t error_line;       /* of the first of these cells */
+    size_t error_line;       /* line of the first cell with an error */
     const char *error;       /* its value */
     size_t whole;            /* lines of a table of one column that have a separator */
     const char *commas;      /* copied column of numbers with a decimal comma; NULL: none */
@@ -28,7 +28,7 @@ const char *mark_find(const char *text, const char *at);
 
 /* Add a text of a table to the survey: its marks if it may have some, and whether it has stray
  * blanks: white space at an end, unless the cell is a region, or several blanks within a line, but
- * not beside a mark. */
+ * not next to a mark. */
 enum cell_kind { CELL_TEXT, CELL_WITH_MARKS, CELL_REGION };
 int text_survey_add(struct text_survey *survey, const char *text, enum cell_kind kind, size_t line,
                     struct arena *arena, struct err *err);
@@ -40,8 +40,8 @@ unsigned hidden_find(const char *text, bool is_csv);
 /* True if a cell is an error value of Excel, in English or a language that translates them. */
 bool cell_is_error(const char *cell);
 
-/* Add a cell to what the cells of a column are: some are numbers with a decimal comma, and all
- * others whole numbers or empty; or not. */
+/* Update the kind of a column with a cell. CELLS_WITH_COMMAS: some cells are numbers with a decimal
+ * comma, and all others whole numbers or empty. */
 enum cells { CELLS_PLAIN, CELLS_WITH_COMMAS, CELLS_OTHER };
 enum cells cells_add(enum cells cells, const char *cell);
 

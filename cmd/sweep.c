@@ -14,7 +14,7 @@
 #include "base/num.h"
 
 enum {
-    VALUES_MAX = 10000, /* of one sweep: a range is easily too long */
+    VALUES_MAX = 10000, /* values of one sweep: a range is easily too long */
     SETTINGS_MAX = 1000000,
     SHARDS_MAX = 1000000,
 };

@@ -26,12 +26,12 @@ struct sweep {
     const struct options *options; /* of the command line */
     struct swept_option *items;    /* [count]; --repeat is the last */
     size_t count;
-    struct texts models; /* of --model, patterns by their matches; empty: not given */
+    struct texts models; /* models of --model: matches in place of a pattern; empty: not given */
     bool of_models;      /* several --model: the first item, which results name anyway */
     size_t settings;     /* at least 1 */
 };
 
-/* Read --sweep, --repeat and --model, of which several are swept, too. Refused: an option that
+/* Read --sweep, --repeat and --model; several models are a sweep as well. Refused: an option that
  * cannot vary, and a value given twice. */
 int sweep_read(struct sweep *sweep, const struct options *options, struct arena *arena,
                struct err *err);
@@ -59,8 +59,8 @@ int model_blame(const char *name, struct err *err);
 
 /* --- shards: the part of all jobs that one process runs -----------------------------------------
  *
- * Shard I of N is a contiguous range of the jobs, so that the logs of all shards, joined in order,
- * are the same as the log of a single process.
+ * Shard I of N is a contiguous range of the jobs, and the logs of all shards, joined in order, are
+ * the log of a single process.
  *
  *     --shard 2/16     the second of sixteen shards
  *     --shard auto     SLURM_ARRAY_TASK_ID of SLURM_ARRAY_TASK_MIN … MAX; OMPI_COMM_WORLD_RANK of
@@ -91,7 +91,7 @@ void shard_range(const struct job_shard *shard, size_t jobs, size_t *first, size
 
 struct dose {
     const char *y; /* NAME or NAME:ROW, of a column or a fact; NULL: the first number */
-    char name[SHEET_NAME_BYTES]; /* of the number; empty: no result yet */
+    char name[SHEET_NAME_BYTES]; /* name of the number; empty: no result yet */
     const struct sweep *sweep;
     size_t axis;    /* index of the setting on the axis */
     double *x;      /* [points], in the order of the sweep */

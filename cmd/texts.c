@@ -36,8 +36,8 @@ static int open_modules(struct pooling_modules *modules, struct session *session
     return pooling_open(modules, &model->folder, model->config.n_embd, &session->arena, err);
 }
 
-/* What a format shows by default of a model with mixers: all maps on a page, else those of
- * attention if there are any. */
+/* The tensors that a format shows by default of a model with mixers: all maps on a page, else the
+ * maps of attention if there are any. */
 static const char *show_of_mixers(const struct format *format, const struct config *config)
 {
     const bool attends = site_exists(config, SITE_WEIGHTS);
@@ -114,7 +114,7 @@ int request_make(struct request *request, struct driver *driver, struct err *err
     const struct style_words *words = &session->options->display.style;
     bool is_talk = words->preset && format->display & DISPLAY_CELLS && config->causal &&
                    !has_encoder(config) && !(words->tokens && *words->tokens == '0');
-    bool translates = has_encoder(config); /* an encoder has tensors to show by default, too */
+    bool translates = has_encoder(config); /* encoders have tensors to show by default */
     const char *usual = translates                   ? format->show_of_encoder
                         : config_keeps_state(config) ? show_of_mixers(format, config)
                                                      : format->show;

@@ -13,8 +13,8 @@ struct request {
     bool chosen; /* format is not text, or --show, --layer, --head, --query, --pool or --align */
 };
 
-/* For a hook `open`: read --show, --layer, --head, --mean, --words and the like, and set what the
- * driver derives from each report. The default tensors and layers depend on the format.
+/* For a hook `open`: read --show, --layer, --head, --mean, --words and the like, and set the
+ * driver's `derivation`, for each report. The default tensors and layers depend on the format.
  * Refused: tensors that the model does not have with its mechanism. */
 int request_make(struct request *request, struct driver *driver, struct err *err);
 

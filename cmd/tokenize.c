@@ -48,11 +48,11 @@ struct tokenize_run {
     struct output output;
     struct folder folder;
     struct tokenizer *tokenizer;
-    const struct tokenizer *of_texts; /* `tokenizer` or, of an encoder-decoder, that of sources */
+    const struct tokenizer *of_texts; /* `tokenizer`; of an encoder-decoder, the encoder's */
     const struct chat *chat;
     struct items items;
     size_t count;     /* tokens of the current text */
-    struct buf lines; /* of --only-ids: a line of ids per text, separated by blanks */
+    struct buf lines; /* with --only-ids: a line of ids per text, separated by blanks */
     bool *lacks;   /* [items.count] true for one of several texts without tokens: it has no table */
     size_t failed; /* number of texts in `lacks`; message of the first one */
     const char *failure;

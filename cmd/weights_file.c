@@ -20,7 +20,7 @@ struct weights_file {
     const char *path;
     size_t layers, heads, tokens;
     float *numbers;     /* [layers, heads, tokens, tokens] */
-    struct texts names; /* of tokens; empty: none */
+    struct texts names; /* names of tokens; empty: none */
     bool causal;
     struct arena arena;
     struct err *err;
@@ -89,8 +89,8 @@ static int read_arrays(struct weights_file *file)
 
 /* --- JSON ------------------------------------------------------------------------------------- */
 
-/* Find the first member `attn`, in objects and lists, and the tokens beside it; pass what has none.
- * The cursor goes on through the lists in each other, so that each byte is read once. */
+/* Find the first member `attn`, in objects and lists, and the tokens in the same object; pass over
+ * values without one. The cursor goes on through nested lists: each byte is read once. */
 static bool find_attention(struct json_span *attention, struct json_span *tokens,
                            struct json_cursor *cursor)
 {
@@ -115,7 +115,7 @@ static bool find_attention(struct json_span *attention, struct json_span *tokens
     return found;
 }
 
-/* Read nested lists, which were checked to be JSON; those of one axis have equal sizes. */
+/* Read nested lists, which were checked to be JSON. Lists of one axis must have equal sizes. */
 static int read_lists(struct weights_file *file, struct json_span lists)
 {
     size_t shape[WEIGHTS_AXES] = {0}, counts[WEIGHTS_AXES] = {0}, depth = 0, rank = 0, count = 0;
