@@ -1,4 +1,4 @@
-/* err.h: error messages. (This header also includes those of bool and size_t.)
+/* err.h: error messages. (This header also includes <stdbool.h> and <stddef.h>.)
  *
  * A function that can fail takes a `struct err *` and returns 0 or a pointer; on failure it sets
  * the message and returns -1 or NULL. Callers may add a prefix. The kind is the exit status.
@@ -58,7 +58,7 @@ int err_prefix(struct err *err, const char *format, ...) ERR_PRINTF;
 int err_append(struct err *err, const char *format, ...) ERR_PRINTF;
 int err_about(struct err *err, enum err_about about);
 
-/* Unless there is a message: set that of a failed allocation, or copy that of `from`. Return -1. */
+/* Unless there is a message: set the one for missing memory, or copy `from`. Return -1. */
 int err_memory(struct err *err, size_t size_bytes);
 int err_adopt(struct err *err, const struct err *from);
 

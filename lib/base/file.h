@@ -118,7 +118,7 @@ struct folder_file {
 
 struct folder {
     const char *path;                /* the directory, or the name of a model in memory */
-    const struct folder_file *files; /* NULL: those of the directory */
+    const struct folder_file *files; /* NULL: the files of the directory */
     size_t file_count;
     struct opened_files *opened; /* not NULL: folder_open adds the names of files here */
 };

@@ -70,7 +70,7 @@ const char *names_guess(char text[NAMES_GUESS_BYTES], const char *name);
  * The distance is the number of characters inserted, removed, changed or swapped with a neighbour
  * (optimal string alignment). A name is near up to distance 1 for a word of 2 to 4 characters, up
  * to about a third of the characters for a longer one. Case decides between equals only. Names that
- * begin with the word are near, too, and names with which the word begins.
+ * begin with the word are near as well, and names with which the word begins.
  *
  *     nearest_begin(&nearest, "lyaer", 5);
  *     for (size_t i = 0; i < count; i++)

@@ -132,7 +132,7 @@ int replacement_rename(const char *from, const char *path, struct err *err)
 
 /* --- folders of results ----------------------------------------------------------------------- */
 
-/* The first name in a folder, in the order of bytes, so that messages are the same each time; "" if
+/* The first name in a folder, in the order of bytes: messages are then the same each time; "" if
  * the folder is empty. */
 static int find_first(char name[NAME_MAX + 1], const char *path, struct err *err)
 {

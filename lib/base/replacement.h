@@ -57,7 +57,7 @@ int replacement_rename(const char *from, const char *path, struct err *err);
  */
 struct target_folder {
     const char *path; /* the caller's; NULL: closed */
-    bool replaces;    /* new files replace those of the same names */
+    bool replaces;    /* new files replace files of the same names */
     bool made;        /* the folder is new: target_folder_close removes it if it is empty */
     int descriptor;   /* holds the lock; -1: none */
 };

@@ -127,9 +127,9 @@ static void terminal_rest(struct terminal *terminal, char sign[TERMINAL_SIGN_BYT
     terminal->held_size = 0;
 }
 
-/* Take one byte, or a whole colour sequence, of `size` bytes (at least 1), and write what a
- * terminal gets for it to `sign`: nothing while a character is incomplete. Returns the number of
- * bytes taken; 0: the byte does not continue the held ones, which `sign` gets; take it again. */
+/* Read one byte, or a whole colour sequence, of `size` bytes (at least 1), and write to `sign` the
+ * bytes that a terminal gets for it: none while a character is incomplete. Returns the number of
+ * bytes read; 0: the byte does not continue the held ones, which `sign` gets; read it again. */
 static size_t terminal_take(struct terminal *terminal, char sign[TERMINAL_SIGN_BYTES],
                             const char *bytes, size_t size)
 {
@@ -285,7 +285,7 @@ static int file_descriptor_of(const char *path)
     return -1;
 }
 
-/* Open a device, a pipe, a file without a name, or what an open descriptor writes to. */
+/* Open a device, a pipe, a file without a name, or an open descriptor's file. */
 static int open_in_place(struct stream *stream, const char *path, struct err *err)
 {
     int open_already = file_descriptor_of(path);

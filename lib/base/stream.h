@@ -37,7 +37,7 @@ struct stream {
     uint64_t *sum;        /* the caller's checksum (hash_fnv) of all bytes put in, or NULL */
     struct terminal {
         bool shows;   /* a terminal: escape controls, invisible characters and invalid UTF-8 */
-        bool colours; /* pass sequences that set colours: the caller has escaped those of texts */
+        bool colours; /* pass sequences that set colours: the caller has escaped any in texts */
         char held[4]; /* the beginning of a character */
         size_t held_size;
     } terminal;
@@ -54,8 +54,8 @@ int stream_to(struct stream *stream, int descriptor, struct err *err);
 int stream_to_memory(struct stream *stream, struct buf *memory, struct err *err);
 int stream_to_hex(struct stream *stream, struct stream *hex, struct err *err);
 
-/* From now on, stream_to opens streams to `memory` for standard output; NULL: no longer. Returns
- * what it opened them to before. */
+/* From now on, stream_to opens streams to `memory` in place of standard output; NULL: no longer.
+ * Returns the `memory` of the call before. */
 struct buf *stream_capture(struct buf *memory);
 
 /* The output is not text: even a terminal gets every byte unchanged. */
@@ -82,7 +82,7 @@ void stream_discard(struct stream *stream);
 /* Commit unless `failed`, else discard. -1 after either failure. */
 int stream_end(struct stream *stream, int failed, struct err *err);
 
-/* True if a file's name, without its folder, is that of a temporary file. */
+/* True if a file's name, without its folder, is the name of a temporary file. */
 bool stream_is_temporary(const char *name);
 
 /* Do not wait for the disk at each file, which takes milliseconds: for thousands of files, with one

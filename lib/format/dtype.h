@@ -89,12 +89,12 @@ void dtype_add_dots(float sums[DTYPE_ROWS], const float *x, const char *const fr
  * difference is rounded once. */
 struct dtype_packing {
     size_t numbers; /* that share a step: 16 or 32 */
-    size_t bits;    /* of an integer without a sign: 4 or 8 */
+    size_t bits;    /* bits of an unsigned integer: 4 or 8 */
     int offset;
     bool has_less;
 };
 struct dtype_packing dtype_packing(enum dtype dtype);
-size_t dtype_packed_bytes(const struct dtype_packing *packing); /* of `numbers` of the rows */
+size_t dtype_packed_bytes(const struct dtype_packing *packing); /* bytes of `numbers` of the rows */
 
 /* Pack `count` numbers, in whole blocks, of DTYPE_ROWS rows; parts go `apart` bytes apart. */
 void dtype_pack(char *to, size_t apart, const char *const from[DTYPE_ROWS], enum dtype dtype,

@@ -15,10 +15,10 @@
 struct dumped {
     struct safetensors_entry entry;
     bool is_fortran;   /* its numbers are in Fortran order */
-    bool is_printed;   /* of a log: numbers have four decimals, and some are missing */
-    const char *op;    /* of a log: the operation that made it, "ROPE"; else NULL */
-    const char *after; /* of a log: the end of its lines */
-    double sum;        /* of a log: of all numbers, or of those that are printed; else NaN */
+    bool is_printed;   /* a log: numbers have four decimals, and some are missing */
+    const char *op;    /* in a log, the operation that made it, "ROPE"; else NULL */
+    const char *after; /* in a log, the end of its lines */
+    double sum;        /* in a log, the sum of all numbers, or of the printed ones; else NaN */
 };
 
 struct dump {
@@ -35,7 +35,7 @@ struct dump {
 int dump_open(struct dump *dump, const char *path, struct err *err);
 void dump_release(struct dump *dump);
 
-/* The same for the bytes of a log or of NumPy, which are borrowed, without tensors, too. */
+/* The same for borrowed bytes of a log or of NumPy; it may have no tensors. */
 int dump_read(struct dump *dump, const struct file *file, const char *name, struct err *err);
 
 /* numbers [entry.count] in C order; those that a log does not print are NaN. */

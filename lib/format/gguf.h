@@ -32,7 +32,7 @@ enum gguf_kind {
 /* The bytes of a number, of a text, or of the items of an array. */
 struct gguf_value {
     enum gguf_kind kind;
-    enum gguf_kind item_kind; /* of an array */
+    enum gguf_kind item_kind; /* kind of an array's items */
     size_t count;             /* number of items; 1 if not an array */
     const char *bytes;        /* in the file, unaligned */
     size_t size;
@@ -66,7 +66,7 @@ struct gguf_tensor {
     const struct gguf_type *type; /* a row of gguf_types */
     size_t rank;
     size_t sizes[GGUF_RANK_MAX]; /* the contiguous dimension is first */
-    size_t count;                /* of numbers: the product of the sizes */
+    size_t count;                /* number of numbers: the product of the sizes */
     size_t begin, end;           /* offsets of the data in the file */
 };
 
@@ -82,7 +82,7 @@ struct gguf {
 };
 
 /* Open a file by its path; or check an open file, which the struct then owns. Errors name a wrong
- * key or tensor, and those of gguf_open also the file. Nothing is held after a failure. */
+ * key or tensor, and errors of gguf_open also the file. Nothing is held after a failure. */
 int gguf_open(struct gguf *gguf, const char *path, struct err *err);
 int gguf_read(struct gguf *gguf, struct file *file, struct err *err);
 void gguf_release(struct gguf *gguf);
@@ -92,7 +92,7 @@ const struct gguf_value *gguf_value(const struct gguf *gguf, const char *key);
 const struct gguf_tensor *gguf_find(const struct gguf *gguf, const char *name);
 
 /* Get the value of a key; `*value` is left if there is none. Another kind and a number out of range
- * are refused. Integers may have any width, and are numbers for gguf_double, too. */
+ * are refused. Integers may have any width; gguf_double reads them as well. */
 int gguf_integer(const struct gguf *gguf, const char *key, long long min, long long max,
                  long long *value, struct err *err);
 int gguf_double(const struct gguf *gguf, const char *key, double min, double max, double *value,

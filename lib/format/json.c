@@ -16,7 +16,7 @@
 
 /* --- the scanner: checks the grammar, and moves cursors, for which it cannot fail ----------------
  *
- * A function that reads from `at` on returns the end of what it read, or NULL with `err`. */
+ * A function that reads from `at` on returns the end of the bytes read, or NULL with `err`. */
 
 enum {
     END = -1, /* what peek returns after the last byte */
@@ -189,8 +189,8 @@ static inline unsigned bytes_that_stop(__m128i block)
 }
 
 /* C2 to DF begin characters of two bytes and E1 to EC of three, which only need continuation bytes;
- * scan_character checks all others. If a block passes, the result depends on the stop alone, so
- * that processors need not wait for these checks. */
+ * scan_character checks all others. If a block passes, the result depends on the stop alone:
+ * processors need not wait for these checks. */
 static inline const char *plain_end(const char *at, const char *end)
 {
     while (end - at >= BLOCK_BYTES) {
@@ -489,7 +489,7 @@ int json_parse(struct json **root, const char *bytes, size_t size, struct err *e
     if (in.zero) /* in a tree it would end the text */
         return err_set(err, "byte %zu: expected no \\u0000 in a text, found one",
                        (size_t)(in.zero - bytes));
-    if (in.values > JSON_VALUES_MAX) /* a tree takes up to forty times the bytes of its text */
+    if (in.values > JSON_VALUES_MAX) /* a tree needs up to forty times the bytes of its text */
         return err_set(err, "expected at most %d values, found %zu", JSON_VALUES_MAX, in.values);
     if (in.text_bytes > JSON_TEXT_BYTES_MAX)
         return err_set(err, "expected at most %d bytes of texts, found %zu", JSON_TEXT_BYTES_MAX,

@@ -14,8 +14,8 @@ enum { ESCAPE_BYTES = 8 }; /* `\u001f` with its closing 0 */
 static const char escaped[] = "\"\\\b\f\n\r\t";
 static const char letters[] = "\"\\bfnrt";
 
-/* Control characters are escaped, also those of C1: some terminals interpret U+009B. In HTML, `<`
- * could end the script; U+2028 and U+2029 are line breaks there. */
+/* Control characters are escaped, even C1: some terminals interpret U+009B. In HTML, `<` could end
+ * the script; U+2028 and U+2029 are line breaks there. */
 static bool is_plain(const struct json_writer *json, uint32_t c)
 {
     bool control = c < ' ' || (c >= 0x7f && c < 0xa0);

@@ -18,7 +18,7 @@
 /* First member of a document: its kind, which data/schemas/NAME.json describes, and a version that
  * changes when a member is renamed or removed. */
 #define JSON_FORMAT(name) "attn-cli/" name "/1"
-#define RESULT_FORMAT "attn-cli/result/2" /* of tables and tensors: data/schemas/result.json */
+#define RESULT_FORMAT "attn-cli/result/2" /* tables and tensors: data/schemas/result.json */
 
 struct json_writer {
     struct stream *stream; /* destination, to which errors stick; NULL: `buf` */

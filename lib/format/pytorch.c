@@ -9,7 +9,7 @@
 
 /* --- the pickle: the opcodes of a dict of tensors, on a stack of values ----------------------- */
 
-/* Letters, so that a text describes the kinds of a tuple's items. */
+/* Letters: a text then describes the kinds of a tuple's items. */
 enum pickle_kind {
     PICKLE_NONE = 'N',
     PICKLE_BOOL = 'b',
@@ -29,7 +29,7 @@ struct pickle_value {
     enum pickle_kind kind;
     uint32_t size; /* bytes of a text, items of a tuple, role of a global */
     union {
-        int64_t integer; /* of a class of storages its enum dtype, of a dict its number */
+        int64_t integer; /* a class of storages: its enum dtype; a dict: its number */
         const char *text;
         const struct pickle_value *items;
     };

@@ -352,7 +352,7 @@ static void put_sizes(struct buf *out, const struct zip_writer *zip)
     buf_integer(out, zip->size, 8);
 }
 
-/* Send what has been appended to the directory since it had `size` bytes, and take it off again. */
+/* Send the bytes of the directory after its first `size`, and remove them from it. */
 static void send(struct zip_writer *zip, size_t size)
 {
     struct buf *out = &zip->directory;

@@ -41,5 +41,5 @@ struct xielu {
 };
 void activate_xielu(struct matrix x, const struct xielu *parameters);
 
-/* dy *= the slope at x, element by element: the gradient of the result becomes that of x. */
+/* dy *= the slope at x, element by element: dy was the gradient of the result, and is now of x. */
 void activate_backward(struct matrix dy, struct matrix x, enum activation activation);

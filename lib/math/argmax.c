@@ -17,7 +17,7 @@ enum {
     COLUMNS_MOST = SUMS_ROOM, /* room for a row; with many more, p would be too coarse */
 };
 
-static const double UP = 1 + 0x1p-20;       /* factor of a bound: more than rounding takes away */
+static const double UP = 1 + 0x1p-20;       /* factor of a bound: more than rounding loses */
 static const float LEAST = 0x1p-100f;       /* a row that has nothing larger becomes zeros */
 static const float TO_WHOLE = 0x1.8p23f;    /* added and subtracted, it rounds to an integer */
 static const double ROUNDING = 2 * 0x1p-24; /* 2 u: twice the relative error of rounding */

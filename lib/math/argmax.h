@@ -25,7 +25,7 @@ struct thread_buffers;
 struct argmax {
     const struct thread_buffers *buffers; /* [thread] */
     struct weight words;                  /* [n, V] borrowed */
-    size_t stride;                        /* of `quants`: n, rounded up to whole cache lines */
+    size_t stride;                        /* of a row of `quants`: n, rounded up to cache lines */
     int8_t *quants;                       /* [V, stride] q, then zeros */
     float *scales;                        /* [V] s */
     float *errors;                        /* [V] at least ‖w - sq‖ + 2 n u ‖w‖ */

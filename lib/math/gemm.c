@@ -64,7 +64,7 @@ static const double READ_WORK = 4;
 /* --- plans ------------------------------------------------------------------------------------ */
 
 enum {
-    TILE_ROWS = 64,    /* rows of x that a kernel takes at a time */
+    TILE_ROWS = 64,    /* rows of x that a kernel reads at a time */
     GROUP_ROWS = 192,  /* rows of x that stay in a cache of unknown size while panels are read */
     GROUP_MOST = 256,  /* the same, at most, in a cache of known size */
     LARGE_GROUP = 512, /* rows of x in other plans: many rows share a panel */
@@ -89,7 +89,7 @@ enum {
 enum plan_flags {
     BY_ROWS = 1,          /* no panels or kernels: W is read row by row */
     STRIPS = 2,           /* BY_ROWS, of W stored as [out, in]: see gemv */
-    SEVERAL_PANELS = 4,   /* a kernel takes several panels */
+    SEVERAL_PANELS = 4,   /* a kernel reads several panels */
     COPY = 8,             /* each panel is made contiguous before it is used */
     ALIGN = 16,           /* the first panel ends where a cache line begins */
     PREFETCH = 32,        /* while a panel is used, its first tile prefetches the next panel */
@@ -98,7 +98,7 @@ enum plan_flags {
 };
 
 /* How a product reads W: in panels of columns, the sum in chunks, x in groups of rows. A round is a
- * group by some panels; for each chunk, kernels take TILE_ROWS rows at a time, then the rest. */
+ * group by some panels; for each chunk, kernels read TILE_ROWS rows at a time, then the rest. */
 struct plan {
     size_t panel_columns;
     size_t chunk;  /* terms of the sum; if W is in pairs: pairs of terms */
@@ -134,7 +134,7 @@ static size_t columns_to_line(const struct weight *w)
     return past > 0 && rows_alike ? LINE_BYTES / sizeof(float) - past : PANEL_COLUMNS;
 }
 
-/* Panels of pairs in one round, at most TILES_PANELS, so that threads have equally many rounds. */
+/* Panels of pairs in one round, at most TILES_PANELS: all threads get equally many rounds. */
 static size_t panels_together(const struct weight *w, size_t threads)
 {
     size_t panels = divide_up(w->out, PAIR_COLUMNS);
@@ -205,7 +205,7 @@ struct epilogue {
     struct matrix y;     /* = activation(sums + bias) */
     struct matrix total; /* += sums + bias */
     const float *bias;   /* [columns], or NULL: none */
-    float factor;        /* of the sums; 0: none */
+    float factor;        /* factor of the sums; 0: none */
     enum activation activation;
 };
 
@@ -261,7 +261,7 @@ struct kernel_set {
     struct kernel forms[2][2];
 };
 
-/* x · W and how it is computed. If W is in pairs, x is, too, and only kernels read x. */
+/* x · W and how it is computed. If W is in pairs, so is x, and only kernels read x. */
 struct product {
     struct matrix x;
     const struct weight *w;
@@ -347,8 +347,8 @@ static struct round round_at(const struct product *p, size_t index)
     return (struct round){turn ? index % groups : index / blocks, first, end};
 }
 
-/* The panel that this thread will probably multiply next; other threads take those between. After
- * the last panel, one of the first, to be a readable address. */
+/* The panel that this thread will probably multiply next; other threads multiply the panels in
+ * between. After the last panel, one of the first, to be a readable address. */
 static const float *find_next(const struct product *p, const struct round *round, size_t panel,
                               size_t chunk)
 {

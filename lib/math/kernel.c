@@ -167,8 +167,8 @@ struct kernels {
 
 #ifdef GENERATES
 
-/* Code is written through one mapping and executed through the other, so that neither is both
- * writable and executable. */
+/* Code is written through one mapping and executed through the other: neither is both writable and
+ * executable. */
 static void map_code(struct kernels *kernels)
 {
     int descriptor = memfd_create("attn-kernels", MFD_CLOEXEC);

@@ -69,7 +69,7 @@ struct kernel_shape {
                    (kernels_read_in_order) */
 };
 
-/* libxsmm's calling convention: what the last three arguments point to may be prefetched. */
+/* libxsmm's calling convention: the memory at the last three arguments may be prefetched. */
 typedef void kernel_code(const void *a, const void *b, float *c, const void *next_a,
                          const void *next_b, const float *next_c);
 
@@ -142,7 +142,7 @@ struct vector_loops {
      * PANEL_FLOATS, or several panels of PANEL_FLOATS columns (shape.panels). */
     kernel_body *floats;
 
-    /* Both take LANES rows that are not quantised (weight.h), and return how many numbers of each
+    /* Both read LANES rows that are not quantised (weight.h), and return how many numbers of each
      * row they did: to[i · stride + row] = number i of a row; sums[t][row] += x[t] · row, each sum
      * one chain, for at most `rows_most` rows of x, whose sums stay in registers. */
     size_t (*transpose)(float *to, size_t stride, const struct number_rows *rows, size_t count);
@@ -163,8 +163,8 @@ extern const struct vector_loops vectors_avx512, vectors_avx2, vectors_neon;
 const struct vector_loops *vectors_find(enum vector_form form);
 const struct vector_loops *vectors_best(void);
 
-/* Pairs by AMX, for which tiles_ask must ask the operating system first. The sum is taken
- * TILE_PAIRS pairs at a time: the sum of their first products plus that of their second ones. */
+/* Pairs by AMX, for which tiles_ask must ask the operating system first. A sum adds TILE_PAIRS
+ * pairs at a time: the sum of their first products plus the sum of their second products. */
 enum { TILE_PAIRS = 16 };
 kernel_body tiles_amx;
 bool tiles_ask(void);

@@ -9,7 +9,7 @@
 
 enum { WIDE = 4 * LANES };
 
-/* `columns` is a constant in each call, WIDE or LANES, so that sums stay in registers. */
+/* `columns` is a constant in each call, WIDE or LANES: sums then stay in registers. */
 static inline void add_columns(const struct kernel_shape *shape, const float *restrict a,
                                const float *restrict b, float *restrict c, int columns)
 {

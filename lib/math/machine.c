@@ -24,12 +24,12 @@ struct worker {
     int started_from; /* the processor of the thread that started it */
 };
 
-/* The rounds of a thread: one after the other, so that what it reads lies side by side. A thread
- * without any left takes those of others. */
+/* The rounds of a thread: neighbours, one after the other, as they read neighbouring memory. A
+ * thread without rounds left runs rounds of other threads. */
 struct share {
     atomic_size_t next;
     size_t end;
-    char apart[112]; /* no two on a cache line, nor on the next one, which is fetched, too */
+    char apart[112]; /* no two on a cache line, nor on the next one, fetched with it */
 };
 
 struct pool {

@@ -1,6 +1,6 @@
 /* machine.h: threads, kernels and buffers for products.
  *
- * The threads of a pool take the rounds of a loop from a counter; no result depends on which thread
+ * The threads of a pool get the rounds of a loop from a counter; no result depends on which thread
  * runs a round. Threads start at the first loop with enough work.
  *
  *     if (machine_open(&machine, 2, err)) ...

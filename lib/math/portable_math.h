@@ -1,5 +1,5 @@
-/* portable_math.h: elementary functions in plain arithmetic, with the same bits everywhere; those
- * of the C library depend on its version and on the processor. */
+/* portable_math.h: elementary functions in plain arithmetic, with the same bits everywhere; the C
+ * library's functions depend on its version and on the processor. */
 #pragma once
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* rng.h: random numbers. Not for cryptography. Those without a state: number i of a key is a hash
- * of both, so that a backward pass, a resumed training or another thread can compute it again.
+/* rng.h: random numbers. Not for cryptography. The first kind has no state: number i of a key is a
+ * hash of both, and a backward pass, a resumed training or another thread can compute it again.
  *
  *     uint64_t key = rng_fold_in(rng_fold_in(seed, step), layer);
  *     rng_dropout(x, count, key, row, 0.1f);

@@ -79,8 +79,8 @@ bool normalise_row(float *x, size_t count);
 
 /* --- softmax over a part of each of a few rows ---------------------------------------------------
  *
- * Each step is done for all rows before the next one, so that no row waits for its own maximum or
- * sum; the bits are those of softmax_row. Elements outside a row's range count as -infinity. */
+ * Each step is done for all rows before the next one: no row waits for its own maximum or sum. The
+ * bits are the same as from softmax_row. Elements outside a row's range count as -infinity. */
 
 enum { SOFTMAX_RANGE_STEP = 16 }; /* the number of columns is a multiple of this */
 
@@ -128,12 +128,12 @@ float running_sum_query(const struct running_sum *sum, float *y, const float *ph
 
 /* --- backward --------------------------------------------------------------------------------- */
 
-/* dy is the gradient of norm_rows' y. dx += the gradient of x; scale_sum [C] += that of scale, Σ dy
- * · (x - mean) / deviation; shift_sum [C] += that of shift, Σ dy. */
+/* dy is the gradient of norm_rows' y. dx += the gradient of x; scale_sum [C] += the gradient of
+ * scale, Σ dy · (x - mean) / deviation; shift_sum [C] += the gradient of shift, Σ dy. */
 void norm_rows_backward(struct matrix dx, struct matrix dy, struct matrix x,
                         const struct norm *norm, float *scale_sum, float *shift_sum);
 
-/* In place, from the gradient of thin_rows' result to that of x, of which it was made. */
+/* In place: dy is the gradient of thin_rows' result, then the gradient of its input, x. */
 void thin_rows_backward(struct matrix dy, struct matrix x, float deviations);
 
 /* In place, from the gradient dy of y = softmax(factor · x) to the gradient of x, which is
@@ -152,7 +152,7 @@ bool cross_entropy_row(float *x, size_t count, uint32_t target, float factor, do
 /* --- past the caches -------------------------------------------------------------------------- */
 
 /* to = from, and to = value, on x86-64 past the caches if `count` is large: a result that is not
- * read soon would displace what the next product needs. `to` and `from` must not overlap. */
+ * read soon would displace the inputs of the next product. `to` and `from` must not overlap. */
 void nontemporal_copy(float *to, const float *from, size_t count);
 void nontemporal_fill(float *to, size_t count, float value);
 

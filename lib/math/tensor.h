@@ -28,7 +28,7 @@ struct err;
 /* Zeros, in an arena; without memory, no data. */
 struct matrix matrix_new(size_t rows, size_t columns, struct arena *arena, struct err *err);
 
-/* A stride: an odd number of cache lines, so that a column is spread over the sets of a cache. */
+/* A stride: an odd number of cache lines, to spread a column over the sets of a cache. */
 size_t matrix_stride(size_t columns);
 
 static inline float *matrix_row(struct matrix matrix, size_t row)

@@ -34,7 +34,7 @@ enum {
 _Static_assert(PANEL_FLOATS % COLUMNS == 0 && ROWS_MAX % 3 == 0, "nothing is left over");
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
-/* A sanitizer checks each access: unrolled, it would take minutes to compile. */
+/* A sanitizer checks each access: unrolled, it would compile for minutes. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define EACH(i, count) for (size_t i = 0; i < (count); i++)
 #else
@@ -45,7 +45,7 @@ _Static_assert(PANEL_FLOATS % COLUMNS == 0 && ROWS_MAX % 3 == 0, "nothing is lef
 /* --- products of panels ----------------------------------------------------------------------- */
 
 /* Prefetches are spread evenly over the product: all at once they would fill the few buffers that a
- * core has for cache lines in transit, which A and B need, too. */
+ * core has for cache lines in transit. A and B also need these buffers. */
 
 /* Some rows of B and some columns of A; `next` is prefetched, `lines` cache lines a step. */
 struct part {
@@ -73,7 +73,7 @@ IN_VECTORS static ALWAYS_INLINE void add_number(vector sums[ROWS_MAX][REGISTERS]
     }
 }
 
-/* `rows` is a constant in each call, so that sums stay in registers. */
+/* `rows` is a constant in each call: sums then stay in registers. */
 IN_VECTORS static ALWAYS_INLINE void add_tile(struct part *part, size_t rows)
 {
     size_t a_stride = (size_t)part->shape->a_stride;
@@ -137,7 +137,7 @@ static void add_columns(struct part *part)
     part->next = rest.next;
 }
 
-/* How many cache lines of the next A, or of a part of it, each step prefetches. */
+/* Cache lines of the next A, or of a part of it, to prefetch in each step. */
 static size_t lines_of_step(const struct kernel_shape *shape)
 {
     size_t m = (size_t)shape->m;
@@ -387,12 +387,12 @@ static ALWAYS_INLINE void use_advance(struct packed_use *use, size_t numbers)
         use->x += numbers;
 }
 
-/* Use QUANT_VECTORS vectors of packed rows; return what follows them. `packing` is a constant in
- * each call, if nothing takes its address. Integers are not moved to the end of a word: where they
- * stand, each is some power of 2 larger, and its step is made as much smaller; only the last one,
- * which would look negative, is moved. A fused multiply-add rounds a number once: integer · step is
- * exact (at most 5 and 17 binary digits) if the type has something to subtract, and else what is
- * subtracted is. */
+/* Use QUANT_VECTORS vectors of packed rows; return the address after them. `packing` is a constant
+ * in each call, if nothing takes its address. Integers are not moved to the end of a word: where
+ * they stand, each is some power of 2 larger, and its step is made as much smaller; only the last
+ * one, which would look negative, is moved. A fused multiply-add rounds once: integer · step is
+ * exact (at most 5 and 17 binary digits) if the type subtracts a number, else the subtracted number
+ * is. */
 IN_VECTORS static ALWAYS_INLINE const char *use_quants(vector sums[QUANT_VECTORS],
                                                        struct packed_use *use, const char *at,
                                                        struct dtype_packing packing)

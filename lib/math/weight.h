@@ -17,8 +17,8 @@
 #include "math/tensor.h"
 
 enum {
-    PANEL_COLUMNS = 32, /* of a panel of floats */
-    PAIR_COLUMNS = 64,  /* of a panel of pairs */
+    PANEL_COLUMNS = 32, /* columns of a panel of floats */
+    PAIR_COLUMNS = 64,  /* columns of a panel of pairs */
     FLOAT_BYTES = 4,
     BF16_BYTES = 2,
 };
@@ -46,14 +46,14 @@ struct weight {
     const float *data;  /* [in, out]; NULL: another form */
     const char *halves; /* instead of data: bf16, of any alignment */
     const float *bias;  /* [out]; NULL: none */
-    float factor;       /* of products, before the bias is added; 0: none */
+    float factor;       /* factor of products, before the bias is added; 0: none */
     size_t in, out;
     size_t stride;
     struct weight_rows rows;
     const float *panels;   /* panels of [in][PANEL_COLUMNS], maybe the only form; NULL: none */
     const char *quants;    /* strips of packed quantised rows, used before `rows`; or NULL */
     const uint32_t *pairs; /* panels of [bf16_pairs(in)][PAIR_COLUMNS], used first; NULL: none */
-    bool rounded;          /* the numbers are in bf16, and products round x to bf16, too */
+    bool rounded;          /* the numbers are in bf16, and products also round x to bf16 */
 };
 
 static inline bool weight_exists(const struct weight *w)

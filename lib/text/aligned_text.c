@@ -49,7 +49,7 @@ struct text_range aligned_text_find_origin(const struct aligned_text *text, stru
         part = same ? part : part_of(text, range.end - 1, hint);
         origin.end = start_of(part, range.end - 1) + part->original;
     }
-    if (range.start == range.end) /* its origin is empty, too */
+    if (range.start == range.end) /* an empty range has an empty origin */
         origin.start = origin.end =
             range.end && origin.end < origin.start ? origin.end : origin.start;
     return origin;

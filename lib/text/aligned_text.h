@@ -54,7 +54,7 @@ static inline struct text_range aligned_text_origin(const struct aligned_text *t
  * "aaaaaaaa" would fill the memory, and patterns that backtrack in every word would take hours. */
 struct text_limits {
     size_t size_max;   /* the most bytes of the text after a step */
-    size_t steps_left; /* steps of backtracking that searches may still take (matcher.h) */
+    size_t steps_left; /* steps of backtracking left for searches (matcher.h) */
 };
 
 enum {

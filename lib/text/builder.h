@@ -135,11 +135,11 @@ int tokenizer_config_read(struct tokenizer *tokenizer, const struct folder *fold
 enum { MODEL_TYPE_BYTES = 32 };
 int tokenizer_model_type(char type[MODEL_TYPE_BYTES], const struct folder *folder, struct err *err);
 
-/* Add the listed tokens to the present ones and, if none of them has a new id, also those of
+/* Add the listed tokens to the present ones and, if none of them has a new id, also the tokens of
  * added_tokens.json. A token replaces a present one of the same id. */
 int tokenizer_add_listed(struct tokenizer *tokenizer, const struct folder *folder, struct err *err);
 
-/* Add the listed tokens to those of a tokenizer.json, in the order of ids, as transformers does: a
+/* Add the listed tokens to a tokenizer.json's tokens, in the order of ids, as transformers does: a
  * token with the text of a present one replaces its properties, but a special token stays special;
  * a word keeps its id; any other gets the next free id, whatever its id in the file. */
 int tokenizer_merge_listed(struct tokenizer *tokenizer, const struct folder *folder,

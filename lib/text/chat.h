@@ -1,7 +1,7 @@
 /* chat.h: the chat template of a model: the text around one message of a user, up to where the
  * answer of the model begins.
  *
- * The result is that of apply_chat_template in transformers, for a list of one message of the user
+ * The result is as from apply_chat_template in transformers, for a list of one message of the user
  * and with add_generation_prompt.
  *
  *     struct chat chat;
@@ -21,14 +21,13 @@ struct chat {
     const struct jinja *template;
     const char *bos, *eos;      /* tokens; NULL: none */
     bool begins;                /* a BOS that the template writes is part of the text */
-    bool dated;                 /* the result depends on the date: that of SOURCE_DATE_EPOCH, or
-                                 * today's */
+    bool dated;                 /* the result depends on the date: SOURCE_DATE_EPOCH, or today */
     const char *before, *after; /* texts around a message */
 };
 
 /* Read the template of a model's folder: chat_template.jinja, else the member chat_template of
- * tokenizer_config.json (which holds that of a GGUF file, too). The arena owns the texts. Refused
- * as unsupported: a folder without a template, and what the template cannot do with a message. If
+ * tokenizer_config.json (a GGUF file's template is there as well). The arena owns the texts.
+ * Refused as unsupported: a folder without a template, and a template that fails on a message. If
  * `begins`, the text begins with BOS where the template has it. */
 int chat_open(struct chat *chat, const struct folder *folder, const struct tokenizer *tokenizer,
               bool begins, struct arena *arena, struct err *err);

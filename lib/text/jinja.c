@@ -488,7 +488,7 @@ static value member(struct jinja_run *run, value of, value key)
                    : of.of.list->items[at];
 }
 
-/* A bound of a slice as Python takes it, within [least, most]. */
+/* A bound of a slice as in Python, within [least, most]. */
 static long long bound(value v, long long count, long long other, long long least, long long most)
 {
     long long at = !jinja_is_number(v) ? other : v.integer < 0 ? v.integer + count : v.integer;

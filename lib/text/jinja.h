@@ -63,8 +63,8 @@ struct jinja_value jinja_boolean(bool truth);
 /* The arena owns the template, which borrows nothing of the text. Errors name the line. */
 struct jinja *jinja_parse(const char *text, size_t size, struct arena *arena, struct err *err);
 
-/* Append what the template makes of the variables; values are made in the arena. Errors name the
- * line; one that the template raises itself is its message. Limits of nesting, steps and bytes of
- * values (jinja.c) refuse templates that would not end or would fill the stack or the memory. */
+/* Append the template's text for the variables; values are made in the arena. Errors name the line;
+ * one that the template raises itself is its message. Limits of nesting, steps and bytes of values
+ * (jinja.c) refuse templates that would not end or would fill the stack or the memory. */
 int jinja_render(struct buf *out, const struct jinja *template, const struct jinja_map *variables,
                  struct arena *arena, struct err *err);

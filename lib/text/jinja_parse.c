@@ -21,7 +21,7 @@ struct reader {
     bool at_line_start; /* the text after a tag begins a line */
 };
 
-/* The line of the place that the reader is at, from that of an earlier or a later place. */
+/* The line of the reader's place, counted from an earlier or a later place. */
 static size_t line_of(struct reader *reader)
 {
     for (; reader->counted < reader->at && reader->counted < reader->end; reader->counted++)
@@ -160,7 +160,7 @@ static unsigned read_hex(struct reader *reader, size_t digits)
     return number;
 }
 
-/* Read what a backslash begins, as Python does. */
+/* Read the rest of an escape sequence, after its backslash, as Python does. */
 static void read_escape(struct buf *out, struct reader *reader)
 {
     static const char signs[] = "ntrbfv\\'\"0\n", codes[] = "\n\t\r\b\f\v\\'\"\0";
@@ -300,7 +300,7 @@ static bool ends_tag(const struct reader *reader)
     return at + 1 < reader->end && (*at == '}' || *at == '%') && at[1] == '}';
 }
 
-/* Tests that take a value without parentheses: `x is equalto y`. */
+/* Tests that accept a value without parentheses: `x is equalto y`. */
 static bool test_takes_value(const char *name)
 {
     static const char *const names[] = {"equalto", "eq", "ne", "in", "divisibleby"};
@@ -572,7 +572,7 @@ static bool read_macro(struct reader *reader, node *made)
     return end_tag(reader, "%}") && read_body(reader, &made->body, "endmacro");
 }
 
-/* {% generation %}, which marks answers in training, is what it contains. */
+/* {% generation %} marks answers in training; it is replaced by its contents. */
 static bool read_generation(struct reader *reader, node *made)
 {
     made->a = make(reader, NODE_VALUE, NULL, NULL);

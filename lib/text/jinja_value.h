@@ -21,7 +21,7 @@ struct jinja_run {
     enum node_kind leaves; /* NODE_BREAK, NODE_CONTINUE: the loop; else nothing */
 };
 
-/* Refuse what the line does. */
+/* Fail with a message, which names the line. Returns an undefined value. */
 struct jinja_value jinja_fail(struct jinja_run *run, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -7,8 +7,8 @@
 
 enum { LABEL_EXCERPT_BYTES = 96, LABEL_EXCERPTS = 4 };
 
-/* label_visible appends the visible form of a token's bytes; label_line that of a line for people,
- * such as a path, and keeps its spaces. */
+/* label_visible appends the visible form of a token's bytes; label_line the visible form of a line
+ * for people, such as a path, and keeps its spaces. */
 void label_visible(struct buf *out, const char *bytes, size_t size);
 void label_line(struct buf *out, const char *bytes, size_t size);
 

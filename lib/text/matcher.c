@@ -17,8 +17,8 @@ enum {
 
     /* The patterns of all known models are a few hundred bytes, without calls and with few groups.
      * Oniguruma follows each call of a group, \g<name>, again: forty groups that each call the next
-     * twice would take it years. Folding the case of a pattern takes the square of its size, and
-     * each reference to a group the number of groups. */
+     * twice would take it years. Folding the case of a pattern needs time by the square of its
+     * size, and each reference to a group by the number of groups. */
     PATTERN_BYTES_MAX = 8192,
     CALLS_MAX = 8,
     GROUPS_MAX = 64,

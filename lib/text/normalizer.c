@@ -512,7 +512,7 @@ struct unit {
     bool mapped;
 };
 
-/* SentencePiece takes the longest key at every position, and does not map user-defined tokens. */
+/* SentencePiece maps the longest key at every position, and does not map user-defined tokens. */
 static struct unit next_unit(const struct stage *step, const char *bytes, size_t size)
 {
     const struct added_token *kept = added_tokens_at(step->kept, bytes, size);

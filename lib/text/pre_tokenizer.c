@@ -99,7 +99,7 @@ static int pass_changed(const struct stage *step, struct encoder *encoder,
     return failed;
 }
 
-/* Prepend `content` as `prepend` says, if absent; with a matcher, spaces become `content`, too. */
+/* Prepend `content` as `prepend` says, if absent; with a matcher, spaces also become `content`. */
 static int put_signs(const struct stage *step, struct encoder *encoder,
                      const struct text_piece *piece, struct err *err)
 {

@@ -378,9 +378,9 @@ int tokenizer_fill_sentencepiece(struct tokenizer *tokenizer, const struct folde
                   tokenizer_add_listed(tokenizer, folder, err));
 }
 
-/* --- models whose ids are those of a vocab.json ----------------------------------------------- */
+/* --- models whose ids are in a vocab.json ----------------------------------------------------- */
 
-/* Read the pieces of a model. Their ids are those of vocab.json, which was read before. */
+/* Read the pieces of a model. vocab.json, which was read before, has their ids. */
 static int read_pieces(void *context, const struct file *file, struct err *err)
 {
     struct tokenizer *tokenizer = context;
@@ -531,7 +531,7 @@ static int check_extra(const struct tokenizer *tokenizer, const struct folder *f
 }
 
 /* Fill the tokenizer of target texts, which begin with the token of tgt_lang if the files name one,
- * or of source texts, which begin with that of src_lang, else of English. */
+ * or of source texts, which begin with the token of src_lang, else of English. */
 static int fill_language(struct tokenizer *tokenizer, bool is_source, const struct folder *folder,
                          const char *name, struct err *err)
 {

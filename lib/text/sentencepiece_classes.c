@@ -396,7 +396,7 @@ static int find_row(const struct sentencepiece_class **row, const struct tokeniz
                                    label_excerpt(class, strlen(class)));
 }
 
-/* Refuse special tokens with other names than those of the class. */
+/* Refuse special tokens whose names are not among the usual names of the class. */
 static int check_names(const struct tokenizer *tokenizer, const struct sentencepiece_class *class,
                        const struct folder *folder, struct err *err)
 {
@@ -470,7 +470,7 @@ int tokenizer_fill_class(struct tokenizer *tokenizer, const struct folder *folde
     struct tokenizer_config *config = &tokenizer->config;
     struct file file = {0};
     if (tokenizer_config_read(tokenizer, folder, CONFIG_LISTED | CONFIG_NAMED, err) ||
-        folder_open(&file, folder, name, err)) /* first, so that this fails before the class */
+        folder_open(&file, folder, name, err)) /* first: a missing file fails before the class */
         return -1;
     file_release(&file);
     if (strncmp(config->class, "GPTSw3Tokenizer", 15) == 0)

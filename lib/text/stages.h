@@ -31,7 +31,7 @@ struct stage {
     const struct stage_row *row;
     const char *name;       /* as `info` shows it; NULL: a further step of the same type */
     size_t index;           /* in the list */
-    struct matcher matcher; /* what the step searches for, often its `content` */
+    struct matcher matcher; /* finds what the step searches for, often its `content` */
     const char *content;    /* a text of the step, such as a replacement */
     size_t content_size;
 
@@ -156,7 +156,7 @@ struct text_piece {
     struct text_range range;
 };
 
-/* If the steps are those of one ByteLevel, add the space before texts or remove it. */
+/* If the steps come from a single ByteLevel, add the space before texts or remove it. */
 int pre_tokenizers_set_prefix(struct stage **steps, bool wanted, struct arena *arena,
                               struct err *err);
 

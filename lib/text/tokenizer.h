@@ -2,7 +2,7 @@
  * `tokenizer.json`; SentencePiece's `tokenizer.model` or `tokenizer.spm`; Marian's `target.spm` and
  * `source.spm`, or M2M-100's `sentencepiece.bpe.model`, with `vocab.json`; DeBERTa's `spm.model`;
  * `vocab.json`, with `merges.txt` or alone (subword/words.c); BERT's `vocab.txt`. A model without
- * any of them takes only ids.
+ * any of them reads only ids.
  *
  *     struct tokenizer *tokenizer = NULL;
  *     if (tokenizer_open(&tokenizer, folder, err)) ...
@@ -67,10 +67,10 @@ int tokenizer_begin_texts(struct tokenizer *tokenizer, const struct folder *fold
 int tokenizer_find_begin(uint32_t *begin, bool *found, const struct tokenizer *tokenizer,
                          const struct folder *folder, struct err *err);
 
-/* Put around every text, from now on, the tokens that the tokenizer's own program adds: those of
- * the post_processor, or of BERT, RoBERTa, Marian or M2M-100 for files without one, with or without
- * BOS and EOS as `add_bos_token` and `add_eos_token` of tokenizer_config.json say, by default BOS
- * for a tokenizer.model with a class like Llama's. tokenizer_special returns the templates. */
+/* From now on, put the tokens that the tokenizer's own program adds around every text: as in the
+ * post_processor, or in BERT, RoBERTa, Marian or M2M-100 for files without one, with or without BOS
+ * and EOS as `add_bos_token` and `add_eos_token` of tokenizer_config.json say, by default BOS for a
+ * tokenizer.model with a class like Llama's. tokenizer_special returns the templates. */
 int tokenizer_add_special(struct tokenizer *tokenizer, struct err *err);
 int tokenizer_special(struct text_templates *templates, const struct tokenizer *tokenizer,
                       struct err *err);

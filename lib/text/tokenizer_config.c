@@ -283,7 +283,7 @@ int tokenizer_add_listed(struct tokenizer *tokenizer, const struct folder *folde
 
 /* --- next to a tokenizer.json ----------------------------------------------------------------- */
 
-/* Add the listed tokens: each takes the id of the present token with its text, or of its word, or
+/* Add the listed tokens: each gets the id of the present token with its text, or of its word, or
  * the next free id. */
 static int merge_listed(struct tokenizer *tokenizer, struct err *err)
 {
@@ -331,7 +331,7 @@ int tokenizer_merge_listed(struct tokenizer *tokenizer, const struct folder *fol
 
 /* --- tokens that are named by their use ------------------------------------------------------- */
 
-/* Find the word of a special token, and take over the added token of its id, if there is one. */
+/* Find the word of a special token, and copy the added token of its id, if there is one. */
 static int find_special(struct added_token *token, bool *found, const struct token_set *set,
                         struct err *err)
 {

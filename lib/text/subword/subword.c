@@ -138,7 +138,7 @@ static int encode_word_piece(const struct subword *model, struct encoder *encode
     return 0;
 }
 
-/* The id of a token: `id`; with a `vocabulary`, that of its text there, or the unknown one. */
+/* The id of a token: `id`; with a `vocabulary`, the id of its text there, or the unknown id. */
 static inline uint32_t vocabulary_id(const struct subword *model, const char *bytes, size_t size,
                                      uint32_t id)
 {

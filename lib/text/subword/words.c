@@ -2,9 +2,9 @@
  * is the index in the array.
  *
  * White space separates words; a run of letters and digits that is not an entry is split by longest
- * match, so that 我爱自然语言处理 works with 我, 爱, 自然, 语言, 处理. Unknown punctuation is dropped
- * and counted; an unknown word becomes the word `<unk>`, `[UNK]` or `<|unk|>` or, if the vocabulary
- * has none of them, an error that names it. Case matters.
+ * match, so 我爱自然语言处理 works with 我, 爱, 自然, 语言, 处理. Unknown punctuation is dropped and counted; an
+ * unknown word becomes the word `<unk>`, `[UNK]` or `<|unk|>` or, if the vocabulary has none of
+ * them, an error that names it. Case matters.
  *
  * The rules, applied from left to right; a boundary is any position that is not inside a run:
  *
