@@ -651,7 +651,7 @@ int checkpoint_find(struct found_tensor *found, const struct checkpoint *checkpo
     return blame_misfit(checkpoint, config, file, name, err);
 }
 
-/* The name without what it begins with: the start, or a part of it after a dot. */
+/* The rest of a name after `start`, or after the part of `start` behind one of its dots. */
 static const char *name_after(const char *name, const char *start)
 {
     while (*start && strncmp(name, start, strlen(start)) != 0)

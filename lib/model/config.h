@@ -61,8 +61,8 @@ enum model_end {
     END_STREAM,        /* nothing */
 };
 
-/* Whose logits are the model's answer: those of the text's first token, of the mean of all (which
- * then replaces each), of the last token, or of each. */
+/* Whose logits are the model's answer: the first token's logits, the mean over all tokens (which
+ * then replaces each), the last token's, or each token's own. */
 enum class_answer { ANSWER_OF_FIRST, ANSWER_OF_MEAN, ANSWER_OF_LAST, ANSWER_OF_EACH };
 
 /* Properties of single layers, as bits. */
@@ -95,8 +95,8 @@ struct wide_heads {
     bool v_is_k;
 };
 
-/* Copies of the residual stream, of which a layer works on one: it predicts all from all, and
- * corrects them by what it makes of that one (AltUp). */
+/* Copies of the residual stream, of which a layer works on one: it predicts all from all, and then
+ * corrects them by its result for that one (AltUp). */
 struct stream_copies {
     size_t count, active; /* 0: one stream, as usual */
     bool scaled;          /* what is read of the corrected one is multiplied by a vector */
@@ -110,7 +110,7 @@ enum score_bias {
     NO_BIAS,
     BIAS_ALIBI,          /* slope · position of the key, after the scale (Press et al., 2021) */
     BIAS_ALIBI_ROUNDED,  /* ALiBi in bf16, added before the scale (Falcon) */
-    BIAS_ALIBI_FROM_END, /* slope · (position - that of the last key) (MPT) */
+    BIAS_ALIBI_FROM_END, /* slope · (position - position of the last key) (MPT) */
     BIAS_ALIBI_APART,    /* - slope · distance, in both directions (JinaBERT) */
     BIAS_BUCKETS,        /* a number of a table for each distance (T5) */
     BIAS_DISENTANGLED,   /* products of queries and keys with rows of distances (DeBERTa) */
@@ -151,7 +151,7 @@ struct mixture {
     size_t experts;                          /* E; 0: no mixture */
     unsigned short chosen[CONFIG_FLAGS_MAX]; /* in each layer; 0: it has a plain MLP */
     size_t inner, shared_inner; /* hidden channels of an expert; of one for all tokens, 0: none */
-    size_t latent; /* channels of a narrow vector in which experts work; 0: those of the stream */
+    size_t latent; /* channels of a narrow vector in which experts work; 0: the stream's */
     size_t groups, chosen_groups; /* groups of neighbouring experts; how many a token may use */
     enum router router;
     float factor;      /* of the weights; 0: none */
@@ -163,9 +163,9 @@ struct mixture {
     bool two_best;    /* the score of a group is the sum of its two best, else its best */
     bool shared_gate; /* a number for each token multiplies the output of the shared expert */
     bool router_bias;
-    /* Router and experts read the stream, each through its norm, and the shared one what the MLP
-     * reads; the sum of experts and the shared output are normed; router_factor multiplies logits,
-     * and a number of each expert its weight (Gemma 4). */
+    /* Router and experts read the stream, each through its norm, and the shared one the input of
+     * the MLP; the sum of experts and the shared output are normed; router_factor multiplies
+     * logits, and a number of each expert its weight (Gemma 4). */
     bool beside;
     float router_factor;
 };
@@ -219,7 +219,7 @@ static inline size_t mixer_decays(const struct mixer *mixer)
     return mixer->step_each || mixer->decay_each ? mixer->d_k : 1;
 }
 
-/* The channels of q, k and v, side by side; of what the convolution reads. */
+/* The channels of q, k and v, side by side; the channels that the convolution reads. */
 static inline size_t mixer_channels(const struct mixer *m)
 {
     return 2 * m->key_heads * m->d_k + m->heads * m->d_v;

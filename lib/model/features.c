@@ -1,4 +1,4 @@
-/* features.c: the table of features, and what it says of a config. */
+/* features.c: the table of features, and the features that a config has. */
 #include "model/features.h"
 
 #include <string.h>

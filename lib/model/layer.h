@@ -6,18 +6,18 @@
  *
  *     const struct layer *l = layer_of(config, PART_SENTENCE, layer);
  *     for (const struct sublayer *s = l->sublayers; s < l->sublayers + l->count; s++) {
- *         y = s->norm_before ? norm(x) : x;       (s->reads: or what an earlier sublayer read)
- *         out = s->kind == SUBLAYER_MLP ? mlp(y) : attention(y);
- *         x = x + s->factor * (s->norm_out ? norm(out) : out);       (s->adds_twice: norm(x + out))
+ *         y = s->norm_before ? norm(x) : x; (s->reads: or an earlier sublayer's input) out =
+ *         s->kind == SUBLAYER_MLP ? mlp(y) : attention(y); x = x + s->factor * (s->norm_out ?
+ *         norm(out) : out); (s->adds_twice: norm(x + out))
  *             (s->replaces: without x; s->adds_to_normed: y + …)
  *         x = s->sum_factor * (s->adds_input ? x + y : x);
  *         x = s->scales ? number of the layer · x : x;
  *         x = s->norm_after ? norm(x) : x;
  *     }
  *
- * With copies of the stream (stack.copies) x is the active one of those that the layer predicts.
- * s->corrects: x then corrects all, and is the active one again; s->spreads: x is added to all but
- * the first. */
+ * With copies of the stream (stack.copies) x is the active one of the copies that the layer
+ * predicts. s->corrects: x then corrects all, and is the active one again; s->spreads: x is added
+ * to all but the first. */
 #pragma once
 
 #include <assert.h>
@@ -46,14 +46,14 @@ struct head_rule {
     float clip;                  /* of q, k and v to [-clip, clip]; 0: none */
     bool no_out;                 /* the output is the heads side by side */
     enum gate gate;              /* of the context */
-    /* Heads h and h + H/2 make one context: (weights of the first - lambda · those of the second) ·
-     * the values of both, side by side; then normed, and multiplied by 1 - differ. Where lambda
+    /* Heads h and h + H/2 make one context: (weights of the first - lambda · weights of the second)
+     * · the values of both, side by side; then normed, and multiplied by 1 - differ. Where lambda
      * begins; 0: each head has a context. */
     float differ;
 };
 
-/* The number of contexts, and the width of one; the map that multiplies values, and what the output
- * projection reads: ids of sites. */
+/* The number of contexts, and the width of one. The site of the weights that multiply values, and
+ * the site that the output projection reads. */
 static inline size_t context_heads(const struct head_rule *rule)
 {
     return rule->differ > 0 ? rule->heads / 2 : rule->heads;
@@ -64,15 +64,15 @@ static inline size_t context_width(const struct head_rule *rule)
     return rule->differ > 0 ? 2 * rule->d_v : rule->d_v;
 }
 
-/* The place of what a head's own values give to its context, in contexts [T, H · dv]: in heads. */
+/* Where the context of a head's own values begins in contexts [T, H · dv], counted in heads. */
 static inline size_t context_column(const struct head_rule *rule, size_t head)
 {
     const size_t contexts = context_heads(rule);
     return head % contexts * (rule->heads / contexts) + head / contexts;
 }
 
-/* values [K / 2, keys, 2 dv]: those of contexts of two heads, from v [K, keys, dv]. The contexts of
- * a pair of key/value heads follow one another: kv_head_of. */
+/* values [K / 2, keys, 2 dv]: the values of contexts of two heads, from v [K, keys, dv]. The
+ * contexts of a pair of key/value heads follow one another: kv_head_of. */
 void context_values(float *values, const float *v, const struct head_rule *rule, size_t keys);
 
 static inline enum site context_map(const struct head_rule *rule)
@@ -114,21 +114,21 @@ struct mlp_rule {
 enum sublayer_input {
     READS_STREAM,
     READS_BLOCK_INPUT, /* parallel: what entered the block */
-    READS_LAST_INPUT,  /* parallel with one norm: what the sublayer before it read */
+    READS_LAST_INPUT,  /* parallel with one norm: the input of the sublayer before it */
 };
 
 struct sublayer {
     enum sublayer_kind kind;
     enum site_part part; /* the part whose sites and parameters it has */
     enum sublayer_input reads;
-    enum slot_id norm;   /* its norm: of what it reads, or of the sum */
-    bool norm_before;    /* a norm of what it reads */
+    enum slot_id norm;   /* its norm: of the input, or of the sum */
+    bool norm_before;    /* a norm of the input */
     bool norm_out;       /* a norm of its output, before it is added */
     bool adds_twice;     /* that norm is of the sum of the stream and the output */
     bool norm_after;     /* a norm of the sum; the result is the stream */
     bool adds_to_normed; /* the output is added to the normed input (BLOOM) */
     bool replaces;       /* there is no residual connection */
-    bool adds_input;     /* what the sublayer read is added, too */
+    bool adds_input;     /* the input of the sublayer is added as well */
     bool scales;         /* the sum is multiplied by a number of the layer */
     bool corrects, spreads;
     float factor;     /* of the output, before it is added */
@@ -193,7 +193,7 @@ struct embed_rule {
     enum { PROJECT_NEVER, PROJECT_TOKENS, PROJECT_LAST } project; /* tokens alone; the whole sum */
 };
 
-/* From the last stream to what the model returns. */
+/* From the last stream to the result of the model. */
 struct unembed_rule {
     bool norm;          /* ln_f; in the stack of a source all else is 0 */
     bool project;       /* to the width of the table of tokens */
@@ -242,8 +242,8 @@ struct description {
 int config_describe(struct config *config, struct err *err);
 void config_release(struct config *config);
 
-/* The stack of a part: the text's has cross-attention, too. Whether the source's has layers. A
- * layer, and the attention of a part in it; NULL: the part has none. */
+/* The stack of a part: cross-attention is in the text's. Whether the source's has layers. A layer,
+ * and the attention of a part in it; NULL: the part has none. */
 static inline const struct stack *stack_of(const struct config *config, enum site_part part)
 {
     return part == PART_SOURCE ? &config->description->source : &config->description->text;

@@ -23,7 +23,7 @@ enum attention_kind {
     ATTENTION_KINDS,
 };
 
-/* Keys that a query attends to in sparse attention, if visible: those of all parts that are not 0.
+/* Keys that a query attends to in sparse attention, if visible: by any member that is not 0.
  *
  *     window   `window` keys up to the query's own; without a mask also the next `window` - 1
  *     stride   keys at a distance that is a multiple of `stride`

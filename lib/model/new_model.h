@@ -49,7 +49,7 @@ struct shape_row {
     const char *name;
     size_t n_layer, n_head, n_embd, n_positions, vocab_size;
     const char *family; /* its model_type; NULL: GPT-2 */
-    const char *keys;   /* other keys of its config.json; NULL: those of GPT-2 */
+    const char *keys;   /* other keys of its config.json; NULL: GPT-2's */
 };
 
 extern const struct shape_row shape_rows[];

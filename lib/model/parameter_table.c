@@ -164,8 +164,8 @@ static size_t axis_size(enum axis axis, const struct config *c, const struct sta
     return sizes[axis];
 }
 
-/* A kind of parameter: its shape, what it needs, and what its bias or shift needs besides. `each`:
- * a layer has as many as this axis is long. A shape with an axis of size 0 does not exist. */
+/* A kind of parameter: its shape, the properties that it needs, and more that its bias or shift
+ * needs. `each`: a layer has as many as this axis is long. An axis of size 0: it does not exist. */
 static const struct parameter_row {
     enum axis shape[SLOT_RANK_MAX];
     int needs, bias_needs;
@@ -330,9 +330,9 @@ bool slot_exists(struct slot slot, const struct config *config)
 
 /* --- lists ------------------------------------------------------------------------------------ */
 
-/* The order of a list: first what is not of a layer, of the source before the text; then the layers
- * of the decoder, in each its attention, its attention to the source, the branch beside it, its MLP
- * and its own input; then those of the encoder. */
+/* The order of a list: first parameters outside of layers, the source's before the text's; then the
+ * layers of the decoder, in each its attention, its attention to the source, the branch beside it,
+ * its MLP and its own input; then the layers of the encoder. */
 static uint64_t order_of(struct slot slot)
 {
     static const unsigned char of_part[] = {
@@ -354,7 +354,7 @@ struct slot_listing {
     const struct config *config;
 };
 
-/* Add the slots that exist with ids from that of `slot` to below `end`, each with its bias. */
+/* Add the slots that exist with ids from slot.id to below `end`, each with its bias. */
 static void add(struct slot_listing *list, struct slot slot, int end)
 {
     for (; slot.id < end; slot.id = (unsigned char)(slot.id + 2)) {

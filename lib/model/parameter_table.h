@@ -21,7 +21,7 @@ enum slot_id {
     SLOT(POSITIONS),
     SLOT(SEGMENTS),
     SLOT(EMBED_NORM),
-    SLOT(EMBED_PROJECT), /* from the channels of embeddings to those of the residual stream */
+    SLOT(EMBED_PROJECT), /* from the channels of embeddings to the residual stream's */
     SLOT(PROJECT_OUT),   /* from the residual stream to channels of embeddings */
     SLOT(BIASES),        /* of scores by distance [buckets, H], or rows of distances, of a stack */
     SLOT(BIAS_NORM),     /* of rows of distances */
@@ -37,7 +37,7 @@ enum slot_id {
     SLOT(DISCRIMINATOR), /* the dense layer before the discriminator's logit */
     SLOT(DISCRIMINATOR_HEAD),
     SLOT(HEAD),   /* the unembedding [V, C or n_word] */
-    SLOT(NORM_1), /* from here on: of each layer; first those of its attention */
+    SLOT(NORM_1), /* from here on: of each layer; first its attention */
     SLOT(Q_DOWN), /* to a narrow vector; then its norm; then queries from the vector */
     SLOT(Q_DOWN_NORM),
     SLOT(Q_UP),
@@ -82,10 +82,10 @@ enum slot_id {
     SLOT(XIELU_BETA),
     SLOT(XIELU_EPSILON),
     SLOT(ROUTER),       /* from here to SHARED_SWITCH: of a mixture, instead of GATE to DOWN */
-    SLOT(ROUTER_NORM),  /* of what the router reads, where it is not what the MLP reads */
+    SLOT(ROUTER_NORM),  /* before the router, if its input is not the MLP's */
     SLOT(CORRECTION),   /* added where the router chooses experts */
     SLOT(EXPERT_SCALE), /* factor of each expert's weight */
-    SLOT(EXPERT_NORM),  /* of what experts read, where it is not what the MLP reads */
+    SLOT(EXPERT_NORM),  /* before experts, if their input is not the MLP's */
     SLOT(EXPERT_IN),    /* to a narrow vector, which experts read */
     SLOT(EXPERT_GATE),
     SLOT(EXPERT_UP),
@@ -112,9 +112,9 @@ enum slot_id {
 #undef SLOT
 
 /* One parameter. `expert`: it belongs to this expert of a mixture, to this head, whose norm has
- * scales of its own, or to the copy of the stream after this one. Layers are those of the decoder
+ * scales of its own, or to the copy of the stream after this one. `layer` counts in the decoder
  * (the text, its attention to the source: PART_CROSS, its own inputs: PART_PER_LAYER, its mixer:
- * PART_MIXER, the branch beside its attention: PART_LAUREL) or of the encoder (PART_SOURCE). */
+ * PART_MIXER, the branch beside its attention: PART_LAUREL) or in the encoder (PART_SOURCE). */
 struct slot {
     unsigned char part, id;
     short layer, expert; /* -1: not of a layer; not of an expert, head or copy */

@@ -1,6 +1,6 @@
 /* points.h: the points of a model: the sites that each of its layers has, in the order of the pass.
  *
- * config_describe makes the list once, from the list of sublayers; what a model has, which shape it
+ * config_describe makes the list once, from the list of sublayers; which sites a model has, their shape
  * has there, and whether it can be edited or has a gradient, is read from the list alone:
  *
  *     const struct model_point *p = point_find(config, SITE_Q_PRE, layer);

@@ -6,7 +6,7 @@
  *     struct head_bias bias = score_head_bias(rule, biases, head);
  *     score_apply(rule, &bias, query, scores + visible.first, visible, keys);
  *
- * With sparse attention the visible keys are those of the range that are also in the pattern
+ * With sparse attention the visible keys are the keys of the range that are also in the pattern
  * (mechanism.h): score_keys lists them. */
 #pragma once
 

@@ -34,7 +34,7 @@
                    alias}
 
 /* A site of attention, or of none, and of mixers, with axes of their own there. The lines of help
- * are those of a text, its encoder, cross-attention, a layer's own input (none), and a mixer. */
+ * are for a text, its encoder, cross-attention, a layer's own input (none), and a mixer. */
 #define OF_BOTH(id, name, cross, of_mixer, axes, mixer_axes, masked, alias, ...) \
     [SITE_##id] = {{name, "enc." name, cross, NULL, "mix_" of_mixer},            \
                    AXES_##axes,                                                  \

@@ -1,8 +1,8 @@
 /* site.h: the tensors of the forward pass, in one table, and sets of them.
  *
- * A site is a part of the model and an id: the text's queries are SITE_Q, those of an encoder
- * SITE_OF(PART_SOURCE, SITE_Q), those of cross-attention SITE_OF(PART_CROSS, SITE_Q). Options and
- * files call them `q`, `enc.q` and `cross_q`, or with a layer `h.0.q`, `enc.0.q` and `h.0.cross_q`.
+ * A site is a part of the model and an id: the text's queries are SITE_Q, an encoder's
+ * SITE_OF(PART_SOURCE, SITE_Q), cross-attention's SITE_OF(PART_CROSS, SITE_Q). Options and files
+ * call them `q`, `enc.q` and `cross_q`, or with a layer `h.0.q`, `enc.0.q` and `h.0.cross_q`.
  */
 #pragma once
 

@@ -24,7 +24,7 @@ static const struct llama_cpp_name {
     {"inpL", SITE_EMBEDDING, SITE_PASS_END},
     {"inp_scaled", SITE_EMBEDDING, SITE_PASS_END},
     {"inp_norm", SITE_EMBEDDING, SITE_PASS_END},
-    {"attn_norm", SITE_LN_1, SITE_LN_2}, /* of Falcon, what the MLP reads */
+    {"attn_norm", SITE_LN_1, SITE_LN_2}, /* in Falcon, the input of the MLP */
     {"attn_norm_2", SITE_LN_1, SITE_PASS_END},
     {"Qcur", SITE_Q, SITE_Q_PRE},
     {"Kcur", SITE_K, SITE_K_PRE},
@@ -188,7 +188,7 @@ static enum site site_of_slot(const struct config *c, struct slot slot)
     return SITE_OF(slot.part, site);
 }
 
-/* Add the modules around one with parameters: those it is the end of, and activations beside it. */
+/* Add the modules around one with parameters: modules that end with it, and their activations. */
 static int put_around(struct site_names *names, struct slot slot, const char *module,
                       struct err *err)
 {
@@ -352,7 +352,7 @@ static int put_fields(struct site_names *names, struct err *err)
     return err_if((plain && put_in(names, "hook_embed", SITE_EMBEDDING, SITE_PASS_END, 0, err)));
 }
 
-/* Add our names, and those of TransformerLens. */
+/* Add our names, and the names of TransformerLens. */
 static int put_sites(struct site_names *names, struct err *err)
 {
     static const char lens[] = "blocks.L.";

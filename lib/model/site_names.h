@@ -27,8 +27,8 @@ struct named_site {
     enum site site;
     enum site other; /* what else has this name in some programs, or SITE_PASS_END */
     size_t layer;    /* 0 outside of layers */
-    float factor;    /* of a site's values, which gives those of the name */
-    /* A module whose columns are those of several sites: where these begin; width 0: it is not. */
+    float factor;    /* site's values · factor = the values with this name */
+    /* A module whose columns are several sites': where this site's begin; width 0: it is none. */
     struct row_view view;
     size_t width;
     const struct named_site *next; /* of the same name */

@@ -25,14 +25,14 @@ struct parameter {
     const char *halves;    /* as bf16, in the order of the file; NULL until it is used so */
     const uint32_t *pairs; /* as pairs of bf16 (weight.h); NULL until it is used so */
     const char *quants;    /* quantised rows; NULL until they are packed */
-    const float *panels;   /* NULL until it is packed; of a bias: its numbers side by side;
-                            * of biases by distance: those of all distances */
+    const float *panels;   /* NULL until it is packed; of a bias: its numbers side by side; of
+                            * biases by distance: the numbers of all distances */
     float *places;         /* of keys: rows of distances (score_rule.h); NULL until they are used */
     bool is_old;           /* the numbers of `panels` have changed since */
-    bool places_are_old;   /* those of `places` */
+    bool places_are_old;   /* the numbers of `places` have changed */
 };
 
-/* The layer whose parameters a layer has: its own index, or that of a layer that shares them. */
+/* The layer whose parameters a layer has: its own index, or the index of the layer it shares. */
 static size_t own_layer(const struct config *config, size_t layer)
 {
     size_t of_group = config->group_layers;
@@ -85,7 +85,7 @@ static int find_tensors(struct weights *weights, struct map *wanted, struct err 
     return checkpoint_check_names(&weights->checkpoint, config, wanted, err);
 }
 
-/* A parameter's part of its tensor: all, or that of its expert or head. */
+/* A parameter's part of its tensor: all, or the rows of its expert or head. */
 static const char *part_of(const struct parameter *p)
 {
     const struct safetensors_entry *entry = p->found.entry;
@@ -202,7 +202,7 @@ static int load_halves(struct weights *weights, const struct parameter *p, const
     return *halves ? 0 : -1;
 }
 
-/* The memory of a parameter's panels, to be filled: new, or that of old numbers; NULL: they are
+/* The memory of a parameter's panels, to be filled: new, or with old numbers; NULL: they are
  * filled, or there is no memory, and no panels. */
 static float *panels_to_fill(struct weights *weights, struct parameter *p, size_t count,
                              struct err *err)
@@ -345,8 +345,8 @@ static int load_whole(struct weights *weights, const struct parameter *p, struct
     return 0;
 }
 
-/* Rows of a tensor [out, in]. BF16 numbers, which take twice their size as floats, are packed only
- * with weights.packing_widened; quantised ones keep about their size. */
+/* Rows of a tensor [out, in]. BF16 numbers, which double their size as floats, are packed only with
+ * weights.packing_widened; quantised ones keep about their size. */
 static int load_rows(struct weights *weights, struct parameter *p, bool packing,
                      struct weight *weight, struct err *err)
 {
@@ -470,8 +470,8 @@ static bool lacks_bias(const struct weights *weights, struct slot slot)
     return change && (change->without_bias == SLOTS || change->without_bias == slot.id);
 }
 
-/* The parameter whose numbers a slot has: that of up for gate, if they are exchanged, or that of
- * another layer. */
+/* The parameter whose numbers a slot has: up's for gate, if they are exchanged, or another
+ * layer's. */
 static struct parameter *parameter_read(const struct weights *weights, struct slot slot)
 {
     static const unsigned char pairs[][2] = {{SLOT_GATE, SLOT_UP},

@@ -118,14 +118,13 @@ struct sublayer_weights {
     struct weight last;
 };
 
-/* How products and norms differ from those of the file, in some layers of the text and of the
- * encoder (and, if these have no end, outside of layers): a mistake that is tried
- * (measure/mistakes.h). */
+/* How products and norms differ from the file, in some layers of the text and of the encoder (and,
+ * if these have no end, outside of layers): a mistake that is tried (measure/mistakes.h). */
 struct weights_change {
     size_t first_layer[PART_SOURCE + 1], end_layer; /* SIZE_MAX: no end */
     int without_bias; /* SLOT_…: of this kind; SLOTS: of all; SLOT_NONE: they are there */
     int transposed;   /* SLOT_…: a square matrix of this kind is transposed; SLOT_NONE: none is */
-    int layers_later; /* the matrices and norms of a layer are those of so many layers later */
+    int layers_later; /* a layer has the matrices and norms of so many layers later */
     bool swaps_gate;  /* gate and up are exchanged */
     bool swaps_values; /* keys and values are exchanged */
     bool of_sample;    /* deviations of norms have the divisor n - 1 */
@@ -144,16 +143,16 @@ struct weights {
     struct arena arena;       /* of these fields, and of converted or rounded tensors */
     struct arena packed;      /* of packed ones */
     bool packing;             /* pack matrices on their first use (math/weight.h) */
-    bool packing_words;       /* pack the unembedding, too; saves time over many passes */
+    bool packing_words;       /* also pack the unembedding; saves time over many passes */
     bool packing_quants;      /* pack quantised ones, also without `packing`, for decoding */
-    bool packing_widened;     /* pack bf16 numbers, too, which become floats */
+    bool packing_widened;     /* also pack bf16 numbers, which become floats */
     size_t packing_bytes;     /* left for what is packed; matrices that need more are not */
     enum precision precision; /* of products; bf16: matrices are rounded on first use */
     const struct weights_change *change; /* NULL: none */
     bool widens; /* bf16 matrices are kept as rows, not as pairs: a pass sets this */
 };
 
-/* Open the checkpoint and check all tensors; those of a model that is only an encoder decide its
+/* Open the checkpoint and check all tensors; in a model that is only an encoder, they decide its
  * end. Errors name file and tensor. After a failure there is nothing to release. config and folder
  * must outlive the weights. */
 int weights_open(struct weights *weights, struct config *config, const struct folder *folder,
@@ -219,7 +218,7 @@ int weights_argmax(struct weights *weights, struct machine *machine, struct argm
                    struct err *err);
 
 /* y = the embedding of a token; y += the learned or sinusoidal embedding of a position, if there is
- * any (SIZE_MAX: of padding, which has no sinusoid); y += that of a segment, if any. */
+ * any (SIZE_MAX: of padding, which has no sinusoid); y += the embedding of a segment, if any. */
 void weights_embed_token(const struct weights *weights, int part, float *y, uint32_t id);
 void weights_add_position(const struct weights *weights, int part, float *y, size_t position);
 void weights_add_segment(const struct weights *weights, float *y, size_t segment);
@@ -231,8 +230,8 @@ void weights_given_token(const struct weights *weights, float *y, uint32_t id);
  * among all, config_layers; -1: outside of layers) that is not finite; 0: there is none. */
 int weights_check_finite(struct weights *weights, int layer, struct err *err);
 
-/* Bytes that all tensors take, about: copies of those that are converted, packed or rounded when
- * they are used; and the others, which are read in their file. The system can drop these pages. */
+/* Bytes that all tensors use, about: copies of tensors that are converted, packed or rounded when
+ * they are used; and all others, read in their file. The system can drop the pages of the file. */
 struct weights_bytes {
     size_t heap, mapped;
 };
@@ -243,7 +242,7 @@ struct weights_bytes weights_bytes(const struct weights *weights);
 struct parameter_info {
     char name[PARAMETER_NAME_BYTES];
     struct slot slot;
-    const struct safetensors_entry *entry; /* NULL: absent, or an earlier parameter has it, too */
+    const struct safetensors_entry *entry; /* NULL: absent, or an earlier parameter has it */
     const char *file;
 };
 
@@ -266,7 +265,7 @@ size_t weights_read_bytes(const struct weights *weights, size_t index, size_t co
  * which equal numbers are stored, the shards, or the order of tensors in files. */
 void weights_hash(const struct weights *weights, char digits[SHA256_DIGITS + 1]);
 
-/* A hash of a sample, at most 1024 numbers of each tensor, which is fast for large models, too.
- * Equal hashes do not prove that two models are equal. */
+/* A hash of a sample, at most 1024 numbers of each tensor: fast even for large models. Equal hashes
+ * do not prove that two models are equal. */
 enum { WEIGHTS_SAMPLE_DIGITS = 16 };
 void weights_sample_hash(const struct weights *weights, char digits[WEIGHTS_SAMPLE_DIGITS + 1]);

@@ -161,7 +161,7 @@ size_t attention_rows_bytes(size_t keys)
     return STRIP * keys * sizeof(float);
 }
 
-/* Borrow the memory of a map. If the lender takes rows, each thread gets memory for a strip. */
+/* Borrow the memory of a map. If the lender asks for rows, each thread gets memory for a strip. */
 static int borrow(struct pass *pass, size_t map, size_t layer, float **to)
 {
     const struct batch *batch = pass->batch;
@@ -344,7 +344,7 @@ void attention_store(struct pass *pass, const struct head_rule *heads, size_t la
              (struct loop){pass->batch->count * heads->kv_heads, work, store_head}, &job);
 }
 
-/* Multiply-adds in the time that a head takes besides its products, 2 µs. */
+/* Multiply-adds in the time of a head without its products, 2 µs. */
 static const double HEAD_WORK = 50e3;
 
 enum pass_state attention(struct pass *pass, const struct sublayer *s, size_t layer)
@@ -364,7 +364,7 @@ enum pass_state attention(struct pass *pass, const struct sublayer *s, size_t la
     double cells = 0;
     for (size_t i = 0; i < pass->batch->count; i++)
         cells += (double)pass->batch->queries[i].count * (double)batch_keys(pass->batch, i);
-    /* in multiply-adds, about: a head takes some time of its own, however few its cells */
+    /* in multiply-adds, about: even a head with few cells costs HEAD_WORK */
     double work =
         cells * (double)heads * (double)(s->head.d_k + s->head.d_v) + HEAD_WORK * (double)rounds;
     for (int i = 0; i < ATTENTION_MAPS; i++)

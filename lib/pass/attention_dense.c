@@ -7,9 +7,9 @@
  * other part of the [T, S] map is stored.
  *
  * Block by block, memory of scores does not grow with the keys. A query's largest score, and the
- * sum over its blocks, are updated: if a block has a larger score, the earlier sums are
- * multiplied by e^(old - new); at the end all is divided by the sum. The weights differ from those
- * of dense attention by rounding only; a watched map of them has scores until the sum is known. */
+ * sum over its blocks, are updated: if a block has a larger score, the earlier sums are multiplied
+ * by e^(old - new); at the end all is divided by the sum. The weights differ from dense attention's
+ * by rounding only; a watched map of them has scores until the sum is known. */
 #include <math.h>
 #include <string.h>
 

@@ -6,14 +6,14 @@
  *
  * Low-rank: the text is split into R segments of nearly equal size; a query attends to the mean key
  * and the mean value of each: time grows with T · R. A segment's weight is multiplied by its number
- * of tokens and shared equally among them: the weights are those of dense attention in which each
- * key is the mean of its segment, and with a segment for each token those of the model.
+ * of tokens and shared equally among them: the weights are as in dense attention in which each key
+ * is the mean of its segment, and with a segment for each token as in the model.
  *
  * Linear: φ(q) · (Σ φ(k) vᵀ) / (φ(q) · Σ φ(k)), with φ(x) = elu(x) + 1 of q and k unscaled. The
  * sums run along the text and are stored in a cache: one more token costs the same for texts of any
  * length. Watched maps are computed row by row: scores φ(q) · φ(k), masked the same with 0 for
  * masked keys, weights a row of masked divided by its sum. Queries with an earlier key outside
- * their window are computed from such rows, too: keys are never subtracted from the sums. */
+ * their window are also computed from such rows: keys are never subtracted from the sums. */
 #include <math.h>
 #include <string.h>
 

@@ -56,11 +56,11 @@ struct attention_memory {
         };
         void *buffers[ATTENTION_BUFFERS];
     };
-    float *maps[ATTENTION_MAPS]; /* [STRIP, keys] rows that a lender takes; else NULL */
+    float *maps[ATTENTION_MAPS]; /* [STRIP, keys] rows for a lender of rows; else NULL */
     struct attention_strides strides;
 };
 
-/* Elements of each buffer; those of scores, context and part follow from rows and strides. */
+/* Elements of each buffer; scores, context and part follow from rows and strides. */
 struct attention_size {
     union {
         struct {
@@ -171,13 +171,13 @@ void strip_fetch_scores(struct attention_layer *layer, size_t row_size, size_t k
 void strip_fetch_context(struct attention_layer *layer, size_t row_size, size_t keys, bool add);
 
 /* Process the queries from `first` on in strips of at most `most`, until one fails. Pass each
- * strip's rows of maps to the lender, if it takes rows. */
+ * strip's rows of maps to the lender, if it asks for rows. */
 typedef enum head_fault strip_work(const struct attention_head *head, const struct strip *strip);
 enum head_fault strip_for_each(const struct attention_head *head, size_t first, size_t most,
                                strip_work *work);
 
-/* Pack the keys, in bf16 also the values, of a head, unless they are in a cache; in bf16 pack the
- * queries, too. A key's panel, in bf16 its page; float32 values from a key on. */
+/* Pack the keys of a head, in bf16 also its values, unless they are in a cache; in bf16 also pack
+ * the queries. A key's panel, in bf16 its page; float32 values from a key on. */
 void strip_pack_keys(const struct attention_head *head);
 void *strip_panel(const struct attention_head *head, size_t key);
 const float *strip_values(const struct attention_head *head, size_t key);

@@ -100,7 +100,7 @@ int tape_check(const struct run *run, struct err *err)
     return features_expect(FOR_GRADIENTS, c, NULL, err);
 }
 
-/* Watch what the walk reads of a sublayer. */
+/* Watch the values of a sublayer that the walk reads. */
 static void watch_sublayer(struct watch *watch, const struct stack *stack, const struct sublayer *s,
                            size_t layer)
 {
@@ -153,7 +153,7 @@ static void watch_stack(struct watch *watch, const struct stack *stack, size_t f
     }
 }
 
-/* Watch all sites: of a pass that starts at a layer, those of this layer that the tape lacks. */
+/* Watch all sites: of a pass that starts at a layer, only the sites that the tape lacks. */
 static void watch_all(struct watch *watch, const struct tape *tape, const struct run *run)
 {
     const struct config *c = run->config;
@@ -515,7 +515,7 @@ int walk_weight_back(struct walk *w, struct matrix dx, struct matrix dy,
     return 0;
 }
 
-/* dx += the gradient of x in y = x · W + b, and those of W and b. */
+/* dx += the gradient of x in y = x · W + b. Add the gradients of W and b to their own. */
 int walk_product_back(struct walk *w, struct slot slot, struct matrix dx, struct matrix dy,
                       struct matrix x)
 {
@@ -543,7 +543,7 @@ static void norm_block(const struct row_operation *block)
     norm_rows_backward(block->dx, block->dy, block->x, block->own, sums, sums + block->dx.columns);
 }
 
-/* dx += the gradient of x, of which dy is that of its norm. */
+/* dx += the gradient of x; dy: the gradient of its norm. */
 int walk_norm_back(struct walk *w, struct slot slot, struct matrix dx, struct matrix dy,
                    struct matrix x)
 {
@@ -647,7 +647,7 @@ static void loss_block(const struct row_operation *block)
 struct end_rows {
     const size_t *rows; /* [count] their indices */
     size_t count;
-    struct matrix left; /* what the last matrices read */
+    struct matrix left; /* the input of the last matrices */
 };
 
 /* The gradients of the logits before they are divided and capped: of a loss, or of seeds. */
@@ -803,8 +803,8 @@ static struct text text_in(const struct walk *w, size_t index)
     return text;
 }
 
-/* The rows of tokens alone, and with their positions and segments: what the norm of the embedding
- * reads. */
+/* The rows of tokens alone, and the sum with their positions and segments: the input of the norm of
+ * the embedding. */
 static struct matrix token_rows(struct walk *w)
 {
     struct matrix x = walk_room(w, w->texts * w->tokens, w->stack->embed.width);
@@ -842,7 +842,7 @@ static float *table_of(const struct walk *w, int id, size_t *rows)
     return table;
 }
 
-/* The gradients of the tables of positions and segments, from that of the sum with them. */
+/* The gradients of the tables of positions and segments, from dx, their sum's gradient. */
 static void places_back(const struct walk *w, struct matrix dx)
 {
     const struct embed_rule *rule = &w->stack->embed;

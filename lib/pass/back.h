@@ -6,7 +6,7 @@
  *     struct back back = {&run, &tape, seeds, 1, my_sink, mine};
  *     if (back_run(&back, err)) ...                              (the walk)
  *
- * A scalar is what the seeds say: its gradients at some sites, from which all others follow.
+ * The seeds define the scalar: they are its gradients at some sites, from which all others follow.
  * Divisors of norms, routing weights and caps have gradients; the choice of experts and of visible
  * keys has none. Weights, masked scores and scores of hidden keys, and weights of experts that were
  * not chosen, have the gradient 0; keys and values have the sum over the queries' heads that share
@@ -19,7 +19,7 @@
 /* What a pass announced, dense, in `arena`. */
 struct tape {
     struct arena *arena;
-    bool lean;          /* keep only what a walk reads, without readers, and not the logits */
+    bool lean;          /* keep only the values that a walk reads: no readers, no logits */
     size_t from;        /* of a lean tape: the first layer of the text that is kept, at whose input
                              the walk ends; 0: at the rows of tokens */
     bool streams;       /* of the text's layers but the last, keep only the stream that enters
@@ -100,8 +100,8 @@ struct walk {
     struct matrix memory;        /* [S, C] what cross-attention reads; no data: nothing */
     struct matrix dmemory;       /* its gradient, summed over the layers of the text */
     struct matrix read, dread;   /* the stream that a sublayer, or its norm, reads; its gradient */
-    struct matrix (*lent)[2];    /* [layers] those of keys and values through later layers that
-                                    * read them; no data: none */
+    struct matrix (*lent)[2];    /* [layers] gradients of keys and values through later layers that
+                                  * read them; no data: none */
     struct matrix dgiven;        /* of the inputs of single layers */
     struct matrix dcopies; /* [T, N·C] of copies of the stream; no data: there is one stream */
     struct matrix dfirst, dshared; /* gradients of the layer's input, and of a shared norm's result,
@@ -123,9 +123,8 @@ struct matrix walk_lasting(struct walk *w, size_t rows,
 /* A site's values in the layer. */
 const float *walk_value(const struct walk *w, enum site_part part, enum site id);
 
-/* Add the seeds of a site to its gradient, and announce that of each text. `own`: of the first
- * text, which those of the others follow. The same of rows, and of
- * heads. */
+/* Add the seeds of a site to its gradient, and announce the gradient of each text. `own`: the first
+ * text's, followed by the others'. The same of rows, and of heads. */
 int walk_show(struct walk *w, enum site_part part, enum site id, struct tensor own);
 int walk_show_rows(struct walk *w, enum site_part part, enum site id, struct matrix gradient);
 int walk_show_heads(struct walk *w, enum site_part part, enum site id, struct matrix gradient,
@@ -138,8 +137,8 @@ void walk_add_sums(const struct walk *w, struct slot slot, struct matrix sums);
 void walk_scale(struct matrix x, float factor);
 
 /* An operation on matrices, which threads do in blocks of rows: `run` gets the rows of a block.
- * Sums over rows are made for each block, and then over the blocks in order, so that the bits do
- * not depend on the number of threads. */
+ * Sums over rows are made for each block, and then over the blocks in order, so the bits do not
+ * depend on the number of threads. */
 struct row_operation {
     void (*run)(const struct row_operation *block);
     struct matrix y, x, more, dx, dy;
@@ -161,7 +160,7 @@ int walk_product_back(struct walk *w, struct slot slot, struct matrix dx, struct
 struct matrix walk_product_gradient(struct walk *w, struct slot slot, struct matrix dy,
                                     struct matrix x);
 
-/* y = the norm of x, and back: dx += the gradient of x, of which dy is that of its norm. */
+/* y = the norm of x, and back: dx += the gradient of x, from dy, the gradient of y. */
 struct matrix walk_normed(struct walk *w, struct slot slot, struct matrix x);
 int walk_norm_back(struct walk *w, struct slot slot, struct matrix dx, struct matrix dy,
                    struct matrix x);
@@ -175,21 +174,21 @@ static inline struct slot walk_slot(const struct walk *w, enum site_part part, i
 /* The embedding as layers read it, after dropout. */
 struct matrix walk_embedding(struct walk *w);
 
-/* back_copies.c: from dx, the gradient of the merged stream, to those of the copies that leave the
- * layer; to that of the stream that corrects the copies after a sublayer, from that of what reads
- * the corrected one, which is walk_corrected; from that of the layer's input to those of the copies
- * that enter it; of the embedding. dx is 0 after the first and third. */
+/* back_copies.c. Merge: from dx, the gradient of the merged stream, to the copies that leave the
+ * layer. Correct: from the gradient of the reader of the corrected stream, walk_corrected, to the
+ * stream that corrects the copies after a sublayer. Predict: from the layer's input to the copies
+ * that enter it. Make: to the embedding. Merge and predict leave dx 0. */
 int walk_merge_back(struct walk *w, struct matrix dx);
 struct matrix walk_corrected(struct walk *w);
 int walk_correct_back(struct walk *w, const struct sublayer *s, struct matrix dx);
 int walk_predict_back(struct walk *w, struct matrix dx);
 int walk_make_back(struct walk *w, struct matrix dx);
 
-/* back_mlp.c: dx += the gradient of x, from that of the hidden channels, or of the output of a
- * mixture. */
+/* back_mlp.c: dx += the gradient of x, from d, the gradient of the hidden channels, or of the
+ * output of a mixture. */
 int walk_mlp_back(struct walk *w, const struct sublayer *s, struct matrix dx, struct matrix x,
                   struct matrix d);
 
-/* back_layer.c: make dx, the gradient of what leaves the layer, that of what enters it; add to the
- * memory's. */
+/* back_layer.c: dx, the gradient of the layer's output, becomes the gradient of its input; add to
+ * the memory's. */
 int walk_layer_back(struct walk *w, struct matrix dx);

@@ -46,7 +46,7 @@ static struct slot turning_slot(int id, size_t copy)
     return slot;
 }
 
-/* dx += the gradient of x, and dlike += that of `like`, from dy, that of the scaled product. */
+/* dx += the gradient of x, dlike += the gradient of `like`, from dy, the scaled product's. */
 static int turn_back(struct walk *w, struct slot slot, struct matrix dx, struct matrix dlike,
                      struct matrix dy, struct matrix x, struct matrix like)
 {

@@ -56,8 +56,8 @@ struct back_heads {
     struct dropout dropout;  /* of weights, with the key of the sublayer */
 };
 
-/* Steps, from the gradient of the context: to those of weights; of masked scores; of scores; of q,
- * k and v. */
+/* Steps back from the gradient of the context: to the weights; to masked scores; to scores; to q, k
+ * and v. */
 enum back_step { BACK_WEIGHTS = 1, BACK_MASKED = 2, BACK_SCORES = 4, BACK_HEADS = 8 };
 
 struct work {
@@ -65,7 +65,7 @@ struct work {
     const struct score_rule *rule;
     unsigned steps;
     size_t stride;     /* of a strip in scratch memory, and of transposed values */
-    size_t map_stride; /* of a strip of gradients: that of a map, or `stride` */
+    size_t map_stride; /* of a strip of gradients: the map's stride, or `stride` */
     float factor;      /* from a score to a masked score */
     bool is_folded;    /* the softmax multiplies by it */
     struct kernel kernels[PRODUCTS][SIZES][SIZES]; /* [product][queries][keys] */
@@ -137,7 +137,7 @@ static struct matrix drop_strip(const struct head_work *head, size_t first, size
     return dropped;
 }
 
-/* Gradients of differences to those of a second head's weights, of a row's visible keys. */
+/* From gradients of differences to gradients of a second head's weights, in one row. */
 static void second_back(const struct head_work *head, float *row, size_t query,
                         struct key_range seen)
 {
@@ -148,7 +148,7 @@ static void second_back(const struct head_work *head, float *row, size_t query,
     scale_row(row + seen.first, row + seen.first, count, -all->lambda);
 }
 
-/* Gradients of weights to those of masked scores, of a row's visible keys. */
+/* From gradients of weights to gradients of masked scores, for a row's visible keys. */
 static void mask_back(const struct head_work *head, float *row, size_t query, struct key_range seen)
 {
     const struct back_heads *all = head->work->all;
@@ -162,7 +162,7 @@ static void mask_back(const struct head_work *head, float *row, size_t query, st
                          head->work->is_folded ? head->work->factor : 1);
 }
 
-/* Gradients of masked scores to those of scores. */
+/* From gradients of masked scores to gradients of scores. */
 static void scores_back(const struct head_work *head, float *row, size_t query,
                         struct key_range seen)
 {
@@ -190,7 +190,7 @@ static size_t places_floats(const struct sublayer *s)
     return tables * 2 * s->score.buckets * s->head.heads * s->head.d_k;
 }
 
-/* From gradients of scores to those of q and k, through their products with rows of distances. */
+/* From gradients of scores to gradients of q and k, through products with rows of distances. */
 static void places_back(const struct head_work *head, struct matrix strip, size_t first)
 {
     const struct score_rule *rule = head->work->rule;
@@ -373,7 +373,7 @@ struct product_side {
     const struct sublayer *s;
     bool of_keys;
     size_t heads;
-    struct matrix input; /* what they are made of */
+    struct matrix input; /* the input of their product */
 };
 
 /* The cosines and sines of a text, made once; without data if there is no memory. */
@@ -430,7 +430,7 @@ static int heads_norm_back(struct walk *w, const struct sublayer *s, int id, siz
     return 0;
 }
 
-/* From the gradients of queries or keys [N, H · d] to those of the product. */
+/* From the gradients of queries or keys [N, H · d] to the gradient of the product. */
 static int side_back(struct walk *w, const struct product_side *side, struct matrix gradient)
 {
     const struct head_rule *rule = &side->s->head;
@@ -456,8 +456,8 @@ static int side_back(struct walk *w, const struct product_side *side, struct mat
                : 0;
 }
 
-/* From the gradients of values to those of the product, which may be that of keys: then they are
- * added to the gradient dk of these. */
+/* From the gradients of values to the gradient of their product. If keys have the same product, add
+ * them to dk, its gradient. */
 static int values_back(struct walk *w, const struct sublayer *s, struct matrix gradient,
                        struct matrix dk, struct matrix input)
 {
@@ -566,8 +566,8 @@ static int find_joined(struct walk *w, const struct sublayer *s, struct weight *
     return weights_joined(w->run->weights, walk_slot(w, s->part, SLOT_Q), joined, w->err);
 }
 
-/* Add to dx, or to the memory's gradient, those of what queries, and keys and values, are made of,
- * from d, those of q, k and v. */
+/* From d, the gradients of q, k and v, add the gradient of the queries' input to dx, and the
+ * gradient of the input of keys and values to dx or to the memory's gradient. */
 static int project_back(struct walk *w, const struct sublayer *s, struct matrix dx, struct matrix x,
                         const struct matrix d[3])
 {
@@ -612,7 +612,7 @@ static int project_back(struct walk *w, const struct sublayer *s, struct matrix 
 
 /* --- attention -------------------------------------------------------------------------------- */
 
-/* Give a reader the gradient of the stream, from that of its normed input. */
+/* Give a reader the gradient of the stream, from dy, the gradient of its normed input. */
 static int show_reader(struct walk *w, const struct sublayer *s, enum site id, size_t head,
                        struct matrix dy)
 {
@@ -666,8 +666,8 @@ static int show_readers(struct walk *w, const struct sublayer *s, const struct b
     return err_if(failed);
 }
 
-/* Add the gradients of the tables of keys and queries of distances to those of the matrices that
- * make them, and of the table of distances. */
+/* From the gradients of the tables of keys and queries of distances, add the gradients of the
+ * matrices that make these tables, and of the table of distances. */
 static int places_gradients(struct walk *w, const struct sublayer *s, float *dplaces)
 {
     static const int own[] = {SLOT_BIAS_K, SLOT_BIAS_Q}, shared[] = {SLOT_K, SLOT_Q};
@@ -706,7 +706,7 @@ static int places_gradients(struct walk *w, const struct sublayer *s, float *dpl
     return 0;
 }
 
-/* Add the gradients of biases by distance to those of their table, and of sinks. */
+/* From the gradients of biases by distance, add the gradients of their table, and of sinks. */
 static int score_gradients(struct walk *w, const struct sublayer *s, const struct back_heads *all)
 {
     const struct score_rule *rule = &s->score;
@@ -727,7 +727,7 @@ static int score_gradients(struct walk *w, const struct sublayer *s, const struc
     return all->dplaces ? places_gradients(w, s, all->dplaces) : 0;
 }
 
-/* Announce the gradients of differences, which are those of the weights of first heads. */
+/* Announce the gradients of differences, which are also the gradients of first heads' weights. */
 static int show_differences(struct walk *w, const struct sublayer *s, const struct back_heads *all)
 {
     const size_t contexts = context_heads(&s->head), shape[] = {contexts, all->rows, all->keys};
@@ -798,8 +798,8 @@ static int lambda_gradients(struct walk *w, const struct sublayer *s, const stru
     return 0;
 }
 
-/* Add to dx and dother the gradients of what the sublayer reads, from that of what its output
- * projection read, [N, H · d]. */
+/* From dcontext [N, H · d], the gradient of the output projection's input, add the gradients of the
+ * sublayer's input to dx and dother. */
 static int attend_back(struct walk *w, const struct sublayer *s, struct matrix dx, struct matrix x,
                        struct matrix dcontext)
 {
@@ -934,7 +934,7 @@ static struct matrix sum_of(struct walk *w, const struct sublayer *s)
     return sum;
 }
 
-/* From the gradient of the stream to that of the sum before a number of the layer multiplies it. */
+/* From the gradient of the stream to the gradient of the sum before it is scaled by a number. */
 static int scale_back(struct walk *w, const struct sublayer *s, struct matrix dx)
 {
     const struct slot slot = slot_of(PART_SENTENCE, SLOT_LAYER_SCALE, w->layer);
@@ -956,8 +956,8 @@ static int scale_back(struct walk *w, const struct sublayer *s, struct matrix dx
     return 0;
 }
 
-/* From the gradient of the sum to that of what the last product read: the context's heads side by
- * side, the hidden channels, or the output of a mixture. */
+/* From the gradient of the sum to the gradient of the last product's input: the context's heads
+ * side by side, the hidden channels, or the output of a mixture. */
 static struct matrix write_out_back(struct walk *w, const struct sublayer *s, struct matrix dx)
 {
     const bool is_mlp = s->kind == SUBLAYER_MLP;
@@ -998,7 +998,7 @@ static int leave_back(struct walk *w, struct matrix dx)
                   walk_show_heads(w, part, SITE_STREAMS, w->dcopies, w->stack->copies.count));
 }
 
-/* Make dx, the gradient of what leaves the layer, that of what enters it. */
+/* dx, the gradient of the layer's output, becomes the gradient of its input. */
 int walk_layer_back(struct walk *w, struct matrix dx)
 {
     const struct layer *own = &w->stack->layer[w->layer];

@@ -8,8 +8,8 @@
 #include "model/layer.h"
 #include "pass/pass.h"
 
-/* From dy, the gradient of act(x) · more, or of act(x) alone: dy becomes that of x, dx that of
- * `more`. */
+/* dy, the gradient of act(x) · more or of act(x) alone, becomes the gradient of x; dx, the gradient
+ * of `more`. */
 static void gate_block(const struct row_operation *block)
 {
     const struct mlp_rule *rule = block->own;
@@ -21,7 +21,7 @@ static void gate_block(const struct row_operation *block)
     activate_backward(block->dy, block->x, rule->activation);
 }
 
-/* From d, the gradient of act(gate) · up: d becomes that of gate; dup, that of up. */
+/* d, the gradient of act(gate) · up, becomes the gradient of gate; dup, the gradient of up. */
 static int gated_back(struct walk *w, const struct mlp_rule *rule, struct matrix d,
                       struct matrix dup, struct matrix gate, struct matrix up)
 {
@@ -50,8 +50,8 @@ static int gated_back(struct walk *w, const struct mlp_rule *rule, struct matrix
     return 0;
 }
 
-/* dx += the gradient of x, from that of the output of a gated MLP with slots from `first` on, the
- * shared one or an expert; `out` gets the output. */
+/* dx += the gradient of x, from dout, the gradient of the output of a gated MLP with slots from
+ * `first` on, the shared one or an expert; `out` gets the output. */
 static int feed_back(struct walk *w, const struct mlp_rule *rule, struct slot first,
                      struct matrix dx, struct matrix x, struct matrix dout, struct matrix *out)
 {
@@ -98,7 +98,7 @@ static int xielu_back(struct walk *w, struct slot slot, struct matrix d, struct 
     return 0;
 }
 
-/* One row of the router: from the gradients of the weights to those of its logits. */
+/* One row of the router: from the gradients of the weights to the gradients of its logits. */
 static void choose_back(const struct mlp_rule *rule, float *dlogits, float *dweights,
                         const float *logits, const float *weights)
 {
@@ -149,7 +149,7 @@ static void one_by_one_back(const struct mlp_rule *rule, float *dlogits, const f
     }
 }
 
-/* dx += the gradient of x, from that of the output of the shared expert. */
+/* dx += the gradient of x, from d, the gradient of the shared expert's output. */
 static int shared_back(struct walk *w, const struct sublayer *s, struct matrix dx, struct matrix x,
                        struct matrix d)
 {
@@ -220,8 +220,8 @@ static struct matrix sum_experts(struct walk *w, const struct sublayer *s, struc
     return sum;
 }
 
-/* dx += the gradient of x through one expert, for the rows that chose it; dweights gets that of its
- * weights. */
+/* dx += the gradient of x through one expert, for the rows that chose it; dweights gets the
+ * gradient of its weights. */
 static int expert_back(struct walk *w, const struct sublayer *s, size_t expert, struct matrix dx,
                        struct matrix x, struct matrix d, struct matrix dweights)
 {
@@ -254,7 +254,7 @@ static int expert_back(struct walk *w, const struct sublayer *s, size_t expert, 
     return 0;
 }
 
-/* The router, from the gradients of the weights of experts: dx += the gradient of what it reads. */
+/* The router, from the gradients of the weights of experts: dx += the gradient of its input. */
 static int router_back(struct walk *w, const struct sublayer *s, struct matrix dx, struct matrix x,
                        struct matrix dweights)
 {
@@ -267,7 +267,7 @@ static int router_back(struct walk *w, const struct sublayer *s, struct matrix d
     const float *scales = NULL;
     if (!dlogits.data || weights_vector(w->run->weights, slot, &scales, w->err))
         return -1;
-    if (scales) { /* weight = what the router chose · scale */
+    if (scales) { /* weight = the router's choice · scale */
         struct matrix dscales = walk_zeros(w, x.rows, m->experts);
         for (size_t i = 0; i < x.rows * m->experts && dscales.data; i++) {
             const float scale = scales[i % m->experts];
@@ -292,7 +292,7 @@ static int router_back(struct walk *w, const struct sublayer *s, struct matrix d
 }
 
 /* Experts beside the MLP: they and the router read the stream, each through its norm, and their sum
- * is normed; what the MLP reads is of the shared expert alone. */
+ * is normed; only the shared expert reads the MLP's input. */
 static int experts_beside_back(struct walk *w, const struct sublayer *s, struct matrix d)
 {
     const struct mixture *m = s->mlp.mixture;

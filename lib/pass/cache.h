@@ -1,6 +1,6 @@
-/* cache.h: keys and values of earlier tokens, so that a pass runs only the next ids.
+/* cache.h: keys and values of earlier tokens: a pass then runs only the next ids.
  *
- * The next ids attend to cached tokens and to themselves; then they are cached, too. Values have
+ * The next ids attend to cached tokens and to themselves; then they are cached as well. Values have
  * the bits of one pass over the whole text, unless biases or rotations depend on its length. Only
  * attention in bf16 stores and reads pairs of bf16. A page has KEY_PANEL tokens of all layers.
  *
@@ -26,13 +26,13 @@ struct cache_sum {
     size_t count;
 };
 
-/* A layer's part of a page: what it has before it; words, which are floats or pairs of bf16, of a
- * head's keys; of a row of values, or in bf16 of a head's values; of all. A layer that borrows keys
- * has the part of their layer. */
+/* A layer's part of a page. `first`: the words before it; a word is a float or a pair of bf16.
+ * Words of a head's keys; of a row of values, or in bf16 of a head's values; of the whole part. A
+ * layer that borrows keys has the part of their layer. */
 struct cache_layer {
     const struct head_rule *rule; /* NULL: it has no attention */
     size_t first, key_words, value_words, words;
-    size_t mixed; /* floats before those of its mixer */
+    size_t mixed; /* floats before the state of its mixer */
 };
 
 struct cache {
@@ -44,8 +44,8 @@ struct cache {
     size_t page_count, page_words;
     struct cache_layer *layers; /* [L] NULL before memory is reserved */
     struct cache_sum *sums;     /* [L][H] with linear attention */
-    float *mixed, *mixed_next;  /* [floats] of mixers after `count` tokens; after those of the pass
-                                  that runs or, if `before` is a number of tokens, after these */
+    float *mixed, *mixed_next;  /* [floats] of mixers: after `count` tokens; after the tokens of the
+                                 * pass or, if `before` is a number of tokens, after these */
     size_t before;
     struct arena arena;
 };

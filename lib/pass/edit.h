@@ -45,7 +45,7 @@ struct edit_indices {
 };
 
 /* Values of other texts, or of a file, with the site's axes; an axis along which they are equal has
- * stride 0. Of several texts, each text in the pass takes one that is at least as long, chosen by
+ * stride 0. Of several texts, each text in the pass gets one that is at least as long, chosen by
  * the seed and the text's number. */
 struct edit_source {
     const struct tensor *values; /* [layer][count], set for each layer that is edited */

@@ -235,7 +235,7 @@ double copy_factor(const float *y, const float *like, size_t channels)
     return sqrt(wanted / fmax(square, COPY_LEAST_SQUARE));
 }
 
-/* y = x · the matrix of a copy, scaled so that each row has the mean square of that of `like`. */
+/* y = x · the matrix of a copy, scaled: each row gets the mean square of the same row of `like`. */
 static enum pass_state turn_copy(struct pass *pass, int id, size_t copy, struct matrix y,
                                  struct matrix x, struct matrix like)
 {
@@ -718,7 +718,7 @@ static enum pass_state mlp(struct pass *pass, const struct mlp_rule *rule, size_
 /* --- a layer ---------------------------------------------------------------------------------- */
 
 /* The output of a sublayer: the context, or the hidden channels of an MLP, times its last matrix
- * (or what a mixture gives), normed and added to the stream x, or x = the output. If only the
+ * (or the output of a mixture), normed and added to the stream x, or x = the output. If only the
  * stream needs the product, it is not stored. */
 static enum pass_state write_out(struct pass *pass, const struct sublayer *s, size_t layer)
 {
@@ -779,7 +779,7 @@ static enum pass_state scale_layer(struct pass *pass, size_t layer)
     return PASS_ON;
 }
 
-/* Announce the stream x as each of `sites`, in `pass` or in that of cross-attention. */
+/* Announce the stream x as each of `sites`, in `pass` or in the pass of cross-attention. */
 static enum pass_state tap_stream(struct pass *pass, const struct sublayer *s,
                                   const enum site sites[3], size_t layer)
 {
@@ -790,7 +790,7 @@ static enum pass_state tap_stream(struct pass *pass, const struct sublayer *s,
     return PASS_ON;
 }
 
-/* y = what a sublayer reads: the stream x [T, C] or its norm. */
+/* y = the input of a sublayer: the stream x [T, C] or its norm. */
 static enum pass_state enter_sublayer(struct pass *pass, const struct sublayer *s, size_t layer,
                                       struct matrix *y)
 {
@@ -808,8 +808,8 @@ static enum pass_state run_layer(struct pass *pass, size_t layer)
     const struct layer *own = &pass->stack->layer[layer];
     const struct sublayer *list = own->sublayers, *end = list + own->count;
     const bool copies = pass->stack->copies.count;
-    struct pass beside = *pass; /* a part beside that of the stream, with the same buffers */
-    struct matrix x = pass->scratch.x, y = x; /* y: what a sublayer reads */
+    struct pass beside = *pass; /* another part than the stream's, with the same buffers */
+    struct matrix x = pass->scratch.x, y = x; /* y: the input of a sublayer */
     if (copies)
         PASS_TRY(predict_copies(pass, layer));
     if (!pass->attended) /* else x already has these edits */
@@ -994,7 +994,7 @@ static enum pass_state final_norm(struct pass *pass, struct matrix *y)
     return tap_rows(pass, SITE_LN_F, 0, *y);
 }
 
-/* Progress counts the layers of an encoder before those of its decoder. */
+/* Progress counts the layers of an encoder first, then its decoder's. */
 static enum pass_state run_layers(struct pass *pass, size_t first)
 {
     const struct config *c = pass->config;
@@ -1006,8 +1006,8 @@ static enum pass_state run_layers(struct pass *pass, size_t first)
     return PASS_ON;
 }
 
-/* The encoder: a pass of its own over the sources. Its output is what the texts attend to. (Without
- * an encoder that is the embedding: no layers, no norm.) */
+/* The encoder: a pass of its own over the sources. The texts attend to its output. (Without an
+ * encoder the output is the embedding: no layers, no norm.) */
 static enum pass_state encode(struct pass *pass)
 {
     const struct stack *stack = stack_of(pass->config, PART_SOURCE);

@@ -23,8 +23,8 @@ struct stack;
  *
  * The texts of one pass, joined without padding. A text owns the rows first … first + count - 1 of
  * every token matrix. In cross-attention its queries attend to its source, whose rows are in other
- * matrices; in self-attention the rows of its keys are those of its queries. Tokens in a cache have
- * no rows, but queries attend to them. */
+ * matrices; in self-attention the rows of its keys are the rows of its queries. Tokens in a cache
+ * have no rows, but queries attend to them. */
 
 struct text {
     const uint32_t *ids;
@@ -32,12 +32,12 @@ struct text {
     const uint32_t *source_ids; /* with cross-attention, else NULL */
     size_t source_count;
     struct cache *cache;        /* tokens before the ids, not shared with other texts; or NULL */
-    struct cache *source_cache; /* with a cache and an encoder: that of the source; else NULL */
+    struct cache *source_cache; /* with a cache and an encoder: the source's; else NULL */
     size_t whole_count; /* tokens of the whole text, if it continues after the ids; some scalings
                             of rotary embeddings depend on it; 0: it ends with the ids */
     const unsigned char *segments;   /* [count]; NULL: all 0 */
     const float *rows, *source_rows; /* [count, width] in place of the ids' scaled rows of the table
-                                        of tokens; NULL: those of the ids */
+                                      * of tokens; NULL: use the ids */
     size_t prompt_count; /* tokens that indices in edits refer to, and that values of other texts
                             replace; 0: all tokens, cached ones included */
     bool grows;          /* token -1 of edits is the last prompt token, then each later one */
@@ -51,7 +51,7 @@ struct batch_rows {
 struct batch {
     const struct text *texts; /* [count], borrowed */
     size_t count;
-    size_t first;                     /* number of its first text among those of all batches */
+    size_t first;                     /* number of its first text, counted over all batches */
     const struct batch_rows *queries; /* [count] the rows of each text */
     const struct batch_rows *sources; /* [count] rows of each source; none if the source is in its
                                          cache, or without cross-attention */
@@ -85,7 +85,7 @@ int batch_check_ids(const struct config *config, enum site_part part, const uint
                     size_t count, size_t past, struct err *err);
 
 /* Check the texts and assign their rows. Refused: lengths as above (with cached tokens), an id or a
- * segment beyond its table, a source that is missing or that the model does not take. */
+ * segment beyond its table, a source that is missing, or one that the model has no use for. */
 int batch_init(struct batch *batch, const struct config *config, const struct text *texts,
                size_t count, struct arena *arena, struct err *err);
 
@@ -99,8 +99,8 @@ struct stream_start {
     const float *const *streams; /* [text] resid_pre of the layer, [T, C]; texts may share it */
 };
 
-/* Dropout in training. Numbers are drawn by the key, the place and the row, so that the pass and
- * the walk back draw the same. */
+/* Dropout in training. Numbers are drawn by the key, the place and the row: the pass and the walk
+ * back draw the same. */
 struct dropout {
     uint64_t key; /* rng.h */
     float rate;   /* 0: none */
@@ -157,8 +157,8 @@ const float *forward_mixing(const struct run *run, int id, size_t layer, const f
 double copy_factor(const float *y, const float *like, size_t channels);
 
 /* Rows of the residual stream before a layer, x [N, C], and its context vectors, [N, H·dv]. If
- * `token` is set, all rows belong to it, and the run's edits are applied: x already has those of
- * resid_pre, context has none yet. */
+ * `token` is set, all rows belong to it, and the run's edits are applied: x already has the edits
+ * of resid_pre, context has none yet. */
 struct attended_rows {
     size_t layer;
     struct matrix x, context;

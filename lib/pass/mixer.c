@@ -1,7 +1,7 @@
 /* mixer.c: layers that keep a state in place of keys and values: gated delta rules, Mamba and short
  * convolutions. T tokens, H heads with values [dv], K heads with queries and keys [dk]; a state S
- * [dk, dv] of each head. Each column of a state goes through the tokens by itself, in one order, so
- * that the bits are the same in a batch, with any number of threads and from a cache. */
+ * [dk, dv] of each head. Each column of a state goes through the tokens by itself, in one order:
+ * the bits are the same in a batch, with any number of threads and from a cache. */
 #include <math.h>
 #include <string.h>
 
@@ -262,7 +262,7 @@ static enum pass_state project(struct mixing *mix, struct matrix x)
     const struct mixer *m = mix->m;
     const size_t layer = mix->layer, keys = mix->q.columns, inner = mix->v.columns;
     const struct matrix pre = mix->from;
-    const size_t before = m->only_v ? 0 : 2 * keys; /* columns before those of v */
+    const size_t before = m->only_v ? 0 : 2 * keys; /* columns before v's */
     struct matrix q = matrix_columns(pre, 0, keys), k = matrix_columns(pre, keys, keys);
     struct matrix v = matrix_columns(pre, before, inner);
     mix->to = m->only_v ? mix->v : pass->scratch.mixed;
@@ -401,7 +401,7 @@ static inline void decay_columns(const struct state_block *s, float *read)
     }
 }
 
-/* For each token: S = a S; fresh = b (v - [delta] Sᵀ k); S += k freshᵀ; out = Sᵀ q. A token takes
+/* For each token: S = a S; fresh = b (v - [delta] Sᵀ k); S += k freshᵀ; out = Sᵀ q. A token reads
  * each row of S once: with a delta rule it also does the first step of the next token, whose Sᵀ k
  * is `read`. */
 FOR_EACH_ISA
@@ -839,9 +839,8 @@ struct finish {
     struct matrix context, gate, gated;
     enum gate function;
     bool gate_first;
-    const struct norm *norm; /* NULL: none */
-    size_t groups,
-        scales_of_group; /* the scales of a group begin so many after those of the last */
+    const struct norm *norm;        /* NULL: none */
+    size_t groups, scales_of_group; /* a group's scales begin so many after the last group's */
 };
 
 static void finish_some(void *context, size_t round, size_t thread)

@@ -275,7 +275,7 @@ enum pass_state mixture(struct pass *pass, const struct mlp_rule *rule, size_t l
                         struct matrix x)
 {
     struct slot gate = pass_slot(pass, SLOT_EXPERT_GATE, layer);
-    struct matrix out = pass->scratch.out, sum = out, read = x; /* of experts; what they read */
+    struct matrix out = pass->scratch.out, sum = out, read = x; /* out, sum: of experts; read: in */
     const size_t latent = rule->mixture->latent;
     if (latent) {
         read = matrix_columns(pass->scratch.beside, 0, latent);

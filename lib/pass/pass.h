@@ -18,7 +18,7 @@
 /* --- buffers --------------------------------------------------------------------------------- */
 
 enum {
-    SPARE_ROWS = 16, /* zero rows after queries and values, so that kernels read whole tiles */
+    SPARE_ROWS = 16, /* zero rows after queries and values: kernels read whole tiles */
     ATTENTION_MAPS = SITE_DIFFERENCE - SITE_SCORES + 1,
 };
 
@@ -50,26 +50,26 @@ struct scratch {
     struct matrix k_rotary; /* [T, components] rotated channels of keys, the same in all heads */
     struct matrix joined;   /* [1, 3C] q, k and v of one token */
     struct matrix context;  /* [T, H·dv] */
-    struct matrix sinks;    /* [T, H] what the softmax leaves to the sinks of heads */
+    struct matrix sinks;    /* [T, H] the share of the softmax of heads' sinks */
     struct matrix out;      /* [T, C] outputs: of attention, then of the MLP */
     struct matrix hidden;   /* [T, I] */
     struct matrix up;       /* [T, I] of a gated MLP */
-    struct matrix active;   /* [T, I] what the last matrix of an MLP reads: `hidden`, or lent */
+    struct matrix active;   /* [T, I] the input of the last matrix of an MLP: `hidden`, or lent */
     struct matrix router;   /* [T, E] logits of the experts */
     struct matrix experts;  /* [T, E] weights of the experts */
-    struct matrix gathered; /* [T, C] what one expert reads, and what it gives */
+    struct matrix gathered; /* [T, C] the input of one expert, then its output */
     struct matrix expert_out;
     struct matrix rotations; /* [T, rotated channels] cosines and sines of the rotary embedding */
     struct matrix local;     /* the same of config.rotary_local */
     struct matrix logits;    /* [T, V], or [texts, V] if only the last are watched */
     struct attention_maps maps;
     /* Of models with such layers: buffers of k and v of each layer, [L] (NULL: none is borrowed);
-     * inputs of single layers [T, L·channels]; what experts read beside the MLP [T, C]. */
+     * inputs of single layers [T, L·channels]; the input of experts beside the MLP [T, C]. */
     struct layer_keys *keys;
     struct matrix given, beside;
     struct matrix copies, before; /* [T, N·C] copies of the stream; one token's, [1, N·C] */
-    /* Of gated attention, and of mixers: the gate, and the gated context [T, H·dv]. Of mixers: what
-     * the convolution reads, and what it gives (q, k and v side by side, of mixers); the numbers of
+    /* Of gated attention, and of mixers: the gate, and the gated context [T, H·dv]. Of mixers: the
+     * input of the convolution, and its output (q, k and v side by side, of mixers); the numbers of
      * steps, decays and strengths; taps of the convolution [taps + 1, channels]. */
     struct matrix gate, gated, unmixed, mixed, steps, decays, strengths, taps;
     struct mixer_memory *mixers;        /* NULL without mixers */
@@ -85,7 +85,7 @@ struct pass {
     const struct stack *stack;
     struct weights *weights;
     const struct batch *batch;
-    enum site_part part; /* functions of the pass take ids of sites, which are of this part */
+    enum site_part part; /* the part of the ids of sites that functions of the pass get */
     size_t first_layer;  /* of the stack, among all layers (config_layers) */
     struct pass *cross;  /* the pass of cross-attention; NULL: none */
     struct tap *tap;
@@ -146,7 +146,7 @@ enum pass_state pass_product(struct pass *pass, struct slot slot, struct matrix 
 enum pass_state pass_norm(struct pass *pass, struct slot slot, struct matrix y, struct matrix x);
 
 /* Apply edits to a value; if it is watched, announce it for each text of the batch, with a cache
- * that of the new tokens. Fails if a number that is to be announced is not finite. */
+ * only its new tokens. Fails if a number that is to be announced is not finite. */
 enum pass_state tap_rows(struct pass *pass, enum site site, size_t layer, struct matrix rows);
 
 /* The same without edits. */
@@ -214,7 +214,7 @@ enum precision pass_attention_precision(const struct pass *pass);
 
 /* --- the embedding: forward.c ----------------------------------------------------------------- */
 
-/* To rows of embed_tokens, add those of segments, and of positions after `past` tokens. */
+/* To rows of embed_tokens, add the embeddings of segments, and of positions after `past` tokens. */
 void embed_places(struct weights *weights, const struct config *config, const struct stack *stack,
                   const struct text *text, size_t past, struct matrix rows);
 
@@ -243,7 +243,7 @@ void mlp_combine(struct machine *machine, const struct mlp_rule *rule, struct ma
 /* Reserve what all mixers of a pass use. */
 int mixers_init(struct pass *pass);
 
-/* scratch.active [T, H·dv] = what the last matrix of a mixer reads, for x [T, C]. Announces the
+/* scratch.active [T, H·dv] = the input of the last matrix of a mixer, for x [T, C]. Announces the
  * sites from q_pre to gated; continues and stores the states of texts with caches. */
 enum pass_state mix(struct pass *pass, const struct mixer *mixer, size_t layer, struct matrix x);
 
@@ -263,7 +263,7 @@ enum pass_state attention(struct pass *pass, const struct sublayer *s, size_t la
 /* Bytes that threads need for a text with these numbers of queries and keys, in float32. */
 size_t attention_bytes(const struct config *config, size_t queries, size_t keys, size_t threads);
 
-/* Bytes of the rows of a map that one thread holds for a lender that takes them. */
+/* Bytes of the rows of a map that one thread holds for a lender of rows. */
 size_t attention_rows_bytes(size_t keys);
 
 /* Reserve memory for the attention maps that are watched in any layer and not lent. */

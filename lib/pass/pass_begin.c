@@ -72,7 +72,7 @@ static void list_buffers(struct buffer list[BUFFERS], struct scratch *s, const s
     size_t experts = c->mixture.experts, copies = stack->copies.count;
     const size_t latent = c->mixture.latent;
     const struct buffer all[BUFFERS] = {
-        {&s->x, rows, c->n_embd, c->projections ? 0 : SPARE_ROWS}, /* x may be q and v, too */
+        {&s->x, rows, c->n_embd, c->projections ? 0 : SPARE_ROWS}, /* x may also be q and v */
         {&s->k, keys, w.k},
         {&s->v, keys, w.v, SPARE_ROWS},
         {&s->q, rows, w.q, SPARE_ROWS},

@@ -32,7 +32,7 @@ uint64_t sampler_random(uint64_t *state)
     return number;
 }
 
-/* e^((logit - max) / temperature). In double, so that no temperature divides 0 by 0. */
+/* e^((logit - max) / temperature). In double: no temperature then divides 0 by 0. */
 FOR_EACH_ISA
 static void weigh(float *weights, const float *logits, size_t count, float max, double temperature)
 {
@@ -135,7 +135,7 @@ static size_t drop_below(struct candidate *candidates, size_t count, float logit
 }
 
 /* Keep the first k, and all that are as likely as the k-th. The k-th of a subset is at most as
- * likely as the k-th of all, so that less likely candidates can be dropped first. */
+ * likely as the k-th of all: less likely candidates can be dropped first. */
 static size_t take_k(struct candidate *candidates, size_t count, size_t k)
 {
     if (k == 0 || k >= count)

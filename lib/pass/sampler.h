@@ -45,7 +45,7 @@ double logsumexp(const float *logits, size_t count);
 double logsumexp_entropy(double *entropy, const float *logits, size_t count);
 
 /* Σ p (log p - log q), in nats: the Kullback-Leibler divergence of the distribution of logits y
- * from that of logits x, whose logsumexp are given. */
+ * from the distribution of logits x, whose logsumexp are given. */
 double logits_divergence(const float *x, double x_sum, const float *y, double y_sum, size_t count);
 
 /* The number of ids that come before `id` in the order of topk. */

@@ -82,7 +82,7 @@ struct attention_map_loan {
 #define ATTENTION_NO_ROW SIZE_MAX
 
 /* Attention maps are too large to copy: a lender provides the memory to which they are written, or
- * takes row after row of all heads. It is called once for each watched site, layer and text. The
+ * receives row after row of all heads. It is called once for each watched site, layer and text. The
  * maps are complete when it is called for the next layer, the next value is announced, or the pass
  * has ended. Heads are not written if their memory is NULL. Returns as a sink does. */
 typedef int (*tap_lender)(void *context, struct attention_map_loan *loan, struct err *err);
@@ -100,7 +100,7 @@ struct tap {
                                   * logits, these are not announced. NULL: always announced */
     tap_lender lend;             /* NULL: maps are announced like other values */
     /* The memory of a site for all texts, to which the pass may write its values before they are
-     * announced; NULL: there is none. A tap with this function gets values unchecked, and those of
+     * announced; NULL: there is none. A tap with this function gets values unchecked, and values of
      * texts after the first by several threads at once; its sink does not fail then. */
     float *(*room)(void *context, enum site site, int layer, size_t floats);
     void *context;

@@ -36,7 +36,7 @@ const struct family_row *family_row(const struct family *family, struct slot slo
                     return row;
     if (slot.part != PART_SOURCE)
         return NULL;
-    slot.part = PART_SENTENCE; /* an encoder's names are those of the text, in its layers */
+    slot.part = PART_SENTENCE; /* in its layers, an encoder has the text's names */
     return family_row(family, slot);
 }
 

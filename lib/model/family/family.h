@@ -141,14 +141,14 @@ void class_head_take(struct config *config, const struct class_head *head, size_
 /* The head of transformers' class for sequences of a config's family; NULL: it is not known. */
 const struct class_head *class_head_of_sequences(const struct config *config);
 
-/* Of a config.json for such a class, take its head, with a row for each name of "id2label". Other
+/* Of a config.json for such a class, set its head, with a row for each name of "id2label". Other
  * heads are found by their tensors. */
 int family_read_classes(struct config *config, const struct json *root, struct err *err);
 
 /* family_row of a config's family, or the row of its head of classes. */
 const struct family_row *config_row(const struct config *config, struct slot slot);
 
-/* The row of a slot; for a bias or shift, that of its matrix or norm. NULL: the family has none. */
+/* The row of a slot; of a bias or shift, its matrix's or norm's row. NULL: the family has none. */
 const struct family_row *family_row(const struct family *family, struct slot slot);
 
 /* "model.layers.3.self_attn.q_proj.weight" by the config's family and groups; returns `name`. */
@@ -158,7 +158,7 @@ const char *family_tensor_name(char name[PARAMETER_NAME_BYTES], const struct con
 /* The size of a slot's matrix, and where its numbers are in the tensor of a file. */
 struct family_layout {
     size_t out, in;
-    size_t rank, shape[SLOT_RANK_MAX + 1]; /* of the tensor, which may have other slots, too */
+    size_t rank, shape[SLOT_RANK_MAX + 1]; /* of the tensor, which may have several slots */
     bool transposed;
     bool squeezed;         /* the tensor may have further axes of size 1 */
     size_t skipped, count; /* numbers before the slot's expert or head, and in it; or 0, and all */
@@ -235,9 +235,9 @@ bool family_layer_types(struct reading *reading);
 /* Read "rope_theta", "rope_scaling" or "rope_parameters", and the share of rotated channels. */
 void family_read_rotary(struct reading *reading, double turning, double theta);
 
-/* Give layers with a window, or those without, a flag. Read the rotary embedding of layers with a
- * window, if it differs from that of other layers: its base is under `theta_key`; `scaled`:
- * "rope_scaling" is of layers with a window, too. */
+/* Give layers with a window, or layers without one, a flag. Read the rotary embedding of layers
+ * with a window, if it differs from other layers: its base is under `theta_key`; `scaled`:
+ * "rope_scaling" includes layers with a window. */
 void family_flag_layers(struct config *config, bool with_window, unsigned short flag);
 void family_local_rotary(struct reading *reading, const char *theta_key, double otherwise,
                          bool scaled);

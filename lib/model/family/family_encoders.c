@@ -84,7 +84,7 @@ static const struct family_names deberta_head_names =
           {"lm_predictions.lm_head.LayerNorm", {SLOT_TRANSFORM_NORM}},
           {"lm_predictions.lm_head.decoder", {SLOT_HEAD}, .bias = "lm_predictions.lm_head.bias"});
 
-/* Masked models are "bert." in published files, "nomic_bert." in those of transformers 5. */
+/* Masked models are "bert." in published files, "nomic_bert." in files of transformers 5. */
 static const struct family_names nomic_names = NAMES_OF(
     "bert.", "encoder.layers.", NULL, "nomic_", &bert_names, false, {"emb_ln", {SLOT_EMBED_NORM}},
     {"attn.Wqkv", {SLOT_Q, SLOT_K, SLOT_V}}, {"attn.out_proj", {SLOT_O}}, {"norm1", {SLOT_NORM_1}},
@@ -167,7 +167,7 @@ static void settle_nomic(struct reading *r)
     c->n_positions = trained < c->n_positions ? trained : c->n_positions;
 }
 
-/* Let positions number the tokens that are not padding, from the row after that of padding. */
+/* Let positions number the tokens that are not padding, from the row after padding's row. */
 static void count_positions(struct reading *r, long long padding)
 {
     struct config *c = r->config;

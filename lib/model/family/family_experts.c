@@ -178,7 +178,7 @@ static void settle_qwen3_moe(struct reading *r)
     if (family_flag(r, "use_sliding_window", false))
         family_settle_window(r);
     else
-        json_given(r->root, "sliding_window"); /* read, so that it is not listed as unread */
+        json_given(r->root, "sliding_window"); /* read, or it would be listed as unread */
 }
 
 static void settle_olmoe(struct reading *r)
@@ -286,8 +286,8 @@ void family_check_groups(struct reading *r, const char *experts, const char *gro
                 chosen_key, m->chosen_groups * size, chosen_groups, m->chosen_groups, chosen);
 }
 
-/* Read what DeepSeek and its relatives have: expert groups, a shared expert, plain first layers.
- * `usual`, `shared`: the default numbers of experts of a token, and of those of all. */
+/* Read the keys of DeepSeek and its relatives: expert groups, a shared expert, plain first layers.
+ * Defaults: `usual` experts of a token are chosen, `shared` experts serve all tokens. */
 void family_read_grouped(struct reading *r, long long plain, size_t usual, long long shared)
 {
     struct config *c = r->config;

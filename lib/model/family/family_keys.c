@@ -563,7 +563,7 @@ static void refuse_missing(struct reading *r)
     }
 }
 
-/* Refuse a number of key/value heads that does not divide that of heads. */
+/* Refuse a number of key/value heads that does not divide the number of heads. */
 static void refuse_kv_heads(struct reading *r)
 {
     const struct config *c = r->config;
@@ -733,7 +733,7 @@ void family_read_causal(struct reading *r)
     struct config *c = r->config;
     c->causal = family_flag(r, "is_causal", true);
     if (!c->causal && c->window)
-        c->window++; /* the key at the distance `window` is visible, too */
+        c->window++; /* the key at the distance `window` is visible as well */
 }
 
 /* Read "intermediate_size" if it is a list, with a width for each layer. */
@@ -836,7 +836,7 @@ int family_try(struct config *config, const struct family *family, const struct 
         }
     }
     if (family_is_for(&reading, "ForTokenClassification") ||
-        family_is_for(&reading, "ForQuestionAnswering")) /* ModernBERT's has `classifier`, too */
+        family_is_for(&reading, "ForQuestionAnswering")) /* ModernBERT's has `classifier` as well */
         config->answers = ANSWER_OF_EACH;
     if (config->kind == MODEL_DECODER)
         read_decoder(&reading);
@@ -847,8 +847,8 @@ int family_try(struct config *config, const struct family *family, const struct 
 
 /* --- keys that were not read ------------------------------------------------------------------ */
 
-/* Keys without an effect on what a pass computes: of training, of generating, of files. First whole
- * keys, then parts of keys. */
+/* Keys without an effect on the values of a pass: for training, for generating, for files. First
+ * whole keys, then parts of keys. */
 static const char idle_keys[] =
     " architectures auto_map cache_implementation do_sample dtype early_stopping id2label init_std "
     "initializer_range is_decoder label2id layerdrop max_length min_length pretraining_tp "

@@ -166,7 +166,7 @@ static const struct family_names olmo_names = NAMES(
 static const struct family_names olmo_published_names =
     NAMES("model.", "layers.", &olmo_names, {"attention_layer_norm", {SLOT_NORM_1}},
           {"feedforward_layer_norm", {SLOT_NORM_2}});
-/* As transformers 5 saves it: the same name in layers with attention, too. */
+/* As transformers 5 saves it: the same name even in layers with attention. */
 static const struct family_names olmo_saved_names = NAMES(
     "model.", "layers.", &olmo_published_names, {"attention_layer_norm", {SLOT_NORM_1}},
     {"feedforward_layer_norm", {SLOT_NORM_2}}, {"feedforward_layer_norm", {SLOT_NORM_1_POST}});
@@ -439,7 +439,7 @@ static void read_factors(struct reading *r, const char *key, float *factors, siz
     }
 }
 
-/* The factors of products, and of what they read, which do not multiply biases. */
+/* The factors of products, and of their inputs, which do not multiply biases. */
 static void read_multipliers(struct reading *r)
 {
     struct config *c = r->config;

@@ -1,4 +1,4 @@
-/* family_rows.h: what the files with rows of families share: macros for names and defaults, and
+/* family_rows.h: shared by the files with rows of families: macros for names and defaults, and
  * names and functions that several families use. */
 #pragma once
 
@@ -58,7 +58,7 @@ void family_settle_granite(struct reading *reading);
 bool family_has_separate_experts(const struct reading *reading);
 
 /* Read how many experts there are, how many a token has (NULL: `usual`), and the channels of one
- * (NULL: those of a plain MLP), for all layers. GGUF files may have other names of tensors. */
+ * (NULL: as in a plain MLP), for all layers. GGUF files may have other names of tensors. */
 void family_read_experts(struct reading *reading, const char *experts, const char *chosen,
                          size_t usual, const char *inner);
 /* Read the experts of Qwen; `usual`: how many a token has. */

@@ -38,7 +38,7 @@ static const struct family_names t5_gated_names =
                      {"layer.2.DenseReluDense.wi_1", {SLOT_UP}},
                      {"layer.1.DenseReluDense.wi_1", {SLOT_UP}, OF_SOURCE});
 
-/* An encoder alone, as of sentence vectors; a file may have the decoder, too. */
+/* An encoder alone, as of sentence vectors; a file may even have the decoder. */
 #define ALONE_NAMES(base, ...) \
     NAMES_OF("transformer.", "encoder.block.", NULL, NULL, base, true, __VA_ARGS__)
 
@@ -72,8 +72,8 @@ static const struct family_names bart_apart_names =
 
 /* --- keys that a row cannot express ----------------------------------------------------------- */
 
-/* Models of T5 have one of two MLPs, whose tensors have other names: the second of two rows is that
- * of the gated one. The next two rows are those of an encoder alone. */
+/* Models of T5 have one of two MLPs, whose tensors have other names: the second of two rows is for
+ * the gated one. The next two rows are for an encoder alone. */
 static void settle_t5(struct reading *r)
 {
     static const char key[] = "feed_forward_proj";

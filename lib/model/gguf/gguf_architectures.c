@@ -126,7 +126,7 @@ static const struct gguf_architecture architectures[] = {
     {"gpt2", "gpt2"},
     {"llama", "mixtral", .pairs = true, .marker = ROUTER,
      .keys = {{EXPERTS("num_local_experts")}, {CHOSEN("num_experts_per_tok")}}},
-    {"llama", "llama", .pairs = true},        /* Mistral, too */
+    {"llama", "llama", .pairs = true},        /* Mistral as well */
     {"mistral3", "ministral3", .pairs = true, /* also the text model of mistral3 */
      .scaling = {{"attention.temperature_scale", "llama_4_scaling_beta", KEY_REAL},
                  {"1", "mscale", KEY_VALUE},

@@ -61,8 +61,8 @@ struct gguf_architecture {
     bool mixed;  /* layers with a window have other heads, whose keys end in "_swa" */
     bool alone;  /* layers have a mixer and nothing else */
     bool tiled;  /* heads of values of a mixer are in turn: the first of each head of keys, … */
-    unsigned char variant;          /* names of tensors are those of this row after the family's */
-    struct gguf_key keys[KEYS_MAX]; /* besides those of all; the rest are NULL */
+    unsigned char variant;                    /* names of tensors: this row after the family's */
+    struct gguf_key keys[KEYS_MAX];           /* besides the keys of all; the rest are NULL */
     struct gguf_key scaling[SCALING_MAX];     /* further keys of "rope_scaling" by yarn */
     struct gguf_tensor_name names[NAMES_MAX]; /* with another meaning in this architecture */
     const char *marker;                       /* tensor or key without which a later row is meant */

@@ -274,7 +274,7 @@ static long long head_width(struct gguf_writer *w)
     return read_size(w, "attention.key_length", read_size(w, "embedding_length", 0) / heads);
 }
 
-/* Gemma's files lack the number by whose root scores are divided. llama.cpp takes the width of a
+/* Gemma's files lack the number by whose root scores are divided. llama.cpp uses the width of a
  * head; for the largest model, n_embd / n_head, which differs. */
 static long long divisor(struct gguf_writer *w)
 {
@@ -283,7 +283,7 @@ static long long divisor(struct gguf_writer *w)
                 : head_width(w);
 }
 
-/* The value of a key that only repeats what the architecture computes anyway; 0: there is none. */
+/* The value of a key that only repeats a constant of the architecture; 0: there is none. */
 static double own_value(struct gguf_writer *w, const char *key)
 {
     if (strcmp(key, "expert_gating_func") == 0) /* 1: softmax, 2: sigmoid */
@@ -293,7 +293,7 @@ static double own_value(struct gguf_writer *w, const char *key)
     return strcmp(key, "attention.max_alibi_bias") == 0 && w->family->defaults->score_bias ? 8 : 0;
 }
 
-/* Refuse keys that change what a model computes, unless they are 0 or the architecture's own. (Caps
+/* Refuse keys that change the values of a pass, unless they are 0 or the architecture's own. (Caps
  * of scores and logits belong to other architectures; llama.cpp writes them into every file that it
  * saves.) */
 static void refuse_undone(struct gguf_writer *w)
@@ -766,7 +766,7 @@ static int order_rows(struct safetensors_entry *entry, enum order order, bool is
     return to ? 0 : -1;
 }
 
-/* Order what a mixer's tensor has of heads of values: rows after the first `kept`; or columns. */
+/* Order the heads of values in a mixer's tensor: rows after the first `kept`; or columns. */
 static int order_tiles(struct safetensors_entry *entry, size_t kept, bool columns,
                        struct tensor_reading *reading)
 {
@@ -934,7 +934,7 @@ static int split_heads(struct slot slot, const struct config *config,
 }
 
 /* Join keys and values of latent attention, which are apart: for each head, its rows of keys, which
- * the file has as columns, then those of values. As float32, in memory. */
+ * the file has as columns, then its rows of values. As float32, in memory. */
 static int join_heads(struct safetensors_entry *entry, const char *name,
                       struct tensor_reading *reading)
 {

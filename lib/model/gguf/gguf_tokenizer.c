@@ -1,7 +1,7 @@
 /* gguf_tokenizer.c: the tokenizer in the keys of a GGUF file, as the file it was made of: of a
  * byte-level BPE and of BERT's WordPiece a tokenizer.json, of SentencePiece's models a
- * tokenizer.model, of any a tokenizer_config.json. What is not supported is written, too: the
- * reader of that file refuses it by name, and models remain usable with ids. */
+ * tokenizer.model, of any a tokenizer_config.json. Even features that are not supported are
+ * written: the reader of that file refuses them by name, and models remain usable with ids. */
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
