@@ -571,8 +571,8 @@ static bool applies(const struct step_row *row, const struct trace *trace, size_
 
 /* --- edits ------------------------------------------------------------------------------------ */
 
-/* A step changed by edits is computed by a pass without these edits, so that its numbers match its
- * formula; a step with the edited values follows. */
+/* A step changed by edits is computed by a pass without these edits: its numbers then match its
+ * formula. A step with the edited values follows. */
 
 /* The tensors that a step computes for later steps. */
 static struct site_set sites_of(const struct trace *trace, const struct step_row *row)

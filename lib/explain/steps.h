@@ -40,7 +40,7 @@ struct trace {
     size_t layer, head, query, keys; /* `keys` is S */
     size_t group;                    /* key/value head of this head */
     size_t own;                      /* index of the head among those that are captured */
-    size_t context_head;             /* the head's own number, or that of the two that make one */
+    size_t context_head;             /* the head's number, or the number of its pair of heads */
     struct head_bias bias;           /* of the head */
     const float *sink;               /* the score of the head's sink; NULL: none */
     bool has_norms;                  /* false: --without norm */
@@ -63,7 +63,7 @@ struct trace {
     bool turns_first;              /* norms of heads come after the rotary embedding */
 
     /* Values of the query: its rows of the tensors above and of tensors of the pass. */
-    float scale; /* of its row of `tokens` */
+    float scale; /* factor of the query's row of `tokens` */
     const float *token, *position, *segment, *stream, *x;
     const float *q, *q_pre;                          /* [dk] */
     const float *scores, *masked, *weight, *softmax; /* [S]; softmax before a late mask, or NULL */
@@ -73,7 +73,7 @@ struct trace {
 };
 
 /* Find the query's row in a tensor of the layer (trace_row: of the traced head, if it has heads);
- * NULL: none. Sites are those of the traced part, or of sublayers beside it. */
+ * NULL: none. The site belongs to the traced part, or to a sublayer beside it. */
 const float *trace_row(const struct trace *trace, enum site site);
 const float *trace_row_of_head(const struct trace *trace, enum site site, size_t head);
 

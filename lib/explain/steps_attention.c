@@ -95,7 +95,7 @@ void step_embedding(struct builder *builder, const struct trace *trace)
         builder_projection(builder, h.name, "n", "in", &trace->projection);
 }
 
-/* The step lists operands for all inputs, so that readers can recompute keys, too. */
+/* The step lists operands for all inputs: readers can then also recompute keys. */
 void step_input(struct builder *builder, const struct trace *trace)
 {
     const struct config *config = trace->config;
@@ -138,8 +138,8 @@ void step_input(struct builder *builder, const struct trace *trace)
 /* --- query ------------------------------------------------------------------------------------ */
 
 /* The query, or all keys: as projected, before and after their norm, before and after the rotary
- * embedding (which comes first in some models). Values of `raw` are NULL without a norm, those of
- * `pre` without a rotary embedding; `normed` and `turned` are then of no use. */
+ * embedding (which comes first in some models). `raw` has NULL values without a norm, `pre` without
+ * a rotary embedding; `normed` and `turned` are then of no use. */
 struct stages {
     struct named_vector projected, raw, normed, pre, turned;
 };
@@ -709,7 +709,7 @@ static size_t count_rows(const struct trace *trace)
     return trace->keys + (trace->sink != NULL);
 }
 
-/* The values of keys, then that of the sink unless it is NULL. */
+/* The values of keys, followed by the sink's unless it is NULL. */
 static const float *with_sink(struct builder *builder, const float *values, const float *sink)
 {
     size_t keys = builder->trace->keys;

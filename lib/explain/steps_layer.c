@@ -141,8 +141,8 @@ static struct named_vector input_of(const struct trace *trace, size_t index)
 enum { TERMS_MAX = SUBLAYERS_MAX + 2 };
 
 /* Find the terms of the stream after a sublayer: the last stream that has a name (in some models
- * after its norm), the outputs of all sublayers since then, and what the last one read, if that is
- * added. Returns their number. */
+ * after its norm), the outputs of all sublayers since then, and the input of the last one, if that
+ * is added. Returns their number. */
 static size_t find_terms(struct named_vector terms[TERMS_MAX], const struct trace *trace,
                          size_t index)
 {
@@ -459,7 +459,7 @@ static struct column *add_chosen(struct builder *builder, const char *name, cons
     return builder_column(builder, name, symbol, column);
 }
 
-/* Show the chosen experts with their logits, what the router makes of these, and weights. */
+/* Show the chosen experts with their logits, the router's scores for these, and weights. */
 void step_chosen(struct builder *builder, const struct trace *trace)
 {
     const struct mlp_rule *rule = &trace->list[builder->sublayer].mlp;
@@ -533,7 +533,7 @@ static int norm_shares(struct builder *builder, float *shares, size_t count)
     return 0;
 }
 
-/* Show the weighted outputs of the chosen experts, and that of the shared one, with their sum. */
+/* Show the weighted outputs of the chosen experts, and the shared expert's, with their sum. */
 void step_experts(struct builder *builder, const struct trace *trace)
 {
     const bool beside = trace->list[builder->sublayer].mlp.mixture->beside;

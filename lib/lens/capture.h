@@ -39,7 +39,7 @@ struct capture {
      * is `shared_by` heads, and all query heads */
     struct capture_heads query_heads, key_heads, all_heads;
     size_t shared_by;
-    struct arena *arena;  /* of the lists and what they name */
+    struct arena *arena;  /* of the lists, and of names and labels in them */
     struct arena *values; /* of the arrays' numbers; capture_init sets it to `arena` */
 };
 

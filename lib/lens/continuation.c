@@ -157,7 +157,7 @@ static int begin_text(struct continuation *text, const struct tokenized *prompt,
     text->queries = prompt->queries;
     text->keys = prompt->keys;
     text->added_before = prompt->added_before;
-    size_t most = text->capacity - text->count + 1; /* + 1: ending the text is a choice, too */
+    size_t most = text->capacity - text->count + 1; /* + 1: ending the text is also a choice */
     if (text->generation.logits &&
         !(text->choices = arena_alloc(&text->arena, most, sizeof *text->choices, err)))
         return -1;
@@ -257,7 +257,7 @@ struct beam {
     struct cache cache;
     uint32_t *ids; /* [capacity] */
     double total;  /* log-probability of the new tokens; of a finished text, its score */
-    size_t count;  /* of a finished text: its number of tokens; 0: the item is free */
+    size_t count;  /* tokens of a finished text; 0: the item is free */
 };
 
 struct beam_candidate {
@@ -596,7 +596,7 @@ int continuation_translate(struct text_with_source *pair, struct viewer *viewer,
     while (!failed && more)
         failed = continuation_next(&text, &more, err);
     failed = failed || continuation_whole(&pair->sentence, &text, arena, err);
-    size_t added = text.count - text.prompt_count; /* without the end, which is a choice, too */
+    size_t added = text.count - text.prompt_count; /* without the end, which is also a choice */
     if (!failed && !*choices && (*choices = arena_alloc(kept, added + 1, sizeof **choices, err))) {
         memcpy(*choices, text.ids + text.prompt_count, added * sizeof **choices);
         (*choices)[added] = text.chosen;

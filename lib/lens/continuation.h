@@ -28,7 +28,7 @@ struct text_with_source;
 struct generation_config {
     size_t tokens; /* most new tokens; 0: as many as the model says, or 32 */
     struct sampling sampling;
-    size_t beams;  /* of a search; 0: the model's number or, with a temperature, 1; 1: no search */
+    size_t beams;  /* beams of a search; 0: the model's number or, with a temperature, 1 */
     bool past_end; /* continue after the model's end-of-text token */
     bool logits;   /* compute all logits, and keep `choices` */
     const struct selection *selection; /* tensors of the report; NULL: it has tables instead */
@@ -58,17 +58,17 @@ struct continuation {
     struct token *tokens;           /* [count] */
     size_t count;
     size_t prompt_count, added_before; /* tokens of the prompt; special ones that begin it */
-    size_t prompt_bytes;               /* of `text`, before the new tokens */
+    size_t prompt_bytes;               /* bytes of the prompt at the start of `text` */
     size_t capacity;                   /* limit of count */
     struct buf text;                   /* the text so far */
     size_t shown;               /* offset in `text` of the last token, with the space before it */
-    const char *queries, *keys; /* those of the prompt: see struct tokenized */
+    const char *queries, *keys; /* the prompt's: see struct tokenized */
     const float *logits;    /* [V] of the last choice, valid until the next; NULL: not computed */
     bool screens;           /* choose without computing all logits, if possible */
     uint32_t chosen;        /* last choice, possibly the end-of-text token */
-    struct choice *choices; /* of each step, including the end of the text; NULL: not kept */
+    struct choice *choices; /* a choice for each step, including the end of the text, or NULL */
     uint32_t *forced;       /* the ids to choose, as found by a search; NULL: none */
-    double score;           /* of a search: log-probability / (new tokens)^penalty (config.h) */
+    double score;           /* after a search: log-probability / (new tokens)^penalty (config.h) */
     struct sampler sampler;
     struct cache cache, source_cache;
     struct arena arena; /* memory of the text */
@@ -99,9 +99,9 @@ void continuation_add_memory(struct memory *memory, const struct viewer *viewer,
                              const struct text_with_source *pair);
 
 /* Choose and add a token. If the text has ended instead, `*more` is false and `end` says why. With
- * beams, the first call finds all tokens: those of the continuation with the highest score. The
- * score is the mean log-probability of the new tokens, including the end of the text; for a model
- * with an encoder, its generation_rules define the score, and when the search ends. */
+ * beams, the first call finds all tokens: the continuation with the highest score. The score is the
+ * mean log-probability of the new tokens, including the end of the text; for a model with an
+ * encoder, its generation_rules define the score, and when the search ends. */
 int continuation_next(struct continuation *text, bool *more, struct err *err);
 
 /* The steps of a text whose tokens the caller chooses. continuation_run runs the first `count`

@@ -62,7 +62,7 @@ struct dictionary {
     bool of_direction; /* x is the site's row divided by its norm; see dictionary_rows */
     enum site site, site_out;
     size_t layer;
-    float epsilon; /* of that norm */
+    float epsilon; /* added to the mean square by which a row is divided */
     struct dump files;
     struct arena arena;
 };
@@ -73,7 +73,7 @@ struct dictionary_request {
     int layer;        /* -1: as the files say */
     const char *site; /* SITE or SITE:OUTPUT, also normalized_1 and normalized_2 (of_direction);
                        * NULL: as the files say */
-    double scale;     /* of x; 0: as the files say */
+    double scale;     /* factor of x; 0: as the files say */
     long long k;      /* active features of a token; 0: as the files say */
     enum dictionary_center { CENTER_AS_READ, CENTER_ON, CENTER_OFF } center;
 };
@@ -101,7 +101,7 @@ int dictionary_open(struct dictionary *dictionary, const struct dictionary_reque
                     const struct config *config, struct err *err);
 void dictionary_release(struct dictionary *dictionary);
 
-/* An active feature of a token; those of a token, in the order of their numbers. */
+/* An active feature of a token; all of a token's, in the order of their numbers. */
 struct feature {
     uint32_t id;
     float value;
@@ -161,7 +161,7 @@ struct feature_edit {
     size_t rows;
 };
 
-/* Refuse a transcoder: what it reads is not what it writes. */
+/* Refuse a transcoder: it reads one value and writes another. */
 int feature_edit_check(const struct dictionary *dictionary, const char *words, struct err *err);
 
 edit_function feature_edit_apply;

@@ -128,7 +128,7 @@ enum tensor_role { ENCODER, DECODER, SKIP, B_ENC, B_OUT, THRESHOLD, B_GATE, R_MA
 enum stored { AS_IT_IS, TRANSPOSED };
 
 /* The names of a format's tensors; of several for a role, the first that is there. A skip matrix
- * that is not optional is only that of a kind which SKIPS. */
+ * that is not optional exists only in a kind which SKIPS. */
 static const struct tensor_row {
     unsigned formats;
     enum tensor_role role;
@@ -253,8 +253,8 @@ struct sae_reader {
     bool transcodes;
     int layer; /* as requested, or -1 */
     struct folder folder;
-    const char *path;  /* of the folder, absolute: its names may say the site */
-    const char *file;  /* of the tensors */
+    const char *path;  /* path of the folder, absolute: its names may say the site */
+    const char *file;  /* name of the file with the tensors */
     const char *where; /* its path */
     struct err *err;
 };
@@ -441,7 +441,7 @@ static int take_matrix(const struct sae_reader *r, struct weight *w, const char 
     return 0;
 }
 
-/* Read a vector of `count` numbers; a single one is that of all. */
+/* Read a vector of `count` numbers; a single one stands for all. */
 static int take_vector(const struct sae_reader *r, const float **vector, const char *name,
                        size_t count)
 {
@@ -607,8 +607,8 @@ static int parse_site(struct hook *hook, const char *name, size_t size, struct e
                            (int)size, name);
 }
 
-/* Find the hooks of input and output by the config, the path or the layer; NULL: unknown, or (the
- * output's) that of the input. */
+/* Find the hooks of input and output by the config, the path or the layer. NULL: unknown, or the
+ * output's hook is the input's. */
 static int find_hooks(const struct sae_reader *r, const char *hooks[2])
 {
     static const char *const names[][2] = {{"hf_hook_name", "hf_hook_name_out"},

@@ -23,7 +23,7 @@ struct edit_reader {
     const struct config *config;
     const char *words; /* "--ablate '9.6'": starts each message */
     struct edit edit;
-    struct feature_edit *features; /* of features; NULL: of a site's own numbers */
+    struct feature_edit *features; /* an edit of features; NULL: of a site's own numbers */
     struct value_source source;
     struct err *err;
 };
@@ -237,7 +237,7 @@ static int parse_positions(struct edit_reader *reader, struct edit_piece text)
 /* --- values ----------------------------------------------------------------------------------- */
 
 /* View an array as [heads, tokens, columns], or without heads if the site has none. Axes that the
- * array lacks, and those of heads or tokens with size 1, get stride 0: its values repeat. */
+ * array lacks, and its heads or tokens if there is one, get stride 0: its values repeat. */
 static int view_file(struct tensor *values, const struct edit *edit, const struct npy *array,
                      const size_t sizes[3], struct err *err)
 {
@@ -407,7 +407,7 @@ struct file_value {
     const char *path;    /* [path_size], the rest of the text without the tensor */
     size_t path_size;
     const char *named; /* the tensor; NULL: not named */
-    bool is_file;      /* the path ends as that of a file, and the sign is not * */
+    bool is_file;      /* the path ends like a file's, and the sign is not * */
 };
 
 /* Read the direction of a feature of a dictionary. */

@@ -1,17 +1,14 @@
 /* edits.h: edits in the syntax of the command line, and the values of other texts that they use.
  *
- *     h.9.context[head=6,token=-1] = 0          SITE[POSITIONS] = VALUE
- *     resid_post[layer=2-4,channel=7] * 0.5     axes that are not named: all positions
- *     weights = mean                            over reference texts, position by position
- *     attn_out = resample:7                     a reference text, drawn with this seed
- *     mlp_out[token=3] = from                   a text of the same length
- *     resid_post[layer=2] + 4*steer.npy         a file, for all tokens or each
- *     resid_post[token=prompt] + v.safetensors  h.L.resid_post of each layer; or FILE:NAME
- *     resid_post + v.gguf                       llama.cpp's control vector: direction.L of layer L
- *     resid_post - proj(v.npy)              without the part along a vector
- *     resid_post = steer                        an array or a function of the calling program
- *     resid_post + 5*demo#27                    the direction of a feature (lens/dictionary.h)
- *     features[feature=27,token=-1] = 0         features of the list's dictionaries, also * and +,
+ *     h.9.context[head=6,token=-1] = 0 SITE[POSITIONS] = VALUE resid_post[layer=2-4,channel=7] *
+ *     0.5 axes that are not named: all positions weights = mean over reference texts, position by
+ *     position attn_out = resample:7 a reference text, drawn with this seed mlp_out[token=3] = from
+ *     a text of the same length resid_post[layer=2] + 4*steer.npy a file, for all tokens or each
+ *     resid_post[token=prompt] + v.safetensors h.L.resid_post of each layer; or FILE:NAME
+ *     resid_post + v.gguf llama.cpp's control vector: direction.L of layer L resid_post -
+ *     proj(v.npy) without the part along a vector resid_post = steer an array or a function of the
+ *     calling program resid_post + 5*demo#27 the direction of a feature (lens/dictionary.h)
+ *     features[feature=27,token=-1] = 0 features of the list's dictionaries, also * and +,
  *                                               = mean and = from; what they leave out stays
  *     features = decoded                        the reconstruction in place of the row
  *
@@ -54,7 +51,7 @@ struct edit_values {
     size_t count;
 };
 
-/* Values of other texts that several lists share: those of the settings of a sweep. Begin with
+/* Values of other texts that several lists share: the lists of the settings of a sweep. Begin with
  * zeros; release the store when no list is used any more. */
 struct edit_store {
     struct edit_stored *items; /* [count] */
@@ -100,7 +97,7 @@ struct edit_texts {
     const struct text_with_source *from;
 };
 
-/* Run the texts without edits, and copy the values; if the list has a store, copy those of all
+/* Run the texts without edits, and copy the values; if the list has a store, copy the values of all
  * layers to it, unless it would exceed 256 MiB. Each origin used must have a text, unless the
  * values are stored. */
 int edit_list_fill(struct edit_list *list, struct viewer *viewer, const struct edit_texts *texts,

@@ -23,12 +23,12 @@ struct mean_cell {
     long long integer;
     struct label label; /* for keys other than integers */
     double sum;
-    size_t count; /* of values that are not missing */
+    size_t count; /* number of values that are not missing */
 };
 
 struct mean_row {
     struct mean_cell *cells; /* [like.count] */
-    size_t count;            /* of added rows */
+    size_t count;            /* number of added rows */
 };
 
 /* The sums of a table's rows: rows share one if they agree in all keys but those averaged over. */
@@ -333,7 +333,7 @@ static int begin_tensor(struct mean_sums *sums, const struct array *array, size_
 /* --- tensors of heads and layers -------------------------------------------------------------- */
 
 /* Replace the values of `mean` by the mean of `count` tensors of its shape, summed in float64 in
- * order: sums of all cells at once, as those of texts, would take three times the memory. A key is
+ * order: sums of all cells at once, as for texts, would need three times the memory. A key is
  * visible if it is visible in any tensor. */
 static int take_mean(struct array *mean, const struct array *parts, size_t count,
                      struct arena *arena, struct err *err)

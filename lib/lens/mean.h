@@ -19,7 +19,7 @@ int report_take_means(struct array *arrays, struct report *report, const struct 
 struct text_mean {
     size_t longest;            /* tokens in the longest text or source */
     struct report first;       /* report of the first text */
-    struct label start;        /* of its special token without a number */
+    struct label start;        /* name of its special token without a number */
     struct mean_sums *sums;    /* [first.array_count] */
     struct table_mean *tables; /* [first.table_count] */
     struct facts *facts;       /* sums of facts with decimals, and texts; NULL: none */

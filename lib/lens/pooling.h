@@ -1,4 +1,4 @@
-/* pooling.h: one vector of a text from those of its tokens: by a rule, or as sentence-transformers
+/* pooling.h: one vector of a text from all of its tokens: by a rule, or as sentence-transformers
  * makes it from the last hidden states, with the modules that modules.json lists.
  *
  *     if (pooling_open(&modules, &model->folder, config->n_embd, arena, err)) ...

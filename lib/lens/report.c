@@ -385,7 +385,7 @@ int report_add_strongest(struct report *report, const char *ending, float origin
 /* --- words and hidden tokens ---------------------------------------------------------------------
  *
  * The attention of a word is the mean over the tokens of the query and the sum over the tokens of
- * the key, so that rows still sum to 1. Other vectors of a word are the mean over its tokens. */
+ * the key: rows still sum to 1. Other vectors of a word are the mean over its tokens. */
 enum grouping { INTO_WORDS, WITHOUT_FIRST };
 
 /* Maps each new position of an axis to old positions. */
@@ -407,7 +407,7 @@ static struct word_span group_at(const struct groups *groups, size_t index)
     return groups->words ? groups->words[index] : (struct word_span){groups->first + index, 1};
 }
 
-/* Replace `count` matrices, as large as those of an array, by the means over groups of rows of the
+/* Replace `count` matrices, each as large as an array's, by the means over groups of rows of the
  * sums over groups of columns. Does nothing if `*matrices` is NULL. */
 static int group_matrices(const float **matrices, size_t count, const struct array *array,
                           const struct groups axes[2], struct arena *arena, struct err *err)
@@ -487,13 +487,13 @@ static bool has_sum(enum site site)
 
 /* Positions of an axis to keep. */
 struct axis_choice {
-    const char *list;                    /* their numbers; NULL: all, or those of `named` */
+    const char *list;                    /* their numbers; NULL: all, or as `named` says */
     const struct named_positions *named; /* positions to join; NULL: none */
     const char *option, *thing;          /* for messages */
     size_t before;                       /* tokens without a number, which the lists count */
 };
 
-/* Keep the chosen positions of `from`: first those of groups[0], then their groups[1]. */
+/* Keep the chosen positions of `from`: first the ones of groups[0], then their groups[1]. */
 static int select_axis(struct axis *axis, struct groups groups[2], const struct axis *from,
                        const struct axis_choice *choice, struct arena *arena, struct err *err)
 {
@@ -883,7 +883,7 @@ int report_join_heads(struct report *report, const struct derivation *how, struc
     return err_if(err->kind);
 }
 
-/* Means come first, so that less has to be grouped. */
+/* Means come first: less then has to be grouped. */
 int derive(struct report *report, const struct derivation *how, const struct tokenizer *tokenizer,
            struct arena *arena, struct err *err)
 {

@@ -74,7 +74,7 @@ struct report {
     const char *mechanism;    /* attention options and edits in words; NULL: none */
     struct tokenized sentence;
     struct tokenized source;         /* for cross-attention; otherwise count is 0 */
-    const struct tokenized *corrupt; /* of patching (`sentence` is the clean text); else NULL */
+    const struct tokenized *corrupt; /* in patching (`sentence` is the clean text); else NULL */
     const struct tokenized *corrupt_source; /* source of `corrupt`, if it differs; else NULL */
     const struct array *arrays;
     size_t array_count;

@@ -72,7 +72,7 @@ int selection_site(enum site *site, const struct site_word *word, const struct c
                    struct err *err);
 
 /* Parse numbers and ranges separated by commas, `-1` for the last, or `all`; NULL: all. The
- * selected sites decide whether layers are those of the encoder, the decoder, or both. */
+ * selected sites decide whether layers are the encoder's, the decoder's, or both. */
 int selection_layers(struct selection *selection, const char *list, const struct config *config,
                      struct arena *arena, struct err *err);
 /* The last layer that has all selected sites of layers; if none has, the last of each: "3,5". */

@@ -56,7 +56,7 @@ static inline size_t axis_index(const struct axis *axis, size_t number)
 
 /* How the matrices of an array are displayed. */
 struct display {
-    const char *title;          /* name in figures; NULL: that of the array */
+    const char *title;          /* name in figures; NULL: the array's */
     const char *const *texts;   /* [rows, columns] instead of numbers; NULL: numbers */
     const char *beside_texts;   /* with texts: name of the numbers, shown as colours; or NULL */
     bool whole;                 /* numbers are integers */
@@ -72,7 +72,7 @@ struct display {
  * each head. A captured array without the heads or the layer of its site is the mean over them.
  * Rows and columns without labels have the labels of the site, in the texts of the report. */
 struct array {
-    const char *name; /* of a computed array; NULL: that of the site */
+    const char *name; /* of a computed array; NULL: the site's */
     enum site site;
     int layer;         /* -1: none */
     struct axis heads; /* without labels: numbered as in the model; without a name: no heads */
@@ -234,15 +234,15 @@ struct column {
     int digits;         /* decimals of floats for people */
     bool fraction;      /* colours, and the bars of vectors, range from 0 to 1 */
     const void *values; /* [rows] of the type of `kind` */
-    size_t width;       /* of vectors; 0: a number */
-    const float *total; /* of vectors: the numbers below the rows; NULL: none */
+    size_t width;       /* numbers in each vector; 0: the values are numbers */
+    const float *total; /* for vectors: the numbers below the rows; NULL: none */
 };
 
 enum { WORKING_FORMULAS_MAX = 3 };
 
-/* How a table follows from earlier ones, so that a reader can recompute it: its formulas, one of
- * them with the numbers of a row, and the operands that no earlier table has. Such a table has a
- * name, a heading, perhaps a note, and columns of vectors, of which at most one is wider than 1. */
+/* How a table follows from earlier ones, for readers who recompute it: its formulas, one of them
+ * with the numbers of a row, and the operands that no earlier table has. Such a table has a name, a
+ * heading, perhaps a note, and columns of vectors, of which at most one is wider than 1. */
 struct working {
     const struct chapter *chapter; /* NULL: the table has no working */
     const char *formulas[WORKING_FORMULAS_MAX];

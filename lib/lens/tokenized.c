@@ -224,7 +224,7 @@ int tokenized_begin(struct tokenized *tokenized, const struct token_limits *limi
                     struct arena *arena, struct err *err)
 {
     const struct config *config = limits->config;
-    if ((unsigned long long)config->bos_id >= limits->vocabulary) /* true for -1 (no token), too */
+    if ((unsigned long long)config->bos_id >= limits->vocabulary) /* even for -1 (no token) */
         return err_set(err, "expected a text, since field 'bos_token_id' of config.json names no "
                             "token of the vocabulary to begin with");
     struct tokens tokens = {0};
@@ -647,7 +647,7 @@ struct text_range word_range(const struct tokenized *text, size_t word)
 }
 
 /* Find the tokens that begin in each of the given words: a word may have none. Special tokens are
- * words, too. */
+ * words as well. */
 static size_t split_given(struct word_span *spans, const struct tokenized *text)
 {
     size_t found = 0, token = 0, end = text->count - text->added_after;

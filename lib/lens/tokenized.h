@@ -33,7 +33,7 @@ struct token_limits {
     const char *model;        /* its folder or file, for messages */
 };
 
-/* Neighbouring tokens, such as those of a word. */
+/* Neighbouring tokens, such as a word's. */
 struct word_span {
     size_t first;
     size_t count;
@@ -61,7 +61,7 @@ struct tokenized {
     struct token_bytes pair;          /* the second text; NULL bytes: none */
     size_t second;                    /* first token of `pair`; 0: one text */
     size_t added_before, added_after; /* special tokens that were added to the text */
-    size_t added_between;             /* of a pair: special tokens before token `second` */
+    size_t added_between;             /* in a pair: special tokens before token `second` */
     size_t dropped_count;             /* characters missing in the vocabulary */
     struct token dropped_first;       /* position of the first of these characters */
     const struct word_span *words;    /* [word_count] on axes instead of tokens; NULL: tokens */
@@ -72,7 +72,7 @@ struct tokenized {
                                      * between blanks; NULL: none */
     size_t given_count;
     const char *queries; /* selected rows of its tensors, "0,3-5": indices of tokens, or numbers of
-                          * words; NULL: all, or those of the selection */
+                          * words; NULL: all, or the rows of the selection */
     const char *keys;    /* selected columns of attention; NULL: all */
     struct named_positions named_queries, named_keys;
 };
@@ -183,8 +183,8 @@ const char *wording_around(const uint32_t *ids, size_t count, size_t marked,
  * quotes by what is before them. */
 bool wording_needs_blank(const struct buf *text, const char *word, size_t size);
 
-/* Find the words of a text: given ones, perhaps without tokens, or those between blanks. The
- * tokenizer is that of the text, or of its ids. */
+/* Find the words of a text: given ones, perhaps without tokens, or words between blanks.
+ * `tokenizer` made the text's ids, or decodes them. */
 int word_spans_find(struct tokenized *tokenized, const struct tokenizer *tokenizer,
                     struct arena *arena, struct err *err);
 

@@ -469,7 +469,7 @@ int viewer_report(struct report *report, const struct viewer *viewer, struct are
         .untrained = model_is_untrained(&viewer->model),
         .precision = viewer->model.weights.precision,
         .mechanism = mechanism && *mechanism ? mechanism : NULL,
-        .has_encoder = true, /* in any model, so that report_keys is the sentence */
+        .has_encoder = true, /* even without an encoder: report_keys is then the sentence */
     };
     return mechanism ? 0 : -1;
 }
@@ -635,7 +635,7 @@ int viewer_capture_by_map(struct viewer *viewer, const struct capture_request *a
     return err_if(failed);
 }
 
-/* --- the bytes that passes will take ---------------------------------------------------------- */
+/* --- the bytes that passes will need ---------------------------------------------------------- */
 
 /* The floats of a site in one layer: of all heads and queries, or of the selected ones. */
 static double site_floats(const struct viewer *viewer, const struct selection *selection,
@@ -666,8 +666,8 @@ double viewer_captured_bytes(const struct viewer *viewer, const struct selection
     return floats * sizeof(float);
 }
 
-/* The bytes of the maps of visible keys (viewer_visible_maps) that a capture stores beside its
- * attention maps; with `by_map` only beside the one that needs most. */
+/* The bytes of the maps of visible keys (viewer_visible_maps) that a capture stores with its
+ * attention maps; with `by_map` only with the one that needs most. */
 static double visible_bytes(const struct viewer *viewer, const struct selection *selection,
                             const struct text_with_source *pair, size_t heads_at_once, bool by_map)
 {

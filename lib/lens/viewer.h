@@ -92,8 +92,8 @@ int viewer_set_mechanism(struct viewer *viewer, const struct mechanism *mechanis
 enum expected { EXPECT_TOKENS, EXPECT_STEPS, EXPECT_DECODING };
 void viewer_expect(struct viewer *viewer, enum expected what, size_t count);
 
-/* Pack all matrices that later passes use, of any type of numbers, as long as they take no more
- * than `most_bytes`, and half of the memory that is free now. */
+/* Pack all matrices that later passes use, of any type of numbers, as long as they fit into
+ * `most_bytes`, and into half of the memory that is free now. */
 void viewer_pack(struct viewer *viewer, size_t most_bytes);
 
 /* Tokenize an input (NULL: only the beginning token) as a text or, for PART_SOURCE, as a source. */
@@ -132,7 +132,7 @@ int viewer_reports(const struct viewer *viewer, const struct capture_request *as
  * The attention maps of a long text may not fit into memory together. Each group of heads gets a
  * pass of its own, which begins with the input of its layer and stores no other maps. */
 
-/* The first and the last site of the pass's attention maps; sites between them are maps, too. */
+/* The first and the last site of the pass's attention maps; sites between them are also maps. */
 #define FIRST_MAP SITE_SCORES
 #define LAST_MAP SITE_WEIGHTS
 
@@ -156,7 +156,7 @@ size_t viewer_visible_maps(const struct viewer *viewer, enum site site, size_t l
 
 /* --- memory --------------------------------------------------------------------------------------
  *
- * Bytes that passes take, counted before they run, as doubles, which do not overflow. The functions
+ * Bytes that passes need, counted before they run, as doubles, which do not overflow. The functions
  * below do not count weights: see weights_bytes. */
 struct memory {
     double held;   /* until the result is written, such as captured tensors */
@@ -197,6 +197,6 @@ int effective_begin(const struct selection *selection, const struct run *run, st
 void visible_row(struct edit_block block, const struct score_rule *rule, const struct edits *edits,
                  uint32_t *memory);
 
-/* Bytes that effective sites take in addition to the pass with its attention weights. */
+/* Bytes that effective sites need in addition to the pass with its attention weights. */
 double effective_bytes(const struct selection *selection, const struct config *config,
                        size_t tokens);

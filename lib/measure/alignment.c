@@ -93,18 +93,18 @@ enum { ORDERS = sizeof orders / sizeof *orders };
 
 /* Where their numbers are. */
 struct view {
-    size_t size[AXES], stride[AXES]; /* of theirs */
+    size_t size[AXES], stride[AXES]; /* of the other program's tensor */
     const unsigned char *order;
     size_t repeats; /* copies of each of our heads */
-    bool tiled;     /* the copies of all heads follow one another, not those of a head */
+    bool tiled;     /* all heads once, then again; else all copies of a head together */
     bool pairs;     /* channels of a head: 0, d/2, 1, d/2 + 1, …: pairs of the rotary embedding */
     size_t skip[AXES]; /* rows and columns of theirs before the first that both have */
-    size_t lack[AXES]; /* of ours */
+    size_t lack[AXES]; /* rows and columns of ours that theirs lacks */
     size_t both[AXES];
     const struct named_site *joined; /* columns are some of a module's, or NULL */
 };
 
-/* The axes of their shape, without those of size 1. */
+/* The axes of their shape, without axes of size 1. */
 struct shape {
     size_t size[SAFETENSORS_RANK_MAX], rank, count;
 };

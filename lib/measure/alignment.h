@@ -1,4 +1,4 @@
-/* alignment.h: a tensor of another program beside one of ours: the order of its axes is found by
+/* alignment.h: a tensor of another program and the same of ours: the order of its axes is found by
  * its sizes and numbers.
  *
  *     struct array_match a;

@@ -73,7 +73,7 @@ struct way {
     bool of_all;                      /* the logit is of the mean of all tokens */
     double *u;                        /* [C] direction in the residual stream */
     double *copies; /* [N, C] directions in copies of the stream; NULL: there is one stream */
-    double *beside; /* [C] direction in what attention read, which is added to its output, too */
+    double *beside; /* [C] direction in the input of attention, if that is added to its output */
     double *added;  /* [C] direction in a sublayer's output */
     double *inner;  /* [I or H · dv] direction at the input of the sublayer's last matrix */
     bool is_split;  /* BY_FEATURE: the dictionary's site was on the way */
@@ -149,7 +149,7 @@ static int run(struct way *way, const struct tokenized *sentence)
 enum { FEATURE_BIAS, FEATURE_ERROR, FEATURE_REST, FEATURE_TERMS };
 
 /* Split the product of the direction u and the row of the dictionary's site: features, the bias of
- * the reconstruction (and the skip of a transcoder), and what it leaves out. */
+ * the reconstruction (and the skip of a transcoder), and the rest that has neither. */
 static int features_back(struct way *way, const double *u)
 {
     const struct dictionary *d = way->plan->dictionary;
@@ -296,7 +296,7 @@ enum {
     TERMS
 };
 
-/* The heads that have an output: those of contexts. A mixer's channels count as one. */
+/* The heads that have an output: the heads of contexts. A mixer's channels count as one. */
 static size_t heads_of(const struct config *c, size_t reader)
 {
     const enum site context = SITE_OF(readers[reader].part, SITE_CONTEXT);
@@ -305,7 +305,7 @@ static size_t heads_of(const struct config *c, size_t reader)
                                                                 : site_heads(c, context, 0);
 }
 
-/* The columns of heads that come before those of a reader. */
+/* The columns of heads before the heads of a reader. */
 static size_t columns_before(const struct config *c, size_t reader)
 {
     return reader ? columns_before(c, reader - 1) + heads_of(c, reader - 1) : 0;
@@ -487,8 +487,8 @@ static int mixed_back(struct way *way, size_t layer, const struct mixture *mixtu
 }
 
 /* The experts of a token are independent of each other, given their weights and the divisor of a
- * norm of their sum: a contribution is that of weight · output. A bias of an expert is a part of
- * its output. */
+ * norm of their sum: the contribution of an expert is its weight · output. A bias of an expert is a
+ * part of its output. */
 static int experts_back(struct way *way, size_t layer, const struct sublayer *s)
 {
     const struct config *c = way->config;
@@ -728,7 +728,7 @@ static int predicted_back(struct way *way, size_t layer)
     return 0;
 }
 
-/* Before a sublayer: what the copies, or the branch beside it, make of its direction. */
+/* Before a sublayer: the direction of its output, from the copies or the branch beside it. */
 static int enter_back(struct way *way, size_t layer, const struct sublayer *s)
 {
     const size_t C = way->config->n_embd;
@@ -788,7 +788,7 @@ static const float *last_stream(const struct way *way)
 }
 
 /* Go back through the dense layer before the logits, norm(act(y · W + b)), from a direction in its
- * output to one in y. Like the divisor of the norm, act(z) / z is treated as constant, so that the
+ * output to one in y. Like the divisor of the norm, act(z) / z is treated as constant, so the
  * contributions still sum to the logit. */
 static int dense_back(struct way *way, double *to, double *direction, const float *y)
 {

@@ -37,23 +37,23 @@ struct attribution_plan {
     enum attribution_by by;              /* not BY_TOKEN: measure/saliency.h */
     struct question *question;           /* answer -1 becomes the most likely token */
     size_t number;                       /* number of the text, for messages and `= resample` */
-    const struct dictionary *dictionary; /* of BY_FEATURE, which must write to the stream */
+    const struct dictionary *dictionary; /* for BY_FEATURE; it must write to the stream */
     struct layers layers; /* listed layers; none: all, with embedding and final norm */
 };
 
 struct attribution {
-    double logit; /* of the answer, or difference of two; before a cap */
+    double logit; /* logit of the answer, or difference of two; before a cap */
     double sum;   /* sum of all contributions */
 };
 
 /* Run the report's text up to the position, or all of it if the model is not causal, and end the
  * report's sentence there. Add arrays, owned by the arena, only of the listed layers: of all parts
  * [L + 2, H + 4] (2 H with cross-attention, + 5 with edits), of each layer's sources [H, T] (then
- * those of cross-attention [H, S]), of neurons [L, I], of experts [L, E] (E + 1 with a shared one;
- * NaN in layers without), or of features [1, F + 3], with the bias and the error of the
- * reconstruction and the rest of the logit; and for people a table of the largest. Refused: as not
- * supported, models without logits or with features that attribution lacks, neurons of models with
- * experts, and experts of others; as usage, edits of logits. */
+ * cross-attention's [H, S]), of neurons [L, I], of experts [L, E] (E + 1 with a shared one; NaN in
+ * layers without), or of features [1, F + 3], with the bias and the error of the reconstruction and
+ * the rest of the logit; and for people a table of the largest. Refused: as not supported, models
+ * without logits or with features that attribution lacks, neurons of models with experts, and
+ * experts of others; as usage, edits of logits. */
 int attribution_make(struct attribution *attribution, struct report *report,
                      const struct attribution_plan *plan, struct arena *arena, struct err *err);
 

@@ -210,8 +210,8 @@ static void add_heads(struct compared_head *sums, const struct array *a, const s
 
 /* --- models ----------------------------------------------------------------------------------- */
 
-/* A key's part of the divergence: (a + b) / 4 · ((1 + x) ln (1 + x) + (1 - x) ln (1 - x)) for
- * x = (a - b) / (a + b), accurate near 0, so that no divergence is negative. */
+/* A key's part of the divergence: (a + b) / 4 · ((1 + x) ln (1 + x) + (1 - x) ln (1 - x)) for x =
+ * (a - b) / (a + b), accurate near 0: no divergence is negative. */
 static double divergence_of(double a, double b)
 {
     if (a == b)
@@ -527,7 +527,7 @@ static int report_settings(struct report *report, const struct comparison *s, st
     report->about = buf_keep(&about, arena, err);
     report->tables = table;
     report->table_count = 1;
-    report->has_encoder = true; /* in any model, so that report_keys is the sentence */
+    report->has_encoder = true; /* even without an encoder: report_keys is then the sentence */
     if (s->plan->pair_count == 1)
         report->sentence = s->plan->pairs[0].sentence;
     return err_if(err->kind);
@@ -561,7 +561,7 @@ static const char *name_of(const struct comparison *s, size_t run)
     return s->plan->run_count > 2 ? s->plan->runs[run].name : NULL;
 }
 
-/* How far a site of another model is from that of the first, in a layer: of all of it, or of a head
+/* How far a site of another model is from the first model's, in a layer: of all of it, or of a head
  * and of the head that is most like it. A number that there is not is COLUMN_MISSING, or NaN. */
 struct distance {
     const char *model, *site; /* model: name_of */

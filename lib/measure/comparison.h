@@ -3,7 +3,7 @@
  *
  * Settings: maximum and mean |a - b| of each head's context; `kept`, the first run's weight on keys
  * with a weight above 0 in the other run; `overlap`, the sum over keys of the smaller weight. A
- * setting applies to all layers, so that differences accumulate. Of an encoder-decoder, all three
+ * setting applies to all layers: differences accumulate. Of an encoder-decoder, all three
  * attentions are compared.
  *
  * Models: the Jensen-Shannon distance of each head's attention (root of the divergence in bits, 0

@@ -137,7 +137,7 @@ static int make_array(struct report *report, const double *sums, float bias, str
     return values ? report_add_array(report, &array, arena, err) : -1;
 }
 
-/* The most probable pairs first; of equal ones, that of the earlier residues. */
+/* The most probable pairs first; of equal ones, the pair of the earlier residues. */
 static int make_table(struct report *report, size_t top, struct arena *arena, struct err *err)
 {
     const struct array *array = report->arrays;

@@ -13,7 +13,7 @@
 #include "model/points.h"
 #include "pass/sampler.h"
 
-/* A tensor of the dump beside ours. */
+/* A tensor of the dump and the same of ours. */
 struct pairing {
     const struct dumped *theirs;
     const struct named_site *name;
@@ -150,8 +150,8 @@ static double tolerance_of(const struct divergence *d, const struct dumped *thei
     return dtype == DTYPE_BF16 ? 5e-2 : dtype == DTYPE_F16 ? 1e-2 : 1e-4;
 }
 
-/* Whether a printed sum is neither that of all our numbers nor of the printed ones, as older
- * versions have it. */
+/* Whether a printed sum is neither the sum of all our numbers nor, as in older versions, of the
+ * printed ones. */
 static bool sum_differs(const struct pairing *p, const struct array *ours)
 {
     double all = 0, some = 0, size = 0;
@@ -407,9 +407,9 @@ static int diagnose(struct divergence *d, struct diagnosis *found)
 
 /* --- products --------------------------------------------------------------------------------- */
 
-/* The products with a matrix: the site of the result, what is multiplied (0: what the sublayer
- * reads), and, if the dump lacks this, what it is made of. In models with the site `turned_from`,
- * a norm or a rotation comes between. */
+/* The products with a matrix: the site of the result, the input (0: the sublayer's), and, if the
+ * dump lacks this input, the sites that it is made of. In models with the site `turned_from`, a
+ * norm or a rotation comes between. */
 static const struct site_product {
     enum site out;
     int slot;
@@ -458,7 +458,7 @@ static const struct sublayer *sublayer_with(const struct divergence *d, const st
     return NULL;
 }
 
-/* Whether what a product reads agrees. */
+/* Whether the input of a product agrees. */
 static bool reads_right(const struct divergence *d, const struct pairing *p,
                         const struct site_product *product)
 {
@@ -594,7 +594,7 @@ static int make_tables(struct table tables[2], const struct divergence *d)
     return 0;
 }
 
-/* The lines below the table: what the first difference is explained by, and what is not known. */
+/* The lines below the table: the explanation of the first difference, and unknown names. */
 static const char *write_note(const struct divergence *d, const struct diagnosis *found,
                               const char *matrix)
 {

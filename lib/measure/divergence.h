@@ -1,5 +1,5 @@
-/* divergence.h: the tensors of another program's pass beside ours: where they first differ, and
- * which usual mistake explains it.
+/* divergence.h: the tensors of another program's pass, compared with ours: where they first differ,
+ * and which usual mistake explains it.
  *
  * Each name of the dump is looked up (site_names.h), and its layout found (alignment.h), in the
  * order of the pass. A site agrees if no difference is above `tolerance` times our largest number.

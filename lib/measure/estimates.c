@@ -159,8 +159,8 @@ struct edge_walk {
     struct matrix gradients; /* [readers of a sublayer, T·C] */
 };
 
-/* y = to - from. Each of `heads`, which may be side by side, has rows and columns of its own, so
- * that y · W_O is what each adds to the stream. */
+/* y = to - from. Each of `heads`, which may be side by side, has rows and columns of its own: y ·
+ * W_O is then each head's contribution to the stream. */
 static void subtract(struct matrix y, const struct estimate_values *values, size_t layer,
                      size_t heads)
 {

@@ -6,11 +6,11 @@
  *     if (estimate_cells(effects, &plan, SITE_CONTEXT, columns, err)) ...
  *
  * An edge (edge attribution patching; Syed et al., 2023) leads from a writer to a later reader of
- * the stream: it is patched in what the reader, with its norm, reads of the writer at all tokens.
- * Writers are the embedding, each head (its context times its rows of the output matrix; two heads
- * with one context are one, with its norm) and each MLP, times the multiplier of their sublayer;
- * readers are queries, keys and values of each query head, each MLP, and the logits. Edges that
- * leave a writer add up to the estimate of its patch. */
+ * the stream: the patch changes the writer's output at all tokens, but only for the reader and its
+ * norm. Writers are the embedding, each head (its context times its rows of the output matrix; two
+ * heads with one context are one, with its norm) and each MLP, times the multiplier of their
+ * sublayer; readers are queries, keys and values of each query head, each MLP, and the logits.
+ * Edges that leave a writer add up to the estimate of its patch. */
 #pragma once
 
 #include "lens/viewer.h"
@@ -33,7 +33,7 @@ struct estimate_plan {
     struct estimate_values outs, streams; /* for edges: of mlp_out and resid_pre */
     size_t steps; /* of edges: the gradients are the mean of runs of `text` with the rows of tokens
                    * text + k / steps · (other - text), for each k from 0 to steps - 1 */
-    const struct text *other; /* of edges: of as many tokens */
+    const struct text *other; /* for edges: another text of as many tokens */
 };
 
 /* effects [layers, columns] += the estimate of each cell of a site. Refused: what tape_run
@@ -48,8 +48,8 @@ struct edges {
 };
 
 /* Find writers and readers. Refused, as not supported: models with cross-attention or layers that
- * keep a state, and those in which an output or a sum is normed, replaces the stream or is added to
- * the normed input, so that no value of the stream belongs to an edge. */
+ * keep a state, and models in which an output or a sum is normed, replaces the stream or is added
+ * to the normed input: there no value of the stream belongs to an edge. */
 int edges_find(struct edges *edges, const struct viewer *viewer, struct arena *arena,
                struct err *err);
 
@@ -61,6 +61,6 @@ int edges_axes(struct axis *writers, struct axis *readers, const struct edges *e
 int estimate_edges(double *effects, const struct estimate_plan *plan, const struct edges *edges,
                    struct err *err);
 
-/* The bytes that estimates, or estimates of edges, take in addition to the values. */
+/* The bytes that estimates, or estimates of edges, need in addition to the values. */
 double estimate_bytes(const struct config *config, const struct text_with_source *pair,
                       bool of_edges);

@@ -83,8 +83,8 @@ static int watch_selected(struct watch *watch, const struct gradient_walk *walk,
     return 0;
 }
 
-/* The bytes of all sites of a pass, with `streams` those of a tape that keeps only streams; and of
- * the walk, which holds two of the largest values of a layer at a time. */
+/* The bytes of all sites of a pass, or with `streams` of a tape that keeps only streams; and of the
+ * walk, which holds two of the largest values of a layer at a time. */
 static double bytes_of_pass(const struct config *c, size_t tokens, size_t sources, bool streams)
 {
     double floats = 0;
@@ -102,8 +102,8 @@ static double bytes_of_pass(const struct config *c, size_t tokens, size_t source
     return (floats + 2 * (double)largest) * sizeof(float);
 }
 
-/* Whether to run layers again, which takes one more pass, rather than to keep them all. An encoder,
- * or what layers read besides the stream, would be made again for each of them. */
+/* Whether to run layers again, at the cost of one more pass, rather than to keep them all. An
+ * encoder, or inputs of layers other than the stream, would be made again for each of them. */
 static bool keeps_streams(const struct config *c, size_t tokens, size_t sources)
 {
     const double most = 256e6;

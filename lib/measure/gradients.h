@@ -23,7 +23,7 @@ struct gradient_walk {
     const struct logit_term *terms;
     size_t term_count;
     bool only_value;                   /* do not walk back */
-    const struct selection *selection; /* of the sites that the sink gets */
+    const struct selection *selection; /* the sites that the sink gets */
     tap_sink sink;                     /* gets gradients, in the reverse order of the pass, and
                                         * SITE_ATTENTION_GRADIENT before the weights; NULL: none */
     void *context;
@@ -40,7 +40,7 @@ struct gradient_plan {
     struct viewer *viewer;
     const struct selection *selection;
     struct question question; /* answer -1 becomes the most likely token */
-    size_t number;            /* of the text, for messages */
+    size_t number;            /* number of the text, for messages */
     double value;             /* set: of the question */
 };
 

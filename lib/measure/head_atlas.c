@@ -177,7 +177,7 @@ void atlas_see(void *context, const struct attention_map_row *row)
     keep_largest(text->entries + at * atlas->plan.keys, &atlas->plan, row->values, row->keys);
     for (uint32_t copy = text->copies ? text->copies[row->query] : 0; copy;
          copy = text->copies[copy - 1]) {
-        const float weight = row->values[copy]; /* of the token after the copy */
+        const float weight = row->values[copy]; /* weight on the token after the copy */
         text->induction[at] += (double)weight >= INDUCTION_LEAST ? weight : 0;
     }
 }
@@ -223,13 +223,13 @@ static size_t interval_of(const struct atlas_head *head, const struct atlas_plan
 static uint64_t rank_of(const struct atlas_plan *plan, size_t head, size_t interval, float top,
                         size_t text)
 {
-    uint32_t bits; /* of positive numbers, in their order */
+    uint32_t bits; /* bits of a positive float: they have its order */
     memcpy(&bits, &top, sizeof bits);
     return is_highest(plan, interval) ? bits : rng_fold_in(rng_fold_in(plan->seed, head), text);
 }
 
-/* The index of a new example, after those of the same rank; it moves the later ones, of which the
- * last may drop out. */
+/* The index of a new example, after the examples of the same rank; it moves the later ones, of
+ * which the last may drop out. */
 static size_t make_room(struct atlas_interval *interval, size_t room, uint64_t rank)
 {
     struct atlas_example *items = interval->items;
@@ -272,7 +272,7 @@ static int sample(struct atlas *atlas, const struct atlas_text *text, size_t hea
     const bool draws = plan->of_headvis && !is_highest(plan, i);
     const size_t room = room_of(plan, i), size = text->count * plan->keys;
     const uint64_t rank = draws ? 0 : rank_of(plan, head, i, top, text->number);
-    /* the seeds of HeadVis: those of some heads are equal */
+    /* the seeds of HeadVis: some heads have the same seed */
     const uint64_t seed =
         plan->seed + 31 * (1000 * (head / atlas->across) + 100 * (head % atlas->across)) + i;
     struct atlas_interval *interval = &atlas->heads[head].intervals[i];
@@ -440,7 +440,7 @@ static void sort_masses(struct atlas_mass *masses, size_t count)
     }
 }
 
-/* Add the mass of each position of an example, and that of each distance. */
+/* Add the mass of each position of an example, and the mass of each distance. */
 static void add_example(struct atlas_marginals *to, const struct atlas_plan *plan,
                         const struct atlas_example *example, const uint32_t *ids,
                         bool without_first, double *of_keys)

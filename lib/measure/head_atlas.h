@@ -1,11 +1,11 @@
-/* head_atlas.h: what an atlas of heads keeps of a corpus, in memory that does not grow with it.
+/* head_atlas.h: the data of an atlas of heads over a corpus, in memory that does not grow with it.
  *
  * Of each head: a histogram of the largest weight of each text, examples of texts by that weight,
  * and the most frequent pairs of a query and the key with its largest weight. A text's largest
  * weight, and pairs, leave out the first token of the text, as a query and as a key, and tokens
  * that begin texts. Examples are sampled by intervals, which divide the maxima of the first texts
  * (the warm-up) into equal ranges: of the highest interval the texts with the largest weights, of
- * others those with the largest hashes of their numbers. A text of one token counts nowhere.
+ * others the texts with the largest hashes of their numbers. A text of one token counts nowhere.
  *
  * Threads read the rows of different texts at once; texts are added one after another, in their
  * order: the result has the same bits with any number of threads. A corpus is read in parts, which
@@ -29,7 +29,7 @@
 #include "pass/tap.h"
 
 enum {
-    ATLAS_BINS = 50,                              /* of the histogram, from 0 to 1 */
+    ATLAS_BINS = 50,                              /* bins of the histogram, from 0 to 1 */
     ATLAS_KEYS_MAX = 64,                          /* most entries of a query */
     ATLAS_ENTRY_UNIT = 10000,                     /* entries are rounded to 1 / ATLAS_ENTRY_UNIT */
     ATLAS_KEY_SHIFT = 14,                         /* an entry is key << 14 | weight; 0: none */
@@ -66,10 +66,10 @@ struct atlas_example {
 };
 
 struct atlas_interval {
-    uint64_t texts; /* of this interval */
+    uint64_t texts; /* texts in this interval */
     size_t count;
     struct atlas_example *items; /* [count] by rank */
-    struct twister *random;      /* of a reservoir; NULL: not needed yet */
+    struct twister *random;      /* draws for a reservoir; NULL: not needed yet */
 };
 
 /* A text of the warm-up, whose intervals are not known yet. */
@@ -113,7 +113,7 @@ struct atlas_text {
     uint32_t *copies; /* [count] 1 + the last earlier copy of a token; 0: none */
 };
 
-/* Set `layers` and `across`, and allocate what a plan needs. */
+/* Set `layers` and `across`, and allocate the memory of a plan. */
 int atlas_open(struct atlas *atlas, size_t layers, size_t across, struct err *err);
 void atlas_release(struct atlas *atlas);
 

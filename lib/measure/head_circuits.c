@@ -43,11 +43,11 @@ int circuits_all_words(struct circuit_words *words, const struct viewer *viewer,
     return 0;
 }
 
-/* The attention of a layer, and that of the layer whose keys and values it reads. */
+/* The attention of a layer, and of the layer whose keys and values it reads. */
 struct attending {
     const struct sublayer *s, *of_keys;
     struct attention_weights own, keys;
-    struct weight v; /* of values, which may be that of keys */
+    struct weight v; /* of values; maybe the keys' matrix */
 };
 
 static int find_attending(struct attending *a, struct weights *weights, size_t layer,
@@ -95,7 +95,7 @@ static int embed(struct circuit *circuit)
         weights_embed_token(circuit->weights, PART_SENTENCE, matrix_row(tokens, i), words->from[i]);
     float scale = c->embedding_scale;
     for (size_t layer = 0; layer < c->n_layer && c->layer_scale; layer++) {
-        const float *number = NULL; /* of what logits are made of, only its sign counts */
+        const float *number = NULL; /* factor of the layer's output; only its sign counts */
         if (weights_vector(circuit->weights, slot_of(PART_SENTENCE, SLOT_LAYER_SCALE, layer),
                            &number, circuit->err))
             return -1;
@@ -221,7 +221,7 @@ static void promote(struct promoted *best, float sign, uint32_t id, float change
         best[at] = (struct promoted){id, change};
 }
 
-/* Compute what a head's own words give to the stream, before the unembedding. */
+/* Compute the contributions of a head's own words to the stream, before the unembedding. */
 static int change_head(struct circuit *circuit, size_t layer, size_t head, struct matrix read,
                        struct matrix out)
 {
@@ -365,7 +365,7 @@ struct circuit_part {
 
 struct circuit_layer {
     struct circuit_part parts[HEAD_PARTS];
-    double *lengths; /* of each context: ‖V·O‖ */
+    double *lengths; /* for each context: ‖V·O‖ */
 };
 
 /* The number of contexts of a layer, which write; and of the heads that read, by a way. */

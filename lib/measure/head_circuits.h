@@ -6,11 +6,11 @@
  * Copying and successor: the logit that reading a word raises most. In every layer, x is the word's
  * embedding without position, after the norm before the attention. For norms after the head, the
  * divisors, which are equal for all logits, and the shifts are ignored; later layers are skipped.
- * Where two heads make one context, W_V is that of both, and W_O of the second is times -lambda.
+ * Where two heads make one context, W_V has both heads, and W_O of the second is times -lambda.
  *
  * Composition: ‖A·B‖ / (‖A‖ · ‖B‖) in Frobenius norms; A = W_V·W_O of a head, and B is W_Q·W_Kᵀ,
- * W_K·W_Qᵀ or W_V·W_O of a later head. W_Q, W_K and W_V include what the norm before them does, but
- * for its divisor and shift: scales, and subtraction of the mean. The baseline is 1/√C, the root
+ * W_K·W_Qᵀ or W_V·W_O of a later head. W_Q, W_K and W_V include the scales of the norm before them
+ * and its subtraction of the mean, but not its divisor and shift. The baseline is 1/√C, the root
  * mean square for a random rotation of B.
  *
  *     if (circuits_all_words(&words, &viewer, seed, &arena, err) ||
@@ -46,7 +46,7 @@ int circuits_count(struct mean *found, struct mean *random, const struct circuit
                    struct viewer *viewer, uint64_t seed, struct err *err);
 
 /* Tokens whose logits reading `from` raises and lowers most in a head, by the definition of copying
- * above: its divisors are left out, so that changes compare within a head and a word. */
+ * above: its divisors are left out, so changes compare within a head and a word. */
 enum { PROMOTIONS = 5 };
 
 struct promotion {

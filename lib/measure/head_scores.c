@@ -31,7 +31,7 @@ struct attention_row {
     size_t query;           /* position in the text; at least 1, but for cross-attention */
     const uint32_t *ids;    /* [keys] token ids */
     long long bos, sep;     /* tokens at the beginning and end of texts; -1: none */
-    long long offset;       /* of a key, relative to the query or to a copy of its token */
+    long long offset;       /* distance of a key from the query, or from a copy of its token */
     const bool *marked;     /* [keys] true for tokens of the needle; NULL: none */
     const uint32_t *before; /* [keys] head_copies; NULL: copies have the same id */
 };
@@ -131,7 +131,7 @@ static double entropy(const struct attention_row *row)
     return entropy_of_row(row->weights, row->keys);
 }
 
-/* Entropy relative to that of equal weights on all visible keys: those with a weight above 0. */
+/* Entropy relative to equal weights on all visible keys: the keys with a weight above 0. */
 static double broad(const struct attention_row *row)
 {
     size_t visible = 0;
@@ -446,7 +446,7 @@ const uint32_t *head_copies(const struct tokenized *text, struct arena *arena, s
     return before;
 }
 
-/* A measure of a query (NaN: no value), and of a variance what it is around. */
+/* A measure of a query (NaN: no value); of a variance, its centre. */
 struct measured {
     double value, centre;
 };
@@ -459,10 +459,10 @@ struct count {
     const struct head_text *texts; /* [text_count] */
     size_t text_count;
     bool random;              /* run random tokens instead of the texts */
-    int layer;                /* of the held values; -1: none */
+    int layer;                /* layer of the held values; -1: none */
     bool of_source;           /* the held values are of cross-attention */
-    struct measured **values; /* [text] [score, head, query], those of roles last */
-    float **maps; /* [text][heads, T, T] those of the layer, if it has a mixer; NULL: none yet */
+    struct measured **values; /* [text] [score, head, query], roles last */
+    float **maps; /* [text][heads, T, T] the layer's, if it has a mixer; NULL: none yet */
     bool of_mixer;
     int first_layer; /* that has heads */
     struct arena *arena;

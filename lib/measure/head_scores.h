@@ -41,7 +41,7 @@ struct score_row {
     const char *unit;                                /* NULL: a fraction */
     unsigned usual; /* included by default: bits of enum usual_score. Scores of USUAL_TWO_WAY alone
                      * are not in `all` of causal models */
-    bool of_source; /* of cross-attention, whose keys are the source's tokens */
+    bool of_source; /* a score of cross-attention, whose keys are the source's tokens */
     bool takes_offset;
     long long offset;                               /* argument of `measure` */
     double (*centre)(const struct attention_row *); /* of a variance: `measure` is of squares */
@@ -57,7 +57,7 @@ extern const size_t score_row_count;
 struct mean {
     double sum;
     uint64_t count;
-    double centre; /* of a variance, whose `sum` is of squares: the sum of the values; else 0 */
+    double centre; /* for a variance, whose `sum` is of squares: the sum of the values; else 0 */
 };
 
 static inline double mean_value(const struct mean *mean)
@@ -99,7 +99,7 @@ struct head_survey {
     bool on_texts;              /* texts were given */
     bool with_baseline;         /* also measure on random input */
     bool lacks_logits;          /* the model has no scores on words and pairs */
-    struct selection selection; /* weights of all heads; if needed, of cross-attention, too */
+    struct selection selection; /* weights of all heads; if needed, even of cross-attention */
     size_t across;              /* most heads of a layer, which tables of numbers have for each */
     size_t heads;               /* over all layers */
     /* the scores, with the input on which this survey measures each, then the roles */
@@ -161,7 +161,7 @@ int head_survey_run_repeats(const struct head_survey *survey, struct viewer *vie
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-/* The heads of a layer; channels: those of a mixer, which are as one head. */
+/* The heads of a layer; channels: a mixer's, which are as one head. */
 struct head_layer {
     size_t heads;
     enum { HEADS_ATTEND, HEADS_MIX, HEADS_ARE_CHANNELS } kind;

@@ -117,8 +117,8 @@ int jacobian_lens_open(struct jacobian_lens *lens, const char *path, const struc
 /* --- a fit ------------------------------------------------------------------------------------ */
 
 enum {
-    FIRST = JACOBIAN_TOKENS_MIN - 2, /* of V */
-    ROWS = 512,                      /* of all copies in a walk: more are hardly faster */
+    FIRST = JACOBIAN_TOKENS_MIN - 2, /* first position of V */
+    ROWS = 512,                      /* rows of all copies in a walk: more are hardly faster */
     FILE_MAX_MIB = 4000,             /* offsets in the archive have 32 bits */
 };
 
@@ -137,7 +137,7 @@ int jacobian_fit_begin(struct jacobian_fit *fit, struct arena *arena, struct err
     return fit->sums ? 0 : -1;
 }
 
-/* The channels of a walk: each is that of one of as many copies of the text. */
+/* The channels of a walk: as many copies of the text, a channel for each. */
 struct channels {
     const struct jacobian_fit *fit;
     size_t first, end, tokens;

@@ -111,7 +111,7 @@ static struct matrix find(const struct report *report, enum site site, size_t la
     return (struct matrix){(float *)array->data, array->rows.size, width, width};
 }
 
-/* Note that the next rows are those of some tokens in a layer. */
+/* Note that the next rows belong to some tokens in a layer. */
 static void add_places(struct lens_work *work, size_t layer, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -271,7 +271,7 @@ static double lens_bytes(const struct lens_plan *plan, size_t tokens)
 void lens_add_memory(struct memory *memory, const struct lens_plan *plan,
                      const struct text_with_source *pair)
 {
-    enum { ROW_BYTES = 600 }; /* of a row of the table, about */
+    enum { ROW_BYTES = 600 }; /* bytes of a row of the table, about */
     double rows = (double)plan->layers.count * (double)pair->sentence.count;
     add_look(memory, plan, 1, sites_of(plan), pair);
     memory->held += lens_bytes(plan, pair->sentence.count) + ROW_BYTES * rows;

@@ -64,9 +64,9 @@ void lens_add_memory(struct memory *memory, const struct lens_plan *plan,
 enum lens_number {
     LENS_BEST,    /* the most likely token, with its probability */
     LENS_ID,      /* id of that token */
-    LENS_ENTROPY, /* of the distribution, in nats */
+    LENS_ENTROPY, /* entropy of the distribution, in nats */
     LENS_KL,      /* divergence from the model's own output, in nats */
-    LENS_RANK,    /* of the target, from 1 */
+    LENS_RANK,    /* rank of the target, from 1 */
     LENS_TARGET,  /* probability, or difference of two logits */
     LENS_NUMBERS
 };

@@ -414,7 +414,7 @@ static const struct mistake {
     int variants;
     bool (*make)(struct trial *trial); /* false: not possible in this model; NULL: `change` it */
     sublayer_change *change;
-    const char *words[WORDS]; /* of each variant */
+    const char *words[WORDS]; /* description of each variant */
 } mistakes[] = {
     {TURNS, try_rotary,
      .words = {[TURN_BACK] = "rotary embedding in the other direction",

@@ -28,7 +28,7 @@ struct trial {
     struct viewer viewer;
     struct trial_range from;
     struct weights_change change;
-    struct edit *items; /* those of the viewer, then the mistake's */
+    struct edit *items; /* the viewer's, then the mistake's */
     struct edits edits;
     struct edit_range layers;
     int variant;

@@ -51,9 +51,9 @@ static void unchain(struct pair_counts *counts, size_t index)
     *link = counts->next[index];
 }
 
-/* Find a counter with the smallest count. The hand goes around the counters and takes each one with
- * the count `least`, which then rises. After a round all are above it: that takes two looks at each
- * counter, but only total / PAIRS_MAX times. */
+/* Find a counter with the smallest count. The hand goes around the counters and stops at each one
+ * with the count `least`, which then rises. After a round all are above it: that needs two looks at
+ * each counter, but only total / PAIRS_MAX times. */
 static size_t find_smallest(struct pair_counts *counts)
 {
     const struct pair_count *items = counts->items;

@@ -87,17 +87,17 @@ struct patch_sweep {
     enum site site;
     bool by_head, by_token;       /* a cell is a head, a token, or both; else a neuron */
     size_t tokens;                /* up to the position; of two-way attention all */
-    size_t cells;                 /* of a layer */
-    size_t mlp;                   /* of parts, the column of the MLP; else SIZE_MAX */
-    const float *clean_logits;    /* of the clean run */
+    size_t cells;                 /* cells of a layer */
+    size_t mlp;                   /* over parts: the column of the MLP; else SIZE_MAX */
+    const float *clean_logits;    /* [V] the clean run's */
     size_t most;                  /* copies per pass */
     struct unpatched base, other; /* patched run; run that supplies values */
-    const struct edits *edits;    /* of all runs; NULL: none */
+    const struct edits *edits;    /* edits of all runs; NULL: none */
     bool from_ids;            /* there are edits of resid_pre, an encoder, or layers that read more
                                 * than the stream: copies start at their ids */
     bool whole;               /* run all tokens: from_ids, --mask-after, states, or not causal */
     bool is_last;             /* the position is the last of the tokens */
-    struct cache cache;       /* of the base */
+    struct cache cache;       /* earlier tokens of `base` */
     struct arena kept, chunk; /* for the sweep; for a pass */
 
     /* Copies of the base text in a pass, each with the patch of one column. */
@@ -128,7 +128,7 @@ static struct text text_of(const struct patch_sweep *s, const struct unpatched *
     return text;
 }
 
-/* A divergence of predictions from those of the clean run. */
+/* A divergence of predictions from the clean run's. */
 static double divergence(const struct patch_sweep *s, const float *logits)
 {
     const size_t count = config_logits(s->config);
@@ -166,7 +166,7 @@ static double answer_of(const struct patch_sweep *s, const float *logits, const 
     return exp(logprob) - (differs ? exp(logits[question->against] - sum) : 0);
 }
 
-/* The row of the position, where `logits` has rows of all tokens or, if is_last, the last alone. */
+/* Return the row of `position`: row 0 if only the last token was computed (is_last). */
 static const float *row_of(const struct patch_sweep *s, const float *logits)
 {
     return logits + (s->is_last ? 0 : s->plan->question->position * config_logits(s->config));
@@ -645,7 +645,7 @@ static int run_patches(struct patch_sweep *s)
 
 /* --- estimates -------------------------------------------------------------------------------- */
 
-/* Estimate the patches of all cells; that of several at once is the sum of theirs. */
+/* Estimate the patches of all cells; the estimate of several at once is the sum of theirs. */
 static int estimate_patches(struct patch_sweep *s)
 {
     struct patching *found = s->found;

@@ -4,7 +4,7 @@
  * Then each value of the clean run in turn replaces the one of the corrupt run. The logit of the
  * answer, or a difference of logits, gives the fraction (logit - corrupt) / (clean - corrupt): 0
  * for the corrupt run, 1 for the clean run. With `noise`, corrupt values replace clean ones. An
- * ablation replaces clean values by 0, a mean or those of another text, without a corrupt text,
+ * ablation replaces clean values by 0, a mean or another text's values, without a corrupt text,
  * whose logit counts as 0: the fraction logit / clean is 1 for the clean run. So do other metrics.
  *
  * Each patch is an edit of a copy of the text, and copies share passes. A copy starts at the
@@ -58,10 +58,10 @@ extern const struct patch_over_row {
     const char *about; /* line of help */
 } patch_overs[PATCH_OVERS];
 
-/* What replaces a value: that of the other text; or, of the clean text, 0 or the value's mean over
+/* What replaces a value: the other text's value; or, in the clean text, 0 or the value's mean over
  * the text's tokens (each head and channel has its own; of weights, each head and key); or the mean
  * of reference texts, position by position, or the value of one of them; or, in place of single
- * values, what the viewer's edits change, which the clean run then lacks: one number. */
+ * values, the viewer's edits, which the clean run then lacks: one number. */
 enum patch_with {
     PATCH_WITH_TEXT,
     PATCH_WITH_ZERO,
@@ -77,21 +77,21 @@ enum patch_metric {
     METRIC_LOGIT,
     METRIC_PROBABILITY,
     METRIC_LOGPROB,
-    METRIC_KL, /* divergences of the predictions from those of the clean run, in nats */
+    METRIC_KL, /* divergences of the predictions from the clean run's, in nats */
     METRIC_JS,
-    METRIC_COSINE, /* of the last residual stream and a direction */
+    METRIC_COSINE, /* cosine of the last residual stream and a direction */
     PATCH_METRICS,
 };
 
 extern const struct patch_metric_row {
     const char *name; /* value of --metric */
     const char *about;
-    bool is_scale; /* has a meaningful zero, so that fractions of it are printed */
+    bool is_scale; /* has a meaningful zero: fractions of it are printed */
 } patch_metrics[PATCH_METRICS];
 
 struct patch_receiver {
     enum site site;       /* SITE_Q, SITE_K or SITE_V */
-    struct layer_head at; /* of keys and values, the key/value head */
+    struct layer_head at; /* where it is; of keys and values, the key/value head */
 };
 
 /* PATCH_PATHS are paths from a head (the sender) to queries, keys or values of later heads (the
@@ -105,14 +105,14 @@ struct patching_plan {
     enum patch_with with;
     const struct edit_source *sources[2]; /* values of reference texts at the site of `over`, and of
                                            * parts at mlp_out; NULL: none */
-    size_t number;                        /* of the text, which draws one of them */
-    enum patch_metric metric;             /* of estimates the logit */
+    size_t number;                        /* number of the text: it draws one of them */
+    enum patch_metric metric;             /* estimates use the logit */
     const float *direction;               /* [n_embd] of METRIC_COSINE */
     struct question *question;            /* answer -1 becomes the clean run's most likely token */
     enum patch_over over;
     bool noise;    /* replace clean values by corrupt ones */
     bool estimate; /* first-order estimates (estimates.h) of the patches; not of paths */
-    size_t steps;  /* of estimates of edges between texts, as in estimates.h; 0: 1 */
+    size_t steps;  /* for estimates of edges between texts, as in estimates.h; 0: 1 */
     size_t verify; /* also run the patches with the largest estimates; not of edges, nor listed */
     const struct patch_receiver *receivers; /* [receiver_count] of paths; none: the logits */
     size_t receiver_count;
@@ -139,7 +139,7 @@ struct patching {
                                         * values without heads, or by token, `head` is a column */
     const double *exact;               /* [verified_count] their logits after the patch */
     size_t verified_count;
-    double correlation; /* of these estimates and patches; NaN: undefined */
+    double correlation; /* correlation of estimates and patches; NaN: undefined */
 };
 
 /* Refuse texts of different lengths. */

@@ -1,12 +1,12 @@
-/* question.h: checks of what a measure needs of a model; and the logit of an answer. */
+/* question.h: checks of a model for the needs of a measure; and the logit of an answer. */
 #pragma once
 
 #include "lens/viewer.h"
 
 enum { NEEDS_LOGITS = 1, NEEDS_ONE_TEXT = 2, NEEDS_CAUSAL = 4, NEEDS_WORDS = 8 };
 
-/* Refuse, as not supported, a model that lacks what a measure needs: bits NEEDS_…; NEEDS_WORDS are
- * logits of tokens, not of classes. */
+/* Refuse, as not supported, a model that lacks one of the `needs` of a measure: bits NEEDS_…;
+ * NEEDS_WORDS are logits of tokens, not of classes. */
 int model_check(const struct model *model, unsigned needs, struct err *err);
 
 /* Refuse a model without logits or other needs, as model_check; and, as usage, edits of logits. */

@@ -83,8 +83,8 @@ static size_t kept_index(const struct resid_pass *pass, size_t row)
     return pass->keeps_all ? position_of(pass, row) : row;
 }
 
-/* Keep all rows, or those of the positions and the query, heads side by side; of keys and values
- * those of all tokens. */
+/* Keep all rows, or the rows of the positions and the query, heads side by side; of keys and values
+ * the rows of all tokens. */
 static int keep(void *context, const struct announcement *announced, struct err *err)
 {
     struct resid_pass *pass = context;
@@ -736,8 +736,8 @@ static void clip_parts(struct resid_parts *parts, float clip)
     }
 }
 
-/* From the parts that the attention reads to those of the query, or of keys or values, of the
- * head; of values, of the head's own alone. */
+/* From the parts of the attention's input to the parts of the head's query, or of its keys or
+ * values; of values, of the head's own alone. */
 static int side_parts(struct resid_parts *to, struct resid_parts *from, enum resid_side side,
                       const struct parts_request *asked)
 {
@@ -830,7 +830,7 @@ int resid_side_parts(struct resid_parts *parts, const struct resid_pass *pass, e
                      struct key_range some, struct arena *arena, struct err *err)
 {
     struct model *model = &pass->viewer->model;
-    struct resid_pass made_at = *pass; /* keys and values may be those of an earlier layer */
+    struct resid_pass made_at = *pass; /* keys and values may be an earlier layer's */
     struct resid_head at = pass->at;
     const struct sublayer *attention = attention_of(&model->config, at.part, at.layer);
     if (side != RESID_QUERY && attention->head.borrows) {

@@ -1,9 +1,9 @@
-/* resid_parts.h: the residual stream at some positions as a sum of parts: the embeddings, and what
- * each earlier head, MLP and bias added to it.
+/* resid_parts.h: the residual stream at some positions as a sum of parts: the embeddings, and the
+ * outputs of each earlier head, MLP and bias.
  *
  * With the divisors of norms fixed, all that makes a head's queries, keys and values from these
- * parts is affine: a norm, a product or a rotation of a sum is the sum of those of its parts, and a
- * constant, which is a part, too.
+ * parts is affine: a norm, a product or a rotation of a sum is the sum of the same of its parts,
+ * and a constant, which is also a part.
  *
  *     struct resid_pass pass = {.viewer = &viewer, .pair = &pair, ...};
  *     const struct key_range query = {pass.position_count, pass.position_count + 1};
@@ -25,8 +25,8 @@ enum resid_part_kind {
     RESID_HERE,          /* constants of the head whose query, keys or values are asked for */
     RESID_PROBE,         /* of channel `head` of a layer's context: see struct resid_pass */
     RESID_FEATURE,       /* number `head` of a dictionary */
-    RESID_FEATURE_BIAS,  /* what the dictionary writes besides: its bias, and a skip matrix */
-    RESID_FEATURE_ERROR, /* what it does not explain */
+    RESID_FEATURE_BIAS,  /* the rest of the dictionary's output: its bias, and a skip matrix */
+    RESID_FEATURE_ERROR, /* the part that no feature explains */
 };
 
 struct resid_part {
@@ -66,12 +66,12 @@ struct resid_pass {
     struct viewer *viewer;
     const struct text_with_source *pair;
     struct resid_head at;
-    size_t number;           /* of the text, for messages */
+    size_t number;           /* number of the text, for messages */
     size_t query;            /* position of the query, in the stream of the queries */
     const size_t *positions; /* [position_count] of split keys or values, in their stream */
     size_t position_count;
     const struct resid_part *probe; /* a head, or with head -1 all of a layer: each channel of its
-                                     * context gets a part RESID_PROBE, what a 1 there would add;
+                                     * context gets a part RESID_PROBE, the effect of a 1 there;
                                      * divisors of norms leave it out. NULL: none */
     const struct dictionary *dictionary; /* of a site of the text's layers: the parts there are its
                                           * features, its bias and its error. NULL: none */
@@ -79,8 +79,8 @@ struct resid_pass {
     /* Set by resid_capture. */
     bool keeps_all; /* the rows of all tokens are kept: later passes up to lower heads of the same
                      * stack may borrow `kept` */
-    const float *(*kept)[SITE_COUNT]; /* [layer] kept rows, heads side by side; of keys and values
-                                       * those of all tokens, head by head */
+    const float *(*kept)[SITE_COUNT]; /* [layer] kept rows, heads side by side; keys and values of
+                                       * all tokens, head by head */
     struct feature_row *features;     /* [position_count + 1] of each row */
     struct matrix decoded, read;      /* reconstructions, and the rows that they are of */
     uint32_t *active;                 /* [active_count] features of any row */
@@ -88,8 +88,8 @@ struct resid_pass {
     struct arena *arena;
 };
 
-/* Run the text as far as the attention, and keep what the parts at the query and the positions are
- * made of. */
+/* Run the text as far as the attention, and keep the values that the parts at the query and the
+ * positions need. */
 int resid_capture(struct resid_pass *pass, struct arena *arena, struct err *err);
 
 /* The attention of a head at a kept row. */

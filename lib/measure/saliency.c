@@ -13,7 +13,7 @@ const char *const saliency_rules[SALIENCY_RULES] = {
 struct path_side {
     const struct stack *stack;
     const struct tokenized *tokens;
-    struct matrix x, base, at; /* of the text; the baseline; a point of the path */
+    struct matrix x, base, at; /* the text's rows; the baseline; a point of the path */
     double *sum;               /* [T, C] weighted gradients, then their products with x - base */
 };
 
@@ -57,7 +57,7 @@ static void choose_points(struct path_point *points, enum saliency_rule rule, si
         gauss_legendre(points, n);
 }
 
-/* The mean row of the table of tokens, or that of a token, as each row of `base`. */
+/* Set each row of `base`: the mean row of the table of tokens, or the row of a token. */
 static int set_baseline(struct path_side *side, const struct saliency_plan *plan,
                         struct arena *arena, struct err *err)
 {

@@ -40,8 +40,8 @@ struct saliency_plan {
 };
 
 struct saliency {
-    double value, baseline; /* of the question; there */
-    double missing;         /* of the sum of all numbers: sum - (value - baseline) */
+    double value, baseline; /* the answer to the question; the same at the baseline */
+    double missing;         /* error of the sum of all numbers: sum - (value - baseline) */
 };
 
 /* Add to the report of a text a table with a row for each token of its source and of itself.

@@ -27,8 +27,8 @@ enum score_against score_against_read(const char *word)
 
 enum { LISTED = 10, FLOATS_OF_ROWS = 1 << 22 /* of parts of rows, at a time */, TEXTS = 2 };
 
-/* The queries, keys or values of a pass's head at kept rows: those of one token, or of the keys of
- * a contrast, with their coefficients. */
+/* The queries, keys or values of a pass's head at kept rows: the rows of one token, or of the keys
+ * of a contrast, with their coefficients. */
 struct text_rows {
     const struct resid_pass *pass;
     struct key_range rows;
@@ -36,13 +36,13 @@ struct text_rows {
     const double *other;  /* [width] what their sum is multiplied with */
 };
 
-/* A sum of products with queries, keys or values, which splits into those with their parts: a side
- * of the score, of one text or less that of another; or a head's part of it, as a product with the
- * value of a token. */
+/* A sum of products with queries, keys or values, which splits into products with their parts: a
+ * side of the score, of one text or of it less another; or a head's part of it, as a product with
+ * the value of a token. */
 struct vector {
     enum resid_side side;
     struct text_rows texts[TEXTS];
-    size_t count; /* of texts */
+    size_t count; /* number of `texts` */
 };
 
 /* The query or the key of the score. */
@@ -68,9 +68,9 @@ struct splitting {
     const struct sublayer *attention;
     struct resid_pass pass;
     size_t *positions;            /* keys of the score and its contrast */
-    double *shares;               /* [positions + 1] their coefficients, and that of the query */
+    double *shares;               /* [positions + 1] their coefficients, then the query's */
     struct score_side sides[2];   /* RESID_QUERY, RESID_KEY */
-    const struct splitting *less; /* of the text whose pairs are subtracted; NULL: none */
+    const struct splitting *less; /* the text whose pairs are subtracted; NULL: none */
     double *pairs;                /* [parts of the query, parts of the key] */
     struct arena scratch;
     struct arena *arena; /* of the report */
@@ -484,7 +484,7 @@ static int read_rows(void *context, const struct text_rows *of, const struct res
     return 0;
 }
 
-/* Find what `part`, that of a head or of all heads of a layer (head -1), adds to each of `count`
+/* Find how `part`, a head or all heads of a layer (head -1), contributes to each of `count`
  * vectors, which have the same rows; nothing for other kinds of parts. */
 static int read_part(struct head_reading *readings, const struct vector *vectors, size_t count,
                      const struct resid_part *part, struct arena *arena, struct err *err)

@@ -3,10 +3,10 @@
  *
  *     score = Σ_a Σ_b scale · q_a · k_b + bias
  *
- * That is the score before a soft cap and the mask, and `bias` the one of the distance (ALiBi, T5).
- * A contrast is the score less that of another key, or less a mean of the scores of all visible
- * keys: what is the same for all of these cancels. Parts, pairs, sources and the path are those of
- * the contrast, and less those of another text, if the plan has one.
+ * This score is before a soft cap and the mask, and `bias` depends on the distance (ALiBi, T5). A
+ * contrast is the score less another key's score, or less a mean of the scores of all visible keys:
+ * terms that all of these share cancel. Parts, pairs, sources and the path belong to the contrast,
+ * less another text's, if the plan has one.
  *
  *     struct score_plan plan = {&viewer, {PART_SENTENCE, 18, 6}, 16, 4, AGAINST_MEAN};
  *     if (score_attribution_make(&found, &report, &plan, &pair, &arena, err)) ...
@@ -18,22 +18,22 @@
 enum score_against {
     AGAINST_NOTHING,
     AGAINST_KEY,
-    AGAINST_MEAN,    /* of the visible keys */
+    AGAINST_MEAN,    /* the mean of the visible keys */
     AGAINST_WEIGHTS, /* the mean of the visible keys, weighted by the head's attention */
     AGAINSTS,
 };
 
 extern const struct score_against_row {
     const char *name;  /* of the mean and the weighted mean in options and data; else NULL */
-    const char *about; /* what the score is less, in a sentence; NULL: another key */
+    const char *about; /* the subtracted score, in a sentence; NULL: another key's */
 } score_againsts[AGAINSTS];
 
 /* Read a name; NULL or "" means nothing, and other words a key. */
 enum score_against score_against_read(const char *word);
 
-/* The arrays beside the tables. */
+/* The arrays in addition to the tables. */
 enum score_by {
-    SCORE_BY_PART,   /* of each side: what a part adds with all parts of the other side */
+    SCORE_BY_PART,   /* of each side: the sum of a part's pairs with all parts of the other */
     SCORE_BY_PAIR,   /* all pairs */
     SCORE_BY_SOURCE, /* of each side and layer: its heads by the tokens that they read */
 };
@@ -48,21 +48,21 @@ struct score_plan {
     size_t depth; /* most steps of the path behind the largest part of each side; 0: no path */
     const struct text_with_source *corrupt; /* a text whose pairs are subtracted; NULL: none */
     const struct dictionary *dictionary;    /* whose features are parts; NULL: none */
-    size_t number;                          /* of the text, for messages */
+    size_t number;                          /* number of the text, for messages */
 };
 
 struct score_attribution {
-    double score, bias; /* of the contrast, and less those of `corrupt`, if the plan has these */
-    double sum;         /* of all pairs, and the bias */
+    double score, bias; /* of the contrast, less the scores of `corrupt`, if any */
+    double sum;         /* sum of all pairs, and the bias */
     double weight;      /* the head's attention to the key */
 };
 
 /* Add to the report of a pair the arrays of `by`: `score_query` and `score_key` [layers with parts
  * + 2, columns], `score_pairs`, or for each layer `score_query_source` and `score_key_source`
  * [heads, tokens], with `cross_` before these names of cross-attention. Set its tables: the sums of
- * parts, the largest pairs and the path; unless by part, only those for people. Refused: as usage,
- * a key that is hidden from the query; as not supported, edits, and a dictionary of what the head
- * does not read. */
+ * parts, the largest pairs and the path; unless by part, only tables for people. Refused: as usage,
+ * a key that is hidden from the query; as not supported, edits, and a dictionary of a value that
+ * the head does not read. */
 int score_attribution_make(struct score_attribution *found, struct report *report,
                            const struct score_plan *plan, const struct text_with_source *pair,
                            struct arena *arena, struct err *err);

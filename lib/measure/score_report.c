@@ -631,7 +631,7 @@ int score_totals_report(struct report *report, const struct score_view *view,
 
 /* --- unigrams --------------------------------------------------------------------------------- */
 
-enum { SMALL_BYTES = 256 }; /* of a word that is looked up in small letters: the rest is cut */
+enum { SMALL_BYTES = 256 }; /* longest word that is looked up in small letters: the rest is cut */
 
 static const struct unigram *find(const struct unigrams *unigrams, struct hash_probe *probe,
                                   const char *word, size_t size)

@@ -15,7 +15,7 @@
 
 struct score_view {
     const struct viewer *viewer;
-    struct report origin; /* of viewer_report: all but text and tables */
+    struct report origin; /* from viewer_report: all but text and tables */
     bool bits;            /* surprisal, entropy and differences in bits, not nats */
     bool words;           /* a row for each word, not for each token */
     bool for_people;      /* the most likely tokens are a column, not a second table */
@@ -48,7 +48,7 @@ struct score_text {
 
 /* Report the scores of the tokens or words of a text, or of its continuations. If the view shows
  * words, word_spans_find has found them. A word has no score (NaN) if one of its tokens has none;
- * its entropy is that of its first token. A blank text has one row; its continuations, none. With
+ * its entropy is its first token's. A blank text has one row; its continuations, none. With
  * `fills`, rows are likely tokens of masks or, with `next`, of the next token. */
 int score_report(struct report *report, const struct score_view *view,
                  const struct text_with_source *pair, const struct score_text *text,
@@ -74,7 +74,7 @@ struct score_total {
     const char *name;         /* row label in figures: "reduced, verb"; of words: "are/is" */
     const char *const *keys;  /* [key_count] NULL: missing */
     const char *bad;          /* bad text of one pair; the last key is the good text */
-    long long number;         /* of the text or of the region; COLUMN_MISSING: none */
+    long long number;         /* number of the text or of the region; COLUMN_MISSING: none */
     size_t part;              /* index of the region of the text; with a text of rows, of the row */
     size_t position, earlier; /* a word's index in its region; earlier regions of the same name */
     size_t tokens;            /* tokens with a score */
@@ -111,7 +111,7 @@ struct score_totals {
     const char *const *names; /* [key_count] names of key columns; the last labels the row */
     size_t key_count;
     struct names lines;  /* models or conditions */
-    const char *factors; /* of conditions with several, in their order; NULL: one */
+    const char *factors; /* names, if conditions have several factors, in their order; NULL: one */
     struct score_total *rows;
     size_t count, first; /* rows; number of the first one, from 1 */
     size_t most;         /* number of rows at most; 0: any, and each total adds a row */
@@ -136,7 +136,7 @@ int score_totals_report(struct report *report, const struct score_view *view,
                         const struct score_totals *totals, struct arena *arena, struct err *err);
 
 /* --- unigrams: how frequent words are, for SLOR (Pauls and Klein, 2012; Lau et al., 2017), the
- * log-probability of a text minus that of its words by themselves, per word. */
+ * log-probability of a text minus the log-probabilities of its words by themselves, per word. */
 
 struct unigrams {
     struct unigram {
@@ -145,7 +145,7 @@ struct unigrams {
         double count;
     } * items;
     size_t count;
-    double total; /* of all counts */
+    double total; /* sum of all counts */
     struct hash_index found;
 };
 

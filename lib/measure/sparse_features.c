@@ -56,7 +56,7 @@ int features_of_report(struct feature_row **rows, struct matrix *x, const struct
 
 /* --- promoted tokens -------------------------------------------------------------------------- */
 
-/* Whether a dictionary writes to the stream, through no more than norms, so that a feature promotes
+/* Whether a dictionary writes to the stream, through no more than norms: then a feature promotes
  * tokens. */
 static bool features_promote(const struct feature_plan *plan)
 {

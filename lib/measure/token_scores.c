@@ -43,7 +43,7 @@ struct scored_piece {
     atomic_bool unsound; /* some logits are not finite */
 };
 
-/* Check the logits here, so that the row is still in the processor's cache when `see` reads it. */
+/* Check the logits here: when `see` reads the row, it is still in the processor's cache. */
 static void see_row(void *context, size_t row, size_t thread)
 {
     struct scored_piece *piece = context;

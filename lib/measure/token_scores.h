@@ -39,9 +39,9 @@ struct scoring {
     size_t best_count; /* most likely tokens to keep for each; fewer in a small vocabulary */
     bool within_word;  /* also mask the later tokens of the token's word (Kauf and Ivanova, 2023) */
     size_t fill_count; /* best_count of mask tokens and, with `next`, of the next token */
-    bool next;      /* instead of scores: the tokens that may follow a text, as those of a mask */
-    bool ends;      /* also the entropy of the prediction after a text */
-    size_t context; /* tokens of a window, at most; 0: texts are read whole */
+    bool next;         /* instead of scores: the tokens that may follow a text, as for a mask */
+    bool ends;         /* also the entropy of the prediction after a text */
+    size_t context;    /* tokens of a window, at most; 0: texts are read whole */
     size_t stride;
     const bool *begins; /* [V] tokens that begin a word; NULL: none. A word ends where one of these
                          * comes next; the probability of that moves from the first token of a word
@@ -71,7 +71,7 @@ struct scoring_memory scoring_memory(const struct scoring *scoring,
 void scoring_add_memory(struct memory *memory, const struct scoring *scoring,
                         const struct text_with_source *pair);
 
-/* --- logits of kept rows, which the lens needs, too ------------------------------------------- */
+/* --- logits of kept rows, also for the lens --------------------------------------------------- */
 
 /* Make the logits of `rows`, some at a time; `see` is called for each row, on any thread. */
 struct logits_work {

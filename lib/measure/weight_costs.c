@@ -18,8 +18,8 @@ struct weight_sums {
     size_t count;
 };
 
-/* Weights that come from the other model together: those of a layer (-1: outside of layers) of the
- * text or of the encoder; or all. */
+/* Weights that come from the other model together: a layer's (-1: the ones outside of layers) of
+ * the text or of the encoder; or all. */
 struct weight_unit {
     const char *name;
     int layer;
@@ -41,7 +41,7 @@ struct weight_kind {
 struct weight_costs {
     const struct weight_costs_plan *plan;
     struct viewer *own, *other;
-    const char *model; /* of the other, if there are several; else NULL */
+    const char *model; /* name of the other model, if there are several; else NULL */
     bool predicts;
     struct weight_unit *units; /* [unit_count] the last is all */
     size_t unit_count;

@@ -1,10 +1,10 @@
-/* weight_costs.h: the weights of other models of the same tensors, such as quantised ones, beside
- * those of the first model: each tensor's difference, and what the weights of each layer cost.
+/* weight_costs.h: the weights of other models of the same tensors, such as quantised ones, compared
+ * with the first model's: each tensor's difference, and the cost of the weights of each layer.
  *
  * The cost of a layer: the first model runs with this layer's weights from the other model, and all
- * others its own; the Kullback-Leibler divergence of its predictions from those of the first model
- * alone, in nats, mean over tokens. Also how much the surprisal of the text rises, and how often
- * the most likely token is the same. Models without predictions have no costs.
+ * others its own; the Kullback-Leibler divergence of its predictions from the predictions of the
+ * first model alone, in nats, mean over tokens. Also how much the surprisal of the text rises, and
+ * how often the most likely token is the same. Models without predictions have no costs.
  *
  *     struct weight_costs_plan plan = {viewers, 2, pairs, 1, &selection};
  *     if (weight_costs_check(&viewers[0]->model, &viewers[1]->model, err) ||

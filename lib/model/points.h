@@ -1,7 +1,7 @@
 /* points.h: the points of a model: the sites that each of its layers has, in the order of the pass.
  *
- * config_describe makes the list once, from the list of sublayers; which sites a model has, their shape
- * has there, and whether it can be edited or has a gradient, is read from the list alone:
+ * config_describe makes the list once, from the list of sublayers; which sites a model has, their
+ * shape there, and whether they can be edited or have a gradient, is read from the list alone:
  *
  *     const struct model_point *p = point_find(config, SITE_Q_PRE, layer);
  *     if (!p) ...                                        (the layer has no such value)
