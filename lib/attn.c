@@ -375,7 +375,7 @@ static int check_texts(const struct attn_model *model, const struct attn_ids *te
     return 0;
 }
 
-/* Read what a request shows. */
+/* Read the selection of a request: tensors, layers, heads, edits. */
 static int open_showing(struct showing *showing, struct selection *selection,
                         struct host_call *call, struct attn_model *model,
                         const struct attn_request *request)
@@ -446,7 +446,7 @@ static int run_request(struct host_call *call, struct attn_model *model, const s
     return err_if(failed);
 }
 
-/* The gradients of the rows of tokens follow those of an embedding. */
+/* Pass on the gradients of the rows of tokens, after the embedding's. */
 static int pass_on_rows(struct showing *showing, struct matrix rows, bool of_source,
                         struct err *err)
 {

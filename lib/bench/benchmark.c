@@ -99,9 +99,9 @@ static int peak_init(struct peak *peak, struct machine *machine, enum precision 
     return 0;
 }
 
-enum { SUMS = 16 }; /* independent sums, so that additions can overlap */
+enum { SUMS = 16 }; /* independent sums: additions can overlap */
 
-/* A sanitizer's checks would be measured, too. */
+/* A sanitizer's checks would be measured as well. */
 FOR_EACH_ISA
 __attribute__((no_sanitize("address", "thread", "undefined"))) static float add_up(
     const float *data, size_t count)
@@ -225,7 +225,7 @@ enum value {
     BYTES,
     OF_COMPUTE,  /* fraction of the rate of products alone */
     OF_MEMORY,   /* fraction of the memory bandwidth; NAN: all that is read fits the caches */
-    WIDTH,       /* of a head */
+    WIDTH,       /* channels of a head */
     TIME_SPREAD, /* how far the exponent of the time may be off */
 
     /* Each of these is followed by its exponent as a power of the length or width (with `ways`);
@@ -236,7 +236,7 @@ enum value {
     MEMORY_EXPONENT,
     MAP_MEMORY, /* MEMORY and the attention weights of one layer */
     MAP_MEMORY_EXPONENT,
-    PAIRS, /* of query and key, in one head */
+    PAIRS, /* pairs of query and key, in one head */
     PAIRS_EXPONENT,
     VALUES,
 };

@@ -56,5 +56,5 @@ double median(const double *first, size_t step_bytes, size_t count, double *sort
 /* The exponent b of y = a * x^b, fitted to the last points, at least half; NAN: they have one x. */
 double growth_exponent(const size_t *x, const double *y, size_t count);
 
-/* The largest difference of this exponent from that of two neighbours of these points; or NAN. */
+/* The largest difference of this exponent from the exponent of two neighbouring points; or NAN. */
 double growth_spread(const size_t *x, const double *y, size_t count);

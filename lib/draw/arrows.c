@@ -151,7 +151,7 @@ static struct box place_name(const struct scene *scene, size_t own, double width
     return box;
 }
 
-/* Not hypot: a program linked with that of glibc 2.35 needs this version or a later one. */
+/* Not hypot: a program linked with glibc 2.35's needs this version or a later one. */
 static double distance(struct point a, struct point b)
 {
     double x = a.x - b.x, y = a.y - b.y;

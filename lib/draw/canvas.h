@@ -125,7 +125,7 @@ struct drawing_page {
 struct drawing {
     struct canvas canvas;
     enum drawing_form form;
-    /* fields for PNG and PDF, which are made from a temporary SVG; TikZ uses `note`, too */
+    /* fields for PNG and PDF, which are made from a temporary SVG; TikZ also uses `note` */
     long long dpi;
     const char *metadata;
     struct stream *out;

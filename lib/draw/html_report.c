@@ -1,8 +1,8 @@
 /* html_report.c: reports as one interactive page that needs no network.
  *
  * A page holds styles and controls, then JSON for each text, then the program that draws it;
- * everything but the data is in page/. Every < in the data is escaped, so that no token can close
- * an element. A live page also embeds the engine and the model's files in base64. */
+ * everything but the data is in page/. Every < in the data is escaped: no token can close an
+ * element. A live page also embeds the engine and the model's files in base64. */
 #include <string.h>
 
 #include "base/file.h"
@@ -65,7 +65,7 @@ int page_live_bytes(size_t *bytes, const struct folder *folder, struct err *err)
 
 /* --- pages ------------------------------------------------------------------------------------ */
 
-enum { EXACT_MOST = 300000 }; /* larger pages use 12-bit numbers; 300,000 exact ones take 1.6 MB */
+enum { EXACT_MOST = 300000 }; /* larger pages use 12-bit numbers; 300,000 exact ones need 1.6 MB */
 
 static void put_look(struct stream *out, const struct style *style)
 {

@@ -21,7 +21,7 @@
 /* A step of the lesson (cmd/lesson.c); its example is the text of the page. */
 struct page_lesson {
     const char *title;
-    const char *before;  /* what the step does */
+    const char *before;  /* text about the step */
     const char *line;    /* command line, with "attn-cli"; double quotes group words; "": none */
     const char *look;    /* where to look: paragraphs between empty lines, a slide each */
     const char *also;    /* commands to try, which slides leave out; NULL: none */
@@ -47,7 +47,7 @@ enum { PAGE_ORIGIN_DEPTH = 2 }; /* steps of a path */
 struct page_origin {
     enum site weights; /* of the head */
     size_t layer, head, query, key;
-    bool less_mean; /* of the score less the mean of those of all keys */
+    bool less_mean; /* of the score less the mean of the scores of all keys */
     double score;
     const struct report *report; /* of score_attribution_make */
 };

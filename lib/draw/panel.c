@@ -287,8 +287,8 @@ enum { PENS = 16 }; /* number of weight classes; one pen draws a class */
 static const double THINNEST = 0.3, WIDEST = 1.9;
 static const double TRACKS = 0.7; /* share of the pitch that the lines of all heads use */
 
-/* Collect the lines of one head in one weight class. In an overlay, each head is shifted a little,
- * so that lines of heads with the same attention do not hide each other. */
+/* Collect the lines of one head in one weight class. In an overlay, each head is shifted a little:
+ * lines of heads with the same attention then do not hide each other. */
 static size_t collect(struct stroke *strokes, const struct section *section,
                       const struct cells *cells, struct box area, size_t head, unsigned pen)
 {
@@ -311,7 +311,7 @@ static size_t collect(struct stroke *strokes, const struct section *section,
 }
 
 /* A single head uses the palette's colours; in an overlay each head has a colour of its own, and
- * its lines are thin enough to lie beside those of other heads. */
+ * its lines are thin: lines of several heads fit side by side. */
 static struct pen choose_pen(const struct section *section, size_t head, unsigned pen)
 {
     double share = (pen + 0.5) / PENS;

@@ -36,7 +36,7 @@ struct axis_fit {
     size_t every; /* label every n-th position: 1, 2 or 5 times a power of ten */
     double turn;  /* angle of column labels: 0, -45 or -90 degrees */
     double label; /* wider labels are shortened, except level ones of columns */
-    double depth; /* space that labels take perpendicular to the axis */
+    double depth; /* space for labels perpendicular to the axis */
     double over;  /* space for column labels beyond the last cell */
 };
 
@@ -147,8 +147,8 @@ bool panel_blanks(const struct section *section);
 bool cell_is_marked(const struct cell_mark *mark, const struct sheet *sheet);
 
 /* Divide a length into cells for `size` positions. In print the cells fill the length. On screen, a
- * cell is at most `largest`, and pitches are multiples of half a pixel, so that all cells look
- * equally large. axis_fit_snap rounds a length up to such a multiple. */
+ * cell is at most `largest`, and pitches are multiples of half a pixel: all cells look equally
+ * large. axis_fit_snap rounds a length up to such a multiple. */
 struct axis_fit axis_fit_cells(const struct section *section, size_t size, double length,
                                double largest);
 double axis_fit_snap(double length);

@@ -183,7 +183,7 @@ static const float *growing_edited(struct growing *growing, struct err *err)
     struct continuation *text = &growing->text;
     continuation_forget(text, text->count - 1);
     int failed = continuation_run(text, text->count, NULL, (struct tap){0}, err);
-    continuation_forget(text, text->count - 1); /* its keys and values are edited, too */
+    continuation_forget(text, text->count - 1); /* its keys and values are also edited */
     return failed ? NULL : text->logits;
 }
 

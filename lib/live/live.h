@@ -29,7 +29,7 @@ struct live_request {
     float temperature; /* divides the scores; 0: none */
     size_t next;       /* most likely next tokens at each position; 0: no predictions */
     bool steps;        /* predictions after every step, not only at the end: */
-    bool of_token;     /* only those of one token, `token` */
+    bool of_token;     /* only after one token, `token` */
     size_t token;
 };
 

@@ -21,8 +21,8 @@
 #include "model/weights.h"
 
 /* A number for each parameter of a model: weights, their gradients, or the state of an optimiser.
- * The tensors of a new model are contiguous, so that a set is one long row, and a tensor has the
- * same offset in every set. */
+ * The tensors of a new model are contiguous: a set is one long row, and a tensor has the same
+ * offset in every set. */
 struct parameters {
     const struct new_model *new_model;
     float *values; /* [count] */

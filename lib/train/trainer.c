@@ -336,7 +336,7 @@ static uint64_t key_of(const struct trainer *trainer, uint64_t use, uint64_t num
     return rng_fold_in(rng_fold_in((uint64_t)trainer->settings.seed, use), number);
 }
 
-/* Choose pairs whose sources are as long as that of a random one; returns their length. */
+/* Choose pairs whose sources are as long as a random one's; returns their length. */
 static size_t choose_pairs(const struct trainer *trainer, const struct dataset_pair **pairs,
                            const struct dataset_part *part, uint64_t key)
 {
@@ -418,7 +418,7 @@ static void hide_tokens(struct trainer *trainer, uint64_t key)
 }
 
 /* Fill a batch with texts that begin at random lines of a part, and with their next tokens; or with
- * pairs, or texts with labels; or with tokens that are hidden, and those of their places. */
+ * pairs, or texts with labels; or with tokens that are hidden, and the hidden ones as targets. */
 static struct train_batch draw(struct trainer *trainer, const struct dataset_part *part,
                                uint64_t key)
 {
@@ -438,7 +438,7 @@ static struct train_batch draw(struct trainer *trainer, const struct dataset_par
     return (struct train_batch){.ids = trainer->ids, .targets = trainer->targets};
 }
 
-/* Fill one text with a sequence of random ids, repeated; its length is random, too. */
+/* Fill one text with a sequence of random ids, repeated; even its length is random. */
 static void repeat_ids(struct trainer *trainer, size_t text, uint64_t key)
 {
     enum { SHORTEST = 4 };

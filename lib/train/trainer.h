@@ -21,8 +21,8 @@
 #include "train/train_step.h"
 
 /* --- dataset: tokens of texts, from which batches are drawn. Each text of a batch begins at a line
- * and may continue into later lines; or it is that of a pair, and all sources of the batch have the
- * same length. The seed and the number of the batch determine the choice. */
+ * and may continue into later lines; or it is the text of a pair, and all sources of the batch have
+ * the same length. The seed and the number of the batch determine the choice. */
 
 /* Lines at which texts of a batch may begin, or pairs, in the order of their sources' lengths. */
 struct dataset_part {
@@ -159,7 +159,7 @@ int trainer_evaluate(struct trainer *trainer, double *loss, struct err *err);
 
 /* --- checkpoint: the model's folder with training.safetensors (the state of AdamW), log.csv (a
  * line per step) and training.json (settings, step, and the SHA-256 of all others but the log).
- * training.json is renamed last, so that --resume detects a crash between two renames. */
+ * training.json is renamed last: --resume then detects a crash between two renames. */
 
 struct train_checkpoint {
     struct trainer_settings settings;

@@ -1,5 +1,5 @@
-/* weight_init.h: initial weights: the random numbers that PyTorch draws from the same seed, so that
- * models of textbooks that begin with torch.manual_seed(123) get the same weights.
+/* weight_init.h: initial weights: the random numbers that PyTorch draws from the same seed: models
+ * of textbooks that begin with torch.manual_seed(123) get the same weights.
  *
  * Bare attention, as in textbooks: `torch.manual_seed(123); nn.Embedding(50000, 3)`, whose first
  * rows are used; then the seed again, and layer by layer
@@ -51,10 +51,10 @@ enum { ORIGIN_SEED = 123 }; /* seed of the bundled random models */
 /* --- random numbers ---------------------------------------------------------------------------
  *
  * The random numbers of PyTorch on a CPU, for the same seed, in order. The generator is mt19937. A
- * uniform number takes 24 bits of a word. In tensors of 16 and more, normal numbers take a word
- * each, in blocks of 16 (Box-Muller; j and j + 8 are a pair; if 16 does not divide the count, the
- * last 16 are drawn again). In smaller tensors a pair takes four words, in double precision, and
- * its second number is the next one of such tensors. All bits are those of PyTorch's AVX2 builds.
+ * uniform number uses 24 bits of a word. In tensors of 16 and more, normal numbers use a word each,
+ * in blocks of 16 (Box-Muller; j and j + 8 are a pair; if 16 does not divide the count, the last 16
+ * are drawn again). In smaller tensors a pair uses four words, in double precision, and its second
+ * number is the next one of such tensors. All bits are as in PyTorch's AVX2 builds.
  *
  *     torch_random_seed(&random, 123);                          torch.manual_seed(123)
  *     torch_random_uniform(&random, x, 6, 0, 1);                torch.rand(3, 2)
@@ -74,6 +74,6 @@ void torch_random_uniform(struct torch_random *random, float *x, size_t count, d
 void torch_random_normal(struct torch_random *random, float *x, size_t count, double mean,
                          double spread);
 
-/* Skip the numbers of a tensor, which take a word each if they are uniform. */
+/* Skip the numbers of a tensor, which use a word each if they are uniform. */
 void torch_random_skip_uniform(struct torch_random *random, size_t count);
 void torch_random_skip_normal(struct torch_random *random, size_t count);

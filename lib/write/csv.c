@@ -1,13 +1,13 @@
 /* csv.c: csv, excel and tidy. csv writes a table as it is. A matrix has keys as columns and queries
- * as rows; several matrices with the same columns, such as those of all heads, become one table, in
- * which tensor, layer and head precede each row:
+ * as rows; several matrices with the same columns, such as all heads of a site, become one table,
+ * in which tensor, layer and head precede each row:
  *
  *     query\key,0:Life,1:is             tensor,layer,head,row,0:Life,1:is
  *     0:Life,1,0                         weights,0,0,0:Life,1,0
  *     1:is,0.25,0.75                     weights,0,0,1:is,0.25,0.75
  *                                        weights,0,1,0:Life,1,0
  *
- * One matrix is such a table, too, if its stream has columns of the input; they come before tensor.
+ * One matrix is also such a table, if its stream has columns of the input; they come before tensor.
  *
  * In pandas, one head is `t[(t.layer == 0) & (t["head"] == 3)].set_index("row").iloc[:, 3:]`; in
  * gnuplot, with commas as separator, `plot "< grep -e ^tensor -e ^weights,0,3, heads.csv |
@@ -68,7 +68,7 @@ void csv_field(struct buf *out, const char *text)
 
 /* --- excel: what spreadsheets of a locale open ------------------------------------------------ */
 
-/* Locales that write 0,5, and those of these languages that write 0.5. */
+/* Languages and locales that write 0,5, and locales of these languages that write 0.5. */
 static const char decimal_commas[] =
     "af az be bg bs ca cs da de el es et eu fi fr gl hr hu hy id is it ka kk ky lt lv mk nb nl nn "
     "no pl pt ro ru sk sl sq sr sv tr uk uz vi";
@@ -402,7 +402,7 @@ const struct format format_excel = {
 /* --- tidy: a line for each cell ------------------------------------------------------------------
  *
  * A line is joined from parts that are formatted once: for the row, such as "weights,0,1,3,the,",
- * and for each column, such as "0,Life,". `columns` holds those of columns, each with a NUL. */
+ * and for each column, such as "0,Life,". `columns` holds the columns' parts, each with a NUL. */
 
 static const char *const row_names[] = {"row", "row_token", "row_segment"};
 static const char *const column_names[] = {"column", "column_token", "column_segment"};

@@ -2,7 +2,7 @@
  * lib/draw, and a word in FORMATS.
  *
  * A writer first gets the report without values, then its sheets in the order of the arrays. It
- * keeps no sheet, so that each matrix can be written as soon as it is computed:
+ * keeps no sheet: each matrix can be written as soon as it is computed.
  *
  *     if (writer_begin(&writer, &format_csv, &target, &report, &layout, err) ||
  *         writer_sheet(&writer, &sheet, err) || writer_end(&writer, err)) ...
@@ -55,7 +55,7 @@ struct layout {
     bool is_piped;      /* no terminal reads the output: tables of text are as wide as they need */
     size_t lines;       /* text: limit of lines of a matrix or table; 0: none, explain shows all */
     bool matrices;      /* explain also shows large matrices, abbreviated */
-    const char *locale; /* excel: de_DE; NULL: that of the environment */
+    const char *locale; /* excel: de_DE; NULL: the environment's */
     bool show_tokens;   /* text: begin with the table of tokens */
     const struct style *style;             /* NULL: the default */
     const struct page_facts *page;         /* html: additional facts; NULL: none */
@@ -205,6 +205,6 @@ void json_report_command(struct buf *out, const struct report *report);
 /* True for names such as de_DE, de, de_DE.UTF-8 and C. */
 bool locale_is_valid(const char *name);
 
-/* Append a CSV field (RFC 4180), also quoted if a spreadsheet would take it for a formula.
- * Control characters but white space become \xNN, invalid UTF-8 becomes U+FFFD. */
+/* Append a CSV field (RFC 4180), also quoted if a spreadsheet would read it as a formula. Control
+ * characters but white space become \xNN, invalid UTF-8 becomes U+FFFD. */
 void csv_field(struct buf *out, const char *text);

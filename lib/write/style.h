@@ -33,7 +33,7 @@ struct colour colour_of_oklab(struct oklab oklab); /* red, green and blue are cl
 float oklab_distance(struct oklab a, struct oklab b);
 
 /* A palette is perceptually uniform. Its lightness is monotonic (from the middle to either end, if
- * two-sided), so that greyscale keeps the order. No palette relies on telling red from green. */
+ * two-sided): greyscale keeps the order. No palette relies on telling red from green. */
 struct palette {
     const char *name;
     const char *about;

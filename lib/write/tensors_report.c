@@ -4,9 +4,9 @@
  *
  * The metadata of safetensors, a map of strings, has "format": "pt", which readers expect, and,
  * without a stack, "result": the object that json writes, without its tensors. In npz this object
- * is the array `result`, a text, so that numpy reads every entry.
+ * is the array `result`, a text: numpy reads every entry.
  *
- * A tensor with a name of another program has the axes it has there: first one of the batch, and
+ * A tensor with a name of another program has its axes there: first the batch, of size 1, and
  * [token, head, dim] for [head, token, dim]. */
 #include <string.h>
 

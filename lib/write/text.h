@@ -22,7 +22,7 @@ void text_label(struct buf *line, const struct axis *axis, size_t index, size_t 
 
 void text_blanks(struct buf *line, size_t count); /* append spaces */
 
-/* Shorten a line to the width of a page; colour codes take no columns. */
+/* Shorten a line to the width of a page; colour codes have width 0. */
 void text_shorten(struct buf *line, size_t width);
 
 /* Write the line without trailing spaces, and clear it; -1 if memory ran out. */
@@ -32,7 +32,7 @@ int text_end(struct stream *out, struct buf *line, struct err *err);
 int text_send(struct stream *out, const struct buf *text, struct err *err);
 
 /* Write a text, beginning at `column`, in lines of at most `width` columns (or one word): broken at
- * spaces and beside wide characters, then with `indent`, and at newlines, then without. */
+ * spaces and around wide characters, then with `indent`, and at newlines, then without. */
 void text_wrap(struct stream *out, const char *text, size_t column, size_t indent, size_t width);
 
 /* The displayed positions of an axis: `front` from its start and `back` from its end, with a slot
@@ -43,7 +43,7 @@ struct text_cut {
 };
 
 /* Show at most `shown` positions, but at least 2; or as many as fit into `lines` (0: unlimited),
- * including the ellipsis. One more is shown, too: the line about omitted ones needs its place. */
+ * including the ellipsis. Even lines + 1 are shown, where an ellipsis would hide only one. */
 struct text_cut text_cut_to(size_t size, size_t shown);
 struct text_cut text_cut_lines(size_t size, size_t lines);
 

@@ -63,7 +63,7 @@ void text_shorten(struct buf *line, size_t width)
     bool coloured = false, coloured_at_end = false;
     for (size_t at = 0, length; at < line->size && columns <= width; at += length) {
         length = terminal_colour(line->bytes + at, line->size - at);
-        if (length) { /* colour codes take no columns */
+        if (length) { /* colour codes have width 0 */
             coloured = strncmp(line->bytes + at, reset, length) != 0;
             continue;
         }
@@ -101,7 +101,7 @@ int text_end(struct stream *out, struct buf *line, struct err *err)
     return 0;
 }
 
-/* Bytes before the next position where a line may end: a space, a newline, or beside a wide
+/* Bytes before the next position where a line may end: a space, a newline, or next to a wide
  * character, except before closing and after opening punctuation. */
 static size_t unbroken(const char *text)
 {

@@ -67,7 +67,7 @@ static void set_heat(struct buf *line, struct text_heat *heat, unsigned level)
     heat->set = level;
 }
 
-/* The shade for a level by its distance from that of 0 (or of the minimum); a space near it. */
+/* The shade for a level, by its distance from 0's level (or the minimum's); a space near it. */
 static const char *shade_of(const struct text_heat *heat, unsigned level)
 {
     enum { NEAR = 10 };
@@ -514,9 +514,9 @@ int table_text_write(struct stream *out, const struct table *table, const struct
 
 /* --- a tensor ------------------------------------------------------------------------------------
  *
- * All heads of a tensor have the same layout and number format, so that equal numbers look equal.
- * Numbers have four decimals; if they would need more than 9 columns, or would all be zeros, they
- * are written as 1.23e+08. The middle of a matrix that is too wide or too long is omitted. */
+ * All heads of a tensor have the same layout and number format: equal numbers look equal. Numbers
+ * have four decimals; if they would need more than 9 columns, or would all be zeros, they are
+ * written as 1.23e+08. The middle of a matrix that is too wide or too long is omitted. */
 
 enum {
     TEXT_GAP = 2,       /* spaces before a column of numbers */
