@@ -72,7 +72,7 @@ function drawChain(pen, picture, flat, { x, width }, lines) {
     }
 }
 
-// What these arrows are, below them: a name at a tip would cover that of its own word.
+// The name of these arrows, below them: a name at a tip would cover the name of its own word.
 function linesOfKey(pen, { query }, { x: left, y, height }) {
     const lines = [{ words: say('weighted, placed end to end'), arrow: ['--bar', 3] },
         { words: say('context of #', quoted(query)), arrow: ['--mark', 4.5],

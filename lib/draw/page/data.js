@@ -23,7 +23,7 @@ function decodeShort(text, { signed, most, hides }) {
     );
 }
 
-// A text that may be written from right to left, so that it does not reorder what is beside it.
+// A text that may be written from right to left: it must not reorder its neighbours.
 // In elements of its own page.css does this.
 const FROM_THE_RIGHT =
     /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
@@ -208,7 +208,7 @@ function stepName({ step, layer }) {
     return step === 'embedding' ? step : `${step === 'mlp' ? 'MLP' : step} ${layer}`;
 }
 
-// A row of a head of a tensor, which may hold that of one query alone; null if it is not there.
+// A row of a head of a tensor, which may hold the row of one query alone; null if it is not there.
 function heldRow(tensor, head, row, query = -1) {
     const at = tensor?.rowCount === 1 && query >= 0 ? row - query : row;
     return at >= 0 && at < tensor?.rowCount && head < tensor.shape[0] ? tensor.row(head, at) : null;

@@ -1,7 +1,7 @@
 // The roles of heads on a text, measured from their weights.
 
-// The rule of the command `heads`: a role needs this mean weight, and so many times that of uniform
-// attention.
+// The rule of the command `heads`: a role needs this mean weight, and so many times the weight of
+// uniform attention.
 const { items: ROLES, least: ROLE_LEAST, times: ROLE_TIMES } = sentences[0].roles;
 
 // For each token, the positions of the same word before it.
@@ -39,7 +39,7 @@ function findTargets(tensor) {
     };
 }
 
-// The mean weight on each role's keys, and that of attention that is uniform over visible keys.
+// The mean weight on each role's keys, and the same of attention that is uniform over visible keys.
 const profileOf = (tensor, index) =>
     once(tensor, `profile ${index}`, () => makeProfile(tensor, index));
 

@@ -6,7 +6,7 @@ const unitOf = (vector) => {
     return vector.map((value) => value / (length || 1));
 };
 
-// The maps whose queries travel: those of the selected tensor, else of the first attention.
+// The maps whose queries travel: the selected tensor's, else the first attention's.
 function motionTensors() {
     const sentence = current();
     const kind = [state.kind, 'cross_weights', ...sentence.kinds].find((name) =>

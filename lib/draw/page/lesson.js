@@ -56,7 +56,7 @@ class LessonView {
     }
 
     // On a projector a step is a row of slides, each with one text and its figures, in the largest
-    // letters that fit: what the step does, where to look, the question, and its answer.
+    // letters that fit: the step's text, where to look, the question, and its answer.
     project(page, told, shows) {
         page.prepend(told.querySelector('.sentence'));
         const question = told.querySelector('.question');
@@ -87,8 +87,8 @@ class LessonView {
             () => told.scrollHeight <= told.clientHeight); // the figures leave it its width
     }
 
-    // The marks of a matrix; on a slide those of its figures, else the cells with the numbers that
-    // its text says: the marked ones, else one or two.
+    // The marks of a matrix; on a slide the marks of its figures, else the cells with the numbers
+    // in its text: the marked ones, else one or two.
     marksOn(tensor, index) {
         const marks = this.marks.filter((one) => one.tensor === tensor && one.index === index);
         if (!this.said) return marks;
@@ -266,7 +266,7 @@ function fits(shows) {
         [...shows.querySelectorAll('.scroll')].every((one) => one.scrollWidth <= one.clientWidth);
 }
 
-// "weights:1.0": a matrix as steps.txt names it; "weights" names those of all heads.
+// "weights:1.0": a matrix as steps.txt names it; "weights" names all heads' matrices.
 const figureOf = ({ heads, layer, tensor }, index) =>
     `${tensor}:${layer}.${heads?.[index] ?? index}`;
 

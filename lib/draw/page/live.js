@@ -78,7 +78,7 @@ function tokenWithoutSteps({ nextTokens, stepsOf, whole }) {
     return lacks && live.steps !== false ? token : -1;
 }
 
-// Parts that take longer follow when typing pauses, one at a time. They belong to the sentence, and
+// Slower parts follow when typing pauses, one at a time. They belong to the sentence, and
 // are drawn with it or not at all.
 function complete(sentence, pause = sentence.whole === false ? LIVE_REST : LIVE_PAUSE) {
     clearTimeout(live.later);
@@ -220,7 +220,7 @@ function refreshLive() {
     complete(sentence);
 }
 
-// Grey the results of another text than that of the field.
+// Grey the results of another text than the one in the field.
 function markStale(stale) {
     document.body.classList.toggle('stale', stale);
     byId('workbench').setAttribute('aria-busy', stale);

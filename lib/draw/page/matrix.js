@@ -9,7 +9,7 @@ const LABEL_LEAST = 10; // smaller cells have every nth label
 const CANVAS_MOST = 4000;
 const PLACES_COLUMNS = 10; // more columns are too narrow for all decimals
 
-// Cells end at whole screen pixels, so that all have the same size.
+// Cells end at whole screen pixels: all have the same size.
 function cellSize(room, count, most) {
     const pixels = window.devicePixelRatio || 1;
     const size = Math.min(room / count, most);
@@ -251,7 +251,7 @@ class MatrixView {
 
     drawLabels(current, bold) {
         const { compact, cells, height, left, named, overContext: context, top, width } = this;
-        // Names at the places that fit: strong ones, and every nth that is not beside a strong one.
+        // Names at the places that fit: strong ones, and every nth that is not near a strong one.
         const put = (count, first, step, strong, { size, every, write }) => {
             for (let i = 0; i < count; i++) {
                 const at = first + i * step;

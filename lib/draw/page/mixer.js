@@ -64,7 +64,7 @@ function fadedBy(of, at, i) {
     return decay[decay.length > 1 ? i : 0];
 }
 
-// The mean of what a token leaves of the state, fading alone; null if unknown.
+// The mean share of the state that a token leaves, by fading alone; null if unknown.
 function keptOf(tensor, index) {
     const of = tensor.sentence.rowsOfHead(tensor, index);
     if (!of) return null;

@@ -6,7 +6,7 @@ const calm = window.matchMedia('(prefers-reduced-motion: reduce)');
 const motion = { frame: 0, last: 0, until: 0, speed: 1, yaw: -0.1, pitch: -0.2,
     heads: {}, keptOf: [], shows: [] }; // heads: chosen ones, by layer
 
-// The query that travels: the selected one, or that of a step of the lesson.
+// The query that travels: the selected one, or a lesson step's.
 const motionRow = () => motion.step?.row ?? selectedRow();
 
 // All scenes of a query, one after another: { at (the layer), scene, scenes, start, seconds }.
@@ -282,7 +282,7 @@ function takeNumbers(at = null) {
     sentence.motionTensors.push(...ask(OF_HEADS, String(layer)));
 }
 
-// Ask for the numbers of layers beside that of a moment, one when nothing else happens.
+// Ask for the numbers of layers next to a moment's layer, one when nothing else happens.
 function takeNeighbours({ at }) {
     clearTimeout(motion.taking);
     const next = [at + 1, at - 1].find((one) =>

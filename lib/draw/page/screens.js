@@ -5,18 +5,18 @@
 //         name: 'text', // in the address, and as a class of the body: on-text
 //         title: 'Text', // in the switch
 //         key: 't',
-//         parts: ['reading'], // ids of what it shows; parts of other screens are hidden
+//         parts: ['reading'], // ids of its parts; parts of other screens are hidden
 //         isAvailable() {}, // optional: can it show this text?
 //         draw() {}, // all of it, after a change of the state, in the page and with its width
 //         highlight(cell) {}, // the query of the state or under the pointer
 //         focus() {}, // optional: the element that its key focuses
 //         trial() {}, // optional: what is tried while no key is pressed (without.js), or null
 //         tried() {}, // draw what was tried
-//         commands() {}, // optional: command lines that reproduce it; else those of the head
+//         commands() {}, // optional: command lines that reproduce it; else the head's
 //         enter() {}, // optional: before the switch or its key shows it
 //         leave() {}, // optional: stop what runs, before another screen appears
 //         listen() {}, // optional: once, when the page starts
-//         keys: {}, // optional: functions by key, before those of keys.js
+//         keys: {}, // optional: functions by key, before keys.js
 //         state: { light: 'head' }, // optional: usual values of fields of its own in the state
 //         address: {}, // optional: entries of these fields, as in address.js
 //     });

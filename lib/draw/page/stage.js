@@ -1,5 +1,5 @@
 // Pictures of a journey on a canvas. Each is a function of the scene and of how much of it has
-// passed, so that it can be played, stepped and scrubbed.
+// passed: it can be played, stepped and scrubbed.
 
 const CELLS_OF_HEAD = 32; // longer vectors: a cell shows the largest of several numbers
 const CELLS_OF_STREAM = 96;

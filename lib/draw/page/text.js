@@ -7,7 +7,7 @@ const ARC_WORDS = 40; // more on a line have no arcs
 const WORDS_LARGE = 80; // longer texts have smaller words
 const DIFFERS = 0.1;
 const STRIPS_WORDED = 7; // heads of a layer: strips of more have no words
-// What lights the words: its name, whether it can light those of some layers, the numbers of the
+// What lights the words: its name, whether it can light words of some layers, the numbers of the
 // words at a query, the words of its title, and the options of `run` that print it. A share of 0 in
 // the rollout is masked in every layer.
 const LIGHTS = {

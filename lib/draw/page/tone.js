@@ -121,8 +121,8 @@ function scaleOf(tensor) {
     return small ? 'sqrt' : 'linear';
 }
 
-// A function from a row to its tone. Weights are 0 to 1 and changes of them -1 to 1, so that the
-// same number has one colour everywhere; --range says otherwise.
+// A function from a row to its tone. Weights are 0 to 1 and changes of them -1 to 1: the same
+// number has one colour everywhere; --range says otherwise.
 function tonesOf(tensor, index) {
     const scale = scaleOf(tensor);
     const make = ({ low, high }) => {
@@ -157,7 +157,7 @@ function inkOn(colour) {
     return 1.05 / (luminance + 0.05) > (luminance + 0.05) / 0.05 ? '#fff' : '#000';
 }
 
-// A colour, and text on it in black or white; null: those of page.css.
+// A colour, and text on it in black or white; null: the colours of page.css.
 function fillWith(one, colour) {
     one.style.background = colour ? css(colour) : '';
     one.style.color = colour ? inkOn(colour) : '';

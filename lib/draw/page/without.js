@@ -1,4 +1,4 @@
-// What a prediction takes from each earlier word: how its probability changes if its token cannot
+// How a prediction depends on each earlier word: how its probability changes if its token cannot
 // attend to the word, as with --knockout. Words are tried one at a time, while no key is pressed.
 
 const TRY_REST = 200; // milliseconds without a key before words are tried
@@ -36,7 +36,7 @@ function mostUsed(trial, rank) {
     return isTried(trial) && most?.by <= -POINTS_LEAST ? most : undefined;
 }
 
-// Numbers on the words: those of the source, and then of the text.
+// Numbers on the words: first the words of the source, then of the text.
 function lightUsed(words, trial, rank) {
     const tone = new Tone(-100, 100, 'sqrt');
     words.forEach((word, at) => {
@@ -129,7 +129,7 @@ function waitForRest() {
     if (live.engine) waitForRest.timer = setTimeout(tryNext, TRY_REST);
 }
 
-// Try a word of what the screen shows, until all are tried.
+// Try a word that the screen shows, until all are tried.
 function tryNext() {
     const trial = shownScreen().trial?.() ?? null;
     if (!trial) return;

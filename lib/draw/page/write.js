@@ -165,7 +165,7 @@ function drawToken() {
 
 // --- which words it used -----------------------------------------------------------------------
 
-// What is tried next: the words of the text, then those of the texts before its last steps.
+// What is tried next: the words of the text, then the words of the texts before its last steps.
 function nextTrial() {
     const { ids } = state.write;
     const first = Math.max(0, ids.length - STEPS_TRIED);
