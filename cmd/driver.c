@@ -23,7 +23,7 @@ enum {
     FOLDER_NAME_BYTES_MAX = 200, /* a longer name has the number of the setting instead */
 };
 
-/* The most time that a group should take: a killed process loses results of about two seconds. */
+/* The longest time of a group, about: a killed process loses results of about two seconds. */
 static const double group_seconds = 1.5;
 
 /* --- settings --------------------------------------------------------------------------------- */

@@ -51,7 +51,7 @@ bool fills_are_merged(const struct fills *fills, const struct fill *cells);
 /* True if a blank cell of column `index` has the value above. */
 bool fills_has(const struct fills *fills, size_t index, bool is_merged);
 
-/* Take a row: cells [count] without a value where they are blank. */
+/* Add a row: cells [count] without a value where they are blank. */
 int fills_take(struct fills *fills, const struct fill *cells, size_t line, struct arena *arena,
                struct err *err);
 

@@ -299,7 +299,7 @@ static int survey_cell(struct items *items, size_t field, const char *text, size
                : 0;
 }
 
-/* Take the cells of columns that group rows. */
+/* Read the cells of columns that group rows. */
 static int note_fills(struct items *items, const struct row *row, struct arena *arena,
                       struct err *err)
 {

@@ -31,7 +31,7 @@
 #include "base/stream.h"
 #include "sweep.h"
 
-/* Facts in NAME.batch, as texts. Those of the header must be the same to continue a batch. */
+/* Facts in NAME.batch, as texts. The header's must be the same to continue a batch. */
 enum log_fact {
     LOG_VERSION,
     LOG_COMMAND, /* without options that do not affect results */

@@ -116,7 +116,7 @@ enum {
     FABLES_PERPLEXITY = 300, /* whole fables have less than 40, parts of them up to 200 */
 };
 
-/* What the options and the input ask for. The first bit that is set names a result in messages, if
+/* Requests of the options and the input. The first bit that is set names a result in messages, if
  * it has one of asked_names. */
 enum {
     PAIRS = 1 << 0,

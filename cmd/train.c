@@ -165,7 +165,7 @@ static int check_options(struct train_run *run, struct err *err)
     return target_folder_check(output, run->replaces, err);
 }
 
-/* Take the settings of the options or, with --resume, the saved ones, which given options must
+/* Use the settings of the options or, with --resume, the saved ones, which given options must
  * repeat. */
 static int take_settings(struct train_run *run, struct err *err)
 {

@@ -215,7 +215,7 @@ static int read_tokens(struct weights_file *file, const char *path)
 }
 
 /* Name all tokens, by numbers if they have no names: a Ġ or ▁ before a word is its space, as in
- * vocabularies. Returns whether some begin with a space, so that the text has no others. */
+ * vocabularies. Returns whether some begin with a space: then the text has no other spaces. */
 static bool find_spaces(struct weights_file *file)
 {
     static const char *const signs[] = {"Ġ", "▁"};

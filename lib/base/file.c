@@ -35,7 +35,7 @@ struct mapping {
 static _Atomic(struct mapping *) first_mapping;
 static _Thread_local const void *current_owner;
 
-/* Take a free entry of the list, or a new one, and set the path. NULL with `err` on failure. */
+/* Find a free entry of the list, or make one, and set the path. NULL with `err` on failure. */
 static struct mapping *take_entry(char *path, struct err *err)
 {
     for (struct mapping *mapping = first_mapping; mapping; mapping = mapping->next) {
@@ -125,7 +125,7 @@ bool mapping_list_fill(const void *address)
     int error = errno;
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     size_t skipped = ((uintptr_t)address - mapping->begin) / page * page;
-    mapping->is_short = true; /* before the zeros, so that each thread reports them */
+    mapping->is_short = true; /* before the zeros: each thread then reports them */
     void *filled = mmap((char *)mapping->begin + skipped, mapping->size - skipped, PROT_READ,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
     errno = error;

@@ -388,7 +388,7 @@ static int decode(struct bench *bench, const struct bench_task *task, double *se
 
 /* --- plan of tasks ---------------------------------------------------------------------------- */
 
-/* Take the plan's lengths, or choose some within the context: the usual ones; or for growth five,
+/* Use the plan's lengths, or choose some within the context: the usual ones; or for growth five,
  * each twice the one before, up to LONGEST. */
 static int choose_lengths(struct bench *bench, struct err *err)
 {

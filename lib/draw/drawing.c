@@ -256,8 +256,8 @@ static void put_chunk(struct buf *out, const char *type, const char *data, size_
     put_big_endian(out, out->out_of_memory ? 0 : zip_crc32(out->bytes + begin, size + 4));
 }
 
-/* What a PNG gets after its header: the resolution, which rsvg-convert omits, and metadata as text
- * in UTF-8 with the keyword "attn-cli", not compressed, without a language. */
+/* The chunk after the header of a PNG: the resolution, which rsvg-convert omits, and metadata as
+ * text in UTF-8 with the keyword "attn-cli", not compressed, without a language. */
 static void add_chunks(struct buf *out, const struct drawing *drawing)
 {
     static const char keyword[] = "attn-cli\0\0\0\0";

@@ -308,7 +308,7 @@ static int find_embeddings(struct trace *trace, struct arena *arena, struct err 
     return 0;
 }
 
-/* What a pass needs; one pass serves all queries. */
+/* The needs of a pass; one pass serves all queries. */
 struct passes {
     struct viewer *viewer;
     const struct text_with_source *pair;

@@ -45,7 +45,7 @@ static ALWAYS_INLINE int byte_bits(const struct blocks *some, int row, int byte,
     return bits_at(some, row, 8 * byte + bit, count);
 }
 
-/* A byte as a signed number: without a cast, so that all numbers of a loop have 32 bits. */
+/* A byte as a signed number: without a cast, all numbers of a loop have 32 bits. */
 static ALWAYS_INLINE int as_signed(int byte)
 {
     return (byte ^ 128) - 128;

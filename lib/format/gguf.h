@@ -104,7 +104,7 @@ int gguf_text(const struct gguf *gguf, const char *key, struct gguf_text *text, 
 int gguf_array(const struct gguf *gguf, const char *key, enum gguf_kind item_kind,
                const struct gguf_value **array, struct err *err);
 
-/* Take the first text from a copy of an array (false: none is left); get a number of an array. */
+/* Cut the first text off an array's copy (false: none is left); get a number of an array. */
 bool gguf_take_text(struct gguf_value *rest, struct gguf_text *text);
 double gguf_item(const struct gguf_value *array, size_t index);
 

@@ -120,7 +120,7 @@ static int push(struct pickle_machine *m, struct pickle_value value)
     return 0;
 }
 
-/* Take the next bytes. NULL: too few. */
+/* Read the next bytes. NULL: too few. */
 static const char *read(struct pickle_machine *m, uint64_t size, struct err *err)
 {
     if (size > (size_t)(m->end - m->at)) {

@@ -310,7 +310,7 @@ static int open_search(struct beam_search *search, struct err *err)
     return 0;
 }
 
-/* Take the most likely next tokens of a beam. */
+/* Add the most likely next tokens of a beam. */
 static int take_logits(void *context, const struct announcement *announced, struct err *err)
 {
     struct beam_search *search = context;

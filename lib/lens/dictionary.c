@@ -17,7 +17,7 @@ static const double deviation_epsilon = 1e-5; /* as SAELens adds it */
 
 /* --- requests --------------------------------------------------------------------------------- */
 
-/* Take the last setting off a text, such as ",scale=0.5". NULL: there is none. */
+/* Cut the last setting off a text, such as ",scale=0.5". NULL: there is none. */
 static char *cut_setting(char *text, const char *name)
 {
     char *comma = strrchr(text, ',');

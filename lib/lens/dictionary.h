@@ -67,7 +67,7 @@ struct dictionary {
     struct arena arena;
 };
 
-/* What the reader cannot know from the files, or is told to ignore. */
+/* Facts that the reader cannot know from the files, or is told to ignore. */
 struct dictionary_request {
     const char *path;
     int layer;        /* -1: as the files say */
@@ -142,8 +142,8 @@ double dictionary_error(const float *x, const float *y, size_t count);
 /* --- edits of features ------------------------------------------------------------------------
  *
  * As a function of an edit (pass/edit.h): each row x of the site becomes x + Σ (f' - f) · w, where
- * f are the row's features, f' their new values and w their directions. What the dictionary does
- * not explain stays.
+ * f are the row's features, f' their new values and w their directions. The part that the
+ * dictionary does not explain stays.
  *
  *     struct feature_edit change = {.dictionary = &dictionary, .op = EDIT_SET};
  *     struct edit edit = {.site = dictionary.site, .function = feature_edit_apply,

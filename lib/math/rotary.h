@@ -1,9 +1,9 @@
 /* rotary.h: positions as rotations of queries and keys (Su et al., 2021).
  *
  * The first components of every head, or components from `first` on, are rotated in pairs: pair i
- * of the token at position t by the angle t · f_i with f_i = θ^(-2i / components), so that the
- * product of a query and a key depends on their distance. Scalings change the frequencies for texts
- * that are longer than the training texts.
+ * of the token at position t by the angle t · f_i with f_i = θ^(-2i / components), and the product
+ * of a query and a key depends on their distance. Scalings change the frequencies for texts that
+ * are longer than the training texts.
  *
  *     struct rotary rotary = {.components = 64, .theta = 10000};
  *     rotary_fill(cos_sin, &rotary, 0, tokens);              (once a text; cos_sin [tokens, 64])

@@ -344,7 +344,7 @@ static size_t width_of_context(const struct sublayer *s)
     return s->mixer ? s->mixer->d_v : context_width(&s->head);
 }
 
-/* What a gate multiplies a context by, from its product z. */
+/* The factor of a context by a gate, from its product z. */
 static double gate_factor(enum gate gate, float z)
 {
     const double share = 1 / (1 + exp(-(double)z));

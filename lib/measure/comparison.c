@@ -157,7 +157,7 @@ struct comparison {
 
 /* --- settings --------------------------------------------------------------------------------- */
 
-/* What a row of weights leaves to a sink. */
+/* The weight of a row's sink: 1 less the sum of the row. */
 static double sink_of(const float *row, size_t keys)
 {
     double rest = 1;

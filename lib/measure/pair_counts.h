@@ -1,9 +1,9 @@
 /* pair_counts.h: the most frequent pairs of tokens of a stream, in bounded memory (Space-Saving:
  * Metwally, Agrawal and El Abbadi, 2005).
  *
- * There are at most PAIRS_MAX counters. A new pair beyond these takes over the smallest counter, so
- * a count is too high by at most `over`, and every pair with more than total / PAIRS_MAX
- * occurrences has a counter. While there are at most PAIRS_MAX different pairs, counts are exact.
+ * There are at most PAIRS_MAX counters. A new pair beyond these gets the smallest counter, so a
+ * count is too high by at most `over`, and every pair with more than total / PAIRS_MAX occurrences
+ * has a counter. While there are at most PAIRS_MAX different pairs, counts are exact.
  *
  * Counts of consecutive parts of a stream are merged as Cafaro, Pulimeno and Tempesta (2016) do,
  * with the same bound.

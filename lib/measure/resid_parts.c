@@ -533,8 +533,8 @@ static int embed_parts(struct resid_parts *parts, const struct parts_request *as
     return 0;
 }
 
-/* What the heads of an attention add, and probes. With a probe, only the sum of all heads is
- * needed: it is one part. */
+/* Add the parts of the heads of an attention, and probes. With a probe, only the sum of all heads
+ * is needed: it is one part. */
 static int head_parts(struct resid_parts *parts, const struct parts_request *asked,
                       const struct sublayer *s, size_t layer, const struct weight *last)
 {
@@ -582,7 +582,7 @@ static int head_parts(struct resid_parts *parts, const struct parts_request *ask
     return 0;
 }
 
-/* What a sublayer adds: the heads, or the MLP; and the bias. */
+/* Add the parts of a sublayer: the heads, or the MLP; and the bias. */
 static int output_parts(struct resid_parts *parts, const struct parts_request *asked,
                         const struct sublayer *s, size_t layer, const struct weight *last)
 {

@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "model/layer.h"
 
-/* What a model is used for. NO_PURPOSE supports no feature. */
+/* The purpose of using a model. NO_PURPOSE supports no feature. */
 enum purpose {
     TO_RUN,
     FOR_GRADIENTS,

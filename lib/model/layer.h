@@ -110,7 +110,7 @@ struct mlp_rule {
     size_t chosen;                 /* experts of each token */
 };
 
-/* What a sublayer reads. */
+/* The input of a sublayer. */
 enum sublayer_input {
     READS_STREAM,
     READS_BLOCK_INPUT, /* parallel: what entered the block */

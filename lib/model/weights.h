@@ -164,7 +164,7 @@ void weights_release(struct weights *weights);
 int weights_share(struct weights *shared, const struct weights *weights,
                   const struct config *config, struct err *err);
 
-/* Take a parameter from other weights, of a model of the same tensors, which must outlive them. A
+/* Use a parameter of other weights, of a model of the same tensors, which must outlive them. A
  * matrix and its bias, or the parts of one tensor, are taken together. */
 void weights_take(struct weights *weights, const struct weights *others, size_t index);
 

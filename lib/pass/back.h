@@ -16,7 +16,7 @@
 #include "pass/forward.h"
 #include "pass/tap.h"
 
-/* What a pass announced, dense, in `arena`. */
+/* The values that a pass announced, dense, in `arena`. */
 struct tape {
     struct arena *arena;
     bool lean;          /* keep only the values that a walk reads: no readers, no logits */

@@ -71,8 +71,8 @@ void cache_store(struct cache *cache, size_t layer, size_t group, struct matrix 
 void cache_add(struct cache *cache, size_t count);
 void cache_forget(struct cache *cache, size_t count);
 
-/* What the mixer of a layer keeps: its states [H, dk, dv], then the last inputs [taps - 1,
- * channels] of its convolution; before this pass, or, to be filled, after it. */
+/* The state that the mixer of a layer keeps: its states [H, dk, dv], then the last inputs [taps -
+ * 1, channels] of its convolution; before this pass, or, to be filled, after it. */
 float *cache_mixer(const struct cache *cache, size_t layer, bool after);
 
 /* Become a copy of another cache of the same model. */

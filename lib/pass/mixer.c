@@ -141,8 +141,8 @@ static float *tail_of(const struct mixing *mix, size_t text, bool after)
     return cache ? cache_mixer(cache, mix->layer, after) + mixer_state(mix->m) : NULL;
 }
 
-/* What the convolution reads of a token of a text, whose rows count from this pass on: NULL before
- * the text. */
+/* The input of the convolution for a token of a text, whose rows count from this pass on: NULL
+ * before the text. */
 static const float *input_of(const struct mixing *mix, size_t text, ptrdiff_t token)
 {
     const struct batch_rows rows = mix->pass->batch->queries[text];

@@ -1,4 +1,4 @@
-/* What the steps of a pass share: where it may stop, products and norms, values for the tap. */
+/* Shared by the steps of a pass: where it may stop, products and norms, values for the tap. */
 #include "pass/pass.h"
 
 #include <stdio.h>

@@ -226,7 +226,7 @@ void embed_places(struct weights *weights, const struct config *config, const st
 enum pass_state mixture(struct pass *pass, const struct mlp_rule *rule, size_t layer,
                         struct matrix x);
 
-/* Take the best expert from those left. near [E] = its softmax among those near it. */
+/* Remove the best expert from `left`, and return it. near [E] = its softmax among those near it. */
 size_t mixture_choose_one(const struct mixture *m, float *near, float *left, const float *logits);
 
 /* gate = min(gate, clamp), up = up within ±clamp, + offset. With another slope s than quick_gelu's

@@ -60,8 +60,8 @@ struct attention_map_row {
     const float *values; /* [keys] valid until the function returns */
 };
 
-/* Takes the rows of a map in the order of the queries (of a site without heads, in any), one at a
- * time. Several threads call it at once for the maps of different heads and texts. */
+/* Receives the rows of a map in the order of the queries (of a site without heads, in any), one at
+ * a time. Several threads call it at once for the maps of different heads and texts. */
 typedef void (*attention_row_taker)(void *context, const struct attention_map_row *row);
 
 /* The attention maps [T, S] of a layer's heads, before they are computed; or the states after each

@@ -1,5 +1,5 @@
-/* stages.h: the stages of a tokenizer.json: one, `{"type": "NFC"}`, or a Sequence of them. Those of
- * normalizers, pre-tokenizers and decoders become steps, a list that is applied in order. */
+/* stages.h: the stages of a tokenizer.json: one, `{"type": "NFC"}`, or a Sequence of them.
+ * Normalizers, pre-tokenizers and decoders become steps, a list that is applied in order. */
 #pragma once
 
 #include "base/names.h"
@@ -31,7 +31,7 @@ struct stage {
     const struct stage_row *row;
     const char *name;       /* as `info` shows it; NULL: a further step of the same type */
     size_t index;           /* in the list */
-    struct matcher matcher; /* finds what the step searches for, often its `content` */
+    struct matcher matcher; /* finds the step's places, often its `content` */
     const char *content;    /* a text of the step, such as a replacement */
     size_t content_size;
 

@@ -50,7 +50,7 @@ static bool find(const struct word_table *table, struct word word, enum word_for
 
 enum word_entered { WORD_IS_NEW, WORD_IS_KNOWN, WORD_ID_IS_TAKEN };
 
-/* Enter a word whose bytes already follow those of the other words. The caller updates
+/* Enter a word whose bytes already follow the bytes of the other words. The caller updates
  * `used_bytes`. Nothing is entered if the word is present or its id is in use. */
 static int enter_word(struct word_table *table, enum word_entered *entered,
                       struct stored_word stored, size_t id, uint64_t hash, struct err *err)

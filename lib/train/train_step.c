@@ -64,7 +64,7 @@ static int place_gradients(struct train_step *step, struct err *err)
     return 0;
 }
 
-/* Weights are read in place: updates take effect. */
+/* Weights are read in place: updates have an effect at once. */
 int train_step_open(struct train_step *step, const struct train_step_plan *plan, struct err *err)
 {
     struct new_model *new_model = plan->new_model;

@@ -73,8 +73,8 @@ struct train_step {
 /* Refuse, as not supported, models without gradients of all parameters. */
 int train_step_check(const struct config *config, struct err *err);
 
-/* What a model learns: the next token; tokens that a mask hides; the text of a source; the class of
- * a text, or, with one class, a number. */
+/* The objective of a model: the next token; tokens that a mask hides; the text of a source; the
+ * class of a text, or, with one class, a number. */
 enum train_objective { TRAIN_NEXT, TRAIN_MASKED, TRAIN_PAIRS, TRAIN_CLASSES };
 
 enum train_objective train_objective_of(const struct config *config);

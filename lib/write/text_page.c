@@ -588,7 +588,7 @@ static void fit_columns(struct matrices *matrices, size_t page)
     const size_t gap = matrices->cell.gap;
     size_t slot = gap + matrices->cell.width;
     size_t label = matrices->label.width + (columns->second ? TEXT_SECOND : 0);
-    size_t beside = label + gap + 1; /* the ellipsis takes this space */
+    size_t beside = label + gap + 1; /* columns of the label and the ellipsis */
     matrices->columns = text_cut_to(columns->size, columns->size);
     bool fits = page == 0 || matrices->label.width + slots_width(matrices) <= page;
     if (!fits && gap > 1) {

@@ -73,7 +73,7 @@ static float number_of(const struct column *column, const struct grid_line *line
     return line->kind == LINE_TOTAL && column->total ? column->total[element] : NAN;
 }
 
-/* What a column's cells have at any page width: their format and the widest number. */
+/* The layout of a column's cells at any page width: their format and the widest number. */
 struct cell_format {
     struct numeral numeral;
     size_t width;

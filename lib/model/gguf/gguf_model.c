@@ -349,7 +349,7 @@ static void put_factors(struct gguf_writer *w, const char *name, const char *ten
     json_put_floats(&w->json, name, numbers, count);
 }
 
-/* A factor for each pair of channels, as longrope. Those of Llama 3 are the same for texts of every
+/* A factor for each pair of channels, as longrope. Llama 3's are the same for texts of every
  * length. Phi-3 has factors for short and for long texts, and a factor of the rotated vectors. */
 static void put_longrope(struct gguf_writer *w, bool same)
 {

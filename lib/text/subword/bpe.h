@@ -67,7 +67,7 @@ struct bpe_token {
     uint32_t merge;          /* index of the merge with the next token, or BPE_NONE */
 };
 
-/* The tokens of a piece. Reuse it for many pieces: its memory grows to what the longest needs. */
+/* The tokens of a piece. Reuse it for many pieces: its memory grows to the longest piece's. */
 struct bpe_piece {
     struct bpe_token *tokens; /* [count] */
     size_t count;
