@@ -127,6 +127,20 @@ large_checkout() {
         NR > 1 && NR < 8 && large' "$scratch/blocks"
 }
 
+# Words that make readers ask "of what?": words.txt says how often each may occur, and what to write.
+# UPDATE=1 lowers its numbers. Places in files changed since the last commit are listed first.
+doubtful_words() {
+    words=tests/sources/words.txt
+    changed=" $(git_here diff --name-only HEAD^ 2>/dev/null | tr '\n' ' ') "
+    # shellcheck disable=SC2046 # a word a file
+    set -- $(find cmd lib -type f \( -name '*.[ch]' -o -name '*.js' \) | sort) \
+        data/guides/*.md README.md
+    LC_ALL=C awk -v "changed=$changed" -f tests/sources/words.awk "$words" "$@"
+    [ "${UPDATE-}" != 1 ] ||
+        { LC_ALL=C awk -v update=1 -f tests/sources/words.awk "$words" "$@" >"$scratch/words" &&
+            cat "$scratch/words" >"$words"; }
+}
+
 unformatted() {
     # shellcheck disable=SC2086 # a word a file
     clang-format --dry-run $c_files 2>&1 | sed -n 's/:[0-9]*:[0-9]*: warning: .*//p' | sort -u
@@ -146,6 +160,7 @@ rule "lines of more than $COLUMNS_OF_A_LINE columns" long_lines
 rule 'tabs' tabs
 rule 'blanks at the end of a line' trailing_blanks
 rule 'names that repeat' repeated_names
+rule 'words of tests/sources/words.txt that occur more often' doubtful_words
 rule 'tests that nobody runs' unregistered_tests
 rule 'empty files of cases' idle_files
 rule 'pragmas that are ignored without optimising' ignored_pragmas
