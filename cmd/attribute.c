@@ -1,5 +1,5 @@
-/* attribute.c: `attn-cli attribute`: where a logit comes from, as a sum of parts or as a saliency of
- * tokens; with --head, where a score of attention comes from (attribute_score.c). */
+/* attribute.c: `attn-cli attribute`: where a logit comes from: a sum of parts, or the saliency of
+ * tokens; and with --head a score of attention (attribute_score.c). */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,6 @@
-/* question_job.h: what the tasks of `lens`, `attribute` and `patch` share. Each of their jobs asks
- * a question about a text: the logit of an answer (--answer or --target) after a token (--query).
+/* question_job.h: the options that the tasks of `lens`, `attribute` and `patch` share. Each job of
+ * them asks a question about a text: the logit of an answer (--answer or --target) after a token
+ * (--query).
  *
  * `prepare` calls question_prepare. `open` and `read` both read the options, since `open` refuses
  * what is wrong for all texts: there the job is NULL. `run` calls question_report for each text.
@@ -21,7 +22,7 @@
 int question_prepare(struct driver *driver, const char *option, const char *answer,
                      struct err *err);
 
-/* The options of a job; without one, those of the open setting. */
+/* The options of a job; without a job, the options of the open setting. */
 const struct options *question_options(const struct driver *driver, const struct job *job);
 
 /* The words of --answer and --query, for answer_read and position_read (session.h). */

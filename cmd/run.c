@@ -199,7 +199,7 @@ int run_estimate(const struct run_state *own, struct driver *driver, struct job 
                    check_modules(driver, job, &request->derivation.pool.modules, err)));
 }
 
-/* Refused: a text without the selected queries, or without a second token if the first is hidden. */
+/* Refused: a text without the selected queries; with the first token hidden, a text of one. */
 int run_read(void *state, struct driver *driver, struct job *job, struct arena *arena,
              struct err *err)
 {

@@ -1,6 +1,6 @@
 /* run.h: the task of `attn-cli run` in run.c, and what replaces parts of it.
  *
- * Two options have a task with hooks of their own, which call those of run.c: --stack (run_stack.c)
+ * Two options have tasks of their own, whose hooks call the hooks of run.c: --stack (run_stack.c)
  * and --cosines (run_cosines.c). Two files replace the usual pass: of a setting that asks for
  * gradients (run_gradient.c), and of a text that is so long that its result is written during the
  * pass (run_stream.c). */
@@ -18,7 +18,7 @@ struct run_state {
     bool shows_classes;     /* a table of classes follows what is shown without further options */
 };
 
-/* --- run.c: the hooks of its task; `state` is a struct run_state ------------------------------- */
+/* --- run.c: the hooks of its task; `state` is a struct run_state ------------------------------ */
 
 int run_prepare(void *state, struct driver *driver, struct err *err);
 int run_open(void *state, struct driver *driver, struct err *err);

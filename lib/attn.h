@@ -89,7 +89,7 @@ int attn_encode(const struct attn_model *model, const char *text, size_t size, s
                 struct attn_error *error);
 
 /* Tokenize a text, or a pair of texts (`pair` NULL: one), with the special tokens that attn-cli
- * adds: those of the tokenizer's own program, [CLS] A [SEP] B [SEP] for BERT, and the start token
+ * adds: as the tokenizer's own program does, [CLS] A [SEP] B [SEP] for BERT, and the start token
  * of a model with an encoder. Offsets of a pair count in the token's own text. Free the
  * ids with attn_ids_free. */
 int attn_encode_special(struct attn_model *model, const char *text, size_t size, const char *pair,

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Check that each command, option, format, model family, head score, bundled model, site, activation,
-# feature of models and architecture of GGUF has its lines in tests, documents and CHANGELOG.md.
+# Check that each command, option, format, model family, head score, bundled model, site,
+# activation, feature of models and architecture of GGUF has its lines in tests, documents and
+# CHANGELOG.md.
 #
 #     sh tests/sources/complete.sh [BUILD]
 #
@@ -26,8 +27,9 @@ names() { # KIND
             lib/math/activation.c | sed '/^none$/d' ;;
     feature) sed -nE -e 's/.*FEATURE\(.*"([^"]+)",.*/\1/p' -e 's/^ +"([^"]+)", .*\).*/\1/p' \
             lib/model/features.c | tr + . ;; # in patterns
-    architecture) sed -nE '/^static const struct gguf_architecture /,/^};/s/^    (\{|[A-Z_0-9]+\()"([^"]+)".*/\2/p' \
-            lib/model/gguf/gguf_architectures.c ;;
+    architecture) sed -nE '/^static const struct gguf_architecture /,/^};/p' \
+            lib/model/gguf/gguf_architectures.c |
+            sed -nE 's/^    (\{|[A-Z_0-9]+\()"([^"]+)".*/\2/p' ;;
     writer) awk -F '\t' '$3 == "--format" { print $2 }' "$scratch/lists" ;; # writes several formats
     *) awk -F '\t' -v list="$1s" '$1 == "value" && $2 == list { print $3 }' "$scratch/lists" ;;
     esac

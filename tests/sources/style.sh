@@ -127,7 +127,8 @@ large_checkout() {
         NR > 1 && NR < 8 && large' "$scratch/blocks"
 }
 
-# Words that make readers ask "of what?": words.txt says how often each may occur, and what to write.
+# Words that make readers ask "of what?": words.txt says how often each may occur, and the word to
+# write instead.
 # UPDATE=1 lowers its numbers. Places in files changed since the last commit are listed first.
 doubtful_words() {
     words=tests/sources/words.txt

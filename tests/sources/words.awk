@@ -30,15 +30,16 @@ function is_time(rest) {
     return rest ~ /(long|time|second|minute|hour|year|cycle)/ || rest ~ /[0-9] (.|..)?s[^a-z]/
 }
 
-function count_in(text, line,    row, rest, expression) {
+function count_in(text, line,    row, rest, expression, start) {
     gsub(/[ \t]+/, " ", text)
     text = " " tolower(text) " "
     for (row = 1; row <= rows; row++) {
         expression = (pattern[row] ~ /^[a-z(]/ ? "[^a-z_]" : "") "(" pattern[row] ")[^a-z_]"
         rest = text
         while (match(rest, expression)) {
+            start = RSTART > 30 ? RSTART - 30 : 1
             if (pattern[row] != "takes?" || !is_time(substr(rest, RSTART + RLENGTH - 1)))
-                note(row, FILENAME ":" line ": …" substr(rest, RSTART > 30 ? RSTART - 30 : 1, 70) "…")
+                note(row, FILENAME ":" line ": …" substr(rest, start, 70) "…")
             rest = substr(rest, RSTART + RLENGTH - 1)
         }
     }

@@ -207,7 +207,7 @@ class LessonView {
             if (sum && one.textContent.startsWith('context0 ')) // elsewhere 0 is a key
                 one.textContent = `${say('first number of the context')} ${sum}`;
             if (this.said && results && !numbersIn(results).some((number) => said.has(number)))
-                continue; // it is that of another key
+                continue; // it is the score of another key
             section.append(title ? element('h3', title) : one);
         }
         for (const figure of this.figures || []) {
