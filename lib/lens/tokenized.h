@@ -129,7 +129,7 @@ void tokenized_visible(struct buf *out, const struct tokenized *tokenized);
 struct token_match {
     size_t index;
     size_t alike; /* number of later tokens with this name */
-    size_t next;  /* index of the first of these later tokens */
+    size_t next;  /* index of the first of the later tokens */
 };
 
 /* Find a token by name; false if none matches. */

@@ -178,7 +178,7 @@ static size_t token_of(const struct text_rows *of, size_t row)
 /* What the parts of a vector add, and the token at which each adds most. */
 struct weighed {
     struct resid_part *parts; /* [count] */
-    double *values, *most;    /* [count] `most`: at the token `at` */
+    double *values, *most;    /* [count] `most`: the product at the token `at` */
     size_t *at;               /* [count] */
     size_t count;
     struct arena *arena;

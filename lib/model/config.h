@@ -154,7 +154,7 @@ struct mixture {
     size_t latent; /* channels of a narrow vector in which experts work; 0: the stream's */
     size_t groups, chosen_groups; /* groups of neighbouring experts; how many a token may use */
     enum router router;
-    float factor;      /* of the weights; 0: none */
+    float factor;      /* factor of the weights; 0: none */
     float near;        /* ROUTER_ONE_BY_ONE: experts up to this relative distance are near */
     bool renormalised; /* weights are divided by their sum, or by `least` if that is more */
     float least;
@@ -187,8 +187,8 @@ enum gate { GATE_NONE, GATE_SILU, GATE_LOGISTIC };
 /* What layers have that keep a state in place of keys and values. The step of a token is r =
  * softplus(product + shift), at least step_least and at most step_most; a = e^(-e^DECAY r). */
 struct mixer {
-    size_t heads;     /* of values; MIXER_CONVOLVE: channels; 0: the model has no mixers */
-    size_t key_heads; /* of queries and keys, a divisor of `heads` */
+    size_t heads;     /* heads of values; MIXER_CONVOLVE: channels; 0: the model has no mixers */
+    size_t key_heads; /* heads of queries and keys, a divisor of `heads` */
     size_t d_k, d_v;
     enum mixer_update update;
     size_t taps;                /* inputs that the convolution of a channel sees; 0: none */
@@ -208,7 +208,7 @@ struct mixer {
     bool gate_first;   /* the gate comes before the norm */
     bool out_norm;     /* of the context: of each head, all with the same scales; with out_groups */
     size_t out_groups; /* of so many groups of the whole */
-    float epsilon;     /* of these norms; 0: as of the others */
+    float epsilon;     /* epsilon of these norms; 0: as in other norms */
     bool beside;       /* in all layers, beside attention, through one norm */
     enum block_style style; /* of layers with a mixer in place of attention */
 };
@@ -281,8 +281,8 @@ struct config {
     size_t n_encoder_layer; /* 0: no encoder */
     size_t n_head;          /* H */
     size_t n_kv_head;       /* Hkv, a divisor of H */
-    size_t d_k, d_v;        /* of one head */
-    size_t d_out;           /* of attention alone: columns of W_O */
+    size_t d_k, d_v;        /* channels of one head */
+    size_t d_out;           /* in attention alone: columns of W_O */
     size_t n_inner;         /* hidden channels of the MLP */
     enum activation activation;
     struct wide_heads wide;            /* heads of layers with LAYER_WIDE */
@@ -294,7 +294,7 @@ struct config {
     size_t laurel;                    /* channels of a low-rank branch beside attention; 0: none */
     float sparsity[CONFIG_FLAGS_MAX]; /* share of a layer's gates that become 0; 0: as they are */
     size_t n_borrowing;     /* last layers, which read the keys and values of an earlier one */
-    size_t n_encoder_inner; /* of the encoder's MLPs; 0: n_inner */
+    size_t n_encoder_inner; /* hidden channels of the encoder's MLPs; 0: n_inner */
     size_t n_encoder_head;  /* 0: as many as the decoder has */
     size_t n_encoder_vocab; /* rows of the encoder's table of tokens; 0: it uses the decoder's */
     bool xielu;             /* instead of `activation`: xIELU, with parameters in each layer */
@@ -303,10 +303,10 @@ struct config {
     long long mask_id;      /* the id of a mask, if `drops_masks` */
     bool sinusoids;         /* sinusoidal positions; else learned ones, if any */
     enum sines sines;       /* order of sinusoidal positions */
-    float epsilon;          /* of the norms */
+    float epsilon;          /* epsilon of the norms */
     enum block_style style;
     bool final_norm;              /* after the last layer */
-    float scale;                  /* of the scores */
+    float scale;                  /* scale of the scores */
     bool scale_by_layer;          /* scores are also divided by the layer's number, from 1 */
     bool tied;                    /* the unembedding is tied to the embedding */
     bool lacks_head;              /* not tied, but the weights lack an unembedding: as if tied */
@@ -339,7 +339,7 @@ struct config {
     enum gate head_gate;        /* of the context of attention, channel by channel */
     size_t latent_q, latent_kv; /* channels of a narrow vector from which queries, or keys and
                                  * values, are made; 0: they are made from the layer's input */
-    float clip;                 /* of queries, keys and values to [-clip, clip]; 0: none */
+    float clip;                 /* limit of queries, keys and values: [-clip, clip]; 0: none */
     bool differs;               /* two heads make one context: head_rule.differ (layer.h) */
     enum score_bias score_bias;
     unsigned short bias_buckets; /* rows of the table; BIAS_DISENTANGLED: half of them */
@@ -358,9 +358,9 @@ struct config {
     long long bos_id, eos_id; /* -1: none */
     long long more_ends[CONFIG_ENDS_MAX - 1]; /* further end-of-text tokens */
     size_t more_end_count;
-    struct generation_rules generation; /* of a model with an encoder */
+    struct generation_rules generation; /* for a model with an encoder */
     enum model_end end;
-    enum activation end_activation;      /* of the dense layer before the logits */
+    enum activation end_activation;      /* activation of the dense layer before the logits */
     size_t n_class;                      /* END_CLASSES: number of classes */
     const struct class_head *class_head; /* END_CLASSES: family.h */
     enum class_answer answers;           /* END_CLASSES */

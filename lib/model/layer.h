@@ -131,8 +131,8 @@ struct sublayer {
     bool adds_input;     /* the input of the sublayer is added as well */
     bool scales;         /* the sum is multiplied by a number of the layer */
     bool corrects, spreads;
-    float factor;     /* of the output, before it is added */
-    float sum_factor; /* of the sum */
+    float factor;     /* factor of the output, before it is added */
+    float sum_factor; /* factor of the sum */
     /* Ids of sites, the same in all parts; SITE_EMBEDDING: none. */
     enum site at_input, at_out, at_out_norm;
     enum site at_sum[3], at_after[3]; /* the stream, before and after norm_after */
@@ -170,9 +170,9 @@ enum site_part sublayer_stream_part(const struct sublayer *sublayer, enum site i
 
 /* From ids to the stream that enters the first layer. */
 struct embed_rule {
-    size_t width, rows; /* of the table of tokens */
+    size_t width, rows; /* width and rows of the table of tokens */
     bool own_table;     /* a source has a table of tokens of its own */
-    float scale;        /* of the token's row alone */
+    float scale;        /* factor of the token's row alone */
     bool drops_masks;   /* rows of masks are 0; others are multiplied by EMBED_KEPT / (share of the
                          * tokens that are not masks), as in the training of ESM */
     long long mask;     /* the id of a mask */
@@ -202,7 +202,7 @@ struct unembed_rule {
     bool dense_norm;    /* a norm of that layer: SLOT_TRANSFORM_NORM */
     bool first_only;    /* the dense layer reads only the first token: a pooler */
     bool mean;          /* it reads, in place of each token, the mean of all */
-    bool bias;          /* of the logits */
+    bool bias;          /* there is a bias of the logits */
     size_t logits;      /* how many: of tokens, or of classes */
     float divisor, cap; /* of the logits: logit / divisor, then cap · tanh(logit / cap); 0: none */
     enum site at_dense,

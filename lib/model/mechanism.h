@@ -47,16 +47,16 @@ enum block_part { BLOCK_MLP, BLOCK_NORM, BLOCK_RESIDUAL, BLOCK_POSITIONS, BLOCK_
 
 struct mechanism {
     enum attention_kind kind;
-    struct pattern pattern; /* of sparse attention */
+    struct pattern pattern; /* keys of sparse attention */
     size_t block;           /* keys of a block */
     size_t segments;        /* of low-rank attention; a text with fewer keys has one for each */
     bool renormalise; /* --mask-after: softmax over all keys, then masked ones are set to 0 and
                                rows divided by their sum; else the mask is -inf before it */
     enum scale_method scale_method;
-    float scale;       /* of SCALE_NUMBER */
+    float scale;       /* the number of SCALE_NUMBER */
     float temperature; /* divides scores; 0: none */
     float dropout;     /* probability that a weight becomes 0; others are divided by 1 - dropout */
-    uint64_t seed;     /* of the dropout, and of random keys that have no seed of their own */
+    uint64_t seed;     /* seed of the dropout, and of random keys without a seed of their own */
     unsigned without;  /* 1 << part of each part that is left out */
 };
 

@@ -26,11 +26,11 @@ enum point_edit {
 
 struct model_point {
     unsigned short site; /* enum site */
-    short layer;         /* of its stack; -1 outside of layers */
+    short layer;         /* layer of its stack; -1 outside of layers */
     unsigned char edit;  /* enum point_edit */
     bool gradient;       /* the walk back has its gradient (pass/back.h) */
     unsigned heads;      /* 1: it has none */
-    unsigned columns;    /* of each head */
+    unsigned columns;    /* columns of each head */
 };
 
 /* Where the points of a layer are in the list. */

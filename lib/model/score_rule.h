@@ -56,7 +56,7 @@ static inline struct key_range score_visible(const struct score_rule *rule, size
 
 /* The biases of the scores of a head: by one of these, or none. */
 struct head_bias {
-    float slope;       /* of ALiBi; 0: none */
+    float slope;       /* slope of ALiBi; 0: none */
     const float *near; /* [-reach … reach] by the distance from query to key: the bias, or its row
                         * in the tables below; NULL: none */
     const float *keys, *queries; /* BIAS_DISENTANGLED: tables, of `stride` floats a row, or NULL */

@@ -31,12 +31,12 @@ struct named_site {
     /* A module whose columns are several sites': where this site's begin; width 0: it is none. */
     struct row_view view;
     size_t width;
-    const struct named_site *next; /* of the same name */
+    const struct named_site *next; /* the next meaning of the same name */
 };
 
 struct site_names {
     const struct config *config;
-    enum site_dialect dialect; /* of names that are added */
+    enum site_dialect dialect; /* dialect of the names that are being added */
     struct named_site **items; /* [count] the first of each name */
     size_t count;
     size_t module_count; /* the first of these are modules */

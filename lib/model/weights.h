@@ -19,14 +19,14 @@ struct argmax;
 /* --- tensors by name, in one file or in shards with an index: checkpoint.c -------------------- */
 
 struct shard {
-    const char *name; /* of the file */
+    const char *name; /* name of the file */
     struct safetensors tensors;
 };
 
 struct checkpoint {
     const struct folder *folder;
     const struct tensor_format *format;
-    const char *name; /* of the file with the tensors, or of the index */
+    const char *name; /* name of the file with the tensors, or of the index */
     struct shard *shards;
     size_t count;
     struct arena arena;
@@ -129,7 +129,7 @@ struct weights_change {
     bool swaps_values; /* keys and values are exchanged */
     bool of_sample;    /* deviations of norms have the divisor n - 1 */
     bool other_offset; /* scales of norms are 1 + w, where they are w, or w */
-    float epsilon;     /* of norms; below 0: their own */
+    float epsilon;     /* epsilon of norms; below 0: the model's own */
 };
 
 struct weights {
@@ -141,13 +141,13 @@ struct weights {
     const float *ones;        /* scales of norms without any; NULL until its first use */
     struct argmax *argmax;    /* of the unembedding; NULL until its first use */
     struct arena arena;       /* of these fields, and of converted or rounded tensors */
-    struct arena packed;      /* of packed ones */
+    struct arena packed;      /* memory of packed tensors */
     bool packing;             /* pack matrices on their first use (math/weight.h) */
     bool packing_words;       /* also pack the unembedding; saves time over many passes */
     bool packing_quants;      /* pack quantised ones, also without `packing`, for decoding */
     bool packing_widened;     /* also pack bf16 numbers, which become floats */
     size_t packing_bytes;     /* left for what is packed; matrices that need more are not */
-    enum precision precision; /* of products; bf16: matrices are rounded on first use */
+    enum precision precision; /* precision of products; bf16: matrices are rounded on first use */
     const struct weights_change *change; /* NULL: none */
     bool widens; /* bf16 matrices are kept as rows, not as pairs: a pass sets this */
 };

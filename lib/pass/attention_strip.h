@@ -70,7 +70,7 @@ struct attention_size {
         size_t counts[ATTENTION_BUFFERS];
     };
     struct attention_strides strides;
-    size_t rows, part_rows; /* of scores and context; of part */
+    size_t rows, part_rows; /* rows of scores and context; rows of part */
 };
 
 /* The longest text of a batch, for which the memory must suffice. */

@@ -471,8 +471,8 @@ static int values_back(struct walk *w, const struct sublayer *s, struct matrix g
     return 0;
 }
 
-/* The gradients of the keys and values that a layer reads of an earlier one, or that later ones
- * read, until the walk is in the layer that they are made in. NULL: there is no memory. */
+/* The gradients of keys and values that a layer borrows, or that later ones borrow from it, until
+ * the walk reaches the layer that makes them. NULL: there is no memory. */
 static struct matrix *lent_of(struct walk *w, const struct sublayer *s, const struct matrix d[3])
 {
     struct matrix *lent = w->lent[s->head.kv_layer];

@@ -81,7 +81,7 @@ static int xielu_back(struct walk *w, struct slot slot, struct matrix d, struct 
     if (weights_xielu(w->run->weights, slot, &p, w->err))
         return -1;
     const float a = log1pf(expf(p.positive)), b = p.beta + log1pf(expf(p.negative));
-    double sums[2] = {0, 0}; /* of the gradients of a and b */
+    double sums[2] = {0, 0}; /* sums of the gradients of a and b */
     for (size_t i = 0; i < d.rows * d.columns; i++) {
         float at = x.data[i], low = at < p.epsilon ? expf(at) : 0;
         sums[at <= 0] +=

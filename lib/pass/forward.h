@@ -60,7 +60,7 @@ struct batch {
     size_t source_tokens;             /* rows of all sources */
     size_t key_tokens;                /* rows of all keys: `tokens` or `source_tokens` */
     size_t longest_queries;
-    size_t longest_keys; /* of one text, with those in its cache */
+    size_t longest_keys; /* most keys of one text, with the keys in its cache */
     bool cached;         /* any text has a cache; of sources: any text that reads them has one */
 };
 

@@ -24,7 +24,7 @@ struct config;
 struct watch {
     const struct config *config;
     struct site_set *layers; /* [layer_count]; the first also has sites outside of layers */
-    size_t layer_count;      /* of the decoder or its encoder, the larger number */
+    size_t layer_count;      /* layers of the decoder or its encoder, the larger number */
     struct site_set any;     /* watched in any layer */
     size_t end;              /* the highest site_order of a watched site; 0: none is watched */
     bool last_logits;        /* logits of each text's last token only, [1, V] */

@@ -21,8 +21,8 @@ enum {
 struct piece_entry { /* 64 bytes, a cache line */
     uint32_t ids[PIECE_ENTRY_TOKENS];
     uint8_t ends[PIECE_ENTRY_TOKENS];
-    uint8_t count; /* of tokens; more than PIECE_ENTRY_TOKENS: too many */
-    uint8_t size;  /* of `bytes`; 0: nothing is stored */
+    uint8_t count; /* number of tokens; more than PIECE_ENTRY_TOKENS: too many */
+    uint8_t size;  /* size of `bytes`; 0: nothing is stored */
     char bytes[PIECE_ENTRY_BYTES];
 };
 

@@ -31,7 +31,7 @@ enum jinja_kind {
 struct jinja_value {
     enum jinja_kind kind;
     long long integer; /* also 0 or 1 of a boolean */
-    size_t size;       /* of a text */
+    size_t size;       /* bytes of a text */
     union {
         const char *text;
         const struct jinja_list *list;

@@ -8,8 +8,8 @@
 typedef struct jinja_node node;
 
 enum {
-    DEPTH_MAX = 200,     /* of expressions and statements in each other */
-    NODES_MAX = 1 << 18, /* of all expressions and statements */
+    DEPTH_MAX = 200,     /* depth of expressions and statements in each other */
+    NODES_MAX = 1 << 18, /* all expressions and statements */
 };
 
 struct reader {

@@ -11,10 +11,10 @@
 typedef struct jinja_value value;
 
 enum {
-    DEPTH_MAX = 500,     /* of expressions, statements, calls and compared values in each other */
+    DEPTH_MAX = 500,     /* depth of expressions, statements, calls and compared values */
     STEPS_MAX = 1000000, /* expressions, statements, turns of loops, and values that are compared */
-    MEBIBYTES_MAX = 64,  /* of values that are made, and of texts that are read and written */
-    PAIRS_FEW = 16,      /* of a map without an index */
+    MEBIBYTES_MAX = 64,  /* limit for values that are made, and texts that are read and written */
+    PAIRS_FEW = 16,      /* pairs of a map without an index */
 };
 
 static const value undefined = {.kind = JINJA_UNDEFINED};

@@ -16,8 +16,8 @@ struct jinja_run {
     struct buf *out;
     struct jinja_scope *scope, *globals;
     size_t line, steps, depth;
-    size_t bytes_before;   /* of the arena */
-    size_t bytes_read;     /* of texts that are read or written, not made */
+    size_t bytes_before;   /* bytes in the arena before the run */
+    size_t bytes_read;     /* bytes of texts that are read or written, not made */
     enum node_kind leaves; /* NODE_BREAK, NODE_CONTINUE: the loop; else nothing */
 };
 

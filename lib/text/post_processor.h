@@ -13,7 +13,7 @@ enum { TEMPLATE_PARTS_MAX = 32 };
 /* A text, whose kind is its index in the list of texts, or a special token. */
 struct template_part {
     enum template_kind { TEMPLATE_FIRST, TEMPLATE_SECOND, TEMPLATE_SPECIAL } kind;
-    uint32_t id;           /* of a special token */
+    uint32_t id;           /* id of a special token */
     unsigned char segment; /* of the part's tokens: the type_id */
 };
 
@@ -23,7 +23,7 @@ struct text_template {
 };
 
 struct text_templates {
-    struct text_template single, pair; /* of one text, and of two */
+    struct text_template single, pair; /* templates for one text, and for two */
 };
 
 /* Templates without special tokens; the texts of a pair have the segments 0 and 1. */

@@ -52,7 +52,7 @@ struct train_batch {
     const unsigned char *segments; /* [texts, tokens] or NULL */
     const uint32_t *sources;       /* [texts, source_tokens] of a model with an encoder */
     size_t source_tokens;
-    size_t tokens; /* of each text, at most the plan's; 0: as many */
+    size_t tokens; /* tokens of each text, at most the plan's; 0: as many */
     uint64_t key;  /* for dropout, see rng.h */
     float share;   /* factor of the gradients: 1 / batches of a step; 0: no gradients, no dropout */
 };
@@ -63,7 +63,7 @@ struct train_step {
     struct parameters weights, gradients;
     float **tensors;      /* the gradient of each tensor of `model`, by weights_tensor */
     struct weights model; /* the weights, as the pass uses them */
-    size_t rows;          /* of all texts */
+    size_t rows;          /* rows of all texts */
     struct text *texts;
     double *losses;             /* [rows] */
     struct arena kept, scratch; /* of a step: of its tape; of the pass and the walk */

@@ -48,7 +48,7 @@ struct dataset {
     struct buf id_bytes, start_bytes, pair_bytes, segment_bytes; /* memory of these */
     size_t tokens;                                               /* per text in a batch */
     struct dataset_part training, held_out;                      /* set by dataset_finish */
-    long long mask;  /* of a masked model: the id that hides a token */
+    long long mask;  /* in a masked model: the id that hides a token */
     uint64_t digest; /* over all tokens */
 };
 
@@ -164,7 +164,7 @@ int trainer_evaluate(struct trainer *trainer, double *loss, struct err *err);
 struct train_checkpoint {
     struct trainer_settings settings;
     long long step;
-    uint64_t digest; /* of the dataset */
+    uint64_t digest; /* hash of the dataset */
 };
 
 /* Write all files of the checkpoint and of the new model into an open folder. */

@@ -148,7 +148,7 @@ struct writer {
     const struct layout *layout;
     size_t array, sheet; /* next sheet: index of its array, and index in that array */
     struct json_writer json;
-    char separator, decimal;  /* of excel */
+    char separator, decimal;  /* for excel */
     struct buf line, columns; /* for the format's use; released by the writer */
     struct zip_writer zip;    /* of npz, whose tensors have these names and shapes */
     const struct safetensors_tensor *tensors;

@@ -59,7 +59,7 @@ void text_shorten(struct buf *line, size_t width)
 {
     static const char reset[] = "\x1b[0m"; /* ends colours */
     size_t columns = 0;
-    size_t end = 0; /* of the text before the ellipsis */
+    size_t end = 0; /* end of the text before the ellipsis */
     bool coloured = false, coloured_at_end = false;
     for (size_t at = 0, length; at < line->size && columns <= width; at += length) {
         length = terminal_colour(line->bytes + at, line->size - at);

@@ -125,7 +125,7 @@ void family_note_unread(struct config *config, const struct json *root);
  * or, NULL, for all; the last has no rows. */
 struct class_head {
     const char *family;
-    struct family_row rows[3];  /* of SLOT_HEAD, of SLOT_TRANSFORM; the last has no name */
+    struct family_row rows[3];  /* rows of SLOT_HEAD and SLOT_TRANSFORM; the last has no name */
     enum activation activation; /* of the dense layer; ACTIVATION_NONE: as config.json says */
     enum class_answer answers;
     bool normed;           /* a norm of the dense layer: SLOT_TRANSFORM_NORM of the family */

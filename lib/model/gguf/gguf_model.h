@@ -34,7 +34,7 @@ int gguf_tensors_open(struct safetensors *tensors, const struct folder *folder, 
 int gguf_write_config(struct buf *out, const struct gguf *gguf, struct err *err);
 
 struct gguf_tokenizer {
-    const char *name; /* of `file`: tokenizer.json or tokenizer.model */
+    const char *name; /* name of `file`: tokenizer.json or tokenizer.model */
     struct buf file;
     struct buf config; /* tokenizer_config.json */
 };

@@ -19,7 +19,7 @@
 struct bpe_merge {
     uint32_t left;
     uint32_t right;
-    uint32_t id; /* of the joined word */
+    uint32_t id; /* id of the joined word */
     uint32_t rank;
 };
 
