@@ -52,13 +52,14 @@ static void put_unreached(struct point_list *m, enum site id, size_t heads, size
             .edit = (unsigned char)edit, .heads = (unsigned)heads, .columns = (unsigned)columns});
 }
 
-/* A point with a gradient, but in mixers, through which there is no walk back. */
+/* A point with a gradient, but in mixers and in attention alone, which have no walk back. */
 static void put(struct point_list *m, enum site id, size_t heads, size_t columns,
                 enum point_edit edit)
 {
+    const bool walks = m->part != PART_MIXER && m->config->style != STYLE_BARE;
     add(m, id,
         (struct model_point){.edit = (unsigned char)edit,
-                             .gradient = m->part != PART_MIXER,
+                             .gradient = walks,
                              .heads = (unsigned)heads,
                              .columns = (unsigned)columns});
 }
