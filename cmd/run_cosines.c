@@ -59,6 +59,14 @@ static int run(void *state, const struct group *group, struct err *err)
     return run_texts(&own->run, group, err);
 }
 
+/* A copy of an array of numbers, which lasts as long as the setting. NULL: failed. */
+static void *keep(struct cosines_state *own, const void *numbers, size_t count, size_t size,
+                  struct err *err)
+{
+    void *kept = arena_alloc(own->arena, count, size, err);
+    return kept ? memcpy(kept, numbers, count * size) : NULL;
+}
+
 /* Keep the vectors of a text, and the text. */
 static int add(void *state, struct job *job, struct err *err)
 {
@@ -71,11 +79,11 @@ static int add(void *state, struct job *job, struct err *err)
     kept->arrays = arrays;
     for (size_t i = 0; i < kept->array_count && !err->kind; i++) {
         const struct array *array = &job->report.arrays[i];
-        float *data = arena_alloc(own->arena, array_cells(array), sizeof *data, err);
+        const size_t *numbers = array->heads.numbers;
         arrays[i] = *array;
-        arrays[i].data = data;
-        if (data)
-            memcpy(data, array->data, array_cells(array) * sizeof *data);
+        arrays[i].data = keep(own, array->data, array_cells(array), sizeof *array->data, err);
+        if (numbers)
+            arrays[i].heads.numbers = keep(own, numbers, array->heads.size, sizeof *numbers, err);
     }
     return err_if(err->kind);
 }
