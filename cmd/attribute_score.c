@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/names.h"
+#include "driver.h"
 #include "measure/attribution.h"
 #include "model/features.h"
 #include "question_job.h"

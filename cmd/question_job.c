@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/names.h"
+#include "driver.h"
 #include "measure/patching.h"
 #include "say.h"
 

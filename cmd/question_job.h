@@ -12,7 +12,13 @@
  */
 #pragma once
 
-#include "driver.h"
+#include "base/names.h"
+#include "session.h"
+
+struct driver;
+struct facts;
+struct group;
+struct job;
 
 /* Columns of the answer and of the position, for task.fields. */
 #define OF_ANSWER (1 << ITEM_ANSWER | 1 << ITEM_POSITION)
